@@ -1,0 +1,285 @@
+use std::fmt;
+use std::ops::{Add, BitOr, Sub};
+
+use ackclock_units::{Bytes, Mss};
+
+use crate::HEADERS;
+
+/// A sequence number: an offset into the stream of one direction, never wrapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seq(u64);
+
+impl Seq {
+    /// The SYN's own number.
+    pub const SYN: Self = Self(0);
+    /// The first byte of data.
+    pub const FIRST_BYTE: Self = Self(1);
+
+    /// Sequence number `n`.
+    pub const fn new(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// The number itself.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Bytes from `earlier` to `self`, zero if `self` comes first.
+    pub const fn since(self, earlier: Self) -> Bytes {
+        Bytes::new(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Bytes> for Seq {
+    type Output = Self;
+    fn add(self, rhs: Bytes) -> Self {
+        Self(self.0 + rhs.get())
+    }
+}
+
+impl Sub<Seq> for Seq {
+    type Output = Bytes;
+    fn sub(self, rhs: Self) -> Bytes {
+        Bytes::new(self.0 - rhs.0)
+    }
+}
+
+/// A half-open range of sequence numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Range {
+    /// The first number in the range.
+    pub start: Seq,
+    /// The first number after it.
+    pub end: Seq,
+}
+
+impl Range {
+    /// The volume it covers.
+    pub const fn len(self) -> Bytes {
+        self.end.since(self.start)
+    }
+
+    /// True if it covers nothing.
+    pub const fn is_empty(self) -> bool {
+        self.end.0 <= self.start.0
+    }
+}
+
+/// The control bits of a TCP header (RFC 9293 §3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No bit set.
+    pub const NONE: Self = Self(0);
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// Push.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgment field is significant.
+    pub const ACK: Self = Self(0x10);
+    /// ECN echo (RFC 3168).
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Self = Self(0x80);
+
+    /// True if every bit of `other` is set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The byte as it stands in the header.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, rhs: Self) -> Self {
+        Self(self.0 | rhs.0)
+    }
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (bit, letter) in [
+            (Self::SYN, 'S'),
+            (Self::FIN, 'F'),
+            (Self::RST, 'R'),
+            (Self::PSH, 'P'),
+            (Self::ACK, '.'),
+            (Self::ECE, 'E'),
+            (Self::CWR, 'W'),
+        ] {
+            if self.contains(bit) {
+                write!(f, "{letter}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One TCP segment: the fields that every segment has. Options that most segments lack travel
+/// beside it, as [`Options`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Number of the first byte of payload, or of the SYN or FIN.
+    pub seq: Seq,
+    /// The next number expected from the other side; meaningful with [`Flags::ACK`].
+    pub ack: Seq,
+    /// Payload, in bytes.
+    pub len: u32,
+    /// Receive window in bytes, already scaled (at most 2^30: RFC 7323 §2.3).
+    pub window: u32,
+    /// Timestamp value (RFC 7323 §3); meaningful when the connection uses timestamps.
+    pub ts_val: u32,
+    /// Timestamp echo reply.
+    pub ts_ecr: u32,
+    /// Control bits.
+    pub flags: Flags,
+    /// Bytes that options take in the header.
+    pub options_len: u8,
+}
+
+impl Segment {
+    /// The payload as a volume.
+    pub const fn payload(&self) -> Bytes {
+        Bytes::new(self.len as u64)
+    }
+
+    /// Sequence space used: payload, plus one each for SYN and FIN.
+    pub const fn seq_len(&self) -> Bytes {
+        Bytes::new(
+            self.len as u64
+                + self.flags.contains(Flags::SYN) as u64
+                + self.flags.contains(Flags::FIN) as u64,
+        )
+    }
+
+    /// The first number after this segment.
+    pub const fn end(&self) -> Seq {
+        Seq(self.seq.0 + self.seq_len().get())
+    }
+
+    /// Size on the wire: IPv4 and TCP headers, options, payload.
+    pub const fn wire_size(&self) -> Bytes {
+        Bytes::new(HEADERS.get() + self.options_len as u64 + self.len as u64)
+    }
+}
+
+/// Up to four blocks of data received out of order (RFC 2018 §3), most recent first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [Range; 4],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// Adds a block; ignored when four are present.
+    pub const fn push(&mut self, block: Range) {
+        if (self.count as usize) < self.blocks.len() {
+            self.blocks[self.count as usize] = block;
+            self.count += 1;
+        }
+    }
+
+    /// The blocks present.
+    pub fn as_slice(&self) -> &[Range] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// TCP options that only some segments carry: the cold part of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Maximum segment size (on a SYN; RFC 9293 §3.7.1).
+    pub mss: Option<Mss>,
+    /// Window scale shift (on a SYN; RFC 7323 §2).
+    pub window_scale: Option<u8>,
+    /// SACK permitted (on a SYN; RFC 2018 §2).
+    pub sack_permitted: bool,
+    /// Selective acknowledgments.
+    pub sack: SackBlocks,
+}
+
+impl Options {
+    /// Bytes the options take in the header, padded to whole 32-bit words.
+    pub fn wire_len(&self) -> u8 {
+        let mut len = 0;
+        if self.mss.is_some() {
+            len += 4;
+        }
+        if self.window_scale.is_some() {
+            len += 3;
+        }
+        if self.sack_permitted {
+            len += 2;
+        }
+        if self.sack.count > 0 {
+            len += 2 + 8 * self.sack.count;
+        }
+        len.next_multiple_of(4)
+    }
+}
+
+/// The ECN field of an IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable, ECT(0).
+    Ect0,
+    /// ECN-capable, ECT(1).
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// What a segment asks of the network, and what the network writes on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IpMeta {
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// Time to live.
+    pub ttl: u8,
+}
+
+impl Default for IpMeta {
+    fn default() -> Self {
+        Self { ecn: Ecn::NotEct, ttl: 64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_is_at_most_a_cache_line() {
+        assert!(size_of::<Segment>() <= 64);
+    }
+
+    #[test]
+    fn syn_and_fin_take_one_number_each() {
+        let fin = Segment { len: 100, flags: Flags::FIN | Flags::ACK, ..Segment::default() };
+        assert_eq!(fin.seq_len(), Bytes::new(101));
+        assert_eq!(fin.wire_size(), Bytes::new(140));
+    }
+
+    #[test]
+    fn option_bytes_are_padded_to_words() {
+        // MSS 4 + window scale 3 = 7, padded to 8; one SACK block 2 + 8 = 10, padded to 12.
+        let syn = Options { mss: Mss::new(1460), window_scale: Some(7), ..Options::default() };
+        assert_eq!(syn.wire_len(), 8);
+        let mut ack = Options::default();
+        ack.sack.push(Range { start: Seq::new(10), end: Seq::new(20) });
+        assert_eq!(ack.wire_len(), 12);
+    }
+}

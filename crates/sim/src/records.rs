@@ -1,0 +1,150 @@
+//! What a run leaves behind: rows and columns, with units in their names.
+
+/// Everything a run leaves behind. A pure function of (scenario, seed).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// One row a (measure, flow).
+    pub flows: Vec<FlowRow>,
+    /// One row a (measure, link, direction).
+    pub links: Vec<LinkRow>,
+    /// One row a (measure, cross-traffic source).
+    pub sources: Vec<SourceRow>,
+    /// What the flow probes recorded.
+    pub flow_samples: FlowSamples,
+    /// What the link probes recorded.
+    pub link_samples: LinkSamples,
+    /// Names that the samples refer to by index: flows in the order of the scenario.
+    pub flow_names: Vec<String>,
+    /// Names that the samples refer to by index: (link, direction).
+    pub link_names: Vec<(String, &'static str)>,
+    /// Events that the clock handled.
+    pub events: u64,
+}
+
+/// A flow over a measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowRow {
+    /// The window's name; `run` for the whole run.
+    pub measure: String,
+    /// The flow.
+    pub flow: String,
+    /// The sender's canonical name.
+    pub variant: String,
+    /// The window's length.
+    pub duration_s: f64,
+    /// Payload given to the receiving application in order, per second.
+    pub goodput_bps: f64,
+    /// The same as a count of bytes.
+    pub delivered_bytes: u64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data segments sent again.
+    pub segments_retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Reductions of the window on a loss, timeouts included.
+    pub congestion_events: u64,
+    /// Those of them that fell into slow start.
+    pub congestion_events_in_slow_start: u64,
+    /// The mean of srtt over the ACKs that updated it; null without any.
+    pub srtt_mean_s: Option<f64>,
+    /// The mean over data packets of the time from the start of transmission on the first link to
+    /// the arrival of the ACK that the packet triggered; null without any.
+    pub path_rtt_mean_s: Option<f64>,
+    /// When the connection was established; null if it was not by the end of the window.
+    pub established_s: Option<f64>,
+    /// When everything the application gave was acknowledged; null if that did not happen.
+    pub completed_s: Option<f64>,
+}
+
+/// A link in one direction over a measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkRow {
+    /// The window's name; `run` for the whole run.
+    pub measure: String,
+    /// The link.
+    pub link: String,
+    /// `forward` or `reverse`.
+    pub direction: &'static str,
+    /// The window's length.
+    pub duration_s: f64,
+    /// The share of time in which the link was sending.
+    pub utilisation: f64,
+    /// Packets that came to the queue.
+    pub offered_packets: u64,
+    /// Their bytes.
+    pub offered_bytes: u64,
+    /// Packets whose last bit was sent.
+    pub delivered_packets: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Packets that the queue refused.
+    pub dropped_packets: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
+    /// Packets lost at random after they were sent; they are among the delivered.
+    pub lost_packets: u64,
+    /// Packets held, the one being sent included, at the window's end.
+    pub queued_packets: u64,
+    /// Their bytes.
+    pub queued_bytes: u64,
+    /// The mean time from arrival to the start of transmission; null without any packet.
+    pub queue_delay_mean_s: Option<f64>,
+    /// Its 99th percentile, to within 1.6 %; null without any packet.
+    pub queue_delay_p99_s: Option<f64>,
+}
+
+/// A cross-traffic source over a measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceRow {
+    /// The window's name; `run` for the whole run.
+    pub measure: String,
+    /// The source.
+    pub source: String,
+    /// The link.
+    pub link: String,
+    /// The window's length.
+    pub duration_s: f64,
+    /// Packets that came to the queue.
+    pub offered_packets: u64,
+    /// Packets whose last bit was sent.
+    pub delivered_packets: u64,
+    /// Packets that the queue refused.
+    pub dropped_packets: u64,
+}
+
+/// Flow samples, a column each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowSamples {
+    /// When, in nanoseconds since the run began.
+    pub time_ns: Vec<u64>,
+    /// Which flow, an index into [`Run::flow_names`].
+    pub flow: Vec<u32>,
+    /// The congestion window, in segments.
+    pub cwnd_segments: Vec<f64>,
+    /// The slow-start threshold, in segments; NaN while there is none.
+    pub ssthresh_segments: Vec<f64>,
+    /// The smoothed round-trip time; NaN before the first sample.
+    pub srtt_s: Vec<f64>,
+    /// Data sent and not acknowledged, in segments.
+    pub in_flight_segments: Vec<f64>,
+}
+
+/// Link samples, a column each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkSamples {
+    /// When, in nanoseconds since the run began.
+    pub time_ns: Vec<u64>,
+    /// Which link and direction, an index into [`Run::link_names`].
+    pub link: Vec<u32>,
+    /// Packets held, the one being sent included.
+    pub queue_packets: Vec<u64>,
+    /// Bytes held.
+    pub queue_bytes: Vec<u64>,
+    /// Packets of flows sent since the run began.
+    pub delivered_flow_packets: Vec<u64>,
+    /// Packets of cross-traffic sent since the run began.
+    pub delivered_cross_packets: Vec<u64>,
+    /// Packets dropped since the run began.
+    pub dropped_packets: Vec<u64>,
+}

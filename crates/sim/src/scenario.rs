@@ -1,0 +1,570 @@
+//! A scenario: everything a run needs, as data.
+//!
+//! The same definition is read from TOML, from JSON and from Python, and its JSON schema is
+//! generated from these types. Quantities are text with a unit ("10 Mbit/s"); unknown keys are
+//! refused by name.
+
+mod text;
+
+use ackclock_net::{QueueLimit, QueueUnit};
+use ackclock_tcp::{Config, DelayedAck, LossReduces, Profile, RtoConfig, Variant};
+use ackclock_units::{Bytes, Duration, Mss, PacketRate, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use text::Text;
+
+/// A run, as data: topology, flows, cross-traffic, what to measure, a seed.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What the scenario shows, in one line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// How much time is simulated.
+    pub duration: Text<Duration>,
+    /// The seed of every random stream.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// The links, and how they are joined.
+    pub topology: Topology,
+    /// The TCP connections.
+    #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Flow>,
+    /// Traffic that no end point controls.
+    #[serde(default, rename = "cross_traffic", skip_serializing_if = "Vec::is_empty")]
+    pub cross_traffic: Vec<CrossTraffic>,
+    /// Windows of time over which flows and links are measured; the whole run is always measured
+    /// too, under the name `run`.
+    #[serde(default, rename = "measure", skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<Measure>,
+    /// What is recorded over time.
+    #[serde(default, rename = "probe", skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
+}
+
+const fn default_seed() -> u64 {
+    1
+}
+
+/// The links, and how they are joined.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Topology {
+    /// Every flow has an access link on each side of one shared link, `bottleneck`.
+    Dumbbell {
+        /// The shared link, from the senders to the receivers.
+        bottleneck: LinkSpec,
+        /// The access links of the senders, and of the receivers unless `access_right` is given.
+        access: LinkSpec,
+        /// The access links of the receivers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        access_right: Option<LinkSpec>,
+    },
+    /// Any nodes, joined by named links; flows take the path of least delay.
+    Graph {
+        /// The links.
+        #[serde(rename = "link")]
+        links: Vec<GraphLink>,
+    },
+}
+
+/// A link: it holds packets in a queue, puts them on the wire at its rate, and delivers them a
+/// delay later.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// The rate, both ways.
+    pub rate: Text<Rate>,
+    /// The propagation delay, one way.
+    pub delay: Text<Duration>,
+    /// The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
+    /// bottleneck, without limit elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSpec>,
+    /// The probability that a packet is lost at random after it was sent, both ways.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub loss: f64,
+    /// What differs on the way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<ReverseSpec>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// What differs on the way back of a link.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReverseSpec {
+    /// The rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Text<Rate>>,
+    /// The propagation delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Text<Duration>>,
+    /// The queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSpec>,
+    /// The probability of random loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+}
+
+/// A link of a graph.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GraphLink {
+    /// The name, by which cross-traffic, probes and results refer to it.
+    pub name: String,
+    /// The node it starts from.
+    pub from: String,
+    /// The node it leads to.
+    pub to: String,
+    /// The rate, both ways.
+    pub rate: Text<Rate>,
+    /// The propagation delay, one way.
+    pub delay: Text<Duration>,
+    /// The queue, both ways. Default: drop-tail without limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSpec>,
+    /// The probability that a packet is lost at random after it was sent, both ways.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub loss: f64,
+    /// What differs on the way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<ReverseSpec>,
+}
+
+impl GraphLink {
+    /// The link without its place in the graph.
+    pub fn spec(&self) -> LinkSpec {
+        LinkSpec {
+            rate: self.rate,
+            delay: self.delay,
+            queue: self.queue.clone(),
+            loss: self.loss,
+            reverse: self.reverse.clone(),
+        }
+    }
+}
+
+/// What waits in front of a link, and who goes next.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueSpec {
+    /// The discipline.
+    pub kind: QueueKind,
+    /// The most that waits: packets ("50 packet"), bytes ("64 kB"), a multiple of the
+    /// bandwidth-delay product ("1 BDP", floor(rate x largest base RTT across the link / 1500 B)
+    /// packets), or "unlimited".
+    #[serde(default = "unlimited")]
+    pub limit: Text<Limit>,
+    /// Whether the packet being sent counts against the limit too.
+    #[serde(default)]
+    pub counts_in_service: bool,
+}
+
+const fn unlimited() -> Text<Limit> {
+    Text(Limit::Fixed(QueueLimit::UNLIMITED))
+}
+
+/// A queue's discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueKind {
+    /// First in, first out; an arrival that finds the queue full is dropped.
+    Droptail,
+    /// One queue a flow and one a cross-traffic source, served in turn a packet at a time (with
+    /// equal sizes, processor sharing by flow); an arrival that finds the shared buffer full is
+    /// dropped.
+    Fair,
+}
+
+/// A queue's limit, as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// So many packets or bytes, or none.
+    Fixed(QueueLimit),
+    /// So many times the bandwidth-delay product.
+    Bdp(f64),
+}
+
+/// One TCP connection, or `count` alike.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// The name; with `count` above 1 the flows are `name-1`, `name-2` ...
+    pub name: String,
+    /// How many alike.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub count: u32,
+    /// The sender: a growth law and what differs from its default parts, as in `newreno+iw10`.
+    pub variant: Text<Variant>,
+    /// Whose habits supply what is not said.
+    #[serde(default)]
+    pub profile: Text<Profile>,
+    /// Settings of the connection that differ from the profile's.
+    #[serde(default, skip_serializing_if = "TcpSpec::is_default")]
+    pub tcp: TcpSpec,
+    /// What asks for data.
+    #[serde(default)]
+    pub app: AppSpec,
+    /// When the connection opens.
+    #[serde(default)]
+    pub start: DurationDraw,
+    /// The time between the starts of one flow of `count` and the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stagger: Option<Text<Duration>>,
+    /// The node of the sender; only in a graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The node of the receiver; only in a graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
+/// Settings of a connection; what is left out comes from the profile.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TcpSpec {
+    /// Payload bytes of a full segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mss: Option<Text<Mss>>,
+    /// The first window, in segments; the same as `+iw<N>` in the variant's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
+    /// The smallest retransmission timeout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rto: Option<Text<Duration>>,
+    /// The retransmission timeout before the first round-trip time is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_rto: Option<Text<Duration>>,
+    /// The largest retransmission timeout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rto: Option<Text<Duration>>,
+    /// The tick of the retransmission timer's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_granularity: Option<Text<Duration>>,
+    /// When an ACK may wait: `"off"`, or `{ every = 2, timeout = "200 ms" }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<DelayedAckSpec>,
+    /// The receive buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_window: Option<Text<Bytes>>,
+    /// Whether to offer window scaling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_reduces: Option<LossReducesSpec>,
+}
+
+impl TcpSpec {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// When an ACK may wait.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "expected \"off\" or { every = 2, timeout = \"200 ms\" }")]
+pub enum DelayedAckSpec {
+    /// Never.
+    Off(Off),
+    /// Until so many full segments, or so long.
+    On(DelayedAckOn),
+}
+
+/// The word `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Off {
+    /// Not at all.
+    Off,
+}
+
+/// How long an ACK may wait.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelayedAckOn {
+    /// An ACK goes out at the latest for every this many full segments.
+    #[serde(default = "two")]
+    pub every: u32,
+    /// An ACK waits at most this long.
+    pub timeout: Text<Duration>,
+}
+
+const fn two() -> u32 {
+    2
+}
+
+/// Which volume a loss reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LossReducesSpec {
+    /// The data in flight.
+    FlightSize,
+    /// The congestion window.
+    Cwnd,
+}
+
+/// What asks for data.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum AppSpec {
+    /// As much as the connection takes, or `size`, after which the connection closes.
+    Bulk {
+        /// The volume to send.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<Text<Bytes>>,
+    },
+}
+
+impl Default for AppSpec {
+    fn default() -> Self {
+        Self::Bulk { size: None }
+    }
+}
+
+/// A span of time, or a distribution to draw it from.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a duration such as \"30 ms\", { uniform = [\"0 s\", \"1 s\"] } or { exponential = \"1 s\" }"
+)]
+pub enum DurationDraw {
+    /// Always the same.
+    Fixed(Text<Duration>),
+    /// Uniform between the two.
+    Uniform(UniformDuration),
+    /// Exponential with the given mean.
+    Exponential(ExponentialDuration),
+}
+
+/// A uniform distribution.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UniformDuration {
+    /// The shortest and the longest.
+    pub uniform: [Text<Duration>; 2],
+}
+
+/// An exponential distribution.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExponentialDuration {
+    /// The mean.
+    pub exponential: Text<Duration>,
+}
+
+impl Default for DurationDraw {
+    fn default() -> Self {
+        Self::Fixed(Text(Duration::ZERO))
+    }
+}
+
+/// Packets that no end point controls, entering at a link's queue and leaving at the link's end.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CrossTraffic {
+    /// The name; default `cross-1`, `cross-2` ... in the order of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The link it enters at.
+    pub link: String,
+    /// The direction in which it crosses the link.
+    #[serde(default)]
+    pub direction: Direction,
+    /// When packets come.
+    pub kind: CrossKind,
+    /// How many come.
+    pub rate: Text<PacketRate>,
+    /// Their size on the wire.
+    pub size: Text<Bytes>,
+    /// The first packet of a periodic source comes this fraction of a period after `start`; drawn
+    /// from the source's random stream when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<f64>,
+    /// When it begins.
+    #[serde(default = "zero", skip_serializing_if = "is_zero_duration")]
+    pub start: Text<Duration>,
+    /// When it ends; default: with the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Text<Duration>>,
+}
+
+const fn zero() -> Text<Duration> {
+    Text(Duration::ZERO)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero_duration(value: &Text<Duration>) -> bool {
+    value.0 == Duration::ZERO
+}
+
+/// When the packets of a cross-traffic source come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CrossKind {
+    /// At equal intervals.
+    Periodic,
+    /// As a Poisson process.
+    Poisson,
+}
+
+/// A direction across a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the link's `from` to its `to`; on a dumbbell from the senders to the receivers.
+    #[default]
+    Forward,
+    /// The way back.
+    Reverse,
+}
+
+impl Direction {
+    /// The word used in files and tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+        }
+    }
+}
+
+/// A window of time over which flows and links are measured.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// The name, a column of the results.
+    pub name: String,
+    /// When it begins.
+    pub from: Text<Duration>,
+    /// How long it lasts; default: to the end of the run.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub lasts: Option<Text<Duration>>,
+}
+
+/// Something recorded over time, of one flow or one link.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// The flow, by its name (with `count` above 1: all of that name, or one as `name-2`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// The link, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// The direction across the link.
+    #[serde(default)]
+    pub direction: Direction,
+    /// Which values: `cwnd`, `ssthresh`, `srtt`, `in_flight` of a flow, `queue` of a link; the
+    /// columns of the others stay null. Default: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub what: Vec<What>,
+    /// How often: `"change"`, or an interval such as `"10 ms"`.
+    pub every: Text<Every>,
+    /// When recording begins.
+    #[serde(default = "zero", skip_serializing_if = "is_zero_duration")]
+    pub from: Text<Duration>,
+    /// When it ends; default: with the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Text<Duration>>,
+}
+
+/// A value that a probe records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The congestion window of a flow.
+    Cwnd,
+    /// The slow-start threshold of a flow.
+    Ssthresh,
+    /// The smoothed round-trip time of a flow.
+    Srtt,
+    /// The data of a flow that was sent and not acknowledged.
+    InFlight,
+    /// The queue of a link, and its counters.
+    Queue,
+}
+
+/// How often a probe records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// Whenever one of the values changes.
+    Change,
+    /// At fixed intervals.
+    Interval(Duration),
+}
+
+impl Flow {
+    /// The settings of this flow's connections.
+    ///
+    /// # Errors
+    /// One line saying which choices do not go together.
+    pub fn config(&self) -> Result<Config, String> {
+        let profile = self.profile.0;
+        let mut parts = self.variant.0.resolve(profile).map_err(|e| e.to_string())?;
+        if let Some(segments) = self.tcp.initial_window {
+            parts.window = ackclock_tcp::WindowChoice::Segments(segments);
+        }
+        let base = Config::new(parts, profile);
+        let tcp = &self.tcp;
+        let text = |value: Option<Text<Duration>>, default: Duration| value.map_or(default, |t| t.0);
+        Ok(Config {
+            mss: tcp.mss.map_or(base.mss, |t| t.0),
+            rto: RtoConfig {
+                min: text(tcp.min_rto, base.rto.min),
+                initial: text(tcp.initial_rto, base.rto.initial),
+                max: text(tcp.max_rto, base.rto.max),
+                granularity: text(tcp.clock_granularity, base.rto.granularity),
+            },
+            delayed_ack: match &tcp.delayed_ack {
+                None => base.delayed_ack,
+                Some(DelayedAckSpec::Off(_)) => None,
+                Some(DelayedAckSpec::On(on)) => {
+                    Some(DelayedAck { every: on.every, timeout: on.timeout.0 })
+                }
+            },
+            receive_window: tcp.receive_window.map_or(base.receive_window, |t| t.0),
+            window_scaling: tcp.window_scaling.unwrap_or(base.window_scaling),
+            loss_reduces: match tcp.loss_reduces {
+                None => base.loss_reduces,
+                Some(LossReducesSpec::FlightSize) => LossReduces::FlightSize,
+                Some(LossReducesSpec::Cwnd) => LossReduces::Cwnd,
+            },
+            ..base
+        })
+    }
+}
+
+impl Limit {
+    /// The limit of a link of `rate` whose longest base round trip is `rtt`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "floor of a positive number of packets"
+    )]
+    pub fn resolve(self, rate: Rate, rtt: Duration) -> QueueLimit {
+        match self {
+            Self::Fixed(limit) => limit,
+            Self::Bdp(multiple) => {
+                let bdp = (rate.volume_in(rtt).get() / 1500) as f64;
+                QueueLimit { amount: ((bdp * multiple) as u64).max(1), unit: QueueUnit::Packets }
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The settings of a connection that are not one of the four choices.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ackclock_units::{Bytes, Duration, Mss, ParseError};
+
+use crate::variant::Parts;
+
+/// Whose habits decide the details on which stacks differ.
+///
+/// A profile supplies the default of every key of [`Config`] and of every part of a variant's name
+/// that is not spelled out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// The RFCs' recommendations.
+    #[default]
+    Rfc,
+    /// Linux.
+    Linux,
+    /// ns-2.35.
+    Ns2,
+}
+
+impl Profile {
+    /// Every profile, with its name.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("rfc", Self::Rfc), ("linux", Self::Linux), ("ns2", Self::Ns2)];
+}
+
+impl FromStr for Profile {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::ALL
+            .iter()
+            .find(|(name, _)| *name == text)
+            .map(|(_, profile)| *profile)
+            .ok_or_else(|| ParseError::new(text, "a profile: `rfc`, `linux` or `ns2`"))
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, _) = Self::ALL.iter().find(|(_, p)| p == self).expect("ALL lists every profile");
+        f.write_str(name)
+    }
+}
+
+/// The retransmission timer's parameters (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// The smallest timeout (RFC 6298 §2.4 says 1 s; Linux uses 200 ms).
+    pub min: Duration,
+    /// The timeout before the first sample (RFC 6298 §2.1: 1 s).
+    pub initial: Duration,
+    /// The largest timeout, backed off or not (RFC 6298 §2.5: at least 60 s).
+    pub max: Duration,
+    /// The clock's tick G: the least allowance for variation (§2.2), and the step to which the
+    /// timeout is rounded up.
+    pub granularity: Duration,
+}
+
+/// When an ACK of in-order data may wait (RFC 5681 §4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// An ACK is sent at the latest for every this many full segments.
+    pub every: u32,
+    /// An ACK waits at most this long.
+    pub timeout: Duration,
+}
+
+/// Which volume a loss reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossReduces {
+    /// The data in flight (RFC 5681 §3.1 equation 4).
+    FlightSize,
+    /// The congestion window, whether it was used or not (Linux, ns-2, Altman et al.).
+    Cwnd,
+}
+
+/// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// The four choices.
+    pub parts: Parts,
+    /// Payload bytes of a full segment.
+    pub mss: Mss,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// Delayed ACKs; `None` sends an ACK for every segment.
+    pub delayed_ack: Option<DelayedAck>,
+    /// The receive buffer: the largest window that this end advertises.
+    pub receive_window: Bytes,
+    /// Whether to offer window scaling (RFC 7323 §2); without it no window exceeds 65,535 bytes.
+    pub window_scaling: bool,
+    /// Which volume a loss reduces.
+    pub loss_reduces: LossReduces,
+}
+
+impl Config {
+    /// The settings of `parts` under `profile`, every key at its default.
+    pub fn new(parts: Parts, profile: Profile) -> Self {
+        let delayed = |timeout| Some(DelayedAck { every: 2, timeout });
+        let rto = |min, granularity| RtoConfig {
+            min,
+            initial: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            granularity,
+        };
+        let common = Self {
+            parts,
+            mss: Mss::default(),
+            rto: rto(Duration::from_secs(1), Duration::from_millis(1)),
+            delayed_ack: delayed(Duration::from_millis(200)),
+            receive_window: Bytes::new(64 << 20),
+            window_scaling: true,
+            loss_reduces: LossReduces::FlightSize,
+        };
+        match profile {
+            Profile::Rfc => common,
+            Profile::Linux => Self {
+                rto: RtoConfig {
+                    max: Duration::from_secs(120),
+                    ..rto(Duration::from_millis(200), Duration::from_millis(1))
+                },
+                delayed_ack: delayed(Duration::from_millis(40)),
+                loss_reduces: LossReduces::Cwnd,
+                ..common
+            },
+            // ns-2's own defaults: tcpTick_ 10 ms, minrto_ 200 ms, an ACK for every segment.
+            Profile::Ns2 => Self {
+                rto: rto(Duration::from_millis(200), Duration::from_millis(10)),
+                delayed_ack: None,
+                loss_reduces: LossReduces::Cwnd,
+                ..common
+            },
+        }
+    }
+}

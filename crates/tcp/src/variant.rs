@@ -1,0 +1,421 @@
+//! The name of a sender: `growth` then `+part` for each choice that is not the default.
+//!
+//! ```
+//! use ackclock_tcp::{Profile, Variant};
+//!
+//! let variant: Variant = "reno+partialack".parse().unwrap();
+//! assert_eq!(variant.resolve(Profile::Rfc).unwrap().name(Profile::Rfc), "newreno");
+//! ```
+//!
+//! One parser, one printer. A part's word says which slot it fills, so that the parts may come in
+//! any order; the printer writes them in the order of [`Slot`] and leaves out what is the default
+//! under the profile, so that two spellings of one sender print alike.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Profile;
+use crate::growth::GrowthChoice;
+use crate::idle::IdleChoice;
+use crate::recovery::RecoveryChoice;
+use crate::start::{SlowStartChoice, WindowChoice};
+
+/// The places that a part's word can fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Slot {
+    /// How the window moves.
+    Growth,
+    /// Which segments are lost, and what is sent while repairing.
+    Recovery,
+    /// The first window after the handshake.
+    Window,
+    /// The slow-start law.
+    SlowStart,
+    /// What the window is worth after silence.
+    Idle,
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Growth => "growth",
+            Self::Recovery => "recovery",
+            Self::Window => "first window",
+            Self::SlowStart => "slow-start law",
+            Self::Idle => "idle rule",
+        })
+    }
+}
+
+/// One choice, of whichever slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A growth law.
+    Growth(GrowthChoice),
+    /// A recovery.
+    Recovery(RecoveryChoice),
+    /// A first window.
+    Window(WindowChoice),
+    /// A slow-start law.
+    SlowStart(SlowStartChoice),
+    /// An idle rule.
+    Idle(IdleChoice),
+}
+
+impl Part {
+    /// The slot that this choice fills.
+    pub const fn slot(self) -> Slot {
+        match self {
+            Self::Growth(_) => Slot::Growth,
+            Self::Recovery(_) => Slot::Recovery,
+            Self::Window(_) => Slot::Window,
+            Self::SlowStart(_) => Slot::SlowStart,
+            Self::Idle(_) => Slot::Idle,
+        }
+    }
+}
+
+/// A row of the registry: a word, its arguments, what it means, and a line of help.
+pub struct Entry {
+    /// The word, `[a-z0-9]+`, unique over all slots.
+    pub word: &'static str,
+    /// The argument in parentheses, if this row is the form that has one.
+    pub argument: Option<&'static str>,
+    /// The choice.
+    pub part: Part,
+    /// One line of help.
+    pub help: &'static str,
+}
+
+const fn entry(word: &'static str, part: Part, help: &'static str) -> Entry {
+    Entry { word, argument: None, part, help }
+}
+
+/// Every word a name may contain: a new idea adds one file in a folder of the `tcp` crate and one
+/// row here. Among words of one growth law the printer prefers the first.
+pub const REGISTRY: &[Entry] = &[
+    entry("tahoe", Part::Growth(GrowthChoice::Tahoe), "1/floor(W) segments per ACK in congestion avoidance; window of one segment after a loss"),
+    Entry {
+        word: "tahoe",
+        argument: Some("bytes"),
+        part: Part::Growth(GrowthChoice::TahoeBytes),
+        help: "Tahoe, growing by one segment per window of bytes acknowledged (RFC 5681 §3.1)",
+    },
+    entry("newreno", Part::Growth(GrowthChoice::Reno { word: RenoWord::NewReno }), "RFC 5681's law with RFC 6582's recovery"),
+    entry("reno", Part::Growth(GrowthChoice::Reno { word: RenoWord::Reno }), "RFC 5681: one segment per window, half after a loss"),
+    entry("gobackn", Part::Recovery(RecoveryChoice::GoBackN), "resend everything from the lost segment"),
+    entry("fastrecovery", Part::Recovery(RecoveryChoice::FastRecovery), "fast retransmit and fast recovery (RFC 5681 §3.2)"),
+    entry("partialack", Part::Recovery(RecoveryChoice::PartialAck), "fast recovery that stays until all is repaired (RFC 6582)"),
+    entry("rfc3390", Part::Window(WindowChoice::Rfc3390), "min(4 MSS, max(2 MSS, 4380 B)) (RFC 3390)"),
+    entry("standard", Part::SlowStart(SlowStartChoice::Standard), "one segment per ACK (RFC 5681 §3.1)"),
+    entry("rfc5681", Part::Idle(IdleChoice::Rfc5681), "restart window after an RTO without sending (RFC 5681 §4.1)"),
+    entry("noidle", Part::Idle(IdleChoice::NoIdle), "the window keeps its worth"),
+];
+
+/// Which of the two words for RFC 5681's law was written: they differ in their default recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenoWord {
+    /// `reno`: fast recovery.
+    Reno,
+    /// `newreno`: partial-ACK recovery.
+    NewReno,
+}
+
+/// A sender's complete choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// How the window moves.
+    pub growth: GrowthChoice,
+    /// How losses are repaired.
+    pub recovery: RecoveryChoice,
+    /// The first window.
+    pub window: WindowChoice,
+    /// The slow-start law.
+    pub slow_start: SlowStartChoice,
+    /// The idle rule.
+    pub idle: IdleChoice,
+}
+
+/// The parts that `growth` has under `profile` when its name says no more.
+const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
+    let recovery = match growth {
+        GrowthChoice::Tahoe | GrowthChoice::TahoeBytes => RecoveryChoice::GoBackN,
+        GrowthChoice::Reno { word: RenoWord::Reno } => RecoveryChoice::FastRecovery,
+        GrowthChoice::Reno { word: RenoWord::NewReno } => RecoveryChoice::PartialAck,
+    };
+    let window = match profile {
+        Profile::Rfc => WindowChoice::Rfc3390,
+        Profile::Linux => WindowChoice::Segments(10),
+        // windowInit_ of ns-2.35.
+        Profile::Ns2 => WindowChoice::Segments(2),
+    };
+    Parts {
+        growth,
+        recovery,
+        window,
+        slow_start: SlowStartChoice::Standard,
+        idle: IdleChoice::Rfc5681,
+    }
+}
+
+impl Parts {
+    /// The canonical name of this sender under `profile`.
+    pub fn name(self, profile: Profile) -> String {
+        // Of the words for this growth law take the one that needs the fewest parts.
+        REGISTRY
+            .iter()
+            .filter_map(|e| match e.part {
+                Part::Growth(growth) if growth.same_law(self.growth) => {
+                    Some((growth, parts_beyond(self, defaults(growth, profile))))
+                }
+                _ => None,
+            })
+            .min_by_key(|(_, parts)| parts.len())
+            .map(|(growth, parts)| {
+                std::iter::once(Part::Growth(growth))
+                    .chain(parts)
+                    .map(word_of)
+                    .collect::<Vec<_>>()
+                    .join("+")
+            })
+            .expect("the registry has a word for every growth law")
+    }
+}
+
+fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
+    let mut beyond = Vec::new();
+    if parts.recovery != defaults.recovery {
+        beyond.push(Part::Recovery(parts.recovery));
+    }
+    if parts.window != defaults.window {
+        beyond.push(Part::Window(parts.window));
+    }
+    if parts.slow_start != defaults.slow_start {
+        beyond.push(Part::SlowStart(parts.slow_start));
+    }
+    if parts.idle != defaults.idle {
+        beyond.push(Part::Idle(parts.idle));
+    }
+    beyond
+}
+
+fn word_of(part: Part) -> String {
+    if let Part::Window(WindowChoice::Segments(n)) = part {
+        return format!("iw{n}");
+    }
+    let entry = REGISTRY
+        .iter()
+        .find(|e| e.part == part)
+        .expect("the registry has a word for every part");
+    match entry.argument {
+        None => entry.word.to_owned(),
+        Some(argument) => format!("{}({argument})", entry.word),
+    }
+}
+
+/// A name as it was written: a growth law and the parts that were spelled out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    growth: GrowthChoice,
+    parts: Vec<Part>,
+}
+
+/// Why a name is not a variant's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VariantError {
+    /// Nothing was written.
+    #[error("a variant's name is empty; expected a growth law such as `newreno`")]
+    Empty,
+    /// A word that is not in the registry.
+    #[error("unknown part `{word}` in `{name}`; known: {known}")]
+    UnknownPart {
+        /// The word.
+        word: String,
+        /// The whole name.
+        name: String,
+        /// The words that could stand there.
+        known: String,
+    },
+    /// A known word with an argument it does not take.
+    #[error("`{word}` in `{name}` does not take `{argument}`; expected {expected}")]
+    Argument {
+        /// The word.
+        word: String,
+        /// The argument written.
+        argument: String,
+        /// The whole name.
+        name: String,
+        /// What it takes.
+        expected: String,
+    },
+    /// Something other than a growth law in front.
+    #[error("`{name}` does not begin with a growth law; known: {known}")]
+    GrowthFirst {
+        /// The whole name.
+        name: String,
+        /// The growth laws.
+        known: String,
+    },
+    /// Two words for one slot.
+    #[error("`{name}` has two parts for the {slot}: `{first}` and `{second}`")]
+    Twice {
+        /// The whole name.
+        name: String,
+        /// The slot.
+        slot: Slot,
+        /// The first word for it.
+        first: String,
+        /// The second.
+        second: String,
+    },
+    /// Two choices that do not go together.
+    #[error("`{growth}` does not go with `{part}`: {reason}")]
+    Refused {
+        /// The growth law.
+        growth: String,
+        /// The other part.
+        part: String,
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+fn words(slot: impl Fn(Slot) -> bool) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for entry in REGISTRY.iter().filter(|e| slot(e.part.slot())) {
+        if !words.contains(&entry.word) {
+            words.push(entry.word);
+        }
+    }
+    if slot(Slot::Window) {
+        words.push("iw<N>");
+    }
+    words.join(", ")
+}
+
+/// The largest `iw<N>`: RFC 6928 asks for ten; a thousand is already a burst of 1.5 MB.
+const LARGEST_INITIAL_WINDOW: u32 = 1000;
+
+fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
+    let (word, argument) = match text.split_once('(') {
+        Some((word, rest)) => match rest.strip_suffix(')') {
+            Some(argument) => (word, Some(argument)),
+            None => (text, None),
+        },
+        None => (text, None),
+    };
+    let candidates: Vec<&Entry> = REGISTRY.iter().filter(|e| e.word == word).collect();
+    if let Some(entry) = candidates.iter().find(|e| e.argument == argument) {
+        return Ok(entry.part);
+    }
+    if !candidates.is_empty() {
+        let forms: Vec<String> = candidates
+            .iter()
+            .map(|e| e.argument.map_or_else(|| "no argument".to_owned(), |a| format!("`{a}`")))
+            .collect();
+        return Err(VariantError::Argument {
+            word: word.to_owned(),
+            argument: argument.unwrap_or_default().to_owned(),
+            name: name.to_owned(),
+            expected: forms.join(" or "),
+        });
+    }
+    if let (Some(digits), None) = (word.strip_prefix("iw"), argument)
+        && let Ok(n) = digits.parse::<u32>()
+        && (1..=LARGEST_INITIAL_WINDOW).contains(&n)
+        // `iw03` would be a second spelling of `iw3`.
+        && digits == n.to_string()
+    {
+        return Ok(Part::Window(WindowChoice::Segments(n)));
+    }
+    Err(VariantError::UnknownPart {
+        word: word.to_owned(),
+        name: name.to_owned(),
+        known: words(|_| true),
+    })
+}
+
+impl FromStr for Variant {
+    type Err = VariantError;
+
+    fn from_str(name: &str) -> Result<Self, VariantError> {
+        if name.is_empty() {
+            return Err(VariantError::Empty);
+        }
+        let mut texts = name.split('+');
+        let first = texts.next().unwrap_or_default();
+        let Part::Growth(growth) = parse_part(first, name)? else {
+            return Err(VariantError::GrowthFirst {
+                name: name.to_owned(),
+                known: words(|slot| slot == Slot::Growth),
+            });
+        };
+        let mut parts: Vec<Part> = Vec::new();
+        for text in texts {
+            let part = parse_part(text, name)?;
+            let earlier = std::iter::once(&Part::Growth(growth))
+                .chain(&parts)
+                .find(|p| p.slot() == part.slot())
+                .copied();
+            if let Some(earlier) = earlier {
+                return Err(VariantError::Twice {
+                    name: name.to_owned(),
+                    slot: part.slot(),
+                    first: word_of(earlier),
+                    second: word_of(part),
+                });
+            }
+            parts.push(part);
+        }
+        parts.sort_by_key(|p| p.slot());
+        Ok(Self { growth, parts })
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&word_of(Part::Growth(self.growth)))?;
+        for part in &self.parts {
+            write!(f, "+{}", word_of(*part))?;
+        }
+        Ok(())
+    }
+}
+
+impl Variant {
+    /// The complete choices: what was spelled out, the rest from `profile`.
+    ///
+    /// # Errors
+    /// Two choices that do not go together.
+    pub fn resolve(&self, profile: Profile) -> Result<Parts, VariantError> {
+        let mut resolved = defaults(self.growth, profile);
+        for part in &self.parts {
+            match *part {
+                Part::Growth(growth) => resolved.growth = growth,
+                Part::Recovery(recovery) => resolved.recovery = recovery,
+                Part::Window(window) => resolved.window = window,
+                Part::SlowStart(law) => resolved.slow_start = law,
+                Part::Idle(idle) => resolved.idle = idle,
+            }
+        }
+        let tahoe = matches!(resolved.growth, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);
+        if tahoe && resolved.recovery != RecoveryChoice::GoBackN {
+            return Err(VariantError::Refused {
+                growth: word_of(Part::Growth(resolved.growth)),
+                part: word_of(Part::Recovery(resolved.recovery)),
+                reason: "Tahoe's window falls to one segment at a loss, so that it has no recovery \
+                         phase during which fast recovery could send",
+            });
+        }
+        Ok(resolved)
+    }
+}
+
+/// The file-name form of a variant's name: `newreno+iw3` gives `newreno_iw3`, `tahoe(bytes)` gives
+/// `tahoe-bytes`.
+pub fn slug(name: &str) -> String {
+    name.replace('+', "_").replace(['(', ','], "-").replace(')', "")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+"""The compiled core. Text in, Arrow out: every table implements the Arrow PyCapsule interface."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+class BadInput(ValueError):
+    """Input that cannot be used; its text is one line: where, what was expected, the nearest valid word."""
+
+class Table:
+    """An Arrow table, read without a copy by pyarrow, Polars, pandas and DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+class Run:
+    """What one run, or many runs under a column ``cell``, left behind."""
+
+    @property
+    def flows(self) -> Table: ...
+    @property
+    def links(self) -> Table: ...
+    @property
+    def sources(self) -> Table: ...
+    @property
+    def flow_samples(self) -> Table: ...
+    @property
+    def link_samples(self) -> Table: ...
+    @property
+    def events(self) -> int: ...
+    def write(self, directory: str) -> None:
+        """Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all."""
+
+def version() -> str: ...
+def schema() -> str:
+    """Return the JSON schema of a scenario, as JSON text."""
+
+def load_scenario(path: str) -> str:
+    """Read a TOML (or .json) scenario file and return it as JSON text. Raises BadInput."""
+
+def check_scenario(scenario: str) -> str:
+    """Validate a scenario given as JSON text and return it with defaults. Raises BadInput."""
+
+def variant_name(variant: str, profile: str = "rfc") -> str:
+    """Return the canonical name of a sender. Raises BadInput."""
+
+def variant_slug(variant: str) -> str:
+    """Return the file-name form of a variant's name."""
+
+def registry() -> str:
+    """Return the registry of variant parts as JSON: [{word, argument, slot, help}]."""
+
+def simulate(scenario: str, seed: int | None = None) -> Run:
+    """Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises BadInput."""
+
+def simulate_many(
+    scenarios: Sequence[str],
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Run scenarios (JSON texts) over all cores; tables get a first column ``cell``, the index.
+
+    Rows are in the order of the input whatever the number of threads. ``progress`` is called
+    with the number of finished runs; an interrupt raises KeyboardInterrupt.
+    """
+
+def altman_predict(parameters: str) -> str:
+    """Altman et al.'s fluid model: JSON in, JSON out. Raises BadInput."""
+
+def altman_infer(parameters: str) -> str:
+    """Infer one parameter of the path from measured throughput and rtt: JSON in, JSON out."""
+
+def response(parameters: str) -> str:
+    """Mathis, PFTK and CUBIC response functions: JSON in, JSON out. Raises BadInput."""
+
+def bench_dumbbell(flows: int, rate_bps: int, duration_s: float, variant: str) -> dict[str, Any]:
+    """Run W(flows, rate) once; return delivered_packets, events, utilisation, dropped."""
