@@ -1,1 +1,32 @@
-//! To come.
+//! The outside of the core: files, threads, tables on disk.
+//!
+//! Everything below this crate is a function of its arguments. Here a scenario is read from a file
+//! ([`load`]), runs spread over the machine's cores ([`simulate_many`]), what they leave becomes
+//! Arrow tables ([`Tables`]) and Parquet files ([`write()`]). Input that cannot be used gets one line
+//! ([`BadInput`]).
+
+pub mod bench;
+pub mod calculator;
+mod input;
+mod store;
+mod sweep;
+mod table;
+mod variant;
+
+pub use ackclock_sim::{Run, Scenario};
+pub use bench::bench_dumbbell;
+pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, to_json};
+pub use store::{StoreError, write, write_atomically};
+pub use sweep::{MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one};
+pub use table::{Table, Tables, check_conservation};
+pub use variant::{registry, variant_name, variant_slug};
+
+/// The version of the package.
+pub const fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The JSON schema of a scenario, as JSON text.
+pub fn schema() -> String {
+    format!("{:#}", schemars::schema_for!(Scenario).to_value())
+}

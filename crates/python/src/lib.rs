@@ -1,1 +1,259 @@
-//! To come.
+//! The compiled core of the Python package: `ackclock._core`.
+//!
+//! Conversion only. Text comes in and Arrow goes out; the work is done by `lab` on threads that know
+//! nothing of Python, while the caller waits without the GIL and listens for interrupts.
+
+mod background;
+mod table;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use ackclock_lab::{Scenario, SweepError, Tables, calculator, to_json};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use background::{Ticket, in_background};
+use table::Table;
+
+create_exception!(
+    ackclock._core,
+    BadInput,
+    PyValueError,
+    "Input that cannot be used; its text is one line: where, what was expected, the nearest valid word."
+);
+
+/// What one run, or many runs under a column ``cell``, left behind.
+#[pyclass(frozen, module = "ackclock._core")]
+struct Run {
+    tables: Tables,
+    scenarios: Vec<Scenario>,
+}
+
+#[pymethods]
+impl Run {
+    /// One row a (measure, flow).
+    #[getter]
+    fn flows(&self) -> Table {
+        Table::of(&self.tables.flows)
+    }
+
+    /// One row a (measure, link, direction).
+    #[getter]
+    fn links(&self) -> Table {
+        Table::of(&self.tables.links)
+    }
+
+    /// One row a (measure, cross-traffic source).
+    #[getter]
+    fn sources(&self) -> Table {
+        Table::of(&self.tables.sources)
+    }
+
+    /// One row a sample of a flow.
+    #[getter]
+    fn flow_samples(&self) -> Table {
+        Table::of(&self.tables.flow_samples)
+    }
+
+    /// One row a sample of a link.
+    #[getter]
+    fn link_samples(&self) -> Table {
+        Table::of(&self.tables.link_samples)
+    }
+
+    /// Events that the clock handled.
+    #[getter]
+    const fn events(&self) -> u64 {
+        self.tables.events
+    }
+
+    /// Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all.
+    #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
+    fn write(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
+        py.detach(|| ackclock_lab::write(&directory, &self.tables, &self.scenarios))
+            .map_err(|error| PyOSError::new_err(error.to_string()))
+    }
+}
+
+/// The version of the package.
+#[pyfunction]
+const fn version() -> &'static str {
+    ackclock_lab::version()
+}
+
+/// The JSON schema of a scenario, as JSON text.
+#[pyfunction]
+fn schema() -> String {
+    ackclock_lab::schema()
+}
+
+/// Read a TOML (or .json) scenario file and return it as JSON text. Raises BadInput.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
+fn load_scenario(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    py.detach(|| guarded(|| ackclock_lab::load(&path).map(|scenario| to_json(&scenario))))
+}
+
+/// Validate a scenario given as JSON text and return it with defaults. Raises BadInput.
+#[pyfunction]
+fn check_scenario(scenario: &str) -> PyResult<String> {
+    guarded(|| ackclock_lab::from_json(scenario).map(|scenario| to_json(&scenario)))
+}
+
+/// Return the canonical name of a sender. Raises BadInput.
+#[pyfunction]
+#[pyo3(signature = (variant, profile = "rfc"))]
+fn variant_name(variant: &str, profile: &str) -> PyResult<String> {
+    guarded(|| ackclock_lab::variant_name(variant, profile))
+}
+
+/// Return the file-name form of a variant's name.
+#[pyfunction]
+fn variant_slug(variant: &str) -> String {
+    ackclock_lab::variant_slug(variant)
+}
+
+/// Return the registry of variant parts as JSON: [{word, argument, slot, help}].
+#[pyfunction]
+fn registry() -> String {
+    ackclock_lab::registry()
+}
+
+/// Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises BadInput.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed = None))]
+fn simulate(py: Python<'_>, scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Run> {
+    let mut scenario = guarded(|| ackclock_lab::from_json(scenario))?;
+    if let Some(seed) = seed {
+        scenario.seed = seed.extract().map_err(|_| {
+            let expected = format!("expected a whole number from 0 to {}", u64::MAX);
+            BadInput::new_err(format!("seed: found {}, {expected}", shown(seed)))
+        })?;
+    }
+    let job = move |_: &Ticket| {
+        let run = ackclock_lab::simulate_one(&scenario)?;
+        Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario] })
+    };
+    in_background(py, None, job)?.map_err(sweep_error)
+}
+
+/// Run scenarios (JSON texts) over all cores; tables get a first column ``cell``, the index.
+///
+/// Rows are in the order of the input whatever the number of threads. ``progress`` is called
+/// with the number of finished runs; an interrupt raises KeyboardInterrupt.
+#[pyfunction]
+#[pyo3(signature = (scenarios, threads = None, progress = None))]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
+fn simulate_many(
+    py: Python<'_>,
+    scenarios: Vec<String>,
+    threads: Option<usize>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Run> {
+    let read = |(cell, text): (usize, &String)| {
+        guarded(|| ackclock_lab::from_json(text)).map_err(|error| {
+            if error.is_instance_of::<BadInput>(py) {
+                BadInput::new_err(format!("cell {cell}: {}", error.value(py)))
+            } else {
+                error
+            }
+        })
+    };
+    let scenarios: Vec<Scenario> =
+        scenarios.iter().enumerate().map(read).collect::<PyResult<_>>()?;
+    let job = move |ticket: &Ticket| {
+        let runs = ackclock_lab::simulate_many(
+            &scenarios,
+            threads,
+            |finished| ticket.report(finished),
+            || ticket.is_cancelled(),
+        )?;
+        Ok(Run { tables: Tables::of_cells(&runs), scenarios })
+    };
+    in_background(py, progress.as_ref(), job)?.map_err(sweep_error)
+}
+
+/// Altman et al.'s fluid model: JSON in, JSON out. Raises BadInput.
+#[pyfunction]
+fn altman_predict(py: Python<'_>, parameters: &str) -> PyResult<String> {
+    py.detach(|| guarded(|| calculator::altman_predict(parameters)))
+}
+
+/// Infer one parameter of the path from measured throughput and rtt: JSON in, JSON out.
+#[pyfunction]
+fn altman_infer(py: Python<'_>, parameters: &str) -> PyResult<String> {
+    py.detach(|| guarded(|| calculator::altman_infer(parameters)))
+}
+
+/// Mathis, PFTK and CUBIC response functions: JSON in, JSON out. Raises BadInput.
+#[pyfunction]
+fn response(py: Python<'_>, parameters: &str) -> PyResult<String> {
+    py.detach(|| guarded(|| calculator::response(parameters)))
+}
+
+/// Run W(flows, rate) once; return delivered_packets, events, utilisation, dropped_packets.
+#[pyfunction]
+fn bench_dumbbell<'py>(
+    py: Python<'py>,
+    flows: u32,
+    rate_bps: u64,
+    duration_s: f64,
+    variant: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let variant = variant.to_owned();
+    let job = move |_: &Ticket| ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant);
+    let result = in_background(py, None, job)?.map_err(sweep_error)?;
+    let dict = PyDict::new(py);
+    dict.set_item("delivered_packets", result.delivered_packets)?;
+    dict.set_item("events", result.events)?;
+    dict.set_item("utilisation", result.utilisation)?;
+    dict.set_item("dropped_packets", result.dropped_packets)?;
+    Ok(dict)
+}
+
+/// The result of `call`, with a panic as a one-line error of its own kind.
+fn guarded<T>(call: impl FnOnce() -> Result<T, ackclock_lab::BadInput>) -> PyResult<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result.map_err(|error| BadInput::new_err(error.to_string())),
+        Err(panic) => Err(sweep_error(SweepError::Internal(ackclock_lab::panic_message(&*panic)))),
+    }
+}
+
+fn sweep_error(error: SweepError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        SweepError::Input(_) => BadInput::new_err(text),
+        SweepError::Internal(_) => PyRuntimeError::new_err(text),
+        SweepError::Cancelled => PyKeyboardInterrupt::new_err(()),
+    }
+}
+
+/// A Python value in a message.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr().map_or_else(|_| "something".to_owned(), |repr| repr.to_string());
+    ackclock_lab::printable(&text, 60)
+}
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::{
+        BadInput, Run, Table, altman_infer, altman_predict, bench_dumbbell, check_scenario,
+        load_scenario, registry, response, schema, simulate, simulate_many, variant_name,
+        variant_slug, version,
+    };
+
+    /// Keeps panics from writing the paths of the machine that built this to the user's screen:
+    /// what they say arrives as an exception. With `RUST_BACKTRACE` set they write as usual.
+    #[pymodule_init]
+    #[expect(clippy::unnecessary_wraps, reason = "the signature that PyO3 asks for")]
+    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        if std::env::var_os("RUST_BACKTRACE").is_none() {
+            std::panic::set_hook(Box::new(|_| {}));
+        }
+        Ok(())
+    }
+}

@@ -2,12 +2,36 @@
 //!
 //! [`simulate`] is a pure function of (scenario, seed): the same bytes on any machine, on one
 //! thread or many, in debug and release.
+//!
+//! ```
+//! let scenario: ackclock_sim::Scenario = serde_json::from_str(r#"{
+//!     "duration": "10 s",
+//!     "topology": {
+//!         "kind": "dumbbell",
+//!         "bottleneck": {"rate": "10 Mbit/s", "delay": "20 ms"},
+//!         "access": {"rate": "100 Mbit/s", "delay": "1 ms"}
+//!     },
+//!     "flow": [{"name": "bulk", "variant": "newreno"}]
+//! }"#).unwrap();
+//! let run = ackclock_sim::simulate(&scenario).unwrap();
+//! assert!(run.flows[0].goodput_bps > 8e6);
+//! ```
 
+mod check;
+mod engine;
+mod measure;
+mod network;
+mod probe;
 pub mod records;
 pub mod scenario;
+mod topology;
+mod wheel;
+
+use std::fmt;
 
 pub use records::Run;
 pub use scenario::Scenario;
+pub use wheel::Class;
 
 /// Why a scenario that reads well still cannot be run: which key, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +42,57 @@ pub struct ScenarioError {
     pub message: String,
 }
 
+impl ScenarioError {
+    pub(crate) fn new(key: &str, message: &str) -> Self {
+        Self { key: key.to_owned(), message: message.to_owned() }
+    }
+
+    /// `word` names nothing; `known` are the words that do.
+    pub(crate) fn unknown<'a>(
+        key: &str,
+        what: &str,
+        word: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        // A thousand access links help nobody.
+        let known: Vec<String> = known.take(20).map(|name| format!("`{name}`")).collect();
+        Self::new(key, &format!("unknown {what} `{word}`, expected one of {}", known.join(", ")))
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.message)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl Scenario {
+    /// Checks all that can be checked without running.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be run.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        check::check(self)
+    }
+}
+
+/// For each flow, `count` spelled out, the index of its entry in the file.
+fn flow_entries(scenario: &Scenario) -> Vec<usize> {
+    scenario
+        .flows
+        .iter()
+        .enumerate()
+        .flat_map(|(entry, flow)| std::iter::repeat_n(entry, flow.count as usize))
+        .collect()
+}
+
 /// Runs `scenario` from its beginning to its end.
 ///
 /// # Errors
 /// The first key whose value cannot be run.
 pub fn simulate(scenario: &Scenario) -> Result<Run, ScenarioError> {
-    todo!()
+    scenario.check()?;
+    Ok(engine::Engine::new(scenario)?.run())
 }

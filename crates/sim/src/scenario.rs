@@ -523,7 +523,8 @@ impl Flow {
         }
         let base = Config::new(parts, profile);
         let tcp = &self.tcp;
-        let text = |value: Option<Text<Duration>>, default: Duration| value.map_or(default, |t| t.0);
+        let text =
+            |value: Option<Text<Duration>>, default: Duration| value.map_or(default, |t| t.0);
         Ok(Config {
             mss: tcp.mss.map_or(base.mss, |t| t.0),
             rto: RtoConfig {

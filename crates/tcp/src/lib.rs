@@ -1,1 +1,25 @@
-//! To come.
+//! The transport, sans-IO.
+//!
+//! An [`Endpoint`] is one end of a connection. Its sender is four choices, each a trait with one
+//! file an idea: [`growth`], [`start`], [`idle`], [`recovery`]. A [`Variant`] names them.
+//!
+//! No clock, no I/O, no allocation per segment: the same code runs under the simulator's clock and
+//! the real one.
+
+pub mod config;
+pub mod endpoint;
+pub mod event;
+pub mod growth;
+pub mod idle;
+pub mod receiver;
+pub mod recovery;
+pub mod rtt;
+pub mod sender;
+pub mod start;
+pub mod variant;
+
+pub use config::{Config, DelayedAck, LossReduces, Profile, RtoConfig};
+pub use endpoint::{Endpoint, Failure, State, Transmit};
+pub use sender::{Sender, SenderStats};
+pub use start::WindowChoice;
+pub use variant::{Parts, Variant, VariantError, slug};

@@ -94,21 +94,57 @@ const fn entry(word: &'static str, part: Part, help: &'static str) -> Entry {
 /// Every word a name may contain: a new idea adds one file in a folder of the `tcp` crate and one
 /// row here. Among words of one growth law the printer prefers the first.
 pub const REGISTRY: &[Entry] = &[
-    entry("tahoe", Part::Growth(GrowthChoice::Tahoe), "1/floor(W) segments per ACK in congestion avoidance; window of one segment after a loss"),
+    entry(
+        "tahoe",
+        Part::Growth(GrowthChoice::Tahoe),
+        "1/floor(W) segments per ACK in congestion avoidance; window of one segment after a loss",
+    ),
     Entry {
         word: "tahoe",
         argument: Some("bytes"),
         part: Part::Growth(GrowthChoice::TahoeBytes),
         help: "Tahoe, growing by one segment per window of bytes acknowledged (RFC 5681 §3.1)",
     },
-    entry("newreno", Part::Growth(GrowthChoice::Reno { word: RenoWord::NewReno }), "RFC 5681's law with RFC 6582's recovery"),
-    entry("reno", Part::Growth(GrowthChoice::Reno { word: RenoWord::Reno }), "RFC 5681: one segment per window, half after a loss"),
-    entry("gobackn", Part::Recovery(RecoveryChoice::GoBackN), "resend everything from the lost segment"),
-    entry("fastrecovery", Part::Recovery(RecoveryChoice::FastRecovery), "fast retransmit and fast recovery (RFC 5681 §3.2)"),
-    entry("partialack", Part::Recovery(RecoveryChoice::PartialAck), "fast recovery that stays until all is repaired (RFC 6582)"),
-    entry("rfc3390", Part::Window(WindowChoice::Rfc3390), "min(4 MSS, max(2 MSS, 4380 B)) (RFC 3390)"),
-    entry("standard", Part::SlowStart(SlowStartChoice::Standard), "one segment per ACK (RFC 5681 §3.1)"),
-    entry("rfc5681", Part::Idle(IdleChoice::Rfc5681), "restart window after an RTO without sending (RFC 5681 §4.1)"),
+    entry(
+        "newreno",
+        Part::Growth(GrowthChoice::Reno { word: RenoWord::NewReno }),
+        "RFC 5681's law with RFC 6582's recovery",
+    ),
+    entry(
+        "reno",
+        Part::Growth(GrowthChoice::Reno { word: RenoWord::Reno }),
+        "RFC 5681: one segment per window, half after a loss",
+    ),
+    entry(
+        "gobackn",
+        Part::Recovery(RecoveryChoice::GoBackN),
+        "resend everything from the lost segment",
+    ),
+    entry(
+        "fastrecovery",
+        Part::Recovery(RecoveryChoice::FastRecovery),
+        "fast retransmit and fast recovery (RFC 5681 §3.2)",
+    ),
+    entry(
+        "partialack",
+        Part::Recovery(RecoveryChoice::PartialAck),
+        "fast recovery that stays until all is repaired (RFC 6582)",
+    ),
+    entry(
+        "rfc3390",
+        Part::Window(WindowChoice::Rfc3390),
+        "min(4 MSS, max(2 MSS, 4380 B)) (RFC 3390)",
+    ),
+    entry(
+        "standard",
+        Part::SlowStart(SlowStartChoice::Standard),
+        "one segment per ACK (RFC 5681 §3.1)",
+    ),
+    entry(
+        "rfc5681",
+        Part::Idle(IdleChoice::Rfc5681),
+        "restart window after an RTO without sending (RFC 5681 §4.1)",
+    ),
     entry("noidle", Part::Idle(IdleChoice::NoIdle), "the window keeps its worth"),
 ];
 
@@ -203,10 +239,8 @@ fn word_of(part: Part) -> String {
     if let Part::Window(WindowChoice::Segments(n)) = part {
         return format!("iw{n}");
     }
-    let entry = REGISTRY
-        .iter()
-        .find(|e| e.part == part)
-        .expect("the registry has a word for every part");
+    let entry =
+        REGISTRY.iter().find(|e| e.part == part).expect("the registry has a word for every part");
     match entry.argument {
         None => entry.word.to_owned(),
         Some(argument) => format!("{}({argument})", entry.word),

@@ -21,7 +21,7 @@ pub use cycle::{Cycle, Mode, Period, one_slow_start, two_slow_starts};
 pub use path::{Parameters, Path};
 pub use validity::{
     CRITERION_MARGIN, MAX_EXOGENOUS_SHARE, MAX_NEGATIVE_QUEUE_EFFECT, MAX_NEGLECTED_SHARE,
-    MIN_W_MAX, SOURCE_LINK_MARGIN, Validity,
+    MIN_W_MAX, SOURCE_LINK_MARGIN, THIRD_SLOW_START_GAP, Validity,
 };
 
 use serde::Serialize;
@@ -57,6 +57,10 @@ pub struct Prediction {
     pub beta: f64,
     /// The largest β at which slow start overflows the buffer (right side of equation 26).
     pub criterion: f64,
+    /// With two slow starts, how many packets the second ends short of overflowing the buffer again,
+    /// counted from the window at which the first overflow is detected. A third slow start is
+    /// possible where this is below about 3, and rare elsewhere; the model has no place for it.
+    pub third_slow_start_gap_packets: Option<f64>,
     /// Whether the model is to be believed here.
     pub validity: Validity,
 }
@@ -86,7 +90,8 @@ pub fn predict(path: &Path) -> Prediction {
 /// The model's prediction in a mode of the caller's choice, as in figures 4 and 5 of the paper,
 /// which follow theorem 3.1 also where equation 26 asks for section 4.
 ///
-/// A mode other than the one that equation 26 chooses is a reason against the prediction's validity.
+/// A mode other than the one that equation 26 chooses is a reason against the prediction's validity:
+/// far from it the formulas may give a round-trip time below T, down to 0.
 pub fn predict_in_mode(path: &Path, mode: Mode) -> Prediction {
     let cycle = Cycle::of(path, mode);
     Prediction {
@@ -102,6 +107,7 @@ pub fn predict_in_mode(path: &Path, mode: Mode) -> Prediction {
         w_tilde: path.w_tilde(),
         beta: path.beta(),
         criterion: path.critical_beta(),
+        third_slow_start_gap_packets: validity::third_slow_start_gap(path, mode),
         validity: Validity::of(path, &cycle),
         periods: cycle.periods,
     }

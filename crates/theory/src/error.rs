@@ -36,14 +36,12 @@ pub(crate) fn loss_rate(value: f64) -> Result<f64, InvalidParameter> {
 
 /// A duration, rate, window or count that must be above 0.
 pub(crate) fn positive(parameter: &'static str, value: f64) -> Result<f64, InvalidParameter> {
-    require(parameter, value, value > 0.0 && value.is_finite(), || {
-        "a finite number above 0".into()
-    })
+    require(parameter, value, value > 0.0 && value.is_finite(), || "a finite number above 0".into())
 }
 
 /// Packets acknowledged by one ACK (b): at least 1; 2 with delayed ACKs.
 pub(crate) fn packets_per_ack(value: f64) -> Result<f64, InvalidParameter> {
-    require("packets_per_ack", value, value >= 1.0 && value.is_finite(), || {
-        "a finite number, at least 1 (1: every packet is acknowledged, 2: every second)".into()
+    require("packets_per_ack", value, (1.0..=1000.0).contains(&value), || {
+        "a number from 1 (every packet is acknowledged) to 1000; 2 with delayed ACKs".into()
     })
 }

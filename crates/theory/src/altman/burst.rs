@@ -3,7 +3,7 @@
 use super::Path;
 use crate::error::{InvalidParameter, positive};
 
-/// Rate at which the source sends in mini-cycle `n` (α_n), packets/s, given its rate in the first.
+/// Rate at which the source sends in mini-cycle `n` (`α_n`), packets/s, given its rate in the first.
 ///
 /// The closed form of equation 27: ACKs of a burst return at the rate at which the bottleneck served
 /// the burst beside the exogenous traffic, and each releases two packets. The paper leaves α₁ open;
@@ -25,7 +25,7 @@ pub fn limit_burst_rate_pps(path: &Path) -> f64 {
     2.0 * path.mu_pps() - path.lambda_pps()
 }
 
-/// Mini-cycles (rounds) of a slow start up to the one whose burst fills the buffer (n_b).
+/// Mini-cycles (rounds) of a slow start up to the one whose burst fills the buffer (`n_b`).
 ///
 /// A real number, below 1 where less than one packet fills the buffer.
 pub fn mini_cycles_until_loss(path: &Path) -> f64 {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Path;
+use super::{Path, limit_burst_rate_pps};
 
 /// How many slow starts a cycle of the window has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -29,11 +29,11 @@ impl Mode {
 pub struct Period {
     /// The phase of the sender and the state of the queue.
     pub name: &'static str,
-    /// Length (T_i), s.
+    /// Length (`T_i`), s.
     pub duration_s: f64,
-    /// Packets of the connection that leave the queue (N_i, equation 20).
+    /// Packets of the connection that leave the queue (`N_i`, equation 20).
     pub packets: f64,
-    /// Time average of the round-trip time (R_i, equation 21), s.
+    /// Time average of the round-trip time (`R_i`, equation 21), s.
     pub mean_rtt_s: f64,
 }
 
@@ -89,8 +89,8 @@ pub fn one_slow_start(path: &Path) -> Cycle {
 
 /// The cycle with two slow starts (section 4), whether or not equation 26 chooses it.
 ///
-/// A window below 1 is taken as 1 (W̃, W_b or the second threshold W_b/2, with a tiny buffer), and
-/// a second threshold above W_max, possible only against equation 26, as W_max.
+/// A window below 1 is taken as 1 (W̃, `W_b` or the second threshold `W_b/2`, with a tiny buffer), and
+/// a second threshold above `W_max`, possible only against equation 26, as `W_max`.
 pub fn two_slow_starts(path: &Path) -> Cycle {
     let w_b = path.w_b().max(1.0);
     let build_up = path.w_tilde().max(1.0);
@@ -139,15 +139,17 @@ fn slow_start_empty(path: &Path, name: &'static str, to: f64) -> Period {
 
 /// dW/dt = μ − λ/2 (equation 18b), the queue given by equation 23.
 ///
-/// That queue is negative at first, by about μ τ₁, and so is the delay it adds. Kept as published;
-/// [`Validity`](super::Validity) reports where it matters.
+/// That queue is negative at first, by about μ τ₁, and so is the delay it adds. Kept as published,
+/// but for a mean round-trip time below 0, which is taken as 0;
+/// [`Validity`](super::Validity) reports where this matters.
 fn slow_start_growing(path: &Path, name: &'static str, from: f64, to: f64) -> Period {
-    let burst_rate = 2.0 * path.mu_pps() - path.lambda_pps();
+    let burst_rate = limit_burst_rate_pps(path);
+    let mean_rtt_s = (to + from - 2.0) / burst_rate + 1.0 / path.mu_pps() - path.tau1_s();
     Period {
         name,
         duration_s: (to - from) / (burst_rate / 2.0),
         packets: to - from,
-        mean_rtt_s: (to + from - 2.0) / burst_rate + 1.0 / path.mu_pps() - path.tau1_s(),
+        mean_rtt_s: mean_rtt_s.max(0.0),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::{InvalidParameter, require};
 
 /// The largest rate or buffer and the largest delay that are accepted: far beyond any network, and
 /// small enough that no square of a window overflows.
-const MAX_PACKETS: f64 = 1e12;
+pub(super) const MAX_PACKETS: f64 = 1e12;
 const MIN_MU_PPS: f64 = 1e-9;
 const MAX_DELAY_S: f64 = 1e6;
 
@@ -70,7 +70,7 @@ impl Path {
     /// A path given by its whole propagation delay τ, as in figures 4 and 5 of the paper.
     ///
     /// The delay is split evenly, τ₁ = τ₂ = τ/4. Throughput does not depend on the split; the
-    /// round-trip time depends on τ₁ when a queue builds during slow start (W̃ < W_th).
+    /// round-trip time depends on τ₁ when a queue builds during slow start (W̃ < `W_th`).
     ///
     /// # Errors
     /// As [`Path::new`], and a τ that is negative or not finite.
@@ -142,18 +142,18 @@ impl Path {
         self.0.lambda_pps / self.0.mu_pps
     }
 
-    /// Window at which congestion avoidance fills the buffer (W_loss), packets (equation 3).
+    /// Window at which congestion avoidance fills the buffer (`W_loss`), packets (equation 3).
     pub fn w_loss(&self) -> f64 {
         let waiting = self.0.buffer_packets / self.0.mu_pps;
         (waiting + self.empty_rtt_s()) * self.available_pps() + self.exogenous_share()
     }
 
-    /// Largest window of a cycle, just after the loss (W_max), packets (equation 3).
+    /// Largest window of a cycle, just after the loss (`W_max`), packets (equation 3).
     pub fn w_max(&self) -> f64 {
         self.w_loss() + 2.0
     }
 
-    /// Slow-start threshold after a loss in congestion avoidance (W_th), packets (theorem 3.1).
+    /// Slow-start threshold after a loss in congestion avoidance (`W_th`), packets (theorem 3.1).
     pub fn w_th(&self) -> f64 {
         self.w_max() / 2.0
     }
@@ -163,7 +163,7 @@ impl Path {
         self.empty_rtt_s() * self.available_pps()
     }
 
-    /// Window at which a slow-start burst overflows the buffer (W_b), packets (equation 28).
+    /// Window at which a slow-start burst overflows the buffer (`W_b`), packets (equation 28).
     pub fn w_b(&self) -> f64 {
         (2.0 - self.exogenous_share()) * self.0.buffer_packets
     }

@@ -1,0 +1,133 @@
+# Needs make, a C compiler, Rust (rustup fetches the version of rust-toolchain.toml) and
+# Python >= 3.11 with venv. `make help` lists what there is.
+
+ROOT := $(shell cd "$$(dirname "$$(echo '$(MAKEFILE_LIST)' | sed 's/^ *//')")" && pwd -P)
+
+ifneq ($(CURDIR),$(ROOT))
+# Called from another folder, as in `make -f path/to/Makefile test`: go there first.
+.PHONY: all $(MAKECMDGOALS)
+all $(MAKECMDGOALS):
+	@$(MAKE) --no-print-directory -C "$(ROOT)" $(filter-out all,$@)
+else
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+# The first interpreter that is new enough; another may be named: make PYTHON=python3.13 build
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' \
+	2>/dev/null && echo "$$python" && break; done)
+# By path and not by activation, so that blanks in the path do no harm.
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export CARGO_TERM_COLOR ?= auto
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
+	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
+SOURCES := $(RUST_SOURCES) $(PACKAGE_SOURCES)
+PYTHON_FILES := python scripts
+
+.PHONY: help
+help: ## This list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+.PHONY: build
+build: .venv/.installed ## .venv with the command .venv/bin/ackclock (release build)
+
+.PHONY: demo
+demo: build ## Reproduce the study altman1997 and say where its report lies
+	@$(BIN)/ackclock reproduce altman1997 --out report/altman1997
+	@echo
+	@echo "The report: $(ROOT)/report/altman1997/index.html"
+
+.PHONY: test
+test: lint test-rust test-python ## Everything: lints, Rust tests, Python tests
+	@echo "All tests passed."
+
+.PHONY: lint
+lint: lint-rust lint-python ## Formatting, lints, types, the law of dependence
+
+.PHONY: lint-rust
+lint-rust: .venv/.dev
+	cargo fmt --all --check
+	$(BIN)/python scripts/check_layers.py
+	$(BIN)/python scripts/check_dependencies.py
+	@if command -v cargo-deny >/dev/null; then cargo deny --all-features check bans licenses sources; \
+	else echo "skipped: cargo deny (no cargo-deny on the PATH; cargo install --locked cargo-deny)"; fi
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+.PHONY: lint-python
+lint-python: .venv/.dev
+	$(BIN)/ruff check $(PYTHON_FILES)
+	$(BIN)/ruff format --check $(PYTHON_FILES)
+	$(BIN)/basedpyright
+	$(BIN)/typos
+
+.PHONY: test-rust
+test-rust: ## The Rust tests
+	cargo test --workspace --locked
+
+.PHONY: test-python
+test-python: .venv/.dev build ## The Python tests, on the installed release build
+	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
+	$(BIN)/python -m pytest
+
+.PHONY: bench
+bench: build ## The simulator's own speed, beside ns-2 if that is installed
+	$(BIN)/ackclock bench --peers
+
+.PHONY: docs
+docs: build ## Generate docs/reference from the schema and the command line
+	$(BIN)/python scripts/reference.py
+
+.PHONY: format
+format: .venv/.dev ## Rewrite the sources in the house's format
+	cargo fmt --all
+	$(BIN)/ruff check --fix $(PYTHON_FILES)
+	$(BIN)/ruff format $(PYTHON_FILES)
+
+.PHONY: lock
+lock: ## Pin the newest versions in requirements/
+	PYTHON="$(PYTHON)" scripts/lock.sh --upgrade
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	rm -rf .venv dist report target .pytest_cache .ruff_cache .mypy_cache
+	find python scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Each file in .venv whose name begins with a dot stands for a finished step.
+.venv/.created:
+	@if [ -z "$(PYTHON)" ]; then \
+	echo "make: no Python >= 3.11 with venv and ensurepip was found (on Debian: apt install python3-venv)" >&2; \
+	exit 1; fi
+	"$(PYTHON)" -m venv --clear .venv
+	@touch $@
+
+.venv/.runtime: requirements/runtime.txt | .venv/.created
+	$(BIN)/python -m pip install --quiet --requirement requirements/runtime.txt
+	@touch $@
+
+.venv/.dev: requirements/dev.txt .venv/.runtime
+	$(BIN)/python -m pip install --quiet --requirement requirements/dev.txt
+	@touch $@
+
+# The list of sources, so that a file that was taken away is noticed too.
+.venv/.sources: FORCE | .venv/.created
+	$(file >.venv/.sources.new,$(sort $(SOURCES)))
+	@cmp --silent $@.new $@ || cp $@.new $@
+
+.venv/.installed: .venv/.sources $(SOURCES) .venv/.runtime
+	@rm -rf target/wheels
+	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out target/wheels
+	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/*.whl
+	@touch $@
+
+.PHONY: FORCE
+FORCE:
+
+endif

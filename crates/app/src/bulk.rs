@@ -1,0 +1,32 @@
+use ackclock_tcp::Endpoint;
+use ackclock_units::{Bytes, Instant};
+
+use crate::App;
+
+/// Sends as much as the connection takes, or `size`, after which it closes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bulk {
+    size: Option<Bytes>,
+    written: bool,
+}
+
+impl Bulk {
+    /// A transfer of `size`, or without end.
+    pub const fn new(size: Option<Bytes>) -> Self {
+        Self { size, written: false }
+    }
+}
+
+impl App for Bulk {
+    #[inline]
+    fn poll(&mut self, _: Instant, endpoint: &mut Endpoint) -> Option<Instant> {
+        if !self.written {
+            self.written = true;
+            endpoint.write(self.size.unwrap_or(Bytes::UNLIMITED));
+            if self.size.is_some() {
+                endpoint.close();
+            }
+        }
+        None
+    }
+}

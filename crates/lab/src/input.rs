@@ -1,0 +1,207 @@
+//! What people write, read strictly.
+//!
+//! A text is parsed into a tree whose every node knows its line, the tree is held against the JSON
+//! schema of the type that is wanted, and only then does serde build the value. The schema, which is
+//! generated from the same type, knows the path to whatever is wrong; serde loses it inside an enum.
+
+mod document;
+mod schema;
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use ackclock_sim::Scenario;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+pub(crate) use document::{Document, element};
+
+/// The largest file that is read. A scenario of ten thousand links is a tenth of it.
+pub const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// The longest message: room for every valid word, not for a file echoed back.
+const MAX_MESSAGE_CHARS: usize = 1000;
+
+const A_SCENARIO_FILE: &str = "expected a scenario file (.toml or .json)";
+
+/// Input that cannot be used.
+///
+/// Its text is one line without control characters: the file and line if there is one, the key, what
+/// is wrong, what was expected, and the nearest valid word if one is near.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct BadInput {
+    text: String,
+}
+
+impl BadInput {
+    /// One line, with whatever could disturb a terminal made visible.
+    pub(crate) fn new(text: impl fmt::Display) -> Self {
+        Self { text: printable(&text.to_string(), MAX_MESSAGE_CHARS) }
+    }
+
+    fn in_file(file: &str, line: Option<usize>, fault: &Fault) -> Self {
+        match line {
+            Some(line) => Self::new(format_args!("{file}:{line}: {fault}")),
+            None => Self::new(format_args!("{file}: {fault}")),
+        }
+    }
+}
+
+/// What is wrong at a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The key, as in `flow[0].count`; empty for the whole document.
+    pub(crate) key: String,
+    /// The line, where the key does not say it.
+    pub(crate) line: Option<usize>,
+    /// What is wrong, and what was expected.
+    pub(crate) message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { key: key.into(), line: None, message: message.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Reads a scenario from a TOML file, or from a JSON file whose name ends in `.json`.
+///
+/// # Errors
+/// The first thing that keeps the file from being a scenario that can be run.
+pub fn load(path: &Path) -> Result<Scenario, BadInput> {
+    let file = path.display().to_string();
+    let text = read(path).map_err(|fault| BadInput::in_file(&file, fault.line, &fault))?;
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let parse = if is_json { Document::from_json } else { Document::from_toml };
+    parse(&text)
+        .map_err(|fault| (fault.line, fault))
+        .and_then(|document| {
+            scenario(&document).map_err(|fault| (document.line_of(&fault.key), fault))
+        })
+        .map_err(|(line, fault)| BadInput::in_file(&file, line, &fault))
+}
+
+/// Reads a scenario from JSON text.
+///
+/// # Errors
+/// The first thing that keeps the text from being a scenario that can be run.
+pub fn from_json(text: &str) -> Result<Scenario, BadInput> {
+    Document::from_json(text).and_then(|document| scenario(&document)).map_err(BadInput::new)
+}
+
+/// Reads a `T` from JSON text.
+pub(crate) fn value_from_json<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, BadInput> {
+    Document::from_json(text).and_then(|document| decode(&document)).map_err(BadInput::new)
+}
+
+/// A scenario as JSON text, which [`from_json`] reads.
+///
+/// # Panics
+/// Never: every scenario has a text.
+pub fn to_json(scenario: &Scenario) -> String {
+    serde_json::to_string(scenario).expect("a scenario is JSON")
+}
+
+fn scenario(document: &Document) -> Result<Scenario, Fault> {
+    let scenario: Scenario = decode(document)?;
+    scenario.check().map_err(|error| Fault::new(error.key, error.message))?;
+    Ok(scenario)
+}
+
+fn decode<T: DeserializeOwned + JsonSchema>(document: &Document) -> Result<T, Fault> {
+    let schema = schemars::schema_for!(T).to_value();
+    schema::check(&schema, &document.value)?;
+    serde_path_to_error::deserialize(&document.value).map_err(|error| {
+        let key = error.path().to_string();
+        Fault::new(if key == "." { String::new() } else { key }, error.inner().to_string())
+    })
+}
+
+fn read(path: &Path) -> Result<String, Fault> {
+    let fault = |error: &io::Error| {
+        let problem = match error.kind() {
+            io::ErrorKind::NotFound => "no such file".to_owned(),
+            io::ErrorKind::IsADirectory => "is a folder".to_owned(),
+            kind => format!("cannot be read ({kind})"),
+        };
+        Fault::new("", format!("{problem}, {A_SCENARIO_FILE}"))
+    };
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| fault(&error))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let limit = MAX_FILE_BYTES >> 20;
+        return Err(Fault::new("", format!("is larger than {limit} MiB, {A_SCENARIO_FILE}")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Fault {
+            line: Some(document::line_at(error.as_bytes(), at)),
+            ..Fault::new("", format!("byte {} is not UTF-8 text, {A_SCENARIO_FILE}", at + 1))
+        }
+    })
+}
+
+/// `text` on one line, of at most `max_chars`, with control and invisible characters escaped.
+pub fn printable(text: &str, max_chars: usize) -> String {
+    let mut shown = String::with_capacity(text.len().min(4 * max_chars));
+    for (i, char) in text.chars().enumerate() {
+        if i == max_chars {
+            shown.push('…');
+            break;
+        }
+        if char.is_control() || is_invisible(char) {
+            shown.extend(char.escape_default());
+        } else {
+            shown.push(char);
+        }
+    }
+    shown
+}
+
+/// Whether a character changes how others are shown and is not seen itself.
+const fn is_invisible(char: char) -> bool {
+    matches!(char,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The word nearest to `word`, if one is near enough to have been meant.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // The distance to a very long text costs its length times the candidate's, for nothing.
+    if word.len() > 100 {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    let reach = 1 + word.chars().count() / 4;
+    known
+        .into_iter()
+        .map(|candidate| {
+            (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
+        })
+        .filter(|(distance, candidate)| *distance <= reach && *distance < candidate.len())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// ` (did you mean ...?)` or nothing.
+pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
+}
+
+#[cfg(test)]
+mod tests;

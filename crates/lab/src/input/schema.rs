@@ -1,0 +1,362 @@
+//! A tree held against a JSON schema, to say where it departs from it.
+//!
+//! Of JSON Schema, what schemars writes for the types that people fill in: references, tables with
+//! required and no further keys, lists, words, enums told apart by a tag or by shape, and texts that
+//! a type of `units`, `tcp` or `sim` reads.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use ackclock_sim::scenario::{Every, Limit};
+use ackclock_tcp::Profile;
+use ackclock_units::{Bytes, Duration, Mss, PacketRate, Rate};
+use serde_json::{Map, Value};
+
+use super::document::{element, member};
+use super::{Fault, did_you_mean, nearest, printable};
+
+/// The longest text that a value may be: no quantity, name or title is as long.
+const MAX_TEXT_CHARS: usize = 500;
+
+/// How much of a text a message shows.
+const SHOWN_CHARS: usize = 60;
+
+/// Reads a text and says what is wrong with it.
+type Reader = fn(&str) -> Result<(), String>;
+
+/// The schemas of texts that are not free, by name.
+pub(super) const READERS: &[(&str, Reader)] = &[
+    ("Bytes", reads::<Bytes>),
+    ("Duration", reads::<Duration>),
+    ("Every", reads::<Every>),
+    ("Limit", reads::<Limit>),
+    ("Mss", reads::<Mss>),
+    ("PacketRate", reads::<PacketRate>),
+    ("Profile", reads::<Profile>),
+    ("Rate", reads::<Rate>),
+    ("Variant", |text| crate::variant::parse(text).map(drop)),
+];
+
+fn reads<T: FromStr<Err: Display>>(text: &str) -> Result<(), String> {
+    text.parse::<T>().map(drop).map_err(|error| error.to_string())
+}
+
+/// Finds where `value` departs from `schema`.
+pub(super) fn check(schema: &Value, value: &Value) -> Result<(), Fault> {
+    Checker { root: schema }.check(schema, value, "")
+}
+
+struct Checker<'s> {
+    root: &'s Value,
+}
+
+impl<'s> Checker<'s> {
+    fn check(&self, schema: &'s Value, value: &Value, key: &str) -> Result<(), Fault> {
+        if let Some(name) = reference(schema) {
+            let reader = READERS.iter().find(|(reads, _)| *reads == name).map(|(_, reader)| reader);
+            return match (reader, value) {
+                (Some(reader), Value::String(text)) => {
+                    bounded(text, key)?;
+                    reader(text).map_err(|message| Fault::new(key, message))
+                }
+                _ => self.check(self.resolve(schema), value, key),
+            };
+        }
+        let words = words(schema);
+        if !words.is_empty() {
+            return check_word(&words, value, key);
+        }
+        if let Some(alternatives) = schema.get("oneOf").and_then(Value::as_array) {
+            let chosen = self.by_tag(alternatives, value, key)?;
+            return self.check(chosen, value, key);
+        }
+        if let Some(alternatives) = schema.get("anyOf").and_then(Value::as_array) {
+            return match self.by_shape(alternatives, value) {
+                Some(chosen) => self.check(chosen, value, key),
+                None => Err(self.wrong_type(schema, value, key)),
+            };
+        }
+        if !fits_type(schema, value) {
+            return Err(self.wrong_type(schema, value, key));
+        }
+        match value {
+            Value::Object(table) => self.check_table(schema, table, key),
+            Value::Array(list) => self.check_list(schema, list, key),
+            Value::String(text) => bounded(text, key),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_table(
+        &self,
+        schema: &'s Value,
+        table: &Map<String, Value>,
+        key: &str,
+    ) -> Result<(), Fault> {
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+            return Ok(());
+        };
+        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        if let Some(name) = table.keys().find(|name| closed && !properties.contains_key(*name)) {
+            let known = properties.keys().map(String::as_str);
+            let message = format!(
+                "unknown key, expected {}{}",
+                one_of(known.clone()),
+                did_you_mean(name, known)
+            );
+            return Err(Fault::new(member(key, name), message));
+        }
+        for name in required(schema) {
+            if !table.contains_key(name) {
+                let expected = self.expectation(&properties[name]);
+                return Err(Fault::new(member(key, name), format!("missing, expected {expected}")));
+            }
+        }
+        table
+            .iter()
+            .filter_map(|(name, value)| Some((name, properties.get(name)?, value)))
+            .try_for_each(|(name, schema, value)| self.check(schema, value, &member(key, name)))
+    }
+
+    fn check_list(&self, schema: &'s Value, list: &[Value], key: &str) -> Result<(), Fault> {
+        let bound = |name| schema.get(name).and_then(Value::as_u64);
+        let len = list.len() as u64;
+        if let (Some(least), Some(most)) = (bound("minItems"), bound("maxItems"))
+            && !(least..=most).contains(&len)
+        {
+            let message = format!("a list of {len}, expected a list of {least}");
+            return Err(Fault::new(key, message));
+        }
+        let Some(items) = schema.get("items") else { return Ok(()) };
+        list.iter()
+            .enumerate()
+            .try_for_each(|(i, value)| self.check(items, value, &element(key, i)))
+    }
+
+    /// The alternative whose tag the table carries.
+    fn by_tag(
+        &self,
+        alternatives: &'s [Value],
+        value: &Value,
+        key: &str,
+    ) -> Result<&'s Value, Fault> {
+        let resolved: Vec<&Value> = alternatives.iter().map(|one| self.resolve(one)).collect();
+        let (tag, words): (&str, Vec<&str>) = resolved.iter().filter_map(|one| tag_of(one)).fold(
+            ("", Vec::new()),
+            |(_, mut words), (tag, word)| {
+                words.push(word);
+                (tag, words)
+            },
+        );
+        let Value::Object(table) = value else {
+            let expected = format!("expected a table with `{tag}`");
+            return Err(Fault::new(key, format!("found {}, {expected}", found(value))));
+        };
+        let Some(written) = table.get(tag) else {
+            let message = format!("missing, expected {}", one_of(words));
+            return Err(Fault::new(member(key, tag), message));
+        };
+        check_word(&words, written, &member(key, tag))?;
+        Ok(resolved
+            .into_iter()
+            .find(|one| tag_of(one).is_some_and(|(_, word)| *written == *word))
+            .expect("the word is one of theirs"))
+    }
+
+    /// The alternative that the value is most likely meant to be.
+    fn by_shape(&self, alternatives: &'s [Value], value: &Value) -> Option<&'s Value> {
+        let shared = |one: &&Value| match (value, self.resolve(one).get("properties")) {
+            (Value::Object(table), Some(Value::Object(properties))) => table
+                .keys()
+                .filter_map(|name| {
+                    nearest(name, properties.keys().map(String::as_str)).zip(Some(name))
+                })
+                .map(|(near, name)| if near == name { 2 } else { 1 })
+                .sum(),
+            _ => 0,
+        };
+        alternatives
+            .iter()
+            .filter(|one| fits_type(self.resolve(one), value))
+            // The first of equals.
+            .rev()
+            .max_by_key(shared)
+    }
+
+    fn wrong_type(&self, schema: &Value, value: &Value, key: &str) -> Fault {
+        let message = format!("found {}, expected {}", found(value), self.expectation(schema));
+        Fault::new(key, message)
+    }
+
+    fn resolve<'a>(&self, schema: &'a Value) -> &'a Value
+    where
+        's: 'a,
+    {
+        reference(schema).and_then(|name| self.root.get("$defs")?.get(name)).unwrap_or(schema)
+    }
+
+    /// What a schema asks for, in words.
+    fn expectation(&self, schema: &Value) -> String {
+        let schema = self.resolve(schema);
+        let words = words(schema);
+        if !words.is_empty() {
+            return one_of(words);
+        }
+        if let Some(alternatives) = schema.get("anyOf").and_then(Value::as_array) {
+            let texts: Vec<String> = alternatives
+                .iter()
+                .filter(|one| one.get("type") != Some(&Value::from("null")))
+                .map(|one| self.expectation(one))
+                .collect();
+            return texts.join(" or ");
+        }
+        if let Some(tags) = schema.get("oneOf").and_then(Value::as_array) {
+            let tag = tags.iter().find_map(|one| tag_of(self.resolve(one)));
+            return format!("a table with `{}`", tag.map_or("kind", |(tag, _)| tag));
+        }
+        match types(schema).find(|name| *name != "null") {
+            Some("string") => match schema.pointer("/examples/0").and_then(Value::as_str) {
+                Some(example) => format!("text such as \"{example}\""),
+                None => "text".into(),
+            },
+            Some("integer") => match (minimum(schema), maximum(schema)) {
+                (Some(least), Some(most)) => format!("a whole number from {least} to {most}"),
+                (Some(least), None) => format!("a whole number, at least {least}"),
+                _ => "a whole number".into(),
+            },
+            Some("number") => "a number".into(),
+            Some("boolean") => "true or false".into(),
+            Some("array") => "a list".into(),
+            Some("object") => match required(schema).next() {
+                Some(name) => format!("a table with `{name}`"),
+                None => "a table".into(),
+            },
+            _ => "something else".into(),
+        }
+    }
+}
+
+fn reference(schema: &Value) -> Option<&str> {
+    schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
+}
+
+fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The words of an enum of words; none for any other schema.
+fn words(schema: &Value) -> Vec<&str> {
+    let list = |key| schema.get(key).and_then(Value::as_array).into_iter().flatten();
+    if let Some(word) = schema.get("const").and_then(Value::as_str) {
+        return vec![word];
+    }
+    let direct = list("enum").filter_map(Value::as_str);
+    // schemars writes the words with documentation one by one, those without in a list.
+    let documented = list("oneOf").flat_map(words);
+    direct.chain(documented).collect()
+}
+
+/// The key that tells this table from its alternatives, and its word.
+fn tag_of(schema: &Value) -> Option<(&str, &str)> {
+    schema
+        .get("properties")?
+        .as_object()?
+        .iter()
+        .find_map(|(name, schema)| Some((name.as_str(), schema.get("const")?.as_str()?)))
+}
+
+fn types(schema: &Value) -> impl Iterator<Item = &str> {
+    let (one, many) = match schema.get("type") {
+        Some(Value::String(name)) => (Some(name.as_str()), None),
+        Some(Value::Array(names)) => (None, Some(names.iter().filter_map(Value::as_str))),
+        _ => (None, None),
+    };
+    one.into_iter().chain(many.into_iter().flatten())
+}
+
+/// The least value of a whole number.
+fn minimum(schema: &Value) -> Option<i64> {
+    schema.get("minimum").and_then(Value::as_i64)
+}
+
+/// The largest value of a whole number.
+fn maximum(schema: &Value) -> Option<u64> {
+    let written = schema.get("maximum").and_then(Value::as_u64);
+    written.or_else(|| match schema.get("format")?.as_str()? {
+        "uint8" => Some(u8::MAX.into()),
+        "uint16" => Some(u16::MAX.into()),
+        "uint32" => Some(u32::MAX.into()),
+        "uint64" => Some(u64::MAX),
+        _ => None,
+    })
+}
+
+fn fits_type(schema: &Value, value: &Value) -> bool {
+    let words = words(schema);
+    if !words.is_empty() {
+        return value.is_string();
+    }
+    let mut names = types(schema).peekable();
+    names.peek().is_none()
+        || names.any(|name| match name {
+            "null" => value.is_null(),
+            "string" => value.is_string(),
+            "boolean" => value.is_boolean(),
+            "array" => value.is_array(),
+            "object" => value.is_object(),
+            "number" => value.is_number(),
+            "integer" => match (value.as_u64(), value.as_i64()) {
+                (Some(number), _) => maximum(schema).is_none_or(|most| number <= most),
+                (None, Some(number)) => minimum(schema).is_none_or(|least| number >= least),
+                (None, None) => false,
+            },
+            _ => true,
+        })
+}
+
+fn check_word(words: &[&str], value: &Value, key: &str) -> Result<(), Fault> {
+    let Value::String(word) = value else {
+        let expected = one_of(words.iter().copied());
+        return Err(Fault::new(key, format!("found {}, expected {expected}", found(value))));
+    };
+    if words.contains(&word.as_str()) {
+        return Ok(());
+    }
+    let message = format!(
+        "unknown word `{}`, expected {}{}",
+        printable(word, SHOWN_CHARS),
+        one_of(words.iter().copied()),
+        did_you_mean(word, words.iter().copied())
+    );
+    Err(Fault::new(key, message))
+}
+
+fn bounded(text: &str, key: &str) -> Result<(), Fault> {
+    let chars = text.chars().count();
+    if chars <= MAX_TEXT_CHARS {
+        return Ok(());
+    }
+    let message = format!("a text of {chars} characters, expected at most {MAX_TEXT_CHARS}");
+    Err(Fault::new(key, message))
+}
+
+fn found(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".into(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(text) => format!("the text \"{}\"", printable(text, SHOWN_CHARS)),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "a table".into(),
+    }
+}
+
+/// "`a`", "`a` or `b`", "one of `a`, `b`, `c`".
+fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    match &*quoted {
+        [one] => one.clone(),
+        [one, other] => format!("{one} or {other}"),
+        _ => format!("one of {}", quoted.join(", ")),
+    }
+}

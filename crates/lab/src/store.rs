@@ -1,0 +1,145 @@
+//! Parquet on disk: whole or not at all, and the same bytes for the same runs.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ackclock_sim::Scenario;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+use crate::input::{printable, to_json};
+use crate::table::{Columns, Table, Tables};
+use crate::version;
+
+/// Rows of a row group: a million samples, some 40 MB before compression.
+const ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// Smaller files than the default level 1 gives, at little cost.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Why a result could not be kept: one line.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", printable(path, 500))]
+pub struct StoreError {
+    path: String,
+    problem: String,
+}
+
+impl StoreError {
+    fn new(path: &Path, problem: &impl ToString) -> Self {
+        Self { path: path.display().to_string(), problem: printable(&problem.to_string(), 500) }
+    }
+
+    fn io(path: &Path, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                Self::new(path, &"is a file, expected a folder")
+            }
+            kind => Self::new(path, &format!("cannot be written ({kind})")),
+        }
+    }
+}
+
+/// Writes every table as `<directory>/<table>.parquet`, and makes the directory if there is none.
+///
+/// With one scenario the files' metadata hold it, its seed and the version. With several, one a cell,
+/// the scenarios are a table of their own, `scenarios.parquet`, with a row a cell.
+///
+/// # Errors
+/// The first file that cannot be written. Files are replaced whole or not touched.
+pub fn write(directory: &Path, tables: &Tables, scenarios: &[Scenario]) -> Result<(), StoreError> {
+    fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))?;
+    let mut metadata = vec![("ackclock.version", version().to_owned())];
+    if let [scenario] = scenarios {
+        metadata.push(("ackclock.seed", scenario.seed.to_string()));
+        metadata.push(("ackclock.scenario", to_json(scenario)));
+    } else {
+        let texts: Vec<String> = scenarios.iter().map(to_json).collect();
+        // As text: a seed may be any 64 bits.
+        let seeds: Vec<String> = scenarios.iter().map(|s| s.seed.to_string()).collect();
+        let cells = Columns::default()
+            .count("cell", (0..).take(scenarios.len()))
+            .text("seed", seeds.iter().map(|seed| &**seed))
+            .text("scenario", texts.iter().map(|text| &**text))
+            .table("scenarios");
+        write_table(directory, &cells, &metadata)?;
+    }
+    tables.all().into_iter().try_for_each(|table| write_table(directory, table, &metadata))
+}
+
+fn write_table(
+    directory: &Path,
+    table: &Table,
+    metadata: &[(&str, String)],
+) -> Result<(), StoreError> {
+    let path = directory.join(format!("{}.parquet", table.name));
+    write_atomically(&path, |file| encode(file, table, metadata).map_err(io::Error::other))
+}
+
+/// The table as Parquet. One thread, fixed sizes, and nothing of time, host or build.
+fn encode(file: &mut File, table: &Table, metadata: &[(&str, String)]) -> Result<(), ParquetError> {
+    let metadata = metadata
+        .iter()
+        .map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()))
+        .collect();
+    let properties = WriterProperties::builder()
+        .set_created_by(format!("ackclock version {}", version()))
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_key_value_metadata(Some(metadata))
+        .build();
+    let mut writer = ArrowWriter::try_new(file, table.batch.schema(), Some(properties))?;
+    writer.write(&table.batch)?;
+    writer.close()?;
+    Ok(())
+}
+
+/// Writes a file by `fill` under another name, and gives it its own once all of it is on disk.
+///
+/// # Errors
+/// `fill`'s error, or the file system's; whatever stood at `path` then still stands there.
+pub fn write_atomically(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), StoreError> {
+    // Two writers of one path must not share the temporary file.
+    static WRITERS: AtomicU32 = AtomicU32::new(0);
+    let writer = WRITERS.fetch_add(1, Ordering::Relaxed);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary =
+        Temporary(path.with_file_name(format!(".{name}.{}-{writer}.part", process::id())));
+    let result = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&temporary.0)
+        .and_then(|mut file| {
+            fill(&mut file)?;
+            file.flush()?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&temporary.0, path))
+        .and_then(|()| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+        });
+    result.map_err(|error| StoreError::io(path, &error))
+}
+
+/// A file that goes when it was not renamed.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After the rename there is nothing left to remove.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Runs over the machine's cores.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use ackclock_sim::{Run, Scenario, simulate};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+
+use crate::BadInput;
+use crate::table::check_conservation;
+
+/// The most threads that may be asked for.
+pub const MAX_THREADS: usize = 1024;
+
+/// Why there are no results.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SweepError {
+    /// A scenario that cannot be run, or a number of threads that cannot be had.
+    #[error(transparent)]
+    Input(#[from] BadInput),
+    /// The simulator is at fault.
+    #[error("internal error: {0}; please report it with the scenario that led to it")]
+    Internal(String),
+    /// It was asked to stop.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+/// Runs one scenario, checks that it kept account of every packet, and turns a panic into an error.
+///
+/// # Errors
+/// A scenario that cannot be run, or a fault of the simulator's.
+pub fn simulate_one(scenario: &Scenario) -> Result<Run, SweepError> {
+    let run = catch_unwind(AssertUnwindSafe(|| simulate(scenario)))
+        .map_err(|panic| SweepError::Internal(panic_message(&*panic)))?
+        .map_err(|error| BadInput::new(format_args!("{}: {}", error.key, error.message)))?;
+    check_conservation(&run).map_err(SweepError::Internal)?;
+    Ok(run)
+}
+
+/// Runs every scenario, on as many threads as the machine has cores or as are asked for.
+///
+/// The results are in the order of the scenarios, whatever the number of threads. `progress` is
+/// called from any of them with the number of finished runs. Once `cancelled` answers true no run
+/// begins; those under way are finished and thrown away.
+///
+/// # Errors
+/// The first scenario that cannot be run, before any is; a fault of the simulator's; a cancellation.
+pub fn simulate_many(
+    scenarios: &[Scenario],
+    threads: Option<usize>,
+    progress: impl Fn(usize) + Sync,
+    cancelled: impl Fn() -> bool + Sync,
+) -> Result<Vec<Run>, SweepError> {
+    if threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
+        let expected = format_args!("threads: expected a whole number from 1 to {MAX_THREADS}");
+        return Err(BadInput::new(expected).into());
+    }
+    for (cell, scenario) in scenarios.iter().enumerate() {
+        scenario.check().map_err(|error| {
+            BadInput::new(format_args!("cell {cell}: {}: {}", error.key, error.message))
+        })?;
+    }
+    let pool = ThreadPoolBuilder::new()
+        // Zero: as many as there are cores.
+        .num_threads(threads.unwrap_or(0))
+        .build()
+        .map_err(|error| SweepError::Internal(error.to_string()))?;
+    let finished = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let results: Vec<Result<Run, SweepError>> = pool.install(|| {
+        scenarios
+            .par_iter()
+            .with_max_len(1)
+            .map(|scenario| {
+                if failed.load(Ordering::Relaxed) || cancelled() {
+                    return Err(SweepError::Cancelled);
+                }
+                let result = simulate_one(scenario);
+                match &result {
+                    Ok(_) => progress(1 + finished.fetch_add(1, Ordering::Relaxed)),
+                    Err(_) => failed.store(true, Ordering::Relaxed),
+                }
+                result
+            })
+            .collect()
+    });
+    // A fault stops the runs after it, which then look cancelled: the fault is the reason.
+    let fault = results
+        .iter()
+        .enumerate()
+        .find_map(|(cell, result)| Some((cell, result.as_ref().err()?)))
+        .filter(|(_, error)| **error != SweepError::Cancelled);
+    match fault {
+        Some((cell, SweepError::Internal(message))) => {
+            Err(SweepError::Internal(format!("cell {cell}: {message}")))
+        }
+        Some((_, error)) => Err(error.clone()),
+        None => results.into_iter().collect(),
+    }
+}
+
+/// What a panic said, without where: a path of the machine that built this says nothing.
+pub fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    crate::input::printable(text, 300)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! What runs leave, as Arrow tables.
+//!
+//! Counts are signed 64-bit, since a difference of two unsigned columns wraps around in the tools
+//! that read them. Names that repeat with every sample are dictionaries. A value that a probe did not
+//! record is null.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ackclock_sim::Run;
+use ackclock_sim::records::{FlowRow, LinkRow, SourceRow};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
+    StringArray,
+};
+use arrow_schema::{Field, Schema};
+
+/// A table, named as its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The name.
+    pub name: &'static str,
+    /// The columns.
+    pub batch: RecordBatch,
+}
+
+/// The tables of one run, or of many under a first column `cell`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tables {
+    /// One row a (measure, flow).
+    pub flows: Table,
+    /// One row a (measure, link, direction).
+    pub links: Table,
+    /// One row a (measure, cross-traffic source).
+    pub sources: Table,
+    /// One row a sample of a flow.
+    pub flow_samples: Table,
+    /// One row a sample of a link.
+    pub link_samples: Table,
+    /// Events that the clock handled.
+    pub events: u64,
+}
+
+impl Tables {
+    /// The tables of one run.
+    pub fn of_run(run: &Run) -> Self {
+        Self::of(std::slice::from_ref(run), false)
+    }
+
+    /// The tables of many runs, one below the other, under a first column `cell`: the run's index.
+    pub fn of_cells(runs: &[Run]) -> Self {
+        Self::of(runs, true)
+    }
+
+    /// Every table.
+    pub fn all(&self) -> [&Table; 5] {
+        [&self.flows, &self.links, &self.sources, &self.flow_samples, &self.link_samples]
+    }
+
+    fn of(runs: &[Run], cells: bool) -> Self {
+        Self {
+            flows: flows(runs, cells),
+            links: links(runs, cells),
+            sources: sources(runs, cells),
+            flow_samples: flow_samples(runs, cells),
+            link_samples: link_samples(runs, cells),
+            events: runs.iter().map(|run| run.events).sum(),
+        }
+    }
+}
+
+/// Checks that no packet was made or lost without account on any link of a run.
+///
+/// # Errors
+/// The first link on which offered is not delivered + dropped + queued, in packets or bytes.
+pub fn check_conservation(run: &Run) -> Result<(), String> {
+    // A shorter window begins with a queue that its row does not tell.
+    for row in run.links.iter().filter(|row| row.measure == "run") {
+        let sums = [
+            (
+                "packets",
+                row.offered_packets,
+                [row.delivered_packets, row.dropped_packets, row.queued_packets],
+            ),
+            (
+                "bytes",
+                row.offered_bytes,
+                [row.delivered_bytes, row.dropped_bytes, row.queued_bytes],
+            ),
+        ];
+        for (unit, offered, [delivered, dropped, queued]) in sums {
+            if offered != delivered + dropped + queued {
+                return Err(format!(
+                    "link {} {}: {offered} {unit} offered, but {delivered} delivered + {dropped} \
+                     dropped + {queued} queued",
+                    row.link, row.direction
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn flows(runs: &[Run], cells: bool) -> Table {
+    let rows: Vec<&FlowRow> = runs.iter().flat_map(|run| &run.flows).collect();
+    let rows = || rows.iter();
+    Columns::new(runs, cells, |run| run.flows.len())
+        .text("measure", rows().map(|row| &*row.measure))
+        .text("flow", rows().map(|row| &*row.flow))
+        .text("variant", rows().map(|row| &*row.variant))
+        .number("duration_s", rows().map(|row| row.duration_s))
+        .number("goodput_bps", rows().map(|row| row.goodput_bps))
+        .count("delivered_bytes", rows().map(|row| row.delivered_bytes))
+        .count("segments_sent", rows().map(|row| row.segments_sent))
+        .count("segments_retransmitted", rows().map(|row| row.segments_retransmitted))
+        .count("timeouts", rows().map(|row| row.timeouts))
+        .count("congestion_events", rows().map(|row| row.congestion_events))
+        .count(
+            "congestion_events_in_slow_start",
+            rows().map(|row| row.congestion_events_in_slow_start),
+        )
+        .optional("srtt_mean_s", rows().map(|row| row.srtt_mean_s))
+        .optional("path_rtt_mean_s", rows().map(|row| row.path_rtt_mean_s))
+        .optional("established_s", rows().map(|row| row.established_s))
+        .optional("completed_s", rows().map(|row| row.completed_s))
+        .table("flows")
+}
+
+fn links(runs: &[Run], cells: bool) -> Table {
+    let rows: Vec<&LinkRow> = runs.iter().flat_map(|run| &run.links).collect();
+    let rows = || rows.iter();
+    Columns::new(runs, cells, |run| run.links.len())
+        .text("measure", rows().map(|row| &*row.measure))
+        .text("link", rows().map(|row| &*row.link))
+        .text("direction", rows().map(|row| row.direction))
+        .number("duration_s", rows().map(|row| row.duration_s))
+        .number("utilisation", rows().map(|row| row.utilisation))
+        .count("offered_packets", rows().map(|row| row.offered_packets))
+        .count("offered_bytes", rows().map(|row| row.offered_bytes))
+        .count("delivered_packets", rows().map(|row| row.delivered_packets))
+        .count("delivered_bytes", rows().map(|row| row.delivered_bytes))
+        .count("dropped_packets", rows().map(|row| row.dropped_packets))
+        .count("dropped_bytes", rows().map(|row| row.dropped_bytes))
+        .count("lost_packets", rows().map(|row| row.lost_packets))
+        .count("queued_packets", rows().map(|row| row.queued_packets))
+        .count("queued_bytes", rows().map(|row| row.queued_bytes))
+        .optional("queue_delay_mean_s", rows().map(|row| row.queue_delay_mean_s))
+        .optional("queue_delay_p99_s", rows().map(|row| row.queue_delay_p99_s))
+        .table("links")
+}
+
+fn sources(runs: &[Run], cells: bool) -> Table {
+    let rows: Vec<&SourceRow> = runs.iter().flat_map(|run| &run.sources).collect();
+    let rows = || rows.iter();
+    Columns::new(runs, cells, |run| run.sources.len())
+        .text("measure", rows().map(|row| &*row.measure))
+        .text("source", rows().map(|row| &*row.source))
+        .text("link", rows().map(|row| &*row.link))
+        .number("duration_s", rows().map(|row| row.duration_s))
+        .count("offered_packets", rows().map(|row| row.offered_packets))
+        .count("delivered_packets", rows().map(|row| row.delivered_packets))
+        .count("dropped_packets", rows().map(|row| row.dropped_packets))
+        .table("sources")
+}
+
+fn flow_samples(runs: &[Run], cells: bool) -> Table {
+    let samples = || runs.iter().map(|run| &run.flow_samples);
+    Columns::new(runs, cells, |run| run.flow_samples.time_ns.len())
+        .number("time_s", samples().flat_map(|s| &s.time_ns).map(|ns| seconds(*ns)))
+        .names("flow", runs, |run| {
+            (&run.flow_samples.flow, run.flow_names.iter().map(|name| &**name).collect())
+        })
+        .recorded("cwnd_segments", samples().flat_map(|s| &s.cwnd_segments))
+        .recorded("ssthresh_segments", samples().flat_map(|s| &s.ssthresh_segments))
+        .recorded("srtt_s", samples().flat_map(|s| &s.srtt_s))
+        .recorded("in_flight_segments", samples().flat_map(|s| &s.in_flight_segments))
+        .table("flow_samples")
+}
+
+fn link_samples(runs: &[Run], cells: bool) -> Table {
+    let samples = || runs.iter().map(|run| &run.link_samples);
+    Columns::new(runs, cells, |run| run.link_samples.time_ns.len())
+        .number("time_s", samples().flat_map(|s| &s.time_ns).map(|ns| seconds(*ns)))
+        .names("link", runs, |run| {
+            (&run.link_samples.link, run.link_names.iter().map(|(link, _)| &**link).collect())
+        })
+        .names("direction", runs, |run| {
+            (&run.link_samples.link, run.link_names.iter().map(|(_, way)| *way).collect())
+        })
+        .count("queue_packets", samples().flat_map(|s| &s.queue_packets).copied())
+        .count("queue_bytes", samples().flat_map(|s| &s.queue_bytes).copied())
+        .count("delivered_flow_packets", samples().flat_map(|s| &s.delivered_flow_packets).copied())
+        .count(
+            "delivered_cross_packets",
+            samples().flat_map(|s| &s.delivered_cross_packets).copied(),
+        )
+        .count("dropped_packets", samples().flat_map(|s| &s.dropped_packets).copied())
+        .table("link_samples")
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// A table's columns, added one by one.
+#[derive(Default)]
+pub(crate) struct Columns {
+    fields: Vec<Field>,
+    arrays: Vec<ArrayRef>,
+}
+
+impl Columns {
+    /// No columns, or the one that says from which run each row comes.
+    fn new(runs: &[Run], cells: bool, rows: impl Fn(&Run) -> usize) -> Self {
+        if !cells {
+            return Self::default();
+        }
+        let cells = (0u64..).zip(runs).flat_map(|(i, run)| std::iter::repeat_n(i, rows(run)));
+        Self::default().count("cell", cells)
+    }
+
+    pub(crate) fn text<'a>(self, name: &str, values: impl Iterator<Item = &'a str>) -> Self {
+        self.column(name, false, StringArray::from_iter_values(values))
+    }
+
+    pub(crate) fn count(self, name: &str, values: impl Iterator<Item = u64>) -> Self {
+        let signed = values.map(|value| i64::try_from(value).expect("a count is below 2^63"));
+        self.column(name, false, Int64Array::from_iter_values(signed))
+    }
+
+    fn number(self, name: &str, values: impl Iterator<Item = f64>) -> Self {
+        self.column(name, false, Float64Array::from_iter_values(values))
+    }
+
+    fn optional(self, name: &str, values: impl Iterator<Item = Option<f64>>) -> Self {
+        self.column(name, true, values.collect::<Float64Array>())
+    }
+
+    /// Samples, of which NaN stands for none.
+    fn recorded<'a>(self, name: &str, values: impl Iterator<Item = &'a f64>) -> Self {
+        self.optional(name, values.map(|value| (!value.is_nan()).then_some(*value)))
+    }
+
+    /// Names by index, each run with names of its own.
+    fn names<'a>(
+        self,
+        name: &str,
+        runs: &'a [Run],
+        of: impl Fn(&'a Run) -> (&'a [u32], Vec<&'a str>),
+    ) -> Self {
+        let mut words: Vec<&str> = Vec::new();
+        let mut places: BTreeMap<&str, i32> = BTreeMap::new();
+        let mut keys: Vec<i32> = Vec::new();
+        for run in runs {
+            let (indices, names) = of(run);
+            let mut shared = Vec::with_capacity(names.len());
+            for name in names {
+                let next = i32::try_from(words.len()).expect("fewer than 2^31 names");
+                shared.push(*places.entry(name).or_insert_with(|| {
+                    words.push(name);
+                    next
+                }));
+            }
+            keys.extend(indices.iter().map(|index| shared[*index as usize]));
+        }
+        let words = Arc::new(StringArray::from(words));
+        let column = DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), words)
+            .expect("every key is the place of a word");
+        self.column(name, false, column)
+    }
+
+    fn column(mut self, name: &str, nullable: bool, array: impl Array + 'static) -> Self {
+        self.fields.push(Field::new(name, array.data_type().clone(), nullable));
+        self.arrays.push(Arc::new(array));
+        self
+    }
+
+    pub(crate) fn table(self, name: &'static str) -> Table {
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.arrays)
+            .expect("columns of one length, null only where they may be");
+        Table { name, batch }
+    }
+}
+
+#[cfg(test)]
+mod tests;

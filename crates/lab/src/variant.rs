@@ -1,0 +1,62 @@
+//! The names of senders, for those who type them.
+
+use ackclock_tcp::variant::{REGISTRY, Slot, VariantError, slug};
+use ackclock_tcp::{Profile, Variant};
+use serde_json::json;
+
+use crate::input::{BadInput, did_you_mean};
+
+/// The canonical name of a sender under a profile (`rfc`, `linux` or `ns2`).
+///
+/// # Errors
+/// A word of the name that is not known, or choices that do not go together.
+pub fn variant_name(variant: &str, profile: &str) -> Result<String, BadInput> {
+    let profile: Profile =
+        profile.parse().map_err(|error| BadInput::new(format_args!("profile: {error}")))?;
+    let named = parse(variant).and_then(|variant| {
+        variant.resolve(profile).map(|parts| parts.name(profile)).map_err(|e| e.to_string())
+    });
+    named.map_err(|error| BadInput::new(format_args!("variant: {error}")))
+}
+
+/// The file-name form of a variant's name, whether or not the name is known.
+pub fn variant_slug(variant: &str) -> String {
+    slug(variant)
+}
+
+/// Every word that a variant's name may contain, as JSON: `[{word, argument, slot, help}]`.
+pub fn registry() -> String {
+    let rows: Vec<_> = REGISTRY
+        .iter()
+        .map(|entry| {
+            json!({
+                "word": entry.word,
+                "argument": entry.argument,
+                "slot": entry.part.slot().to_string(),
+                "help": entry.help,
+            })
+        })
+        .collect();
+    json!(rows).to_string()
+}
+
+/// Reads a variant's name, and where a word of it is unknown offers the nearest.
+pub(crate) fn parse(text: &str) -> Result<Variant, String> {
+    text.parse().map_err(|error: VariantError| {
+        let hint = match &error {
+            VariantError::UnknownPart { word, .. } => {
+                did_you_mean(word, REGISTRY.iter().map(|entry| entry.word))
+            }
+            VariantError::GrowthFirst { name, .. } => {
+                let first = name.split(['+', '(']).next().unwrap_or_default();
+                let laws = REGISTRY.iter().filter(|entry| entry.part.slot() == Slot::Growth);
+                did_you_mean(first, laws.map(|entry| entry.word))
+            }
+            _ => String::new(),
+        };
+        format!("{error}{hint}")
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+use ackclock_units::{Bytes, Duration};
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+}
+
+impl Volume {
+    #[inline]
+    pub(crate) const fn count(&mut self, size: u32) {
+        self.packets += 1;
+        self.bytes += size as u64;
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self { packets: self.packets - earlier.packets, bytes: self.bytes - earlier.bytes }
+    }
+}
+
+/// What a link counted since it was made. At any moment `offered = delivered + dropped + queued`,
+/// in packets and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// What came to the queue.
+    pub offered: Volume,
+    /// What was sent to the last bit.
+    pub delivered: Volume,
+    /// What the queue refused.
+    pub dropped: Volume,
+    /// What is held, the packet being sent included.
+    pub queued: Volume,
+    /// Of the delivered, what was lost at random on the way.
+    pub lost: Volume,
+    /// Of the delivered, what belonged to cross-traffic.
+    pub delivered_cross: Volume,
+    /// Time spent sending.
+    pub busy: Duration,
+    /// The sum over packets of the time from arrival to the start of transmission.
+    pub queue_delay: Duration,
+}
+
+impl Counters {
+    /// Whether nothing was made or lost: offered = delivered + dropped + queued.
+    pub const fn conserved(&self) -> bool {
+        self.offered.packets == self.delivered.packets + self.dropped.packets + self.queued.packets
+            && self.offered.bytes == self.delivered.bytes + self.dropped.bytes + self.queued.bytes
+    }
+
+    /// Bytes held.
+    pub const fn backlog(&self) -> Bytes {
+        Bytes::new(self.queued.bytes)
+    }
+}
+
+/// What one cross-traffic source met at a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceCounters {
+    /// What came to the queue.
+    pub offered: Volume,
+    /// What was sent to the last bit.
+    pub delivered: Volume,
+    /// What the queue refused.
+    pub dropped: Volume,
+}

@@ -1,0 +1,147 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::QueueUnit;
+
+fn config(discipline: Discipline, limit: u64) -> LinkConfig {
+    LinkConfig {
+        // 1000 bytes take 1 ms.
+        rate: Rate::from_bps(8_000_000),
+        delay: Duration::from_millis(10),
+        discipline,
+        limit: QueueLimit { amount: limit, unit: QueueUnit::Packets },
+        counts_in_service: true,
+        loss: 0.0,
+    }
+}
+
+fn packet(id: u32, class: u32) -> Packet {
+    Packet { id: PacketId::new(id), size: 1000, class, source: None }
+}
+
+const fn at_micros(micros: u64) -> Instant {
+    Instant::from_nanos(micros * 1000)
+}
+
+#[test]
+fn a_fifo_sends_one_after_another() {
+    let mut link = Link::new(&config(Discipline::Fifo, 10), Stream::new(1, "link"));
+    let arrival = |verdict| match verdict {
+        Verdict::Arrives { starts, at } => (starts, at),
+        other => panic!("{other:?}"),
+    };
+    // The first is sent at once: 1 ms + 10 ms. The second comes at 0.4 ms and starts at 1 ms.
+    let first = link.offer(at_micros(0), packet(0, 0));
+    let second = link.offer(at_micros(400), packet(1, 0));
+    assert_eq!(arrival(first), (at_micros(0), at_micros(11_000)));
+    assert_eq!(arrival(second), (at_micros(1_000), at_micros(12_000)));
+    // At 1.5 ms one has left; the link was busy throughout; the second waited 0.6 ms.
+    let counters = link.counters(at_micros(1_500));
+    assert_eq!((counters.delivered.packets, counters.queued.packets), (1, 1));
+    assert_eq!(counters.busy, Duration::from_micros(1_500));
+    assert_eq!(counters.queue_delay, Duration::from_micros(600));
+}
+
+#[test]
+fn a_departure_makes_room_for_an_arrival_at_the_same_instant() {
+    let mut link = Link::new(&config(Discipline::Fifo, 1), Stream::new(1, "link"));
+    link.offer(at_micros(0), packet(0, 0));
+    assert_eq!(link.offer(at_micros(999), packet(1, 0)), Verdict::Dropped);
+    assert!(matches!(link.offer(at_micros(1_000), packet(2, 0)), Verdict::Arrives { .. }));
+}
+
+#[test]
+fn a_fair_link_gives_each_class_its_share() {
+    // Class 0 offers two packets a millisecond, class 1 one every two milliseconds, to a link that
+    // sends one a millisecond: class 1 asks for less than half and gets all of it.
+    let mut link = Link::new(&config(Discipline::Fair, 10_000), Stream::new(1, "link"));
+    let mut wake: Option<Instant> = None;
+    let mut delivered = [0, 0];
+    for half_millis in 0..2_000_u32 {
+        let now = at_micros(u64::from(half_millis) * 500);
+        while let Some(at) = wake.filter(|at| *at <= now) {
+            let departure = link.depart(at).unwrap();
+            delivered[departure.packet.class as usize] += 1;
+            assert_eq!(
+                departure.started.since(Instant::START) + Duration::from_millis(1),
+                at.since(Instant::START)
+            );
+            wake = departure.wake;
+        }
+        let mut offer = |class| {
+            if let Verdict::Waits { wake: Some(at) } = link.offer(now, packet(half_millis, class)) {
+                wake = Some(at);
+            }
+        };
+        offer(0);
+        if half_millis % 4 == 0 {
+            offer(1);
+        }
+    }
+    assert!((498..=500).contains(&delivered[1]), "{delivered:?}");
+    assert!((498..=501).contains(&delivered[0]), "{delivered:?}");
+}
+
+#[test]
+fn random_loss_has_its_rate_and_is_counted() {
+    let lossy = LinkConfig { loss: 0.1, ..config(Discipline::Fifo, u64::MAX) };
+    let mut link = Link::new(&lossy, Stream::new(3, "lossy"));
+    for id in 0..10_000 {
+        link.offer(at_micros(u64::from(id) * 1_000), packet(id, 0));
+    }
+    let counters = link.counters(Instant::from_nanos(u64::MAX / 2));
+    // 1000 expected; standard deviation sqrt(10000 * 0.1 * 0.9) = 30.
+    assert!(counters.lost.packets.abs_diff(1000) < 120, "{:?}", counters.lost);
+    assert_eq!(counters.delivered.packets, 10_000);
+}
+
+proptest! {
+    /// Offered = delivered + dropped + queued after every step, whatever comes, on every kind of
+    /// queue and limit.
+    #[test]
+    fn nothing_is_made_or_lost(
+        fair: bool,
+        counts_in_service: bool,
+        in_bytes: bool,
+        limit in 1_u64..20,
+        offers in prop::collection::vec((0_u64..3_000, 40_u32..1500, 0_u32..4), 1..200),
+    ) {
+        let unit = if in_bytes { QueueUnit::Bytes } else { QueueUnit::Packets };
+        let amount = if in_bytes { limit * 1000 } else { limit };
+        let discipline = if fair { Discipline::Fair } else { Discipline::Fifo };
+        let mut link = Link::new(
+            &LinkConfig {
+                limit: QueueLimit { amount, unit },
+                counts_in_service,
+                ..config(discipline, 1)
+            },
+            Stream::new(1, "link"),
+        );
+        let source = link.add_source();
+        let mut now = Instant::START;
+        let mut wake: Option<Instant> = None;
+        for (id, (gap, size, class)) in (0_u32..).zip(offers) {
+            now += Duration::from_micros(gap);
+            while let Some(at) = wake.filter(|at| *at <= now) {
+                wake = link.depart(at).and_then(|departure| departure.wake);
+            }
+            let packet = Packet {
+                id: PacketId::new(id),
+                size,
+                class,
+                source: (class == 3).then_some(source),
+            };
+            if let Verdict::Waits { wake: Some(at) } = link.offer(now, packet) {
+                wake = Some(at);
+            }
+            let counters = link.counters(now);
+            prop_assert!(counters.conserved(), "{counters:?}");
+            let held = if in_bytes { counters.queued.bytes } else { counters.queued.packets };
+            let excused = if in_bytes { 1500 } else { 1 };
+            prop_assert!(held <= amount + excused);
+            prop_assert!(counters.busy <= now.since(Instant::START));
+        }
+        let sources = link.sources()[0];
+        prop_assert!(sources.offered.packets >= sources.delivered.packets + sources.dropped.packets);
+    }
+}

@@ -1,0 +1,101 @@
+//! What waits in front of a link, and who goes next.
+
+mod fair;
+mod fifo;
+
+pub use fair::Fair;
+pub use fifo::{Fifo, Placed};
+
+use crate::counters::Volume;
+
+/// What a queue's limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueUnit {
+    /// Packets.
+    Packets,
+    /// Bytes on the wire.
+    Bytes,
+}
+
+/// The most that a queue holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueLimit {
+    /// How many.
+    pub amount: u64,
+    /// Of what.
+    pub unit: QueueUnit,
+}
+
+impl QueueLimit {
+    /// No limit.
+    pub const UNLIMITED: Self = Self { amount: u64::MAX, unit: QueueUnit::Packets };
+
+    /// Whether a packet of `size` fits beside what is held, of which `in_service` is being sent
+    /// and counts only if `counts_in_service`.
+    #[inline]
+    pub(crate) const fn admits(
+        self,
+        held: Volume,
+        in_service: u32,
+        counts_in_service: bool,
+        size: u32,
+    ) -> bool {
+        // An idle link takes any packet: it does not wait.
+        if held.packets == 0 {
+            return !counts_in_service || self.amount > 0;
+        }
+        match self.unit {
+            QueueUnit::Packets => held.packets - (!counts_in_service) as u64 + 1 <= self.amount,
+            QueueUnit::Bytes => {
+                let excused = if counts_in_service { 0 } else { in_service as u64 };
+                held.bytes - excused + size as u64 <= self.amount
+            }
+        }
+    }
+}
+
+/// Who goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discipline {
+    /// First in, first out.
+    Fifo,
+    /// One queue a class, served in turn a packet at a time.
+    Fair,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn held(packets: u64) -> Volume {
+        Volume { packets, bytes: packets * 100 }
+    }
+
+    #[test]
+    fn a_limit_counts_what_waits_unless_told_otherwise() {
+        let limit = QueueLimit { amount: 2, unit: QueueUnit::Packets };
+        // One in service and one waiting: a second may wait, a third may not.
+        assert!(limit.admits(held(2), 100, false, 100));
+        assert!(!limit.admits(held(3), 100, false, 100));
+        // Counting the one in service, two held are the limit.
+        assert!(limit.admits(held(1), 100, true, 100));
+        assert!(!limit.admits(held(2), 100, true, 100));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_counts_bytes() {
+        let limit = QueueLimit { amount: 250, unit: QueueUnit::Bytes };
+        // 100 in service, 100 waiting: 100 + 150 = 250 fits, 100 + 151 does not.
+        assert!(limit.admits(held(2), 100, false, 150));
+        assert!(!limit.admits(held(2), 100, false, 151));
+        assert!(limit.admits(held(1), 100, true, 150));
+        assert!(!limit.admits(held(2), 100, true, 100));
+    }
+
+    #[test]
+    fn an_idle_link_takes_a_packet_larger_than_the_limit() {
+        let none = QueueLimit { amount: 0, unit: QueueUnit::Packets };
+        assert!(none.admits(held(0), 0, false, 1500));
+        assert!(!none.admits(held(1), 100, false, 1500));
+    }
+}

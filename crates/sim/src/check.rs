@@ -1,0 +1,240 @@
+//! What a scenario must fulfil beyond reading well.
+
+use std::collections::BTreeSet;
+
+use ackclock_units::Duration;
+
+use crate::scenario::{
+    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, LinkSpec, Probe, Scenario,
+    Topology, What,
+};
+use crate::topology::{Layout, flow_names};
+use crate::{ScenarioError, flow_entries};
+
+/// Rows that a probe may record: at 48 bytes each about 2.4 GB.
+const MOST_SAMPLES: u64 = 50_000_000;
+/// Flows in one run.
+const MOST_FLOWS: u64 = 1_000_000;
+
+type Result = std::result::Result<(), ScenarioError>;
+
+fn refuse(key: &str, message: &str) -> Result {
+    Err(ScenarioError::new(key, message))
+}
+
+/// Checks all that can be checked without running.
+pub fn check(scenario: &Scenario) -> Result {
+    if scenario.duration.0 == Duration::ZERO {
+        return refuse("duration", "expected more than 0 s");
+    }
+    if scenario.flows.is_empty() {
+        return refuse("flow", "a scenario needs at least one [[flow]]");
+    }
+    check_topology(&scenario.topology)?;
+    let mut names = BTreeSet::new();
+    let mut total = 0;
+    for (n, flow) in scenario.flows.iter().enumerate() {
+        check_flow(n, flow, scenario)?;
+        total += u64::from(flow.count);
+        if !names.insert(flow.name.as_str()) {
+            return refuse(
+                &format!("flow[{n}].name"),
+                &format!("`{}` is the name of another flow; expected a new one", flow.name),
+            );
+        }
+    }
+    if total > MOST_FLOWS {
+        return refuse("flow", &format!("{total} flows are more than {MOST_FLOWS}"));
+    }
+    let entries = flow_entries(scenario);
+    let flows = flow_names(scenario, &entries);
+    if let Some(twice) = first_repeated(&flows) {
+        return refuse("flow", &format!("two flows are named `{twice}`"));
+    }
+    let layout = Layout::new(scenario, &entries)?;
+    let links: Vec<&str> = layout.wires.iter().step_by(2).map(|wire| wire.name.as_str()).collect();
+    for (n, cross) in scenario.cross_traffic.iter().enumerate() {
+        check_cross(n, cross, &links)?;
+    }
+    for (n, measure) in scenario.measures.iter().enumerate() {
+        let key = |key| format!("measure[{n}].{key}");
+        if measure.name == "run" {
+            return refuse(&key("name"), "`run` is the whole run; expected another name");
+        }
+        if measure.from.0 >= scenario.duration.0 {
+            return refuse(&key("from"), "expected a moment before the end of the run");
+        }
+        if let Some(lasts) = measure.lasts {
+            if lasts.0 == Duration::ZERO {
+                return refuse(&key("for"), "expected more than 0 s");
+            }
+            if measure.from.0 + lasts.0 > scenario.duration.0 {
+                return refuse(&key("for"), "the window ends after the run");
+            }
+        }
+    }
+    for (n, probe) in scenario.probes.iter().enumerate() {
+        check_probe(n, probe, scenario, &flows, &links)?;
+    }
+    Ok(())
+}
+
+fn first_repeated(names: &[String]) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    names.iter().map(String::as_str).find(|name| !seen.insert(*name))
+}
+
+fn check_topology(topology: &Topology) -> Result {
+    match topology {
+        Topology::Dumbbell { bottleneck, access, access_right } => {
+            check_link("topology.bottleneck", bottleneck)?;
+            check_link("topology.access", access)?;
+            access_right.as_ref().map_or(Ok(()), |l| check_link("topology.access_right", l))
+        }
+        Topology::Graph { links } => {
+            if links.is_empty() {
+                return refuse("topology.link", "a graph needs at least one [[topology.link]]");
+            }
+            let mut names = BTreeSet::new();
+            for (n, link) in links.iter().enumerate() {
+                let key = format!("topology.link[{n}]");
+                check_link(&key, &link.spec())?;
+                if link.from == link.to {
+                    return refuse(&format!("{key}.to"), "expected another node than `from`");
+                }
+                if !names.insert(link.name.as_str()) {
+                    return refuse(
+                        &format!("{key}.name"),
+                        &format!("`{}` is the name of another link; expected a new one", link.name),
+                    );
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn check_link(key: &str, link: &LinkSpec) -> Result {
+    check_share(&format!("{key}.loss"), link.loss)?;
+    let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
+    check_share(&format!("{key}.reverse.loss"), reverse.unwrap_or(0.0))
+}
+
+fn check_share(key: &str, share: f64) -> Result {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(());
+    }
+    refuse(key, &format!("{share} is not a probability, expected a number from 0 to 1"))
+}
+
+fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
+    let key = |key: &str| format!("flow[{n}].{key}");
+    if flow.name.is_empty() {
+        return refuse(&key("name"), "expected a name");
+    }
+    if flow.count == 0 {
+        return refuse(&key("count"), "expected at least 1");
+    }
+    let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
+    if flow.tcp.initial_window == Some(0) {
+        return refuse(&key("tcp.initial_window"), "expected at least 1 segment");
+    }
+    if config.rto.initial == Duration::ZERO {
+        return refuse(&key("tcp.initial_rto"), "expected more than 0 s");
+    }
+    if config.rto.max < config.rto.min {
+        return refuse(&key("tcp.max_rto"), "expected at least `min_rto`");
+    }
+    if let Some(DelayedAckSpec::On(on)) = &flow.tcp.delayed_ack
+        && on.every == 0
+    {
+        return refuse(&key("tcp.delayed_ack.every"), "expected at least 1 segment");
+    }
+    if config.receive_window.get() == 0 {
+        return refuse(&key("tcp.receive_window"), "expected more than 0 B");
+    }
+    if let DurationDraw::Uniform(draw) = &flow.start
+        && draw.uniform[0].0 > draw.uniform[1].0
+    {
+        return refuse(&key("start.uniform"), "expected the shorter of the two first");
+    }
+    let in_graph = matches!(scenario.topology, Topology::Graph { .. });
+    for (word, node) in [("from", &flow.from), ("to", &flow.to)] {
+        if node.is_some() && !in_graph {
+            return refuse(&key(word), "a dumbbell's flows have no nodes; leave this key out");
+        }
+    }
+    Ok(())
+}
+
+fn check_cross(n: usize, cross: &CrossTraffic, links: &[&str]) -> Result {
+    let key = |key: &str| format!("cross_traffic[{n}].{key}");
+    if !links.contains(&cross.link.as_str()) {
+        return Err(ScenarioError::unknown(
+            &key("link"),
+            "link",
+            &cross.link,
+            links.iter().copied(),
+        ));
+    }
+    if cross.size.0.get() == 0 || cross.size.0.get() > 65_535 {
+        return refuse(&key("size"), "expected a packet size from 1 B to 65535 B");
+    }
+    if let Some(phase) = cross.phase {
+        if !(0.0..1.0).contains(&phase) {
+            return refuse(&key("phase"), "expected a number from 0 to below 1");
+        }
+        if cross.kind == CrossKind::Poisson {
+            return refuse(&key("phase"), "a Poisson source has no phase; leave this key out");
+        }
+    }
+    if cross.stop.is_some_and(|stop| stop.0 <= cross.start.0) {
+        return refuse(&key("stop"), "expected a moment after `start`");
+    }
+    Ok(())
+}
+
+fn check_probe(
+    n: usize,
+    probe: &Probe,
+    scenario: &Scenario,
+    flows: &[String],
+    links: &[&str],
+) -> Result {
+    let key = |key: &str| format!("probe[{n}].{key}");
+    match (&probe.flow, &probe.link) {
+        (Some(flow), None) => {
+            let known = flows.contains(flow) || scenario.flows.iter().any(|f| f.name == *flow);
+            if !known {
+                let names = scenario.flows.iter().map(|f| f.name.as_str());
+                return Err(ScenarioError::unknown(&key("flow"), "flow", flow, names));
+            }
+            if probe.what.contains(&What::Queue) {
+                return refuse(&key("what"), "a flow has no `queue`; name a link");
+            }
+        }
+        (None, Some(link)) => {
+            if !links.contains(&link.as_str()) {
+                let names = links.iter().copied();
+                return Err(ScenarioError::unknown(&key("link"), "link", link, names));
+            }
+            if probe.what.iter().any(|what| *what != What::Queue) {
+                return refuse(
+                    &key("what"),
+                    "a link has a `queue` alone; name a flow for the rest",
+                );
+            }
+        }
+        _ => return refuse(&format!("probe[{n}]"), "expected either `flow` or `link`"),
+    }
+    if let Every::Interval(interval) = probe.every.0 {
+        let rows = scenario.duration.0.as_nanos() / interval.as_nanos();
+        if rows > MOST_SAMPLES {
+            return refuse(
+                &key("every"),
+                &format!("{rows} samples are more than {MOST_SAMPLES}; expected a longer interval"),
+            );
+        }
+    }
+    Ok(())
+}

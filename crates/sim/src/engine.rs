@@ -1,0 +1,390 @@
+//! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
+
+use ackclock_app::{AnyApp, App, Bulk, Sink};
+use ackclock_net::{Link, Packet, PacketId};
+use ackclock_tcp::Endpoint;
+use ackclock_units::random::Stream;
+use ackclock_units::{Duration, Instant};
+
+use crate::measure::Measures;
+use crate::network::{Network, Step, clock_for};
+use crate::probe::Probes;
+use crate::records::Run;
+use crate::scenario::{AppSpec, CrossKind, CrossTraffic, DurationDraw, Scenario};
+use crate::topology::{Layout, flow_names};
+use crate::wheel::{Class, Event};
+use crate::{ScenarioError, flow_entries};
+
+/// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`.
+#[derive(Debug)]
+pub struct Host {
+    pub endpoint: Endpoint,
+    app: AnyApp,
+    first_hop: u32,
+    flow: u32,
+    /// When the connection opens; `NEVER` on the passive side and once it has.
+    opens: Instant,
+    /// The moment for which the clock holds this host's one wake-up, or `NEVER`. An event for any
+    /// other moment is stale.
+    armed: Instant,
+    app_at: Option<Instant>,
+    /// When the data packet that the next ACK answers began its way.
+    echo: Instant,
+    /// The sum, in nanoseconds, and number of round trips from the first link's start of
+    /// transmission.
+    pub path_rtt_sum_ns: u64,
+    pub path_rtts: u64,
+    /// Whether a probe wants to see every change.
+    probed: bool,
+    /// Whether the application's data has an end.
+    sized: bool,
+    /// When all of it was acknowledged.
+    pub completed: Option<Instant>,
+}
+
+/// A cross-traffic source.
+#[derive(Debug)]
+struct CrossSource {
+    wire: u32,
+    packet: Packet,
+    kind: CrossKind,
+    /// The mean time between packets, in nanoseconds.
+    period_ns: f64,
+    /// When a periodic source's packet number 0 comes, in nanoseconds.
+    origin_ns: f64,
+    sent: u64,
+    stop: Instant,
+    random: Stream,
+}
+
+impl CrossSource {
+    /// When the next packet comes, given when the last one did.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a time from the start of the run, positive and below 2^63 ns"
+    )]
+    fn next(&mut self, last: Instant) -> Instant {
+        match self.kind {
+            // Counted from the origin, so that rounding does not add up.
+            CrossKind::Periodic => {
+                let at = self.origin_ns + self.sent as f64 * self.period_ns;
+                Instant::from_nanos(at.round() as u64)
+            }
+            CrossKind::Poisson => {
+                last + Duration::from_nanos(self.random.exponential(self.period_ns).round() as u64)
+            }
+        }
+    }
+}
+
+/// A run in progress.
+#[derive(Debug)]
+pub struct Engine {
+    network: Network,
+    hosts: Vec<Host>,
+    sources: Vec<CrossSource>,
+    measures: Measures,
+    probes: Probes,
+    end: Instant,
+    run: Run,
+    events: u64,
+}
+
+impl Engine {
+    /// Sets up a run of a checked scenario.
+    pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let entries = flow_entries(scenario);
+        let names = flow_names(scenario, &entries);
+        let layout = Layout::new(scenario, &entries)?;
+        let links: Vec<Link> = layout
+            .wires
+            .iter()
+            .map(|wire| {
+                let name = format!("link {} {}", wire.name, wire.direction.as_str());
+                Link::new(&wire.config, Stream::new(scenario.seed, &name))
+            })
+            .collect();
+        let mut network = Network::new(clock(&layout), links);
+        let end = Instant::START + scenario.duration.0;
+        let mut hosts = Vec::with_capacity(2 * names.len());
+        let mut variants = Vec::with_capacity(names.len());
+        let mut seen = vec![0; scenario.flows.len()];
+        for (n, name) in names.iter().enumerate() {
+            let spec = &scenario.flows[entries[n]];
+            let config = spec
+                .config()
+                .map_err(|why| ScenarioError::new(&format!("flow[{}]", entries[n]), &why))?;
+            variants.push(config.parts.name(spec.profile.0));
+            let flow = u32::try_from(n).expect("the check bounds the number of flows");
+            let mut random = Stream::new(scenario.seed, &format!("flow {name}"));
+            let stagger = spec.stagger.map_or(Duration::ZERO, |t| t.0) * seen[entries[n]];
+            seen[entries[n]] += 1;
+            let opens = Instant::START + draw(&spec.start, &mut random) + stagger;
+            let AppSpec::Bulk { size } = &spec.app;
+            let [there, back] = &layout.paths[n];
+            let host = |app, first_hop, opens, endpoint| Host {
+                endpoint,
+                app,
+                first_hop,
+                flow,
+                opens,
+                armed: Instant::NEVER,
+                app_at: None,
+                echo: Instant::NEVER,
+                path_rtt_sum_ns: 0,
+                path_rtts: 0,
+                probed: false,
+                sized: size.is_some(),
+                completed: None,
+            };
+            let to_receiver = network.add_path(there, 2 * flow + 1);
+            let to_sender = network.add_path(back, 2 * flow);
+            let mut passive = Endpoint::new(config);
+            passive.listen();
+            let bulk = AnyApp::Bulk(Bulk::new(size.map(|t| t.0)));
+            hosts.push(host(bulk, to_receiver, opens, Endpoint::new(config)));
+            hosts.push(host(AnyApp::Sink(Sink), to_sender, Instant::NEVER, passive));
+            network.wheel.push(opens, Class::Timer, 2 * flow);
+            hosts[2 * n].armed = opens;
+        }
+        let mut engine = Self {
+            sources: Vec::new(),
+            measures: Measures::new(scenario, &names, &variants, &layout),
+            probes: Probes::new(scenario, &entries, &names, &layout),
+            end,
+            run: Run {
+                flow_names: names,
+                link_names: layout
+                    .wires
+                    .iter()
+                    .map(|wire| (wire.name.clone(), wire.direction.as_str()))
+                    .collect(),
+                ..Run::default()
+            },
+            events: 0,
+            network,
+            hosts,
+        };
+        engine.add_sources(scenario, &layout);
+        engine.schedule_observers();
+        Ok(engine)
+    }
+
+    fn add_sources(&mut self, scenario: &Scenario, layout: &Layout) {
+        for (n, spec) in scenario.cross_traffic.iter().enumerate() {
+            let name = source_name(spec, n);
+            let wire = layout.wire(&spec.link, spec.direction).expect("the check found the link");
+            let mut random = Stream::new(scenario.seed, &format!("cross {name}"));
+            let period_ns = 1e9 / spec.rate.0.as_pps();
+            let phase = match spec.kind {
+                CrossKind::Periodic => spec.phase.unwrap_or_else(|| random.uniform()),
+                CrossKind::Poisson => 0.0,
+            };
+            let start = Instant::START + spec.start.0;
+            let number = self.network.links[wire].add_source();
+            self.measures.add_source(&name, &spec.link, wire, number);
+            let class = self.hosts.len() / 2 + n;
+            let mut source = CrossSource {
+                wire: u32::try_from(wire).expect("fewer than 2^32 links"),
+                packet: Packet {
+                    id: PacketId::new(u32::MAX),
+                    size: u32::try_from(spec.size.0.get()).expect("the check bounds the size"),
+                    class: u32::try_from(class).expect("fewer than 2^32 classes"),
+                    source: Some(number),
+                },
+                kind: spec.kind,
+                period_ns,
+                origin_ns: spec.start.0.as_nanos() as f64 + phase * period_ns,
+                sent: 0,
+                stop: spec.stop.map_or(self.end, |stop| Instant::START + stop.0),
+                random,
+            };
+            let first = source.next(start);
+            let subject = u32::try_from(n).expect("fewer than 2^32 sources");
+            self.network.wheel.push(first, Class::Cross, subject);
+            self.sources.push(source);
+        }
+    }
+
+    fn schedule_observers(&mut self) {
+        for (n, at) in self.measures.moments() {
+            self.network.wheel.push(at, Class::Measure, n);
+        }
+        for (n, at) in self.probes.first_moments() {
+            self.network.wheel.push(at, Class::Probe, n);
+        }
+        for flow in self.probes.flows_seen_on_change() {
+            self.hosts[2 * flow].probed = true;
+        }
+        self.network.watch(self.probes.wires_seen_on_change());
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Run {
+        while let Some(event) = self.network.wheel.pop() {
+            if event.at() > self.end {
+                break;
+            }
+            self.events += 1;
+            self.handle(event);
+        }
+        self.measures.finish(self.end, &mut self.network, &self.hosts, &mut self.run);
+        self.run.events = self.events;
+        self.run
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        let now = event.at();
+        let subject = event.subject();
+        match event.class() {
+            Class::Arrival => {
+                if let Step::Arrived(host) = self.network.step(now, subject) {
+                    self.arrive(now, host, subject);
+                }
+            }
+            Class::Departure => self.network.depart(now, subject),
+            Class::Timer => self.wake(now, subject),
+            Class::Cross => self.cross(now, subject),
+            Class::Measure => {
+                self.measures.on_moment(subject, now, &mut self.network, &self.hosts);
+            }
+            Class::Probe => {
+                let next = self.probes.on_moment(
+                    subject,
+                    now,
+                    &mut self.network,
+                    &self.hosts,
+                    &mut self.run,
+                );
+                if let Some(at) = next.filter(|at| *at <= self.end) {
+                    self.network.wheel.push(at, Class::Probe, subject);
+                }
+            }
+        }
+        while let Some(wire) = self.network.take_touched() {
+            self.probes.on_wire_change(wire, now, &mut self.network, &mut self.run);
+        }
+    }
+
+    /// A packet arrives at the host it is for.
+    #[inline]
+    fn arrive(&mut self, now: Instant, host: u32, id: u32) {
+        let h = host as usize;
+        let this = &mut self.hosts[h];
+        let (packet, options) = self.network.packet(id);
+        this.endpoint.handle(now, &packet.segment, packet.ip, options);
+        if packet.segment.len > 0 {
+            this.echo = packet.first_sent;
+        } else if packet.first_sent != Instant::NEVER {
+            this.path_rtt_sum_ns += now.since(packet.first_sent).as_nanos();
+            this.path_rtts += 1;
+        }
+        self.network.release(id);
+        if this.sized && this.completed.is_none() && this.endpoint.sender().fin_acked() {
+            this.completed = Some(now);
+        }
+        self.pump(now, h);
+    }
+
+    /// A host's wake-up is due.
+    fn wake(&mut self, now: Instant, host: u32) {
+        let h = host as usize;
+        let this = &mut self.hosts[h];
+        if this.armed != now {
+            return;
+        }
+        this.armed = Instant::NEVER;
+        if this.opens == now {
+            this.opens = Instant::NEVER;
+            this.endpoint.connect(now);
+        }
+        self.pump(now, h);
+    }
+
+    /// Lets a host's application and end point do what they can, and arms its wake-up.
+    #[inline]
+    fn pump(&mut self, now: Instant, h: usize) {
+        let host = &mut self.hosts[h];
+        host.app_at = host.app.poll(now, &mut host.endpoint);
+        while let Some(transmit) = host.endpoint.poll_transmit(now) {
+            // Only a pure ACK answers one data packet and nothing else.
+            let echo = if transmit.segment.len > 0 {
+                Instant::NEVER
+            } else {
+                std::mem::replace(&mut host.echo, Instant::NEVER)
+            };
+            self.network.send(now, &transmit, host.flow, host.first_hop, echo);
+        }
+        let next = match (host.endpoint.poll_at(), host.app_at) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b).unwrap_or(Instant::NEVER),
+        };
+        // A timer that moved back is left alone: it fires early and is armed anew.
+        if next < host.armed {
+            host.armed = next;
+            let subject = u32::try_from(h).expect("fewer than 2^32 hosts");
+            self.network.wheel.push(next.max(now), Class::Timer, subject);
+        }
+        if host.probed {
+            self.probes.on_flow_change(h / 2, now, &self.hosts, &mut self.run);
+        }
+    }
+
+    /// A cross-traffic source sends a packet.
+    fn cross(&mut self, now: Instant, n: u32) {
+        let source = &mut self.sources[n as usize];
+        if now >= source.stop {
+            return;
+        }
+        self.network.offer_cross(now, source.wire, source.packet);
+        source.sent += 1;
+        let next = source.next(now);
+        self.network.wheel.push(next, Class::Cross, n);
+    }
+}
+
+/// The name of the `n`th source of the file.
+pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
+    spec.name.clone().unwrap_or_else(|| format!("cross-{}", n + 1))
+}
+
+fn draw(span: &DurationDraw, random: &mut Stream) -> Duration {
+    match span {
+        DurationDraw::Fixed(fixed) => fixed.0,
+        DurationDraw::Uniform(draw) => {
+            let [low, high] = draw.uniform.map(|t| t.0.as_secs_f64());
+            Duration::from_secs_f64(random.uniform_in(low, high))
+        }
+        DurationDraw::Exponential(draw) => {
+            Duration::from_secs_f64(random.exponential(draw.exponential.0.as_secs_f64()))
+        }
+    }
+}
+
+/// A clock for the links of `layout`.
+fn clock(layout: &Layout) -> crate::wheel::Wheel {
+    // A flow is no faster than the slowest link on its way; links that many flows share carry
+    // their sum, up to their own rate.
+    let mut carried = vec![0_u64; layout.wires.len()];
+    for [there, _] in &layout.paths {
+        let slowest = there.iter().map(|w| layout.wires[*w].config.rate.as_bps()).min();
+        for wire in there {
+            carried[*wire] += slowest.unwrap_or(0);
+        }
+    }
+    let busiest = layout
+        .wires
+        .iter()
+        .zip(carried)
+        .map(|(wire, carried)| carried.min(wire.config.rate.as_bps()))
+        .max()
+        .unwrap_or(1);
+    // A delay and a full queue of a bandwidth-delay product: what a packet's arrival is ahead by.
+    let longest = (0..layout.paths.len()).map(|flow| layout.base_rtt(flow)).max();
+    clock_for(busiest, longest.unwrap_or_default() * 2)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
+
+use ackclock_net::{Link, Packet, PacketId, Verdict};
+use ackclock_packet::{Options, Segment};
+use ackclock_tcp::Transmit;
+use ackclock_units::{Duration, Instant};
+
+use crate::wheel::{Class, Wheel};
+
+const NO_OPTIONS: u32 = u32::MAX;
+
+/// A segment on its way: one cache line.
+#[derive(Clone, Copy, Debug)]
+pub struct InFlight {
+    pub segment: Segment,
+    /// Of data: when its transmission on the first link began. Of an ACK: that moment of the data
+    /// packet that triggered it. `NEVER` while unknown.
+    pub first_sent: Instant,
+    /// The next step of its path, an index into [`Network::hops`].
+    hop: u32,
+    /// The flow, which is also its class at fair queues.
+    pub flow: u32,
+    /// Options beside it, an index into the slab, or `NO_OPTIONS`.
+    options: u32,
+    pub ip: ackclock_packet::IpMeta,
+}
+
+/// The last step of a path: not a link but the host that the packet is for.
+const DELIVER: u32 = 1 << 31;
+
+/// What a packet meets next.
+pub enum Step {
+    /// It is on its way to a link's end, or gone.
+    UnderWay,
+    /// It has reached this host.
+    Arrived(u32),
+}
+
+/// Packets, links and clock.
+#[derive(Debug)]
+pub struct Network {
+    pub wheel: Wheel,
+    pub links: Vec<Link>,
+    packets: Vec<InFlight>,
+    free: Vec<u32>,
+    options: Vec<Options>,
+    free_options: Vec<u32>,
+    /// Every path, one after another: links, then the host with the `DELIVER` bit.
+    hops: Vec<u32>,
+    /// Links of which a probe wants to see every arrival.
+    watched: Vec<bool>,
+    touched: Vec<u32>,
+}
+
+impl Network {
+    pub const fn new(wheel: Wheel, links: Vec<Link>) -> Self {
+        Self {
+            wheel,
+            links,
+            packets: Vec::new(),
+            free: Vec::new(),
+            options: Vec::new(),
+            free_options: Vec::new(),
+            hops: Vec::new(),
+            watched: Vec::new(),
+            touched: Vec::new(),
+        }
+    }
+
+    /// Notes every arrival at these links; [`take_touched`](Self::take_touched) tells of them.
+    pub fn watch(&mut self, wires: impl Iterator<Item = usize>) {
+        for wire in wires {
+            self.watched.resize(self.links.len(), false);
+            self.watched[wire] = true;
+        }
+    }
+
+    /// A watched link at which a packet has arrived.
+    #[inline]
+    pub fn take_touched(&mut self) -> Option<usize> {
+        self.touched.pop().map(|wire| wire as usize)
+    }
+
+    #[inline]
+    fn offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Verdict {
+        if !self.watched.is_empty() && self.watched[wire as usize] {
+            self.touched.push(wire);
+        }
+        self.links[wire as usize].offer(now, packet)
+    }
+
+    /// Adds a path over `wires` to `host`; returns the index of its first hop.
+    pub fn add_path(&mut self, wires: &[usize], host: u32) -> u32 {
+        let first = index(self.hops.len());
+        self.hops.extend(wires.iter().map(|wire| index(*wire)));
+        self.hops.push(host | DELIVER);
+        first
+    }
+
+    /// A host sends a segment of `flow` on the path that begins at `first_hop`.
+    #[inline]
+    pub fn send(
+        &mut self,
+        now: Instant,
+        transmit: &Transmit,
+        flow: u32,
+        first_hop: u32,
+        echo: Instant,
+    ) {
+        let options = match transmit.options {
+            None => NO_OPTIONS,
+            Some(options) => self.keep_options(options),
+        };
+        let packet = InFlight {
+            segment: transmit.segment,
+            first_sent: echo,
+            hop: first_hop,
+            flow,
+            options,
+            ip: transmit.ip,
+        };
+        let id = if let Some(id) = self.free.pop() {
+            self.packets[id as usize] = packet;
+            id
+        } else {
+            self.packets.push(packet);
+            index(self.packets.len() - 1)
+        };
+        let starts = self.forward(now, id);
+        if transmit.segment.len > 0
+            && let Some(starts) = starts
+        {
+            self.packets[id as usize].first_sent = starts;
+        }
+    }
+
+    fn keep_options(&mut self, options: Options) -> u32 {
+        if let Some(at) = self.free_options.pop() {
+            self.options[at as usize] = options;
+            return at;
+        }
+        self.options.push(options);
+        index(self.options.len() - 1)
+    }
+
+    /// Offers a packet to the link that comes next on its path; returns when its transmission
+    /// begins, if that is known.
+    #[inline]
+    fn forward(&mut self, now: Instant, id: u32) -> Option<Instant> {
+        let packet = &mut self.packets[id as usize];
+        let wire = self.hops[packet.hop as usize];
+        packet.hop += 1;
+        let offered = Packet {
+            id: PacketId::new(id),
+            // Headers, options and an MSS of 16 bits.
+            size: u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX),
+            class: packet.flow,
+            source: None,
+        };
+        match self.offer(now, wire, offered) {
+            Verdict::Arrives { starts, at } => {
+                self.wheel.push(at, Class::Arrival, id);
+                Some(starts)
+            }
+            Verdict::Lost | Verdict::Dropped => {
+                self.release(id);
+                None
+            }
+            Verdict::Waits { wake } => {
+                if let Some(at) = wake {
+                    self.wheel.push(at, Class::Departure, wire);
+                }
+                None
+            }
+        }
+    }
+
+    /// Cross-traffic comes to a link.
+    pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
+        if let Verdict::Waits { wake: Some(at) } = self.offer(now, wire, packet) {
+            self.wheel.push(at, Class::Departure, wire);
+        }
+    }
+
+    /// The packet being sent by a scheduled link leaves it.
+    pub fn depart(&mut self, now: Instant, wire: u32) {
+        let Some(departure) = self.links[wire as usize].depart(now) else { return };
+        if let Some(at) = departure.wake {
+            self.wheel.push(at, Class::Departure, wire);
+        }
+        if departure.packet.source.is_some() {
+            return;
+        }
+        let id = departure.packet.id.get();
+        let packet = &mut self.packets[id as usize];
+        if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
+            packet.first_sent = departure.started;
+        }
+        match departure.arrives {
+            Some(at) => self.wheel.push(at, Class::Arrival, id),
+            None => self.release(id),
+        }
+    }
+
+    /// A packet has reached the end of a link.
+    #[inline]
+    pub fn step(&mut self, now: Instant, id: u32) -> Step {
+        let next = self.hops[self.packets[id as usize].hop as usize];
+        if next & DELIVER != 0 {
+            return Step::Arrived(next & !DELIVER);
+        }
+        self.forward(now, id);
+        Step::UnderWay
+    }
+
+    /// The packet that has arrived, and its options.
+    #[inline]
+    pub fn packet(&self, id: u32) -> (&InFlight, Option<&Options>) {
+        let packet = &self.packets[id as usize];
+        let options =
+            (packet.options != NO_OPTIONS).then(|| &self.options[packet.options as usize]);
+        (packet, options)
+    }
+
+    /// The packet is gone: its place is free.
+    #[inline]
+    pub fn release(&mut self, id: u32) {
+        let options = self.packets[id as usize].options;
+        if options != NO_OPTIONS {
+            self.free_options.push(options);
+        }
+        self.free.push(id);
+    }
+}
+
+/// An arena's index: 2^32 packets of 64 bytes would be 256 GB.
+fn index(n: usize) -> u32 {
+    u32::try_from(n).expect("an arena of fewer than 2^32 entries")
+}
+
+/// What the wheel should expect: the spacing of events at the fastest link that flows share, and
+/// how far ahead they are scheduled.
+pub fn clock_for(busiest_bps: u64, longest_delay: Duration) -> Wheel {
+    // A packet of 1500 bytes makes about six events; about four events a slot.
+    let packets_per_second = (busiest_bps / 12_000).max(1);
+    let spacing = Duration::from_nanos(1_000_000_000 * 4 / (6 * packets_per_second).max(1));
+    Wheel::new(spacing, longest_delay)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert!(size_of::<InFlight>() <= 64, "{}", size_of::<InFlight>());
+    }
+}

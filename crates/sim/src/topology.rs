@@ -1,0 +1,263 @@
+//! From a scenario's topology to links and the paths that flows take across them.
+
+use std::collections::BTreeMap;
+
+use ackclock_net::{Discipline, LinkConfig};
+use ackclock_units::{Duration, Rate};
+
+use crate::ScenarioError;
+use crate::scenario::{Direction, Limit, LinkSpec, QueueKind, QueueSpec, Scenario, Text, Topology};
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// The link's name.
+    pub name: String,
+    /// The direction.
+    pub direction: Direction,
+    /// Its settings.
+    pub config: LinkConfig,
+    limit: Limit,
+}
+
+/// The links, and each flow's way across them.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// Every link, forward and reverse: link `n` has its forward direction at `2 n`.
+    pub wires: Vec<Wire>,
+    /// For each flow the wires from its sender to its receiver, and those back.
+    pub paths: Vec<[Vec<usize>; 2]>,
+}
+
+impl Layout {
+    /// Lays out `scenario`, whose flows are `flows` in all (each `count` spelled out), the index of
+    /// each flow's entry in the file in `entry`.
+    pub fn new(scenario: &Scenario, entries: &[usize]) -> Result<Self, ScenarioError> {
+        let mut layout = Self::default();
+        match &scenario.topology {
+            Topology::Dumbbell { bottleneck, access, access_right } => {
+                layout.dumbbell(scenario, entries, bottleneck, access, access_right.as_ref());
+            }
+            Topology::Graph { links } => {
+                for link in links {
+                    layout.add(&link.name, &link.spec(), UNLIMITED);
+                }
+                layout.route(scenario, entries)?;
+            }
+        }
+        layout.resolve_limits();
+        Ok(layout)
+    }
+
+    fn dumbbell(
+        &mut self,
+        scenario: &Scenario,
+        entries: &[usize],
+        bottleneck: &LinkSpec,
+        access: &LinkSpec,
+        access_right: Option<&LinkSpec>,
+    ) {
+        self.add("bottleneck", bottleneck, Limit::Bdp(1.0));
+        for name in flow_names(scenario, entries) {
+            let left = self.add(&format!("access-left-{name}"), access, UNLIMITED);
+            let right = self.add(
+                &format!("access-right-{name}"),
+                access_right.unwrap_or(access),
+                UNLIMITED,
+            );
+            let forward = vec![left, 0, right];
+            self.paths.push([forward.clone(), back(&forward)]);
+        }
+    }
+
+    /// Adds both directions of a link; returns the number of the forward one.
+    fn add(&mut self, name: &str, spec: &LinkSpec, default_limit: Limit) -> usize {
+        let at = self.wires.len();
+        let reverse = spec.reverse.clone().unwrap_or_default();
+        let queue = |spec: Option<&QueueSpec>| {
+            spec.cloned().unwrap_or(QueueSpec {
+                kind: QueueKind::Droptail,
+                limit: Text(default_limit),
+                counts_in_service: false,
+            })
+        };
+        let mut wire = |direction, rate: Rate, delay: Duration, queue: QueueSpec, loss| {
+            self.wires.push(Wire {
+                name: name.to_owned(),
+                direction,
+                config: LinkConfig {
+                    rate,
+                    delay,
+                    discipline: match queue.kind {
+                        QueueKind::Droptail => Discipline::Fifo,
+                        QueueKind::Fair => Discipline::Fair,
+                    },
+                    limit: ackclock_net::QueueLimit::UNLIMITED,
+                    counts_in_service: queue.counts_in_service,
+                    loss,
+                },
+                limit: queue.limit.0,
+            });
+        };
+        wire(Direction::Forward, spec.rate.0, spec.delay.0, queue(spec.queue.as_ref()), spec.loss);
+        wire(
+            Direction::Reverse,
+            reverse.rate.unwrap_or(spec.rate).0,
+            reverse.delay.unwrap_or(spec.delay).0,
+            queue(reverse.queue.as_ref().or(spec.queue.as_ref())),
+            reverse.loss.unwrap_or(spec.loss),
+        );
+        at
+    }
+
+    fn route(&mut self, scenario: &Scenario, entries: &[usize]) -> Result<(), ScenarioError> {
+        let Topology::Graph { links } = &scenario.topology else { return Ok(()) };
+        let graph = Graph::new(links.iter().map(|l| (l.from.as_str(), l.to.as_str())), &self.wires);
+        for entry in entries {
+            let flow = &scenario.flows[*entry];
+            let node = |key: &str, name: Option<&String>| {
+                let key = format!("flow[{entry}].{key}");
+                let name = name.ok_or_else(|| {
+                    ScenarioError::new(&key, "missing: a flow of a graph names its node here")
+                })?;
+                graph.node(name).ok_or_else(|| {
+                    ScenarioError::unknown(&key, "node", name, graph.nodes.keys().copied())
+                })
+            };
+            let from = node("from", flow.from.as_ref())?;
+            let to = node("to", flow.to.as_ref())?;
+            let path = |from, to| {
+                graph.shortest(from, to).ok_or_else(|| {
+                    ScenarioError::new(
+                        &format!("flow[{entry}].to"),
+                        "there is no path to this node from the flow's `from`",
+                    )
+                })
+            };
+            if from == to {
+                return Err(ScenarioError::new(
+                    &format!("flow[{entry}].to"),
+                    "expected another node than `from`",
+                ));
+            }
+            self.paths.push([path(from, to)?, path(to, from)?]);
+        }
+        Ok(())
+    }
+
+    /// The propagation delay of a flow's way there and back.
+    pub fn base_rtt(&self, flow: usize) -> Duration {
+        self.paths[flow].iter().flatten().map(|wire| self.wires[*wire].config.delay).sum()
+    }
+
+    /// Turns multiples of the bandwidth-delay product into packets.
+    fn resolve_limits(&mut self) {
+        let mut longest = vec![Duration::ZERO; self.wires.len()];
+        for flow in 0..self.paths.len() {
+            let rtt = self.base_rtt(flow);
+            for wire in self.paths[flow].iter().flatten() {
+                longest[*wire] = longest[*wire].max(rtt);
+            }
+        }
+        for (wire, rtt) in self.wires.iter_mut().zip(longest) {
+            wire.config.limit = wire.limit.resolve(wire.config.rate, rtt);
+        }
+    }
+
+    /// The wire of a link in a direction.
+    pub fn wire(&self, link: &str, direction: Direction) -> Option<usize> {
+        self.wires.iter().position(|w| w.name == link && w.direction == direction)
+    }
+}
+
+const UNLIMITED: Limit = Limit::Fixed(ackclock_net::QueueLimit::UNLIMITED);
+
+/// The same links, the other way.
+fn back(path: &[usize]) -> Vec<usize> {
+    path.iter().rev().map(|wire| wire ^ 1).collect()
+}
+
+/// The names of all flows, `count` spelled out; `entries` says from which entry of the file each
+/// comes.
+pub fn flow_names(scenario: &Scenario, entries: &[usize]) -> Vec<String> {
+    let mut seen = vec![0; scenario.flows.len()];
+    entries
+        .iter()
+        .map(|entry| {
+            let flow = &scenario.flows[*entry];
+            seen[*entry] += 1;
+            if flow.count == 1 {
+                flow.name.clone()
+            } else {
+                format!("{}-{}", flow.name, seen[*entry])
+            }
+        })
+        .collect()
+}
+
+/// Nodes by name, and the wires that leave each.
+struct Graph<'a> {
+    nodes: BTreeMap<&'a str, usize>,
+    /// For each node: (wire, node at its end, delay).
+    leaving: Vec<Vec<(usize, usize, Duration)>>,
+}
+
+impl<'a> Graph<'a> {
+    fn new(links: impl Iterator<Item = (&'a str, &'a str)>, wires: &[Wire]) -> Self {
+        let mut graph = Self { nodes: BTreeMap::new(), leaving: Vec::new() };
+        for (n, (from, to)) in links.enumerate() {
+            let (from, to) = (graph.add(from), graph.add(to));
+            graph.leaving[from].push((2 * n, to, wires[2 * n].config.delay));
+            graph.leaving[to].push((2 * n + 1, from, wires[2 * n + 1].config.delay));
+        }
+        graph
+    }
+
+    fn add(&mut self, name: &'a str) -> usize {
+        let next = self.leaving.len();
+        let node = *self.nodes.entry(name).or_insert(next);
+        if node == next {
+            self.leaving.push(Vec::new());
+        }
+        node
+    }
+
+    fn node(&self, name: &str) -> Option<usize> {
+        self.nodes.get(name).copied()
+    }
+
+    /// The wires of the path of least delay, then of fewest links, then of the links named first.
+    fn shortest(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut best: Vec<Option<(Duration, Vec<usize>)>> = vec![None; self.leaving.len()];
+        let mut done = vec![false; self.leaving.len()];
+        best[from] = Some((Duration::ZERO, Vec::new()));
+        loop {
+            let (_, node) = (0..self.leaving.len())
+                .filter(|node| !done[*node])
+                .filter_map(|node| {
+                    best[node].as_ref().map(|(delay, path)| ((*delay, path.len()), node))
+                })
+                .min()?;
+            let (delay, path) = best[node].clone()?;
+            if node == to {
+                return Some(path);
+            }
+            done[node] = true;
+            for (wire, end, more) in &self.leaving[node] {
+                let mut longer = path.clone();
+                longer.push(*wire);
+                let candidate = (delay + *more, longer);
+                let better = best[*end].as_ref().is_none_or(|(known, known_path)| {
+                    (candidate.0, candidate.1.len(), &candidate.1)
+                        < (*known, known_path.len(), known_path)
+                });
+                if better && !done[*end] {
+                    best[*end] = Some(candidate);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! How the window moves, per ACK and on a congestion signal: one file a law.
+//!
+//! A growth law owns cwnd and ssthresh; nobody else writes them. Start and idle rules propose
+//! through [`Growth::rebase`], and the law accepts, translates or declines.
+
+mod reno;
+mod tahoe;
+
+use std::fmt::Debug;
+
+use ackclock_units::{Bytes, Rate};
+
+use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
+use crate::variant::RenoWord;
+
+pub use reno::Reno;
+pub use tahoe::Tahoe;
+
+/// A growth law, as a name spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrowthChoice {
+    /// Tahoe, counting ACKs.
+    Tahoe,
+    /// Tahoe, counting bytes.
+    TahoeBytes,
+    /// RFC 5681's law, under one of its two words.
+    Reno {
+        /// The word.
+        word: RenoWord,
+    },
+}
+
+impl GrowthChoice {
+    /// Whether two choices are one law: `reno` and `newreno` differ in their recovery alone.
+    pub fn same_law(self, other: Self) -> bool {
+        self == other || matches!((self, other), (Self::Reno { .. }, Self::Reno { .. }))
+    }
+}
+
+/// A growth law.
+pub trait Growth: Debug + Send {
+    /// An ACK of new data that the idle rule lets the window grow on. `slow_start` is what the
+    /// slow-start law says, while [`Growth::in_slow_start`].
+    fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>);
+
+    /// The network is congested.
+    fn on_congestion(&mut self, congestion: &Congestion);
+
+    /// All that was lost is repaired.
+    fn on_recovery_end(&mut self, end: &RecoveryEnd);
+
+    /// Another rule proposes a window.
+    fn rebase(&mut self, proposal: &Proposal);
+
+    /// The congestion window.
+    fn cwnd(&self) -> Bytes;
+
+    /// The slow-start threshold; `None` until something sets it.
+    fn ssthresh(&self) -> Option<Bytes>;
+
+    /// Whether the window is in slow start.
+    fn in_slow_start(&self) -> bool {
+        self.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh)
+    }
+
+    /// The rate at which segments should leave, if the law paces.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+}
+
+/// The laws of the registry, dispatched without an indirect call, and any other behind one.
+#[derive(Debug)]
+pub enum AnyGrowth {
+    /// Tahoe.
+    Tahoe(Tahoe),
+    /// RFC 5681's.
+    Reno(Reno),
+    /// A user's own.
+    Other(Box<dyn Growth>),
+}
+
+impl AnyGrowth {
+    /// The law that `choice` names, before the handshake.
+    pub fn new(choice: GrowthChoice) -> Self {
+        match choice {
+            GrowthChoice::Tahoe => Self::Tahoe(Tahoe::counting_acks()),
+            GrowthChoice::TahoeBytes => Self::Tahoe(Tahoe::counting_bytes()),
+            GrowthChoice::Reno { .. } => Self::Reno(Reno::default()),
+        }
+    }
+}
+
+macro_rules! each {
+    ($self:ident, $law:ident => $call:expr) => {
+        match $self {
+            AnyGrowth::Tahoe($law) => $call,
+            AnyGrowth::Reno($law) => $call,
+            AnyGrowth::Other($law) => $call,
+        }
+    };
+}
+
+impl Growth for AnyGrowth {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
+        each!(self, law => law.on_ack(ack, slow_start));
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        each!(self, law => law.on_congestion(congestion));
+    }
+
+    fn on_recovery_end(&mut self, end: &RecoveryEnd) {
+        each!(self, law => law.on_recovery_end(end));
+    }
+
+    fn rebase(&mut self, proposal: &Proposal) {
+        each!(self, law => law.rebase(proposal));
+    }
+
+    #[inline]
+    fn cwnd(&self) -> Bytes {
+        each!(self, law => law.cwnd())
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> Option<Bytes> {
+        each!(self, law => law.ssthresh())
+    }
+
+    #[inline]
+    fn in_slow_start(&self) -> bool {
+        each!(self, law => law.in_slow_start())
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        each!(self, law => law.pacing_rate())
+    }
+}
+
+/// cwnd and ssthresh of a law that keeps no other state, with the steps such laws share.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    cwnd: Bytes,
+    ssthresh: Option<Bytes>,
+}
+
+impl Window {
+    fn rebase(&mut self, proposal: &Proposal) {
+        if let Some(cwnd) = proposal.cwnd {
+            self.cwnd = cwnd;
+        }
+        if let Some(ssthresh) = proposal.ssthresh {
+            self.ssthresh = Some(ssthresh);
+        }
+    }
+
+    fn slow_start(&mut self, step: SlowStartStep) {
+        self.cwnd += step.increase;
+        if step.exit {
+            self.ssthresh = Some(self.cwnd);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Reno's law: RFC 5681 §3.1 (growth) and §3.2 (reduction).
+//!
+//! Congestion avoidance counts bytes, which §3.1 recommends: one segment is added each time a
+//! window of data has been acknowledged.
+
+use ackclock_units::Bytes;
+
+use super::{Growth, Window};
+use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
+
+/// One segment a window in congestion avoidance; half the flight after a loss.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reno {
+    window: Window,
+    /// Acknowledged bytes that have not yet bought a segment.
+    acked: Bytes,
+}
+
+impl Growth for Reno {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
+        if let Some(step) = slow_start {
+            self.window.slow_start(step);
+            return;
+        }
+        self.acked += ack.newly_acked;
+        if self.acked >= self.window.cwnd {
+            self.acked -= self.window.cwnd;
+            self.window.cwnd += ack.mss.bytes();
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        // RFC 5681 equation 4.
+        let half = (congestion.reduce_from / 2).max(congestion.mss.times(2));
+        self.acked = Bytes::ZERO;
+        match congestion.signal {
+            Signal::Loss => {
+                self.window.ssthresh = Some(half);
+                self.window.cwnd = half;
+            }
+            Signal::Timeout { consecutive } => {
+                // §3.1: a segment that times out again leaves ssthresh as it is.
+                if consecutive == 1 {
+                    self.window.ssthresh = Some(half);
+                }
+                self.window.cwnd = congestion.mss.bytes();
+            }
+        }
+    }
+
+    fn on_recovery_end(&mut self, end: &RecoveryEnd) {
+        if let Some(at_most) = end.at_most {
+            self.window.cwnd = self.window.cwnd.min(at_most);
+        }
+    }
+
+    fn rebase(&mut self, proposal: &Proposal) {
+        self.window.rebase(proposal);
+    }
+
+    #[inline]
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.window.ssthresh
+    }
+}

@@ -1,0 +1,190 @@
+//! Which segments are lost, and what is sent while repairing.
+//!
+//! Recovery never writes cwnd. It says when a loss was found, which segment to send again, and,
+//! given the growth law's window, how far beyond the last acknowledged byte the sender may go:
+//! NewReno's inflation lives there.
+
+mod fastrecovery;
+mod gobackn;
+mod partialack;
+
+use std::fmt::Debug;
+
+use ackclock_packet::Seq;
+use ackclock_units::{Bytes, Mss};
+
+pub use fastrecovery::FastRecovery;
+pub use gobackn::GoBackN;
+pub use partialack::PartialAck;
+
+/// A recovery, as a name spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryChoice {
+    /// Resend everything from the lost segment.
+    GoBackN,
+    /// Fast retransmit and fast recovery.
+    FastRecovery,
+    /// Fast recovery that stays until all is repaired.
+    PartialAck,
+}
+
+/// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
+const DUP_THRESH: u32 = 3;
+
+/// The sender's place in the sequence space (RFC 9293 §3.3.1).
+#[derive(Clone, Copy, Debug)]
+pub struct SendSpace {
+    /// SND.UNA: the first number not acknowledged.
+    pub una: Seq,
+    /// SND.NXT: the next number to send; go-back-N moves it back.
+    pub nxt: Seq,
+    /// The largest SND.NXT there has been.
+    pub max: Seq,
+}
+
+impl SendSpace {
+    /// Data sent and not acknowledged.
+    pub fn in_flight(&self) -> Bytes {
+        self.nxt.since(self.una)
+    }
+}
+
+/// An ACK as recovery sees it; [`SendSpace::una`] has moved already.
+#[derive(Clone, Copy, Debug)]
+pub struct AckSeen {
+    /// Whether it is a duplicate by RFC 5681 §2.
+    pub duplicate: bool,
+    /// Data that it acknowledges for the first time.
+    pub newly_acked: Bytes,
+    /// Payload bytes of a full segment.
+    pub mss: Mss,
+}
+
+/// What an ACK meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing was found lost, and no repair was ended.
+    None,
+    /// A loss was found: the growth law is to be told.
+    LossFound,
+    /// Some of the repair is done; the retransmission timer is restarted if `restart_timer`.
+    PartlyRepaired {
+        /// Whether this ACK restarts the retransmission timer.
+        restart_timer: bool,
+    },
+    /// The repair is done.
+    Repaired {
+        /// The most that the window may now be, if recovery limits it.
+        at_most: Option<Bytes>,
+    },
+}
+
+/// A recovery.
+pub trait Recovery: Debug + Send {
+    /// An ACK that is new or a duplicate.
+    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome;
+
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self, send: &mut SendSpace);
+
+    /// Whether losses are being repaired, during which the window does not grow.
+    fn in_recovery(&self) -> bool;
+
+    /// How far beyond SND.UNA the sender may go, if the window is `cwnd`.
+    fn window(&self, cwnd: Bytes) -> Bytes;
+
+    /// The segment to send again now, once.
+    fn take_retransmission(&mut self) -> Option<Seq>;
+}
+
+/// The recoveries of the registry, and any other behind an indirect call.
+#[derive(Debug)]
+pub enum AnyRecovery {
+    /// Resend everything.
+    GoBackN(GoBackN),
+    /// Fast recovery.
+    FastRecovery(FastRecovery),
+    /// Partial-ACK recovery.
+    PartialAck(PartialAck),
+    /// A user's own.
+    Other(Box<dyn Recovery>),
+}
+
+impl AnyRecovery {
+    /// The recovery that `choice` names.
+    pub fn new(choice: RecoveryChoice) -> Self {
+        match choice {
+            RecoveryChoice::GoBackN => Self::GoBackN(GoBackN::default()),
+            RecoveryChoice::FastRecovery => Self::FastRecovery(FastRecovery::default()),
+            RecoveryChoice::PartialAck => Self::PartialAck(PartialAck::default()),
+        }
+    }
+}
+
+macro_rules! each {
+    ($self:ident, $recovery:ident => $call:expr) => {
+        match $self {
+            AnyRecovery::GoBackN($recovery) => $call,
+            AnyRecovery::FastRecovery($recovery) => $call,
+            AnyRecovery::PartialAck($recovery) => $call,
+            AnyRecovery::Other($recovery) => $call,
+        }
+    };
+}
+
+impl Recovery for AnyRecovery {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome {
+        each!(self, recovery => recovery.on_ack(ack, send))
+    }
+
+    fn on_timeout(&mut self, send: &mut SendSpace) {
+        each!(self, recovery => recovery.on_timeout(send));
+    }
+
+    #[inline]
+    fn in_recovery(&self) -> bool {
+        each!(self, recovery => recovery.in_recovery())
+    }
+
+    #[inline]
+    fn window(&self, cwnd: Bytes) -> Bytes {
+        each!(self, recovery => recovery.window(cwnd))
+    }
+
+    #[inline]
+    fn take_retransmission(&mut self) -> Option<Seq> {
+        each!(self, recovery => recovery.take_retransmission())
+    }
+}
+
+/// Counts duplicate ACKs, and remembers up to where losses belong to a known episode.
+#[derive(Clone, Copy, Debug, Default)]
+struct DuplicateAcks {
+    count: u32,
+    /// `recover` of RFC 6582 §3.2: SND.MAX when the last episode began. Duplicate ACKs below it are
+    /// echoes of that episode's own retransmissions.
+    recover: Seq,
+}
+
+impl DuplicateAcks {
+    /// Counts one; true if it shows a loss of another episode.
+    fn on_duplicate(&mut self, send: &SendSpace) -> bool {
+        self.count += 1;
+        self.count == DUP_THRESH && send.una > self.recover
+    }
+
+    fn on_new_data(&mut self) {
+        self.count = 0;
+    }
+
+    fn begin_episode(&mut self, send: &SendSpace) {
+        self.recover = send.max;
+    }
+
+    /// RFC 6582 §3.2 step 4: after a timeout, everything sent so far belongs to its episode.
+    fn on_timeout(&mut self, send: &SendSpace) {
+        self.count = 0;
+        self.recover = send.max;
+    }
+}

@@ -1,0 +1,63 @@
+//! Fast retransmit and fast recovery: RFC 5681 §3.2, which ends at the first ACK of new data.
+//!
+//! Of RFC 6582 it takes `recover` after a timeout alone (step 4), without which the duplicate ACKs
+//! of resent segments start false fast retransmits.
+
+use ackclock_packet::Seq;
+use ackclock_units::Bytes;
+
+use super::{AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace};
+
+/// Fast retransmit and fast recovery.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FastRecovery {
+    duplicates: DuplicateAcks,
+    /// The window's inflation, while in recovery (§3.2 steps 3 and 4).
+    inflation: Option<Bytes>,
+    retransmit: Option<Seq>,
+}
+
+impl Recovery for FastRecovery {
+    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome {
+        if ack.duplicate {
+            if let Some(inflation) = &mut self.inflation {
+                *inflation += ack.mss.bytes();
+                return Outcome::None;
+            }
+            if !self.duplicates.on_duplicate(send) {
+                return Outcome::None;
+            }
+            self.inflation = Some(ack.mss.times(u64::from(DUP_THRESH)));
+            self.retransmit = Some(send.una);
+            return Outcome::LossFound;
+        }
+        self.duplicates.on_new_data();
+        match self.inflation.take() {
+            None => Outcome::None,
+            Some(_) => {
+                self.retransmit = None;
+                Outcome::Repaired { at_most: None }
+            }
+        }
+    }
+
+    fn on_timeout(&mut self, send: &mut SendSpace) {
+        self.duplicates.on_timeout(send);
+        self.inflation = None;
+        self.retransmit = None;
+        send.nxt = send.una;
+    }
+
+    fn in_recovery(&self) -> bool {
+        self.inflation.is_some()
+    }
+
+    #[inline]
+    fn window(&self, cwnd: Bytes) -> Bytes {
+        cwnd + self.inflation.unwrap_or_default()
+    }
+
+    fn take_retransmission(&mut self) -> Option<Seq> {
+        self.retransmit.take()
+    }
+}

@@ -1,0 +1,48 @@
+//! Go-back-N: after a loss, everything from the lost segment is sent again as the window opens.
+//!
+//! This is 4.3BSD Tahoe's repair after a timeout, used after the third duplicate ACK as well, which
+//! is how Altman et al. (1997) §2 describe Tahoe ("a new cycle begins"). One fast retransmit a
+//! window: until SND.UNA passes what was sent when the loss was found, duplicate ACKs are ignored.
+
+use ackclock_packet::Seq;
+use ackclock_units::Bytes;
+
+use super::{AckSeen, DuplicateAcks, Outcome, Recovery, SendSpace};
+
+/// Resend everything from the lost segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GoBackN {
+    duplicates: DuplicateAcks,
+}
+
+impl Recovery for GoBackN {
+    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome {
+        if !ack.duplicate {
+            self.duplicates.on_new_data();
+            return Outcome::None;
+        }
+        if !self.duplicates.on_duplicate(send) {
+            return Outcome::None;
+        }
+        self.duplicates.begin_episode(send);
+        send.nxt = send.una;
+        Outcome::LossFound
+    }
+
+    fn on_timeout(&mut self, send: &mut SendSpace) {
+        self.duplicates.on_timeout(send);
+        send.nxt = send.una;
+    }
+
+    fn in_recovery(&self) -> bool {
+        false
+    }
+
+    fn window(&self, cwnd: Bytes) -> Bytes {
+        cwnd
+    }
+
+    fn take_retransmission(&mut self) -> Option<Seq> {
+        None
+    }
+}

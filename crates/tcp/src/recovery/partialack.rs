@@ -1,0 +1,91 @@
+//! NewReno: RFC 6582 §3.2, with the "impatient" timer of step 3 (restarted by the first partial ACK
+//! alone) and the first of the two windows that step 3 allows after a full ACK.
+
+use ackclock_packet::Seq;
+use ackclock_units::Bytes;
+
+use super::{AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace};
+
+/// One episode of repair.
+#[derive(Clone, Copy, Debug)]
+struct Episode {
+    /// What duplicate ACKs added to the window.
+    inflated: Bytes,
+    /// What partial ACKs took from it.
+    deflated: Bytes,
+    partial_acks: u32,
+}
+
+/// Fast recovery that stays until everything sent before the loss is acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PartialAck {
+    duplicates: DuplicateAcks,
+    episode: Option<Episode>,
+    retransmit: Option<Seq>,
+}
+
+impl Recovery for PartialAck {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome {
+        if ack.duplicate {
+            if let Some(episode) = &mut self.episode {
+                episode.inflated += ack.mss.bytes();
+                return Outcome::None;
+            }
+            if !self.duplicates.on_duplicate(send) {
+                return Outcome::None;
+            }
+            self.duplicates.begin_episode(send);
+            self.episode = Some(Episode {
+                inflated: ack.mss.times(u64::from(DUP_THRESH)),
+                deflated: Bytes::ZERO,
+                partial_acks: 0,
+            });
+            self.retransmit = Some(send.una);
+            return Outcome::LossFound;
+        }
+        self.duplicates.on_new_data();
+        let Some(episode) = &mut self.episode else { return Outcome::None };
+        if send.una >= self.duplicates.recover {
+            self.episode = None;
+            self.retransmit = None;
+            // Step 3, full acknowledgments, option 1.
+            let flight = send.in_flight().max(ack.mss.bytes());
+            return Outcome::Repaired { at_most: Some(flight + ack.mss.bytes()) };
+        }
+        // Step 3, partial acknowledgments: take off what was acknowledged; if that was a segment or
+        // more, add one back.
+        episode.deflated += ack.newly_acked;
+        if ack.newly_acked >= ack.mss.bytes() {
+            episode.inflated += ack.mss.bytes();
+        }
+        episode.partial_acks += 1;
+        self.retransmit = Some(send.una);
+        Outcome::PartlyRepaired { restart_timer: episode.partial_acks == 1 }
+    }
+
+    fn on_timeout(&mut self, send: &mut SendSpace) {
+        self.duplicates.on_timeout(send);
+        self.episode = None;
+        self.retransmit = None;
+        send.nxt = send.una;
+    }
+
+    #[inline]
+    fn in_recovery(&self) -> bool {
+        self.episode.is_some()
+    }
+
+    #[inline]
+    fn window(&self, cwnd: Bytes) -> Bytes {
+        match &self.episode {
+            None => cwnd,
+            Some(episode) => (cwnd + episode.inflated).saturating_sub(episode.deflated),
+        }
+    }
+
+    #[inline]
+    fn take_retransmission(&mut self) -> Option<Seq> {
+        self.retransmit.take()
+    }
+}

@@ -1,0 +1,89 @@
+//! How data begins: the first window after the handshake, and the slow-start law.
+
+mod initial_window;
+mod standard;
+
+use std::fmt::Debug;
+
+use ackclock_units::Bytes;
+
+use crate::event::{Ack, Handshake, Proposal, SlowStartStep, Why};
+
+pub use initial_window::WindowChoice;
+pub use standard::Standard;
+
+/// A slow-start law, as a name spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowStartChoice {
+    /// RFC 5681's.
+    Standard,
+}
+
+/// A slow-start law: it says by how much the window grows on an ACK, and when slow start ends
+/// although nothing was lost.
+pub trait SlowStart: Debug + Send {
+    /// An ACK of new data during slow start, with the window `cwnd`.
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep;
+}
+
+/// How data begins: the second of a sender's four choices.
+pub trait Start: Debug + Send {
+    /// The window to propose now that the handshake is done.
+    fn on_established(&mut self, handshake: &Handshake) -> Proposal;
+
+    /// An ACK of new data during slow start, with the window `cwnd`.
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep;
+}
+
+/// A first window and a slow-start law.
+#[derive(Debug)]
+pub struct WindowedStart<L> {
+    window: WindowChoice,
+    law: L,
+}
+
+impl<L: SlowStart> Start for WindowedStart<L> {
+    fn on_established(&mut self, handshake: &Handshake) -> Proposal {
+        Proposal { cwnd: Some(self.window.after(handshake)), ssthresh: None, why: Why::Established }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
+        self.law.on_ack(ack, cwnd)
+    }
+}
+
+/// The starts of the registry, and any other behind an indirect call.
+#[derive(Debug)]
+pub enum AnyStart {
+    /// A first window, then standard slow start.
+    Standard(WindowedStart<Standard>),
+    /// A user's own.
+    Other(Box<dyn Start>),
+}
+
+impl AnyStart {
+    /// The start of a window and a slow-start law.
+    pub fn new(window: WindowChoice, law: SlowStartChoice) -> Self {
+        match law {
+            SlowStartChoice::Standard => Self::Standard(WindowedStart { window, law: Standard }),
+        }
+    }
+}
+
+impl Start for AnyStart {
+    fn on_established(&mut self, handshake: &Handshake) -> Proposal {
+        match self {
+            Self::Standard(start) => start.on_established(handshake),
+            Self::Other(start) => start.on_established(handshake),
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
+        match self {
+            Self::Standard(start) => start.on_ack(ack, cwnd),
+            Self::Other(start) => start.on_ack(ack, cwnd),
+        }
+    }
+}

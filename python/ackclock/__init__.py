@@ -1,0 +1,78 @@
+"""A TCP congestion-control laboratory.
+
+A TCP sender is written once and judged by theory and by packet simulation, on the same scenario::
+
+    import ackclock as ac
+
+    scenario = ac.Scenario(
+        topology=ac.dumbbell(
+            bottleneck=ac.Link("10 Mbit/s", "20 ms"), access=ac.Link("100 Mbit/s", "1 ms")
+        ),
+        flows=[ac.Flow("newreno", app=ac.Bulk())],
+        duration="60 s",
+    )
+    print(ac.simulate(scenario).flows)
+"""
+
+from ackclock import theory
+from ackclock._core import version as _version
+from ackclock.api import Part, schema, simulate, simulate_many, variant_name, variants
+from ackclock.errors import BadInput
+from ackclock.results import Run
+from ackclock.scenario import (
+    App,
+    Bulk,
+    CrossTraffic,
+    DelayedAck,
+    Dumbbell,
+    Exponential,
+    Flow,
+    Graph,
+    GraphLink,
+    Link,
+    Measure,
+    Probe,
+    Queue,
+    Reverse,
+    Scenario,
+    Tcp,
+    Topology,
+    Uniform,
+    dumbbell,
+    graph,
+)
+
+__version__ = _version()
+
+__all__ = [
+    "App",
+    "BadInput",
+    "Bulk",
+    "CrossTraffic",
+    "DelayedAck",
+    "Dumbbell",
+    "Exponential",
+    "Flow",
+    "Graph",
+    "GraphLink",
+    "Link",
+    "Measure",
+    "Part",
+    "Probe",
+    "Queue",
+    "Reverse",
+    "Run",
+    "Scenario",
+    "Tcp",
+    "Topology",
+    "Uniform",
+    "__version__",
+    "dumbbell",
+    "graph",
+    "schema",
+    "simulate",
+    "simulate_many",
+    "theory",
+    "variant_name",
+    "variants",
+]

@@ -1,0 +1,140 @@
+"""Running scenarios."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ackclock import _core
+from ackclock.errors import BadInput
+from ackclock.results import Run
+from ackclock.scenario import Profile, Scenario
+
+__all__ = ["Part", "schema", "simulate", "simulate_many", "variant_name", "variants"]
+
+@dataclass(frozen=True)
+class Part:
+    """A word that the name of a sender may contain.
+
+    Attributes
+    ----------
+    word
+        The word.
+    argument
+        What stands in parentheses behind it, if anything.
+    slot
+        Which of the choices it makes.
+    help
+        What it means, in one line.
+    """
+
+    word: str
+    argument: str | None
+    slot: str
+    help: str
+
+
+def simulate(scenario: Scenario | str | os.PathLike[str], *, seed: int | None = None) -> Run:
+    """Run a scenario by packet simulation.
+
+    The result is a pure function of scenario and seed. Other Python threads go on meanwhile.
+
+    Parameters
+    ----------
+    scenario
+        The scenario, or the path of a scenario file.
+    seed
+        A seed in place of the scenario's own, 0 to 2⁶⁴ − 1.
+
+    Returns
+    -------
+    Run
+        The tables that the run left.
+
+    Raises
+    ------
+    BadInput
+        The first key that cannot be used.
+    """
+    return Run(_core.simulate(_text(scenario), seed))
+
+
+def simulate_many(
+    scenarios: Iterable[Scenario | str | os.PathLike[str]],
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Run many scenarios by packet simulation, over all cores.
+
+    Rows are in the order of the scenarios whatever the number of threads.
+
+    Parameters
+    ----------
+    scenarios
+        The scenarios, or the paths of scenario files.
+    threads
+        How many runs go on at once; default: one a core.
+    progress
+        Called with the number of finished runs as it grows.
+
+    Returns
+    -------
+    Run
+        The tables of all runs, with a first column ``cell``: the index of the scenario.
+
+    Raises
+    ------
+    BadInput
+        The first key that cannot be used.
+
+    Examples
+    --------
+    One scenario under ten seeds::
+
+        runs = ac.simulate_many(dataclasses.replace(scenario, seed=seed) for seed in range(10))
+    """
+    if threads is not None and threads < 1:
+        raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
+    return Run(_core.simulate_many([_text(each) for each in scenarios], threads, progress))
+
+
+def variants() -> list[Part]:
+    """Return every word that the name of a sender may contain."""
+    return [Part(**row) for row in json.loads(_core.registry())]
+
+
+def variant_name(variant: str, profile: Profile = "rfc") -> str:
+    """Return the canonical name of a sender.
+
+    Parameters
+    ----------
+    variant
+        Any spelling of it, such as ``"reno+partialack"``.
+    profile
+        Whose habits supply the parts that are not spelled out.
+
+    Returns
+    -------
+    str
+        The canonical name, such as ``"newreno"``.
+
+    Raises
+    ------
+    BadInput
+        A word that is not known, or choices that do not go together.
+    """
+    return _core.variant_name(variant, profile)
+
+
+def schema() -> dict[str, object]:
+    """Return the JSON schema of a scenario."""
+    return json.loads(_core.schema())
+
+
+def _text(scenario: Scenario | str | os.PathLike[str]) -> str:
+    if isinstance(scenario, Scenario):
+        return scenario.to_json()
+    return _core.load_scenario(os.fspath(scenario))

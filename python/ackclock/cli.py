@@ -1,0 +1,483 @@
+"""The command ``ackclock``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import ackclock
+from ackclock import bench as bench_module
+from ackclock import doctor as doctor_module
+from ackclock import theory as theory_module
+from ackclock.errors import BadInput
+
+__all__ = ["app", "main"]
+
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="ackclock",
+    help="A TCP congestion-control laboratory.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+theory_app = typer.Typer(help="Closed forms: a calculator.", no_args_is_help=True)
+app.add_typer(theory_app, name="theory")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and leave with its exit code.
+
+    Bad input gives one line on stderr and the code 2, an interrupt one line and the code 130.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=given, prog_name="ackclock", standalone_mode=False)
+    except BadInput as error:
+        _fail(str(error))
+    except typer.TyperException as error:
+        if not given or type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())
+            sys.exit(0)
+        _fail(error.format_message())
+    except (KeyboardInterrupt, typer.Abort):
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has gone, as `head` does; nothing is left to say, or to flush.
+        sys.stdout = None
+        sys.exit(0)
+    if code == EXIT_INTERRUPTED:
+        _say("interrupted")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> NoReturn:
+    _say(message)
+    sys.exit(EXIT_BAD_INPUT)
+
+
+def _say(message: str) -> None:
+    print(f"ackclock: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"ackclock {ackclock.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[  # noqa: ARG001 - its callback answers
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    """A TCP congestion-control laboratory."""
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="The scenario, a TOML or JSON file.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the tables as Parquet files into this folder.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="A seed in place of the scenario's own.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run one scenario by packet simulation."""
+    scenario = ackclock.Scenario.from_file(file)
+    _refuse_file(out)
+    with _console().status(f"simulating {scenario.duration}"):
+        result = ackclock.simulate(scenario, seed=seed)
+    if out is not None:
+        result.write(out)
+    if as_json:
+        _print_json(run_as_json(result))
+        return
+    console = Console()
+    console.print(_rows_table("flows", _of_measure(result.flows.to_pylist(), "run", "flow")))
+    console.print(_rows_table("links", _of_measure(result.links.to_pylist(), "run", "link")))
+    if out is not None:
+        console.print(f"The tables: {out}", soft_wrap=True)
+
+
+def run_as_json(result: ackclock.Run) -> dict[str, Any]:
+    """Return what ``ackclock run --json`` prints: the whole run, then each further measure."""
+    rows = {
+        "flows": (result.flows.to_pylist(), "flow"),
+        "links": (result.links.to_pylist(), "link"),
+        "sources": (result.sources.to_pylist(), "source"),
+    }
+    measures = dict.fromkeys(row["measure"] for table, _ in rows.values() for row in table)
+
+    def of(measure: str) -> dict[str, Any]:
+        return {name: _of_measure(table, measure, key) for name, (table, key) in rows.items()}
+
+    return {
+        **of("run"),
+        "measures": {measure: of(measure) for measure in measures if measure != "run"},
+    }
+
+
+def _of_measure(rows: Iterable[Mapping[str, Any]], measure: str, key: str) -> list[dict[str, Any]]:
+    return [
+        {"name": row[key]} | {name: row[name] for name in row if name not in ("measure", key)}
+        for row in rows
+        if row["measure"] == measure
+    ]
+
+
+_SHOWN = (
+    "name",
+    "variant",
+    "direction",
+    "goodput_bps",
+    "segments_sent",
+    "segments_retransmitted",
+    "timeouts",
+    "srtt_mean_s",
+    "utilisation",
+    "offered_packets",
+    "dropped_packets",
+    "queue_delay_mean_s",
+    "queue_delay_p99_s",
+)
+
+
+def _rows_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a table of the columns that people look at first."""
+    shown = [column for column in _SHOWN if rows and column in rows[0]]
+    table = Table(title=title, title_justify="left", box=None, header_style="bold")
+    for column in shown:
+        textual = column in ("name", "variant", "direction")
+        table.add_column(column, justify="left" if textual else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(_text(row[column]) for column in shown))
+    return table
+
+
+@theory_app.command("altman")
+def theory_altman(
+    mu: Annotated[float, typer.Option(help="Rate of the bottleneck, packets/s.")],
+    lambda_: Annotated[
+        float, typer.Option("--lambda", help="Rate of the exogenous traffic, packets/s.")
+    ],
+    tau1: Annotated[float, typer.Option(help="One-way delay, source to queue, s.")],
+    tau2: Annotated[float, typer.Option(help="One-way delay, queue to destination, s.")],
+    buffer: Annotated[float, typer.Option(help="Size of the buffer, packets.")],
+    bw_in: Annotated[
+        float | None, typer.Option(help="Rate of the link from source to queue, packets/s.")
+    ] = None,
+    rto: Annotated[
+        float | None,
+        typer.Option(help="Also the throughput if a timer of so many seconds finds each loss."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Throughput and round-trip time of a Tahoe connection beside exogenous traffic."""
+    answer = theory_module.altman(
+        mu_pps=mu,
+        lambda_pps=lambda_,
+        tau1_s=tau1,
+        tau2_s=tau2,
+        buffer_packets=buffer,
+        bw_in_pps=bw_in,
+        rto_s=rto,
+    )
+    shown: dict[str, Any] = {
+        "throughput_pps": answer.throughput_pps,
+        "rtt_s": answer.rtt_s,
+        "slow_starts_per_cycle": answer.slow_starts_per_cycle,
+        "validity": asdict(answer.validity),
+    }
+    if rto is not None:
+        shown["throughput_with_timeout_pps"] = answer.details["throughput_with_timeout_pps"]
+    if as_json:
+        _print_json(shown)
+        return
+    validity = shown.pop("validity")
+    verdict = "holds here" if validity["ok"] else "doubtful here"
+    _print_values({**shown, "the model": verdict})
+    for reason in validity["reasons"]:
+        print(f"  {reason}")
+
+
+@theory_app.command("infer")
+def theory_infer(
+    unknown: Annotated[
+        Literal["mu", "lambda", "tau", "buffer"], typer.Argument(help="What is to be inferred.")
+    ],
+    throughput: Annotated[
+        float | None, typer.Option(help="Measured throughput, packets/s.")
+    ] = None,
+    throughput_ci: Annotated[
+        float | None,
+        typer.Option(help="Half-width of its 95 % interval, packets/s; default: 1 % of it."),
+    ] = None,
+    rtt: Annotated[float | None, typer.Option(help="Measured round-trip time, s.")] = None,
+    rtt_ci: Annotated[
+        float | None, typer.Option(help="Half-width of its 95 % interval, s; default: 1 % of it.")
+    ] = None,
+    mu: Annotated[float | None, typer.Option(help="Rate of the bottleneck, packets/s.")] = None,
+    lambda_: Annotated[
+        float | None, typer.Option("--lambda", help="Rate of the exogenous traffic, packets/s.")
+    ] = None,
+    tau1: Annotated[float | None, typer.Option(help="Delay, source to queue, s.")] = None,
+    tau2: Annotated[float | None, typer.Option(help="Delay, queue to destination, s.")] = None,
+    buffer: Annotated[float | None, typer.Option(help="Size of the buffer, packets.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """One parameter of the path, from the throughput and round-trip time of a Tahoe connection."""
+    answer = theory_module.infer(
+        unknown,
+        throughput_pps=_measured("throughput", throughput, throughput_ci),
+        rtt_s=_measured("rtt", rtt, rtt_ci),
+        mu_pps=mu,
+        lambda_pps=lambda_,
+        tau1_s=tau1,
+        tau2_s=tau2,
+        buffer_packets=buffer,
+    )
+    if as_json:
+        _print_json(
+            {
+                "parameter": answer.parameter,
+                "identifiable": answer.best is not None,
+                "estimate": answer.best and answer.best.estimate,
+                "interval": answer.best and [answer.best.low, answer.best.high],
+                "reason": answer.reason,
+                "solutions": [asdict(solution) for solution in answer.solutions],
+                "validity": answer.validity and asdict(answer.validity),
+            }
+        )
+        return
+    if answer.best is None:
+        print(f"not identifiable: {answer.reason}")
+        return
+    unit = {"tau": "s", "buffer": "packets"}.get(unknown, "packets/s")
+    best = answer.best
+    print(f"{unknown} = {best.estimate:.5g} {unit} (95 %: {best.low:.5g} to {best.high:.5g})")
+    for reason in answer.validity.reasons if answer.validity else ():
+        print(f"  {reason}")
+
+
+def _measured(
+    name: str, value: float | None, half_width: float | None
+) -> float | theory_module.Measured | None:
+    if half_width is None:
+        return value
+    if value is None:
+        raise BadInput(f"--{name}-ci: stands alone, expected --{name} beside it")
+    return theory_module.Measured(value, half_width)
+
+
+@theory_app.command("response")
+def theory_response(
+    loss: Annotated[float, typer.Option(help="Loss rate, between 0 and 1.")],
+    rtt: Annotated[float, typer.Option(help="Round-trip time, s.")],
+    packets_per_ack: Annotated[float, typer.Option(help="Packets acknowledged by an ACK.")] = 1.0,
+    rto: Annotated[
+        float | None,
+        typer.Option(help="Retransmission timeout, s; default: 4 rtt, at least 1 s."),
+    ] = None,
+    w_max: Annotated[
+        float | None, typer.Option(help="The receiver's largest window, packets.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Throughput over loss rate and round-trip time: Mathis, PFTK, TFRC, CUBIC."""
+    answer = asdict(
+        theory_module.response(
+            loss_rate=loss,
+            rtt_s=rtt,
+            packets_per_ack=packets_per_ack,
+            t_rto_s=rto,
+            w_max_packets=w_max,
+        )
+    )
+    if as_json:
+        _print_json(answer)
+    else:
+        _print_values(answer)
+
+
+@app.command()
+def variants(as_json: AsJson = False) -> None:
+    """List the words that the name of a sender may contain."""
+    parts = [asdict(part) for part in ackclock.variants()]
+    if as_json:
+        _print_json(parts)
+        return
+    table = Table("slot", "word", "meaning", box=None, header_style="bold")
+    for part in parts:
+        argument = f"({part['argument']})" if part["argument"] else ""
+        table.add_row(part["slot"], part["word"] + argument, part["help"])
+    Console().print(table)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of a scenario."""
+    _print_json(ackclock.schema())
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Say what this machine can and cannot do, and what to install."""
+    findings = doctor_module.examine()
+    if as_json:
+        _print_json([asdict(finding) for finding in findings])
+        return
+    table = Table("", "what", "found", "for", "to have it", box=None, header_style="bold")
+    marks = {"ok": "[green]yes[/]", "missing": "[yellow]no[/]", "info": ""}
+    for finding in findings:
+        table.add_row(
+            marks[finding.state], finding.what, finding.found, finding.needed_for, finding.remedy
+        )
+    Console().print(table)
+
+
+@app.command()
+def bench(
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Run the same on ns-2, and print the ratio.")
+    ] = False,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(help="W(1,100M), W(100,1G) or W(1000,1G); may be repeated. Default: all."),
+    ] = None,
+    variant: Annotated[str, typer.Option(help="The sender.")] = "newreno",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Shorter runs, rougher numbers.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the simulator's own speed."""
+    workloads = [bench_module.workload(name) for name in workload or bench_module.WORKLOADS]
+    ackclock.variant_name(variant)
+    plan = bench_module.Plan.of(quick=quick, peers=peers)
+    with _console().status("measuring") as status:
+        results = [
+            bench_module.measure(each, variant, plan, say=status.update) for each in workloads
+        ]
+    if as_json:
+        _print_json(results)
+        return
+    console = Console()
+    console.print(bench_module.as_table(results))
+    for note in bench_module.notes(results, plan):
+        console.print(note)
+
+
+@app.command()
+def reproduce(
+    key: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KEY[/FIGURE]]", help="The study, or one figure of it; none: list them."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder of the report; default: report/KEY.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer seeds and shorter runs, marked as such.")
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Runs at once; default: one a core.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a published study again, and write its report."""
+    from ackclock.studies import STUDIES  # noqa: PLC0415 - studies import what draws
+
+    if key is None:
+        studies = [{"key": study.key, "title": study.title} for study in STUDIES.values()]
+        if as_json:
+            _print_json(studies)
+        else:
+            _print_values({study["key"]: study["title"] for study in studies})
+        return
+    name, _, figure = key.partition("/")
+    study = STUDIES.get(name)
+    if study is None:
+        raise BadInput(f"`{name}` is not a study{_nearest(name, STUDIES)}")
+    if figure and figure not in study.figures:
+        raise BadInput(f"`{figure}` is not a figure of {name}{_nearest(figure, study.figures)}")
+    out = Path("report", name) if out is None else out
+    _refuse_file(out)
+    claims = study.run(
+        out, quick=quick, threads=threads, console=_console(), figure=figure or None
+    )
+    if as_json:
+        _print_json([claim.as_json() for claim in claims])
+        return
+    if figure:
+        print(f"The figure: {out / figure}.svg")
+        return
+    table = Table("claim", "verdict", box=None, header_style="bold")
+    for claim in claims:
+        table.add_row(claim.id, claim.verdict)
+    console = Console()
+    console.print(table)
+    console.print(f"The report: {out / 'index.html'}", soft_wrap=True)
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    known = list(known)
+    near = get_close_matches(word, known, n=1)
+    if near:
+        return f" (did you mean `{near[0]}`?)"
+    return f", expected one of {', '.join(known)}"
+
+
+def _refuse_file(out: Path | None) -> None:
+    """Refuse a folder that is a file, or lies in one, before any work is done for it."""
+    if out is None:
+        return
+    for path in (out, *out.parents):
+        if path.exists():
+            if not path.is_dir():
+                raise BadInput(f"{path}: is a file, expected a folder")
+            return
+
+
+def _console() -> Console:
+    """Return the console for what goes on; results go to the standard output."""
+    return Console(stderr=True)
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+def _print_values(values: Mapping[str, Any]) -> None:
+    width = max(map(len, values))
+    for name, value in values.items():
+        print(f"{name:<{width}}  {_text(value)}")
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    main()

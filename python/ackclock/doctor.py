@@ -1,0 +1,147 @@
+"""What this machine can and cannot do, and what to install."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ackclock import _core
+
+__all__ = ["Finding", "examine"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes
+    ----------
+    what
+        The thing.
+    state
+        ``ok``, ``missing``, or ``info`` for a fact that is neither.
+    found
+        What was found.
+    needed_for
+        What of the laboratory needs it.
+    remedy
+        What to do if it is missing.
+    """
+
+    what: str
+    state: Literal["ok", "missing", "info"]
+    found: str
+    needed_for: str = ""
+    remedy: str = ""
+
+
+def examine() -> list[Finding]:
+    """Return what this machine can and cannot do."""
+    cores = len(os.sched_getaffinity(0))
+    return [
+        Finding("ackclock", "ok", _core.version(), "everything"),
+        Finding("python", "ok", platform.python_version(), "everything"),
+        Finding("processor", "info", f"{platform.machine()}, {cores} of {os.cpu_count()} cores"),
+        Finding("memory", "info", _memory()),
+        Finding("kernel", "info", f"{platform.system()} {platform.release()}"),
+        *(_package(name) for name in ("pandas", "duckdb")),
+        _program("ns-2", "ns", "ackclock bench --peers", "apt install ns2", _ns2_version),
+        _program("tshark", "tshark", "reading packet captures", "apt install tshark"),
+        _program("tcpdump", "tcpdump", "capturing packets", "apt install tcpdump"),
+        _program("iperf3", "iperf3", "traffic of the kernel's own TCP", "apt install iperf3"),
+        _root(),
+        _tun(),
+        _namespaces(),
+    ]
+
+
+def _memory() -> str:
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return "unknown"
+    found = re.search(r"MemTotal:\s+(\d+) kB", text)
+    return f"{int(found[1]) / 2**20:.1f} GiB" if found else "unknown"
+
+
+def _package(name: str) -> Finding:
+    purpose = "reading results with it; pyarrow and Polars are always there"
+    try:
+        return Finding(name, "ok", importlib.metadata.version(name), purpose)
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(name, "missing", "not installed", purpose, f"pip install {name}")
+
+
+def _program(
+    what: str,
+    command: str,
+    purpose: str,
+    remedy: str,
+    version: Callable[[str], str | None] | None = None,
+) -> Finding:
+    path = shutil.which(command)
+    if path is None:
+        return Finding(what, "missing", f"no `{command}` on the PATH", purpose, remedy)
+    found = version(path) if version else path
+    if found is None:
+        return Finding(what, "missing", f"{path} is another program", purpose, remedy)
+    return Finding(what, "ok", found, purpose)
+
+
+def _ns2_version(path: str) -> str | None:
+    """Return the version of ns-2 that ``path`` is, or none if it is another program."""
+    try:
+        answer = subprocess.run(
+            [path, "-"],
+            input="puts [ns-version]; exit 0\n",
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    version = answer.stdout.strip()
+    return f"{path} {version}" if re.fullmatch(r"[\d.]+\w*", version) else None
+
+
+def _root() -> Finding:
+    purpose = "live runs on the kernel"
+    if os.geteuid() == 0:
+        return Finding("root", "ok", "this user is root", purpose)
+    return Finding("root", "missing", "this user is not root", purpose, "sudo")
+
+
+def _tun() -> Finding:
+    purpose = "live runs: the emulated path"
+    device = Path("/dev/net/tun")
+    try:
+        os.close(os.open(device, os.O_RDWR | os.O_CLOEXEC))
+    except FileNotFoundError:
+        return Finding("TUN", "missing", f"no {device}", purpose, "modprobe tun")
+    except OSError as error:
+        found = f"{device}: {error.strerror}"
+        return Finding("TUN", "missing", found, purpose, "root, or a container with --device")
+    return Finding("TUN", "ok", str(device), purpose)
+
+
+def _namespaces() -> Finding:
+    what, purpose = "network namespaces", "live runs: end points apart from the machine's network"
+    command = shutil.which("unshare")
+    if command is None:
+        return Finding(what, "missing", "no `unshare`", purpose, "apt install util-linux")
+    answer = subprocess.run(
+        [command, "--net", "true"], capture_output=True, text=True, timeout=10, check=False
+    )
+    if answer.returncode == 0:
+        return Finding(what, "ok", "can be made", purpose)
+    reason = answer.stderr.strip().removeprefix("unshare: ") or "cannot be made"
+    return Finding(what, "missing", reason, purpose, "root, or a privileged container")

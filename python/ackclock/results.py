@@ -1,0 +1,179 @@
+"""What a run leaves behind: Arrow tables, and the first picture of them."""
+
+from __future__ import annotations
+
+import html
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ackclock.errors import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from ackclock import _core
+
+__all__ = ["TABLES", "Run"]
+
+#: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
+TABLES = ("flows", "links", "sources", "flow_samples", "link_samples")
+
+_SHOWN = {
+    "flows": ("cell", "flow", "variant", "goodput_bps", "segments_retransmitted", "timeouts"),
+    "links": ("cell", "link", "direction", "utilisation", "dropped_packets", "queue_delay_mean_s"),
+}
+_SHOWN_ROWS = 20
+
+
+class Run:
+    """What one run, or many, left behind.
+
+    The tables are Arrow tables over the core's own memory: pyarrow, Polars, pandas and DuckDB read
+    them without a copy. Columns carry their unit in their name. The tables of
+    :func:`ackclock.simulate_many` have a first column ``cell``, the index of the scenario.
+    """
+
+    def __init__(self, core: _core.Run) -> None:
+        self._core = core
+
+    @cached_property
+    def flows(self) -> pa.Table:
+        """One row a (measure, flow): goodput, segments, timeouts, round-trip times."""
+        return pa.table(self._core.flows)
+
+    @cached_property
+    def links(self) -> pa.Table:
+        """One row a (measure, link, direction): utilisation, packets, queueing delay."""
+        return pa.table(self._core.links)
+
+    @cached_property
+    def sources(self) -> pa.Table:
+        """One row a (measure, cross-traffic source): packets offered, delivered, dropped."""
+        return pa.table(self._core.sources)
+
+    @cached_property
+    def flow_samples(self) -> pa.Table:
+        """What the probes of flows recorded over time."""
+        return pa.table(self._core.flow_samples)
+
+    @cached_property
+    def link_samples(self) -> pa.Table:
+        """What the probes of links recorded over time."""
+        return pa.table(self._core.link_samples)
+
+    @property
+    def events(self) -> int:
+        """The number of events that the clock handled."""
+        return self._core.events
+
+    def to_polars(self) -> dict[str, pl.DataFrame]:
+        """Return every table as a Polars frame, under its name."""
+        import polars as pl  # noqa: PLC0415 - a second's import, for those who ask for it
+
+        return {name: pl.DataFrame(getattr(self, name)) for name in TABLES}
+
+    def write(self, directory: str | os.PathLike[str]) -> Path:
+        """Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all.
+
+        Parameters
+        ----------
+        directory
+            The folder; it is made if it is not there.
+
+        Returns
+        -------
+        Path
+            The folder.
+
+        Raises
+        ------
+        BadInput
+            The folder cannot be made or written to.
+        """
+        path = Path(directory)
+        try:
+            self._core.write(os.fspath(path))
+        except OSError as error:
+            raise BadInput(str(error)) from None
+        return path
+
+    def plot_cwnd(self, flow: str | None = None) -> Figure:
+        """Return a figure of the congestion window, and the threshold, over time.
+
+        Parameters
+        ----------
+        flow
+            The flow, by its name; default: every flow that a probe recorded.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; it is not shown.
+
+        Raises
+        ------
+        BadInput
+            No probe recorded the flow.
+        """
+        from matplotlib.figure import Figure  # noqa: PLC0415 - only for those who draw
+
+        samples = self.flow_samples
+        if "cell" in samples.column_names:
+            raise BadInput("plot_cwnd: expected one run, not many")
+        names: list[Any] = samples["flow"].unique().to_pylist()
+        if flow is not None and flow not in names:
+            known = ", ".join(map(str, names)) or "none; add ac.Probe(flow=...) to the scenario"
+            raise BadInput(f"plot_cwnd: no probe recorded flow `{flow}` (recorded: {known})")
+        if not names:
+            raise BadInput("plot_cwnd: no flow was recorded; add ac.Probe(flow=...)")
+        figure = Figure(figsize=(7.0, 3.5), layout="constrained")
+        axes = figure.add_subplot(xlabel="time (s)", ylabel="cwnd (segments)")
+        for name in names if flow is None else [flow]:
+            rows = samples.filter(pa.compute.equal(samples["flow"], name))
+            time_s = rows["time_s"].to_numpy()
+            (line,) = axes.step(
+                time_s, rows["cwnd_segments"].to_numpy(), where="post", lw=1.0, label=name
+            )
+            axes.step(
+                time_s,
+                rows["ssthresh_segments"].to_numpy(),
+                where="post",
+                lw=0.8,
+                ls=":",
+                color=line.get_color(),
+            )
+        axes.set_ylim(bottom=0.0)
+        axes.legend(title="flow (dotted: ssthresh)", fontsize="small", title_fontsize="small")
+        return figure
+
+    def __repr__(self) -> str:
+        """Return the number of rows of each table."""
+        rows = ", ".join(f"{name}={getattr(self, name).num_rows}" for name in TABLES)
+        return f"Run({rows}, events={self.events})"
+
+    def _repr_html_(self) -> str:
+        return "".join(self._table_html(name, columns) for name, columns in _SHOWN.items())
+
+    def _table_html(self, name: str, columns: tuple[str, ...]) -> str:
+        table: pa.Table = getattr(self, name)
+        whole_run = table.filter(pa.compute.equal(table["measure"], "run"))
+        shown = [column for column in columns if column in table.column_names]
+        head = "".join(f"<th>{column}</th>" for column in shown)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_cell(row[column])}</td>" for column in shown) + "</tr>"
+            for row in whole_run.slice(0, _SHOWN_ROWS).to_pylist()
+        )
+        beyond = whole_run.num_rows - _SHOWN_ROWS
+        more = f"<p>and {beyond} more</p>" if beyond > 0 else ""
+        return f"<h4>{name}</h4><table><tr>{head}</tr>{body}</table>{more}"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))

@@ -1,0 +1,658 @@
+"""Scenarios as Python values: the keys of a scenario file, under the same names.
+
+Quantities are text with a unit, as in a file: ``"10 Mbit/s"``, ``"30 ms"``, ``"1460 B"``. They are
+read by the core, so that a wrong unit is refused in the same words wherever it stands. The values
+are frozen; a variation is made with :func:`dataclasses.replace`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
+
+from ackclock import _core
+from ackclock.errors import BadInput
+
+__all__ = [
+    "App",
+    "Bulk",
+    "CrossTraffic",
+    "DelayedAck",
+    "Dumbbell",
+    "Exponential",
+    "Flow",
+    "Graph",
+    "GraphLink",
+    "Link",
+    "Measure",
+    "Probe",
+    "Queue",
+    "Reverse",
+    "Scenario",
+    "Tcp",
+    "Topology",
+    "Uniform",
+    "dumbbell",
+    "graph",
+]
+
+Direction: TypeAlias = Literal["forward", "reverse"]
+Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
+What: TypeAlias = Literal["cwnd", "ssthresh", "srtt", "in_flight", "queue"]
+
+
+def _key(
+    *,
+    default: Any = MISSING,
+    name: str | None = None,
+    read: Callable[[Any], Any] | None = None,
+    always: bool = False,
+) -> Any:
+    """Return a field that stands in a file under ``name`` and is read back by ``read``."""
+    metadata = {"name": name, "read": read, "always": always}
+    if default is MISSING:
+        return field(metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def _to_plain(value: object) -> object:
+    if isinstance(value, _Table):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_to_plain(item) for item in cast("tuple[object, ...]", value)]
+    return value
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of a scenario file."""
+
+    KIND: ClassVar[str | None] = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys that differ from their defaults, as they would stand in a file."""
+        table: dict[str, Any] = {} if self.KIND is None else {"kind": self.KIND}
+        for key in fields(self):
+            value = getattr(self, key.name)
+            if value is None or (value == key.default and not key.metadata.get("always")):
+                continue
+            if value == () and not key.metadata.get("always"):
+                continue
+            table[key.metadata.get("name") or key.name] = _to_plain(value)
+        return table
+
+    @classmethod
+    def _read(cls, table: Mapping[str, Any]) -> Self:
+        """Return the value of a table that the core has checked."""
+        values: dict[str, Any] = {}
+        for key in fields(cls):
+            name = key.metadata.get("name") or key.name
+            if name in table:
+                read = key.metadata.get("read")
+                values[key.name] = read(table[name]) if read else table[name]
+        return cls(**values)
+
+
+def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def read_each(items: Any) -> tuple[Any, ...]:
+        return tuple(read(item) for item in items)
+
+    return read_each
+
+
+@dataclass(frozen=True)
+class Queue(_Table):
+    """What waits in front of a link, and who goes next.
+
+    Attributes
+    ----------
+    limit
+        The most that waits: ``"50 packet"``, ``"64 kB"``, ``"1 BDP"`` or ``"unlimited"``.
+    kind
+        ``"droptail"``: first in, first out. ``"fair"``: the flows are served in turn.
+    counts_in_service
+        Whether the packet being sent counts against the limit too.
+    """
+
+    limit: str = "unlimited"
+    kind: Literal["droptail", "fair"] = _key(default="droptail", always=True)
+    counts_in_service: bool = False
+
+
+@dataclass(frozen=True)
+class Reverse(_Table):
+    """What differs on the way back of a link; what is left out is as on the way there.
+
+    Attributes
+    ----------
+    rate
+        The rate, such as ``"1 Mbit/s"``.
+    delay
+        The propagation delay, such as ``"30 ms"``.
+    queue
+        The queue.
+    loss
+        The probability of random loss, 0 to 1.
+    """
+
+    rate: str | None = None
+    delay: str | None = None
+    queue: Queue | None = _key(default=None, read=Queue._read)
+    loss: float | None = None
+
+
+@dataclass(frozen=True)
+class Link(_Table):
+    """A link: a queue, a rate, a delay.
+
+    Attributes
+    ----------
+    rate
+        The rate both ways, such as ``"10 Mbit/s"``.
+    delay
+        The propagation delay one way, such as ``"30 ms"``.
+    queue
+        The queue both ways. Default: drop-tail, of one bandwidth-delay product on the bottleneck
+        of a dumbbell and without limit elsewhere.
+    loss
+        The probability that a packet is lost at random after it was sent, 0 to 1.
+    reverse
+        What differs on the way back.
+    """
+
+    rate: str
+    delay: str
+    queue: Queue | None = _key(default=None, read=Queue._read)
+    loss: float = 0.0
+    reverse: Reverse | None = _key(default=None, read=Reverse._read)
+
+
+@dataclass(frozen=True)
+class GraphLink(_Table):
+    """A named link between two nodes of a graph.
+
+    Attributes
+    ----------
+    name
+        The name by which cross-traffic, probes and results refer to it.
+    from_node, to_node
+        The nodes that it joins; ``from`` and ``to`` in a file.
+    rate, delay, queue, loss, reverse
+        As those of :class:`Link`; the queue is without limit by default.
+    """
+
+    name: str
+    from_node: str = _key(name="from")
+    to_node: str = _key(name="to")
+    rate: str = _key()
+    delay: str = _key()
+    queue: Queue | None = _key(default=None, read=Queue._read)
+    loss: float = 0.0
+    reverse: Reverse | None = _key(default=None, read=Reverse._read)
+
+
+@dataclass(frozen=True)
+class Dumbbell(_Table):
+    """Flows that share one link, ``bottleneck``, each with an access link on either side.
+
+    Attributes
+    ----------
+    bottleneck
+        The shared link, from the senders to the receivers.
+    access
+        The access links of the senders, and of the receivers unless ``access_right`` is given.
+    access_right
+        The access links of the receivers.
+    """
+
+    KIND: ClassVar[str | None] = "dumbbell"
+
+    bottleneck: Link = _key(read=Link._read)
+    access: Link = _key(read=Link._read)
+    access_right: Link | None = _key(default=None, read=Link._read)
+
+
+@dataclass(frozen=True)
+class Graph(_Table):
+    """Any nodes, joined by named links; flows take the path of least delay.
+
+    Attributes
+    ----------
+    links
+        The links.
+    """
+
+    KIND: ClassVar[str | None] = "graph"
+
+    links: Sequence[GraphLink] = _key(name="link", read=_each(GraphLink._read), always=True)
+
+    def __post_init__(self) -> None:
+        """Freeze the sequence."""
+        object.__setattr__(self, "links", tuple(self.links))
+
+
+Topology: TypeAlias = Dumbbell | Graph
+
+
+def dumbbell(*, bottleneck: Link, access: Link, access_right: Link | None = None) -> Dumbbell:
+    """Return a topology in which every flow crosses one shared link.
+
+    Parameters
+    ----------
+    bottleneck
+        The shared link.
+    access
+        The access links of the senders, and of the receivers unless ``access_right`` is given.
+    access_right
+        The access links of the receivers.
+
+    Returns
+    -------
+    Dumbbell
+        The topology.
+    """
+    return Dumbbell(bottleneck=bottleneck, access=access, access_right=access_right)
+
+
+def graph(links: Sequence[GraphLink]) -> Graph:
+    """Return a topology of any nodes, joined by named links.
+
+    Parameters
+    ----------
+    links
+        The links; the nodes are those that they name.
+
+    Returns
+    -------
+    Graph
+        The topology.
+    """
+    return Graph(links=links)
+
+
+@dataclass(frozen=True)
+class Uniform(_Table):
+    """A duration drawn uniformly between two.
+
+    Attributes
+    ----------
+    low, high
+        The shortest and the longest, such as ``"0 s"`` and ``"1 s"``.
+    """
+
+    low: str
+    high: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of a file: ``{"uniform": [low, high]}``."""
+        return {"uniform": [self.low, self.high]}
+
+
+@dataclass(frozen=True)
+class Exponential(_Table):
+    """A duration drawn exponentially.
+
+    Attributes
+    ----------
+    mean
+        The mean, such as ``"1 s"``.
+    """
+
+    mean: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of a file: ``{"exponential": mean}``."""
+        return {"exponential": self.mean}
+
+
+def _read_draw(value: Any) -> str | Uniform | Exponential:
+    if isinstance(value, str):
+        return value
+    if "uniform" in value:
+        return Uniform(*value["uniform"])
+    return Exponential(value["exponential"])
+
+
+@dataclass(frozen=True)
+class DelayedAck(_Table):
+    """How long an ACK may wait.
+
+    Attributes
+    ----------
+    timeout
+        An ACK waits at most this long, such as ``"200 ms"``.
+    every
+        An ACK goes out at the latest for every this many full segments.
+    """
+
+    timeout: str
+    every: int = 2
+
+
+def _read_delayed_ack(value: Any) -> Literal["off"] | DelayedAck:
+    return "off" if value == "off" else DelayedAck._read(value)
+
+
+@dataclass(frozen=True)
+class Tcp(_Table):
+    """Settings of a connection; what is left out comes from the flow's profile.
+
+    Attributes
+    ----------
+    mss
+        Payload bytes of a full segment, such as ``"1460 B"``.
+    initial_window
+        The first window, in segments.
+    min_rto, initial_rto, max_rto
+        The smallest retransmission timeout, the one before the first round-trip time is known, and
+        the largest, such as ``"1 s"``.
+    clock_granularity
+        The tick of the retransmission timer's clock, such as ``"10 ms"``.
+    delayed_ack
+        When an ACK may wait: ``"off"`` or a :class:`DelayedAck`.
+    receive_window
+        The receive buffer, such as ``"64 kB"``.
+    window_scaling
+        Whether to offer window scaling.
+    loss_reduces
+        Which volume a loss reduces.
+    """
+
+    mss: str | None = None
+    initial_window: int | None = None
+    min_rto: str | None = None
+    initial_rto: str | None = None
+    max_rto: str | None = None
+    clock_granularity: str | None = None
+    delayed_ack: Literal["off"] | DelayedAck | None = _key(default=None, read=_read_delayed_ack)
+    receive_window: str | None = None
+    window_scaling: bool | None = None
+    loss_reduces: Literal["flight_size", "cwnd"] | None = None
+
+
+@dataclass(frozen=True)
+class Bulk(_Table):
+    """As much data as the connection takes.
+
+    Attributes
+    ----------
+    size
+        The volume after which the connection closes, such as ``"10 MB"``; default: no end.
+    """
+
+    KIND: ClassVar[str | None] = "bulk"
+
+    size: str | None = None
+
+
+App: TypeAlias = Bulk
+
+
+@dataclass(frozen=True)
+class Flow(_Table):
+    """One TCP connection, or ``count`` alike.
+
+    Attributes
+    ----------
+    variant
+        The sender: a growth law and what differs from its default parts, as in ``"newreno+iw10"``.
+    app
+        What asks for data.
+    name
+        The name; with ``count`` above 1 the flows are ``name-1``, ``name-2`` ... A flow without a
+        name is called ``flow-1``, ``flow-2`` ... by its place in the scenario.
+    count
+        How many alike.
+    profile
+        Whose habits supply what is not said.
+    tcp
+        Settings of the connection that differ from the profile's.
+    start
+        When the connection opens, such as ``"1 s"``, or a distribution.
+    stagger
+        The time between the starts of one flow of ``count`` and the next, such as ``"1 ms"``.
+    from_node, to_node
+        The nodes of sender and receiver, in a graph; ``from`` and ``to`` in a file.
+    """
+
+    variant: str
+    app: App = _key(default=Bulk(), read=Bulk._read)
+    name: str | None = None
+    count: int = 1
+    profile: Profile = "rfc"
+    tcp: Tcp = _key(default=Tcp(), read=Tcp._read)
+    start: str | Uniform | Exponential = _key(default="0 s", read=_read_draw)
+    stagger: str | None = None
+    from_node: str | None = _key(default=None, name="from")
+    to_node: str | None = _key(default=None, name="to")
+
+
+@dataclass(frozen=True)
+class CrossTraffic(_Table):
+    """Packets that no end point controls, entering at a link's queue and leaving at its end.
+
+    Attributes
+    ----------
+    link
+        The link at whose queue they enter.
+    rate
+        How many come, such as ``"100 packet/s"``.
+    size
+        Their size on the wire, such as ``"576 B"``.
+    kind
+        When they come: at equal intervals, or as a Poisson process.
+    name
+        The name; default ``cross-1``, ``cross-2`` ...
+    direction
+        The direction in which they cross the link.
+    phase
+        The first packet of a periodic source comes this fraction of a period after ``start``;
+        drawn at random when left out.
+    start, stop
+        When it begins, and when it ends; default: with the run.
+    """
+
+    link: str
+    rate: str
+    size: str
+    kind: Literal["periodic", "poisson"] = _key(default="poisson", always=True)
+    name: str | None = None
+    direction: Direction = "forward"
+    phase: float | None = None
+    start: str = "0 s"
+    stop: str | None = None
+
+
+@dataclass(frozen=True)
+class Measure(_Table):
+    """A window of time over which flows and links are measured.
+
+    Attributes
+    ----------
+    name
+        The name: the column ``measure`` of the results. ``run``, the whole run, is always there.
+    start
+        When it begins, such as ``"10 s"``; ``from`` in a file.
+    duration
+        How long it lasts; default: to the end of the run. ``for`` in a file.
+    """
+
+    name: str
+    start: str = _key(name="from")
+    duration: str | None = _key(default=None, name="for")
+
+
+@dataclass(frozen=True)
+class Probe(_Table):
+    """Something recorded over time, of one flow or of one link.
+
+    Attributes
+    ----------
+    flow, link
+        The flow, or the link, by its name.
+    what
+        Which values: ``cwnd``, ``ssthresh``, ``srtt``, ``in_flight`` of a flow, ``queue`` of a
+        link. Default: all.
+    every
+        ``"change"``, or an interval such as ``"10 ms"``.
+    direction
+        The direction across the link.
+    start, stop
+        When recording begins and ends; ``from`` and ``until`` in a file. Default: with the run.
+    """
+
+    flow: str | None = None
+    link: str | None = None
+    what: Sequence[What] = _key(default=(), read=tuple)
+    every: str = _key(default="change", always=True)
+    direction: Direction = "forward"
+    start: str = _key(default="0 s", name="from")
+    stop: str | None = _key(default=None, name="until")
+
+    def __post_init__(self) -> None:
+        """Freeze the sequence."""
+        object.__setattr__(self, "what", tuple(self.what))
+
+
+def _read_topology(table: Any) -> Topology:
+    return Dumbbell._read(table) if table["kind"] == "dumbbell" else Graph._read(table)
+
+
+@dataclass(frozen=True)
+class Scenario(_Table):
+    """Everything a run needs, as data.
+
+    Attributes
+    ----------
+    topology
+        The links, and how they are joined.
+    flows
+        The TCP connections.
+    duration
+        How much time is simulated, such as ``"60 s"``.
+    seed
+        The seed of every random stream, 0 to 2⁶⁴ − 1.
+    title
+        What the scenario shows, in one line.
+    cross_traffic
+        Traffic that no end point controls.
+    measures
+        Windows of time over which flows and links are measured.
+    probes
+        What is recorded over time.
+    """
+
+    topology: Topology = _key(read=_read_topology)
+    flows: Sequence[Flow] = _key(name="flow", read=_each(Flow._read), always=True)
+    duration: str = _key()
+    seed: int = 1
+    title: str = ""
+    cross_traffic: Sequence[CrossTraffic] = _key(default=(), read=_each(CrossTraffic._read))
+    measures: Sequence[Measure] = _key(default=(), name="measure", read=_each(Measure._read))
+    probes: Sequence[Probe] = _key(default=(), name="probe", read=_each(Probe._read))
+
+    def __post_init__(self) -> None:
+        """Freeze the sequences, and name the flows that have no name."""
+        flows = (
+            flow if flow.name is not None else _named(flow, f"flow-{place}")
+            for place, flow in enumerate(self.flows, start=1)
+        )
+        object.__setattr__(self, "flows", tuple(flows))
+        for name in ("cross_traffic", "measures", "probes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a scenario file, TOML or JSON.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Scenario
+            The scenario.
+
+        Raises
+        ------
+        BadInput
+            The file cannot be read, or the first key that cannot be used.
+        """
+        return cls._read(json.loads(_core.load_scenario(os.fspath(path))))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Self:
+        """Return the scenario that ``table`` describes, with the keys of a file.
+
+        Raises
+        ------
+        BadInput
+            The first key that cannot be used.
+        """
+        return cls._read(json.loads(_core.check_scenario(_to_json(table))))
+
+    def to_json(self) -> str:
+        """Return the scenario as JSON text.
+
+        Raises
+        ------
+        BadInput
+            A number is not finite, or a value has no place in a scenario.
+        """
+        return _to_json(self.to_dict())
+
+    def to_toml(self) -> str:
+        """Return the scenario as the text of a scenario file."""
+        return _to_toml(self.to_dict())
+
+    def check(self) -> Self:
+        """Return the scenario as the core reads it, every name in its canonical form.
+
+        Raises
+        ------
+        BadInput
+            The first key that cannot be used.
+        """
+        return self.from_dict(self.to_dict())
+
+
+def _named(flow: Flow, name: str) -> Flow:
+    return Flow(**{key.name: getattr(flow, key.name) for key in fields(flow)} | {"name": name})
+
+
+def _to_json(table: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(table, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"scenario: {error}") from None
+
+
+def _to_toml(table: Mapping[str, Any]) -> str:
+    lines: list[str] = []
+    tables: list[tuple[str, Mapping[str, Any]]] = []
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            tables.append((f"[{key}]", cast("Mapping[str, Any]", value)))
+        elif isinstance(value, list):
+            tables += [(f"[[{key}]]", item) for item in cast("list[Mapping[str, Any]]", value)]
+        else:
+            lines.append(f"{key} = {_toml_value(value)}")
+    for header, body in tables:
+        lines += ["", header, *(f"{key} = {_toml_value(value)}" for key, value in body.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, object]", value).items()
+        return "{ " + ", ".join(f"{key} = {_toml_value(item)}" for key, item in items) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml_value(item) for item in cast("list[object]", value)) + "]"
+    # Strings, integers, finite numbers and booleans are written alike in JSON and TOML, but for
+    # the characters beyond the basic plane, which JSON would write as two halves, and DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

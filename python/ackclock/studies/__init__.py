@@ -1,0 +1,13 @@
+"""Published studies that can be run again, each in a folder of its own.
+
+A study joins by adding a folder with a ``STUDY`` and one line here.
+"""
+
+from __future__ import annotations
+
+from ackclock.studies import altman1997
+from ackclock.studies._frame import Claim, ClaimResult, Observation, Predicate, Study, Verdict
+
+STUDIES: dict[str, Study] = {study.key: study for study in (altman1997.STUDY,)}
+
+__all__ = ["STUDIES", "Claim", "ClaimResult", "Observation", "Predicate", "Study", "Verdict"]

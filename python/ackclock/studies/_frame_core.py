@@ -1,0 +1,127 @@
+"""The compiled core as studies use it: scenarios in, data frames out, every run checked."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+import pyarrow as pa
+
+Scenario = Mapping[str, Any]
+
+
+class Core(Protocol):
+    """The functions of ``ackclock._core`` that studies call."""
+
+    def version(self) -> str: ...
+    def simulate_many(
+        self,
+        scenarios: Sequence[str],
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Any: ...
+    def altman_predict(self, parameters: str) -> str: ...
+    def altman_infer(self, parameters: str) -> str: ...
+
+
+def compiled_core() -> Core:
+    """Return the compiled core."""
+    core: Core = importlib.import_module("ackclock._core")  # type: ignore[assignment]
+    return core
+
+
+def core_identity(core: Core) -> list[Any]:
+    """Return what tells one core from another: its version and its binary."""
+    origin = getattr(core, "__file__", None)
+    binary = hash_of_file(Path(origin)) if origin else ""
+    return [core.version(), binary]
+
+
+def hash_of_file(path: Path) -> str:
+    """Return a hash of a file's content."""
+    from ackclock.studies._frame_parts import digest
+
+    return digest(path)
+
+
+class BrokenRun(AssertionError):
+    """A run in which packets appeared, vanished or outran a link: a fault, not a result."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What a batch of runs left behind; ``cell`` is the index of the run."""
+
+    flows: pl.DataFrame
+    links: pl.DataFrame
+    sources: pl.DataFrame
+    flow_samples: pl.DataFrame
+    link_samples: pl.DataFrame
+
+
+def simulate(
+    core: Core,
+    scenarios: Sequence[Scenario],
+    threads: int | None,
+    progress: Callable[[int], None] | None = None,
+) -> Tables:
+    """Run scenarios and check that every queue and link of every run conserves its packets."""
+    texts = [json.dumps(scenario) for scenario in scenarios]
+    run = core.simulate_many(texts, threads, progress)
+    tables = Tables(
+        flows=_frame(run.flows),
+        links=_frame(run.links),
+        sources=_frame(run.sources),
+        flow_samples=_frame(run.flow_samples),
+        link_samples=_frame(run.link_samples),
+    )
+    check_conservation(tables.links)
+    return tables
+
+
+def _frame(table: object) -> pl.DataFrame:
+    frame = pl.DataFrame(pl.from_arrow(pa.table(table)))
+    categories = [name for name, kind in frame.schema.items() if kind == pl.Categorical]
+    frame = frame.with_columns(pl.col(categories).cast(pl.String)) if categories else frame
+    if "time_ns" in frame.columns:
+        frame = frame.with_columns((pl.col("time_ns").cast(pl.Float64) / 1e9).alias("time_s"))
+    return frame
+
+
+def check_conservation(links: pl.DataFrame) -> None:
+    """Raise unless offered = delivered + dropped + queued for every link, way, packet and byte.
+
+    Over a whole run the queue starts empty. Over ``steady`` it starts as ``warmup``, the window
+    before it, left it.
+    """
+    for unit in ("packets", "bytes"):
+        surplus = (
+            pl.col(f"offered_{unit}").cast(pl.Int64)
+            - pl.col(f"delivered_{unit}").cast(pl.Int64)
+            - pl.col(f"dropped_{unit}").cast(pl.Int64)
+            - pl.col(f"queued_{unit}").cast(pl.Int64)
+        ).alias("surplus")
+        balance = links.select("cell", "measure", "link", "direction", f"queued_{unit}", surplus)
+        whole = balance.filter(pl.col("measure") == "run", pl.col("surplus") != 0)
+        before = balance.filter(pl.col("measure") == "warmup").select(
+            "cell", "link", "direction", pl.col(f"queued_{unit}").cast(pl.Int64).alias("held")
+        )
+        steady = (
+            balance.filter(pl.col("measure") == "steady")
+            .join(before, on=["cell", "link", "direction"], how="inner")
+            .filter(pl.col("surplus") + pl.col("held") != 0)
+        )
+        for broken in (whole, steady):
+            if broken.height:
+                row = broken.row(0, named=True)
+                msg = (
+                    f"run {row['cell']}: link {row['link']} ({row['direction']}), window "
+                    f"{row['measure']}: offered {unit} differ from delivered + dropped + queued "
+                    f"by {row['surplus'] + row.get('held', 0)}"
+                )
+                raise BrokenRun(msg)

@@ -1,0 +1,405 @@
+"""The simulations of the study, each part reduced to one tidy table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from ackclock.studies._frame_core import BrokenRun, Core, Tables, simulate
+from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies.altman1997 import bursts
+from ackclock.studies.altman1997.published import Case, Path, cases
+from ackclock.studies.altman1997.scenarios import (
+    MAP_RANGES,
+    MAP_SEED,
+    PAYLOAD_BYTES,
+    Plan,
+    Point,
+    Setting,
+    flow_probe,
+    link_probe,
+    map_settings,
+    of_seed,
+    random_points,
+)
+
+TRACED = {"f2": "1.5", "f3": "1.3", "f6": "2.3", "f7": "3.5"}
+"""Which case each figure of W(t) shows; the paper names those of figures 6 and 7 alone."""
+
+SOURCES = (2, 4)
+SENDERS = ("reno", "newreno")
+
+
+def measure(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
+    """Return one row a run over the steady window: what TCP and the exogenous traffic got.
+
+    Several flows count together: their throughputs are added, their round-trip times averaged by
+    packet. A run that carried more than the bottleneck can is refused.
+    """
+    flows = tables.flows.filter(pl.col("measure") == "steady").with_columns(
+        (pl.col("goodput_bps") / (8 * PAYLOAD_BYTES)).alias("thp_pps")
+    )
+    flow_rows = (
+        flows.with_columns((pl.col("thp_pps") * pl.col("path_rtt_mean_s")).alias("rtt_s"))
+        .group_by("cell", maintain_order=True)
+        .agg(
+            pl.col("duration_s").first(),
+            pl.col(
+                "thp_pps",
+                "rtt_s",
+                "segments_sent",
+                "segments_retransmitted",
+                "timeouts",
+                "congestion_events",
+                "congestion_events_in_slow_start",
+            ).sum(),
+        )
+        .with_columns(pl.col("rtt_s") / pl.col("thp_pps"))
+    )
+    sources = tables.sources.filter(pl.col("measure") == "steady").select(
+        "cell",
+        pl.col("offered_packets").alias("exogenous_offered_packets"),
+        pl.col("delivered_packets").alias("exogenous_delivered_packets"),
+        pl.col("dropped_packets").alias("exogenous_dropped_packets"),
+    )
+    links = tables.links.filter(
+        pl.col("measure") == "steady",
+        pl.col("link") == "bottleneck",
+        pl.col("direction") == "forward",
+    ).select(
+        "cell",
+        "utilisation",
+        pl.col("dropped_packets").alias("bottleneck_dropped_packets"),
+        pl.col("delivered_packets").alias("bottleneck_delivered_packets"),
+        "queue_delay_mean_s",
+    )
+    rows = flow_rows.join(sources, on="cell").join(links, on="cell").sort("cell")
+    if rows.height != len(settings):
+        msg = f"{rows.height} of {len(settings)} runs have a complete result"
+        raise BrokenRun(msg)
+    cycles = pl.col("congestion_events").cast(pl.Int64) - pl.col(
+        "congestion_events_in_slow_start"
+    ).cast(pl.Int64)
+    rows = rows.with_columns(
+        pl.when(cycles > 0)
+        .then(pl.col("congestion_events") / cycles)
+        .otherwise(None)
+        .alias("slow_starts_per_cycle"),
+        (pl.col("exogenous_dropped_packets") / pl.col("exogenous_offered_packets")).alias(
+            "exogenous_loss"
+        ),
+        (pl.col("exogenous_delivered_packets") / pl.col("duration_s")).alias(
+            "exogenous_delivered_pps"
+        ),
+    )
+    _check_capacity(rows, settings)
+    return rows.drop("cell", "duration_s", "bottleneck_delivered_packets")
+
+
+def _check_capacity(rows: pl.DataFrame, settings: Sequence[Setting]) -> None:
+    """Raise if TCP's throughput and the exogenous packets delivered exceed the bottleneck's rate.
+
+    Goodput is counted at the receiver: what lay in the pipe, the queue or the receiver's buffer
+    when the window began may be counted on top of what passed the bottleneck within it.
+    """
+    columns = ("duration_s", "thp_pps", "exogenous_delivered_pps", "bottleneck_delivered_packets")
+    for setting, row in zip(settings, rows.select(columns).iter_rows(), strict=True):
+        duration, thp, exogenous, passed = row
+        path = setting.path
+        window = path.buffer_packets + path.mu_pps * path.empty_rtt_s
+        held = 2 * setting.sources * window + 10
+        # A few packets of a handshake are shorter than the others.
+        if passed > path.mu_pps * duration * (1 + 1e-6) + 5:
+            msg = f"the bottleneck of {path} passed {passed} packets in {duration} s"
+            raise BrokenRun(msg)
+        if (thp + exogenous - path.mu_pps) * duration > held:
+            msg = f"{path}: TCP {thp} and exogenous {exogenous} packets/s exceed mu"
+            raise BrokenRun(msg)
+
+
+def describe(settings: Sequence[Setting]) -> pl.DataFrame:
+    """Return one row a run: its path and what was varied."""
+    return pl.DataFrame(
+        [
+            {
+                **asdict(setting.path),
+                "exogenous": setting.exogenous,
+                "variant": setting.variant,
+                "queue": setting.queue,
+                "sources": setting.sources,
+                "seed": setting.seed,
+                "phase": setting.phase if setting.exogenous == "periodic" else None,
+                "measured_s": setting.measured_s,
+            }
+            for setting in settings
+        ],
+        schema_overrides={"phase": pl.Float64, "buffer_packets": pl.Int64},
+    )
+
+
+def predict(core: Core, paths: Sequence[Path], mode: str = "auto") -> list[dict[str, Any]]:
+    """Return the model's predictions."""
+    if not paths:
+        return []
+    questions = [{**asdict(path), "mode": mode} for path in paths]
+    answers: list[dict[str, Any]] = json.loads(core.altman_predict(json.dumps(questions)))
+    return answers
+
+
+def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+    """Return everything that the study simulates, in the order in which it runs."""
+    return [
+        *(_table(core, plan, threads, table) for table in (1, 2, 3)),
+        _traces(core, plan, threads),
+        _priority(core, plan, threads),
+        _bursts(core, plan, threads),
+        _extra(core, plan, threads, "fair", _fair_settings(plan)),
+        _extra(core, plan, threads, "sources", _source_settings(plan)),
+        _extra(core, plan, threads, "senders", _sender_settings(plan)),
+        *_map(core, plan, threads),
+    ]
+
+
+def _part(
+    name: str,
+    settings: Sequence[Setting],
+    compute: Callable[[Advance], pl.DataFrame],
+    extra: Any = None,
+) -> Part:
+    inputs = {"scenarios": [setting.scenario() for setting in settings], "extra": extra}
+    return Part(name, inputs, len(settings), compute)
+
+
+def _measured(
+    core: Core, threads: int | None, settings: Sequence[Setting], labels: pl.DataFrame
+) -> Callable[[Advance], pl.DataFrame]:
+    def compute(advance: Advance) -> pl.DataFrame:
+        tables = simulate(core, [setting.scenario() for setting in settings], threads, advance)
+        rows = measure(tables, settings)
+        return pl.concat([labels, describe(settings), rows], how="horizontal")
+
+    return compute
+
+
+def _labels(found: Iterable[Case]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(case.table, case.case) for case in found], schema=["table", "case"], orient="row"
+    )
+
+
+def _table(core: Core, plan: Plan, threads: int | None, table: int) -> Part:
+    pairs = [
+        (case, of_seed(case.path, case.exogenous, k, plan))
+        for case in cases()
+        if case.table == table
+        for k in range(plan.seeds)
+    ]
+    settings = [setting for _, setting in pairs]
+    labels = _labels(case for case, _ in pairs)
+    return _part(f"table-{table}", settings, _measured(core, threads, settings, labels))
+
+
+Settings = list[tuple[Case, Setting]]
+
+
+def _fair_settings(plan: Plan) -> Settings:
+    return [
+        (case, of_seed(case.path, case.exogenous, k, plan, queue="fair"))
+        for case in cases()
+        for k in range(plan.seeds)
+    ]
+
+
+def _source_settings(plan: Plan) -> Settings:
+    return [
+        (case, of_seed(case.path, case.exogenous, k, plan, sources=count))
+        for case in cases()
+        if case.table == 1
+        for count in SOURCES
+        for k in range(plan.seeds)
+    ]
+
+
+def _sender_settings(plan: Plan) -> Settings:
+    return [
+        (case, of_seed(case.path, case.exogenous, k, plan, variant=variant))
+        for case in cases()
+        if case.table == 1
+        for variant in SENDERS
+        for k in range(plan.seeds)
+    ]
+
+
+def _extra(core: Core, plan: Plan, threads: int | None, name: str, pairs: Settings) -> Part:
+    del plan
+    settings = [setting for _, setting in pairs]
+    labels = _labels(case for case, _ in pairs)
+    return _part(name, settings, _measured(core, threads, settings, labels))
+
+
+def _traces(core: Core, plan: Plan, threads: int | None) -> Part:
+    """W(t) at every change, of the figures' cases."""
+    by_label = {case.label: case for case in cases()}
+    pairs = [
+        (
+            by_label[label],
+            of_seed(
+                by_label[label].path,
+                by_label[label].exogenous,
+                k,
+                plan,
+                probes=(flow_probe(),),
+            ),
+        )
+        for label in dict.fromkeys(TRACED.values())
+        for k in range(plan.seeds)
+    ]
+    settings = [setting for _, setting in pairs]
+
+    def compute(advance: Advance) -> pl.DataFrame:
+        tables = simulate(core, [setting.scenario() for setting in settings], threads, advance)
+        measure(tables, settings)
+        labels = _labels(case for case, _ in pairs).with_columns(
+            pl.Series("exogenous", [setting.exogenous for setting in settings]),
+            pl.Series("variant", [setting.variant for setting in settings]),
+            pl.Series("seed", [setting.seed for setting in settings]),
+            pl.int_range(len(settings)).alias("cell"),
+        )
+        samples = tables.flow_samples.select(
+            pl.col("cell").cast(pl.Int64), "time_s", "cwnd_segments", "ssthresh_segments"
+        )
+        return (
+            labels.join(samples, on="cell", how="inner", maintain_order="left_right").drop("cell")
+        )
+
+    return _part("traces", settings, compute)
+
+
+def _priority(core: Core, plan: Plan, threads: int | None) -> Part:
+    """What leaves a standing queue in congestion avoidance and in slow start."""
+    end = plan.warm_up_s + plan.probe_s
+    pairs = [
+        (
+            case,
+            of_seed(
+                case.path,
+                case.exogenous,
+                k,
+                plan,
+                measured_s=plan.probe_s,
+                probes=(flow_probe(), link_probe("bottleneck", "5 ms", plan.warm_up_s, end)),
+            ),
+        )
+        for case in cases()
+        if case.table == 1
+        for k in range(plan.probe_seeds)
+    ]
+    settings = [setting for _, setting in pairs]
+
+    def compute(advance: Advance) -> pl.DataFrame:
+        return _by_case(core, threads, pairs, advance, bursts.output_rates)
+
+    return _part("priority", settings, compute)
+
+
+def _bursts(core: Core, plan: Plan, threads: int | None) -> Part:
+    """The rate of TCP's packets at the bottleneck in each round of slow start."""
+    end = plan.warm_up_s + plan.probe_s
+    pairs = [
+        (
+            case,
+            of_seed(
+                path,
+                case.exogenous,
+                k,
+                plan,
+                measured_s=plan.probe_s,
+                probes=(flow_probe(), link_probe("source", "500 us", plan.warm_up_s, end)),
+            ),
+        )
+        for case in cases()
+        if case.label in bursts.CASES
+        for path in (case.path, bursts.fast_source(case.path))
+        for k in range(plan.probe_seeds)
+    ]
+    settings = [setting for _, setting in pairs]
+
+    def compute(advance: Advance) -> pl.DataFrame:
+        return _by_case(core, threads, pairs, advance, bursts.burst_rates)
+
+    return _part("bursts", settings, compute)
+
+
+def _by_case(
+    core: Core,
+    threads: int | None,
+    pairs: Settings,
+    advance: Advance,
+    reduce: Callable[[Setting, pl.DataFrame, pl.DataFrame], pl.DataFrame],
+) -> pl.DataFrame:
+    """Simulate a few runs at a time, so that the samples of all need not be held at once."""
+    frames: list[pl.DataFrame] = []
+    size = 6
+    for start in range(0, len(pairs), size):
+        batch = pairs[start : start + size]
+        settings = [setting for _, setting in batch]
+        tables = simulate(
+            core,
+            [setting.scenario() for setting in settings],
+            threads,
+            lambda count, start=start: advance(start + count),
+        )
+        measure(tables, settings)
+        rows = describe(settings)
+        for cell, (case, setting) in enumerate(batch):
+            flow = tables.flow_samples.filter(pl.col("cell") == cell)
+            link = tables.link_samples.filter(pl.col("cell") == cell)
+            reduced = reduce(setting, flow, link)
+            labels = pl.concat([_labels([case]), rows[cell]], how="horizontal")
+            frames.append(labels.join(reduced, how="cross"))
+    return pl.concat(frames)
+
+
+def _map(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+    """Theory against simulation at random points, in chunks."""
+    points = random_points(plan.map_points, plan.map_seeds)
+    predictions = predict(core, [point.path for point in points])
+    chunks = range(0, len(points), plan.map_chunk)
+    return [
+        _map_part(
+            core,
+            plan,
+            threads,
+            number,
+            points[start : start + plan.map_chunk],
+            [answer["cycle_s"] for answer in predictions[start : start + plan.map_chunk]],
+        )
+        for number, start in enumerate(chunks)
+    ]
+
+
+def _map_part(
+    core: Core,
+    plan: Plan,
+    threads: int | None,
+    number: int,
+    points: Sequence[Point],
+    cycles_s: Sequence[float],
+) -> Part:
+    pairs = [
+        (point, setting)
+        for point, cycle_s in zip(points, cycles_s, strict=True)
+        for setting in map_settings(point, cycle_s, plan)
+    ]
+    settings = [setting for _, setting in pairs]
+    labels = pl.DataFrame({"point": [point.index for point, _ in pairs]})
+    return _part(
+        f"map-{number:02d}",
+        settings,
+        _measured(core, threads, settings, labels),
+        extra={"seed": MAP_SEED, "ranges": MAP_RANGES},
+    )

@@ -1,0 +1,309 @@
+"""The study's scenarios: a source link, a bottleneck with exogenous traffic, Tahoe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock.studies.altman1997.published import Exogenous, Path
+
+PACKET_BYTES = 576
+PAYLOAD_BYTES = 536
+SEEDS = 10
+WARM_UP_S = 100.0
+MEASURED_S = 1400.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is run: the study, or its quick version."""
+
+    quick: bool
+
+    @property
+    def seeds(self) -> int:
+        """Phases of a periodic exogenous stream, or seeds of a Poisson one, for each case."""
+        return 3 if self.quick else SEEDS
+
+    @property
+    def warm_up_s(self) -> float:
+        """What is simulated before the measurement."""
+        return 50.0 if self.quick else WARM_UP_S
+
+    @property
+    def measured_s(self) -> float:
+        """What is measured of each case."""
+        return 300.0 if self.quick else MEASURED_S
+
+    @property
+    def map_points(self) -> int:
+        """Random points at which theory meets simulation."""
+        return 200 if self.quick else 2400
+
+    @property
+    def map_seeds(self) -> int:
+        """Runs of each point with each kind of exogenous traffic."""
+        return 1 if self.quick else 2
+
+    @property
+    def map_chunk(self) -> int:
+        """Points in one part of the map."""
+        return 100
+
+    @property
+    def map_cycles(self) -> float:
+        """Cycles of the window that a point's run should see, within its limits of time."""
+        return 15.0 if self.quick else 40.0
+
+    @property
+    def map_limits_s(self) -> tuple[float, float]:
+        """The shortest and the longest measurement of a point."""
+        return (150.0, 300.0) if self.quick else (400.0, 1500.0)
+
+    @property
+    def probe_s(self) -> float:
+        """How much of a case is recorded packet by packet."""
+        return 150.0 if self.quick else 400.0
+
+    @property
+    def probe_seeds(self) -> int:
+        """Runs of each case that are recorded packet by packet."""
+        return 2 if self.quick else 3
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One run: a path, what shares it, how it is measured."""
+
+    path: Path
+    exogenous: Exogenous
+    seed: int
+    phase: float
+    variant: str = "tahoe"
+    queue: str = "droptail"
+    sources: int = 1
+    warm_up_s: float = WARM_UP_S
+    measured_s: float = MEASURED_S
+    probes: tuple[tuple[tuple[str, Any], ...], ...] = ()
+
+    def scenario(self) -> dict[str, Any]:
+        """Return the scenario, as the core reads it."""
+        path = self.path
+        names = ["source"] if self.sources == 1 else [f"source-{i + 1}" for i in range(self.sources)]
+        rate = f"{_bits(path.mu_pps)} bit/s"
+        links = [
+            {
+                "name": name,
+                "from": name,
+                "to": "hub",
+                "rate": f"{_bits(path.bw_in_pps)} bit/s",
+                "delay": _milliseconds(path.tau1_s),
+                "queue": {"kind": "droptail", "limit": "unlimited"},
+            }
+            for name in names
+        ]
+        bottleneck = {
+            "name": "bottleneck",
+            "from": "hub",
+            "to": "sink",
+            "rate": rate,
+            "delay": _milliseconds(path.tau2_s),
+            "queue": {
+                "kind": self.queue,
+                "limit": f"{path.buffer_packets} packet",
+                "counts_in_service": True,
+            },
+            "reverse": {"rate": rate, "queue": {"kind": "droptail", "limit": "unlimited"}},
+        }
+        flows = [self._flow(name) for name in names]
+        scenario: dict[str, Any] = {
+            "title": f"altman1997: {self.variant} beside {self.exogenous} exogenous traffic",
+            "duration": _seconds(self.warm_up_s + self.measured_s),
+            "seed": self.seed,
+            "topology": {"kind": "graph", "link": [*links, bottleneck]},
+            "flow": flows,
+            "cross_traffic": [self._exogenous()],
+            "measure": [
+                {"name": "warmup", "from": "0 s", "for": _seconds(self.warm_up_s)},
+                {
+                    "name": "steady",
+                    "from": _seconds(self.warm_up_s),
+                    "for": _seconds(self.measured_s),
+                },
+            ],
+        }
+        if self.probes:
+            scenario["probe"] = [dict(probe) for probe in self.probes]
+        return scenario
+
+    def _flow(self, node: str) -> dict[str, Any]:
+        alone = self.sources == 1
+        return {
+            "name": self.variant if alone else f"{self.variant}-{node.removeprefix('source-')}",
+            "variant": self.variant,
+            "profile": "rfc",
+            "tcp": {
+                "mss": f"{PAYLOAD_BYTES} B",
+                "initial_window": 1,
+                "delayed_ack": "off",
+                "min_rto": "1 s",
+                "clock_granularity": "500 ms",
+                "receive_window": "1 GiB",
+                "loss_reduces": "cwnd",
+            },
+            "from": node,
+            "to": "sink",
+            "start": "0 s" if alone else {"uniform": ["0 s", "10 s"]},
+        }
+
+    def _exogenous(self) -> dict[str, Any]:
+        source: dict[str, Any] = {
+            "name": "exogenous",
+            "link": "bottleneck",
+            "kind": self.exogenous,
+            "rate": f"{self.path.lambda_pps:g} packet/s",
+            "size": f"{PACKET_BYTES} B",
+        }
+        if self.exogenous == "periodic":
+            source["phase"] = self.phase
+        return source
+
+
+def of_seed(path: Path, exogenous: Exogenous, k: int, plan: Plan, **changes: Any) -> Setting:
+    """Return run ``k`` of a case: seed k, and for a periodic stream the k-th phase of its period."""
+    times = {"warm_up_s": plan.warm_up_s, "measured_s": plan.measured_s}
+    return Setting(
+        path=path,
+        exogenous=exogenous,
+        seed=k,
+        phase=round(k / plan.seeds, 6) if plan.quick else k / SEEDS,
+        **{**times, **changes},
+    )
+
+
+def flow_probe(flow: str = "tahoe", until_s: float | None = None) -> tuple[tuple[str, Any], ...]:
+    """Return a probe of a flow's window at every change."""
+    probe: dict[str, Any] = {"flow": flow, "what": ["cwnd", "ssthresh"], "every": "change"}
+    if until_s is not None:
+        probe["until"] = _seconds(until_s)
+    return tuple(probe.items())
+
+
+def link_probe(link: str, every: str, from_s: float, until_s: float) -> tuple[tuple[str, Any], ...]:
+    """Return a probe of a link's queue and counters."""
+    probe = {
+        "link": link,
+        "what": ["queue"],
+        "every": every,
+        "from": _seconds(from_s),
+        "until": _seconds(until_s),
+    }
+    return tuple(probe.items())
+
+
+def _bits(pps: float) -> int:
+    return round(pps * 8 * PACKET_BYTES)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.9g} ms"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.9g} s"
+
+
+# ------------------------------------------------------------------ the random points of the map
+
+MAP_SEED = 1997
+MAP_RANGES = {
+    "mu_pps": (40.0, 200.0, "logarithmic"),
+    "lambda_over_mu": (0.02, 0.85, "uniform"),
+    "tau_s": (0.1, 0.8, "logarithmic"),
+    "tau1_share": (0.25, 0.75, "uniform"),
+    "beta": (0.08, 3.0, "logarithmic"),
+    "bw_in_over_free": (0.4, 16.0, "logarithmic"),
+}
+"""Where the points of the map are drawn; the published cases lie inside."""
+
+MAP_BUFFER_PACKETS = (3, 60)
+"""A point whose buffer, rounded to whole packets, lies outside is drawn again."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A random point: a path and the phases of its periodic runs."""
+
+    index: int
+    path: Path
+    phases: tuple[float, ...]
+
+
+def random_points(count: int, phases: int) -> list[Point]:
+    """Return the first ``count`` random points; they do not depend on any library's generator."""
+    stream = _splitmix64(MAP_SEED)
+    points: list[Point] = []
+    while len(points) < count:
+        drawn = {name: _place(next(stream), *span) for name, span in MAP_RANGES.items()}
+        offsets = tuple(round(next(stream), 6) for _ in range(4))
+        path = _path(drawn)
+        if MAP_BUFFER_PACKETS[0] <= path.buffer_packets <= MAP_BUFFER_PACKETS[1]:
+            points.append(Point(len(points), path, offsets[:phases]))
+    return points
+
+
+def _path(drawn: dict[str, float]) -> Path:
+    mu = round(drawn["mu_pps"], 1)
+    exogenous = float(f"{mu * drawn['lambda_over_mu']:.4g}")
+    free = mu - exogenous
+    one_way = drawn["tau_s"] / 2
+    tau1 = round(one_way * drawn["tau1_share"], 4)
+    tau2 = round(one_way - tau1, 4)
+    return Path(
+        buffer_packets=round(drawn["beta"] * (2 * (tau1 + tau2) * free + 1)),
+        bw_in_pps=round(drawn["bw_in_over_free"] * free, 1),
+        mu_pps=mu,
+        lambda_pps=exogenous,
+        tau1_s=tau1,
+        tau2_s=tau2,
+    )
+
+
+def _place(u: float, low: float, high: float, scale: str) -> float:
+    if scale == "uniform":
+        return low + u * (high - low)
+    place: float = low * (high / low) ** u
+    return place
+
+
+def _splitmix64(seed: int) -> Iterator[float]:
+    """Yield uniform numbers in [0, 1): SplitMix64 (Steele, Lea and Flood, 2014), 53 bits of each."""
+    mask = (1 << 64) - 1
+    state = seed
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        z ^= z >> 31
+        yield (z >> 11) / float(1 << 53)
+
+
+def map_settings(point: Point, cycle_s: float, plan: Plan) -> Sequence[Setting]:
+    """Return the runs of a point, long enough for ``plan.map_cycles`` cycles of the window."""
+    shortest, longest = plan.map_limits_s
+    measured = round(min(max(plan.map_cycles * cycle_s, shortest), longest))
+    kinds: tuple[Exogenous, Exogenous] = ("periodic", "poisson")
+    return [
+        Setting(
+            path=point.path,
+            exogenous=kind,
+            seed=1000 * point.index + k,
+            phase=point.phases[k],
+            warm_up_s=plan.warm_up_s,
+            measured_s=float(measured),
+        )
+        for kind in kinds
+        for k in range(plan.map_seeds)
+    ]
