@@ -12,7 +12,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 REGISTRIES = frozenset({"registry+https://github.com/rust-lang/crates.io-index"})
 
 
-def allows(expression: str, allowed: Set[str]) -> bool:
+def allows(expression: str, allowed: AbstractSet[str]) -> bool:
     """Say whether an SPDX expression can be met by the licences in ``allowed``.
 
     Parentheses, ``AND``, ``OR`` and ``WITH`` are understood, and the ``/`` of old manifests.
@@ -57,7 +58,7 @@ def allows(expression: str, allowed: Set[str]) -> bool:
     return bool(words) and any_of()
 
 
-def violations(metadata: Mapping[str, Any], allowed: Set[str]) -> Iterator[str]:
+def violations(metadata: Mapping[str, Any], allowed: AbstractSet[str]) -> Iterator[str]:
     """Yield the packages of ``cargo metadata`` whose licence or source is not allowed."""
     for package in metadata["packages"]:
         name = f"{package['name']} {package['version']}"

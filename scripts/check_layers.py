@@ -107,7 +107,7 @@ def _library_violations(crate: str, library: str) -> Iterator[str]:
 
 
 def source_violations(crate: str, path: str, text: str) -> Iterator[str]:
-    """Yield what the Rust file ``path`` of ``crate`` takes from the standard library and may not."""
+    """Yield what the file ``path`` of ``crate`` takes from the standard library and may not."""
     of_tests = _FILES_OF_TESTS.search(path) is not None
     for used in sorted(set(_std_paths(text))):
         for what, homes in HOME.items():

@@ -1,17 +1,38 @@
 """The compiled core. Text in, Arrow out: every table implements the Arrow PyCapsule interface."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, final
+
+__all__ = [
+    "BadInput",
+    "Run",
+    "Table",
+    "altman_infer",
+    "altman_predict",
+    "bench_dumbbell",
+    "check_scenario",
+    "load_scenario",
+    "registry",
+    "response",
+    "schema",
+    "simulate",
+    "simulate_many",
+    "variant_name",
+    "variant_slug",
+    "version",
+]
 
 class BadInput(ValueError):
     """Input that cannot be used; its text is one line: where, what was expected, the nearest valid word."""
 
+@final
 class Table:
     """An Arrow table, read without a copy by pyarrow, Polars, pandas and DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
+@final
 class Run:
     """What one run, or many runs under a column ``cell``, left behind."""
 

@@ -14,6 +14,7 @@ from ackclock.scenario import Profile, Scenario
 
 __all__ = ["Part", "schema", "simulate", "simulate_many", "variant_name", "variants"]
 
+
 @dataclass(frozen=True)
 class Part:
     """A word that the name of a sender may contain.

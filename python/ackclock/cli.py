@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
@@ -70,7 +72,9 @@ def _fail(message: str) -> NoReturn:
 
 
 def _say(message: str) -> None:
-    print(f"ackclock: {' '.join(message.split())}", file=sys.stderr)
+    # pydantic, which reads the options for Typer, puts those words before a parser's own.
+    line = " ".join(message.split()).replace("Value error, ", "")
+    print(f"ackclock: {line}", file=sys.stderr)
 
 
 def _version(wanted: bool) -> None:
@@ -81,12 +85,18 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[  # noqa: ARG001 - its callback answers
+    version: Annotated[
         bool,
         typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
     ] = False,
 ) -> None:
-    """A TCP congestion-control laboratory."""
+    """Answer for the command as a whole: ``--version``."""
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) >= 2**64:
+        raise BadInput(f"`{text}` is not a seed, expected a whole number from 0 to 2^64 - 1")
+    return int(text)
 
 
 @app.command()
@@ -96,7 +106,10 @@ def run(
         Path | None, typer.Option(help="Write the tables as Parquet files into this folder.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="A seed in place of the scenario's own.")
+        int | None,
+        typer.Option(
+            parser=_seed, metavar="INTEGER", help="A seed in place of the scenario's own."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -110,9 +123,10 @@ def run(
     if as_json:
         _print_json(run_as_json(result))
         return
-    console = Console()
-    console.print(_rows_table("flows", _of_measure(result.flows.to_pylist(), "run", "flow")))
-    console.print(_rows_table("links", _of_measure(result.links.to_pylist(), "run", "link")))
+    console = _output()
+    console.print(_rows_table("flow", _of_measure(result.flows.to_pylist(), "run", "flow")))
+    console.print()
+    console.print(_rows_table("link", _of_measure(result.links.to_pylist(), "run", "link")))
     if out is not None:
         console.print(f"The tables: {out}", soft_wrap=True)
 
@@ -143,33 +157,69 @@ def _of_measure(rows: Iterable[Mapping[str, Any]], measure: str, key: str) -> li
     ]
 
 
-_SHOWN = (
-    "name",
-    "variant",
-    "direction",
-    "goodput_bps",
-    "segments_sent",
-    "segments_retransmitted",
-    "timeouts",
-    "srtt_mean_s",
-    "utilisation",
-    "offered_packets",
-    "dropped_packets",
-    "queue_delay_mean_s",
-    "queue_delay_p99_s",
+#: What people look at first: column, heading, factor to the heading's unit, decimals.
+_SHOWN: tuple[tuple[str, str, float, int], ...] = (
+    ("goodput_bps", "goodput (Mbit/s)", 1e-6, 3),
+    ("segments_sent", "sent", 1, 0),
+    ("segments_retransmitted", "again", 1, 0),
+    ("timeouts", "timeouts", 1, 0),
+    ("srtt_mean_s", "srtt (ms)", 1e3, 2),
+    ("utilisation", "used (%)", 1e2, 1),
+    ("offered_packets", "offered", 1, 0),
+    ("dropped_packets", "dropped", 1, 0),
+    ("queue_delay_mean_s", "wait (ms)", 1e3, 2),
+    ("queue_delay_p99_s", "p99 (ms)", 1e3, 2),
 )
 
 
-def _rows_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _rows_table(kind: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return a table of the columns that people look at first."""
-    shown = [column for column in _SHOWN if rows and column in rows[0]]
-    table = Table(title=title, title_justify="left", box=None, header_style="bold")
-    for column in shown:
-        textual = column in ("name", "variant", "direction")
-        table.add_column(column, justify="left" if textual else "right", overflow="fold")
+    table = Table(box=None, header_style="bold")
+    words = [name for name in ("name", "variant", "direction") if rows and name in rows[0]]
+    numbers = [shown for shown in _SHOWN if rows and shown[0] in rows[0]]
+    for word in words:
+        table.add_column(kind if word == "name" else word, no_wrap=True)
+    for _, heading, _, _ in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*(_text(row[column]) for column in shown))
+        table.add_row(
+            *(row[word] for word in words),
+            *(
+                "–" if row[column] is None else f"{row[column] * factor:.{decimals}f}"
+                for column, _, factor, decimals in numbers
+            ),
+        )
     return table
+
+
+#: The parameters of the models by the options that set them.
+_OPTIONS = {
+    "mu_pps": "--mu",
+    "lambda_pps": "--lambda",
+    "tau1_s": "--tau1",
+    "tau2_s": "--tau2",
+    "buffer_packets": "--buffer",
+    "bw_in_pps": "--bw-in",
+    "rto_s": "--rto",
+    "t_rto_s": "--rto",
+    "throughput_pps": "--throughput",
+    "throughput_ci_pps": "--throughput-ci",
+    "rtt_s": "--rtt",
+    "rtt_ci_s": "--rtt-ci",
+    "loss_rate": "--loss",
+    "packets_per_ack": "--packets-per-ack",
+    "w_max_packets": "--w-max",
+}
+
+
+@contextmanager
+def _as_options() -> Generator[None]:
+    """Say of bad input which option holds it."""
+    try:
+        yield
+    except BadInput as error:
+        text = re.sub(r"\b\w+\b", lambda word: _OPTIONS.get(word[0], word[0]), str(error))
+        raise BadInput(text) from None
 
 
 @theory_app.command("altman")
@@ -191,15 +241,16 @@ def theory_altman(
     as_json: AsJson = False,
 ) -> None:
     """Throughput and round-trip time of a Tahoe connection beside exogenous traffic."""
-    answer = theory_module.altman(
-        mu_pps=mu,
-        lambda_pps=lambda_,
-        tau1_s=tau1,
-        tau2_s=tau2,
-        buffer_packets=buffer,
-        bw_in_pps=bw_in,
-        rto_s=rto,
-    )
+    with _as_options():
+        answer = theory_module.altman(
+            mu_pps=mu,
+            lambda_pps=lambda_,
+            tau1_s=tau1,
+            tau2_s=tau2,
+            buffer_packets=buffer,
+            bw_in_pps=bw_in,
+            rto_s=rto,
+        )
     shown: dict[str, Any] = {
         "throughput_pps": answer.throughput_pps,
         "rtt_s": answer.rtt_s,
@@ -244,16 +295,17 @@ def theory_infer(
     as_json: AsJson = False,
 ) -> None:
     """One parameter of the path, from the throughput and round-trip time of a Tahoe connection."""
-    answer = theory_module.infer(
-        unknown,
-        throughput_pps=_measured("throughput", throughput, throughput_ci),
-        rtt_s=_measured("rtt", rtt, rtt_ci),
-        mu_pps=mu,
-        lambda_pps=lambda_,
-        tau1_s=tau1,
-        tau2_s=tau2,
-        buffer_packets=buffer,
-    )
+    with _as_options():
+        answer = theory_module.infer(
+            unknown,
+            throughput_pps=_measured("throughput", throughput, throughput_ci),
+            rtt_s=_measured("rtt", rtt, rtt_ci),
+            mu_pps=mu,
+            lambda_pps=lambda_,
+            tau1_s=tau1,
+            tau2_s=tau2,
+            buffer_packets=buffer,
+        )
     if as_json:
         _print_json(
             {
@@ -302,15 +354,16 @@ def theory_response(
     as_json: AsJson = False,
 ) -> None:
     """Throughput over loss rate and round-trip time: Mathis, PFTK, TFRC, CUBIC."""
-    answer = asdict(
-        theory_module.response(
-            loss_rate=loss,
-            rtt_s=rtt,
-            packets_per_ack=packets_per_ack,
-            t_rto_s=rto,
-            w_max_packets=w_max,
+    with _as_options():
+        answer = asdict(
+            theory_module.response(
+                loss_rate=loss,
+                rtt_s=rtt,
+                packets_per_ack=packets_per_ack,
+                t_rto_s=rto,
+                w_max_packets=w_max,
+            )
         )
-    )
     if as_json:
         _print_json(answer)
     else:
@@ -328,7 +381,7 @@ def variants(as_json: AsJson = False) -> None:
     for part in parts:
         argument = f"({part['argument']})" if part["argument"] else ""
         table.add_row(part["slot"], part["word"] + argument, part["help"])
-    Console().print(table)
+    _output().print(table)
 
 
 @app.command()
@@ -344,13 +397,12 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         _print_json([asdict(finding) for finding in findings])
         return
-    table = Table("", "what", "found", "for", "to have it", box=None, header_style="bold")
-    marks = {"ok": "[green]yes[/]", "missing": "[yellow]no[/]", "info": ""}
+    width = max(len(finding.what) for finding in findings)
     for finding in findings:
-        table.add_row(
-            marks[finding.state], finding.what, finding.found, finding.needed_for, finding.remedy
-        )
-    Console().print(table)
+        mark = {"ok": "yes", "missing": "no", "info": ""}[finding.state]
+        print(f"{mark:<4} {finding.what:<{width}}  {finding.found}")
+        if finding.state == "missing":
+            print(f"{'':<{width + 6}} for {finding.needed_for}: {finding.remedy}")
 
 
 @app.command()
@@ -363,9 +415,7 @@ def bench(
         typer.Option(help="W(1,100M), W(100,1G) or W(1000,1G); may be repeated. Default: all."),
     ] = None,
     variant: Annotated[str, typer.Option(help="The sender.")] = "newreno",
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Shorter runs, rougher numbers.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, rougher numbers.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the simulator's own speed."""
@@ -379,7 +429,7 @@ def bench(
     if as_json:
         _print_json(results)
         return
-    console = Console()
+    console = _output()
     console.print(bench_module.as_table(results))
     for note in bench_module.notes(results, plan):
         console.print(note)
@@ -422,9 +472,7 @@ def reproduce(
         raise BadInput(f"`{figure}` is not a figure of {name}{_nearest(figure, study.figures)}")
     out = Path("report", name) if out is None else out
     _refuse_file(out)
-    claims = study.run(
-        out, quick=quick, threads=threads, console=_console(), figure=figure or None
-    )
+    claims = study.run(out, quick=quick, threads=threads, console=_console(), figure=figure or None)
     if as_json:
         _print_json([claim.as_json() for claim in claims])
         return
@@ -434,7 +482,7 @@ def reproduce(
     table = Table("claim", "verdict", box=None, header_style="bold")
     for claim in claims:
         table.add_row(claim.id, claim.verdict)
-    console = Console()
+    console = _output()
     console.print(table)
     console.print(f"The report: {out / 'index.html'}", soft_wrap=True)
 
@@ -456,6 +504,11 @@ def _refuse_file(out: Path | None) -> None:
             if not path.is_dir():
                 raise BadInput(f"{path}: is a file, expected a folder")
             return
+
+
+def _output() -> Console:
+    """Return the console for results: as wide as the terminal, or as it takes in a pipe."""
+    return Console(width=None if sys.stdout.isatty() else 200, soft_wrap=False)
 
 
 def _console() -> Console:

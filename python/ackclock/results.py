@@ -6,7 +6,7 @@ import html
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -73,7 +73,7 @@ class Run:
 
     def to_polars(self) -> dict[str, pl.DataFrame]:
         """Return every table as a Polars frame, under its name."""
-        import polars as pl  # noqa: PLC0415 - a second's import, for those who ask for it
+        import polars as pl  # noqa: PLC0415 - takes a while, and not every user asks for it
 
         return {name: pl.DataFrame(getattr(self, name)) for name in TABLES}
 
@@ -120,21 +120,22 @@ class Run:
         BadInput
             No probe recorded the flow.
         """
+        import polars as pl  # noqa: PLC0415
         from matplotlib.figure import Figure  # noqa: PLC0415 - only for those who draw
 
-        samples = self.flow_samples
-        if "cell" in samples.column_names:
+        samples = pl.DataFrame(self.flow_samples)
+        if "cell" in samples.columns:
             raise BadInput("plot_cwnd: expected one run, not many")
-        names: list[Any] = samples["flow"].unique().to_pylist()
+        names: list[str] = samples["flow"].cast(pl.String).unique(maintain_order=True).to_list()
         if flow is not None and flow not in names:
-            known = ", ".join(map(str, names)) or "none; add ac.Probe(flow=...) to the scenario"
+            known = ", ".join(names) or "none; add ac.Probe(flow=...) to the scenario"
             raise BadInput(f"plot_cwnd: no probe recorded flow `{flow}` (recorded: {known})")
         if not names:
             raise BadInput("plot_cwnd: no flow was recorded; add ac.Probe(flow=...)")
         figure = Figure(figsize=(7.0, 3.5), layout="constrained")
         axes = figure.add_subplot(xlabel="time (s)", ylabel="cwnd (segments)")
         for name in names if flow is None else [flow]:
-            rows = samples.filter(pa.compute.equal(samples["flow"], name))
+            rows = samples.filter(pl.col("flow").cast(pl.String) == name)
             time_s = rows["time_s"].to_numpy()
             (line,) = axes.step(
                 time_s, rows["cwnd_segments"].to_numpy(), where="post", lw=1.0, label=name
@@ -160,15 +161,16 @@ class Run:
         return "".join(self._table_html(name, columns) for name, columns in _SHOWN.items())
 
     def _table_html(self, name: str, columns: tuple[str, ...]) -> str:
-        table: pa.Table = getattr(self, name)
-        whole_run = table.filter(pa.compute.equal(table["measure"], "run"))
-        shown = [column for column in columns if column in table.column_names]
+        import polars as pl  # noqa: PLC0415
+
+        whole_run = pl.DataFrame(getattr(self, name)).filter(pl.col("measure") == "run")
+        shown = [column for column in columns if column in whole_run.columns]
         head = "".join(f"<th>{column}</th>" for column in shown)
         body = "".join(
             "<tr>" + "".join(f"<td>{_cell(row[column])}</td>" for column in shown) + "</tr>"
-            for row in whole_run.slice(0, _SHOWN_ROWS).to_pylist()
+            for row in whole_run.head(_SHOWN_ROWS).to_dicts()
         )
-        beyond = whole_run.num_rows - _SHOWN_ROWS
+        beyond = whole_run.height - _SHOWN_ROWS
         more = f"<p>and {beyond} more</p>" if beyond > 0 else ""
         return f"<h4>{name}</h4><table><tr>{head}</tr>{body}</table>{more}"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from ackclock import _core
@@ -85,7 +85,7 @@ class _Table:
         return table
 
     @classmethod
-    def _read(cls, table: Mapping[str, Any]) -> Self:
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
         """Return the value of a table that the core has checked."""
         values: dict[str, Any] = {}
         for key in fields(cls):
@@ -140,7 +140,7 @@ class Reverse(_Table):
 
     rate: str | None = None
     delay: str | None = None
-    queue: Queue | None = _key(default=None, read=Queue._read)
+    queue: Queue | None = _key(default=None, read=Queue.from_table)
     loss: float | None = None
 
 
@@ -165,9 +165,9 @@ class Link(_Table):
 
     rate: str
     delay: str
-    queue: Queue | None = _key(default=None, read=Queue._read)
+    queue: Queue | None = _key(default=None, read=Queue.from_table)
     loss: float = 0.0
-    reverse: Reverse | None = _key(default=None, read=Reverse._read)
+    reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
 
 
 @dataclass(frozen=True)
@@ -189,9 +189,9 @@ class GraphLink(_Table):
     to_node: str = _key(name="to")
     rate: str = _key()
     delay: str = _key()
-    queue: Queue | None = _key(default=None, read=Queue._read)
+    queue: Queue | None = _key(default=None, read=Queue.from_table)
     loss: float = 0.0
-    reverse: Reverse | None = _key(default=None, read=Reverse._read)
+    reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
 
 
 @dataclass(frozen=True)
@@ -210,9 +210,9 @@ class Dumbbell(_Table):
 
     KIND: ClassVar[str | None] = "dumbbell"
 
-    bottleneck: Link = _key(read=Link._read)
-    access: Link = _key(read=Link._read)
-    access_right: Link | None = _key(default=None, read=Link._read)
+    bottleneck: Link = _key(read=Link.from_table)
+    access: Link = _key(read=Link.from_table)
+    access_right: Link | None = _key(default=None, read=Link.from_table)
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class Graph(_Table):
 
     KIND: ClassVar[str | None] = "graph"
 
-    links: Sequence[GraphLink] = _key(name="link", read=_each(GraphLink._read), always=True)
+    links: Sequence[GraphLink] = _key(name="link", read=_each(GraphLink.from_table), always=True)
 
     def __post_init__(self) -> None:
         """Freeze the sequence."""
@@ -333,7 +333,7 @@ class DelayedAck(_Table):
 
 
 def _read_delayed_ack(value: Any) -> Literal["off"] | DelayedAck:
-    return "off" if value == "off" else DelayedAck._read(value)
+    return "off" if value == "off" else DelayedAck.from_table(value)
 
 
 @dataclass(frozen=True)
@@ -419,11 +419,11 @@ class Flow(_Table):
     """
 
     variant: str
-    app: App = _key(default=Bulk(), read=Bulk._read)
+    app: App = _key(default=Bulk(), read=Bulk.from_table)
     name: str | None = None
     count: int = 1
     profile: Profile = "rfc"
-    tcp: Tcp = _key(default=Tcp(), read=Tcp._read)
+    tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
     start: str | Uniform | Exponential = _key(default="0 s", read=_read_draw)
     stagger: str | None = None
     from_node: str | None = _key(default=None, name="from")
@@ -518,7 +518,7 @@ class Probe(_Table):
 
 
 def _read_topology(table: Any) -> Topology:
-    return Dumbbell._read(table) if table["kind"] == "dumbbell" else Graph._read(table)
+    return Dumbbell.from_table(table) if table["kind"] == "dumbbell" else Graph.from_table(table)
 
 
 @dataclass(frozen=True)
@@ -546,18 +546,18 @@ class Scenario(_Table):
     """
 
     topology: Topology = _key(read=_read_topology)
-    flows: Sequence[Flow] = _key(name="flow", read=_each(Flow._read), always=True)
+    flows: Sequence[Flow] = _key(name="flow", read=_each(Flow.from_table), always=True)
     duration: str = _key()
     seed: int = 1
     title: str = ""
-    cross_traffic: Sequence[CrossTraffic] = _key(default=(), read=_each(CrossTraffic._read))
-    measures: Sequence[Measure] = _key(default=(), name="measure", read=_each(Measure._read))
-    probes: Sequence[Probe] = _key(default=(), name="probe", read=_each(Probe._read))
+    cross_traffic: Sequence[CrossTraffic] = _key(default=(), read=_each(CrossTraffic.from_table))
+    measures: Sequence[Measure] = _key(default=(), name="measure", read=_each(Measure.from_table))
+    probes: Sequence[Probe] = _key(default=(), name="probe", read=_each(Probe.from_table))
 
     def __post_init__(self) -> None:
         """Freeze the sequences, and name the flows that have no name."""
         flows = (
-            flow if flow.name is not None else _named(flow, f"flow-{place}")
+            flow if flow.name is not None else replace(flow, name=f"flow-{place}")
             for place, flow in enumerate(self.flows, start=1)
         )
         object.__setattr__(self, "flows", tuple(flows))
@@ -583,7 +583,7 @@ class Scenario(_Table):
         BadInput
             The file cannot be read, or the first key that cannot be used.
         """
-        return cls._read(json.loads(_core.load_scenario(os.fspath(path))))
+        return cls.from_table(json.loads(_core.load_scenario(os.fspath(path))))
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
@@ -594,7 +594,7 @@ class Scenario(_Table):
         BadInput
             The first key that cannot be used.
         """
-        return cls._read(json.loads(_core.check_scenario(_to_json(table))))
+        return cls.from_table(json.loads(_core.check_scenario(_to_json(table))))
 
     def to_json(self) -> str:
         """Return the scenario as JSON text.
@@ -619,10 +619,6 @@ class Scenario(_Table):
             The first key that cannot be used.
         """
         return self.from_dict(self.to_dict())
-
-
-def _named(flow: Flow, name: str) -> Flow:
-    return Flow(**{key.name: getattr(flow, key.name) for key in fields(flow)} | {"name": name})
 
 
 def _to_json(table: Mapping[str, Any]) -> str:

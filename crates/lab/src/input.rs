@@ -11,10 +11,12 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use ackclock_sim::Scenario;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 pub(crate) use document::{Document, element};
 
@@ -84,13 +86,17 @@ pub fn load(path: &Path) -> Result<Scenario, BadInput> {
     let file = path.display().to_string();
     let text = read(path).map_err(|fault| BadInput::in_file(&file, fault.line, &fault))?;
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    from_text(&file, &text, is_json)
+}
+
+fn from_text(file: &str, text: &str, is_json: bool) -> Result<Scenario, BadInput> {
     let parse = if is_json { Document::from_json } else { Document::from_toml };
-    parse(&text)
+    parse(text)
         .map_err(|fault| (fault.line, fault))
         .and_then(|document| {
             scenario(&document).map_err(|fault| (document.line_of(&fault.key), fault))
         })
-        .map_err(|(line, fault)| BadInput::in_file(&file, line, &fault))
+        .map_err(|(line, fault)| BadInput::in_file(file, line, &fault))
 }
 
 /// Reads a scenario from JSON text.
@@ -103,7 +109,9 @@ pub fn from_json(text: &str) -> Result<Scenario, BadInput> {
 
 /// Reads a `T` from JSON text.
 pub(crate) fn value_from_json<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, BadInput> {
-    Document::from_json(text).and_then(|document| decode(&document)).map_err(BadInput::new)
+    Document::from_json(text)
+        .and_then(|document| decode(&document, &schema_of::<T>()))
+        .map_err(BadInput::new)
 }
 
 /// A scenario as JSON text, which [`from_json`] reads.
@@ -115,14 +123,32 @@ pub fn to_json(scenario: &Scenario) -> String {
 }
 
 fn scenario(document: &Document) -> Result<Scenario, Fault> {
-    let scenario: Scenario = decode(document)?;
-    scenario.check().map_err(|error| Fault::new(error.key, error.message))?;
+    // A sweep reads thousands.
+    static SCHEMA: LazyLock<Value> = LazyLock::new(schema_of::<Scenario>);
+    let scenario: Scenario = decode(document, &SCHEMA)?;
+    scenario.check().map_err(|error| {
+        let hint = unknown_name(&error.message);
+        Fault::new(error.key, error.message + &hint)
+    })?;
     Ok(scenario)
 }
 
-fn decode<T: DeserializeOwned + JsonSchema>(document: &Document) -> Result<T, Fault> {
-    let schema = schemars::schema_for!(T).to_value();
-    schema::check(&schema, &document.value)?;
+/// The hint to a message of `sim`'s that quotes first a name that names nothing, then those that do.
+fn unknown_name(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    match quoted.next() {
+        Some(word) if message.starts_with("unknown ") => did_you_mean(word, quoted),
+        _ => String::new(),
+    }
+}
+
+/// The JSON schema of a type.
+pub(crate) fn schema_of<T: JsonSchema>() -> Value {
+    schemars::schema_for!(T).to_value()
+}
+
+fn decode<T: DeserializeOwned>(document: &Document, schema: &Value) -> Result<T, Fault> {
+    schema::check(schema, &document.value)?;
     serde_path_to_error::deserialize(&document.value).map_err(|error| {
         let key = error.path().to_string();
         Fault::new(if key == "." { String::new() } else { key }, error.inner().to_string())

@@ -5,6 +5,7 @@
 //! Arrow tables ([`Tables`]) and Parquet files ([`write()`]). Input that cannot be used gets one line
 //! ([`BadInput`]).
 
+mod background;
 pub mod bench;
 pub mod calculator;
 mod input;
@@ -14,12 +15,16 @@ mod table;
 mod variant;
 
 pub use ackclock_sim::{Run, Scenario};
+pub use background::{Background, Ticket};
 pub use bench::bench_dumbbell;
 pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, to_json};
 pub use store::{StoreError, write, write_atomically};
 pub use sweep::{MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one};
 pub use table::{Table, Tables, check_conservation};
 pub use variant::{registry, variant_name, variant_slug};
+
+#[cfg(test)]
+mod scratch;
 
 /// The version of the package.
 pub const fn version() -> &'static str {
@@ -28,5 +33,5 @@ pub const fn version() -> &'static str {
 
 /// The JSON schema of a scenario, as JSON text.
 pub fn schema() -> String {
-    format!("{:#}", schemars::schema_for!(Scenario).to_value())
+    format!("{:#}", input::schema_of::<Scenario>())
 }

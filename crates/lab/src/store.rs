@@ -41,6 +41,7 @@ impl StoreError {
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
                 Self::new(path, &"is a file, expected a folder")
             }
+            io::ErrorKind::NotFound => Self::new(path, &"no such folder"),
             kind => Self::new(path, &format!("cannot be written ({kind})")),
         }
     }

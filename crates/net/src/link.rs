@@ -130,6 +130,9 @@ impl Link {
     }
 
     /// Adds a cross-traffic source and returns its number at this link.
+    ///
+    /// # Panics
+    /// With more than 65,536 sources at one link.
     pub fn add_source(&mut self) -> u16 {
         self.sources.push(SourceCounters::default());
         u16::try_from(self.sources.len() - 1).expect("a link has fewer than 65,536 sources")

@@ -3,20 +3,22 @@
 //! Conversion only. Text comes in and Arrow goes out; the work is done by `lab` on threads that know
 //! nothing of Python, while the caller waits without the GIL and listens for interrupts.
 
-mod background;
 mod table;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::time::Duration;
 
-use ackclock_lab::{Scenario, SweepError, Tables, calculator, to_json};
+use ackclock_lab::{Background, Scenario, SweepError, Tables, Ticket, calculator, to_json};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use background::{Ticket, in_background};
 use table::Table;
+
+/// How often a caller wakes to report progress and to look for an interrupt.
+const WAKE_EVERY: Duration = Duration::from_millis(50);
 
 create_exception!(
     ackclock._core,
@@ -90,20 +92,20 @@ fn schema() -> String {
     ackclock_lab::schema()
 }
 
-/// Read a TOML (or .json) scenario file and return it as JSON text. Raises BadInput.
+/// Read a TOML (or .json) scenario file and return it as JSON text. Raises ``BadInput``.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 fn load_scenario(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     py.detach(|| guarded(|| ackclock_lab::load(&path).map(|scenario| to_json(&scenario))))
 }
 
-/// Validate a scenario given as JSON text and return it with defaults. Raises BadInput.
+/// Validate a scenario given as JSON text and return it with defaults. Raises ``BadInput``.
 #[pyfunction]
 fn check_scenario(scenario: &str) -> PyResult<String> {
     guarded(|| ackclock_lab::from_json(scenario).map(|scenario| to_json(&scenario)))
 }
 
-/// Return the canonical name of a sender. Raises BadInput.
+/// Return the canonical name of a sender. Raises ``BadInput``.
 #[pyfunction]
 #[pyo3(signature = (variant, profile = "rfc"))]
 fn variant_name(variant: &str, profile: &str) -> PyResult<String> {
@@ -122,7 +124,7 @@ fn registry() -> String {
     ackclock_lab::registry()
 }
 
-/// Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises BadInput.
+/// Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises ``BadInput``.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed = None))]
 fn simulate(py: Python<'_>, scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Run> {
@@ -137,13 +139,13 @@ fn simulate(py: Python<'_>, scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> 
         let run = ackclock_lab::simulate_one(&scenario)?;
         Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario] })
     };
-    in_background(py, None, job)?.map_err(sweep_error)
+    in_background(py, None, job)
 }
 
 /// Run scenarios (JSON texts) over all cores; tables get a first column ``cell``, the index.
 ///
 /// Rows are in the order of the input whatever the number of threads. ``progress`` is called
-/// with the number of finished runs; an interrupt raises KeyboardInterrupt.
+/// with the number of finished runs; an interrupt raises ``KeyboardInterrupt``.
 #[pyfunction]
 #[pyo3(signature = (scenarios, threads = None, progress = None))]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
@@ -173,10 +175,10 @@ fn simulate_many(
         )?;
         Ok(Run { tables: Tables::of_cells(&runs), scenarios })
     };
-    in_background(py, progress.as_ref(), job)?.map_err(sweep_error)
+    in_background(py, progress.as_ref(), job)
 }
 
-/// Altman et al.'s fluid model: JSON in, JSON out. Raises BadInput.
+/// Altman et al.'s fluid model: JSON in, JSON out. Raises ``BadInput``.
 #[pyfunction]
 fn altman_predict(py: Python<'_>, parameters: &str) -> PyResult<String> {
     py.detach(|| guarded(|| calculator::altman_predict(parameters)))
@@ -188,13 +190,14 @@ fn altman_infer(py: Python<'_>, parameters: &str) -> PyResult<String> {
     py.detach(|| guarded(|| calculator::altman_infer(parameters)))
 }
 
-/// Mathis, PFTK and CUBIC response functions: JSON in, JSON out. Raises BadInput.
+/// Mathis, PFTK and CUBIC response functions: JSON in, JSON out. Raises ``BadInput``.
 #[pyfunction]
 fn response(py: Python<'_>, parameters: &str) -> PyResult<String> {
     py.detach(|| guarded(|| calculator::response(parameters)))
 }
 
-/// Run W(flows, rate) once; return delivered_packets, events, utilisation, dropped_packets.
+/// Run W(flows, rate) once; return ``delivered_packets``, ``events``, ``utilisation`` and
+/// ``dropped_packets``.
 #[pyfunction]
 fn bench_dumbbell<'py>(
     py: Python<'py>,
@@ -205,7 +208,7 @@ fn bench_dumbbell<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let variant = variant.to_owned();
     let job = move |_: &Ticket| ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant);
-    let result = in_background(py, None, job)?.map_err(sweep_error)?;
+    let result = in_background(py, None, job)?;
     let dict = PyDict::new(py);
     dict.set_item("delivered_packets", result.delivered_packets)?;
     dict.set_item("events", result.events)?;
@@ -214,15 +217,42 @@ fn bench_dumbbell<'py>(
     Ok(dict)
 }
 
+/// Does `job` on another thread, without the GIL, and calls `progress` from this one.
+///
+/// An interrupt, or an exception of `progress`, is raised at once: the job ends by itself after the
+/// runs under way, and holds nothing of Python's.
+fn in_background<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    job: impl FnOnce(&Ticket) -> Result<T, SweepError> + Send + 'static,
+) -> PyResult<T> {
+    let mut job = Background::start(job).map_err(|error| sweep_error(&error))?;
+    let mut reported = 0;
+    loop {
+        let result = py.detach(|| job.wait(WAKE_EVERY));
+        let finished = job.finished();
+        if let Some(progress) = progress
+            && finished > reported
+        {
+            reported = finished;
+            progress.call1((finished,))?;
+        }
+        if let Some(result) = result {
+            return result.map_err(|error| sweep_error(&error));
+        }
+        py.check_signals()?;
+    }
+}
+
 /// The result of `call`, with a panic as a one-line error of its own kind.
 fn guarded<T>(call: impl FnOnce() -> Result<T, ackclock_lab::BadInput>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| BadInput::new_err(error.to_string())),
-        Err(panic) => Err(sweep_error(SweepError::Internal(ackclock_lab::panic_message(&*panic)))),
+        Err(panic) => Err(sweep_error(&SweepError::Internal(ackclock_lab::panic_message(&*panic)))),
     }
 }
 
-fn sweep_error(error: SweepError) -> PyErr {
+fn sweep_error(error: &SweepError) -> PyErr {
     let text = error.to_string();
     match error {
         SweepError::Input(_) => BadInput::new_err(text),
@@ -250,7 +280,7 @@ mod _core {
     /// what they say arrives as an exception. With `RUST_BACKTRACE` set they write as usual.
     #[pymodule_init]
     #[expect(clippy::unnecessary_wraps, reason = "the signature that PyO3 asks for")]
-    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         if std::env::var_os("RUST_BACKTRACE").is_none() {
             std::panic::set_hook(Box::new(|_| {}));
         }

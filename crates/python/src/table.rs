@@ -1,4 +1,4 @@
-//! An Arrow table that others read through the Arrow PyCapsule interface, without a copy.
+//! An Arrow table that others read through the Arrow `PyCapsule` interface, without a copy.
 
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// An Arrow table, read without a copy by pyarrow, Polars, pandas and DuckDB.
+/// An Arrow table, read without a copy by pyarrow, Polars, pandas and ``DuckDB``.
 #[pyclass(frozen, module = "ackclock._core")]
 pub struct Table {
     batch: RecordBatch,

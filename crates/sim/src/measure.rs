@@ -119,7 +119,7 @@ impl Measures {
     pub fn on_moment(&mut self, subject: u32, now: Instant, network: &mut Network, hosts: &[Host]) {
         let n = subject as usize / 2;
         let snapshot = self.snapshot(now, network, hosts);
-        if subject % 2 == 0 {
+        if subject.is_multiple_of(2) {
             self.windows[n].before = Some(snapshot);
         } else {
             self.close(n, &snapshot, hosts);

@@ -44,7 +44,7 @@ pub struct FlowRow {
     pub timeouts: u64,
     /// Reductions of the window on a loss, timeouts included.
     pub congestion_events: u64,
-    /// Those of them that fell into slow start.
+    /// Those of them whose first lost segment was sent during slow start.
     pub congestion_events_in_slow_start: u64,
     /// The mean of srtt over the ACKs that updated it; null without any.
     pub srtt_mean_s: Option<f64>,

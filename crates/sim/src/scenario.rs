@@ -50,6 +50,7 @@ const fn default_seed() -> u64 {
 /// The links, and how they are joined.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "one a scenario; boxes would only blur the schema")]
 pub enum Topology {
     /// Every flow has an access link on each side of one shared link, `bottleneck`.
     Dumbbell {

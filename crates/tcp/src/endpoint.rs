@@ -283,7 +283,7 @@ impl Endpoint {
         let rtt = (retransmissions == 0).then(|| now.since(self.opening.syn_sent_at));
         self.opening.timer = None;
         self.opening.send_syn = false;
-        self.sender.on_established(&Handshake { retransmissions, mss }, rtt);
+        self.sender.on_established(Handshake { retransmissions, mss }, rtt);
         self.established_at = Some(now);
         // The application may have closed before the handshake was done.
         self.state = if self.sender.is_closed() { State::FinWait1 } else { State::Established };
@@ -295,7 +295,13 @@ impl Endpoint {
             // again ends here too, and its answer is what the peer waits for.
             if !segment.flags.contains(Flags::RST) {
                 if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
-                    self.opening.send_syn = true;
+                    if segment.flags.contains(Flags::ACK) && segment.ack == Seq::FIRST_BYTE {
+                        // The other half of a simultaneous open.
+                        self.establish(now);
+                        self.receiver.demand_ack();
+                    } else {
+                        self.opening.send_syn = true;
+                    }
                     return;
                 }
                 self.receiver.demand_ack();
@@ -535,3 +541,6 @@ impl Endpoint {
         self.receiver.finished()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,6 +101,8 @@ pub struct Proposal {
     pub cwnd: Option<Bytes>,
     /// The slow-start threshold, if it is to change.
     pub ssthresh: Option<Bytes>,
+    /// Payload bytes of a full segment.
+    pub mss: Mss,
     /// Why.
     pub why: Why,
 }

@@ -4,7 +4,7 @@ mod rfc5681;
 
 use std::fmt::Debug;
 
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::event::{Ack, Proposal};
 
@@ -32,6 +32,8 @@ pub struct BeforeSend {
     pub cwnd: Bytes,
     /// The first window of the connection.
     pub initial_window: Bytes,
+    /// Payload bytes of a full segment.
+    pub mss: Mss,
 }
 
 /// An idle rule.

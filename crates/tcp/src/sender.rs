@@ -23,7 +23,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Reductions of the window, timeouts included.
     pub congestion_events: u64,
-    /// Those that came during slow start.
+    /// Those whose first lost segment was sent during slow start, whatever the window did between
+    /// the loss and its detection a round trip later.
     pub congestion_events_in_slow_start: u64,
     /// Round-trip times measured.
     pub rtt_samples: u64,
@@ -69,6 +70,9 @@ pub struct Sender {
     idle: AnyIdle,
     loss_reduces: LossReduces,
     initial_window: Bytes,
+    /// SND.NXT when slow start last ended: what lies before it was sent during slow start. `None`
+    /// while slow start lasts.
+    avoidance_from: Option<Seq>,
     stats: SenderStats,
 }
 
@@ -94,6 +98,7 @@ impl Sender {
             idle: AnyIdle::new(parts.idle),
             loss_reduces: config.loss_reduces,
             initial_window: Bytes::ZERO,
+            avoidance_from: None,
             stats: SenderStats::default(),
         }
     }
@@ -111,6 +116,11 @@ impl Sender {
     /// The slow-start threshold.
     pub fn ssthresh(&self) -> Option<Bytes> {
         self.growth.ssthresh()
+    }
+
+    /// Whether the window is in slow start.
+    pub fn in_slow_start(&self) -> bool {
+        self.growth.in_slow_start()
     }
 
     /// The smoothed round-trip time.
@@ -186,7 +196,7 @@ impl Sender {
 
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
     /// again.
-    pub(crate) fn on_established(&mut self, handshake: &Handshake, rtt: Option<Duration>) {
+    pub(crate) fn on_established(&mut self, handshake: Handshake, rtt: Option<Duration>) {
         self.mss = handshake.mss;
         if let Some(rtt) = rtt {
             self.rtt.on_sample(rtt);
@@ -194,7 +204,7 @@ impl Sender {
         if handshake.retransmissions > 0 {
             self.rtt.after_syn_timeout();
         }
-        let proposal = self.start.on_established(handshake);
+        let proposal = self.start.on_established(&handshake);
         self.initial_window = proposal.cwnd.unwrap_or_else(|| self.mss.bytes());
         self.growth.rebase(&proposal);
     }
@@ -265,6 +275,9 @@ impl Sender {
                         .in_slow_start()
                         .then(|| self.start.on_ack(&ack, self.growth.cwnd()));
                     self.growth.on_ack(&ack, step);
+                    if step.is_some() && !self.growth.in_slow_start() {
+                        self.avoidance_from = Some(self.space.nxt);
+                    }
                 }
             }
             Outcome::Repaired { at_most } => {
@@ -283,15 +296,21 @@ impl Sender {
 
     fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
         self.stats.congestion_events += 1;
-        if self.growth.in_slow_start() {
+        if self.avoidance_from.is_none_or(|from| self.space.una < from) {
             self.stats.congestion_events_in_slow_start += 1;
         }
         let reduce_from = match self.loss_reduces {
             // Go-back-N has moved SND.NXT back already: what was in flight is up to SND.MAX.
-            LossReduces::FlightSize => self.space.max.since(self.space.una),
+            // DEVIATION(rfc5681 §3.1): never more than the window. During a long repair without
+            // SACK the inflated window sends new data for every segment that leaves, so that all
+            // of it counts as FlightSize although it has long arrived; a timeout then would raise
+            // ssthresh to many times what the path holds.
+            LossReduces::FlightSize => self.space.max.since(self.space.una).min(self.growth.cwnd()),
             LossReduces::Cwnd => self.growth.cwnd().min(rwnd),
         };
         self.growth.on_congestion(&Congestion { now, signal, reduce_from, mss: self.mss });
+        // A law that halves goes straight on to avoidance, with everything still unacknowledged.
+        self.avoidance_from = (!self.growth.in_slow_start()).then_some(self.space.una);
     }
 
     /// Lets the retransmission timer expire if it is time.
@@ -366,9 +385,13 @@ impl Sender {
             rto: self.rtt.rto(),
             cwnd: self.growth.cwnd(),
             initial_window: self.initial_window,
+            mss: self.mss,
         };
         if let Some(proposal) = self.idle.before_send(&send) {
             self.growth.rebase(&proposal);
+            if self.growth.in_slow_start() {
+                self.avoidance_from = None;
+            }
         }
     }
 

@@ -44,7 +44,12 @@ pub struct WindowedStart<L> {
 
 impl<L: SlowStart> Start for WindowedStart<L> {
     fn on_established(&mut self, handshake: &Handshake) -> Proposal {
-        Proposal { cwnd: Some(self.window.after(handshake)), ssthresh: None, why: Why::Established }
+        Proposal {
+            cwnd: Some(self.window.after(handshake)),
+            ssthresh: None,
+            mss: handshake.mss,
+            why: Why::Established,
+        }
     }
 
     #[inline]

@@ -196,6 +196,9 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
 
 impl Parts {
     /// The canonical name of this sender under `profile`.
+    ///
+    /// # Panics
+    /// If a growth law lacks a word in the registry, which is a bug.
     pub fn name(self, profile: Profile) -> String {
         // Of the words for this growth law take the one that needs the fewest parts.
         REGISTRY

@@ -74,25 +74,28 @@ const A_RATE: &str = "a rate such as \"10 Mbit/s\"";
 const A_PACKET_RATE: &str = "a packet rate such as \"100 packet/s\"";
 const AN_MSS: &str = "a segment size such as \"1460 B\", from 1 B to 65535 B";
 
+/// Bytes of the number that `text` begins with.
+fn number_len(text: &str) -> usize {
+    let digits = |from: usize, signs: &str| {
+        text[from..]
+            .find(|c: char| !(c.is_ascii_digit() || c == '_' || signs.contains(c)))
+            .map_or(text.len(), |n| from + n)
+    };
+    let mantissa = digits(0, ".-+");
+    // An exponent is part of the number only when digits follow it: `1e3 s`, but `1 e`.
+    let Some(exponent) = text[mantissa..].strip_prefix(['e', 'E']) else { return mantissa };
+    if exponent.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit()) {
+        digits(mantissa + 1, "-+")
+    } else {
+        mantissa
+    }
+}
+
 /// The value of `text` in the base unit of `units`; never negative, never infinite.
 fn parse_scaled(text: &str, units: &[Unit], expected: &'static str) -> Result<f64, ParseError> {
     let error = || ParseError::new(text, expected);
     let trimmed = text.trim();
-    let split = trimmed
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_')))
-        // An exponent is part of the number when a digit or a sign follows it.
-        .map(|at| match trimmed[at..].strip_prefix(['e', 'E']) {
-            Some(rest)
-                if rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+')) =>
-            {
-                let digits =
-                    rest[1..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |n| n + 1);
-                at + 1 + digits
-            }
-            _ => at,
-        })
-        .unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(split);
+    let (number, unit) = trimmed.split_at(number_len(trimmed));
     let unit = unit.trim();
     let value: f64 = number.replace('_', "").parse().map_err(|_| error())?;
     if value.is_sign_negative() && value != 0.0 {

@@ -3,9 +3,18 @@
 # sides, no tracing, the scheduler that is ns-2's default (calendar).
 #
 # Usage: ns ns2_dumbbell.tcl FLOWS RATE_BPS DURATION_S AGENT
-# Prints: data packets acknowledged, data packets sent, data packets sent again.
+# Prints: data packets acknowledged, data packets sent, data packets sent again, memory held before
+# anything was built and at its peak, in kB.
 
 lassign $argv flows rate_bps duration_s agent
+
+proc status_kb {key} {
+    set file [open /proc/self/status]
+    regexp -line "^$key:\\s+(\\d+) kB" [read $file] -> value
+    close $file
+    return $value
+}
+set held_kb [status_kb VmRSS]
 
 set packet_bytes 1500
 set header_bytes 40
@@ -21,7 +30,7 @@ Agent/TCP set window_ 1000000
 Agent/TCP set maxcwnd_ 0
 
 set ns [new Simulator]
-# Every route is known; ns-2's own search for them takes minutes at 2000 nodes.
+# The routes are plain, and ns-2's own search for them takes most of a minute at 2000 nodes.
 $ns rtproto Manual
 proc route {from to args} {
     [$from get-module "Manual"] add-route-to-adj-node {*}$args $to
@@ -58,7 +67,7 @@ for {set i 0} {$i < $flows} {incr i} {
 }
 
 proc finish {} {
-    global flows tcp
+    global flows tcp held_kb
     set acknowledged 0
     set sent 0
     set again 0
@@ -67,7 +76,7 @@ proc finish {} {
         incr sent [expr {int([$tcp($i) set ndatapack_])}]
         incr again [expr {int([$tcp($i) set nrexmitpack_])}]
     }
-    puts "$acknowledged $sent $again"
+    puts "$acknowledged $sent $again $held_kb [status_kb VmHWM]"
     exit 0
 }
 

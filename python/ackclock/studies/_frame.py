@@ -68,10 +68,7 @@ class Predicate(Generic[R]):
         """Return a value as the page prints it."""
         if not math.isfinite(value):
             return "none"
-        scaled = value * self.scale
-        digits = 3 if abs(scaled) < 1 else 2 if abs(scaled) < 10 else 1
-        text = f"{scaled:.{digits}f}"
-        text = text.rstrip("0").rstrip(".") if "." in text else text
+        text = f"{value * self.scale:.3g}".replace("-", "−")
         return f"{text} {self.unit}".rstrip()
 
     @property

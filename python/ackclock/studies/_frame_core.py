@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import polars as pl
 import pyarrow as pa
 
+from ackclock.studies._frame_parts import digest
+
 Scenario = Mapping[str, Any]
 
 
@@ -38,18 +40,11 @@ def compiled_core() -> Core:
 def core_identity(core: Core) -> list[Any]:
     """Return what tells one core from another: its version and its binary."""
     origin = getattr(core, "__file__", None)
-    binary = hash_of_file(Path(origin)) if origin else ""
+    binary = digest(Path(origin)) if origin else ""
     return [core.version(), binary]
 
 
-def hash_of_file(path: Path) -> str:
-    """Return a hash of a file's content."""
-    from ackclock.studies._frame_parts import digest
-
-    return digest(path)
-
-
-class BrokenRun(AssertionError):
+class BrokenRunError(AssertionError):
     """A run in which packets appeared, vanished or outran a link: a fault, not a result."""
 
 
@@ -124,4 +119,4 @@ def check_conservation(links: pl.DataFrame) -> None:
                     f"{row['measure']}: offered {unit} differ from delivered + dropped + queued "
                     f"by {row['surplus'] + row.get('held', 0)}"
                 )
-                raise BrokenRun(msg)
+                raise BrokenRunError(msg)

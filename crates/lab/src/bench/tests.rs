@@ -1,1 +1,23 @@
+use super::*;
 
+#[test]
+fn a_small_workload_uses_its_bottleneck() {
+    let result = bench_dumbbell(2, 10_000_000, 2.0, "newreno").unwrap();
+    assert!(result.delivered_packets > 100 && result.events >= result.delivered_packets);
+}
+
+#[test]
+fn what_is_no_workload_is_refused() {
+    let message = |flows, rate, duration, variant| {
+        bench_dumbbell(flows, rate, duration, variant).unwrap_err().to_string()
+    };
+    assert!(
+        message(1, 0, 1.0, "newreno").starts_with("topology.bottleneck.rate: `0 bit/s` is not ")
+    );
+    assert!(message(1, 1000, -1.0, "newreno").starts_with("duration: `-1 s` is not a duration"));
+    assert!(
+        message(1, 1000, f64::NAN, "newreno").starts_with("duration: `NaN s` is not a duration")
+    );
+    assert!(message(1, 1000, 1.0, "cubik").starts_with("flow[0].variant: unknown part `cubik`"));
+    assert!(message(0, 1000, 1.0, "newreno").starts_with("flow[0].count: "));
+}

@@ -76,7 +76,7 @@ impl<'s> Checker<'s> {
                 None => Err(self.wrong_type(schema, value, key)),
             };
         }
-        if !fits_type(schema, value) {
+        if !self.fits(schema, value) {
             return Err(self.wrong_type(schema, value, key));
         }
         match value {
@@ -177,10 +177,24 @@ impl<'s> Checker<'s> {
         };
         alternatives
             .iter()
-            .filter(|one| fits_type(self.resolve(one), value))
+            .filter(|one| self.fits(one, value))
             // The first of equals.
             .rev()
             .max_by_key(shared)
+    }
+
+    /// Whether a value has the outer shape that a schema asks for.
+    fn fits(&self, schema: &Value, value: &Value) -> bool {
+        let schema = self.resolve(schema);
+        if !words(schema).is_empty() {
+            return value.is_string();
+        }
+        let among = |key| schema.get(key).and_then(Value::as_array);
+        if let Some(alternatives) = among("anyOf").or_else(|| among("oneOf")) {
+            return alternatives.iter().any(|one| self.fits(one, value));
+        }
+        let mut names = types(schema).peekable();
+        names.peek().is_none() || names.any(|name| has_type(schema, name, value))
     }
 
     fn wrong_type(&self, schema: &Value, value: &Value, key: &str) -> Fault {
@@ -291,27 +305,21 @@ fn maximum(schema: &Value) -> Option<u64> {
     })
 }
 
-fn fits_type(schema: &Value, value: &Value) -> bool {
-    let words = words(schema);
-    if !words.is_empty() {
-        return value.is_string();
+fn has_type(schema: &Value, name: &str, value: &Value) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "number" => value.is_number(),
+        "integer" => match (value.as_u64(), value.as_i64()) {
+            (Some(number), _) => maximum(schema).is_none_or(|most| number <= most),
+            (None, Some(number)) => minimum(schema).is_none_or(|least| number >= least),
+            (None, None) => false,
+        },
+        _ => true,
     }
-    let mut names = types(schema).peekable();
-    names.peek().is_none()
-        || names.any(|name| match name {
-            "null" => value.is_null(),
-            "string" => value.is_string(),
-            "boolean" => value.is_boolean(),
-            "array" => value.is_array(),
-            "object" => value.is_object(),
-            "number" => value.is_number(),
-            "integer" => match (value.as_u64(), value.as_i64()) {
-                (Some(number), _) => maximum(schema).is_none_or(|most| number <= most),
-                (None, Some(number)) => minimum(schema).is_none_or(|least| number >= least),
-                (None, None) => false,
-            },
-            _ => true,
-        })
 }
 
 fn check_word(words: &[&str], value: &Value, key: &str) -> Result<(), Fault> {

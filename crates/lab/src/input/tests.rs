@@ -1,1 +1,448 @@
+use std::fs;
 
+use proptest::prelude::*;
+
+use super::*;
+use crate::scratch::Scratch;
+
+const GOOD: &str = r#"title = "Two flows"
+duration = "10 s"
+seed = 7
+
+[topology]
+kind = "dumbbell"
+bottleneck = { rate = "10 Mbit/s", delay = "20 ms", queue = { kind = "droptail", limit = "1 BDP" } }
+access = { rate = "100 Mbit/s", delay = "1 ms" }
+
+[[flow]]
+name = "a"
+variant = "newreno+iw10"
+start = { uniform = ["0 s", "1 s"] }
+
+[flow.tcp]
+mss = "1448 B"
+delayed_ack = { every = 2, timeout = "100 ms" }
+
+[[flow]]
+name = "b"
+variant = "reno"
+start = "1 s"
+tcp = { delayed_ack = "off" }
+app = { kind = "bulk", size = "1 MB" }
+
+[[cross_traffic]]
+link = "bottleneck"
+kind = "poisson"
+rate = "100 packet/s"
+size = "576 B"
+
+[[probe]]
+flow = "a"
+every = "change"
+"#;
+
+/// The error of `GOOD` with `old` replaced by `new`.
+fn error_with(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old), "{old}");
+    error(&GOOD.replacen(old, new, 1))
+}
+
+fn error(text: &str) -> String {
+    from_text("s.toml", text, false).unwrap_err().to_string()
+}
+
+#[test]
+fn a_good_scenario_is_read() {
+    let scenario = from_text("s.toml", GOOD, false).unwrap();
+    assert_eq!((scenario.seed, scenario.flows.len()), (7, 2));
+}
+
+#[test]
+fn a_scenario_survives_its_json() {
+    let scenario = from_text("s.toml", GOOD, false).unwrap();
+    let json = to_json(&scenario);
+    assert_eq!(to_json(&from_json(&json).unwrap()), json);
+    assert_eq!(to_json(&from_text("s.json", &json, true).unwrap()), json);
+}
+
+#[test]
+fn an_unknown_key_gets_the_nearest_word() {
+    assert_eq!(
+        error_with("duration", "durration"),
+        "s.toml:2: durration: unknown key, expected one of `cross_traffic`, `duration`, `flow`, \
+         `measure`, `probe`, `seed`, `title`, `topology` (did you mean `duration`?)"
+    );
+    assert_eq!(
+        error_with("rate = \"10 Mbit/s\"", "rte = \"10 Mbit/s\""),
+        "s.toml:7: topology.bottleneck.rte: unknown key, expected one of `delay`, `loss`, `queue`, \
+         `rate`, `reverse` (did you mean `rate`?)"
+    );
+    assert_eq!(
+        error_with("mss =", "colour ="),
+        "s.toml:16: flow[0].tcp.colour: unknown key, expected one of `clock_granularity`, \
+         `delayed_ack`, `initial_rto`, `initial_window`, `loss_reduces`, `max_rto`, `min_rto`, \
+         `mss`, `receive_window`, `window_scaling`"
+    );
+}
+
+#[test]
+fn an_unknown_key_is_found_inside_every_kind_of_enum() {
+    assert_eq!(
+        error_with("access =", "acess ="),
+        "s.toml:8: topology.acess: unknown key, expected one of `access`, `access_right`, \
+         `bottleneck`, `kind` (did you mean `access`?)"
+    );
+    assert_eq!(
+        error_with("uniform", "unifrom"),
+        "s.toml:13: flow[0].start.unifrom: unknown key, expected `uniform` (did you mean `uniform`?)"
+    );
+    assert_eq!(
+        error_with("{ every = 2, timeout", "{ evry = 2, timeout"),
+        "s.toml:17: flow[0].tcp.delayed_ack.evry: unknown key, expected `every` or `timeout` (did \
+         you mean `every`?)"
+    );
+    assert_eq!(
+        error_with("size = \"1 MB\"", "volume = \"1 MB\""),
+        "s.toml:24: flow[1].app.volume: unknown key, expected `kind` or `size`"
+    );
+}
+
+#[test]
+fn a_wrong_unit_is_told_with_the_right_ones() {
+    assert_eq!(
+        error_with("10 Mbit/s", "10 mbit/s"),
+        "s.toml:7: topology.bottleneck.rate: `10 mbit/s` is not a rate such as \"10 Mbit/s\" \
+         (unknown unit `mbit/s`; did you mean `Mbit/s`?)"
+    );
+    assert_eq!(
+        error_with("\"1 s\"] }", "\"1 kg\"] }"),
+        "s.toml:13: flow[0].start.uniform[1]: `1 kg` is not a duration such as \"30 ms\" (unknown \
+         unit `kg`, expected one of ns, us, µs, ms, s, min, h)"
+    );
+    assert_eq!(
+        error_with("timeout = \"100 ms\"", "timeout = \"100\""),
+        "s.toml:17: flow[0].tcp.delayed_ack.timeout: `100` is not a duration such as \"30 ms\" (the \
+         unit is missing: one of ns, us, µs, ms, s, min, h)"
+    );
+}
+
+#[test]
+fn a_negative_rate_is_refused() {
+    assert_eq!(
+        error_with("10 Mbit/s", "-10 Mbit/s"),
+        "s.toml:7: topology.bottleneck.rate: `-10 Mbit/s` is not a rate such as \"10 Mbit/s\" (it \
+         must not be negative)"
+    );
+    assert_eq!(
+        error_with("100 packet/s", "-1 packet/s"),
+        "s.toml:29: cross_traffic[0].rate: `-1 packet/s` is not a packet rate such as \"100 \
+         packet/s\" (it must not be negative)"
+    );
+}
+
+#[test]
+fn a_seed_must_be_a_whole_number() {
+    let expected = "expected a whole number from 0 to 18446744073709551615";
+    for (written, found) in [
+        ("\"abc\"", "the text \"abc\""),
+        ("\"7\"", "the text \"7\""),
+        ("-1", "the number -1"),
+        ("1.5", "the number 1.5"),
+        ("true", "true"),
+        ("[7]", "a list"),
+    ] {
+        assert_eq!(
+            error_with("seed = 7", &format!("seed = {written}")),
+            format!("s.toml:3: seed: found {found}, {expected}")
+        );
+    }
+    assert_eq!(
+        error_with("seed = 7", "seed = 99999999999999999999"),
+        "s.toml:3: seed: the number 99999999999999999999 is too large"
+    );
+    assert_eq!(
+        error_with("seed = 7", "seed = nan"),
+        "s.toml:3: seed: found nan, expected a finite number"
+    );
+    assert_eq!(
+        error_with("seed = 7", "seed = 2026-11-21"),
+        "s.toml:3: seed: found a date; times are durations since the run began, such as \"30 ms\""
+    );
+    let largest = GOOD.replace("seed = 7", "seed = 18446744073709551615");
+    assert_eq!(from_text("s.toml", &largest, false).unwrap().seed, u64::MAX);
+}
+
+#[test]
+fn a_missing_key_is_told_at_the_table_that_lacks_it() {
+    assert_eq!(
+        error_with("duration = \"10 s\"\n", ""),
+        "s.toml:1: duration: missing, expected text such as \"30 ms\""
+    );
+    assert_eq!(
+        error_with("variant = \"reno\"\n", ""),
+        "s.toml:19: flow[1].variant: missing, expected text such as \"newreno+iw10\""
+    );
+    assert_eq!(
+        error_with("kind = \"dumbbell\"\n", ""),
+        "s.toml:5: topology.kind: missing, expected `dumbbell` or `graph`"
+    );
+    assert_eq!(
+        error_with("access = { rate = \"100 Mbit/s\", delay = \"1 ms\" }\n", ""),
+        "s.toml:5: topology.access: missing, expected a table with `rate`"
+    );
+    assert_eq!(
+        error_with("{ kind = \"bulk\", size = \"1 MB\" }", "{}"),
+        "s.toml:24: flow[1].app.kind: missing, expected `bulk`"
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_told_with_the_right_one() {
+    assert_eq!(
+        error_with("\"10 s\"", "10"),
+        "s.toml:2: duration: found the number 10, expected text such as \"30 ms\""
+    );
+    assert_eq!(
+        error_with("start = \"1 s\"", "start = 1"),
+        "s.toml:22: flow[1].start: found the number 1, expected text such as \"30 ms\" or a table \
+         with `uniform` or a table with `exponential`"
+    );
+    assert_eq!(
+        error_with("delayed_ack = \"off\"", "delayed_ack = false"),
+        "s.toml:23: flow[1].tcp.delayed_ack: found false, expected `off` or a table with `timeout`"
+    );
+    assert_eq!(
+        error_with("app = { kind = \"bulk\", size = \"1 MB\" }", "app = \"bulk\""),
+        "s.toml:24: flow[1].app: found the text \"bulk\", expected a table with `kind`"
+    );
+    assert_eq!(
+        error_with("[[flow]]\nname = \"a\"", "[flow]\nname = \"a\"")
+            .split_once(": ")
+            .map(|(place, _)| place.to_owned()),
+        Some("s.toml:19".to_owned()),
+        "TOML itself refuses a table that is later a list"
+    );
+    assert_eq!(
+        error_with("[\"0 s\", \"1 s\"]", "[\"0 s\"]"),
+        "s.toml:13: flow[0].start.uniform: a list of 1, expected a list of 2"
+    );
+}
+
+#[test]
+fn an_unknown_word_gets_the_nearest() {
+    assert_eq!(
+        error_with("\"dumbbell\"", "\"dumbell\""),
+        "s.toml:6: topology.kind: unknown word `dumbell`, expected `dumbbell` or `graph` (did you \
+         mean `dumbbell`?)"
+    );
+    assert_eq!(
+        error_with("\"poisson\"", "\"Poisson\""),
+        "s.toml:28: cross_traffic[0].kind: unknown word `Poisson`, expected `periodic` or \
+         `poisson` (did you mean `poisson`?)"
+    );
+    assert_eq!(
+        error_with("\"off\"", "\"never\""),
+        "s.toml:23: flow[1].tcp.delayed_ack: unknown word `never`, expected `off`"
+    );
+    assert_eq!(
+        error_with("\"droptail\"", "3"),
+        "s.toml:7: topology.bottleneck.queue.kind: found the number 3, expected `droptail` or `fair`"
+    );
+}
+
+#[test]
+fn an_unknown_variant_gets_the_nearest() {
+    let text = error_with("\"reno\"", "\"newrenoo\"");
+    assert!(
+        text.starts_with(
+            "s.toml:21: flow[1].variant: unknown part `newrenoo` in `newrenoo`; known: tahoe, "
+        ),
+        "{text}"
+    );
+    assert!(text.ends_with(" (did you mean `newreno`?)"), "{text}");
+}
+
+#[test]
+fn what_reads_well_and_cannot_be_run_is_told_in_place() {
+    assert_eq!(
+        error_with("variant = \"reno\"", "variant = \"tahoe+partialack\""),
+        "s.toml:21: flow[1].variant: `tahoe` does not go with `partialack`: Tahoe's window falls to \
+         one segment at a loss, so that it has no recovery phase during which fast recovery could \
+         send"
+    );
+    let no_flows: String = GOOD.split("[[").next().unwrap().to_owned();
+    let text = error(&no_flows);
+    assert!(text.starts_with("s.toml:1: flow: a scenario needs at least one "), "{text}");
+}
+
+#[test]
+fn a_name_that_names_nothing_gets_the_nearest() {
+    let text = error_with("link = \"bottleneck\"", "link = \"botleneck\"");
+    assert!(
+        text.starts_with("s.toml:27: cross_traffic[0].link: unknown link `botleneck`"),
+        "{text}"
+    );
+    assert!(text.ends_with(" (did you mean `bottleneck`?)"), "{text}");
+}
+
+#[test]
+fn toml_syntax_is_told_with_its_line() {
+    assert_eq!(
+        error("duration = \"10 s\nseed = 1\n"),
+        "s.toml:1: TOML syntax: invalid basic string, expected `\"`"
+    );
+    assert_eq!(error("seed = 1\nseed = 2\n"), "s.toml:2: TOML syntax: duplicate key");
+    assert_eq!(
+        error("a = 1\n= 2\n"),
+        "s.toml:2: TOML syntax: unquoted keys cannot be empty, expected letters, numbers, `-`, `_`"
+    );
+}
+
+#[test]
+fn an_empty_file_lacks_everything() {
+    assert_eq!(error(""), "s.toml:1: duration: missing, expected text such as \"30 ms\"");
+}
+
+#[test]
+fn control_characters_are_never_echoed() {
+    let text = error_with("\"10 s\"", "\"\\u001b[31m10 s\\n\\u202e\"");
+    assert_eq!(
+        text,
+        "s.toml:2: duration: `\\u{1b}[31m10 s\\n\\u{202e}` is not a duration such as \"30 ms\""
+    );
+    assert_eq!(
+        error("\"a\\u001b\\n b\" = 1"),
+        "s.toml:1: \"a\\u{1b}\\n b\": unknown key, expected one of `cross_traffic`, `duration`, \
+         `flow`, `measure`, `probe`, `seed`, `title`, `topology`"
+    );
+    let in_file = from_text("s\n\u{7}.toml", "", false).unwrap_err().to_string();
+    assert!(in_file.starts_with("s\\n\\u{7}.toml:1: "), "{in_file}");
+}
+
+#[test]
+fn long_texts_are_not_echoed() {
+    let text = error_with("10 s", &"x".repeat(100_000));
+    assert_eq!(text, "s.toml:2: duration: a text of 100000 characters, expected at most 500");
+    let text = error_with("seed = 7", &format!("seed = \"{}\"", "x".repeat(100)));
+    assert!(text.contains(&format!("\"{}…\"", "x".repeat(60))), "{text}");
+    let key = "k".repeat(100_000);
+    assert!(error(&format!("{key} = 1")).chars().count() <= 1001);
+}
+
+#[test]
+fn json_files_are_told_by_line_too() {
+    let json = "{\n  \"duration\": \"10 s\",\n  \"topology\": {\n    \"kind\": \"ring\"\n  }\n}";
+    assert_eq!(
+        from_text("s.json", json, true).unwrap_err().to_string(),
+        "s.json:4: topology.kind: unknown word `ring`, expected `dumbbell` or `graph`"
+    );
+    assert_eq!(
+        from_text("s.json", "{\n  \"duration\": }", true).unwrap_err().to_string(),
+        "s.json:2: JSON syntax: expected value, column 15"
+    );
+    assert_eq!(
+        from_text("s.json", "{\"seed\": 1,\n \"seed\": 2}", true).unwrap_err().to_string(),
+        "s.json:2: seed: the key stands there twice"
+    );
+    assert_eq!(
+        from_text("s.json", "", true).unwrap_err().to_string(),
+        "s.json:1: JSON syntax: EOF while parsing a value, column 0"
+    );
+    let deep = "[".repeat(100_000);
+    assert_eq!(
+        from_text("s.json", &deep, true).unwrap_err().to_string(),
+        "s.json:1: JSON syntax: recursion limit exceeded, column 128"
+    );
+}
+
+#[test]
+fn json_text_is_told_by_key() {
+    assert_eq!(
+        from_json("{\"duration\": \"10 s\", \"topology\": 3}").unwrap_err().to_string(),
+        "topology: found the number 3, expected a table with `kind`"
+    );
+    assert_eq!(
+        from_json("3").unwrap_err().to_string(),
+        "found the number 3, expected a table with `duration`"
+    );
+    assert_eq!(
+        from_json("{\"duration\": null, \"topology\": 3}").unwrap_err().to_string(),
+        "duration: found nothing, expected text such as \"30 ms\""
+    );
+}
+
+#[test]
+fn null_stands_for_what_may_be_left_out() {
+    let scenario = from_text("s.toml", GOOD, false).unwrap();
+    let mut json: Value = serde_json::from_str(&to_json(&scenario)).unwrap();
+    json["flow"][0]["tcp"]["delayed_ack"] = Value::Null;
+    json["topology"]["access_right"] = Value::Null;
+    assert!(from_json(&json.to_string()).unwrap().flows[0].tcp.delayed_ack.is_none());
+}
+
+#[test]
+fn files_that_cannot_be_read_say_why() {
+    let folder = Scratch::new("files");
+    let message = |name: &str| {
+        let text = load(&folder.join(name)).unwrap_err().to_string();
+        text.replace(&folder.display().to_string(), "DIR")
+    };
+    let expected = "expected a scenario file (.toml or .json)";
+    assert_eq!(message("none.toml"), format!("DIR/none.toml: no such file, {expected}"));
+    fs::create_dir(folder.join("sub.toml")).unwrap();
+    assert_eq!(message("sub.toml"), format!("DIR/sub.toml: is a folder, {expected}"));
+    fs::write(folder.join("bytes.toml"), b"a = 1\nb = \xff\xfe\x00").unwrap();
+    assert_eq!(
+        message("bytes.toml"),
+        format!("DIR/bytes.toml:2: byte 11 is not UTF-8 text, {expected}")
+    );
+    fs::write(folder.join("nul.toml"), b"\x00\x01\x02").unwrap();
+    assert!(message("nul.toml").starts_with("DIR/nul.toml:1: TOML syntax: "));
+    let huge = File::create(folder.join("huge.toml")).unwrap();
+    huge.set_len(MAX_FILE_BYTES + 1).unwrap();
+    assert_eq!(message("huge.toml"), format!("DIR/huge.toml: is larger than 16 MiB, {expected}"));
+    fs::write(folder.join("good.toml"), GOOD).unwrap();
+    assert_eq!(load(&folder.join("good.toml")).unwrap().seed, 7);
+}
+
+#[test]
+fn every_text_that_is_not_free_has_its_reader() {
+    let schema = schema_of::<Scenario>();
+    let texts: Vec<&String> = schema["$defs"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(_, schema)| schema.get("examples").is_some())
+        .map(|(name, _)| name)
+        .collect();
+    let readers: Vec<&str> = schema::READERS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(texts, readers);
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_the_answer_is_one_line(
+        at in 0..GOOD.len(),
+        cut in 0_usize..40,
+        text in prop_oneof![
+            ".{0,6}",
+            "[\\[\\]{}=\"'.,#\n0-9a-z_-]{0,8}",
+            Just("-1".to_owned()),
+            Just("1e400".to_owned()),
+            Just("\u{1b}]0;\u{7}".to_owned()),
+        ],
+    ) {
+        let mut bytes = GOOD.as_bytes().to_vec();
+        let end = (at + cut).min(bytes.len());
+        bytes.splice(at..end, text.bytes());
+        let text = String::from_utf8_lossy(&bytes);
+        for is_json in [false, true] {
+            if let Err(error) = from_text("s", &text, is_json) {
+                let error = error.to_string();
+                prop_assert!(error.starts_with("s:"), "{error}");
+                prop_assert!(!error.contains(|c: char| c.is_control()), "{error:?}");
+                prop_assert!(error.chars().count() <= MAX_MESSAGE_CHARS + 1);
+            }
+        }
+    }
+}

@@ -1,1 +1,79 @@
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
 
+use super::*;
+use crate::from_json;
+
+fn scenario(flows: u32) -> Scenario {
+    let text = format!(
+        r#"{{"duration": "1 s",
+            "topology": {{"kind": "dumbbell",
+                "bottleneck": {{"rate": "2 Mbit/s", "delay": "20 ms"}},
+                "access": {{"rate": "10 Mbit/s", "delay": "1 ms"}}}},
+            "flow": [{{"name": "a", "count": {flows}, "variant": "newreno"}}]}}"#
+    );
+    from_json(&text).unwrap()
+}
+
+#[test]
+fn results_come_in_the_order_of_the_scenarios() {
+    let scenarios: Vec<Scenario> = (1..20).rev().map(scenario).collect();
+    let runs = |threads| simulate_many(&scenarios, Some(threads), |_| (), || false).unwrap();
+    let one = runs(1);
+    assert_eq!(
+        one.iter().map(|run| run.flow_names.len()).collect::<Vec<_>>(),
+        (1..20).rev().collect::<Vec<_>>()
+    );
+    assert!(one == runs(2) && one == runs(7));
+}
+
+#[test]
+fn progress_counts_every_run_once() {
+    let seen = Mutex::new(Vec::new());
+    let scenarios: Vec<Scenario> = (1..6).map(scenario).collect();
+    simulate_many(&scenarios, None, |finished| seen.lock().unwrap().push(finished), || false)
+        .unwrap();
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn no_run_begins_after_a_cancellation() {
+    let scenarios: Vec<Scenario> = (0..50).map(|_| scenario(1)).collect();
+    let finished = AtomicU32::new(0);
+    let error = simulate_many(
+        &scenarios,
+        Some(2),
+        |_| {
+            finished.fetch_add(1, Ordering::Relaxed);
+        },
+        || finished.load(Ordering::Relaxed) >= 3,
+    );
+    assert_eq!(error, Err(SweepError::Cancelled));
+    assert!(finished.into_inner() <= 4);
+}
+
+#[test]
+fn a_scenario_that_cannot_be_run_is_told_before_any_is() {
+    let mut scenarios = vec![scenario(1), scenario(1)];
+    scenarios[1].flows.clear();
+    let error =
+        simulate_many(&scenarios, None, |_| panic!("a run"), || false).unwrap_err().to_string();
+    assert!(error.starts_with("cell 1: flow: a scenario needs at least one "), "{error}");
+}
+
+#[test]
+fn a_senseless_number_of_threads_is_refused() {
+    for threads in [0, 1025] {
+        let error = simulate_many(&[], Some(threads), |_| (), || false).unwrap_err();
+        assert_eq!(error.to_string(), "threads: expected a whole number from 1 to 1024");
+    }
+    assert_eq!(simulate_many(&[], None, |_| (), || false), Ok(vec![]));
+}
+
+#[test]
+fn a_panic_is_told_without_its_place() {
+    let panic = catch_unwind(|| panic!("a {} of mind", "slip")).unwrap_err();
+    assert_eq!(panic_message(&*panic), "a slip of mind");
+}

@@ -1,10 +1,26 @@
 //! Tahoe, as E. Altman et al., "Performance Modeling of TCP/IP in a Wide-Area Network" (1997) §2
 //! states it: equations 7 and 8.
 
-use ackclock_units::Bytes;
+use ackclock_units::{Bytes, Mss};
 
-use super::{Growth, Window};
+use super::Growth;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
+
+/// Tahoe: W + 1 an ACK below the threshold, W + 1/floor(W) above it; any loss sets the threshold
+/// to half of W and W to one segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Tahoe {
+    counting: Counting,
+    /// W in segments: a real number, as in equation 7. On a path that repeats itself exactly, whether
+    /// W reaches a whole number on the floor(W)th ACK or on the next decides which packets meet a
+    /// full queue: with exact fractions case 7 of the paper's Table 1 carries 12 % less. The paper's
+    /// simulator kept W in floating point too.
+    w: f64,
+    w_th: Option<f64>,
+    mss: Bytes,
+    /// Acknowledged bytes that have not yet bought a segment.
+    acked: Bytes,
+}
 
 /// What congestion avoidance counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,21 +31,16 @@ enum Counting {
     Bytes,
 }
 
-/// Tahoe: W + 1 an ACK below the threshold, W + 1/floor(W) above it; any loss sets the threshold
-/// to half of W and W to one segment.
-#[derive(Clone, Copy, Debug)]
-pub struct Tahoe {
-    window: Window,
-    counting: Counting,
-    /// What the window is owed, in units of bytes / floor(W): whole numbers, so that floor(W) ACKs
-    /// give exactly one segment.
-    credit: u64,
-}
-
 impl Tahoe {
     /// Growing by 1/floor(W) segments an ACK (equation 7).
     pub fn counting_acks() -> Self {
-        Self { window: Window::default(), counting: Counting::Acks, credit: 0 }
+        Self {
+            counting: Counting::Acks,
+            w: 1.0,
+            w_th: None,
+            mss: Mss::default().bytes(),
+            acked: Bytes::ZERO,
+        }
     }
 
     /// Growing by one segment a window of bytes acknowledged (RFC 5681 §3.1).
@@ -37,19 +48,28 @@ impl Tahoe {
         Self { counting: Counting::Bytes, ..Self::counting_acks() }
     }
 
+    fn segments(&self, bytes: Bytes) -> f64 {
+        bytes.get() as f64 / self.mss.get() as f64
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive window, rounded down to whole bytes"
+    )]
+    fn bytes(&self, segments: f64) -> Bytes {
+        Bytes::new((segments * self.mss.get() as f64) as u64)
+    }
+
     fn avoid(&mut self, ack: &Ack) {
         match self.counting {
-            Counting::Acks => {
-                let whole = self.window.cwnd.whole_segments(ack.mss).max(1);
-                self.credit += ack.mss.bytes().get();
-                self.window.cwnd += Bytes::new(self.credit / whole);
-                self.credit %= whole;
-            }
+            Counting::Acks => self.w += 1.0 / self.w.floor(),
             Counting::Bytes => {
-                self.credit += ack.newly_acked.get();
-                if self.credit >= self.window.cwnd.get() {
-                    self.credit -= self.window.cwnd.get();
-                    self.window.cwnd += ack.mss.bytes();
+                self.acked += ack.newly_acked;
+                let window = self.cwnd();
+                if self.acked >= window {
+                    self.acked -= window;
+                    self.w += 1.0;
                 }
             }
         }
@@ -58,8 +78,14 @@ impl Tahoe {
 
 impl Growth for Tahoe {
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
+        self.mss = ack.mss.bytes();
         match slow_start {
-            Some(step) => self.window.slow_start(step),
+            Some(step) => {
+                self.w += self.segments(step.increase);
+                if step.exit {
+                    self.w_th = Some(self.w);
+                }
+            }
             None => self.avoid(ack),
         }
     }
@@ -68,23 +94,33 @@ impl Growth for Tahoe {
         let repeated = matches!(congestion.signal, Signal::Timeout { consecutive: 2.. });
         if !repeated {
             // The floor of two segments is RFC 5681's (equation 4); the paper's W stays above it.
-            self.window.ssthresh = Some((congestion.reduce_from / 2).max(congestion.mss.times(2)));
+            self.w_th = Some((self.segments(congestion.reduce_from) / 2.0).max(2.0));
         }
-        self.window.cwnd = congestion.mss.bytes();
-        self.credit = 0;
+        self.w = 1.0;
+        self.acked = Bytes::ZERO;
     }
 
     fn on_recovery_end(&mut self, _: &RecoveryEnd) {}
 
     fn rebase(&mut self, proposal: &Proposal) {
-        self.window.rebase(proposal);
+        self.mss = proposal.mss.bytes();
+        if let Some(cwnd) = proposal.cwnd {
+            self.w = self.segments(cwnd).max(1.0);
+        }
+        if let Some(ssthresh) = proposal.ssthresh {
+            self.w_th = Some(self.segments(ssthresh));
+        }
     }
 
     fn cwnd(&self) -> Bytes {
-        self.window.cwnd
+        self.bytes(self.w)
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
-        self.window.ssthresh
+        self.w_th.map(|w_th| self.bytes(w_th))
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.w_th.is_none_or(|w_th| self.w < w_th)
     }
 }

@@ -14,6 +14,7 @@ impl Idle for Rfc5681 {
         (idle > send.rto && send.cwnd > send.initial_window).then_some(Proposal {
             cwnd: Some(send.initial_window),
             ssthresh: None,
+            mss: send.mss,
             why: Why::Idle,
         })
     }
@@ -21,7 +22,7 @@ impl Idle for Rfc5681 {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_units::{Bytes, Duration, Instant};
+    use ackclock_units::{Bytes, Duration, Instant, Mss};
 
     use super::*;
 
@@ -33,6 +34,7 @@ mod tests {
             rto: Duration::from_secs(1),
             cwnd: Bytes::new(100_000),
             initial_window: Bytes::new(4_380),
+            mss: Mss::default(),
         };
         Rfc5681.before_send(&send).and_then(|proposal| proposal.cwnd)
     }

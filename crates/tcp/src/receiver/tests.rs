@@ -1,1 +1,94 @@
+use ackclock_units::Duration;
+use proptest::prelude::*;
 
+use super::*;
+use crate::{Profile, Variant};
+
+fn receiver(delayed: bool) -> Receiver {
+    let parts = "reno".parse::<Variant>().unwrap().resolve(Profile::Rfc).unwrap();
+    let mut config = Config::new(parts, Profile::Rfc);
+    if !delayed {
+        config.delayed_ack = None;
+    }
+    Receiver::new(&config)
+}
+
+fn data(receiver: &mut Receiver, millis: u64, first: u64, len: u64) {
+    let now = Instant::START + Duration::from_millis(millis);
+    receiver.on_data(now, Seq::new(first), Bytes::new(len), false);
+}
+
+#[test]
+fn an_ack_waits_for_a_second_segment_or_the_timer() {
+    let mut r = receiver(true);
+    data(&mut r, 0, 1, 1000);
+    assert!(!r.ack_due());
+    assert_eq!(r.timer(), Some(Instant::START + Duration::from_millis(200)));
+    data(&mut r, 10, 1001, 1000);
+    assert!(r.ack_due());
+    r.on_ack_sent(0);
+    assert!(!r.ack_due() && r.timer().is_none());
+    data(&mut r, 20, 2001, 1000);
+    r.on_timer(Instant::START + Duration::from_millis(219));
+    assert!(!r.ack_due());
+    r.on_timer(Instant::START + Duration::from_millis(220));
+    assert!(r.ack_due());
+}
+
+#[test]
+fn a_gap_and_what_fills_it_are_acknowledged_at_once() {
+    let mut r = receiver(true);
+    data(&mut r, 0, 1001, 1000);
+    assert!(r.ack_due());
+    assert_eq!(r.nxt(), Seq::new(1));
+    r.on_ack_sent(0);
+    data(&mut r, 1, 1, 1000);
+    assert!(r.ack_due());
+    assert_eq!(r.nxt(), Seq::new(2001));
+}
+
+#[test]
+fn what_arrived_before_is_acknowledged_at_once() {
+    let mut r = receiver(true);
+    data(&mut r, 0, 1, 1000);
+    r.on_ack_sent(0);
+    data(&mut r, 1, 1, 1000);
+    assert!(r.ack_due());
+}
+
+#[test]
+fn the_window_is_what_the_field_can_carry() {
+    let mut r = receiver(false);
+    // 64 MiB needs a shift of 11: 2^26 >> 10 = 65,536 is one too many for 16 bits.
+    assert_eq!(r.offered_shift(), 11);
+    assert_eq!(r.window(), 0xffff);
+    r.set_shift(11);
+    assert_eq!(r.window(), 64 << 20);
+    // 1000 bytes unread: (2^26 - 1000) >> 11 << 11 = 2^26 - 2048.
+    data(&mut r, 0, 1, 1000);
+    assert_eq!(r.window(), (64 << 20) - 2048);
+    r.read(Bytes::new(1000));
+    assert_eq!(r.window(), 64 << 20);
+}
+
+proptest! {
+    /// Segments in any order, overlapping and repeated, give every byte once: against a set of
+    /// the numbers received.
+    #[test]
+    fn any_order_is_reassembled(segments in prop::collection::vec((1_u64..60, 1_u64..12), 1..80)) {
+        let mut r = receiver(false);
+        let mut received = vec![false; 80];
+        for (first, len) in segments {
+            data(&mut r, 0, first, len);
+            for byte in first..first + len {
+                received[usize::try_from(byte).unwrap()] = true;
+            }
+            let next = (1..).find(|n| !received[*n]).unwrap();
+            prop_assert_eq!(r.nxt().get(), next as u64);
+            prop_assert_eq!(r.received().get(), next as u64 - 1);
+            for (a, b) in r.ahead.iter().zip(r.ahead.iter().skip(1)) {
+                prop_assert!(a.end < b.start, "{:?}", r.ahead);
+            }
+        }
+    }
+}

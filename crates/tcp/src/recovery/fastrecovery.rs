@@ -32,13 +32,11 @@ impl Recovery for FastRecovery {
             return Outcome::LossFound;
         }
         self.duplicates.on_new_data();
-        match self.inflation.take() {
-            None => Outcome::None,
-            Some(_) => {
-                self.retransmit = None;
-                Outcome::Repaired { at_most: None }
-            }
+        if self.inflation.take().is_none() {
+            return Outcome::None;
         }
+        self.retransmit = None;
+        Outcome::Repaired { at_most: None }
     }
 
     fn on_timeout(&mut self, send: &mut SendSpace) {

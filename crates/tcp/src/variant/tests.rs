@@ -1,1 +1,113 @@
+use proptest::prelude::*;
 
+use super::*;
+
+fn name(text: &str, profile: Profile) -> String {
+    text.parse::<Variant>().unwrap().resolve(profile).unwrap().name(profile)
+}
+
+fn error(text: &str) -> String {
+    match text.parse::<Variant>() {
+        Err(error) => error.to_string(),
+        Ok(variant) => variant.resolve(Profile::Rfc).unwrap_err().to_string(),
+    }
+}
+
+#[test]
+fn two_spellings_of_one_sender_print_alike() {
+    for (written, printed) in [
+        ("tahoe", "tahoe"),
+        ("tahoe+gobackn", "tahoe"),
+        ("tahoe(bytes)+iw1", "tahoe(bytes)+iw1"),
+        ("reno", "reno"),
+        ("reno+fastrecovery", "reno"),
+        ("reno+partialack", "newreno"),
+        ("newreno+fastrecovery", "reno"),
+        ("newreno+gobackn", "newreno+gobackn"),
+        ("reno+gobackn", "newreno+gobackn"),
+        ("newreno+rfc5681+standard+rfc3390", "newreno"),
+        ("newreno+noidle+iw10", "newreno+iw10+noidle"),
+    ] {
+        assert_eq!(name(written, Profile::Rfc), printed, "{written}");
+    }
+}
+
+#[test]
+fn what_is_a_default_depends_on_the_profile() {
+    assert_eq!(name("newreno+iw10", Profile::Rfc), "newreno+iw10");
+    assert_eq!(name("newreno+iw10", Profile::Linux), "newreno");
+    assert_eq!(name("newreno+rfc3390", Profile::Linux), "newreno+rfc3390");
+}
+
+#[test]
+fn what_is_not_a_sender_is_refused_in_one_line() {
+    assert!(error("").contains("is empty"));
+    assert!(error("renno").starts_with("unknown part `renno` in `renno`; known: tahoe,"));
+    assert!(error("reno+").contains("unknown part ``"));
+    assert!(
+        error("gobackn").contains("does not begin with a growth law; known: tahoe, newreno, reno")
+    );
+    assert!(
+        error("tahoe(packets)")
+            .contains("does not take `packets`; expected no argument or `bytes`")
+    );
+    assert!(error("reno+iw3+iw4").contains("two parts for the first window: `iw3` and `iw4`"));
+    assert!(error("reno+tahoe").contains("two parts for the growth"));
+    assert!(error("tahoe+partialack").contains("`tahoe` does not go with `partialack`"));
+    for spelling in
+        ["reno+iw0", "reno+iw03", "reno+iw1001", "reno+iw", "reno +iw3", "RENO", "reno(", "reno)"]
+    {
+        assert!(spelling.parse::<Variant>().is_err(), "{spelling}");
+    }
+}
+
+#[test]
+fn every_word_is_lower_case_and_fills_one_slot() {
+    for entry in REGISTRY {
+        assert!(entry.word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
+        for other in REGISTRY.iter().filter(|other| other.word == entry.word) {
+            assert_eq!(entry.part.slot(), other.part.slot(), "{}", entry.word);
+        }
+    }
+}
+
+#[test]
+fn a_slug_is_a_file_name() {
+    assert_eq!(slug("newreno+iw10"), "newreno_iw10");
+    assert_eq!(slug("tahoe(bytes)"), "tahoe-bytes");
+}
+
+fn parts() -> impl Strategy<Value = String> {
+    let words: Vec<String> = REGISTRY
+        .iter()
+        .filter(|e| e.part.slot() != Slot::Growth)
+        .map(|e| e.word.to_owned())
+        .chain(["iw1".to_owned(), "iw10".to_owned()])
+        .collect();
+    let growths = prop::sample::select(vec!["tahoe", "tahoe(bytes)", "reno", "newreno"]);
+    (growths, prop::sample::subsequence(words, 0..4))
+        .prop_map(|(growth, parts)| [vec![growth.to_owned()], parts].concat().join("+"))
+}
+
+proptest! {
+    /// What is printed is read back as the same sender, and printed the same again.
+    #[test]
+    fn names_survive_a_round_trip(text in parts(), profile in prop::sample::select(Profile::ALL.to_vec())) {
+        let (_, profile) = profile;
+        if let Ok(parts) = text.parse::<Variant>().and_then(|variant| variant.resolve(profile)) {
+            let printed = parts.name(profile);
+            let again = printed.parse::<Variant>().unwrap().resolve(profile).unwrap();
+            prop_assert_eq!(again.name(profile), printed);
+            prop_assert!(again.growth.same_law(parts.growth));
+            prop_assert_eq!(
+                (again.recovery, again.window, again.slow_start, again.idle),
+                (parts.recovery, parts.window, parts.slow_start, parts.idle)
+            );
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in "\\PC{0,40}") {
+        let _ = text.parse::<Variant>();
+    }
+}

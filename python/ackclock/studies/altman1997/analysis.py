@@ -45,7 +45,7 @@ class Results:
 
 
 def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
-    """Reduce the finished parts. ``found`` holds the parts; without some, their tables are absent."""
+    """Reduce the finished parts; without some of them, their tables are absent."""
     published = cases()
     theory = predict(core, [case.path for case in published])
     tables: dict[str, pl.DataFrame] = {}
@@ -221,13 +221,15 @@ def _traces(samples: pl.DataFrame, plan: Plan) -> dict[str, pl.DataFrame]:
             .otherwise(pl.col("ssthresh_segments"))
             .alias("ssthresh_segments")
         )
+    by_label = {found.label: found for found in cases()}
     rows: list[dict[str, Any]] = []
     summary: list[dict[str, Any]] = []
     for key, flow in samples.group_by(
         ["table", "case", "exogenous", "variant", "seed"], maintain_order=True
     ):
         place = dict(zip(("table", "case", "exogenous", "variant", "seed"), key, strict=True))
-        lengths, counts = bursts.cycle_lengths(flow, plan.warm_up_s)
+        path = by_label[f"{place['table']}.{place['case']}"].path
+        lengths, counts = bursts.cycle_lengths(path, flow, plan.warm_up_s)
         rows += [
             {**place, "cycle": i, "length_s": float(length), "slow_starts": int(count)}
             for i, (length, count) in enumerate(zip(lengths, counts, strict=True))
@@ -240,10 +242,12 @@ def _traces(samples: pl.DataFrame, plan: Plan) -> dict[str, pl.DataFrame]:
                 "cycles": int(lengths.size),
                 "cycle_mean_s": mean,
                 "cycle_variation": float(lengths.std(ddof=1)) / mean if lengths.size > 1 else None,
-                "peak_autocorrelation": bursts.peak_autocorrelation(flow, plan.warm_up_s, end),
+                "peak_autocorrelation": bursts.peak_autocorrelation(
+                    flow, mean, plan.warm_up_s, end
+                ),
             }
         )
-    tables["cycles"] = pl.DataFrame(rows)
+    tables["cycles"] = pl.DataFrame(rows, infer_schema_length=None)
     tables["periodicity"] = pl.DataFrame(summary, schema_overrides={"cycle_variation": pl.Float64})
     return tables
 
@@ -319,6 +323,8 @@ def _bursts(seeds: pl.DataFrame) -> pl.DataFrame:
         keys,
         {"burst_rate_pps": "burst_rate_ci_pps", "burst_packets": "burst_packets_ci"},
     )
+    counts = seeds.group_by(keys).agg(pl.col("bursts").sum())
+    frame = frame.join(counts, on=keys, how="left", maintain_order="left")
     by_label = {(case.table, case.case): case.path for case in cases()}
     limits = []
     for table, case, number in frame.select("table", "case", "round").iter_rows():

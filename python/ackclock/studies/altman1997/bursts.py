@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from ackclock.studies._frame_stats import autocorrelation
 from ackclock.studies.altman1997.published import Path
 from ackclock.studies.altman1997.scenarios import Setting
 
@@ -24,39 +25,71 @@ def fast_source(path: Path) -> Path:
     return replace(path, bw_in_pps=FAST * path.mu_pps)
 
 
-def output_rates(setting: Setting, flow: pl.DataFrame, link: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates at which TCP and exogenous packets leave a standing queue, by phase.
+BURST_PACKETS = 4
+"""A burst is what fills the queue to at least so many packets, the one being sent included."""
 
-    The queue stands while at least one packet waits behind the one being sent, at both ends of a
-    sampling interval. A packet that leaves at t came to the queue at a(t), and was sent by the
-    source the source link's delay before: the phase is the sender's at that moment.
+
+def output_rates(setting: Setting, flow: pl.DataFrame, link: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates at which TCP and exogenous packets leave the queue while it stands.
+
+    Packets are followed one by one: the k-th that came is the k-th that leaves. Each belongs to
+    the phase in which the sender was when it sent what came with it, the source link's delay
+    before.
+
+    * Congestion avoidance: what leaves while the bottleneck is busy without a break for at least
+      a round-trip time. A shorter busy time is chosen by the chance that an exogenous packet and
+      one of TCP's came together, and says nothing of how the two share a queue.
+    * Slow start: what came while a burst was building the queue up, until the queue was longest.
     """
     path = setting.path
+    came, left, is_flow = _packets(link)
+    if came.size == 0:
+        return pl.DataFrame([_rates(path, phase, 0, 0) for phase in PHASES])
+    slow = _in_slow_start(flow, came - path.tau1_s - 1 / path.bw_in_pps)
+    # The bottleneck was idle before a packet that left later than a service time after the last.
+    step = float(np.median(np.diff(link["time_s"].to_numpy())))
+    idle = np.diff(left) > 1 / path.mu_pps + 1.5 * step
+    starts = np.concatenate(([0], np.flatnonzero(idle) + 1))
+    ends = np.concatenate((starts[1:], [came.size]))
+    held = np.arange(1, came.size + 1) - np.searchsorted(left, came, side="right")
+    counts = {phase: np.zeros(2) for phase in PHASES}
+    for start, end in zip(starts, ends, strict=True):
+        if end - start >= path.empty_rtt_s * path.mu_pps:
+            chosen = is_flow[start:end][~slow[start:end]]
+            counts[PHASES[0]] += (chosen.sum(), (~chosen).sum())
+        peak = start + int(np.argmax(held[start:end]))
+        if held[peak] >= BURST_PACKETS:
+            growing = slice(start + 1, peak + 1)
+            chosen = is_flow[growing][slow[growing]]
+            counts[PHASES[1]] += (chosen.sum(), (~chosen).sum())
+    return pl.DataFrame([_rates(path, phase, *counts[phase]) for phase in PHASES])
+
+
+def _rates(path: Path, phase: str, tcp: float, exogenous: float) -> dict[str, object]:
+    return {
+        "phase": phase,
+        "observed_s": float(tcp + exogenous) / path.mu_pps,
+        "tcp_packets": float(tcp),
+        "exogenous_packets": float(exogenous),
+    }
+
+
+def _packets(link: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return when each packet came and left, and whether it is TCP's, from a link's samples.
+
+    The samples are closer together than service times, so that no two departures fall into one.
+    """
     time = link["time_s"].to_numpy()
-    queue = link["queue_packets"].cast(pl.Float64).to_numpy()
-    # A packet that comes to a queue of q leaves q + 1 service times later, give or take the rest
-    # of the service in progress.
-    leaves = np.maximum.accumulate(time + (queue + 0.5) / path.mu_pps)
-    came = np.interp(time, leaves, time)
-    sent = came - path.tau1_s - 1 / path.bw_in_pps
-    in_slow_start = _in_slow_start(flow, sent)
-    standing = queue >= 2
-    tcp = link["delivered_flow_packets"].cast(pl.Float64).to_numpy()
-    exogenous = link["delivered_cross_packets"].cast(pl.Float64).to_numpy()
-    whole = standing[:-1] & standing[1:] & (in_slow_start[:-1] == in_slow_start[1:])
-    rows = []
-    for phase in PHASES:
-        chosen = whole & (in_slow_start[:-1] == (phase == "slow start"))
-        length = float(np.diff(time)[chosen].sum())
-        rows.append(
-            {
-                "phase": phase,
-                "observed_s": length,
-                "tcp_packets": float(np.diff(tcp)[chosen].sum()),
-                "exogenous_packets": float(np.diff(exogenous)[chosen].sum()),
-            }
-        )
-    return pl.DataFrame(rows)
+    queue = link["queue_packets"].cast(pl.Int64).to_numpy()
+    flows = link["delivered_flow_packets"].cast(pl.Int64).to_numpy()
+    every = flows + link["delivered_cross_packets"].cast(pl.Int64).to_numpy()
+    left = np.repeat(time[1:], np.diff(every))
+    is_flow = np.repeat(np.diff(flows) > 0, np.diff(every))
+    came = np.repeat(time[1:], np.clip(np.diff(every + queue), 0, None))
+    # The packets of the first sample's queue came before it.
+    left, is_flow = left[queue[0] :], is_flow[queue[0] :]
+    size = min(came.size, left.size)
+    return came[:size], left[:size], is_flow[:size]
 
 
 def _in_slow_start(flow: pl.DataFrame, moments: np.ndarray) -> np.ndarray:
@@ -109,11 +142,12 @@ def burst_rates(setting: Setting, flow: pl.DataFrame, link: pl.DataFrame) -> pl.
             number += 1
             burst = sent[sent < sent[0] + base_s]
             sent = sent[burst.size :]
-            # The last round is cut off by the end of slow start.
-            if burst.size >= 2 and sent.size:
+            # The last round is cut off by the end of slow start. Each acknowledgment releases a
+            # pair, so that the time from the first packet to the last pair carried all but two.
+            if burst.size >= 4 and sent.size:
                 packets[number] += burst.size
-                gaps[number] += burst.size - 1
-                lengths[number] += burst[-1] - burst[0]
+                gaps[number] += burst.size - 2
+                lengths[number] += burst[-2] - burst[0]
                 seen[number] += 1
     rounds = np.arange(1, ROUNDS + 1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -140,32 +174,34 @@ def recursion(path: Path, first_pps: float | None, rounds: int) -> list[float]:
     return rates
 
 
-def cycle_lengths(flow: pl.DataFrame, from_s: float) -> tuple[np.ndarray, np.ndarray]:
+def cycle_lengths(path: Path, flow: pl.DataFrame, from_s: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the lengths of the window's cycles, and the number of slow starts in each.
 
-    A cycle ends with a loss in congestion avoidance.
+    A cycle ends with a loss in congestion avoidance. What counts is the phase in which the lost
+    packet was sent, a full queue's round-trip time before the loss was found, and five packets for
+    the three duplicates and what may lie between them: a window can pass its threshold meanwhile.
     """
     times = flow["time_s"].to_numpy()
     window = flow["cwnd_segments"].to_numpy()
-    threshold = np.nan_to_num(flow["ssthresh_segments"].cast(pl.Float64).to_numpy(), nan=np.inf)
-    dropped = np.flatnonzero((window[1:] <= 1.0) & (window[:-1] > 1.0)) + 1
-    dropped = dropped[times[dropped] >= from_s]
-    # The state just before the drop says in which phase the loss was found.
-    in_avoidance = window[dropped - 1] >= threshold[dropped - 1]
+    found = np.flatnonzero((window[1:] <= 1.0) & (window[:-1] > 1.0)) + 1
+    found = found[times[found] >= from_s]
+    if found.size == 0:
+        return np.empty(0), np.empty(0)
+    delay = path.empty_rtt_s + 1 / path.bw_in_pps + (path.buffer_packets + 5) / path.mu_pps
+    in_avoidance = ~_in_slow_start(flow, times[found] - delay)
     ends = np.flatnonzero(in_avoidance)
     if ends.size < 2:
         return np.empty(0), np.empty(0)
-    return np.diff(times[dropped[ends]]), np.diff(ends).astype(float)
+    return np.diff(times[found[ends]]), np.diff(ends).astype(float)
 
 
-def peak_autocorrelation(flow: pl.DataFrame, from_s: float, until_s: float) -> float:
+def peak_autocorrelation(
+    flow: pl.DataFrame, cycle_s: float, from_s: float, until_s: float
+) -> float:
     """Return the highest autocorrelation of W(t) at lags of half a cycle to three and a half."""
-    from ackclock.studies._frame_stats import autocorrelation
-
-    lengths, _ = cycle_lengths(flow, from_s)
-    if lengths.size == 0:
+    if not np.isfinite(cycle_s):
         return float("nan")
-    step = float(lengths.mean()) / 200
+    step = cycle_s / 200
     moments = np.arange(from_s, until_s, step)
     times = flow["time_s"].to_numpy()
     last = np.clip(np.searchsorted(times, moments, side="right") - 1, 0, None)

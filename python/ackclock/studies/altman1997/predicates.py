@@ -48,7 +48,9 @@ def _analytic(table: int, column: str, published: str) -> Measure:
     return measure
 
 
-def _share(name: str, statement: str, metric: str, limit: float, measure: Measure) -> Predicate[Results]:
+def _share(
+    name: str, statement: str, metric: str, limit: float, measure: Measure
+) -> Predicate[Results]:
     """Return a predicate on relative errors, printed in per cent."""
     return Predicate(name, statement, metric, "<=", limit, measure, scale=100, unit="%")
 
@@ -181,9 +183,7 @@ def _claim_t1b() -> Claim[Results]:
         return [
             Observation(
                 label,
-                abs(
-                    _number(row["slow_starts_per_cycle"]) - theirs[label]["slow_starts_per_cycle"]
-                ),
+                abs(_number(row["slow_starts_per_cycle"]) - theirs[label]["slow_starts_per_cycle"]),
             )
             for label, row in ours.items()
         ]
@@ -248,8 +248,8 @@ def _claim_t2() -> Claim[Results]:
         rows = results.case_rows("simulation", 2)
         return (
             f"Slow starts per cycle in 2.3: {_number(rows['2.3']['slow_starts_per_cycle']):.2f}. "
-            "The printed rtt of 2.1 leaves out the wait before the source link; ours counts from "
-            "the start of transmission too. " + _loss_note(results, 2)
+            "In 2.1 the rtt begins with the start of transmission, after the wait at the source "
+            "link, as the printed value does. " + _loss_note(results, 2)
         )
 
     return Claim(
@@ -465,9 +465,7 @@ def _claim_f7() -> Claim[Results]:
 
     def measured(results: Results) -> Mapping[str, Any]:
         return {
-            name: {
-                label: _round(_periodicity(results, label, column)) for label in ("1.5", "3.5")
-            }
+            name: {label: _round(_periodicity(results, label, column)) for label in ("1.5", "3.5")}
             for name, column in (
                 ("cycle_variation", "cycle_variation"),
                 ("peak_autocorrelation", "peak_autocorrelation"),
@@ -673,19 +671,41 @@ def _f5_predicates(value: str, suffix: str = "") -> tuple[Predicate[Results], ..
     )
 
 
+def _where_not(order: PartResult) -> str:
+    """Return the ranges of B in which an order over B does not hold, in words."""
+    ranges: list[list[str]] = []
+    open_range = False
+    for seen, good in zip(order.observations, order.passed, strict=True):
+        if good:
+            open_range = False
+            continue
+        buffer = seen.label.removeprefix("B = ")
+        if open_range:
+            ranges[-1][1] = buffer
+        else:
+            ranges.append([buffer, buffer])
+            open_range = True
+    if not ranges:
+        return "at no B"
+    return "for B of " + " and of ".join(f"{low} to {high}" for low, high in ranges)
+
+
 def _claim_f5() -> Claim[Results]:
     def explain(results: Results, parts: tuple[PartResult, ...]) -> str:
         by_id = {part.predicate.id: part for part in parts}
-        failing = [float(seen.label.removeprefix("B = ")) for seen in by_id["altman-f5/order"].failing]
-        other = [predicate.judge(results) for predicate in _f5_predicates("utilisation_without_overshoot")]
-        text = ""
-        if failing:
-            text = (
-                f"With W_max = W_loss + 2, as the theorem has it, the order fails for B of "
-                f"{min(failing):g} to {max(failing):g}. "
+        other = {
+            part.predicate.id: part
+            for part in (
+                predicate.judge(results)
+                for predicate in _f5_predicates("utilisation_without_overshoot")
             )
-        holds = "holds" if other[1].holds else "fails too"
-        return text + f"Drawn with W_max = W_loss the order {holds}."
+        }
+        return (
+            "With W_max = W_loss + 2, as the theorem has it, a smaller lambda is not better "
+            f"{_where_not(by_id['altman-f5/order'])}; drawn with W_max = W_loss, "
+            f"{_where_not(other['altman-f5/order'])}. The text does not say how far the figure's "
+            "axis goes."
+        )
 
     def measured(results: Results) -> Mapping[str, Any]:
         shown = results["f5"]
@@ -723,16 +743,12 @@ def _claim_priority() -> Claim[Results]:
 
     def avoidance(results: Results) -> list[Observation]:
         return [
-            Observation(
-                f"{row['table']}.{row['case']}", abs(row["exogenous_out_over_lambda"] - 1)
-            )
+            Observation(f"{row['table']}.{row['case']}", abs(row["exogenous_out_over_lambda"] - 1))
             for row in rows(results, "congestion avoidance")
         ]
 
     def more(results: Results) -> list[Observation]:
-        before = {
-            row["case"]: row["tcp_out_pps"] for row in rows(results, "congestion avoidance")
-        }
+        before = {row["case"]: row["tcp_out_pps"] for row in rows(results, "congestion avoidance")}
         return [
             Observation(f"{row['table']}.{row['case']}", row["tcp_out_pps"] / before[row["case"]])
             for row in rows(results, "slow start")
@@ -772,14 +788,15 @@ def _claim_priority() -> Claim[Results]:
             _share(
                 "altman-priority/avoidance",
                 "In congestion avoidance exogenous packets leave at the rate λ.",
-                "|exogenous output rate / λ − 1| from a standing queue, congestion avoidance",
+                "|exogenous output rate / λ − 1| while the queue stands for a round trip or longer, "
+                "congestion avoidance",
                 0.05,
                 avoidance,
             ),
             Predicate(
                 "altman-priority/more",
                 "In slow start TCP takes more than in congestion avoidance.",
-                "TCP's output rate from a standing queue, slow start over congestion avoidance",
+                "TCP's output rate, bursts of slow start over standing queues of congestion avoidance",
                 ">",
                 1.0,
                 more,
@@ -787,14 +804,14 @@ def _claim_priority() -> Claim[Results]:
             _share(
                 "altman-priority/slow-start",
                 "In slow start TCP's packets leave at the rate μ − λ/2.",
-                "|TCP's output rate / (μ − λ/2) − 1| from a standing queue, slow start",
+                "|TCP's output rate / (μ − λ/2) − 1| while a burst builds the queue up, slow start",
                 0.05,
                 slow_start,
             ),
             Predicate(
                 "altman-priority/half",
                 "In slow start the exogenous output rate is nearer to λ/2 than to λ.",
-                "exogenous output rate / λ from a standing queue, slow start",
+                "exogenous output rate / λ while a burst builds the queue up, slow start",
                 "<",
                 0.75,
                 nearer_half,

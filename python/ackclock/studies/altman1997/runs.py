@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import BrokenRun, Core, Tables, simulate
+from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
 from ackclock.studies._frame_parts import Advance, Part
 from ackclock.studies.altman1997 import bursts
 from ackclock.studies.altman1997.published import Case, Path, cases
@@ -80,7 +80,7 @@ def measure(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
     rows = flow_rows.join(sources, on="cell").join(links, on="cell").sort("cell")
     if rows.height != len(settings):
         msg = f"{rows.height} of {len(settings)} runs have a complete result"
-        raise BrokenRun(msg)
+        raise BrokenRunError(msg)
     cycles = pl.col("congestion_events").cast(pl.Int64) - pl.col(
         "congestion_events_in_slow_start"
     ).cast(pl.Int64)
@@ -115,10 +115,10 @@ def _check_capacity(rows: pl.DataFrame, settings: Sequence[Setting]) -> None:
         # A few packets of a handshake are shorter than the others.
         if passed > path.mu_pps * duration * (1 + 1e-6) + 5:
             msg = f"the bottleneck of {path} passed {passed} packets in {duration} s"
-            raise BrokenRun(msg)
+            raise BrokenRunError(msg)
         if (thp + exogenous - path.mu_pps) * duration > held:
             msg = f"{path}: TCP {thp} and exogenous {exogenous} packets/s exceed mu"
-            raise BrokenRun(msg)
+            raise BrokenRunError(msg)
 
 
 def describe(settings: Sequence[Setting]) -> pl.DataFrame:
@@ -132,12 +132,12 @@ def describe(settings: Sequence[Setting]) -> pl.DataFrame:
                 "queue": setting.queue,
                 "sources": setting.sources,
                 "seed": setting.seed,
-                "phase": setting.phase if setting.exogenous == "periodic" else None,
+                "exogenous_phase": setting.phase if setting.exogenous == "periodic" else None,
                 "measured_s": setting.measured_s,
             }
             for setting in settings
         ],
-        schema_overrides={"phase": pl.Float64, "buffer_packets": pl.Int64},
+        schema_overrides={"exogenous_phase": pl.Float64, "buffer_packets": pl.Int64},
     )
 
 
@@ -242,7 +242,7 @@ def _extra(core: Core, plan: Plan, threads: int | None, name: str, pairs: Settin
 
 
 def _traces(core: Core, plan: Plan, threads: int | None) -> Part:
-    """W(t) at every change, of the figures' cases."""
+    """Return W(t) at every change, of the figures' cases."""
     by_label = {case.label: case for case in cases()}
     pairs = [
         (
@@ -272,15 +272,15 @@ def _traces(core: Core, plan: Plan, threads: int | None) -> Part:
         samples = tables.flow_samples.select(
             pl.col("cell").cast(pl.Int64), "time_s", "cwnd_segments", "ssthresh_segments"
         )
-        return (
-            labels.join(samples, on="cell", how="inner", maintain_order="left_right").drop("cell")
+        return labels.join(samples, on="cell", how="inner", maintain_order="left_right").drop(
+            "cell"
         )
 
     return _part("traces", settings, compute)
 
 
 def _priority(core: Core, plan: Plan, threads: int | None) -> Part:
-    """What leaves a standing queue in congestion avoidance and in slow start."""
+    """Return what leaves a standing queue in congestion avoidance and in slow start."""
     end = plan.warm_up_s + plan.probe_s
     pairs = [
         (
@@ -291,7 +291,7 @@ def _priority(core: Core, plan: Plan, threads: int | None) -> Part:
                 k,
                 plan,
                 measured_s=plan.probe_s,
-                probes=(flow_probe(), link_probe("bottleneck", "5 ms", plan.warm_up_s, end)),
+                probes=(flow_probe(), link_probe("bottleneck", "1 ms", plan.warm_up_s, end)),
             ),
         )
         for case in cases()
@@ -307,8 +307,8 @@ def _priority(core: Core, plan: Plan, threads: int | None) -> Part:
 
 
 def _bursts(core: Core, plan: Plan, threads: int | None) -> Part:
-    """The rate of TCP's packets at the bottleneck in each round of slow start."""
-    end = plan.warm_up_s + plan.probe_s
+    """Return the rate of TCP's packets at the bottleneck in each round of slow start."""
+    end = plan.warm_up_s + plan.burst_probe_s
     pairs = [
         (
             case,
@@ -317,7 +317,7 @@ def _bursts(core: Core, plan: Plan, threads: int | None) -> Part:
                 case.exogenous,
                 k,
                 plan,
-                measured_s=plan.probe_s,
+                measured_s=plan.burst_probe_s,
                 probes=(flow_probe(), link_probe("source", "500 us", plan.warm_up_s, end)),
             ),
         )
@@ -343,7 +343,7 @@ def _by_case(
 ) -> pl.DataFrame:
     """Simulate a few runs at a time, so that the samples of all need not be held at once."""
     frames: list[pl.DataFrame] = []
-    size = 6
+    size = 4
     for start in range(0, len(pairs), size):
         batch = pairs[start : start + size]
         settings = [setting for _, setting in batch]

@@ -67,9 +67,14 @@ class Plan:
         return 150.0 if self.quick else 400.0
 
     @property
+    def burst_probe_s(self) -> float:
+        """How much of a case is recorded for the bursts of slow start."""
+        return 100.0 if self.quick else 200.0
+
+    @property
     def probe_seeds(self) -> int:
         """Runs of each case that are recorded packet by packet."""
-        return 2 if self.quick else 3
+        return 2 if self.quick else 5
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,9 @@ class Setting:
     def scenario(self) -> dict[str, Any]:
         """Return the scenario, as the core reads it."""
         path = self.path
-        names = ["source"] if self.sources == 1 else [f"source-{i + 1}" for i in range(self.sources)]
+        names = (
+            ["source"] if self.sources == 1 else [f"source-{i + 1}" for i in range(self.sources)]
+        )
         rate = f"{_bits(path.mu_pps)} bit/s"
         links = [
             {
@@ -171,7 +178,7 @@ class Setting:
 
 
 def of_seed(path: Path, exogenous: Exogenous, k: int, plan: Plan, **changes: Any) -> Setting:
-    """Return run ``k`` of a case: seed k, and for a periodic stream the k-th phase of its period."""
+    """Return run ``k`` of a case: seed k, and of a periodic stream the k-th phase."""
     times = {"warm_up_s": plan.warm_up_s, "measured_s": plan.measured_s}
     return Setting(
         path=path,
@@ -278,7 +285,7 @@ def _place(u: float, low: float, high: float, scale: str) -> float:
 
 
 def _splitmix64(seed: int) -> Iterator[float]:
-    """Yield uniform numbers in [0, 1): SplitMix64 (Steele, Lea and Flood, 2014), 53 bits of each."""
+    """Yield uniform numbers in [0, 1) by SplitMix64 (Steele, Lea and Flood, 2014)."""
     mask = (1 << 64) - 1
     state = seed
     while True:

@@ -1,0 +1,344 @@
+use std::collections::VecDeque;
+
+use ackclock_units::Mss;
+
+use super::*;
+use crate::config::DelayedAck;
+use crate::{Profile, Variant};
+
+/// Two end points, a one-way delay of 10 ms, and a list of segments of data to drop.
+struct Pair {
+    ends: [Endpoint; 2],
+    now: Instant,
+    wire: VecDeque<(Instant, usize, Transmit)>,
+    /// Which of the client's data segments to drop, counted from 0 in the order of sending.
+    drop: Vec<u64>,
+    data_sent: u64,
+    /// What the client sent: (milliseconds, first number, payload).
+    log: Vec<(u64, u64, u32)>,
+}
+
+/// Segments leave and arrive in no time but this.
+const DELAY: Duration = Duration::from_millis(10);
+
+fn config(variant: &str) -> Config {
+    let parts = variant.parse::<Variant>().unwrap().resolve(Profile::Rfc).unwrap();
+    let mut config = Config::new(parts, Profile::Rfc);
+    config.mss = Mss::new(1000).unwrap();
+    config.delayed_ack = None;
+    config
+}
+
+impl Pair {
+    fn new(client: Config, server: Config) -> Self {
+        let mut ends = [Endpoint::new(client), Endpoint::new(server)];
+        ends[1].listen();
+        ends[0].connect(Instant::START);
+        Self {
+            ends,
+            now: Instant::START,
+            wire: VecDeque::new(),
+            drop: Vec::new(),
+            data_sent: 0,
+            log: Vec::new(),
+        }
+    }
+
+    fn flush(&mut self) {
+        for from in 0..2 {
+            while let Some(transmit) = self.ends[from].poll_transmit(self.now) {
+                if from == 0 && transmit.segment.len > 0 {
+                    let millis = self.now.as_nanos() / 1_000_000;
+                    self.log.push((millis, transmit.segment.seq.get(), transmit.segment.len));
+                    self.data_sent += 1;
+                    if self.drop.contains(&(self.data_sent - 1)) {
+                        continue;
+                    }
+                }
+                self.wire.push_back((self.now + DELAY, 1 - from, transmit));
+            }
+        }
+    }
+
+    /// Until `millis`, or nothing is left to happen.
+    fn until(&mut self, millis: u64) -> &mut Self {
+        let end = Instant::START + Duration::from_millis(millis);
+        loop {
+            self.flush();
+            let arrival = self.wire.front().map(|(at, _, _)| *at);
+            let timer = self.ends.iter().filter_map(Endpoint::poll_at).min();
+            let Some(next) = arrival.into_iter().chain(timer).min().filter(|at| *at <= end) else {
+                self.now = end;
+                return self;
+            };
+            self.now = self.now.max(next);
+            while let Some((at, to, transmit)) = self.wire.front().copied()
+                && at <= self.now
+            {
+                self.wire.pop_front();
+                let options = transmit.options;
+                self.ends[to].handle(self.now, &transmit.segment, transmit.ip, options.as_ref());
+                let readable = self.ends[to].readable();
+                self.ends[to].read(readable);
+                self.flush();
+            }
+        }
+    }
+
+    fn states(&self) -> (State, State) {
+        (self.ends[0].state(), self.ends[1].state())
+    }
+
+    /// Segments sent at the given millisecond, by their number.
+    fn sent_at(&self, millis: u64) -> Vec<u64> {
+        self.log
+            .iter()
+            .filter(|(at, _, _)| *at == millis)
+            .map(|(_, seq, _)| (seq - 1) / 1000)
+            .collect()
+    }
+
+    fn cwnd_segments(&self) -> f64 {
+        let sender = self.ends[0].sender();
+        sender.cwnd().segments(sender.mss())
+    }
+}
+
+fn pair(variant: &str) -> Pair {
+    Pair::new(config(variant), config(variant))
+}
+
+#[test]
+fn the_handshake_takes_a_round_trip_for_the_client_and_half_a_one_more_for_the_server() {
+    let mut pair = pair("reno");
+    pair.until(19);
+    assert_eq!(pair.states(), (State::SynSent, State::SynReceived));
+    pair.until(20);
+    assert_eq!(pair.states(), (State::Established, State::SynReceived));
+    pair.until(30);
+    assert_eq!(pair.states(), (State::Established, State::Established));
+    // The handshake is the first sample: SRTT = 20 ms.
+    assert_eq!(pair.ends[0].sender().srtt(), Some(Duration::from_millis(20)));
+}
+
+#[test]
+fn the_smaller_segment_size_holds() {
+    let mut server = config("reno");
+    server.mss = Mss::new(536).unwrap();
+    let mut pair = Pair::new(config("reno"), server);
+    pair.ends[0].write(Bytes::new(1000));
+    pair.until(1000);
+    assert_eq!(pair.log.iter().map(|(_, _, len)| *len).collect::<Vec<_>>(), [536, 464]);
+}
+
+#[test]
+fn slow_start_doubles_the_window_every_round_trip() {
+    let mut pair = pair("reno+iw2");
+    pair.ends[0].write(Bytes::new(14_000));
+    pair.until(200);
+    let per_round: Vec<usize> =
+        [20, 40, 60, 80].iter().map(|millis| pair.sent_at(*millis).len()).collect();
+    assert_eq!(per_round, [2, 4, 8, 0]);
+    assert_eq!(pair.ends[1].received(), Bytes::new(14_000));
+}
+
+#[test]
+fn delayed_acks_halve_the_growth_of_slow_start() {
+    let mut server = config("reno+iw2");
+    server.delayed_ack = Some(DelayedAck { every: 2, timeout: Duration::from_millis(200) });
+    let mut pair = Pair::new(config("reno+iw2"), server);
+    pair.ends[0].write(Bytes::new(100_000));
+    pair.until(100);
+    // An ACK of two segments adds one: 2, 3 and then 3 or 4, as the odd segment waits.
+    assert_eq!(pair.sent_at(20).len(), 2);
+    assert_eq!(pair.sent_at(40).len(), 3);
+    assert_eq!(pair.sent_at(60).len(), 3);
+}
+
+#[test]
+fn a_fin_each_way_closes_the_connection() {
+    let mut pair = pair("reno");
+    pair.ends[0].write(Bytes::new(500));
+    pair.ends[0].close();
+    // The FIN travels with the data at 20 ms.
+    pair.until(30);
+    assert_eq!(pair.states(), (State::FinWait1, State::CloseWait));
+    pair.until(40);
+    assert_eq!(pair.states(), (State::FinWait2, State::CloseWait));
+    pair.ends[1].close();
+    pair.until(60);
+    assert_eq!(pair.states(), (State::TimeWait, State::Closed));
+    pair.until(60 + 60_000);
+    assert_eq!(pair.states(), (State::Closed, State::Closed));
+    assert_eq!(pair.ends[0].failure(), None);
+}
+
+#[test]
+fn closing_at_once_on_both_sides_ends_in_time_wait_on_both() {
+    let mut pair = pair("reno");
+    pair.until(100);
+    pair.ends[0].close();
+    pair.ends[1].close();
+    pair.until(115);
+    assert_eq!(pair.states(), (State::Closing, State::Closing));
+    pair.until(120);
+    assert_eq!(pair.states(), (State::TimeWait, State::TimeWait));
+}
+
+#[test]
+fn opening_at_once_on_both_sides_gives_one_connection() {
+    let mut pair = pair("reno");
+    pair.ends[1] = Endpoint::new(config("reno"));
+    pair.ends[1].connect(Instant::START);
+    pair.until(100);
+    assert_eq!(pair.states(), (State::Established, State::Established));
+}
+
+#[test]
+fn a_syn_that_is_never_answered_gives_up() {
+    let mut client = Endpoint::new(config("reno"));
+    client.connect(Instant::START);
+    let mut sent = Vec::new();
+    while client.state() == State::SynSent {
+        let now = client.poll_at().unwrap_or(Instant::START);
+        while let Some(transmit) = client.poll_transmit(now) {
+            assert_eq!(transmit.segment.flags, Flags::SYN);
+            sent.push(now.as_nanos() / 1_000_000_000);
+        }
+    }
+    // 1 s doubled each time, up to the maximum of 60 s.
+    assert_eq!(sent, [0, 1, 3, 7, 15, 31, 63, 123]);
+    assert_eq!(client.failure(), Some(Failure::HandshakeTimedOut));
+}
+
+#[test]
+fn a_reset_with_the_expected_number_ends_the_connection_and_no_other() {
+    let mut pair = pair("reno");
+    pair.until(100);
+    let mut reset = Segment { seq: Seq::new(500), flags: Flags::RST, ..Segment::default() };
+    pair.ends[0].handle(pair.now, &reset, IpMeta::default(), None);
+    assert_eq!(pair.ends[0].state(), State::Established);
+    assert_eq!(pair.ends[0].poll_transmit(pair.now).unwrap().segment.flags, Flags::ACK);
+    reset.seq = Seq::FIRST_BYTE;
+    pair.ends[0].handle(pair.now, &reset, IpMeta::default(), None);
+    assert_eq!(
+        (pair.ends[0].state(), pair.ends[0].failure()),
+        (State::Closed, Some(Failure::Reset))
+    );
+}
+
+#[test]
+fn an_ack_of_what_was_never_sent_changes_nothing() {
+    let mut pair = pair("reno");
+    pair.ends[0].write(Bytes::new(100_000));
+    pair.until(25);
+    let before = pair.ends[0].sender().cwnd();
+    let forged = Segment {
+        seq: Seq::FIRST_BYTE,
+        ack: Seq::new(90_000),
+        window: 65_535,
+        flags: Flags::ACK,
+        ..Segment::default()
+    };
+    pair.ends[0].handle(pair.now, &forged, IpMeta::default(), None);
+    assert_eq!(pair.ends[0].sender().cwnd(), before);
+    pair.until(5000);
+    assert_eq!(pair.ends[1].received(), Bytes::new(100_000));
+}
+
+/// Ten segments in flight of which number 3 (from 0) is lost; the sender has 100 to send.
+fn lose_one(variant: &str) -> Pair {
+    let mut pair = pair(&format!("{variant}+iw10"));
+    pair.drop = vec![3];
+    pair.ends[0].write(Bytes::new(100_000));
+    pair.until(39);
+    pair
+}
+
+#[test]
+fn fast_recovery_halves_and_inflates() {
+    let mut pair = lose_one("reno");
+    // At 40 ms: ACKs of segments 0-2 grow the window to 13 and release 10-15; then six duplicate
+    // ACKs for 4-9. The third retransmits 3 and halves the flight of 13 (3-15): ssthresh 6.5.
+    // The window, 6.5 + 3, then 10.5, 11.5 and 12.5, has room for none beyond the 13 in flight.
+    pair.until(40);
+    assert_eq!(pair.sent_at(40), [10, 11, 12, 13, 14, 15, 3]);
+    assert!((pair.cwnd_segments() - 6.5).abs() < 1e-9);
+    // At 60 ms six more duplicate ACKs, for 10-15: 18.5 of window release 16 to 20; then the ACK
+    // of everything to 15 ends recovery, with 5 in flight and a window of 6.5: one more.
+    pair.until(60);
+    assert_eq!(pair.sent_at(60), [16, 17, 18, 19, 20, 21]);
+    assert!((pair.cwnd_segments() - 6.5).abs() < 1e-9);
+    assert_eq!(pair.ends[0].sender().stats().timeouts, 0);
+}
+
+#[test]
+fn tahoe_goes_back_to_one_segment() {
+    let mut pair = lose_one("tahoe");
+    pair.until(40);
+    assert_eq!(pair.sent_at(40), [10, 11, 12, 13, 14, 15, 3]);
+    assert!((pair.cwnd_segments() - 1.0).abs() < 1e-9);
+    // The ACK of everything to 15 comes at 60 ms; go-back-N does not send again what is acknowledged.
+    pair.until(60);
+    assert_eq!(pair.sent_at(60), [16, 17]);
+    // reduce_from is the flight of 13 segments: ssthresh 6.5.
+    assert_eq!(pair.ends[0].sender().ssthresh(), Some(Bytes::new(6_500)));
+    assert_eq!(pair.ends[0].sender().stats().segments_retransmitted, 1);
+}
+
+#[test]
+fn a_partial_ack_retransmits_the_next_hole() {
+    let mut newreno = pair("newreno+iw10");
+    newreno.drop = vec![3, 6];
+    newreno.ends[0].write(Bytes::new(100_000));
+    newreno.until(60);
+    // 3 is retransmitted at 40 ms; its ACK at 60 ms covers up to 5, and 6 follows.
+    assert!(newreno.sent_at(40).contains(&3));
+    assert!(newreno.sent_at(60).contains(&6));
+    newreno.until(5000);
+    let stats = *newreno.ends[0].sender().stats();
+    assert_eq!((stats.segments_retransmitted, stats.timeouts, stats.congestion_events), (2, 0, 1));
+    assert_eq!(newreno.ends[1].received(), Bytes::new(100_000));
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_timer() {
+    let mut pair = pair("newreno+iw10");
+    pair.drop = vec![9];
+    pair.ends[0].write(Bytes::new(10_000));
+    pair.until(3000);
+    // Segments 0-8 are acknowledged at 40 ms, which restarts the timer: the minimum of 1 s later.
+    assert_eq!(pair.sent_at(1040), [9]);
+    let stats = *pair.ends[0].sender().stats();
+    assert_eq!((stats.timeouts, stats.segments_retransmitted), (1, 1));
+    assert_eq!(pair.ends[1].received(), Bytes::new(10_000));
+}
+
+#[test]
+fn an_idle_connection_restarts_from_the_initial_window() {
+    let mut idle = pair("reno+iw2");
+    idle.ends[0].write(Bytes::new(30_000));
+    idle.until(500);
+    assert!(idle.cwnd_segments() > 16.0);
+    idle.until(3000);
+    idle.ends[0].write(Bytes::new(30_000));
+    idle.until(3010);
+    assert_eq!(idle.sent_at(3000).len(), 2);
+    let mut kept = pair("reno+iw2+noidle");
+    kept.ends[0].write(Bytes::new(30_000));
+    kept.until(3000);
+    kept.ends[0].write(Bytes::new(30_000));
+    kept.until(3010);
+    assert_eq!(kept.sent_at(3000).len(), 30);
+}
+
+#[test]
+fn a_receiver_with_less_than_a_segment_still_gets_all() {
+    let mut server = config("reno");
+    server.receive_window = Bytes::new(300);
+    let mut pair = Pair::new(config("reno"), server);
+    pair.ends[0].write(Bytes::new(1000));
+    pair.until(2000);
+    assert_eq!(pair.ends[1].received(), Bytes::new(1000));
+    assert!(pair.log.iter().all(|(_, _, len)| *len <= 300));
+}

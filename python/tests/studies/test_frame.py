@@ -1,0 +1,145 @@
+"""Claims, predicates and statistics, on numbers that are known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ackclock.studies._frame import Claim, Observation, Predicate, decide
+from ackclock.studies._frame_core import BrokenRunError, check_conservation
+from ackclock.studies._frame_stats import autocorrelation, estimate, t_975
+
+
+def predicate(tolerance: float = 0.1) -> Predicate[list[float]]:
+    return Predicate(
+        "p",
+        "Small.",
+        "error",
+        "<=",
+        tolerance,
+        lambda values: [Observation(str(i), value) for i, value in enumerate(values)],
+        scale=100,
+        unit="%",
+    )
+
+
+def claim(**changes: object) -> Claim[list[float]]:
+    settings: dict[str, object] = {
+        "id": "c",
+        "statement": "Small.",
+        "predicates": (predicate(),),
+        "published": lambda _values: {"error": 0.1},
+        "measured": lambda values: {"error": max(values)},
+    }
+    return Claim(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+def test_a_predicate_holds_when_every_observation_does() -> None:
+    found = predicate().judge([0.05, 0.1])
+    assert found.holds
+    assert found.summary() == "2 of 2; worst 10 % (1)"
+
+
+def test_a_predicate_fails_with_one_observation_and_names_it() -> None:
+    found = predicate().judge([0.05, 0.2, 0.01])
+    assert not found.holds
+    assert [seen.label for seen in found.failing] == ["1"]
+    assert found.summary() == "2 of 3; worst 20 % (1)"
+
+
+@pytest.mark.parametrize("values", [[], [math.nan], [math.inf]])
+def test_nothing_measured_is_not_a_success(values: list[float]) -> None:
+    assert not predicate().judge(values).holds
+
+
+def test_verdicts() -> None:
+    assert decide(True, {}) == "reproduced"
+    assert decide(False, {}) == "not reproduced"
+    assert decide(True, {"other choice": True}) == "reproduced"
+    assert decide(True, {"other choice": False}) == "under-specified"
+    assert decide(False, {"other choice": True}) == "under-specified"
+
+
+def test_a_claim_is_judged_by_its_predicates_alone() -> None:
+    assert claim().judge([0.05]).verdict == "reproduced"
+    judged = claim().judge([0.5])
+    assert judged.verdict == "not reproduced"
+    assert "error ≤ 10 %" in judged.note
+    assert set(judged.as_json()) == {"id", "verdict", "published", "measured", "note"}
+
+
+def test_a_claim_without_predicates_is_not_reproduced() -> None:
+    assert claim(predicates=()).judge([0.0]).verdict == "not reproduced"
+
+
+def test_a_flip_between_choices_is_under_specified() -> None:
+    judged = claim(alternatives={"wider": (predicate(1.0),)}).judge([0.5])
+    assert judged.verdict == "under-specified"
+
+
+def test_student_t() -> None:
+    # From the quantile function of R.
+    known = {1: 12.7062, 4: 2.776445, 9: 2.262157, 30: 2.042272, 31: 2.039513, 60: 2.000298,
+             1000: 1.962339}  # fmt: skip
+    for degrees, value in known.items():
+        assert t_975(degrees) == pytest.approx(value, rel=3e-6)
+    with pytest.raises(ValueError, match="two values"):
+        t_975(0)
+
+
+def test_mean_and_interval() -> None:
+    found = estimate([1.0, 2.0, 3.0, 4.0, 5.0])
+    # sd = sqrt(2.5), half-width = 2.776445 * sqrt(2.5 / 5)
+    assert found.mean == 3.0
+    assert found.ci == pytest.approx(2.776445 * math.sqrt(0.5), rel=3e-6)
+    assert estimate([2.0]).ci is None
+    assert math.isnan(estimate([]).mean)
+    assert estimate([1.0, math.nan]).n == 1
+
+
+def test_autocorrelation_of_a_periodic_series_returns_to_one() -> None:
+    series = np.tile(np.arange(10.0), 50)
+    found = autocorrelation(series)
+    assert found[0] == pytest.approx(1.0)
+    assert found[10] == pytest.approx(1.0, abs=1e-6)
+    assert found[5] < 0
+
+
+def test_autocorrelation_of_noise_vanishes() -> None:
+    # A linear congruential sequence: noise that is the same everywhere.
+    state, values = 1, []
+    for _ in range(4000):
+        state = (1103515245 * state + 12345) % 2**31
+        values.append(state / 2**31)
+    assert np.abs(autocorrelation(np.array(values))[5:200]).max() < 0.1
+
+
+def links(**changes: int) -> pl.DataFrame:
+    row = {
+        "cell": 0, "measure": "run", "link": "bottleneck", "direction": "forward",
+        "offered_packets": 10, "delivered_packets": 7, "dropped_packets": 2, "queued_packets": 1,
+        "offered_bytes": 5760, "delivered_bytes": 4032, "dropped_bytes": 1152, "queued_bytes": 576,
+    }  # fmt: skip
+    return pl.DataFrame([{**row, **changes}])
+
+
+def test_conservation_over_a_whole_run() -> None:
+    check_conservation(links())
+    with pytest.raises(BrokenRunError, match="offered packets"):
+        check_conservation(links(delivered_packets=8))
+    with pytest.raises(BrokenRunError, match="offered bytes"):
+        check_conservation(links(dropped_bytes=0))
+
+
+def test_conservation_over_a_window_counts_what_was_queued_before() -> None:
+    before = links(queued_packets=3, queued_bytes=1728, offered_packets=12, offered_bytes=6912)
+    before = before.with_columns(pl.lit("warmup").alias("measure"))
+    steady = links(offered_packets=7, offered_bytes=4032).with_columns(
+        pl.lit("steady").alias("measure")
+    )
+    check_conservation(pl.concat([before, steady]))
+    with pytest.raises(BrokenRunError, match="window steady"):
+        check_conservation(pl.concat([before, steady.with_columns(pl.col("offered_packets") + 1)]))

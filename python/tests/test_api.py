@@ -1,0 +1,271 @@
+"""The package as people import it."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+import tomllib
+from pathlib import Path
+
+import duckdb
+import matplotlib.figure
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import ackclock as ac
+from support import SMALL
+
+
+@pytest.fixture(scope="module")
+def everything() -> ac.Scenario:
+    """A scenario that says all that can be said."""
+    queue = ac.Queue("50 packet", kind="fair", counts_in_service=True)
+    reverse = ac.Reverse(rate="1 Mbit/s", delay="5 ms", queue=queue, loss=0.01)
+    return ac.Scenario(
+        topology=ac.graph(
+            [
+                ac.GraphLink("up", "s", "m", "10 Mbit/s", "10 ms", queue, 0.001, reverse),
+                ac.GraphLink("down", "m", "t", rate="5 Mbit/s", delay="10 ms"),
+            ]
+        ),
+        flows=[
+            ac.Flow("tahoe", app=ac.Bulk(size="100 kB"), from_node="s", to_node="t"),
+            ac.Flow(
+                "newreno+iw10",
+                name="b",
+                count=2,
+                profile="linux",
+                tcp=ac.Tcp(
+                    mss="1000 B",
+                    min_rto="200 ms",
+                    delayed_ack=ac.DelayedAck("100 ms", every=3),
+                    receive_window="64 kB",
+                    window_scaling=False,
+                    loss_reduces="cwnd",
+                ),
+                start=ac.Uniform("0 s", "1 s"),
+                stagger="10 ms",
+                from_node="s",
+                to_node="t",
+            ),
+            ac.Flow(
+                "reno",
+                name="c",
+                tcp=ac.Tcp(delayed_ack="off"),
+                start=ac.Exponential("1 s"),
+                from_node="s",
+                to_node="t",
+            ),
+        ],
+        cross_traffic=[
+            ac.CrossTraffic("up", rate="10 packet/s", size="576 B", stop="3 s"),
+            ac.CrossTraffic(
+                "down",
+                rate="10 packet/s",
+                size="576 B",
+                kind="periodic",
+                phase=0.25,
+                direction="reverse",
+            ),
+        ],
+        measures=[ac.Measure("middle", "1 s", "2 s")],
+        probes=[ac.Probe(flow="b", what=["cwnd", "srtt"], every="100 ms", start="1 s")],
+        duration="4 s",
+        seed=7,
+        title='A "title" with \\ and €',
+    )
+
+
+def test_a_scenario_survives_the_core(everything: ac.Scenario) -> None:
+    assert everything.check().check() == everything.check()
+    assert ac.simulate(everything.check()).flows.equals(ac.simulate(everything).flows)
+
+
+def test_a_scenario_survives_a_file(everything: ac.Scenario, tmp_path: Path) -> None:
+    toml = tmp_path / "scenario.toml"
+    toml.write_text(everything.to_toml(), encoding="utf-8")
+    assert tomllib.loads(everything.to_toml()) == everything.to_dict()
+    assert ac.Scenario.from_file(toml) == everything.check()
+    json = tmp_path / "scenario.json"
+    json.write_text(everything.to_json(), encoding="utf-8")
+    assert ac.Scenario.from_file(str(json)) == everything.check()
+
+
+def test_a_file_and_python_say_the_same(small: ac.Scenario, small_file: Path) -> None:
+    assert small_file.read_text(encoding="utf-8") == SMALL
+    written = ac.Scenario(
+        small.topology,
+        small.flows,
+        duration="5 s",
+        measures=[ac.Measure("late", "2 s")],
+    )
+    assert ac.Scenario.from_file(small_file) == written.check()
+
+
+def test_flows_without_a_name_are_numbered(small: ac.Scenario) -> None:
+    flows = [ac.Flow("reno"), ac.Flow("reno", name="x"), ac.Flow("tahoe")]
+    scenario = ac.Scenario(small.topology, flows, duration="1 s")
+    assert [flow.name for flow in scenario.flows] == ["flow-1", "x", "flow-3"]
+
+
+def test_a_sender_has_one_name() -> None:
+    assert ac.variant_name("reno+partialack") == "newreno"
+    with pytest.raises(ac.BadInput, match="reno"):
+        ac.variant_name("rino")
+
+
+def test_theory_is_typed() -> None:
+    path = {"mu_pps": 170, "tau1_s": 0.05, "tau2_s": 0.05, "buffer_packets": 5}
+    prediction = ac.theory.altman(lambda_pps=10, **path)
+    assert prediction.slow_starts_per_cycle == 2
+    assert prediction.validity == ac.theory.Validity(ok=True, reasons=())
+    assert prediction.details["w_max"] > prediction.details["w_loss"]
+    inferred = ac.theory.infer(
+        "lambda", throughput_pps=ac.theory.Measured(prediction.throughput_pps, 1.0), **path
+    )
+    assert inferred.best is not None
+    assert inferred.best.low < 10 < inferred.best.high
+    # The path alone takes 2 (0.05 + 0.05) s, so that no rate explains 0.01 s.
+    unknown = ac.theory.infer("lambda", rtt_s=0.01, **path)
+    assert unknown.best is None
+    assert unknown.reason
+
+
+# Results.
+
+
+def address(column: pa.ChunkedArray) -> int:
+    """Where the values of a column of one chunk lie in memory."""
+    return column.chunk(0).buffers()[1].address
+
+
+@pytest.fixture(scope="module")
+def run() -> ac.Run:
+    scenario = ac.Scenario(
+        topology=ac.dumbbell(
+            bottleneck=ac.Link("10 Mbit/s", "20 ms"), access=ac.Link("100 Mbit/s", "1 ms")
+        ),
+        flows=[ac.Flow("newreno", name="a", count=2)],
+        cross_traffic=[ac.CrossTraffic("bottleneck", rate="50 packet/s", size="1000 B")],
+        duration="5 s",
+        probes=[ac.Probe(flow="a")],
+    )
+    return ac.simulate(scenario)
+
+
+def test_tables(run: ac.Run) -> None:
+    assert run.flows.num_rows == 2
+    assert run.sources.num_rows == 1
+    assert run.flow_samples.num_rows > 100
+    assert run.events > 1000
+    # Offered = delivered + dropped + queued, on every link and both ways.
+    for row in run.links.to_pylist():
+        for unit in ("packets", "bytes"):
+            rest = sum(row[f"{what}_{unit}"] for what in ("delivered", "dropped", "queued"))
+            assert row[f"offered_{unit}"] == rest
+
+
+def test_arrow_shares_the_memory_of_the_core(run: ac.Run) -> None:
+    again = pa.table(run._core.flow_samples)  # noqa: SLF001
+    assert address(again["cwnd_segments"]) == address(run.flow_samples["cwnd_segments"])
+
+
+def test_polars_reads_without_a_copy(run: ac.Run) -> None:
+    frame = run.to_polars()["flow_samples"]
+    assert frame.height == run.flow_samples.num_rows
+    column = frame["cwnd_segments"].to_arrow()
+    assert column.buffers()[1].address == address(run.flow_samples["cwnd_segments"])
+    # And from the core itself, without pyarrow between.
+    direct = pl.DataFrame(run._core.flow_samples)  # noqa: SLF001
+    column = direct["cwnd_segments"].to_arrow()
+    assert column.buffers()[1].address == address(run.flow_samples["cwnd_segments"])
+
+
+def test_pandas_reads_without_a_copy(run: ac.Run) -> None:
+    column = run.flow_samples["time_s"]
+    series = column.to_pandas(zero_copy_only=True)
+    assert series.to_numpy().ctypes.data == address(column)
+    frame = run.flow_samples.to_pandas(types_mapper=pd.ArrowDtype)
+    shared = pa.chunked_array(frame["cwnd_segments"].array.__arrow_array__())
+    assert address(shared) == address(run.flow_samples["cwnd_segments"])
+
+
+def test_duckdb_reads_arrow(run: ac.Run) -> None:
+    samples = duckdb.from_arrow(run.flow_samples)
+    ((rows, most),) = samples.aggregate("count(*), max(cwnd_segments)").fetchall()
+    assert rows == run.flow_samples.num_rows
+    assert most == pa.compute.max(run.flow_samples["cwnd_segments"]).as_py()
+
+
+def test_a_figure_is_returned_and_not_shown(run: ac.Run) -> None:
+    figure = run.plot_cwnd()
+    assert isinstance(figure, matplotlib.figure.Figure)
+    (axes,) = figure.axes
+    # Two flows, window and threshold each.
+    assert len(axes.lines) == 4
+    assert len(run.plot_cwnd("a-2").axes[0].lines) == 2
+    with pytest.raises(ac.BadInput, match="a-1"):
+        run.plot_cwnd("b")
+
+
+def test_a_notebook_shows_tables(run: ac.Run) -> None:
+    shown = run._repr_html_()
+    assert "<td>newreno</td>" in shown
+    assert "bottleneck" in shown
+    assert "flows=2" in repr(run)
+
+
+def test_the_same_on_one_thread_and_two(small: ac.Scenario, tmp_path: Path) -> None:
+    scenarios = [dataclasses.replace(small, seed=seed) for seed in range(6)]
+    finished: list[int] = []
+    one = ac.simulate_many(scenarios, threads=1, progress=finished.append).write(tmp_path / "1")
+    two = ac.simulate_many(scenarios, threads=2).write(tmp_path / "2")
+    names = sorted(path.name for path in one.iterdir())
+    assert names == sorted(path.name for path in two.iterdir())
+    for name in names:
+        assert (one / name).read_bytes() == (two / name).read_bytes()
+    assert finished[-1] == 6
+    assert finished == sorted(finished)
+
+
+def test_many_runs_are_the_runs_one_by_one(small: ac.Scenario) -> None:
+    scenarios = [dataclasses.replace(small, seed=seed) for seed in (3, 1, 2)]
+    many = ac.simulate_many(scenarios)
+    for cell, scenario in enumerate(scenarios):
+        rows = many.links.filter(pa.compute.equal(many.links["cell"], cell))
+        assert rows.drop_columns("cell").equals(ac.simulate(scenario).links)
+
+
+def test_a_name_that_is_bad_in_one_of_many_says_which(small: ac.Scenario) -> None:
+    bad = dataclasses.replace(small, duration="5 m")
+    with pytest.raises(ac.BadInput, match="1"):
+        ac.simulate_many([small, bad])
+
+
+def test_an_exception_of_progress_is_raised(small: ac.Scenario) -> None:
+    def progress(_finished: int) -> None:
+        raise LookupError("from progress")
+
+    with pytest.raises(LookupError, match="from progress"):
+        ac.simulate_many([small] * 4, progress=progress)
+
+
+def test_other_threads_go_on_during_a_run(small: ac.Scenario) -> None:
+    long = dataclasses.replace(small, duration="600 s", probes=())
+    worker = threading.Thread(target=ac.simulate, args=(long,))
+    began = last = time.monotonic()
+    longest_pause = 0.0
+    worker.start()
+    while worker.is_alive():
+        time.sleep(0.001)
+        now = time.monotonic()
+        longest_pause = max(longest_pause, now - last)
+        last = now
+    took = time.monotonic() - began
+    if took < 0.2:
+        pytest.skip(f"the run took {took:.3f} s, too short to tell")
+    # Were the lock held there would be one pause as long as the run.
+    assert longest_pause < took / 2

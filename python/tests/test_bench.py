@@ -1,0 +1,73 @@
+"""The benchmark measures something, and ns-2 beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+import ackclock as ac
+from ackclock import bench
+from support import Answer
+
+QUICK = bench.Plan(duration_s=2.0, least_cpu_s=0.0, pairs=1, peers=False)
+
+needs_ns2 = pytest.mark.skipif(shutil.which("ns") is None, reason="no `ns` (ns-2) on the PATH")
+
+
+@pytest.mark.parametrize("name", ["W(100,1G)", "w( 100, 1g )", "100,1G"])
+def test_a_workload_by_name(name: str) -> None:
+    assert bench.workload(name) == bench.Workload("W(100,1G)", 100, 1_000_000_000)
+
+
+def test_a_workload_that_is_none() -> None:
+    with pytest.raises(ac.BadInput, match=r"W\(100,1G\)"):
+        bench.workload("W(100,10G)")
+
+
+def test_a_measurement() -> None:
+    cores = os.sched_getaffinity(0)
+    result = bench.measure(bench.workload("W(1,100M)"), "newreno", QUICK)
+    assert os.sched_getaffinity(0) == cores
+    assert result["workload"] == "W(1,100M)"
+    # 100 Mbit/s carry at most 8333.3 packets of 1500 bytes a second.
+    assert 0 < result["delivered"] <= 2 * 8334
+    assert 0 < result["utilisation"] <= 1
+    assert result["packets_per_cpu_s"] * result["ns_per_packet"] == pytest.approx(1e9)
+    assert result["events_per_packet"] > 1
+    # The queue holds 833 packets of 64 bytes or so; importing the package takes 50 MB.
+    assert 0 < result["peak_rss_bytes"] < 50e6
+    assert result["peer"] is None
+
+
+def test_the_command(ackclock: Callable[..., Answer]) -> None:
+    answer = ackclock("bench", "--quick", "--workload", "W(1,100M)", "--json")
+    assert answer.code == 0, answer.err
+    (result,) = json.loads(answer.out)
+    assert set(result) >= {
+        *("workload", "variant", "packets_per_cpu_s", "ns_per_packet", "events_per_packet"),
+        *("peak_rss_bytes", "utilisation", "dropped"),
+    }
+
+
+@needs_ns2
+@pytest.mark.parametrize("variant", ["newreno", "reno", "tahoe"])
+def test_ns2_beside_it(variant: str) -> None:
+    plan = bench.Plan(duration_s=5.0, least_cpu_s=0.0, pairs=1, peers=True)
+    result = bench.measure(bench.workload("W(1,100M)"), variant, plan)
+    peer = result["peer"]
+    assert peer["name"] == "ns-2"
+    assert 0 < peer["delivered"] <= 5 * 8334
+    assert peer["ratio"] > 0
+    assert bench.as_table([result]).row_count == 2
+
+
+@needs_ns2
+def test_a_sender_that_ns2_lacks() -> None:
+    plan = bench.Plan(duration_s=0.5, least_cpu_s=0.0, pairs=1, peers=True)
+    result = bench.measure(bench.workload("W(1,100M)"), "newreno+gobackn", plan)
+    assert result["peer"] is None
+    assert any("no such sender" in note for note in bench.notes([result], plan))

@@ -1,0 +1,197 @@
+"""What the command prints."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import ackclock as ac
+from support import Answer
+
+ALTMAN = ("--mu", "170", "--lambda", "10", "--tau1", "0.05", "--tau2", "0.05", "--buffer", "5")
+
+
+def answer_of(answer: Answer) -> object:
+    assert answer.code == 0, answer.err
+    return json.loads(answer.out)
+
+
+def test_version(ackclock: Callable[..., Answer]) -> None:
+    answer = ackclock("--version")
+    assert answer == Answer(0, f"ackclock {ac.__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["theory"], ["run", "--help"]])
+def test_help(arguments: list[str], ackclock: Callable[..., Answer]) -> None:
+    answer = ackclock(*arguments)
+    assert answer.code == 0
+    assert "Usage: ackclock" in answer.out
+    assert answer.err == ""
+
+
+def test_run(small_file: Path, ackclock: Callable[..., Answer]) -> None:
+    answer = ackclock("run", small_file)
+    assert answer.code == 0, answer.err
+    assert "newreno" in answer.out
+    assert "bottleneck" in answer.out
+
+
+def test_run_as_json(small_file: Path, ackclock: Callable[..., Answer]) -> None:
+    answer = answer_of(ackclock("run", small_file, "--json"))
+    assert isinstance(answer, dict)
+    (flow,) = answer["flows"]
+    assert flow["name"] == "a"
+    assert flow["variant"] == "newreno"
+    assert set(flow) >= {
+        *("goodput_bps", "segments_sent", "segments_retransmitted", "timeouts", "srtt_mean_s")
+    }
+    # The path carries 10 Mbit/s and no more.
+    assert 0 < flow["goodput_bps"] < 10e6
+    assert 0.044 < flow["srtt_mean_s"] < 0.2
+    link = next(
+        row
+        for row in answer["links"]
+        if (row["name"], row["direction"]) == ("bottleneck", "forward")
+    )
+    assert set(link) >= {
+        *("utilisation", "offered_packets", "dropped_packets"),
+        *("queue_delay_mean_s", "queue_delay_p99_s"),
+    }
+    assert 0 < link["utilisation"] <= 1
+    assert list(answer["measures"]) == ["late"]
+    # From 2 s to the end of 5 s.
+    assert answer["measures"]["late"]["flows"][0]["duration_s"] == 3.0
+
+
+def test_run_with_another_seed(small: ac.Scenario, tmp_path: Path) -> None:
+    # Poisson cross-traffic comes at other times under another seed, at the same under the same.
+    path = tmp_path / "poisson.toml"
+    path.write_text(small.to_toml(), encoding="utf-8")
+    one, again, other = (ac.simulate(path, seed=seed) for seed in (1, 1, 2))
+    assert one.sources.equals(again.sources)
+    assert not one.link_samples.equals(other.link_samples)
+
+
+def test_run_writes_tables(
+    small_file: Path, tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    out = tmp_path / "deep" / "out"
+    assert ackclock("run", small_file, "--out", out).code == 0
+    tables = {path.name for path in out.iterdir()}
+    assert tables == {
+        *("flows.parquet", "links.parquet", "sources.parquet"),
+        *("flow_samples.parquet", "link_samples.parquet"),
+    }
+    metadata = pq.read_metadata(out / "flows.parquet").metadata
+    assert json.loads(metadata[b"ackclock.scenario"])["duration"] == "5 s"
+    first = {name: (out / name).read_bytes() for name in tables}
+    assert ackclock("run", small_file, "--out", out).code == 0
+    assert {name: (out / name).read_bytes() for name in tables} == first
+
+
+def test_theory_altman(ackclock: Callable[..., Answer]) -> None:
+    answer = answer_of(ackclock("theory", "altman", *ALTMAN, "--json"))
+    assert isinstance(answer, dict)
+    assert list(answer) == ["throughput_pps", "rtt_s", "slow_starts_per_cycle", "validity"]
+    assert answer["slow_starts_per_cycle"] == 2
+    assert set(answer["validity"]) == {"ok", "reasons"}
+    assert ackclock("theory", "altman", *ALTMAN).code == 0
+
+
+def test_theory_altman_with_a_timer(ackclock: Callable[..., Answer]) -> None:
+    answer = answer_of(ackclock("theory", "altman", *ALTMAN, "--rto", "1", "--json"))
+    assert isinstance(answer, dict)
+    assert answer["throughput_with_timeout_pps"] < answer["throughput_pps"]
+
+
+def test_theory_infer_gives_back_what_altman_was_told(ackclock: Callable[..., Answer]) -> None:
+    told = answer_of(ackclock("theory", "altman", *ALTMAN, "--json"))
+    assert isinstance(told, dict)
+    known = ("--mu", "170", "--tau1", "0.05", "--tau2", "0.05", "--buffer", "5")
+    measured = ("--throughput", told["throughput_pps"], "--rtt", told["rtt_s"])
+    answer = answer_of(ackclock("theory", "infer", "lambda", *known, *measured, "--json"))
+    assert isinstance(answer, dict)
+    assert answer["identifiable"]
+    assert answer["estimate"] == pytest.approx(10, rel=1e-3)
+    low, high = answer["interval"]
+    assert low < 10 < high
+
+
+def test_theory_response(ackclock: Callable[..., Answer]) -> None:
+    answer = answer_of(ackclock("theory", "response", "--loss", "0.01", "--rtt", "0.1", "--json"))
+    assert isinstance(answer, dict)
+    # sqrt(3 / (2 * 0.01)) = 12.2474 packets each 0.1 s.
+    assert answer["mathis_pps"] == pytest.approx(122.474, abs=1e-3)
+
+
+def test_schema(ackclock: Callable[..., Answer]) -> None:
+    answer = answer_of(ackclock("schema"))
+    assert isinstance(answer, dict)
+    assert "topology" in answer["properties"]
+
+
+def test_variants(ackclock: Callable[..., Answer]) -> None:
+    answer = answer_of(ackclock("variants", "--json"))
+    assert isinstance(answer, list)
+    assert {"tahoe", "reno", "newreno"} <= {part["word"] for part in answer}
+    assert ackclock("variants").code == 0
+
+
+def test_doctor(ackclock: Callable[..., Answer]) -> None:
+    answer = answer_of(ackclock("doctor", "--json"))
+    assert isinstance(answer, list)
+    found = {finding["what"]: finding for finding in answer}
+    assert found["ackclock"]["found"] == ac.__version__
+    for finding in answer:
+        assert finding["state"] in ("ok", "missing", "info")
+        # What is missing comes with what to do about it.
+        assert finding["state"] != "missing" or finding["remedy"]
+    assert ackclock("doctor").code == 0
+
+
+def test_reproduce_lists_the_studies(ackclock: Callable[..., Answer]) -> None:
+    answer = answer_of(ackclock("reproduce", "--json"))
+    assert isinstance(answer, list)
+    assert "altman1997" in {study["key"] for study in answer}
+
+
+def test_the_package_carries_its_data() -> None:
+    package = files("ackclock")
+    assert (package / "py.typed").is_file()
+    assert (package / "peers" / "ns2_dumbbell.tcl").is_file()
+    assert (package / "studies" / "altman1997" / "published.csv").is_file()
+
+
+def test_an_interrupt_leaves_one_line(tmp_path: Path, small: ac.Scenario) -> None:
+    path = tmp_path / "long.toml"
+    text = small.to_toml().replace('duration = "5 s"', 'duration = "100 h"', 1)
+    # Without probes, whose samples would fill the memory.
+    path.write_text(text.partition("[[probe]]")[0], encoding="utf-8")
+    command = Path(sys.executable).parent / "ackclock"
+    with subprocess.Popen(
+        [command, "run", path, "--out", tmp_path / "out"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        # Once the extension is loaded the simulation is about to begin.
+        maps = Path(f"/proc/{child.pid}/maps")
+        deadline = time.monotonic() + 60
+        while "_core" not in maps.read_text(encoding="utf-8") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1.5)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert out == ""
+    assert err.splitlines() == ["ackclock: interrupted"]
+    assert not (tmp_path / "out").exists()

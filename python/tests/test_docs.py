@@ -1,0 +1,49 @@
+"""What the documents say is so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import ackclock as ac
+from support import ROOT
+
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/map.md", "docs/reference/scenario.md"]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_reference_is_up_to_date(script: Callable[[str], ModuleType]) -> None:
+    for path, text in script("reference").pages().items():
+        assert path.is_file(), f"{path} is missing; run `make docs`"
+        assert path.read_text(encoding="utf-8") == text, "run `make docs`"
+
+
+def test_the_example_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (example,) = blocks("README.md", "python")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "README.md", "exec"), {})  # noqa: S102 - our own
+    assert (tmp_path / "cwnd.svg").stat().st_size > 1000
+
+
+def test_the_example_of_the_reference(tmp_path: Path) -> None:
+    (example,) = blocks("docs/reference/scenario.md", "toml")
+    path = tmp_path / "example.toml"
+    path.write_text(example, encoding="utf-8")
+    assert ac.simulate(path).flows.num_rows == 4
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+    for link in links:
+        if "://" not in link:
+            assert (path.parent / link).exists(), f"{page}: {link}"

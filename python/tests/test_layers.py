@@ -1,0 +1,149 @@
+"""The checks of the law of dependence and of licences, on graphs that break them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+Script = Callable[[str], ModuleType]
+
+
+def package(name: str, *dependencies: str, description: str = "Something") -> dict[str, Any]:
+    return {
+        "name": f"ackclock-{name}",
+        "description": description,
+        "dependencies": [{"name": dependency} for dependency in dependencies],
+    }
+
+
+def metadata(*packages: dict[str, Any]) -> dict[str, Any]:
+    return {"packages": list(packages)}
+
+
+KEPT = (
+    package("units", "libm"),
+    package("packet", "ackclock-units"),
+    package("tcp", "ackclock-units", "ackclock-packet"),
+    package("net", "ackclock-units", "ackclock-packet"),
+    package("app", "ackclock-tcp"),
+    package("sim", "ackclock-tcp", "ackclock-net", "ackclock-app"),
+    package("theory", "ackclock-units"),
+    package("lab", "ackclock-sim", "ackclock-theory", "rayon", "parquet"),
+    package("python", "ackclock-lab", "pyo3"),
+)
+
+
+def test_the_law_kept(script: Script) -> None:
+    assert list(script("check_layers").graph_violations(metadata(*KEPT))) == []
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        package("units", "ackclock-packet"),
+        package("packet", "ackclock-tcp"),
+        package("tcp", "ackclock-net"),
+        package("net", "ackclock-tcp"),
+        package("wire", "ackclock-tcp"),
+        package("tcp", "ackclock-wire"),
+        package("app", "ackclock-net"),
+        package("theory", "ackclock-sim"),
+        package("sim", "ackclock-lab"),
+        package("sim", "ackclock-theory"),
+        package("lab", "ackclock-python"),
+        package("python", "ackclock-sim"),
+        package("newcomer", "ackclock-units"),
+        package("sim", "rayon"),
+        package("tcp", "arrow-array"),
+        package("lab", "pyo3"),
+        package("tcp", description=""),
+        package("tcp", description="  "),
+    ],
+    ids=lambda broken: f"{broken['name']}-{len(broken['dependencies'])}",
+)
+def test_the_law_broken(broken: dict[str, Any], script: Script) -> None:
+    rest = [each for each in KEPT if each["name"] != broken["name"]]
+    (line,) = script("check_layers").graph_violations(metadata(broken, *rest))
+    assert broken["name"].removeprefix("ackclock-") in line
+
+
+@pytest.mark.parametrize(
+    ("crate", "text"),
+    [
+        ("tcp", "use std::time::Instant;"),
+        ("tcp", "use std::time::{Duration, Instant};"),
+        ("tcp", "fn now() { std::time::SystemTime::now(); }"),
+        ("sim", "use std::{fmt, fs};"),
+        ("sim", "use std::fs::{self, File};"),
+        ("sim", "use std::fs as files;"),
+        ("net", "use std::net::UdpSocket;"),
+        ("net", "use std::collections::BTreeMap; use ::std::thread;"),
+        ("lab", "use std::process::Command;"),
+        ("lab", "use std::process;\nfn f() { process::Command::new(name); }"),
+        ("lab", "use std::time::Instant;"),
+        ("python", "use std::thread;\nfn f() { thread::spawn(g); }"),
+    ],
+)
+def test_the_standard_library_out_of_place(crate: str, text: str, script: Script) -> None:
+    path = f"crates/{crate}/src/lib.rs"
+    lines = list(script("check_layers").source_violations(crate, path, text))
+    assert lines
+    assert all(line.startswith(f"{path}: uses `std::") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("crate", "path", "text"),
+    [
+        ("tcp", "src/lib.rs", "use std::time::Duration; use ackclock_units::Instant;"),
+        ("tcp", "src/lib.rs", "// use std::fs;\n/* std::thread */ fn f() {}"),
+        ("tcp", "src/lib.rs", "//! Not `std::time::Instant`.\nuse std::fmt;"),
+        ("tcp", "src/lib.rs", 'const TEXT: &str = "std::fs"; const RAW: &str = r#"std::net"#;'),
+        ("tcp", "src/lib.rs", "fn f<'a>(quote: char) -> &'a str { if quote == '\"' {} }"),
+        ("lab", "src/lib.rs", "use std::{fs, thread};"),
+        ("lab", "src/lib.rs", "use std::process;\nfn f() { process::id(); }"),
+        ("live", "src/lib.rs", "use std::time::{Instant, SystemTime}; use std::net::UdpSocket;"),
+        ("sim", "tests/files.rs", "use std::fs;"),
+        ("sim", "src/engine/tests.rs", "use std::fs;"),
+    ],
+)
+def test_the_standard_library_in_place(crate: str, path: str, text: str, script: Script) -> None:
+    assert list(script("check_layers").source_violations(crate, path, text)) == []
+
+
+def test_long_modules(tmp_path: Path, script: Script) -> None:
+    right, long = tmp_path / "right.rs", tmp_path / "long.rs"
+    right.write_text("//\n" * 800)
+    long.write_text("//\n" * 801)
+    (line,) = script("check_layers").length_violations([right, long], tmp_path)
+    assert line == "long.rs: 801 lines, the most is 800"
+
+
+@pytest.mark.parametrize(
+    ("expression", "allowed"),
+    [
+        ("MIT", True),
+        ("GPL-3.0", False),
+        ("MIT OR GPL-3.0", True),
+        ("MIT AND GPL-3.0", False),
+        ("MIT/Apache-2.0", True),
+        ("(MIT OR GPL-3.0) AND Apache-2.0", True),
+        ("(MIT OR Apache-2.0) AND GPL-3.0", False),
+        ("Apache-2.0 WITH LLVM-exception OR GPL-3.0", False),
+        ("", False),
+    ],
+)
+def test_licences(expression: str, allowed: bool, script: Script) -> None:
+    assert script("check_dependencies").allows(expression, {"MIT", "Apache-2.0"}) is allowed
+
+
+def test_a_crate_from_elsewhere(script: Script) -> None:
+    packages = metadata(
+        {"name": "ours", "version": "1", "license": "MIT", "source": None},
+        {"name": "theirs", "version": "2", "license": "MIT", "source": "git+https://example.org"},
+    )
+    (line,) = script("check_dependencies").violations(packages, {"MIT"})
+    assert line.startswith("theirs 2: ")
