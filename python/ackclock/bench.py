@@ -218,7 +218,7 @@ def _child(task: Mapping[str, Any], least_cpu_s: float) -> dict[str, Any]:
     began_s = _user_cpu_s()
     cpu_s, runs, packets, events = 0.0, 0, 0, 0
     last: dict[str, Any] = {}
-    while cpu_s < least_cpu_s or not runs:
+    while cpu_s <= least_cpu_s:
         last = _core.bench_dumbbell(**task)
         runs += 1
         packets += last["delivered_packets"]
@@ -273,7 +273,7 @@ def _run_ns2(of: Workload, plan: Plan, peer: _Peer) -> dict[str, Any]:
     arguments += [str(plan.duration_s), peer.agent]
     cpu_s, runs, packets, peak_bytes = 0.0, 0, 0, 0
     delivered = sent = again = 0
-    while cpu_s < plan.least_cpu_s or not runs:
+    while cpu_s <= plan.least_cpu_s:
         answer, used_s = _run_once(arguments)
         delivered, sent, again, held_kb, peak_kb = map(int, answer.split())
         # Of a run so short that set-up drowns it, no less than a clock tick is believed.

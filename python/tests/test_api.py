@@ -254,7 +254,7 @@ def test_an_exception_of_progress_is_raised(small: ac.Scenario) -> None:
 
 
 def test_other_threads_go_on_during_a_run(small: ac.Scenario) -> None:
-    long = dataclasses.replace(small, duration="600 s", probes=())
+    long = dataclasses.replace(small, duration="4000 s", probes=())
     worker = threading.Thread(target=ac.simulate, args=(long,))
     began = last = time.monotonic()
     longest_pause = 0.0

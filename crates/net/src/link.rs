@@ -191,7 +191,7 @@ impl Link {
         let time = self.serializer.next(Bytes::new(u64::from(packet.size)));
         let departs = starts + time;
         let lost = self.loss > 0.0 && self.random.bernoulli(self.loss);
-        fifo.place(Placed { departs, packet, lost });
+        fifo.place(Placed { departs, size: packet.size, source: packet.source, lost });
         let waited = starts.since(now);
         self.counters.busy += time;
         self.counters.queue_delay += waited;
@@ -205,7 +205,8 @@ impl Link {
     pub fn advance(&mut self, now: Instant) {
         if let Queue::Fifo(fifo) = &mut self.queue {
             while let Some(placed) = fifo.pop_departed(now) {
-                count_delivered(&mut self.counters, &mut self.sources, placed.packet, placed.lost);
+                let Placed { size, source, lost, .. } = placed;
+                count_delivered(&mut self.counters, &mut self.sources, size, source, lost);
             }
         }
     }
@@ -237,7 +238,7 @@ impl Link {
         let (packet, departs) = fair.serving()?;
         debug_assert_eq!(departs, now, "a departure event comes at the departure");
         let lost = self.loss > 0.0 && self.random.bernoulli(self.loss);
-        count_delivered(&mut self.counters, &mut self.sources, packet, lost);
+        count_delivered(&mut self.counters, &mut self.sources, packet.size, packet.source, lost);
         let mut rate = self.serializer.clone();
         rate.rest();
         let started = Instant::from_nanos(
@@ -284,18 +285,19 @@ impl Link {
 fn count_delivered(
     counters: &mut Counters,
     sources: &mut [SourceCounters],
-    packet: Packet,
+    size: u32,
+    source: Option<u16>,
     lost: bool,
 ) {
     counters.queued.packets -= 1;
-    counters.queued.bytes -= u64::from(packet.size);
-    counters.delivered.count(packet.size);
+    counters.queued.bytes -= u64::from(size);
+    counters.delivered.count(size);
     if lost {
-        counters.lost.count(packet.size);
+        counters.lost.count(size);
     }
-    if let Some(source) = packet.source {
-        counters.delivered_cross.count(packet.size);
-        sources[usize::from(source)].delivered.count(packet.size);
+    if let Some(source) = source {
+        counters.delivered_cross.count(size);
+        sources[usize::from(source)].delivered.count(size);
     }
 }
 

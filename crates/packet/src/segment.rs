@@ -3,7 +3,7 @@ use std::ops::{Add, BitOr, Sub};
 
 use ackclock_units::{Bytes, Mss};
 
-use crate::HEADERS;
+use crate::{HEADERS, QuickStart, QuickStartResponse};
 
 /// A sequence number: an offset into the stream of one direction, never wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -137,14 +137,16 @@ pub struct Segment {
     pub len: u32,
     /// Receive window in bytes, already scaled (at most 2^30: RFC 7323 §2.3).
     pub window: u32,
-    /// Timestamp value (RFC 7323 §3); meaningful when the connection uses timestamps.
+    /// Timestamp value (RFC 7323 §3); meaningful with [`timestamps`](Self::timestamps).
     pub ts_val: u32,
     /// Timestamp echo reply.
     pub ts_ecr: u32,
     /// Control bits.
     pub flags: Flags,
-    /// Bytes that options take in the header.
+    /// Bytes that options take in the IP and TCP headers: [`Options::wire_len`], with the timestamps.
     pub options_len: u8,
+    /// True if the segment carries the timestamps option.
+    pub timestamps: bool,
 }
 
 impl Segment {
@@ -206,25 +208,50 @@ pub struct Options {
     pub sack_permitted: bool,
     /// Selective acknowledgments.
     pub sack: SackBlocks,
+    /// The Quick-Start option of the IP header (RFC 4782 §3.1). It is here and not in [`IpMeta`]
+    /// because hardly a packet has one.
+    pub quick_start: Option<QuickStart>,
+    /// The Quick-Start Response (RFC 4782 §4.2).
+    pub quick_start_response: Option<QuickStartResponse>,
 }
 
 impl Options {
-    /// Bytes the options take in the header, padded to whole 32-bit words.
-    pub fn wire_len(&self) -> u8 {
+    /// Bytes the options take in the headers of a segment without timestamps; each option begins
+    /// where the field's stacks align it (RFC 7323 appendix A), padded to whole 32-bit words.
+    pub const fn wire_len(&self) -> u8 {
+        self.len(false)
+    }
+
+    /// The same of a segment with timestamps. With [`sack_permitted`](Self::sack_permitted) they
+    /// share their padding.
+    pub const fn wire_len_with_timestamps(&self) -> u8 {
+        self.len(true)
+    }
+
+    const fn len(&self, timestamps: bool) -> u8 {
         let mut len = 0;
         if self.mss.is_some() {
             len += 4;
         }
-        if self.window_scale.is_some() {
-            len += 3;
+        // Two bytes of padding or of SACK-permitted, then ten of timestamps.
+        if timestamps {
+            len += 12;
+        } else if self.sack_permitted {
+            len += 4;
         }
-        if self.sack_permitted {
-            len += 2;
+        if self.window_scale.is_some() {
+            len += 4;
         }
         if self.sack.count > 0 {
-            len += 2 + 8 * self.sack.count;
+            len += 4 + 8 * self.sack.count;
         }
-        len.next_multiple_of(4)
+        if self.quick_start.is_some() {
+            len += 8;
+        }
+        if self.quick_start_response.is_some() {
+            len += 8;
+        }
+        len
     }
 }
 
@@ -281,5 +308,11 @@ mod tests {
         let mut ack = Options::default();
         ack.sack.push(Range { start: Seq::new(10), end: Seq::new(20) });
         assert_eq!(ack.wire_len(), 12);
+        // NOP NOP timestamps, 12, before it.
+        assert_eq!(ack.wire_len_with_timestamps(), 24);
+        // As Linux opens: MSS 4, SACK-permitted 2, timestamps 10, NOP and window scale 4.
+        let syn = Options { sack_permitted: true, ..syn };
+        assert_eq!(syn.wire_len(), 12);
+        assert_eq!(syn.wire_len_with_timestamps(), 20);
     }
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -77,11 +77,12 @@ _FONT = re.compile(r"'DejaVu Sans'(?:, [^;\"]*)?")
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def styled() -> Generator[None]:
     """Draw in the style within this context, whatever the process's own settings are."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_RC)
+        for name, value in _RC.items():
+            mpl.rcParams[name] = value  # type: ignore[index]
         yield
 
 

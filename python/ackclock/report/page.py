@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 if TYPE_CHECKING:
     from ackclock.studies._frame import ClaimResult
@@ -136,11 +136,5 @@ def render(page: Page) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals["pill"] = pill
-    environment.filters["lines"] = _lines
     template = environment.get_template("page.html.j2")
-    return template.render(page=page, where=where(page))
-
-
-def _lines(text: str) -> Markup:
-    return Markup("<br>").join(escape(line) for line in text.splitlines())
+    return template.render(page=page, where=where(page), pill=pill)

@@ -127,7 +127,8 @@ def _run(cell: int, scenario: dict[str, Any], leak: int, out: dict[str, list[Any
         for flow in scenario["flow"]:
             out["flows"].append(
                 {"cell": cell, "measure": name, "flow": flow["name"], "variant": flow["variant"],
-                 "duration_s": length, "goodput_bps": thp * 8 * 536, "segments_sent": 1000,
+                 "duration_s": length, "goodput_bps": thp * 8 * 536,
+                 "delivered_bytes": int(thp * length) * 536, "segments_sent": 1000,
                  "segments_retransmitted": 10, "timeouts": 0, "congestion_events": 20 * per_cycle,
                  "congestion_events_in_slow_start": 20 * (per_cycle - 1),
                  "path_rtt_mean_s": answer["rtt_s"] * noise}
@@ -139,7 +140,7 @@ def _run(cell: int, scenario: dict[str, Any], leak: int, out: dict[str, list[Any
              "duration_s": length, "offered_packets": offered, "dropped_packets": dropped,
              "delivered_packets": offered - dropped}
         )  # fmt: skip
-        passed = int(0.99 * mu * length)
+        passed = len(scenario["flow"]) * int(thp * length) + offered - dropped + 1
         out["links"].append(
             {"cell": cell, "measure": name, "link": "bottleneck", "direction": "forward",
              "duration_s": length, "utilisation": 0.99, "offered_packets": passed + 7 + leak,

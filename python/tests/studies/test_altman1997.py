@@ -228,23 +228,18 @@ def synthetic(shift: dict[str, float] | None = None) -> Results:
         path = case.path
         number = float(2 if path.beta <= path.critical_beta else 1)
         published = float(case.slow_starts_per_cycle) if case.slow_starts_per_cycle else None
-        for source in ("published", "theory", "simulation"):
-            rows.append(
-                {
-                    **place,
-                    "source": source,
-                    "thp_pps": case.thp_simulated_pps * (1 + shift.get(f"{source} thp", 0.0)),
-                    "rtt_s": case.rtt_simulated_s * (1 + shift.get(f"{source} rtt", 0.0)),
-                    "slow_starts_per_cycle": (
-                        published
-                        if source == "published"
-                        else number
-                        if source == "theory"
-                        else published or number
-                    ),
-                    "exogenous_loss": 0.01,
-                }
-            )
+        slow_starts = {"published": published, "theory": number, "simulation": published or number}
+        rows += [
+            {
+                **place,
+                "source": source,
+                "thp_pps": case.thp_simulated_pps * (1 + shift.get(f"{source} thp", 0.0)),
+                "rtt_s": case.rtt_simulated_s * (1 + shift.get(f"{source} rtt", 0.0)),
+                "slow_starts_per_cycle": count,
+                "exogenous_loss": 0.01,
+            }
+            for source, count in slow_starts.items()
+        ]
         table.append(
             {
                 **place,
@@ -305,7 +300,7 @@ def synthetic(shift: dict[str, float] | None = None) -> Results:
         [
             {"point": i, "exogenous": kind, "beta": 0.4, "lambda_over_mu": 0.2,
              "bw_in_over_free": 2.0, "beta_over_critical": 1.2, "w_max_packets": 20.0,
-             "valid": True, "reasons": "", "slow_starts_per_cycle": 1.0,
+             "valid": True, "reasons": "", "slow_starts_per_cycle": 1.0, "cycles": 40,
              "thp_error": 0.05 + shift.get("map thp", 0.0), "rtt_error": 0.01}
             for i in range(40)
             for kind in ("periodic", "poisson")

@@ -45,15 +45,18 @@ def error_maps(points: pl.DataFrame, kind: str = "periodic", bins: int = 14) -> 
         chosen = points.filter(pl.col("exogenous") == kind)
         rows = (("thp_error", THP_EDGES, "throughput"), ("rtt_error", RTT_EDGES, "rtt"))
         for row, (column, edges, name) in enumerate(rows):
-            mesh = None
-            for place, panel in enumerate(PANELS):
-                mesh = _map(axes[row, place], chosen, column, edges, panel, bins)
-                if row == 0:
-                    axes[row, place].set_title(panel[4], fontsize=8.5)
-            bar = made.colorbar(mesh, ax=list(axes[row]), pad=0.01, shrink=0.95, spacing="uniform")
+            meshes = [
+                _map(axes[row, place], chosen, column, edges, panel, bins)
+                for place, panel in enumerate(PANELS)
+            ]
+            bar = made.colorbar(
+                meshes[-1], ax=list(axes[row]), pad=0.01, shrink=0.95, spacing="uniform"
+            )
             bar.set_label(f"median |error| of {name}")
             bar.set_ticks(list(edges[1:-1]), labels=[f"{100 * edge:g} %" for edge in edges[1:-1]])
             bar.outline.set_linewidth(0.5)  # type: ignore[operator]
+        for panel, place in zip(PANELS, axes[0], strict=True):
+            place.set_title(panel[4], fontsize=8.5)
         return made
 
 
@@ -134,13 +137,13 @@ def error_shares(points: pl.DataFrame) -> Figure:
             panel.axvline(100 * limit, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
             panel.set(xlim=(0, 400 * limit), ylim=(0, 101), xlabel=f"|error| of {name}, %")
         axes[0].set_ylabel("points within, %")
-        axes[1].plot([], [], color=INK, linewidth=1, linestyle=(0, (3, 2)), label="Poisson, dashed")
+        axes[1].plot([], [], color=INK, linewidth=1, linestyle=(0, (3, 2)), label="Poisson")
         axes[1].legend(loc="lower right")
         return made
 
 
 def fair(rows: pl.DataFrame, cases: pl.DataFrame) -> Figure:
-    """Draw FIFO beside the per-flow fair queue, and the theory that assumes proportional sharing."""
+    """Draw FIFO beside the fair queue, and the theory, which shares in proportion."""
     with styled():
         made, (left, right) = figure(4.6, 1, 2, sharey=True)
         labels = _labels(rows)
@@ -153,10 +156,11 @@ def fair(rows: pl.DataFrame, cases: pl.DataFrame) -> Figure:
             keys = _row_labels(chosen)
             y = np.array([places[key] for key in keys]) + (0.15 if queue == "droptail" else -0.15)
             scale = np.array([free[key] for key in keys])
-            style: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": colour,
-                                     "markersize": 4.2, "elinewidth": 1, "capsize": 1.5}  # fmt: skip
-            left.errorbar(chosen["thp_pps"].to_numpy() / scale, y, label=name,
-                          xerr=chosen["thp_ci_pps"].fill_null(0).to_numpy() / scale, **style)  # fmt: skip
+            style = _dots(colour, marker, 4.2)
+            thp_ci = chosen["thp_ci_pps"].fill_null(0).to_numpy()
+            left.errorbar(
+                chosen["thp_pps"].to_numpy() / scale, y, xerr=thp_ci / scale, label=name, **style
+            )
             right.errorbar(100 * chosen["exogenous_loss"].to_numpy(), y,
                            xerr=100 * chosen["exogenous_loss_ci"].fill_null(0).to_numpy(),
                            **style)  # fmt: skip
@@ -173,6 +177,17 @@ def fair(rows: pl.DataFrame, cases: pl.DataFrame) -> Figure:
         _bands(left, right, places)
         made.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
         return made
+
+
+def _dots(colour: str, marker: str, size: float) -> dict[str, Any]:
+    return {
+        "linestyle": "none",
+        "marker": marker,
+        "color": colour,
+        "markersize": size,
+        "elinewidth": 1,
+        "capsize": 1.5,
+    }
 
 
 def _bands(left: Axes, right: Axes, places: dict[str, int]) -> None:
@@ -216,10 +231,11 @@ def varied(rows: pl.DataFrame, column: str, names: dict[Any, str]) -> Figure:
             y = np.array([places[key] for key in keys]) + offset
             scale = np.array([free[key] for key in keys])
             reference = np.array([base[key] for key in keys])
-            style: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": colour,
-                                     "markersize": 4.4, "elinewidth": 1, "capsize": 1.5}  # fmt: skip
-            left.errorbar(chosen["thp_pps"].to_numpy() / scale, y, label=name,
-                          xerr=chosen["thp_ci_pps"].fill_null(0).to_numpy() / scale, **style)  # fmt: skip
+            style = _dots(colour, marker, 4.4)
+            thp_ci = chosen["thp_ci_pps"].fill_null(0).to_numpy()
+            left.errorbar(
+                chosen["thp_pps"].to_numpy() / scale, y, xerr=thp_ci / scale, label=name, **style
+            )
             right.errorbar(chosen["rtt_s"].to_numpy() / reference, y,
                            xerr=chosen["rtt_ci_s"].fill_null(0).to_numpy() / reference,
                            **style)  # fmt: skip

@@ -60,7 +60,9 @@ def map_points(core: Core, plan: Plan, seeds: pl.DataFrame) -> pl.DataFrame:
     means = seeds.group_by(keys, maintain_order=True).agg(
         pl.len().alias("seeds"),
         pl.col("thp_pps", "rtt_s", "slow_starts_per_cycle", "exogenous_loss").mean(),
-        pl.col("congestion_events").sum(),
+        (pl.col("congestion_events") - pl.col("congestion_events_in_slow_start"))
+        .sum()
+        .alias("cycles"),
     )
     joined = means.join(theory, on="point", maintain_order="left")
     return joined.with_columns(
@@ -102,6 +104,7 @@ def map_shares(points: pl.DataFrame) -> pl.DataFrame:
         ("β below critical by 20 %, λ/μ to 0.5, fast source link",
          off & (pl.col("beta_over_critical") < 1) & few & fast),
         ("2.5 or more slow starts per cycle simulated", pl.col("slow_starts_per_cycle") >= 2.5),
+        ("fewer than 5 cycles simulated", pl.col("cycles") < 5),
     ]  # fmt: skip
     rows = []
     for name, condition in regions:

@@ -62,9 +62,9 @@ def build(
         banner=_banner(results) if quick else "",
         lead=(
             Prose(
-                f"Of {len(judged)} statements, {counts}. Each verdict below is computed by predicates "
-                "that were fixed before the first full run; every number on this page comes from "
-                "one run of the study."
+                f"Of {len(judged)} statements, {counts}. Each verdict below is computed by "
+                "predicates that were fixed before the first full run; every number on this page "
+                "comes from one run of the study."
             ),
             Prose(_lead(results)),
         ),
@@ -84,8 +84,8 @@ def build(
         footer=(
             Prose(
                 f"Made by Ackclock {version} with <code>ackclock reproduce {KEY}"
-                f"{' --quick' if quick else ''}</code>. The same version gives the same bytes; what "
-                "the run cost is in <code>data/cost.parquet</code> alone."
+                f"{' --quick' if quick else ''}</code>. The same version gives the same bytes; "
+                "what the run cost is in <code>data/cost.parquet</code> alone."
             ),
         ),
     )
@@ -131,11 +131,12 @@ def _lead(results: Results) -> str:
     valid = shares["called valid by the model", "periodic"]
     return (
         f"The model’s own bounds are 11 % in throughput and 7.5 % in round-trip time. On "
-        f"{whole['points']} random paths with periodic exogenous traffic, {_percent(whole['thp_within'])} "
-        f"are within the first and {_percent(whole['rtt_within'])} within the second; in the ranges "
-        f"that the paper’s nine cases span, {_percent(box['thp_within'])} and "
-        f"{_percent(box['rtt_within'])}; where the model calls itself valid, "
-        f"{_percent(valid['thp_within'])} and {_percent(valid['rtt_within'])}. "
+        f"{whole['points']} random paths with periodic exogenous traffic, "
+        f"{_percent(whole['thp_within'])} are within the first and "
+        f"{_percent(whole['rtt_within'])} within the second; in the ranges that the paper’s nine "
+        f"cases span, {_percent(box['thp_within'])} and {_percent(box['rtt_within'])}; where the "
+        f"model calls itself valid, {_percent(valid['thp_within'])} and "
+        f"{_percent(valid['rtt_within'])}. "
         '<a href="#map">The map</a> shows where it fails.'
     )
 
@@ -251,18 +252,18 @@ def _third(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
 def _priority(draw: Any, verdict: Any) -> tuple[Any, ...]:
     return (
         Prose(
-            "Equation 17 says that exogenous packets leave a standing queue as if they had priority "
-            "while TCP is in congestion avoidance, and at half their rate while it is in slow start. "
-            "Here packets are followed one by one through the queue, and belong to the phase in "
-            "which the sender was when it sent them: in congestion avoidance, those that leave while "
-            "the bottleneck is busy for a round-trip time or longer without a break; in slow start, "
-            "those that came while a burst was building the queue up."
+            "Equation 17 says that exogenous packets leave a standing queue as if they had "
+            "priority while TCP is in congestion avoidance, and at half their rate while it is in "
+            "slow start. Here packets are followed one by one through the queue, and belong to "
+            "the phase in which the sender was when it sent them: in congestion avoidance, those "
+            "that leave while the bottleneck is busy for a round-trip time or longer without a "
+            "break; in slow start, those that came while a burst was building the queue up."
         ),
         draw(
             "priority",
             "Output rates",
-            "Left: exogenous packets; the lines mark λ and λ/2. Right: TCP’s packets; the bars mark "
-            "μ − λ and μ − λ/2.",
+            "Left: exogenous packets; the lines mark λ and λ/2. Right: TCP’s packets; the bars "
+            "mark μ − λ and μ − λ/2.",
         ),
         verdict("altman-priority"),
     )
@@ -283,24 +284,23 @@ def _map(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
         + (" (logarithmic)" if MAP_RANGES[name][2] == "logarithmic" else "")
         for name, text in ranges.items()
     )
-    box = ", ".join(
-        f"{ {'beta': 'β', 'lambda_over_mu': 'λ/μ', 'bw_in_over_free': 'source link/(μ − λ)'}[name] } "
-        f"{low:g} to {high:g}"
-        for name, (low, high) in PAPER_BOX.items()
-    )
+    names = {"beta": "β", "lambda_over_mu": "λ/μ", "bw_in_over_free": "source link/(μ − λ)"}
+    box = ", ".join(f"{names[name]} {low:g} to {high:g}" for name, (low, high) in PAPER_BOX.items())
     return (
         Prose(
             f"The paper tests its model on nine cases. Here are {plan.map_points} random paths: "
-            f"{spans}, with a buffer of {MAP_BUFFER_PACKETS[0]} to {MAP_BUFFER_PACKETS[1]} packets; "
-            f"{plan.map_seeds} run{'s' if plan.map_seeds > 1 else ''} of each with periodic and with "
-            "Poisson exogenous traffic. An error is theory over simulation, less one."
+            f"{spans}, with a buffer of {MAP_BUFFER_PACKETS[0]} to {MAP_BUFFER_PACKETS[1]} "
+            f"packets; {plan.map_seeds} run{'s' if plan.map_seeds > 1 else ''} of each with "
+            "periodic and with Poisson exogenous traffic. An error is theory over simulation, "
+            "less one."
         ),
         draw(
             "map",
             "The model’s error",
             "Periodic exogenous traffic; each cell is the median over its points. The two bluish "
-            f"steps lie within the paper’s bounds ({100 * THP_LIMIT:g} % and {100 * RTT_LIMIT:g} %). "
-            "Dashed: the critical β between one slow start and two, and a source link of μ − λ.",
+            f"steps lie within the paper’s bounds ({100 * THP_LIMIT:g} % and {100 * RTT_LIMIT:g} "
+            "%). Dashed: the critical β between one slow start and two, and a source link of μ − "
+            "λ.",
         ),
         draw(
             "shares",
@@ -323,8 +323,9 @@ def _extras(results: Results, draw: Any) -> tuple[Any, ...]:
     ).height  # fmt: skip
     return (
         Prose(
-            "Equation 15 shares the bottleneck in proportion to what comes in. The paper notes that "
-            "a queue which serves its users in turn would fit that better than FIFO; so here it is."
+            "Equation 15 shares the bottleneck in proportion to what comes in. The paper notes "
+            "that a queue which serves its users in turn would fit that better than FIFO; so here "
+            "it is."
         ),
         draw(
             "fair",
@@ -355,9 +356,9 @@ def _extras(results: Results, draw: Any) -> tuple[Any, ...]:
             "inference",
             "λ inferred from throughput and rtt",
             "The paper’s closing idea: the model run backwards on the simulated means of the 21 "
-            "cases. Each measurement is given the model’s own bound, 11 % and 7.5 %, as uncertainty. "
-            f"The true λ lies in {covered} of {total - refused} intervals; {refused} cases are not "
-            "identifiable.",
+            "cases. Each measurement is given the model’s own bound, 11 % and 7.5 %, as "
+            f"uncertainty. The true λ lies in {covered} of {total - refused} intervals; {refused} "
+            "cases are not identifiable.",
         ),
     )
 
@@ -374,16 +375,16 @@ def _made(results: Results) -> tuple[Any, ...]:
             "transmission on the source link."
         ),
         Prose(
-            f"A case is run with {plan.seeds} phases of a periodic stream or {plan.seeds} seeds of a "
-            f"Poisson one, {plan.measured_s:g} s after {plan.warm_up_s:g} s of warm-up; intervals are "
-            "95 % of Student’s t. In every run offered packets and bytes equal those delivered, "
-            "dropped and queued, on every link; and TCP with the delivered exogenous packets never "
-            "exceeds μ: a run that breaks either stops the study."
+            f"A case is run with {plan.seeds} phases of a periodic stream or {plan.seeds} seeds "
+            f"of a Poisson one, {plan.measured_s:g} s after {plan.warm_up_s:g} s of warm-up; "
+            "intervals are 95 % of Student’s t. In every run offered packets and bytes equal "
+            "those delivered, dropped and queued, on every link; and TCP with the delivered "
+            "exogenous packets never exceeds μ: a run that breaks either stops the study."
         ),
         Prose(
-            "All data are Parquet files under <code>data/</code>, one row for each setting, variant "
-            "and seed in the files named <code>…_seeds</code>. Every observation of every predicate "
-            "is in <code>data/predicates.parquet</code>; verdicts for programs are in "
+            "All data are Parquet files under <code>data/</code>, one row for each setting, "
+            "variant and seed in the files named <code>…_seeds</code>. Every observation of every "
+            "predicate is in <code>data/predicates.parquet</code>; verdicts for programs are in "
             "<code>claims.json</code>."
         ),
     )
@@ -448,7 +449,9 @@ def _table(results: Results, number: int, caption: str) -> tuple[Sheet, Sheet]:
         Sheet(
             key=f"t{number}-rtt",
             label=f"Table {number}, round-trip time and slow starts",
-            caption="Round-trip times in s; slow starts in a cycle; exogenous packets lost in our runs.",
+            caption=(
+                "Round-trip times in s; slow starts in a cycle; exogenous packets lost in our runs."
+            ),
             heads=("case", *heads, "published", "theory", "simulated", "exogenous loss"),
             rows=tuple(delay),
             groups=(("", 1), ("round-trip time", 5), ("slow starts", 3), ("", 1)),
@@ -523,9 +526,9 @@ def _shares(results: Results) -> Sheet:
         key="map-shares",
         label="Within the paper’s bounds",
         caption=(
-            "Share of points within the bounds, and the median error of throughput with its sign. The regions "
-            "are named by the paper’s remarks and overlap. A fast source link is one of at least "
-            "1.1 (μ − λ)."
+            "Share of points within the bounds, and the median error of throughput with its sign. "
+            "The regions are named by the paper’s remarks and overlap. A fast source link is one "
+            "of at least 1.1 (μ − λ)."
         ),
         heads=("region", *heads, *heads),
         rows=tuple(rows),
@@ -539,19 +542,18 @@ def _signed(value: float | None) -> str:
 
 
 def _regions(results: Results) -> Sheet:
-    rows = []
-    for row in results["map_regions"].iter_rows(named=True):
-        rows.append(
-            (
-                Cell(row["region"]),
-                Cell(str(row["points"])),
-                Cell(_percent(row["both_within"]), "bad" if row["both_within"] < 0.5 else ""),
-                Cell(_percent(row["thp_within"])),
-                Cell(_percent(row["rtt_within"])),
-                Cell(_signed(row["thp_bias_median"])),
-                Cell(_signed(row["rtt_bias_median"])),
-            )
+    rows = tuple(
+        (
+            Cell(row["region"]),
+            Cell(str(row["points"])),
+            Cell(_percent(row["both_within"]), "bad" if row["both_within"] < 0.5 else ""),
+            Cell(_percent(row["thp_within"])),
+            Cell(_percent(row["rtt_within"])),
+            Cell(_signed(row["thp_bias_median"])),
+            Cell(_signed(row["rtt_bias_median"])),
         )
+        for row in results["map_regions"].iter_rows(named=True)
+    )
     return Sheet(
         key="map-regions",
         label="Where it fails, found from the errors",
@@ -562,7 +564,7 @@ def _regions(results: Results) -> Sheet:
         ),
         heads=("region", "points", "both within", "thp within", "rtt within", "thp bias",
                "rtt bias"),
-        rows=tuple(rows),
+        rows=rows,
         data=("map_regions",),
     )  # fmt: skip
 

@@ -76,7 +76,11 @@ class Case:
 
 def cases() -> tuple[Case, ...]:
     """Return the 21 published cases, in the order of the tables."""
-    text = resources.files(__package__).joinpath("published.csv").read_text(encoding="utf-8")
+    text = (
+        resources.files("ackclock.studies.altman1997")
+        .joinpath("published.csv")
+        .read_text(encoding="utf-8")
+    )
     return tuple(_case(row) for row in csv.DictReader(text.splitlines()))
 
 

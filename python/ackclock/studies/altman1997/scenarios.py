@@ -179,7 +179,7 @@ class Setting:
 
 def of_seed(path: Path, exogenous: Exogenous, k: int, plan: Plan, **changes: Any) -> Setting:
     """Return run ``k`` of a case: seed k, and of a periodic stream the k-th phase."""
-    times = {"warm_up_s": plan.warm_up_s, "measured_s": plan.measured_s}
+    times: dict[str, Any] = {"warm_up_s": plan.warm_up_s, "measured_s": plan.measured_s}
     return Setting(
         path=path,
         exogenous=exogenous,

@@ -1,0 +1,115 @@
+//! What Quick-Start (RFC 4782) puts into packets: the IP option that a sender and the routers write
+//! on, and the TCP option with which the receiver answers.
+
+use ackclock_units::Rate;
+
+/// A rate as Quick-Start counts it (RFC 4782 §3.1): a code N of four bits that stands for
+/// 40 000 · 2^N bit/s, and 0 for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QuickStartRate(u8);
+
+impl QuickStartRate {
+    /// Code 0: nothing is asked for, or nothing was approved.
+    pub const NONE: Self = Self(0);
+    /// Code 15, 1.31072 Gbit/s.
+    pub const MAX: Self = Self(15);
+
+    /// The rate of this code; `None` above 15.
+    pub const fn from_code(code: u8) -> Option<Self> {
+        if code <= Self::MAX.0 { Some(Self(code)) } else { None }
+    }
+
+    /// The largest rate that has a code and is at most `rate`; [`NONE`](Self::NONE) below 80 kbit/s.
+    pub const fn at_most(rate: Rate) -> Self {
+        let mut code = Self::MAX.0;
+        while code > 0 && UNIT_BPS << code > rate.as_bps() {
+            code -= 1;
+        }
+        Self(code)
+    }
+
+    /// The code.
+    pub const fn code(self) -> u8 {
+        self.0
+    }
+
+    /// The rate, IP and TCP headers included; `None` for code 0.
+    pub const fn rate(self) -> Option<Rate> {
+        if self.0 == 0 { None } else { Some(Rate::from_bps(UNIT_BPS << self.0)) }
+    }
+}
+
+/// The nonce of a Quick-Start request: fifteen fields of two bits (RFC 4782 §3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct QuickStartNonce(u32);
+
+impl QuickStartNonce {
+    /// The lower 30 bits of `bits`.
+    pub const fn new(bits: u32) -> Self {
+        Self(bits & (u32::MAX >> 2))
+    }
+
+    /// Its 30 bits, right-aligned.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+}
+
+/// The Quick-Start option of an IP header (RFC 4782 §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuickStart {
+    /// A Rate Request, which routers may lower or deny.
+    Request {
+        /// The rate asked for, or approved so far.
+        rate: QuickStartRate,
+        /// The QS TTL, which only routers that approve count down.
+        ttl: u8,
+        /// The nonce.
+        nonce: QuickStartNonce,
+    },
+    /// A Report of Approved Rate, which routers may read and must not change.
+    Report {
+        /// The rate that the sender will use.
+        rate: QuickStartRate,
+        /// The nonce of the request.
+        nonce: QuickStartNonce,
+    },
+}
+
+/// The Quick-Start Response of a TCP header (RFC 4782 §4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuickStartResponse {
+    /// The approved rate.
+    pub rate: QuickStartRate,
+    /// IP TTL minus QS TTL, modulo 256, as the request arrived.
+    pub ttl_diff: u8,
+    /// The nonce as it arrived.
+    pub nonce: QuickStartNonce,
+}
+
+const UNIT_BPS: u64 = 40_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_powers_of_two_of_40_kbit_s() {
+        // RFC 4782 §3.1: 80 kbit/s for 1, 1.31072 Gbit/s for 15; 10 is 40.96 and 11 is 81.92 Mbit/s.
+        let rate = |code| QuickStartRate::from_code(code).and_then(QuickStartRate::rate);
+        assert_eq!(rate(0), None);
+        assert_eq!(rate(1), Some(Rate::from_bps(80_000)));
+        assert_eq!(rate(11), Some(Rate::from_bps(81_920_000)));
+        assert_eq!(rate(15), Some(Rate::from_bps(1_310_720_000)));
+        assert_eq!(QuickStartRate::from_code(16), None);
+    }
+
+    #[test]
+    fn a_rate_is_rounded_down_to_a_code() {
+        let code = |bps| QuickStartRate::at_most(Rate::from_bps(bps)).code();
+        assert_eq!(code(79_999), 0);
+        assert_eq!(code(80_000), 1);
+        assert_eq!(code(81_919_999), 10);
+        assert_eq!(code(u64::MAX), 15);
+    }
+}
