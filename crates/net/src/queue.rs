@@ -45,9 +45,7 @@ impl QueueLimit {
             return !counts_in_service || self.amount > 0;
         }
         match self.unit {
-            QueueUnit::Packets => {
-                held.packets - ((!counts_in_service) as u64) < self.amount
-            }
+            QueueUnit::Packets => held.packets - ((!counts_in_service) as u64) < self.amount,
             QueueUnit::Bytes => {
                 let excused = if counts_in_service { 0 } else { in_service as u64 };
                 held.bytes - excused + size as u64 <= self.amount

@@ -476,7 +476,8 @@ pub struct Probe {
     /// columns of the others stay null. Default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub what: Vec<What>,
-    /// How often: `"change"`, or an interval such as `"10 ms"`.
+    /// How often: `"change"` (of a flow, whenever one of the values does; of a link, whenever a packet
+    /// comes to it), or an interval such as `"10 ms"`.
     pub every: Text<Every>,
     /// When recording begins.
     #[serde(default = "zero", skip_serializing_if = "is_zero_duration")]
