@@ -82,8 +82,10 @@ bench: build ## The simulator's own speed, beside ns-2 if that is installed
 	$(BIN)/ackclock bench --peers
 
 .PHONY: docs
-docs: build ## Generate docs/reference from the schema and the command line
+docs: build ## Generate docs/reference, and the README's picture from the last `make demo`
 	$(BIN)/python scripts/reference.py
+	@if test -d report/altman1997/data; then $(BIN)/python scripts/picture.py; \
+	else echo "skipped: the picture (no report/altman1997; make demo writes it)"; fi
 
 .PHONY: format
 format: .venv/.dev ## Rewrite the sources in the house's format
