@@ -22,7 +22,7 @@ def main() -> None:
         made,
         "readme",
         title="Table 1 of Altman et al.: published, theory, simulation",
-        description="Throughput over what the path leaves free, and round-trip time, of nine cases.",
+        description="Throughput over what the path leaves free, and round-trip time",
     )
     (ROOT / "docs/images/altman-cases.svg").write_text(
         '<?xml version="1.0" encoding="utf-8"?>\n' + svg, encoding="utf-8"
