@@ -111,7 +111,7 @@ def source_violations(crate: str, path: str, text: str) -> Iterator[str]:
     of_tests = _FILES_OF_TESTS.search(path) is not None
     for used in sorted(set(_std_paths(text))):
         for what, homes in HOME.items():
-            if (what == "std::fs" and of_tests) or used in HARMLESS:
+            if (what in {"std::fs", "std::process"} and of_tests) or used in HARMLESS:
                 continue
             if (used == what or used.startswith(f"{what}::")) and crate not in homes:
                 yield f"{path}: uses `{used}`, which belongs to {', '.join(sorted(homes))}"

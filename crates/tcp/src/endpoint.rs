@@ -212,7 +212,7 @@ impl Endpoint {
             && segment.flags == Flags::ACK
             && self.receiver.acceptable(segment.seq, segment.payload())
         {
-            self.on_ack_field(now, segment);
+            self.on_ack_field(now, segment, options);
             if segment.len > 0 {
                 self.receiver.on_data(now, segment.seq, segment.payload(), false);
             }
@@ -232,7 +232,7 @@ impl Endpoint {
             State::Closed => {}
             State::Listen => self.handle_in_listen(segment, options),
             State::SynSent => self.handle_in_syn_sent(now, segment, options),
-            _ => self.handle_synchronized(now, segment),
+            _ => self.handle_synchronized(now, segment, options),
         }
     }
 
@@ -279,6 +279,12 @@ impl Endpoint {
         if self.config.window_scaling && peer.window_scale.is_some() {
             self.receiver.set_shift(self.receiver.offered_shift());
         }
+        let needs_sack = self.config.parts.recovery.needs_sack();
+        if needs_sack && peer.sack_permitted {
+            self.receiver.permit_sack();
+        } else if needs_sack {
+            self.sender.do_without_sack();
+        }
         let retransmissions = self.opening.syns_sent.saturating_sub(1);
         let rtt = (retransmissions == 0).then(|| now.since(self.opening.syn_sent_at));
         self.opening.timer = None;
@@ -289,7 +295,7 @@ impl Endpoint {
         self.state = if self.sender.is_closed() { State::FinWait1 } else { State::Established };
     }
 
-    fn handle_synchronized(&mut self, now: Instant, segment: &Segment) {
+    fn handle_synchronized(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
         if !self.receiver.acceptable(segment.seq, segment.seq_len()) {
             // RFC 9293 §3.10.7.4: an ACK in answer, unless it was a reset. A SYN-ACK that was sent
             // again ends here too, and its answer is what the peer waits for.
@@ -326,7 +332,7 @@ impl Endpoint {
             }
             self.establish(now);
         }
-        self.on_ack_field(now, segment);
+        self.on_ack_field(now, segment, options);
         self.after_ack(now);
         let fin = segment.flags.contains(Flags::FIN);
         if segment.len > 0 || fin {
@@ -339,14 +345,16 @@ impl Endpoint {
     }
 
     #[inline]
-    fn on_ack_field(&mut self, now: Instant, segment: &Segment) {
+    fn on_ack_field(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
         let pure = segment.len == 0 && segment.flags == Flags::ACK;
         if !self.sender.accepts(segment.ack) {
             // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; an old
             // one is ignored.
             return;
         }
-        self.sender.on_ack(now, segment.ack, Bytes::new(u64::from(segment.window)), pure);
+        let sack = options.map_or(&[][..], |options| options.sack.as_slice());
+        let window = Bytes::new(u64::from(segment.window));
+        self.sender.on_ack(now, segment.ack, window, pure, sack);
     }
 
     fn after_ack(&mut self, now: Instant) {
@@ -429,8 +437,14 @@ impl Endpoint {
         } else {
             return None;
         };
+        let Some(sack) = self.receiver.sack_blocks() else {
+            self.receiver.on_ack_sent(segment.window);
+            return Some(Transmit { segment, ip: IpMeta::default(), options: None });
+        };
+        let options = Options { sack, ..Options::default() };
+        let segment = Segment { options_len: options.wire_len(), ..segment };
         self.receiver.on_ack_sent(segment.window);
-        Some(Transmit { segment, ip: IpMeta::default(), options: None })
+        Some(Transmit { segment, ip: IpMeta::default(), options: Some(options) })
     }
 
     #[inline]
@@ -469,6 +483,8 @@ impl Endpoint {
         let options = Options {
             mss: Some(self.config.mss),
             window_scale: scale.then(|| self.receiver.offered_shift()),
+            sack_permitted: self.config.parts.recovery.needs_sack()
+                && (!answering || peer.sack_permitted),
             ..Options::default()
         };
         let ack = if answering { Flags::ACK } else { Flags::NONE };

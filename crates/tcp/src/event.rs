@@ -1,6 +1,7 @@
 //! What happens to a sender, as its four choices are told it: one struct an event, fields with
 //! units, so that a new algorithm never changes the signature of an old one.
 
+use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 /// What kept the sender from sending more when the acknowledged data was in flight.
@@ -30,6 +31,10 @@ pub struct Ack {
     pub now: Instant,
     /// Data that it acknowledges for the first time.
     pub newly_acked: Bytes,
+    /// SND.UNA after it.
+    pub una: Seq,
+    /// SND.NXT when it arrived: a round that begins now ends when this is acknowledged.
+    pub nxt: Seq,
     /// The round-trip time that it measured, if it did.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, once there is one.

@@ -49,6 +49,9 @@ pub trait Growth: Debug + Send {
     /// All that was lost is repaired.
     fn on_recovery_end(&mut self, end: &RecoveryEnd);
 
+    /// The last reduction was for nothing: what seemed lost was only late (RFC 4015, RFC 5682).
+    fn on_spurious(&mut self) {}
+
     /// Another rule proposes a window.
     fn rebase(&mut self, proposal: &Proposal);
 
@@ -113,6 +116,10 @@ impl Growth for AnyGrowth {
 
     fn on_recovery_end(&mut self, end: &RecoveryEnd) {
         each!(self, law => law.on_recovery_end(end));
+    }
+
+    fn on_spurious(&mut self) {
+        each!(self, law => law.on_spurious());
     }
 
     fn rebase(&mut self, proposal: &Proposal) {

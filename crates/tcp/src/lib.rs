@@ -14,6 +14,7 @@ pub mod idle;
 pub mod receiver;
 pub mod recovery;
 pub mod rtt;
+pub mod scoreboard;
 pub mod sender;
 pub mod start;
 pub mod variant;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ackclock_packet::{Range, Seq};
+use ackclock_packet::{Range, SackBlocks, Seq};
 use ackclock_units::{Bytes, Instant};
 
 use crate::config::{Config, DelayedAck};
@@ -16,6 +16,12 @@ pub struct Receiver {
     read: Seq,
     /// Ranges that arrived ahead of `nxt`, ascending and apart.
     ahead: VecDeque<Range>,
+    /// Whether the peer understands SACK.
+    sack: bool,
+    /// A number in each of the ranges that arrived last, most recent first (RFC 2018 §4).
+    recent: [Seq; 3],
+    /// What arrived a second time and is still to be reported (RFC 2883).
+    duplicate: Option<Range>,
     /// The number of the peer's FIN, once it is known.
     fin: Option<Seq>,
     buffer: Bytes,
@@ -38,6 +44,9 @@ impl Receiver {
             nxt: Seq::FIRST_BYTE,
             read: Seq::FIRST_BYTE,
             ahead: VecDeque::new(),
+            sack: false,
+            recent: [Seq::default(); 3],
+            duplicate: None,
             fin: None,
             buffer: config.receive_window,
             shift: 0,
@@ -57,6 +66,32 @@ impl Receiver {
 
     pub(crate) const fn set_shift(&mut self, shift: u8) {
         self.shift = shift;
+    }
+
+    pub(crate) const fn permit_sack(&mut self) {
+        self.sack = true;
+    }
+
+    /// The SACK blocks of the next ACK; `None` if there is nothing to report.
+    #[inline]
+    pub(crate) fn sack_blocks(&self) -> Option<SackBlocks> {
+        if !self.sack || (self.ahead.is_empty() && self.duplicate.is_none()) {
+            return None;
+        }
+        let mut blocks = SackBlocks::default();
+        if let Some(duplicate) = self.duplicate {
+            blocks.push(duplicate);
+        }
+        let mut reported = [Seq::default(); 3];
+        for (n, seq) in self.recent.iter().enumerate() {
+            let after = self.ahead.partition_point(|range| range.start <= *seq);
+            let Some(range) = after.checked_sub(1).map(|at| self.ahead[at]) else { continue };
+            if *seq < range.end && !reported[..n].contains(&range.start) {
+                reported[n] = range.start;
+                blocks.push(range);
+            }
+        }
+        Some(blocks)
     }
 
     pub(crate) const fn nxt(&self) -> Seq {
@@ -119,12 +154,18 @@ impl Receiver {
             self.fin = Some(seq + len);
         }
         if seq > self.nxt {
-            self.keep_ahead(Range { start: seq, end });
+            let new = Range { start: seq, end };
+            if self.ahead.iter().any(|held| held.start <= seq && end <= held.end) {
+                self.duplicate = Some(new);
+            }
+            let joined = self.keep_ahead(new);
+            self.remember(seq, joined);
             // RFC 5681 §4.2: a duplicate ACK at once.
             self.ack_now = true;
             return;
         }
         if end <= self.nxt {
+            self.duplicate = Some(Range { start: seq, end });
             self.ack_now = true;
             return;
         }
@@ -147,9 +188,9 @@ impl Receiver {
         }
     }
 
-    /// Joins `new` to the ranges held. Arrivals come mostly in order, so that the search goes from
+    /// Joins `new` to the ranges held; returns the range that it is now in. Arrivals come mostly in order, so that the search goes from
     /// the back.
-    fn keep_ahead(&mut self, new: Range) {
+    fn keep_ahead(&mut self, new: Range) -> Range {
         let mut at = self.ahead.len();
         while at > 0 && self.ahead[at - 1].start > new.start {
             at -= 1;
@@ -173,6 +214,14 @@ impl Receiver {
             self.ahead[from] = joined;
             self.ahead.drain(from + 1..to);
         }
+        joined
+    }
+
+    /// `seq`, in the range `joined`, arrived last; one number a range is remembered.
+    fn remember(&mut self, seq: Seq, joined: Range) {
+        let others = |old: &&Seq| !(joined.start <= **old && **old < joined.end);
+        let mut kept = self.recent.iter().filter(others).copied();
+        self.recent = [seq, kept.next().unwrap_or_default(), kept.next().unwrap_or_default()];
     }
 
     /// An ACK at once, whatever the rule for waiting says.
@@ -200,6 +249,7 @@ impl Receiver {
         self.ack_now = false;
         self.ack_timer = None;
         self.unacked = 0;
+        self.duplicate = None;
         self.advertised = self.advertised.max(self.nxt + Bytes::new(u64::from(window)));
     }
 }

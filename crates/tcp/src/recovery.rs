@@ -7,15 +7,19 @@
 mod fastrecovery;
 mod gobackn;
 mod partialack;
+mod prr;
+mod sack;
 
 use std::fmt::Debug;
 
-use ackclock_packet::Seq;
-use ackclock_units::{Bytes, Mss};
+use ackclock_packet::{Range, Seq};
+use ackclock_units::{Bytes, Instant, Mss};
 
 pub use fastrecovery::FastRecovery;
 pub use gobackn::GoBackN;
 pub use partialack::PartialAck;
+pub use prr::Prr;
+pub use sack::Sack;
 
 /// A recovery, as a name spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,17 @@ pub enum RecoveryChoice {
     FastRecovery,
     /// Fast recovery that stays until all is repaired.
     PartialAck,
+    /// SACK-based recovery.
+    Sack,
+    /// SACK-based recovery with proportional rate reduction.
+    Prr,
+}
+
+impl RecoveryChoice {
+    /// Whether it needs the peer's selective acknowledgments.
+    pub const fn needs_sack(self) -> bool {
+        matches!(self, Self::Sack | Self::Prr)
+    }
 }
 
 /// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
@@ -49,15 +64,30 @@ impl SendSpace {
     }
 }
 
+/// A segment of data that goes out.
+#[derive(Clone, Copy, Debug)]
+pub struct SentSegment {
+    /// When.
+    pub now: Instant,
+    /// Its first number.
+    pub start: Seq,
+    /// Numbers that it covers, a FIN's included.
+    pub len: Bytes,
+    /// Whether any of it was sent before.
+    pub again: bool,
+}
+
 /// An ACK as recovery sees it; [`SendSpace::una`] has moved already.
 #[derive(Clone, Copy, Debug)]
-pub struct AckSeen {
+pub struct AckSeen<'a> {
     /// Whether it is a duplicate by RFC 5681 §2.
     pub duplicate: bool,
     /// Data that it acknowledges for the first time.
     pub newly_acked: Bytes,
     /// Payload bytes of a full segment.
     pub mss: Mss,
+    /// Its SACK blocks, most recent first.
+    pub sack: &'a [Range],
 }
 
 /// What an ACK meant.
@@ -81,8 +111,11 @@ pub enum Outcome {
 
 /// A recovery.
 pub trait Recovery: Debug + Send {
-    /// An ACK that is new or a duplicate.
-    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome;
+    /// A segment of data goes out.
+    fn on_sent(&mut self, _: &SentSegment) {}
+
+    /// An ACK that is new, a duplicate, or has SACK blocks.
+    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome;
 
     /// The retransmission timer expired.
     fn on_timeout(&mut self, send: &mut SendSpace);
@@ -90,11 +123,21 @@ pub trait Recovery: Debug + Send {
     /// Whether losses are being repaired, during which the window does not grow.
     fn in_recovery(&self) -> bool;
 
-    /// How far beyond SND.UNA the sender may go, if the window is `cwnd`.
-    fn window(&self, cwnd: Bytes) -> Bytes;
+    /// Data believed to be in the network.
+    fn in_flight(&self, send: &SendSpace) -> Bytes {
+        send.in_flight()
+    }
 
-    /// The segment to send again now, once.
-    fn take_retransmission(&mut self) -> Option<Seq>;
+    /// Whether `len` of new data may go out, if the window is `cwnd`.
+    fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool;
+
+    /// What to send again now, if the window is `cwnd`; asked until it says `None`.
+    fn next_again(&mut self, cwnd: Bytes) -> Option<Range>;
+
+    /// What to send again when there is no new data to send, although it may not be lost.
+    fn last_resort(&mut self, _cwnd: Bytes) -> Option<Range> {
+        None
+    }
 }
 
 /// The recoveries of the registry, and any other behind an indirect call.
@@ -106,6 +149,8 @@ pub enum AnyRecovery {
     FastRecovery(FastRecovery),
     /// Partial-ACK recovery.
     PartialAck(PartialAck),
+    /// SACK-based, with or without proportional rate reduction.
+    Sack(Sack),
     /// A user's own.
     Other(Box<dyn Recovery>),
 }
@@ -117,6 +162,8 @@ impl AnyRecovery {
             RecoveryChoice::GoBackN => Self::GoBackN(GoBackN::default()),
             RecoveryChoice::FastRecovery => Self::FastRecovery(FastRecovery::default()),
             RecoveryChoice::PartialAck => Self::PartialAck(PartialAck::default()),
+            RecoveryChoice::Sack => Self::Sack(Sack::new(None)),
+            RecoveryChoice::Prr => Self::Sack(Sack::new(Some(Prr::default()))),
         }
     }
 }
@@ -127,6 +174,7 @@ macro_rules! each {
             AnyRecovery::GoBackN($recovery) => $call,
             AnyRecovery::FastRecovery($recovery) => $call,
             AnyRecovery::PartialAck($recovery) => $call,
+            AnyRecovery::Sack($recovery) => $call,
             AnyRecovery::Other($recovery) => $call,
         }
     };
@@ -134,7 +182,12 @@ macro_rules! each {
 
 impl Recovery for AnyRecovery {
     #[inline]
-    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome {
+    fn on_sent(&mut self, sent: &SentSegment) {
+        each!(self, recovery => recovery.on_sent(sent));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
         each!(self, recovery => recovery.on_ack(ack, send))
     }
 
@@ -148,14 +201,34 @@ impl Recovery for AnyRecovery {
     }
 
     #[inline]
-    fn window(&self, cwnd: Bytes) -> Bytes {
-        each!(self, recovery => recovery.window(cwnd))
+    fn in_flight(&self, send: &SendSpace) -> Bytes {
+        each!(self, recovery => recovery.in_flight(send))
     }
 
     #[inline]
-    fn take_retransmission(&mut self) -> Option<Seq> {
-        each!(self, recovery => recovery.take_retransmission())
+    fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool {
+        each!(self, recovery => recovery.allows(cwnd, len, send))
     }
+
+    #[inline]
+    fn next_again(&mut self, cwnd: Bytes) -> Option<Range> {
+        each!(self, recovery => recovery.next_again(cwnd))
+    }
+
+    fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
+        each!(self, recovery => recovery.last_resort(cwnd))
+    }
+}
+
+/// Whether `len` more of new data stays within `window` of SND.UNA: the rule of recoveries without a
+/// scoreboard.
+fn within(window: Bytes, len: Bytes, send: &SendSpace) -> bool {
+    (send.nxt + len).since(send.una) <= window
+}
+
+/// The segment that begins at SND.UNA.
+fn first_segment(send: &SendSpace, mss: Mss) -> Range {
+    Range { start: send.una, end: (send.una + mss.bytes()).min(send.max) }
 }
 
 /// Counts duplicate ACKs, and remembers up to where losses belong to a known episode.

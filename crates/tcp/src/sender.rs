@@ -1,14 +1,16 @@
 //! The sending half of a connection: sequence space, window, retransmission timer, and the four
 //! choices.
 
-use ackclock_packet::Seq;
+use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces};
 use crate::event::{Ack, Congestion, Handshake, Limit, RecoveryEnd, Signal};
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, BeforeSend, Idle};
-use crate::recovery::{AckSeen, AnyRecovery, Outcome, Recovery, SendSpace};
+use crate::recovery::{
+    AckSeen, AnyRecovery, Outcome, Recovery, RecoveryChoice, SendSpace, SentSegment,
+};
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
 
@@ -133,9 +135,9 @@ impl Sender {
         self.rtt.rto()
     }
 
-    /// Data sent and not acknowledged.
+    /// Data believed to be in the network.
     pub fn in_flight(&self) -> Bytes {
-        self.space.in_flight()
+        self.recovery.in_flight(&self.space)
     }
 
     /// Payload bytes of a full segment, as agreed.
@@ -161,6 +163,11 @@ impl Sender {
     /// The number after the last that there is to send.
     fn final_seq(&self) -> Seq {
         if self.closed { self.end + Bytes::new(1) } else { self.end }
+    }
+
+    /// The peer does not send SACKs: a recovery that needs them gives way to RFC 6582's.
+    pub(crate) fn do_without_sack(&mut self) {
+        self.recovery = AnyRecovery::new(RecoveryChoice::PartialAck);
     }
 
     pub(crate) fn write(&mut self, volume: Bytes) {
@@ -209,34 +216,41 @@ impl Sender {
         self.growth.rebase(&proposal);
     }
 
-    /// An acceptable ACK for `ack`. `pure` says that the segment carried nothing else, as a
-    /// duplicate ACK must (RFC 5681 §2).
+    /// An acceptable ACK for `ack`, with its SACK blocks. `pure` says that the segment carried
+    /// nothing else, as a duplicate ACK must (RFC 5681 §2).
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Instant, ack: Seq, window: Bytes, pure: bool) {
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        ack: Seq,
+        window: Bytes,
+        pure: bool,
+        sack: &[Range],
+    ) {
         let newly_acked = ack.since(self.space.una);
-        let duplicate = newly_acked == Bytes::ZERO;
-        if duplicate {
-            let is_duplicate = pure && self.space.max > self.space.una && window == self.rwnd;
+        if newly_acked > Bytes::ZERO {
             self.rwnd = window;
-            if is_duplicate {
-                let seen = AckSeen { duplicate, newly_acked, mss: self.mss };
-                let outcome = self.recovery.on_ack(&seen, &mut self.space);
-                if outcome == Outcome::LossFound {
-                    self.on_congestion(now, Signal::Loss, self.rwnd);
-                    // The retransmission that follows is timed afresh.
-                    self.timed = None;
-                    self.timer = Some(now + self.rtt.rto());
-                }
-            }
+            self.on_new_data(now, ack, newly_acked, sack);
             return;
         }
+        let unchanged = window == self.rwnd;
         self.rwnd = window;
-        self.on_new_data(now, ack, newly_acked);
+        if !(pure && unchanged && self.space.max > self.space.una) && sack.is_empty() {
+            return;
+        }
+        let seen = AckSeen { duplicate: true, newly_acked, mss: self.mss, sack };
+        let outcome = self.recovery.on_ack(&seen, &mut self.space);
+        if outcome == Outcome::LossFound {
+            self.on_congestion(now, Signal::Loss, self.rwnd);
+            // The retransmission that follows is timed afresh.
+            self.timed = None;
+            self.timer = Some(now + self.rtt.rto());
+        }
     }
 
     #[inline]
-    fn on_new_data(&mut self, now: Instant, ack: Seq, newly_acked: Bytes) {
-        let in_flight_before = self.space.in_flight();
+    fn on_new_data(&mut self, now: Instant, ack: Seq, newly_acked: Bytes, sack: &[Range]) {
+        let in_flight_before = self.in_flight();
         self.space.una = ack;
         // After a go-back, an ACK may cover what was not yet sent again.
         self.space.nxt = self.space.nxt.max(ack);
@@ -252,15 +266,17 @@ impl Sender {
             self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
             rtt = Some(sample);
         }
-        let seen = AckSeen { duplicate: false, newly_acked, mss: self.mss };
+        let seen = AckSeen { duplicate: false, newly_acked, mss: self.mss, sack };
         let outcome = self.recovery.on_ack(&seen, &mut self.space);
-        let in_flight = self.space.in_flight();
+        let in_flight = self.in_flight();
         let mut restart_timer = true;
         match outcome {
             Outcome::None => {
                 let ack = Ack {
                     now,
                     newly_acked,
+                    una: self.space.una,
+                    nxt: self.space.nxt,
                     rtt,
                     srtt: self.rtt.srtt(),
                     in_flight_before,
@@ -334,24 +350,22 @@ impl Sender {
     /// The next stretch of data that may go out now, if any; called until it says no.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
-        if let Some(seq) = self.recovery.take_retransmission() {
-            let stretch = self.stretch_at(seq, self.space.max)?;
-            self.on_sent(now, &stretch);
-            return Some(stretch);
+        if let Some(range) = self.recovery.next_again(self.growth.cwnd()) {
+            return self.send_again(now, range);
         }
         let last = self.final_seq();
         if self.space.nxt >= last {
             self.limited_by = Limit::Application;
-            return None;
+            let range = self.recovery.last_resort(self.growth.cwnd())?;
+            return self.send_again(now, range);
         }
         self.propose_after_idle(now);
         let mut stretch = self.stretch_at(self.space.nxt, last)?;
-        let window = self.recovery.window(self.growth.cwnd());
-        let ahead = (self.space.nxt + stretch.len).since(self.space.una);
-        if ahead > window {
+        if !self.recovery.allows(self.growth.cwnd(), stretch.len, &self.space) {
             self.limited_by = Limit::Cwnd;
             return None;
         }
+        let ahead = (self.space.nxt + stretch.len).since(self.space.una);
         if ahead > self.rwnd {
             self.limited_by = Limit::ReceiveWindow;
             // A part of a segment is sent only when nothing else is under way, or a receiver with
@@ -362,6 +376,12 @@ impl Sender {
             stretch = Stretch { len: self.rwnd, fin: false, ..stretch };
         }
         self.space.nxt = stretch.seq + stretch.len + Bytes::new(u64::from(stretch.fin));
+        self.on_sent(now, &stretch);
+        Some(stretch)
+    }
+
+    fn send_again(&mut self, now: Instant, range: Range) -> Option<Stretch> {
+        let stretch = self.stretch_at(range.start, range.end.min(self.space.max))?;
         self.on_sent(now, &stretch);
         Some(stretch)
     }
@@ -397,9 +417,12 @@ impl Sender {
 
     #[inline]
     fn on_sent(&mut self, now: Instant, stretch: &Stretch) {
-        let end = stretch.seq + stretch.len + Bytes::new(u64::from(stretch.fin));
+        let len = stretch.len + Bytes::new(u64::from(stretch.fin));
+        let end = stretch.seq + len;
+        let again = stretch.seq < self.space.max;
+        self.recovery.on_sent(&SentSegment { now, start: stretch.seq, len, again });
         self.stats.segments_sent += 1;
-        if stretch.seq < self.space.max {
+        if again {
             self.stats.segments_retransmitted += 1;
             // Karn: once any of it is sent again, the timed segment says nothing.
             if self.timed.is_some_and(|(timed, _)| stretch.seq < timed) {

@@ -130,6 +130,12 @@ pub const REGISTRY: &[Entry] = &[
         Part::Recovery(RecoveryChoice::PartialAck),
         "fast recovery that stays until all is repaired (RFC 6582)",
     ),
+    entry("sack", Part::Recovery(RecoveryChoice::Sack), "selective acknowledgments (RFC 6675)"),
+    entry(
+        "prr",
+        Part::Recovery(RecoveryChoice::Prr),
+        "SACK with proportional rate reduction (RFC 9937)",
+    ),
     entry(
         "rfc3390",
         Part::Window(WindowChoice::Rfc3390),

@@ -63,7 +63,15 @@ fn a_transfer_takes_the_time_that_its_packets_take() {
 
 #[test]
 fn every_byte_arrives_once_over_a_lossy_path() {
-    for variant in ["tahoe", "tahoe(bytes)", "reno", "newreno", "newreno+gobackn"] {
+    for variant in [
+        "tahoe",
+        "tahoe(bytes)",
+        "reno",
+        "newreno",
+        "newreno+gobackn",
+        "newreno+sack",
+        "newreno+prr",
+    ] {
         for seed in 1..=5 {
             let text = one_flow(
                 &format!(

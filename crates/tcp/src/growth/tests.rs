@@ -28,6 +28,8 @@ impl Story {
         let ack = Ack {
             now: Instant::START,
             newly_acked: self.mss.times(segments),
+            una: ackclock_packet::Seq::FIRST_BYTE,
+            nxt: ackclock_packet::Seq::FIRST_BYTE,
             rtt: None,
             srtt: Some(Duration::from_millis(100)),
             in_flight_before: self.law.cwnd(),

@@ -71,6 +71,48 @@ fn the_window_is_what_the_field_can_carry() {
     assert_eq!(r.window(), 64 << 20);
 }
 
+fn blocks(r: &Receiver) -> Vec<(u64, u64)> {
+    r.sack_blocks()
+        .map(|blocks| blocks.as_slice().iter().map(|b| (b.start.get(), b.end.get())).collect())
+        .unwrap_or_default()
+}
+
+#[test]
+fn sack_blocks_come_most_recent_first() {
+    let mut r = receiver(false);
+    data(&mut r, 0, 1001, 1000);
+    assert_eq!(blocks(&r), [], "before the peer permits it");
+    r.permit_sack();
+    assert_eq!(blocks(&r), [(1001, 2001)]);
+    data(&mut r, 0, 3001, 1000);
+    data(&mut r, 0, 5001, 1000);
+    data(&mut r, 0, 7001, 1000);
+    // RFC 2018 §4: the block of the segment that triggered the ACK first, at most three here.
+    assert_eq!(blocks(&r), [(7001, 8001), (5001, 6001), (3001, 4001)]);
+    // A segment that joins an older block brings it to the front.
+    data(&mut r, 0, 4001, 1000);
+    assert_eq!(blocks(&r), [(3001, 6001), (7001, 8001)]);
+    data(&mut r, 0, 1, 1000);
+    assert_eq!(blocks(&r), [(3001, 6001), (7001, 8001)]);
+}
+
+#[test]
+fn what_arrives_twice_is_reported_once() {
+    let mut r = receiver(false);
+    r.permit_sack();
+    data(&mut r, 0, 1, 1000);
+    r.on_ack_sent(0);
+    data(&mut r, 0, 1, 1000);
+    assert_eq!(blocks(&r), [(1, 1001)]);
+    r.on_ack_sent(0);
+    assert_eq!(blocks(&r), []);
+    // RFC 2883 §4: a duplicate above the cumulative ACK, then the block that holds it.
+    data(&mut r, 0, 3001, 2000);
+    r.on_ack_sent(0);
+    data(&mut r, 0, 3001, 1000);
+    assert_eq!(blocks(&r), [(3001, 4001), (3001, 5001)]);
+}
+
 proptest! {
     /// Segments in any order, overlapping and repeated, give every byte once: against a set of
     /// the numbers received.

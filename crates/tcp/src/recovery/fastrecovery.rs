@@ -3,10 +3,12 @@
 //! Of RFC 6582 it takes `recover` after a timeout alone (step 4), without which the duplicate ACKs
 //! of resent segments start false fast retransmits.
 
-use ackclock_packet::Seq;
+use ackclock_packet::Range;
 use ackclock_units::Bytes;
 
-use super::{AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace};
+use super::{
+    AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace, first_segment, within,
+};
 
 /// Fast retransmit and fast recovery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,11 +16,11 @@ pub struct FastRecovery {
     duplicates: DuplicateAcks,
     /// The window's inflation, while in recovery (§3.2 steps 3 and 4).
     inflation: Option<Bytes>,
-    retransmit: Option<Seq>,
+    retransmit: Option<Range>,
 }
 
 impl Recovery for FastRecovery {
-    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome {
+    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
         if ack.duplicate {
             if let Some(inflation) = &mut self.inflation {
                 *inflation += ack.mss.bytes();
@@ -28,7 +30,7 @@ impl Recovery for FastRecovery {
                 return Outcome::None;
             }
             self.inflation = Some(ack.mss.times(u64::from(DUP_THRESH)));
-            self.retransmit = Some(send.una);
+            self.retransmit = Some(first_segment(send, ack.mss));
             return Outcome::LossFound;
         }
         self.duplicates.on_new_data();
@@ -51,11 +53,11 @@ impl Recovery for FastRecovery {
     }
 
     #[inline]
-    fn window(&self, cwnd: Bytes) -> Bytes {
-        cwnd + self.inflation.unwrap_or_default()
+    fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool {
+        within(cwnd + self.inflation.unwrap_or_default(), len, send)
     }
 
-    fn take_retransmission(&mut self) -> Option<Seq> {
+    fn next_again(&mut self, _: Bytes) -> Option<Range> {
         self.retransmit.take()
     }
 }

@@ -4,10 +4,10 @@
 //! is how Altman et al. (1997) §2 describe Tahoe ("a new cycle begins"). One fast retransmit a
 //! window: until SND.UNA passes what was sent when the loss was found, duplicate ACKs are ignored.
 
-use ackclock_packet::Seq;
+use ackclock_packet::Range;
 use ackclock_units::Bytes;
 
-use super::{AckSeen, DuplicateAcks, Outcome, Recovery, SendSpace};
+use super::{AckSeen, DuplicateAcks, Outcome, Recovery, SendSpace, within};
 
 /// Resend everything from the lost segment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +16,7 @@ pub struct GoBackN {
 }
 
 impl Recovery for GoBackN {
-    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome {
+    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
         if !ack.duplicate {
             self.duplicates.on_new_data();
             return Outcome::None;
@@ -38,11 +38,11 @@ impl Recovery for GoBackN {
         false
     }
 
-    fn window(&self, cwnd: Bytes) -> Bytes {
-        cwnd
+    fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool {
+        within(cwnd, len, send)
     }
 
-    fn take_retransmission(&mut self) -> Option<Seq> {
+    fn next_again(&mut self, _: Bytes) -> Option<Range> {
         None
     }
 }

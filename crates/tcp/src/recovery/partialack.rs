@@ -1,10 +1,12 @@
 //! NewReno: RFC 6582 §3.2, with the "impatient" timer of step 3 (restarted by the first partial ACK
 //! alone) and the first of the two windows that step 3 allows after a full ACK.
 
-use ackclock_packet::Seq;
+use ackclock_packet::Range;
 use ackclock_units::Bytes;
 
-use super::{AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace};
+use super::{
+    AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace, first_segment, within,
+};
 
 /// One episode of repair.
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +23,12 @@ struct Episode {
 pub struct PartialAck {
     duplicates: DuplicateAcks,
     episode: Option<Episode>,
-    retransmit: Option<Seq>,
+    retransmit: Option<Range>,
 }
 
 impl Recovery for PartialAck {
     #[inline]
-    fn on_ack(&mut self, ack: &AckSeen, send: &mut SendSpace) -> Outcome {
+    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
         if ack.duplicate {
             if let Some(episode) = &mut self.episode {
                 episode.inflated += ack.mss.bytes();
@@ -41,7 +43,7 @@ impl Recovery for PartialAck {
                 deflated: Bytes::ZERO,
                 partial_acks: 0,
             });
-            self.retransmit = Some(send.una);
+            self.retransmit = Some(first_segment(send, ack.mss));
             return Outcome::LossFound;
         }
         self.duplicates.on_new_data();
@@ -60,7 +62,7 @@ impl Recovery for PartialAck {
             episode.inflated += ack.mss.bytes();
         }
         episode.partial_acks += 1;
-        self.retransmit = Some(send.una);
+        self.retransmit = Some(first_segment(send, ack.mss));
         Outcome::PartlyRepaired { restart_timer: episode.partial_acks == 1 }
     }
 
@@ -77,15 +79,15 @@ impl Recovery for PartialAck {
     }
 
     #[inline]
-    fn window(&self, cwnd: Bytes) -> Bytes {
-        match &self.episode {
+    fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool {
+        let window = match &self.episode {
             None => cwnd,
             Some(episode) => (cwnd + episode.inflated).saturating_sub(episode.deflated),
-        }
+        };
+        within(window, len, send)
     }
 
-    #[inline]
-    fn take_retransmission(&mut self) -> Option<Seq> {
+    fn next_again(&mut self, _: Bytes) -> Option<Range> {
         self.retransmit.take()
     }
 }

@@ -1,0 +1,292 @@
+//! What was sent and not yet acknowledged, segment by segment: the scoreboard of RFC 6675 §3.
+//!
+//! Every question costs O(1) an ACK, amortized: segments lie in a ring in the order of their numbers;
+//! which are lost is a pointer that only moves forward; `pipe` is kept as a sum; and of a SACK block
+//! that repeats the last one only the new part is looked at.
+
+use std::collections::VecDeque;
+
+use ackclock_packet::{Range, Seq};
+use ackclock_units::{Bytes, Instant};
+
+/// SACKed segments above a hole that mean it is lost (RFC 6675 §2, `DupThresh`).
+const DUP_THRESH: u64 = 3;
+
+/// A segment that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: Seq,
+    /// Numbers that it covers, a FIN's included.
+    len: u32,
+    sacked: bool,
+    lost: bool,
+    retransmitted: bool,
+    /// When it was last sent.
+    at: Instant,
+}
+
+impl Sent {
+    fn end(&self) -> Seq {
+        self.start + Bytes::new(u64::from(self.len))
+    }
+
+    /// What it adds to `pipe` (RFC 6675 §4, `SetPipe`).
+    fn in_pipe(&self) -> u64 {
+        let copies = u64::from(!self.lost) + u64::from(self.retransmitted);
+        if self.sacked { 0 } else { copies * u64::from(self.len) }
+    }
+}
+
+/// What an ACK told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Data SACKed for the first time.
+    pub newly_sacked: Bytes,
+    /// Of the data that the ACK acknowledged cumulatively, what had been SACKed before.
+    pub acked_after_sack: Bytes,
+    /// Data found lost.
+    pub newly_lost: Bytes,
+}
+
+/// The scoreboard.
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    segments: VecDeque<Sent>,
+    /// The number of the first segment in the ring, counted from the start of the connection.
+    base: u64,
+    pipe: u64,
+    sacked_bytes: u64,
+    /// SACKed segments in the ring, and those of them before `lost_to`.
+    sacked: u64,
+    sacked_before_lost_to: u64,
+    /// Every segment before this one is SACKed or lost.
+    lost_to: u64,
+    /// No segment before this one waits to be sent again.
+    resend_from: u64,
+    /// The blocks of the last ACK that had any.
+    last_blocks: [Range; 4],
+}
+
+impl Scoreboard {
+    /// New data goes out.
+    #[inline]
+    pub fn on_sent(&mut self, start: Seq, len: Bytes, now: Instant) {
+        // A segment is an MSS of 16 bits and a FIN at most.
+        let len = u32::try_from(len.get()).unwrap_or(u32::MAX);
+        self.pipe += u64::from(len);
+        self.segments.push_back(Sent {
+            start,
+            len,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            at: now,
+        });
+    }
+
+    /// Everything before `una` is acknowledged.
+    #[inline]
+    pub fn on_cumulative_ack(&mut self, una: Seq, told: &mut Told) {
+        while let Some(first) = self.segments.front_mut() {
+            if first.start >= una {
+                break;
+            }
+            let before = first.in_pipe();
+            if first.end() > una {
+                // Acknowledged in part: the rest stays.
+                let acked = una.since(first.start).get();
+                first.len -= u32::try_from(acked).unwrap_or(first.len);
+                first.start = una;
+                self.pipe -= before - first.in_pipe();
+                if first.sacked {
+                    self.sacked_bytes -= acked;
+                    told.acked_after_sack += Bytes::new(acked);
+                }
+                break;
+            }
+            self.pipe -= before;
+            if first.sacked {
+                let len = u64::from(first.len);
+                self.sacked_bytes -= len;
+                told.acked_after_sack += Bytes::new(len);
+                self.sacked -= 1;
+                if self.base < self.lost_to {
+                    self.sacked_before_lost_to -= 1;
+                }
+            }
+            self.segments.pop_front();
+            self.base += 1;
+        }
+        self.lost_to = self.lost_to.max(self.base);
+        self.resend_from = self.resend_from.max(self.base);
+    }
+
+    /// The SACK blocks of an ACK.
+    pub fn on_sack(&mut self, blocks: &[Range], told: &mut Told) {
+        if blocks.is_empty() {
+            return;
+        }
+        for block in blocks {
+            self.mark_new_part(*block, told);
+        }
+        self.last_blocks = [Range::default(); 4];
+        self.last_blocks[..blocks.len()].copy_from_slice(blocks);
+        self.find_lost(told);
+    }
+
+    /// Marks a block, less what the last ACK's blocks told already.
+    fn mark_new_part(&mut self, block: Range, told: &mut Told) {
+        let known =
+            self.last_blocks.iter().copied().find(|known| {
+                !known.is_empty() && known.start < block.end && block.start < known.end
+            });
+        match known {
+            None => self.mark(block, told),
+            Some(known) => {
+                self.mark(Range { start: block.start, end: known.start }, told);
+                self.mark(Range { start: known.end, end: block.end }, told);
+            }
+        }
+    }
+
+    /// Marks every segment that lies wholly in `range`.
+    fn mark(&mut self, range: Range, told: &mut Told) {
+        if range.is_empty() {
+            return;
+        }
+        let from = self.segments.partition_point(|sent| sent.start < range.start);
+        for offset in from..self.segments.len() {
+            let sent = &mut self.segments[offset];
+            if sent.end() > range.end {
+                break;
+            }
+            if sent.sacked {
+                continue;
+            }
+            self.pipe -= sent.in_pipe();
+            sent.sacked = true;
+            let len = u64::from(sent.len);
+            self.sacked_bytes += len;
+            told.newly_sacked += Bytes::new(len);
+            self.sacked += 1;
+            if self.base + (offset as u64) < self.lost_to {
+                self.sacked_before_lost_to += 1;
+            }
+        }
+    }
+
+    /// Moves the lost pointer as far as the SACKed segments above it allow.
+    ///
+    /// DEVIATION(rfc6675 §4 `IsLost`): counts SACKed segments above, three of which mean a loss,
+    /// and neither discontiguous ranges nor bytes. For full segments the three agree.
+    fn find_lost(&mut self, told: &mut Told) {
+        while self.lost_to < self.base + self.segments.len() as u64 {
+            let sent = &mut self.segments[offset(self.lost_to, self.base)];
+            let before_next = self.sacked_before_lost_to + u64::from(sent.sacked);
+            if self.sacked - before_next < DUP_THRESH {
+                break;
+            }
+            if sent.sacked {
+                self.sacked_before_lost_to += 1;
+            } else {
+                self.pipe -= sent.in_pipe();
+                sent.lost = true;
+                self.pipe += sent.in_pipe();
+                told.newly_lost += Bytes::new(u64::from(sent.len));
+            }
+            self.lost_to += 1;
+        }
+    }
+
+    /// The first unacknowledged segment is lost, whatever the SACKs say (the third duplicate ACK, or
+    /// none of its data can be in the network any more).
+    pub fn first_is_lost(&mut self) {
+        if self.lost_to == self.base
+            && let Some(first) = self.segments.front_mut()
+            && !first.sacked
+        {
+            self.pipe -= first.in_pipe();
+            first.lost = true;
+            self.pipe += first.in_pipe();
+            self.lost_to += 1;
+        }
+    }
+
+    /// The timer expired: everything that is not SACKed is lost, and nothing of it is under way.
+    pub fn all_is_lost(&mut self) {
+        for sent in self.segments.iter_mut().filter(|sent| !sent.sacked) {
+            sent.lost = true;
+            sent.retransmitted = false;
+        }
+        self.pipe = 0;
+        self.lost_to = self.base + self.segments.len() as u64;
+        self.sacked_before_lost_to = self.sacked;
+        self.resend_from = self.base;
+    }
+
+    /// Whether the first unacknowledged segment is lost.
+    pub fn is_first_lost(&self) -> bool {
+        self.segments.front().is_some_and(|first| first.lost)
+    }
+
+    /// The first lost segment that was not sent again.
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<Range> {
+        while self.resend_from < self.lost_to {
+            let sent = &self.segments[offset(self.resend_from, self.base)];
+            if sent.lost && !sent.sacked && !sent.retransmitted {
+                return Some(Range { start: sent.start, end: sent.end() });
+            }
+            self.resend_from += 1;
+        }
+        None
+    }
+
+    /// The first segment below the highest SACKed one that is neither SACKed nor sent again (RFC
+    /// 6675 §4 `NextSeg` rule 3).
+    pub fn next_doubtful(&self) -> Option<Range> {
+        let highest = self.segments.iter().rposition(|sent| sent.sacked)?;
+        self.segments
+            .range(..highest)
+            .find(|sent| !sent.sacked && !sent.retransmitted)
+            .map(|sent| Range { start: sent.start, end: sent.end() })
+    }
+
+    /// The last segment sent, unless it was SACKed or sent again.
+    pub fn last_unsacked(&self) -> Option<Range> {
+        self.segments
+            .back()
+            .filter(|sent| !sent.sacked && !sent.retransmitted)
+            .map(|sent| Range { start: sent.start, end: sent.end() })
+    }
+
+    /// A segment goes out again.
+    pub fn on_resent(&mut self, start: Seq, now: Instant) {
+        let at = self.segments.partition_point(|sent| sent.start < start);
+        if let Some(sent) = self.segments.get_mut(at).filter(|sent| sent.start == start) {
+            self.pipe -= sent.in_pipe();
+            sent.retransmitted = true;
+            sent.at = now;
+            self.pipe += sent.in_pipe();
+        }
+    }
+
+    /// Data believed to be in the network.
+    #[inline]
+    pub const fn pipe(&self) -> Bytes {
+        Bytes::new(self.pipe)
+    }
+
+    /// Data SACKed and not yet acknowledged cumulatively.
+    pub const fn sacked(&self) -> Bytes {
+        Bytes::new(self.sacked_bytes)
+    }
+}
+
+/// The place in the ring of segment number `n`.
+fn offset(n: u64, base: u64) -> usize {
+    usize::try_from(n - base).expect("the ring is in memory")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const LEN: u64 = 100;
+
+fn at(segment: u64) -> Seq {
+    Seq::new(1 + segment * LEN)
+}
+
+fn block(first: u64, after: u64) -> Range {
+    Range { start: at(first), end: at(after) }
+}
+
+/// A scoreboard of `n` segments of 100 bytes in flight.
+fn flight(n: u64) -> Scoreboard {
+    let mut board = Scoreboard::default();
+    for segment in 0..n {
+        board.on_sent(at(segment), Bytes::new(LEN), Instant::START);
+    }
+    board
+}
+
+fn sack(board: &mut Scoreboard, blocks: &[Range]) -> Told {
+    let mut told = Told::default();
+    board.on_sack(blocks, &mut told);
+    told
+}
+
+#[test]
+fn three_sacked_segments_above_a_hole_lose_it() {
+    let mut board = flight(10);
+    assert_eq!(sack(&mut board, &[block(1, 2)]).newly_sacked, Bytes::new(100));
+    assert_eq!(sack(&mut board, &[block(1, 3)]).newly_lost, Bytes::ZERO);
+    assert_eq!(board.next_lost(), None);
+    let told = sack(&mut board, &[block(1, 4)]);
+    assert_eq!((told.newly_sacked, told.newly_lost), (Bytes::new(100), Bytes::new(100)));
+    assert_eq!(board.next_lost(), Some(block(0, 1)));
+    // Ten sent, three SACKed, one lost.
+    assert_eq!(board.pipe(), Bytes::new(600));
+    board.on_resent(at(0), Instant::START);
+    assert_eq!(board.pipe(), Bytes::new(700));
+    assert_eq!(board.next_lost(), None);
+}
+
+#[test]
+fn holes_apart_are_resent_in_order() {
+    // RFC 6675's order: 0, then 2, then 4, each with three or more SACKed above.
+    let mut board = flight(10);
+    sack(&mut board, &[block(1, 2)]);
+    sack(&mut board, &[block(3, 4), block(1, 2)]);
+    sack(&mut board, &[block(5, 8), block(3, 4), block(1, 2)]);
+    for hole in [0, 2, 4] {
+        assert_eq!(board.next_lost(), Some(block(hole, hole + 1)));
+        board.on_resent(at(hole), Instant::START);
+    }
+    assert_eq!(board.next_lost(), None);
+    // 0, 2, 4 resent; 8 and 9 as they were.
+    assert_eq!(board.pipe(), Bytes::new(500));
+    let mut told = Told::default();
+    board.on_cumulative_ack(at(2), &mut told);
+    assert_eq!((board.pipe(), told.acked_after_sack), (Bytes::new(400), Bytes::new(100)));
+}
+
+#[test]
+fn a_timeout_loses_all_that_is_not_sacked() {
+    let mut board = flight(5);
+    sack(&mut board, &[block(2, 3)]);
+    board.all_is_lost();
+    assert_eq!(board.pipe(), Bytes::ZERO);
+    let mut resent = Vec::new();
+    while let Some(range) = board.next_lost() {
+        board.on_resent(range.start, Instant::START);
+        resent.push(range);
+    }
+    assert_eq!(resent, [block(0, 1), block(1, 2), block(3, 4), block(4, 5)]);
+    assert_eq!(board.pipe(), Bytes::new(400));
+}
+
+#[test]
+fn what_is_neither_lost_nor_sacked_is_a_last_resort() {
+    let mut board = flight(5);
+    sack(&mut board, &[block(3, 4)]);
+    assert_eq!(board.next_doubtful(), Some(block(0, 1)));
+    board.on_resent(at(0), Instant::START);
+    assert_eq!(board.next_doubtful(), Some(block(1, 2)));
+}
+
+/// The scoreboard by definition: recomputed from nothing at every question.
+#[derive(Default)]
+struct Model {
+    /// (sacked, lost, retransmitted) of every segment sent.
+    segments: Vec<(bool, bool, bool)>,
+    una: usize,
+}
+
+impl Model {
+    fn pipe(&self) -> u64 {
+        self.segments[self.una..]
+            .iter()
+            .map(
+                |(sacked, lost, again)| {
+                    if *sacked { 0 } else { (u64::from(!lost) + u64::from(*again)) * LEN }
+                },
+            )
+            .sum()
+    }
+
+    fn find_lost(&mut self) {
+        for n in self.una..self.segments.len() {
+            let above = self.segments[n + 1..].iter().filter(|s| s.0).count();
+            if above >= 3 && !self.segments[n].0 {
+                self.segments[n].1 = true;
+            }
+        }
+    }
+
+    fn next_lost(&self) -> Option<usize> {
+        (self.una..self.segments.len()).find(|n| matches!(self.segments[*n], (false, true, false)))
+    }
+
+    /// SACK blocks as a receiver would send them: the run around `recent`, then others.
+    fn blocks(&self, recent: usize) -> Vec<Range> {
+        let mut runs = Vec::new();
+        let mut n = self.una;
+        while n < self.segments.len() {
+            let start = n;
+            while n < self.segments.len() && self.segments[n].0 {
+                n += 1;
+            }
+            if n > start {
+                runs.push((start, n));
+            }
+            n += 1;
+        }
+        runs.sort_by_key(|(start, end)| !(*start <= recent && recent < *end));
+        runs.truncate(3);
+        runs.iter().map(|(start, end)| block(*start as u64, *end as u64)).collect()
+    }
+}
+
+proptest! {
+    /// Against the model, through any mixture of sending, arriving out of order, resending,
+    /// cumulative ACKs and timeouts.
+    #[test]
+    fn agrees_with_the_definition(steps in prop::collection::vec((0_u8..10, any::<prop::sample::Index>()), 1..200)) {
+        let mut board = Scoreboard::default();
+        let mut model = Model::default();
+        for (what, which) in steps {
+            match what {
+                0..=3 => {
+                    board.on_sent(at(model.segments.len() as u64), Bytes::new(LEN), Instant::START);
+                    model.segments.push((false, false, false));
+                }
+                4..=6 if model.una + 1 < model.segments.len() => {
+                    // A segment other than the first unacknowledged one arrives.
+                    let arrived = model.una + 1 + which.index(model.segments.len() - model.una - 1);
+                    model.segments[arrived].0 = true;
+                    let blocks = model.blocks(arrived);
+                    sack(&mut board, &blocks);
+                    model.find_lost();
+                }
+                7 => {
+                    let next = board.next_lost();
+                    let expected = model.next_lost();
+                    prop_assert_eq!(next, expected.map(|n| block(n as u64, n as u64 + 1)));
+                    if let Some(n) = expected {
+                        board.on_resent(at(n as u64), Instant::START);
+                        model.segments[n].2 = true;
+                    }
+                }
+                8 if model.una < model.segments.len() => {
+                    // The first unacknowledged segment arrives: the ACK covers the run behind it.
+                    model.una += 1;
+                    while model.una < model.segments.len() && model.segments[model.una].0 {
+                        model.una += 1;
+                    }
+                    board.on_cumulative_ack(at(model.una as u64), &mut Told::default());
+                }
+                9 if which.index(5) == 0 => {
+                    board.all_is_lost();
+                    for segment in &mut model.segments[model.una..] {
+                        segment.1 = !segment.0;
+                        segment.2 = false;
+                    }
+                }
+                _ => {}
+            }
+            prop_assert_eq!(board.pipe().get(), model.pipe());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixtures;
+
+fn refused(bytes: &[u8]) -> String {
+    TcpOptions::parse(bytes, 40).unwrap_err().to_string()
+}
+
+#[test]
+fn padding_and_unknown_options_are_skipped() {
+    // NOP, kind 254 of 4 bytes, MSS 536, end, padding.
+    let options = TcpOptions::parse(&[1, 254, 4, 9, 9, 2, 4, 2, 24, 0, 0, 0], 20).unwrap();
+    assert_eq!(options, TcpOptions { mss: Mss::new(536), ..TcpOptions::default() });
+    assert_eq!(TcpOptions::parse(&[], 20), Ok(TcpOptions::default()));
+    // An option without a value, as the last two bytes.
+    assert_eq!(TcpOptions::parse(&[1, 1, 254, 2], 20), Ok(TcpOptions::default()));
+}
+
+#[test]
+fn options_may_stand_in_any_order_without_padding() {
+    let options = TcpOptions::parse(&[3, 3, 9, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 4, 2, 0], 20);
+    let expected = TcpOptions {
+        window_scale: Some(9),
+        sack_permitted: true,
+        timestamps: Some(Timestamps { value: 1, echo: 2 }),
+        ..TcpOptions::default()
+    };
+    assert_eq!(options, Ok(expected));
+}
+
+#[test]
+fn impossible_lengths_are_refused_by_name_and_place() {
+    // RFC 9293 MUST-7: such as a length of zero, which would never end.
+    assert_eq!(
+        refused(&[1, 254, 0, 0]),
+        "TCP header option 254 at byte 41: expected a length of at least 2 and its header's at \
+         most, found 0"
+    );
+    assert_eq!(
+        refused(&[254, 5, 0, 0]),
+        "TCP header option 254 at byte 40: expected a length of at least 2 and its header's at \
+         most, found 5"
+    );
+    assert!(refused(&[1, 1, 1, 8]).starts_with("TCP header option 8 at byte 43"));
+    for (kind, wrong, right) in [
+        (2, &[5, 3, 6][..], "4"),
+        (3, &[2, 4], "3"),
+        (4, &[3, 4], "2"),
+        (5, &[2, 9, 11, 12, 20], "10, 18, 26 or 34"),
+        (8, &[9, 11], "10"),
+        (27, &[7, 9], "8"),
+    ] {
+        for &len in wrong {
+            let mut bytes = [0; 40];
+            bytes[..2].copy_from_slice(&[kind, len]);
+            assert_eq!(
+                refused(&bytes),
+                format!(
+                    "TCP header option {kind} at byte 40: expected a length of {right}, found {len}"
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn repeated_options_and_dirty_padding_are_refused() {
+    assert_eq!(
+        refused(&[2, 4, 5, 180, 2, 4, 5, 180]),
+        "TCP header option 2 at byte 44: expected at most once, found again"
+    );
+    assert_eq!(
+        refused(&[4, 2, 4, 2]),
+        "TCP header option 4 at byte 42: expected at most once, found again"
+    );
+    let mut twice = [0; 20];
+    twice[..2].copy_from_slice(&[5, 10]);
+    twice[10..12].copy_from_slice(&[5, 10]);
+    assert!(refused(&twice).starts_with("TCP header option 5 at byte 50"));
+    assert_eq!(refused(&[1, 0, 0, 7]), "TCP header padding at byte 43: expected 0, found 7");
+    assert_eq!(
+        refused(&[2, 4, 0, 0]),
+        "TCP header option 2 at byte 40: expected a segment size of at least 1, found 0"
+    );
+}
+
+proptest! {
+    #[test]
+    fn whatever_fits_is_written_in_whole_words_and_read_back(options in fixtures::all_options()) {
+        let mut space = [0; MAX_LEN];
+        if options.len() > MAX_LEN {
+            let found = options.len();
+            prop_assert_eq!(options.write(&mut space), Err(EncodeError::OptionsTooLong { found }));
+        } else {
+            let bytes = options.write(&mut space).unwrap();
+            prop_assert_eq!(bytes.len() % 4, 0);
+            prop_assert_eq!(TcpOptions::parse(bytes, 20), Ok(options));
+        }
+    }
+}
