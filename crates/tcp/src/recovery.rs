@@ -8,17 +8,19 @@ mod fastrecovery;
 mod gobackn;
 mod partialack;
 mod prr;
+mod rack;
 mod sack;
 
 use std::fmt::Debug;
 
 use ackclock_packet::{Range, Seq};
-use ackclock_units::{Bytes, Instant, Mss};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 pub use fastrecovery::FastRecovery;
 pub use gobackn::GoBackN;
 pub use partialack::PartialAck;
 pub use prr::Prr;
+pub use rack::Rack;
 pub use sack::Sack;
 
 /// A recovery, as a name spells it.
@@ -34,12 +36,14 @@ pub enum RecoveryChoice {
     Sack,
     /// SACK-based recovery with proportional rate reduction.
     Prr,
+    /// Recovery by time, with tail loss probes and proportional rate reduction.
+    Rack,
 }
 
 impl RecoveryChoice {
     /// Whether it needs the peer's selective acknowledgments.
     pub const fn needs_sack(self) -> bool {
-        matches!(self, Self::Sack | Self::Prr)
+        matches!(self, Self::Sack | Self::Prr | Self::Rack)
     }
 }
 
@@ -80,6 +84,12 @@ pub struct SentSegment {
 /// An ACK as recovery sees it; [`SendSpace::una`] has moved already.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSeen<'a> {
+    /// When it arrived.
+    pub now: Instant,
+    /// The least and the smoothed round-trip time before it.
+    pub min_rtt: Duration,
+    /// The smoothed round-trip time, once there is one.
+    pub srtt: Option<Duration>,
     /// Whether it is a duplicate by RFC 5681 §2.
     pub duplicate: bool,
     /// Data that it acknowledges for the first time.
@@ -109,6 +119,28 @@ pub enum Outcome {
     },
 }
 
+/// A sender's clocks, by which a recovery sets a timer of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    /// The time.
+    pub now: Instant,
+    /// The smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// When the retransmission timer expires.
+    pub rto_at: Option<Instant>,
+}
+
+/// What a recovery's own timer means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alarm {
+    /// Nothing yet.
+    None,
+    /// A loss was found: the growth law is to be told.
+    LossFound,
+    /// A probe may go out; the retransmission timer starts anew.
+    Probe,
+}
+
 /// A recovery.
 pub trait Recovery: Debug + Send {
     /// A segment of data goes out.
@@ -134,6 +166,30 @@ pub trait Recovery: Debug + Send {
     /// What to send again now, if the window is `cwnd`; asked until it says `None`.
     fn next_again(&mut self, cwnd: Bytes) -> Option<Range>;
 
+    /// When the last segment that the last ACK delivered, of those that were sent once, was sent;
+    /// `None` if the recovery does not know.
+    fn rtt_from(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Whether [`rtt_from`](Self::rtt_from) answers.
+    fn times_segments(&self) -> bool {
+        false
+    }
+
+    /// Something was sent or acknowledged: sets the recovery's own timer.
+    fn arm(&mut self, _: &Clocks) {}
+
+    /// When the recovery's own timer expires.
+    fn timer(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The recovery's own timer expired.
+    fn on_alarm(&mut self, _now: Instant, _send: &mut SendSpace) -> Alarm {
+        Alarm::None
+    }
+
     /// What to send again when there is no new data to send, although it may not be lost.
     fn last_resort(&mut self, _cwnd: Bytes) -> Option<Range> {
         None
@@ -151,6 +207,8 @@ pub enum AnyRecovery {
     PartialAck(PartialAck),
     /// SACK-based, with or without proportional rate reduction.
     Sack(Sack),
+    /// RACK-TLP.
+    Rack(Rack),
     /// A user's own.
     Other(Box<dyn Recovery>),
 }
@@ -163,6 +221,7 @@ impl AnyRecovery {
             RecoveryChoice::FastRecovery => Self::FastRecovery(FastRecovery::default()),
             RecoveryChoice::PartialAck => Self::PartialAck(PartialAck::default()),
             RecoveryChoice::Sack => Self::Sack(Sack::new(None)),
+            RecoveryChoice::Rack => Self::Rack(Rack::default()),
             RecoveryChoice::Prr => Self::Sack(Sack::new(Some(Prr::default()))),
         }
     }
@@ -175,6 +234,7 @@ macro_rules! each {
             AnyRecovery::FastRecovery($recovery) => $call,
             AnyRecovery::PartialAck($recovery) => $call,
             AnyRecovery::Sack($recovery) => $call,
+            AnyRecovery::Rack($recovery) => $call,
             AnyRecovery::Other($recovery) => $call,
         }
     };
@@ -213,6 +273,30 @@ impl Recovery for AnyRecovery {
     #[inline]
     fn next_again(&mut self, cwnd: Bytes) -> Option<Range> {
         each!(self, recovery => recovery.next_again(cwnd))
+    }
+
+    #[inline]
+    fn rtt_from(&self) -> Option<Instant> {
+        each!(self, recovery => recovery.rtt_from())
+    }
+
+    #[inline]
+    fn times_segments(&self) -> bool {
+        each!(self, recovery => recovery.times_segments())
+    }
+
+    #[inline]
+    fn arm(&mut self, clocks: &Clocks) {
+        each!(self, recovery => recovery.arm(clocks));
+    }
+
+    #[inline]
+    fn timer(&self) -> Option<Instant> {
+        each!(self, recovery => recovery.timer())
+    }
+
+    fn on_alarm(&mut self, now: Instant, send: &mut SendSpace) -> Alarm {
+        each!(self, recovery => recovery.on_alarm(now, send))
     }
 
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {

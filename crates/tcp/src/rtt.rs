@@ -9,6 +9,8 @@ use crate::config::RtoConfig;
 pub struct RttEstimator {
     config: RtoConfig,
     srtt: Option<Duration>,
+    /// The least sample so far.
+    min: Option<Duration>,
     rttvar: Duration,
     rto: Duration,
     backoff: u32,
@@ -17,11 +19,19 @@ pub struct RttEstimator {
 impl RttEstimator {
     /// Before the first sample.
     pub fn new(config: RtoConfig) -> Self {
-        Self { config, srtt: None, rttvar: Duration::ZERO, rto: config.initial, backoff: 0 }
+        Self {
+            config,
+            srtt: None,
+            min: None,
+            rttvar: Duration::ZERO,
+            rto: config.initial,
+            backoff: 0,
+        }
     }
 
     /// A sample of a segment that was sent once (Karn's rule is the caller's). Ends the back-off.
     pub fn on_sample(&mut self, rtt: Duration) {
+        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
         match self.srtt {
             None => {
                 self.srtt = Some(rtt);
@@ -46,6 +56,12 @@ impl RttEstimator {
     #[inline]
     pub const fn srtt(&self) -> Option<Duration> {
         self.srtt
+    }
+
+    /// The least round-trip time so far; zero before the first sample.
+    #[inline]
+    pub fn min(&self) -> Duration {
+        self.min.unwrap_or_default()
     }
 
     /// The retransmission timeout now, backed off as it is.

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use ackclock_packet::{Range, Seq};
-use ackclock_units::{Bytes, Instant};
+use ackclock_units::{Bytes, Duration, Instant};
 
 /// SACKed segments above a hole that mean it is lost (RFC 6675 §2, `DupThresh`).
 const DUP_THRESH: u64 = 3;
@@ -30,6 +30,21 @@ impl Sent {
         self.start + Bytes::new(u64::from(self.len))
     }
 
+    /// It is delivered: for the first time, as it is neither SACKed nor gone.
+    fn deliver(&self, highest: &mut Seq, told: &mut Told) {
+        let end = self.end();
+        if self.retransmitted {
+            if told.now.since(self.at) < told.min_rtt {
+                return;
+            }
+        } else {
+            told.reordered |= end < *highest;
+            told.rtt_from = told.rtt_from.max(Some(self.at));
+        }
+        *highest = (*highest).max(end);
+        told.newest = told.newest.max(Some(Delivered { at: self.at, end }));
+    }
+
     /// What it adds to `pipe` (RFC 6675 §4, `SetPipe`).
     fn in_pipe(&self) -> u64 {
         let copies = u64::from(!self.lost) + u64::from(self.retransmitted);
@@ -37,9 +52,30 @@ impl Sent {
     }
 }
 
+/// The segment sent last among those that an ACK delivered (RFC 8985 §5.2, `RACK.segment`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Delivered {
+    /// When it was last sent.
+    pub at: Instant,
+    /// The number after it: of segments sent at one instant the later one counts.
+    pub end: Seq,
+}
+
 /// What an ACK told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
+    /// When it arrived.
+    pub now: Instant,
+    /// The least round-trip time so far: a retransmission that seems to have been faster was not
+    /// what was delivered (RFC 8985 §6.2 step 2).
+    pub min_rtt: Duration,
+    /// The segment sent last among those delivered.
+    pub newest: Option<Delivered>,
+    /// When the last of the delivered segments that were sent once was sent (Karn's rule).
+    pub rtt_from: Option<Instant>,
+    /// A segment sent once was delivered after one with a higher number.
+    pub reordered: bool,
+
     /// Data SACKed for the first time.
     pub newly_sacked: Bytes,
     /// Of the data that the ACK acknowledged cumulatively, what had been SACKed before.
@@ -61,13 +97,24 @@ pub struct Scoreboard {
     sacked_before_lost_to: u64,
     /// Every segment before this one is SACKed or lost.
     lost_to: u64,
-    /// No segment before this one waits to be sent again.
+    /// No segment before this one, nor from the other on, waits to be sent again.
     resend_from: u64,
+    resend_to: u64,
+    /// Every transmission in the order of time, by the segment's number, if time decides what is
+    /// lost. Entries of segments that were delivered or sent again since are skipped when met.
+    by_time: Option<VecDeque<(Instant, u64)>>,
+    /// The number after the highest that was delivered (RFC 8985 §5.2, `RACK.fack`).
+    highest_delivered: Seq,
     /// The blocks of the last ACK that had any.
     last_blocks: [Range; 4],
 }
 
 impl Scoreboard {
+    /// A scoreboard on which time decides what is lost (RFC 8985), not the count of SACKs.
+    pub fn by_time() -> Self {
+        Self { by_time: Some(VecDeque::new()), ..Self::default() }
+    }
+
     /// New data goes out.
     #[inline]
     pub fn on_sent(&mut self, start: Seq, len: Bytes, now: Instant) {
@@ -82,6 +129,9 @@ impl Scoreboard {
             retransmitted: false,
             at: now,
         });
+        if let Some(by_time) = &mut self.by_time {
+            by_time.push_back((now, self.base + self.segments.len() as u64 - 1));
+        }
     }
 
     /// Everything before `una` is acknowledged.
@@ -113,6 +163,8 @@ impl Scoreboard {
                 if self.base < self.lost_to {
                     self.sacked_before_lost_to -= 1;
                 }
+            } else {
+                first.deliver(&mut self.highest_delivered, told);
             }
             self.segments.pop_front();
             self.base += 1;
@@ -131,7 +183,9 @@ impl Scoreboard {
         }
         self.last_blocks = [Range::default(); 4];
         self.last_blocks[..blocks.len()].copy_from_slice(blocks);
-        self.find_lost(told);
+        if self.by_time.is_none() {
+            self.find_lost(told);
+        }
     }
 
     /// Marks a block, less what the last ACK's blocks told already.
@@ -164,6 +218,7 @@ impl Scoreboard {
                 continue;
             }
             self.pipe -= sent.in_pipe();
+            sent.deliver(&mut self.highest_delivered, told);
             sent.sacked = true;
             let len = u64::from(sent.len);
             self.sacked_bytes += len;
@@ -196,6 +251,46 @@ impl Scoreboard {
             }
             self.lost_to += 1;
         }
+        self.resend_to = self.resend_to.max(self.lost_to);
+    }
+
+    /// Marks as lost what was sent `wait` or longer ago, before the segment `newest` that was
+    /// delivered (RFC 8985 §6.2 step 5). Returns when the next one will be, if it is not delivered
+    /// until then.
+    pub fn find_lost_by_time(
+        &mut self,
+        newest: Delivered,
+        wait: Duration,
+        now: Instant,
+        newly_lost: &mut Bytes,
+    ) -> Option<Instant> {
+        let by_time = self.by_time.as_mut()?;
+        while let Some((at, n)) = by_time.front().copied() {
+            let sent = n.checked_sub(self.base).map(|_| &mut self.segments[offset(n, self.base)]);
+            // Delivered, sent again since, or known to be lost.
+            let Some(sent) = sent
+                .filter(|sent| !sent.sacked && sent.at == at && (sent.retransmitted || !sent.lost))
+            else {
+                by_time.pop_front();
+                continue;
+            };
+            if (Delivered { at, end: sent.end() }) >= newest {
+                return None;
+            }
+            let deadline = at + wait;
+            if deadline > now {
+                return Some(deadline);
+            }
+            self.pipe -= sent.in_pipe();
+            sent.lost = true;
+            // Of a retransmission: it was lost in its turn, and goes out once more.
+            sent.retransmitted = false;
+            *newly_lost += Bytes::new(u64::from(sent.len));
+            self.resend_from = self.resend_from.min(n);
+            self.resend_to = self.resend_to.max(n + 1);
+            by_time.pop_front();
+        }
+        None
     }
 
     /// The first unacknowledged segment is lost, whatever the SACKs say (the third duplicate ACK, or
@@ -209,6 +304,7 @@ impl Scoreboard {
             first.lost = true;
             self.pipe += first.in_pipe();
             self.lost_to += 1;
+            self.resend_to = self.resend_to.max(self.lost_to);
         }
     }
 
@@ -222,6 +318,7 @@ impl Scoreboard {
         self.lost_to = self.base + self.segments.len() as u64;
         self.sacked_before_lost_to = self.sacked;
         self.resend_from = self.base;
+        self.resend_to = self.lost_to;
     }
 
     /// Whether the first unacknowledged segment is lost.
@@ -232,7 +329,7 @@ impl Scoreboard {
     /// The first lost segment that was not sent again.
     #[inline]
     pub fn next_lost(&mut self) -> Option<Range> {
-        while self.resend_from < self.lost_to {
+        while self.resend_from < self.resend_to {
             let sent = &self.segments[offset(self.resend_from, self.base)];
             if sent.lost && !sent.sacked && !sent.retransmitted {
                 return Some(Range { start: sent.start, end: sent.end() });
@@ -268,7 +365,30 @@ impl Scoreboard {
             sent.retransmitted = true;
             sent.at = now;
             self.pipe += sent.in_pipe();
+            if let Some(by_time) = &mut self.by_time {
+                by_time.push_back((now, self.base + at as u64));
+            }
         }
+    }
+
+    /// Segments SACKed and not yet acknowledged cumulatively.
+    pub const fn sacked_segments(&self) -> u64 {
+        self.sacked
+    }
+
+    /// Segments sent and not acknowledged cumulatively.
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Whether everything sent is acknowledged.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// The last segment sent.
+    pub fn last(&self) -> Option<Range> {
+        self.segments.back().map(|sent| Range { start: sent.start, end: sent.end() })
     }
 
     /// Data believed to be in the network.

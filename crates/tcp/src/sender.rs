@@ -9,7 +9,7 @@ use crate::event::{Ack, Congestion, Handshake, Limit, RecoveryEnd, Signal};
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, BeforeSend, Idle};
 use crate::recovery::{
-    AckSeen, AnyRecovery, Outcome, Recovery, RecoveryChoice, SendSpace, SentSegment,
+    AckSeen, Alarm, AnyRecovery, Clocks, Outcome, Recovery, RecoveryChoice, SendSpace, SentSegment,
 };
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
@@ -197,8 +197,13 @@ impl Sender {
         self.rwnd = rwnd;
     }
 
-    pub(crate) const fn timer(&self) -> Option<Instant> {
-        self.timer
+    /// When a timer of the sender's is due: its own, or recovery's.
+    #[inline]
+    pub(crate) fn timer(&self) -> Option<Instant> {
+        match (self.timer, self.recovery.timer()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
     }
 
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
@@ -238,8 +243,10 @@ impl Sender {
         if !(pure && unchanged && self.space.max > self.space.una) && sack.is_empty() {
             return;
         }
-        let seen = AckSeen { duplicate: true, newly_acked, mss: self.mss, sack };
-        let outcome = self.recovery.on_ack(&seen, &mut self.space);
+        let outcome = self.recover(now, true, newly_acked, sack);
+        if let Some(rtt) = self.sample(now, ack) {
+            self.on_rtt(rtt);
+        }
         if outcome == Outcome::LossFound {
             self.on_congestion(now, Signal::Loss, self.rwnd);
             // The retransmission that follows is timed afresh.
@@ -255,19 +262,11 @@ impl Sender {
         // After a go-back, an ACK may cover what was not yet sent again.
         self.space.nxt = self.space.nxt.max(ack);
         self.consecutive_timeouts = 0;
-        let mut rtt = None;
-        if let Some((timed, sent)) = self.timed
-            && ack >= timed
-        {
-            self.timed = None;
-            let sample = now.since(sent);
-            self.rtt.on_sample(sample);
-            self.stats.rtt_samples += 1;
-            self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
-            rtt = Some(sample);
+        let outcome = self.recover(now, false, newly_acked, sack);
+        let rtt = self.sample(now, ack);
+        if let Some(rtt) = rtt {
+            self.on_rtt(rtt);
         }
-        let seen = AckSeen { duplicate: false, newly_acked, mss: self.mss, sack };
-        let outcome = self.recovery.on_ack(&seen, &mut self.space);
         let in_flight = self.in_flight();
         let mut restart_timer = true;
         match outcome {
@@ -308,6 +307,46 @@ impl Sender {
         } else if restart_timer {
             self.timer = Some(now + self.rtt.rto());
         }
+        self.arm_recovery(now);
+    }
+
+    #[inline]
+    fn recover(
+        &mut self,
+        now: Instant,
+        duplicate: bool,
+        newly_acked: Bytes,
+        sack: &[Range],
+    ) -> Outcome {
+        let seen = AckSeen {
+            now,
+            min_rtt: self.rtt.min(),
+            srtt: self.rtt.srtt(),
+            duplicate,
+            newly_acked,
+            mss: self.mss,
+            sack,
+        };
+        self.recovery.on_ack(&seen, &mut self.space)
+    }
+
+    /// The round-trip time that an ACK measured: of every segment if recovery keeps their times,
+    /// otherwise of one at a time.
+    #[inline]
+    fn sample(&mut self, now: Instant, ack: Seq) -> Option<Duration> {
+        if self.recovery.times_segments() {
+            return self.recovery.rtt_from().map(|sent| now.since(sent));
+        }
+        let (_, sent) = self.timed.filter(|(timed, _)| ack >= *timed)?;
+        self.timed = None;
+        Some(now.since(sent))
+    }
+
+    #[inline]
+    fn on_rtt(&mut self, rtt: Duration) {
+        self.rtt.on_sample(rtt);
+        self.stats.rtt_samples += 1;
+        self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
     }
 
     fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
@@ -329,11 +368,29 @@ impl Sender {
         self.avoidance_from = (!self.growth.in_slow_start()).then_some(self.space.una);
     }
 
-    /// Lets the retransmission timer expire if it is time.
+    /// Lets the timers expire whose time has come.
+    #[inline]
     pub(crate) fn on_timer(&mut self, now: Instant) {
-        if self.timer.is_none_or(|at| now < at) {
-            return;
+        if self.recovery.timer().is_some_and(|at| at <= now) {
+            self.on_alarm(now);
         }
+        if self.timer.is_some_and(|at| at <= now) {
+            self.on_rto(now);
+        }
+    }
+
+    fn on_alarm(&mut self, now: Instant) {
+        match self.recovery.on_alarm(now, &mut self.space) {
+            Alarm::None => {}
+            Alarm::LossFound => {
+                self.on_congestion(now, Signal::Loss, self.rwnd);
+                self.timer = Some(now + self.rtt.rto());
+            }
+            Alarm::Probe => self.timer = Some(now + self.rtt.rto()),
+        }
+    }
+
+    fn on_rto(&mut self, now: Instant) {
         self.timer = None;
         if self.space.una >= self.space.max {
             return;
@@ -371,7 +428,8 @@ impl Sender {
             // A part of a segment is sent only when nothing else is under way, or a receiver with
             // less than a segment of buffer would never see any (RFC 9293 §3.8.6.2.1).
             if self.space.in_flight() > Bytes::ZERO || self.rwnd == Bytes::ZERO {
-                return None;
+                let range = self.recovery.last_resort(self.growth.cwnd())?;
+                return self.send_again(now, range);
             }
             stretch = Stretch { len: self.rwnd, fin: false, ..stretch };
         }
@@ -436,5 +494,12 @@ impl Sender {
         if self.timer.is_none() {
             self.timer = Some(now + self.rtt.rto());
         }
+        self.arm_recovery(now);
+    }
+
+    #[inline]
+    fn arm_recovery(&mut self, now: Instant) {
+        let clocks = Clocks { now, srtt: self.rtt.srtt(), rto_at: self.timer };
+        self.recovery.arm(&clocks);
     }
 }

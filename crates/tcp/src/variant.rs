@@ -130,6 +130,11 @@ pub const REGISTRY: &[Entry] = &[
         Part::Recovery(RecoveryChoice::PartialAck),
         "fast recovery that stays until all is repaired (RFC 6582)",
     ),
+    entry(
+        "rack",
+        Part::Recovery(RecoveryChoice::Rack),
+        "losses by time, tail loss probes (RFC 8985), proportional rate reduction",
+    ),
     entry("sack", Part::Recovery(RecoveryChoice::Sack), "selective acknowledgments (RFC 6675)"),
     entry(
         "prr",

@@ -11,6 +11,8 @@ struct Pair {
     ends: [Endpoint; 2],
     now: Instant,
     wire: VecDeque<(Instant, usize, Transmit)>,
+    /// When the last segment arrives at each end.
+    last_arrival: [Instant; 2],
     /// Which of the client's data segments to drop, counted from 0 in the order of sending.
     drop: Vec<u64>,
     data_sent: u64,
@@ -18,7 +20,7 @@ struct Pair {
     log: Vec<(u64, u64, u32)>,
 }
 
-/// Segments leave and arrive in no time but this.
+/// Segments arrive so much later, and a microsecond after the one before.
 const DELAY: Duration = Duration::from_millis(10);
 
 fn config(variant: &str) -> Config {
@@ -38,6 +40,7 @@ impl Pair {
             ends,
             now: Instant::START,
             wire: VecDeque::new(),
+            last_arrival: [Instant::START; 2],
             drop: Vec::new(),
             data_sent: 0,
             log: Vec::new(),
@@ -55,14 +58,18 @@ impl Pair {
                         continue;
                     }
                 }
-                self.wire.push_back((self.now + DELAY, 1 - from, transmit));
+                let earliest = self.last_arrival[1 - from] + Duration::from_micros(1);
+                let arrival = (self.now + DELAY).max(earliest);
+                self.last_arrival[1 - from] = arrival;
+                let after = self.wire.partition_point(|(at, _, _)| *at <= arrival);
+                self.wire.insert(after, (arrival, 1 - from, transmit));
             }
         }
     }
 
-    /// Until `millis`, or nothing is left to happen.
+    /// Until the middle of millisecond `millis`, or nothing is left to happen.
     fn until(&mut self, millis: u64) -> &mut Self {
-        let end = Instant::START + Duration::from_millis(millis);
+        let end = Instant::START + Duration::from_micros(millis * 1000 + 500);
         loop {
             self.flush();
             let arrival = self.wire.front().map(|(at, _, _)| *at);
@@ -341,4 +348,70 @@ fn a_receiver_with_less_than_a_segment_still_gets_all() {
     pair.until(2000);
     assert_eq!(pair.ends[1].received(), Bytes::new(1000));
     assert!(pair.log.iter().all(|(_, _, len)| *len <= 300));
+}
+
+#[test]
+fn selective_recovery_repairs_four_holes_within_two_round_trips() {
+    for variant in ["newreno+sack", "newreno+prr", "newreno+rack"] {
+        let mut pair = pair(&format!("{variant}+iw20"));
+        pair.drop = vec![3, 5, 7, 9];
+        pair.ends[0].write(Bytes::new(100_000));
+        pair.until(60);
+        // All four are known lost at 40 ms; a repair by partial ACKs would take until 120 ms.
+        for hole in [3, 5, 7, 9] {
+            let sent = [40, 60].iter().any(|at| pair.sent_at(*at).contains(&hole));
+            assert!(sent, "{variant}: {hole}");
+        }
+        pair.until(5000);
+        let stats = *pair.ends[0].sender().stats();
+        let counts = (stats.segments_retransmitted, stats.timeouts, stats.congestion_events);
+        assert_eq!(counts, (4, 0, 1), "{variant}");
+        assert_eq!(pair.ends[1].received(), Bytes::new(100_000), "{variant}");
+    }
+}
+
+#[test]
+fn a_peer_without_sack_gets_partial_ack_recovery() {
+    let mut pair = Pair::new(config("newreno+sack+iw10"), config("newreno+iw10"));
+    pair.drop = vec![3, 6];
+    pair.ends[0].write(Bytes::new(100_000));
+    pair.until(5000);
+    let stats = *pair.ends[0].sender().stats();
+    assert_eq!((stats.segments_retransmitted, stats.timeouts), (2, 0));
+    assert!(pair.sent_at(60).contains(&6));
+}
+
+#[test]
+fn a_tail_that_is_lost_is_probed() {
+    let mut pair = pair("newreno+rack+iw10");
+    pair.drop = vec![9];
+    pair.ends[0].write(Bytes::new(10_000));
+    pair.until(3000);
+    // Segments 0-8 are acknowledged at 40 ms; one is in flight, so that the probe waits for 2 SRTT
+    // = 40 ms and 200 ms for a delayed ACK.
+    assert_eq!(pair.sent_at(280), [9]);
+    let stats = *pair.ends[0].sender().stats();
+    // The probe repaired a loss, which costs a reduction (RFC 8985 §7.4).
+    assert_eq!((stats.timeouts, stats.segments_retransmitted, stats.congestion_events), (0, 1, 1));
+    assert_eq!(pair.ends[1].received(), Bytes::new(10_000));
+}
+
+#[test]
+fn a_retransmission_that_is_lost_again_is_found_without_the_timer() {
+    let mut pair = pair("newreno+rack+iw10");
+    // Number 3, to learn when its retransmission goes out; then that one too.
+    pair.drop = vec![3];
+    pair.ends[0].write(Bytes::new(200_000));
+    pair.until(39);
+    pair.until(40);
+    let order = pair.log.iter().position(|(at, seq, _)| *at == 40 && *seq == 3001);
+    let retransmission = u64::try_from(order.expect("3 is sent again")).unwrap();
+    let mut again = Pair::new(config("newreno+rack+iw10"), config("newreno+rack+iw10"));
+    again.drop = vec![3, retransmission];
+    again.ends[0].write(Bytes::new(200_000));
+    again.until(10_000);
+    let stats = *again.ends[0].sender().stats();
+    assert_eq!(stats.timeouts, 0, "{stats:?}");
+    assert_eq!(stats.segments_retransmitted, 2, "{stats:?}");
+    assert_eq!(again.ends[1].received(), Bytes::new(200_000));
 }

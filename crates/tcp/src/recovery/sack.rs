@@ -6,7 +6,7 @@
 //! no receiver here does.
 
 use ackclock_packet::{Range, Seq};
-use ackclock_units::{Bytes, Mss};
+use ackclock_units::{Bytes, Instant, Mss};
 
 use super::{AckSeen, DUP_THRESH, Outcome, Prr, Recovery, SendSpace, SentSegment};
 use crate::scoreboard::{Scoreboard, Told};
@@ -35,6 +35,7 @@ pub struct Sack {
     may_rescue: bool,
     mss: Mss,
     prr: Option<Prr>,
+    rtt_from: Option<Instant>,
 }
 
 impl Sack {
@@ -49,6 +50,7 @@ impl Sack {
             may_rescue: false,
             mss: Mss::default(),
             prr,
+            rtt_from: None,
         }
     }
 
@@ -92,11 +94,12 @@ impl Recovery for Sack {
     #[inline]
     fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
         self.mss = ack.mss;
-        let mut told = Told::default();
+        let mut told = Told { now: ack.now, min_rtt: ack.min_rtt, ..Told::default() };
         if !ack.duplicate {
             self.board.on_cumulative_ack(send.una, &mut told);
         }
         self.board.on_sack(ack.sack, &mut told);
+        self.rtt_from = told.rtt_from;
         if self.phase != Phase::Open && send.una >= self.recover {
             let was = std::mem::replace(&mut self.phase, Phase::Open);
             self.duplicates = 0;
@@ -165,6 +168,16 @@ impl Recovery for Sack {
         let hole = self.board.next_lost()?;
         let goes = std::mem::take(&mut self.first) || self.has_room(cwnd, hole.len());
         goes.then_some(hole)
+    }
+
+    #[inline]
+    fn rtt_from(&self) -> Option<Instant> {
+        self.rtt_from
+    }
+
+    #[inline]
+    fn times_segments(&self) -> bool {
+        true
     }
 
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
