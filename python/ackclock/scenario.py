@@ -357,6 +357,8 @@ class Tcp(_Table):
         The receive buffer, such as ``"64 kB"``.
     window_scaling
         Whether to offer window scaling.
+    timestamps
+        Whether to offer timestamps, which take 12 bytes of every segment's payload.
     loss_reduces
         Which volume a loss reduces.
     """
@@ -370,6 +372,7 @@ class Tcp(_Table):
     delayed_ack: Literal["off"] | DelayedAck | None = _key(default=None, read=_read_delayed_ack)
     receive_window: str | None = None
     window_scaling: bool | None = None
+    timestamps: bool | None = None
     loss_reduces: Literal["flight_size", "cwnd"] | None = None
 
 

@@ -267,6 +267,9 @@ pub struct TcpSpec {
     /// Whether to offer window scaling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_scaling: Option<bool>,
+    /// Whether to offer timestamps, which take 12 bytes of every segment's payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
     /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_reduces: Option<LossReducesSpec>,
@@ -544,6 +547,7 @@ impl Flow {
             },
             receive_window: tcp.receive_window.map_or(base.receive_window, |t| t.0),
             window_scaling: tcp.window_scaling.unwrap_or(base.window_scaling),
+            timestamps: tcp.timestamps.unwrap_or(base.timestamps),
             loss_reduces: match tcp.loss_reduces {
                 None => base.loss_reduces,
                 Some(LossReducesSpec::FlightSize) => LossReduces::FlightSize,

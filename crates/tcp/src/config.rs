@@ -93,6 +93,8 @@ pub struct Config {
     pub receive_window: Bytes,
     /// Whether to offer window scaling (RFC 7323 §2); without it no window exceeds 65,535 bytes.
     pub window_scaling: bool,
+    /// Whether to offer timestamps (RFC 7323 §3), which take 12 bytes of every segment.
+    pub timestamps: bool,
     /// Which volume a loss reduces.
     pub loss_reduces: LossReduces,
 }
@@ -114,6 +116,7 @@ impl Config {
             delayed_ack: delayed(Duration::from_millis(200)),
             receive_window: Bytes::new(64 << 20),
             window_scaling: true,
+            timestamps: false,
             loss_reduces: LossReduces::FlightSize,
         };
         match profile {
@@ -124,6 +127,7 @@ impl Config {
                     ..rto(Duration::from_millis(200), Duration::from_millis(1))
                 },
                 delayed_ack: delayed(Duration::from_millis(40)),
+                timestamps: true,
                 loss_reduces: LossReduces::Cwnd,
                 ..common
             },

@@ -1,7 +1,7 @@
 //! One end of a connection: RFC 9293's state machine around a sender and a receiver.
 
 use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::Config;
 use crate::event::Handshake;
@@ -106,6 +106,7 @@ pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
     config: Config,
+    timestamps: Timestamps,
     /// Before ESTABLISHED: what is needed to open.
     opening: Opening,
     failure: Option<Failure>,
@@ -113,9 +114,61 @@ pub struct Endpoint {
     established_at: Option<Instant>,
 }
 
+/// Timestamps (RFC 7323 §3 to §5).
+#[derive(Clone, Copy, Debug, Default)]
+struct Timestamps {
+    /// Both ends offered them.
+    used: bool,
+    /// TS.Recent: what is to be echoed.
+    recent: u32,
+    /// RCV.NXT when the last ACK was sent, Last.ACK.sent.
+    last_ack_sent: Seq,
+}
+
+impl Timestamps {
+    /// Bytes that the option takes of a segment's payload, padding included.
+    const LEN: u8 = 12;
+
+    /// The clock: milliseconds, from 1 so that an echo of zero stays what it is before any segment
+    /// has arrived.
+    #[expect(clippy::cast_possible_truncation, reason = "the clock wraps, as RFC 7323 §5.2 has it")]
+    const fn clock(now: Instant) -> u32 {
+        (now.as_nanos() / 1_000_000 + 1) as u32
+    }
+
+    /// Whether a segment is older than what has been seen (§5.3, R1).
+    const fn is_old(self, segment: &Segment) -> bool {
+        self.used
+            && segment.timestamps
+            && segment.ts_val.wrapping_sub(self.recent) > u32::MAX / 2
+            && !segment.flags.contains(Flags::RST)
+    }
+
+    /// Takes what a segment carries (§4.3 (2)).
+    fn take(&mut self, segment: &Segment) {
+        if segment.timestamps && segment.seq <= self.last_ack_sent {
+            self.recent = segment.ts_val;
+        }
+    }
+
+    /// Writes the option on a segment whose other options are `options`.
+    fn stamp(self, now: Instant, segment: &mut Segment, options: Option<&Options>) {
+        if !self.used {
+            segment.options_len = options.map_or(0, Options::wire_len);
+            return;
+        }
+        segment.timestamps = true;
+        segment.ts_val = Self::clock(now);
+        segment.ts_ecr = self.recent;
+        segment.options_len = options.map_or(Self::LEN, Options::wire_len_with_timestamps);
+    }
+}
+
 /// The handshake's own state.
 #[derive(Debug)]
 struct Opening {
+    /// The peer's SYN carried timestamps.
+    peer_timestamps: bool,
     /// A SYN or SYN-ACK is to be sent.
     send_syn: bool,
     /// How often it was sent.
@@ -135,7 +188,9 @@ impl Endpoint {
             state: State::Closed,
             sender: Sender::new(&config),
             receiver: Receiver::new(&config),
+            timestamps: Timestamps::default(),
             opening: Opening {
+                peer_timestamps: false,
                 send_syn: false,
                 syns_sent: 0,
                 syn_sent_at: Instant::START,
@@ -211,7 +266,11 @@ impl Endpoint {
         if self.state == State::Established
             && segment.flags == Flags::ACK
             && self.receiver.acceptable(segment.seq, segment.payload())
+            && !self.timestamps.is_old(segment)
         {
+            if self.timestamps.used {
+                self.timestamps.take(segment);
+            }
             self.on_ack_field(now, segment, options);
             if segment.len > 0 {
                 self.receiver.on_data(now, segment.seq, segment.payload(), false);
@@ -238,11 +297,18 @@ impl Endpoint {
 
     fn handle_in_listen(&mut self, segment: &Segment, options: Option<&Options>) {
         if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::RST) {
-            self.opening.peer = Some(options.copied().unwrap_or_default());
+            self.take_syn(segment, options);
             self.state = State::SynReceived;
             self.opening.send_syn = true;
-            self.sender.set_rwnd(Bytes::new(u64::from(segment.window)));
         }
+    }
+
+    /// A SYN: what it offers, and its window, which is not scaled.
+    fn take_syn(&mut self, segment: &Segment, options: Option<&Options>) {
+        self.opening.peer = Some(options.copied().unwrap_or_default());
+        self.opening.peer_timestamps = segment.timestamps;
+        self.timestamps.recent = segment.ts_val;
+        self.sender.set_rwnd(Bytes::new(u64::from(segment.window)));
     }
 
     fn handle_in_syn_sent(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
@@ -259,8 +325,7 @@ impl Endpoint {
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.opening.peer = Some(options.copied().unwrap_or_default());
-        self.sender.set_rwnd(Bytes::new(u64::from(segment.window)));
+        self.take_syn(segment, options);
         if has_ack {
             self.establish(now);
             self.receiver.demand_ack();
@@ -274,8 +339,14 @@ impl Endpoint {
     fn establish(&mut self, now: Instant) {
         let peer = self.opening.peer.unwrap_or_default();
         // RFC 9293 §3.7.1: 536 bytes when the peer said nothing.
-        let theirs = peer.mss.unwrap_or(ackclock_units::Mss::new(536).expect("536 is not zero"));
-        let mss = theirs.min(self.config.mss);
+        let theirs = peer.mss.unwrap_or(Mss::new(536).expect("536 is not zero"));
+        let mut mss = theirs.min(self.config.mss);
+        self.timestamps.used = self.config.timestamps && self.opening.peer_timestamps;
+        if self.timestamps.used {
+            // RFC 6691 §3: the MSS counts no options, the sender makes room for them.
+            mss = Mss::new(mss.get().saturating_sub(u16::from(Timestamps::LEN)).max(1))
+                .expect("at least one byte");
+        }
         if self.config.window_scaling && peer.window_scale.is_some() {
             self.receiver.set_shift(self.receiver.offered_shift());
         }
@@ -296,6 +367,11 @@ impl Endpoint {
     }
 
     fn handle_synchronized(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
+        if self.timestamps.is_old(segment) {
+            // RFC 7323 §5.3 R1: an ACK in answer, and the segment is dropped.
+            self.receiver.demand_ack();
+            return;
+        }
         if !self.receiver.acceptable(segment.seq, segment.seq_len()) {
             // RFC 9293 §3.10.7.4: an ACK in answer, unless it was a reset. A SYN-ACK that was sent
             // again ends here too, and its answer is what the peer waits for.
@@ -331,6 +407,9 @@ impl Endpoint {
                 return;
             }
             self.establish(now);
+        }
+        if self.timestamps.used {
+            self.timestamps.take(segment);
         }
         self.on_ack_field(now, segment, options);
         self.after_ack(now);
@@ -437,14 +516,15 @@ impl Endpoint {
         } else {
             return None;
         };
-        let Some(sack) = self.receiver.sack_blocks() else {
-            self.receiver.on_ack_sent(segment.window);
-            return Some(Transmit { segment, ip: IpMeta::default(), options: None });
-        };
-        let options = Options { sack, ..Options::default() };
-        let segment = Segment { options_len: options.wire_len(), ..segment };
+        let options =
+            self.receiver.sack_blocks().map(|sack| Options { sack, ..Options::default() });
+        let mut segment = segment;
+        if self.timestamps.used || options.is_some() {
+            self.timestamps.stamp(now, &mut segment, options.as_ref());
+        }
+        self.timestamps.last_ack_sent = segment.ack;
         self.receiver.on_ack_sent(segment.window);
-        Some(Transmit { segment, ip: IpMeta::default(), options: Some(options) })
+        Some(Transmit { segment, ip: IpMeta::default(), options })
     }
 
     #[inline]
@@ -488,15 +568,20 @@ impl Endpoint {
             ..Options::default()
         };
         let ack = if answering { Flags::ACK } else { Flags::NONE };
-        let segment = Segment {
+        let mut segment = Segment {
             seq: Seq::SYN,
             ack: if answering { self.receiver.nxt() } else { Seq::default() },
             flags: Flags::SYN | ack,
             // RFC 7323 §2.2: the window of a SYN is not scaled.
             window: u32::try_from(self.config.receive_window.get().min(0xffff)).unwrap_or(0xffff),
-            options_len: options.wire_len(),
             ..Segment::default()
         };
+        let timestamps = Timestamps {
+            used: self.config.timestamps && (!answering || self.opening.peer_timestamps),
+            ..self.timestamps
+        };
+        timestamps.stamp(now, &mut segment, Some(&options));
+        self.timestamps.last_ack_sent = segment.ack;
         self.receiver.on_ack_sent(segment.window);
         Some(Transmit { segment, ip: IpMeta::default(), options: Some(options) })
     }

@@ -415,3 +415,52 @@ fn a_retransmission_that_is_lost_again_is_found_without_the_timer() {
     assert_eq!(stats.segments_retransmitted, 2, "{stats:?}");
     assert_eq!(again.ends[1].received(), Bytes::new(200_000));
 }
+
+fn with_timestamps() -> Config {
+    Config { timestamps: true, ..config("reno") }
+}
+
+#[test]
+fn timestamps_are_used_when_both_ends_offer_them() {
+    for (client, server, used) in [(true, true, true), (true, false, false), (false, true, false)] {
+        let offer = |offered| if offered { with_timestamps() } else { config("reno") };
+        let mut pair = Pair::new(offer(client), offer(server));
+        pair.ends[0].write(Bytes::new(3000));
+        pair.until(25);
+        // 1000 bytes of MSS less 12 of option (RFC 6691 §3).
+        let len = if used { 988 } else { 1000 };
+        assert_eq!(pair.log[0].2, len, "{client} {server}");
+        let (_, _, sent) = pair.wire.front().unwrap();
+        assert_eq!(sent.segment.timestamps, used);
+        assert_eq!(sent.segment.options_len, if used { 12 } else { 0 });
+        // Sent at 20 ms, the clock shows 21; the SYN-ACK, sent at 10 ms, carried 11.
+        if used {
+            assert_eq!((sent.segment.ts_val, sent.segment.ts_ecr), (21, 11));
+        }
+        pair.until(1000);
+        assert_eq!(pair.ends[1].received(), Bytes::new(3000));
+    }
+}
+
+#[test]
+fn an_old_duplicate_is_not_taken_for_new_data() {
+    let mut pair = Pair::new(with_timestamps(), with_timestamps());
+    pair.until(100);
+    let old = Segment {
+        seq: Seq::FIRST_BYTE,
+        ack: Seq::FIRST_BYTE,
+        len: 500,
+        window: 65_535,
+        flags: Flags::ACK,
+        timestamps: true,
+        // Before anything that the client has sent: its clock began at 1.
+        ts_val: 0,
+        ..Segment::default()
+    };
+    pair.ends[1].handle(pair.now, &old, IpMeta::default(), None);
+    assert_eq!(pair.ends[1].received(), Bytes::ZERO);
+    // RFC 7323 §5.3 R1: it is answered.
+    assert_eq!(pair.ends[1].poll_transmit(pair.now).unwrap().segment.ack, Seq::FIRST_BYTE);
+    pair.ends[1].handle(pair.now, &Segment { ts_val: 101, ..old }, IpMeta::default(), None);
+    assert_eq!(pair.ends[1].received(), Bytes::new(500));
+}
