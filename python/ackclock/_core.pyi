@@ -1,6 +1,7 @@
 """The compiled core. Text in, Arrow out: every table implements the Arrow PyCapsule interface."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, final
 
 __all__ = [
@@ -48,6 +49,8 @@ class Run:
     def link_samples(self) -> Table: ...
     @property
     def events(self) -> int: ...
+    @property
+    def captures(self) -> list[Path]: ...
     def write(self, directory: str) -> None:
         """Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all."""
 
@@ -70,8 +73,17 @@ def variant_slug(variant: str) -> str:
 def registry() -> str:
     """Return the registry of variant parts as JSON: [{word, argument, slot, help}]."""
 
-def simulate(scenario: str, seed: int | None = None) -> Run:
-    """Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises BadInput."""
+def simulate(
+    scenario: str,
+    seed: int | None = None,
+    pcap: str | None = None,
+    pcap_links: Sequence[str] = ...,
+) -> Run:
+    """Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises BadInput.
+
+    With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link;
+    without names, a dumbbell's bottleneck or every link of a graph. Raises OSError if it cannot be.
+    """
 
 def simulate_many(
     scenarios: Sequence[str],

@@ -37,7 +37,13 @@ class Part:
     help: str
 
 
-def simulate(scenario: Scenario | str | os.PathLike[str], *, seed: int | None = None) -> Run:
+def simulate(
+    scenario: Scenario | str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    pcap: str | os.PathLike[str] | None = None,
+    pcap_links: str | Iterable[str] = (),
+) -> Run:
     """Run a scenario by packet simulation.
 
     The result is a pure function of scenario and seed. Other Python threads go on meanwhile.
@@ -48,6 +54,10 @@ def simulate(scenario: Scenario | str | os.PathLike[str], *, seed: int | None = 
         The scenario, or the path of a scenario file.
     seed
         A seed in place of the scenario's own, 0 to 2⁶⁴ − 1.
+    pcap
+        A folder for packet captures, one ``<link>.pcapng`` a link; it is made if it is not there.
+    pcap_links
+        The links to capture, by name; default: the bottleneck of a dumbbell, every link of a graph.
 
     Returns
     -------
@@ -57,9 +67,17 @@ def simulate(scenario: Scenario | str | os.PathLike[str], *, seed: int | None = 
     Raises
     ------
     BadInput
-        The first key that cannot be used.
+        The first key that cannot be used, or a capture that cannot be written.
     """
-    return Run(_core.simulate(_text(scenario), seed))
+    links = [pcap_links] if isinstance(pcap_links, str) else list(pcap_links)
+    if pcap is None:
+        if links:
+            raise BadInput("pcap_links: stands alone, expected pcap=FOLDER beside it")
+        return Run(_core.simulate(_text(scenario), seed))
+    try:
+        return Run(_core.simulate(_text(scenario), seed, os.fspath(pcap), links))
+    except OSError as error:
+        raise BadInput(str(error)) from None
 
 
 def simulate_many(

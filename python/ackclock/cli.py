@@ -111,13 +111,31 @@ def run(
             parser=_seed, metavar="INTEGER", help="A seed in place of the scenario's own."
         ),
     ] = None,
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write what links sent as packet captures (pcapng) into this folder.",
+        ),
+    ] = None,
+    pcap_link: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A link to capture; may be repeated. Default: a dumbbell's bottleneck, every link "
+            "of a graph.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one scenario by packet simulation."""
+    if pcap_link and pcap is None:
+        raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
     scenario = ackclock.Scenario.from_file(file)
     _refuse_file(out)
+    _refuse_file(pcap)
     with _console().status(f"simulating {scenario.duration}"):
-        result = ackclock.simulate(scenario, seed=seed)
+        result = ackclock.simulate(scenario, seed=seed, pcap=pcap, pcap_links=pcap_link or ())
     if out is not None:
         result.write(out)
     if as_json:
@@ -129,6 +147,8 @@ def run(
     console.print(_rows_table("link", _of_measure(result.links.to_pylist(), "run", "link")))
     if out is not None:
         console.print(f"The tables: {out}", soft_wrap=True)
+    for capture in result.captures:
+        console.print(f"The capture: {capture}", soft_wrap=True)
 
 
 def run_as_json(result: ackclock.Run) -> dict[str, Any]:

@@ -71,6 +71,11 @@ class Run:
         """The number of events that the clock handled."""
         return self._core.events
 
+    @property
+    def captures(self) -> list[Path]:
+        """The packet captures that were written, in the order of the links."""
+        return self._core.captures
+
     def to_polars(self) -> dict[str, pl.DataFrame]:
         """Return every table as a Polars frame, under its name."""
         import polars as pl  # noqa: PLC0415 - takes a while, and not every user asks for it

@@ -83,9 +83,16 @@ impl<T: Send + 'static> Background<T> {
     }
 }
 
+impl<T> Background<T> {
+    /// Says that nobody waits for the result any more.
+    pub fn cancel(&self) {
+        self.ticket.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
 impl<T> Drop for Background<T> {
     fn drop(&mut self) {
-        self.ticket.cancelled.store(true, Ordering::Relaxed);
+        self.cancel();
     }
 }
 

@@ -24,7 +24,7 @@ const ROW_GROUP_ROWS: usize = 1 << 20;
 const ZSTD_LEVEL: i32 = 3;
 
 /// Why a result could not be kept: one line.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {problem}", printable(path, 500))]
 pub struct StoreError {
     path: String,
@@ -36,7 +36,7 @@ impl StoreError {
         Self { path: path.display().to_string(), problem: printable(&problem.to_string(), 500) }
     }
 
-    fn io(path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
                 Self::new(path, &"is a file, expected a folder")
@@ -109,30 +109,55 @@ pub fn write_atomically(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), StoreError> {
-    // Two writers of one path must not share the temporary file.
-    static WRITERS: AtomicU32 = AtomicU32::new(0);
-    let writer = WRITERS.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary =
-        Temporary(path.with_file_name(format!(".{name}.{}-{writer}.part", process::id())));
-    let result = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&temporary.0)
-        .and_then(|mut file| {
-            fill(&mut file)?;
-            file.flush()?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary.0, path))
-        .and_then(|()| {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
-        });
-    result.map_err(|error| StoreError::io(path, &error))
+    let (mut file, staged) = Staged::create(path)?;
+    fill(&mut file).map_err(|error| StoreError::io(path, &error))?;
+    staged.commit(file)
+}
+
+/// A file under another name until all of it is there; one that is dropped before goes.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    path: PathBuf,
+    temporary: Temporary,
+}
+
+impl Staged {
+    /// A new file beside `path`.
+    pub(crate) fn create(path: &Path) -> Result<(File, Self), StoreError> {
+        // Two writers of one path must not share the temporary file.
+        static WRITERS: AtomicU32 = AtomicU32::new(0);
+        let writer = WRITERS.fetch_add(1, Ordering::Relaxed);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = path.with_file_name(format!(".{name}.{}-{writer}.part", process::id()));
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+            .map_err(|error| StoreError::io(path, &error))?;
+        Ok((file, Self { path: path.to_owned(), temporary: Temporary(temporary) }))
+    }
+
+    /// Where it will stand.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file, of which everything is written, its name.
+    pub(crate) fn commit(self, mut file: File) -> Result<(), StoreError> {
+        let Self { path, temporary } = &self;
+        file.flush()
+            .and_then(|()| file.sync_all())
+            .and_then(|()| fs::rename(&temporary.0, path))
+            .and_then(|()| {
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+            })
+            .map_err(|error| StoreError::io(path, &error))
+    }
 }
 
 /// A file that goes when it was not renamed.
+#[derive(Debug)]
 struct Temporary(PathBuf);
 
 impl Drop for Temporary {

@@ -4,11 +4,12 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ackclock_sim::{Run, Scenario, simulate};
+use ackclock_sim::{Run, Scenario, ScenarioError, simulate};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::BadInput;
+use crate::store::StoreError;
 use crate::table::check_conservation;
 
 /// The most threads that may be asked for.
@@ -23,6 +24,9 @@ pub enum SweepError {
     /// The simulator is at fault.
     #[error("internal error: {0}; please report it with the scenario that led to it")]
     Internal(String),
+    /// A result that could not be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// It was asked to stop.
     #[error("interrupted")]
     Cancelled,
@@ -33,11 +37,16 @@ pub enum SweepError {
 /// # Errors
 /// A scenario that cannot be run, or a fault of the simulator's.
 pub fn simulate_one(scenario: &Scenario) -> Result<Run, SweepError> {
-    let run = catch_unwind(AssertUnwindSafe(|| simulate(scenario)))
-        .map_err(|panic| SweepError::Internal(panic_message(&*panic)))?
-        .map_err(|error| BadInput::new(format_args!("{}: {}", error.key, error.message)))?;
+    let run = guarded(|| simulate(scenario))?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     Ok(run)
+}
+
+/// What `call` to the simulator returns, with a panic as an error like others.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, ScenarioError>) -> Result<T, SweepError> {
+    catch_unwind(AssertUnwindSafe(call))
+        .map_err(|panic| SweepError::Internal(panic_message(&*panic)))?
+        .map_err(|error| BadInput::new(format_args!("{}: {}", error.key, error.message)).into())
 }
 
 /// Runs every scenario, on as many threads as the machine has cores or as are asked for.

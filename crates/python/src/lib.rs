@@ -9,7 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ackclock_lab::{Background, Scenario, SweepError, Tables, Ticket, calculator, to_json};
+use ackclock_lab::{
+    Background, Captures, Scenario, SweepError, Tables, Ticket, calculator, to_json,
+};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -19,6 +21,9 @@ use table::Table;
 
 /// How often a caller wakes to report progress and to look for an interrupt.
 const WAKE_EVERY: Duration = Duration::from_millis(50);
+
+/// How long an interrupt waits for a job to remove the files that it has begun.
+const TIDY_UP_WITHIN: Duration = Duration::from_secs(2);
 
 create_exception!(
     ackclock._core,
@@ -32,6 +37,7 @@ create_exception!(
 struct Run {
     tables: Tables,
     scenarios: Vec<Scenario>,
+    captures: Vec<PathBuf>,
 }
 
 #[pymethods]
@@ -70,6 +76,12 @@ impl Run {
     #[getter]
     const fn events(&self) -> u64 {
         self.tables.events
+    }
+
+    /// The packet captures that were written, in the order of the links.
+    #[getter]
+    fn captures(&self) -> Vec<PathBuf> {
+        self.captures.clone()
     }
 
     /// Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all.
@@ -125,9 +137,18 @@ fn registry() -> String {
 }
 
 /// Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises ``BadInput``.
+///
+/// With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link;
+/// without names, a dumbbell's bottleneck or every link of a graph. Raises ``OSError`` if it cannot be.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed = None))]
-fn simulate(py: Python<'_>, scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Run> {
+#[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new()))]
+fn simulate(
+    py: Python<'_>,
+    scenario: &str,
+    seed: Option<&Bound<'_, PyAny>>,
+    pcap: Option<PathBuf>,
+    pcap_links: Vec<String>,
+) -> PyResult<Run> {
     let mut scenario = guarded(|| ackclock_lab::from_json(scenario))?;
     if let Some(seed) = seed {
         scenario.seed = seed.extract().map_err(|_| {
@@ -135,11 +156,19 @@ fn simulate(py: Python<'_>, scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> 
             BadInput::new_err(format!("seed: found {}, {expected}", shown(seed)))
         })?;
     }
-    let job = move |_: &Ticket| {
-        let run = ackclock_lab::simulate_one(&scenario)?;
-        Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario] })
+    let captures = pcap.map(|directory| Captures { directory, links: pcap_links });
+    // Files under way are to be gone when the caller goes on.
+    let tidy = if captures.is_some() { TIDY_UP_WITHIN } else { Duration::ZERO };
+    let job = move |ticket: &Ticket| {
+        let (run, captures) = match captures {
+            Some(captures) => {
+                ackclock_lab::simulate_captured(&scenario, &captures, || ticket.is_cancelled())?
+            }
+            None => (ackclock_lab::simulate_one(&scenario)?, Vec::new()),
+        };
+        Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario], captures })
     };
-    in_background(py, None, job)
+    in_background(py, None, tidy, job)
 }
 
 /// Run scenarios (JSON texts) over all cores; tables get a first column ``cell``, the index.
@@ -173,9 +202,9 @@ fn simulate_many(
             |finished| ticket.report(finished),
             || ticket.is_cancelled(),
         )?;
-        Ok(Run { tables: Tables::of_cells(&runs), scenarios })
+        Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new() })
     };
-    in_background(py, progress.as_ref(), job)
+    in_background(py, progress.as_ref(), Duration::ZERO, job)
 }
 
 /// Altman et al.'s fluid model: JSON in, JSON out. Raises ``BadInput``.
@@ -208,7 +237,7 @@ fn bench_dumbbell<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let variant = variant.to_owned();
     let job = move |_: &Ticket| ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant);
-    let result = in_background(py, None, job)?;
+    let result = in_background(py, None, Duration::ZERO, job)?;
     let dict = PyDict::new(py);
     dict.set_item("delivered_packets", result.delivered_packets)?;
     dict.set_item("events", result.events)?;
@@ -220,10 +249,12 @@ fn bench_dumbbell<'py>(
 /// Does `job` on another thread, without the GIL, and calls `progress` from this one.
 ///
 /// An interrupt, or an exception of `progress`, is raised at once: the job ends by itself after the
-/// runs under way, and holds nothing of Python's.
+/// runs under way, and holds nothing of Python's. It is raised up to `tidy` later if the job has
+/// something to put away first.
 fn in_background<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
+    tidy: Duration,
     job: impl FnOnce(&Ticket) -> Result<T, SweepError> + Send + 'static,
 ) -> PyResult<T> {
     let mut job = Background::start(job).map_err(|error| sweep_error(&error))?;
@@ -240,7 +271,11 @@ fn in_background<T: Send + 'static>(
         if let Some(result) = result {
             return result.map_err(|error| sweep_error(&error));
         }
-        py.check_signals()?;
+        if let Err(interrupt) = py.check_signals() {
+            job.cancel();
+            py.detach(|| job.wait(tidy));
+            return Err(interrupt);
+        }
     }
 }
 
@@ -256,6 +291,7 @@ fn sweep_error(error: &SweepError) -> PyErr {
     let text = error.to_string();
     match error {
         SweepError::Input(_) => BadInput::new_err(text),
+        SweepError::Store(_) => PyOSError::new_err(text),
         SweepError::Internal(_) => PyRuntimeError::new_err(text),
         SweepError::Cancelled => PyKeyboardInterrupt::new_err(()),
     }

@@ -8,6 +8,7 @@ use ackclock_units::{Duration, Instant};
 
 use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
+use crate::observe::{Observer, Taps};
 use crate::probe::Probes;
 use crate::records::Run;
 use crate::scenario::{AppSpec, CrossKind, CrossTraffic, DurationDraw, Scenario};
@@ -79,8 +80,7 @@ impl CrossSource {
 }
 
 /// A run in progress.
-#[derive(Debug)]
-pub struct Engine {
+pub struct Engine<'o> {
     network: Network,
     hosts: Vec<Host>,
     sources: Vec<CrossSource>,
@@ -89,9 +89,12 @@ pub struct Engine {
     end: Instant,
     run: Run,
     events: u64,
+    observer: Option<&'o mut dyn Observer>,
+    /// The observer has seen enough.
+    stopped: bool,
 }
 
-impl Engine {
+impl<'o> Engine<'o> {
     /// Sets up a run of a checked scenario.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
         let entries = flow_entries(scenario);
@@ -163,6 +166,8 @@ impl Engine {
                 ..Run::default()
             },
             events: 0,
+            observer: None,
+            stopped: false,
             network,
             hosts,
         };
@@ -220,8 +225,17 @@ impl Engine {
         self.network.watch(self.probes.wires_seen_on_change());
     }
 
-    /// Runs to the end.
-    pub fn run(mut self) -> Run {
+    /// Tells `observer` what `links` send.
+    #[must_use]
+    pub fn observed(mut self, links: &[usize], observer: &'o mut dyn Observer) -> Self {
+        let taps = Taps::new(links, self.network.links.len() / 2, self.hosts.len());
+        self.network.tap(taps);
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Runs to the end; `None` if the observer did not let it.
+    pub fn run(mut self) -> Option<Run> {
         while let Some(event) = self.network.wheel.pop() {
             if event.at() > self.end {
                 break;
@@ -229,9 +243,17 @@ impl Engine {
             self.events += 1;
             self.handle(event);
         }
+        if let Some(observer) = &mut self.observer
+            && !self.stopped
+        {
+            self.stopped = self.network.tell_rest(self.end, *observer).is_break();
+        }
+        if self.stopped {
+            return None;
+        }
         self.measures.finish(self.end, &mut self.network, &self.hosts, &mut self.run);
         self.run.events = self.events;
-        self.run
+        Some(self.run)
     }
 
     #[inline]
@@ -265,6 +287,14 @@ impl Engine {
         }
         while let Some(wire) = self.network.take_touched() {
             self.probes.on_wire_change(wire, now, &mut self.network, &mut self.run);
+            if let Some(observer) = &mut self.observer
+                && !self.stopped
+                && self.network.tell(now, wire, *observer).is_break()
+            {
+                self.stopped = true;
+                // No event comes so early.
+                self.end = Instant::START;
+            }
         }
     }
 

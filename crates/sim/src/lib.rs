@@ -21,6 +21,7 @@ mod check;
 mod engine;
 mod measure;
 mod network;
+mod observe;
 mod probe;
 pub mod records;
 pub mod scenario;
@@ -29,6 +30,7 @@ mod wheel;
 
 use std::fmt;
 
+pub use observe::{Names, Observer, Sent, SentSegment, Transmission};
 pub use records::Run;
 pub use scenario::Scenario;
 pub use wheel::Class;
@@ -92,7 +94,41 @@ fn flow_entries(scenario: &Scenario) -> Vec<usize> {
 ///
 /// # Errors
 /// The first key whose value cannot be run.
+///
+/// # Panics
+/// Never: only an observer ends a run early.
 pub fn simulate(scenario: &Scenario) -> Result<Run, ScenarioError> {
+    let run = run(scenario, None)?;
+    Ok(run.expect("nobody is there to stop it"))
+}
+
+/// The same, while `observer` sees what `links` send, each an index into [`Names::links`]. `None` if
+/// the observer ended it.
+///
+/// # Errors
+/// The first key whose value cannot be run.
+///
+/// # Panics
+/// With an index that is none of a link.
+pub fn simulate_observed(
+    scenario: &Scenario,
+    links: &[usize],
+    observer: &mut dyn Observer,
+) -> Result<Option<Run>, ScenarioError> {
+    run(scenario, Some((links, observer)))
+}
+
+/// Not inlined, so that there is one copy of the loop.
+#[inline(never)]
+fn run(
+    scenario: &Scenario,
+    observer: Option<(&[usize], &mut dyn Observer)>,
+) -> Result<Option<Run>, ScenarioError> {
     scenario.check()?;
-    Ok(engine::Engine::new(scenario)?.run())
+    let engine = engine::Engine::new(scenario)?;
+    let engine = match observer {
+        Some((links, observer)) => engine.observed(links, observer),
+        None => engine,
+    };
+    Ok(engine.run())
 }

@@ -1,10 +1,13 @@
 //! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
 
-use ackclock_net::{Link, Packet, PacketId, Verdict};
+use std::ops::ControlFlow;
+
+use ackclock_net::{Departure, Link, Packet, PacketId, Verdict};
 use ackclock_packet::{Options, Segment};
 use ackclock_tcp::Transmit;
-use ackclock_units::{Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::observe::{Observer, Sent, SentSegment, Taps};
 use crate::wheel::{Class, Wheel};
 
 const NO_OPTIONS: u32 = u32::MAX;
@@ -47,9 +50,11 @@ pub struct Network {
     free_options: Vec<u32>,
     /// Every path, one after another: links, then the host with the `DELIVER` bit.
     hops: Vec<u32>,
-    /// Links of which a probe wants to see every arrival.
+    /// Links of which a probe or an observer wants to see every arrival.
     watched: Vec<bool>,
     touched: Vec<u32>,
+    /// What an observer sees.
+    taps: Option<Box<Taps>>,
 }
 
 impl Network {
@@ -64,6 +69,34 @@ impl Network {
             hops: Vec::new(),
             watched: Vec::new(),
             touched: Vec::new(),
+            taps: None,
+        }
+    }
+
+    /// Notes what `taps` sees; [`tell`](Self::tell) tells an observer of it.
+    pub fn tap(&mut self, taps: Taps) {
+        self.watch(taps.wires());
+        self.taps = Some(Box::new(taps));
+    }
+
+    /// Tells of what the link of `wire` has sent by `now`.
+    pub fn tell(
+        &mut self,
+        now: Instant,
+        wire: usize,
+        observer: &mut dyn Observer,
+    ) -> ControlFlow<()> {
+        match &mut self.taps {
+            Some(taps) => taps.tell(now, wire / 2, &mut self.links, observer),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Tells of all that was sent and not told.
+    pub fn tell_rest(&mut self, end: Instant, observer: &mut dyn Observer) -> ControlFlow<()> {
+        match &mut self.taps {
+            Some(taps) => taps.finish(end, &mut self.links, observer),
+            None => ControlFlow::Continue(()),
         }
     }
 
@@ -83,10 +116,75 @@ impl Network {
 
     #[inline]
     fn offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Verdict {
-        if !self.watched.is_empty() && self.watched[wire as usize] {
-            self.touched.push(wire);
+        let watched = !self.watched.is_empty() && self.watched[wire as usize];
+        let before = if watched { self.before_offer(now, wire) } else { Duration::ZERO };
+        let verdict = self.links[wire as usize].offer(now, packet);
+        if watched {
+            self.after_offer(now, wire, packet, verdict, before);
         }
-        self.links[wire as usize].offer(now, packet)
+        verdict
+    }
+
+    /// A packet comes to a link at which somebody looks; returns what packets have waited there.
+    #[cold]
+    fn before_offer(&mut self, now: Instant, wire: u32) -> Duration {
+        self.touched.push(wire);
+        self.links[wire as usize].counters(now).queue_delay
+    }
+
+    #[cold]
+    fn after_offer(
+        &mut self,
+        now: Instant,
+        wire: u32,
+        packet: Packet,
+        verdict: Verdict,
+        before: Duration,
+    ) {
+        let seen = self.taps.as_ref().is_some_and(|taps| taps.sees(wire));
+        if seen && matches!(verdict, Verdict::Arrives { .. } | Verdict::Lost) {
+            // A packet that will be lost is sent too, and only the counters say when.
+            let waited = self.links[wire as usize].counters(now).queue_delay - before;
+            let sent = self.sent(packet);
+            if let Some(taps) = &mut self.taps {
+                taps.on_placed(wire, now + waited, sent);
+            }
+        }
+    }
+
+    #[cold]
+    fn note_departure(&mut self, now: Instant, wire: u32, departure: &Departure) {
+        let sent = self.sent(departure.packet);
+        if let Some(taps) = &mut self.taps {
+            taps.on_departed(now, wire, departure.started, sent);
+        }
+    }
+
+    /// What an observer sees of a packet.
+    fn sent(&self, packet: Packet) -> Sent {
+        if packet.source.is_some() {
+            // Classes are flows first, each of two hosts, then sources.
+            let flows = self.taps.as_ref().map_or(0, |taps| taps.flows());
+            let source = packet.class as usize - flows;
+            return Sent::Cross { source, size: Bytes::new(u64::from(packet.size)) };
+        }
+        let (in_flight, options) = self.packet(packet.id.get());
+        let to = self.destination(in_flight.hop);
+        Sent::Segment(SentSegment {
+            flow: in_flight.flow as usize,
+            from_client: to % 2 == 1,
+            segment: in_flight.segment,
+            ip: in_flight.ip,
+            options: options.copied(),
+            window_shift: self.taps.as_ref().map_or(0, |taps| taps.window_shift(to ^ 1)),
+        })
+    }
+
+    /// The host at the end of the path on which `hop` is.
+    fn destination(&self, hop: u32) -> u32 {
+        let rest = &self.hops[hop as usize..];
+        let end = rest.iter().find(|hop| **hop & DELIVER != 0);
+        end.expect("a path ends at a host") & !DELIVER
     }
 
     /// Adds a path over `wires` to `host`; returns the index of its first hop.
@@ -109,7 +207,12 @@ impl Network {
     ) {
         let options = match transmit.options {
             None => NO_OPTIONS,
-            Some(options) => self.keep_options(options),
+            Some(options) => {
+                if self.taps.is_some() {
+                    self.note_options(transmit, first_hop);
+                }
+                self.keep_options(options)
+            }
         };
         let packet = InFlight {
             segment: transmit.segment,
@@ -131,6 +234,14 @@ impl Network {
             && let Some(starts) = starts
         {
             self.packets[id as usize].first_sent = starts;
+        }
+    }
+
+    #[cold]
+    fn note_options(&mut self, transmit: &Transmit, first_hop: u32) {
+        let from = self.destination(first_hop) ^ 1;
+        if let (Some(taps), Some(options)) = (&mut self.taps, &transmit.options) {
+            taps.on_options(from, &transmit.segment, options);
         }
     }
 
@@ -187,6 +298,9 @@ impl Network {
         let Some(departure) = self.links[wire as usize].depart(now) else { return };
         if let Some(at) = departure.wake {
             self.wheel.push(at, Class::Departure, wire);
+        }
+        if self.taps.is_some() {
+            self.note_departure(now, wire, &departure);
         }
         if departure.packet.source.is_some() {
             return;

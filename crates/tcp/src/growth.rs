@@ -3,18 +3,24 @@
 //! A growth law owns cwnd and ssthresh; nobody else writes them. Start and idle rules propose
 //! through [`Growth::rebase`], and the law accepts, translates or declines.
 
+mod cubic;
+mod highspeed;
 mod reno;
 mod tahoe;
+mod vegas;
 
 use std::fmt::Debug;
 
-use ackclock_units::{Bytes, Rate};
+use ackclock_units::{Bytes, Mss, Rate};
 
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
 use crate::variant::RenoWord;
 
+pub use cubic::Cubic;
+pub use highspeed::HighSpeed;
 pub use reno::Reno;
 pub use tahoe::Tahoe;
+pub use vegas::Vegas;
 
 /// A growth law, as a name spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +34,12 @@ pub enum GrowthChoice {
         /// The word.
         word: RenoWord,
     },
+    /// CUBIC.
+    Cubic,
+    /// HSTCP.
+    HighSpeed,
+    /// Vegas.
+    Vegas,
 }
 
 impl GrowthChoice {
@@ -79,6 +91,12 @@ pub enum AnyGrowth {
     Tahoe(Tahoe),
     /// RFC 5681's.
     Reno(Reno),
+    /// CUBIC.
+    Cubic(Cubic),
+    /// HSTCP.
+    HighSpeed(HighSpeed),
+    /// Vegas.
+    Vegas(Vegas),
     /// A user's own.
     Other(Box<dyn Growth>),
 }
@@ -90,6 +108,9 @@ impl AnyGrowth {
             GrowthChoice::Tahoe => Self::Tahoe(Tahoe::counting_acks()),
             GrowthChoice::TahoeBytes => Self::Tahoe(Tahoe::counting_bytes()),
             GrowthChoice::Reno { .. } => Self::Reno(Reno::default()),
+            GrowthChoice::Cubic => Self::Cubic(Cubic::default()),
+            GrowthChoice::HighSpeed => Self::HighSpeed(HighSpeed::default()),
+            GrowthChoice::Vegas => Self::Vegas(Vegas::default()),
         }
     }
 }
@@ -99,6 +120,9 @@ macro_rules! each {
         match $self {
             AnyGrowth::Tahoe($law) => $call,
             AnyGrowth::Reno($law) => $call,
+            AnyGrowth::Cubic($law) => $call,
+            AnyGrowth::HighSpeed($law) => $call,
+            AnyGrowth::Vegas($law) => $call,
             AnyGrowth::Other($law) => $call,
         }
     };
@@ -169,6 +193,16 @@ impl Window {
             self.ssthresh = Some(self.cwnd);
         }
     }
+}
+
+/// A window of so many `segments`, for the laws that keep it as a real number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a positive window, rounded down to whole bytes"
+)]
+fn whole_bytes(segments: f64, mss: Mss) -> Bytes {
+    Bytes::new((segments * f64::from(mss.get())) as u64)
 }
 
 #[cfg(test)]

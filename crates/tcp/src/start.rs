@@ -1,6 +1,9 @@
 //! How data begins: the first window after the handshake, and the slow-start law.
 
+mod hystart;
+mod hystartpp;
 mod initial_window;
+mod limited;
 mod standard;
 
 use std::fmt::Debug;
@@ -9,7 +12,10 @@ use ackclock_units::Bytes;
 
 use crate::event::{Ack, Handshake, Proposal, SlowStartStep, Why};
 
+pub use hystart::HyStart;
+pub use hystartpp::HyStartPlusPlus;
 pub use initial_window::WindowChoice;
+pub use limited::Limited;
 pub use standard::Standard;
 
 /// A slow-start law, as a name spells it.
@@ -17,6 +23,12 @@ pub use standard::Standard;
 pub enum SlowStartChoice {
     /// RFC 5681's.
     Standard,
+    /// `HyStart++`.
+    HyStartPlusPlus,
+    /// Linux's `HyStart`.
+    HyStart,
+    /// Limited slow start.
+    Limited,
 }
 
 /// A slow-start law: it says by how much the window grows on an ACK, and when slow start ends
@@ -35,14 +47,46 @@ pub trait Start: Debug + Send {
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep;
 }
 
-/// A first window and a slow-start law.
+/// The slow-start laws of the registry.
 #[derive(Debug)]
-pub struct WindowedStart<L> {
-    window: WindowChoice,
-    law: L,
+enum AnySlowStart {
+    Standard(Standard),
+    HyStartPlusPlus(HyStartPlusPlus),
+    HyStart(HyStart),
+    Limited(Limited),
 }
 
-impl<L: SlowStart> Start for WindowedStart<L> {
+impl AnySlowStart {
+    fn new(choice: SlowStartChoice) -> Self {
+        match choice {
+            SlowStartChoice::Standard => Self::Standard(Standard),
+            SlowStartChoice::HyStartPlusPlus => Self::HyStartPlusPlus(HyStartPlusPlus::default()),
+            SlowStartChoice::HyStart => Self::HyStart(HyStart::default()),
+            SlowStartChoice::Limited => Self::Limited(Limited),
+        }
+    }
+}
+
+impl SlowStart for AnySlowStart {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
+        match self {
+            Self::Standard(law) => law.on_ack(ack, cwnd),
+            Self::HyStartPlusPlus(law) => law.on_ack(ack, cwnd),
+            Self::HyStart(law) => law.on_ack(ack, cwnd),
+            Self::Limited(law) => law.on_ack(ack, cwnd),
+        }
+    }
+}
+
+/// A first window, then a slow-start law.
+#[derive(Debug)]
+pub struct WindowedStart {
+    window: WindowChoice,
+    law: AnySlowStart,
+}
+
+impl Start for WindowedStart {
     fn on_established(&mut self, handshake: &Handshake) -> Proposal {
         Proposal {
             cwnd: Some(self.window.after(handshake)),
@@ -61,8 +105,8 @@ impl<L: SlowStart> Start for WindowedStart<L> {
 /// The starts of the registry, and any other behind an indirect call.
 #[derive(Debug)]
 pub enum AnyStart {
-    /// A first window, then standard slow start.
-    Standard(WindowedStart<Standard>),
+    /// A first window, then a slow-start law.
+    Windowed(WindowedStart),
     /// A user's own.
     Other(Box<dyn Start>),
 }
@@ -70,16 +114,14 @@ pub enum AnyStart {
 impl AnyStart {
     /// The start of a window and a slow-start law.
     pub fn new(window: WindowChoice, law: SlowStartChoice) -> Self {
-        match law {
-            SlowStartChoice::Standard => Self::Standard(WindowedStart { window, law: Standard }),
-        }
+        Self::Windowed(WindowedStart { window, law: AnySlowStart::new(law) })
     }
 }
 
 impl Start for AnyStart {
     fn on_established(&mut self, handshake: &Handshake) -> Proposal {
         match self {
-            Self::Standard(start) => start.on_established(handshake),
+            Self::Windowed(start) => start.on_established(handshake),
             Self::Other(start) => start.on_established(handshake),
         }
     }
@@ -87,8 +129,11 @@ impl Start for AnyStart {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
         match self {
-            Self::Standard(start) => start.on_ack(ack, cwnd),
+            Self::Windowed(start) => start.on_ack(ack, cwnd),
             Self::Other(start) => start.on_ack(ack, cwnd),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

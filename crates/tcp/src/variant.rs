@@ -116,6 +116,21 @@ pub const REGISTRY: &[Entry] = &[
         "RFC 5681: one segment per window, half after a loss",
     ),
     entry(
+        "cubic",
+        Part::Growth(GrowthChoice::Cubic),
+        "a cubic curve of time around the last loss, at least Reno's window (RFC 9438)",
+    ),
+    entry(
+        "highspeed",
+        Part::Growth(GrowthChoice::HighSpeed),
+        "Reno below 38 segments, bolder above (RFC 3649)",
+    ),
+    entry(
+        "vegas",
+        Part::Growth(GrowthChoice::Vegas),
+        "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
+    ),
+    entry(
         "gobackn",
         Part::Recovery(RecoveryChoice::GoBackN),
         "resend everything from the lost segment",
@@ -152,6 +167,21 @@ pub const REGISTRY: &[Entry] = &[
         "one segment per ACK (RFC 5681 §3.1)",
     ),
     entry(
+        "hystartpp",
+        Part::SlowStart(SlowStartChoice::HyStartPlusPlus),
+        "slow start that slows down, then ends, when the delay grows (HyStart++, RFC 9406)",
+    ),
+    entry(
+        "hystart",
+        Part::SlowStart(SlowStartChoice::HyStart),
+        "slow start that ends when the delay or the train of ACKs grows (Linux)",
+    ),
+    entry(
+        "limited",
+        Part::SlowStart(SlowStartChoice::Limited),
+        "at most 50 segments per round trip beyond 100 segments (RFC 3742)",
+    ),
+    entry(
         "rfc5681",
         Part::Idle(IdleChoice::Rfc5681),
         "restart window after an RTO without sending (RFC 5681 §4.1)",
@@ -185,23 +215,44 @@ pub struct Parts {
 
 /// The parts that `growth` has under `profile` when its name says no more.
 const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
-    let recovery = match growth {
-        GrowthChoice::Tahoe | GrowthChoice::TahoeBytes => RecoveryChoice::GoBackN,
-        GrowthChoice::Reno { word: RenoWord::Reno } => RecoveryChoice::FastRecovery,
-        GrowthChoice::Reno { word: RenoWord::NewReno } => RecoveryChoice::PartialAck,
+    let recovery = match (growth, profile) {
+        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) => RecoveryChoice::GoBackN,
+        (_, Profile::Linux) => RecoveryChoice::Rack,
+        (GrowthChoice::Reno { word: RenoWord::Reno }, _) => RecoveryChoice::FastRecovery,
+        (GrowthChoice::Reno { word: RenoWord::NewReno }, _) => RecoveryChoice::PartialAck,
+        (_, Profile::Rfc) => RecoveryChoice::Rack,
+        (_, Profile::Ns2) => RecoveryChoice::Sack,
     };
     let window = match profile {
-        Profile::Rfc => WindowChoice::Rfc3390,
+        Profile::Rfc => match growth {
+            GrowthChoice::Tahoe | GrowthChoice::TahoeBytes | GrowthChoice::Reno { .. } => {
+                WindowChoice::Rfc3390
+            }
+            GrowthChoice::Cubic | GrowthChoice::HighSpeed | GrowthChoice::Vegas => {
+                WindowChoice::Segments(10)
+            }
+        },
         Profile::Linux => WindowChoice::Segments(10),
         // windowInit_ of ns-2.35.
         Profile::Ns2 => WindowChoice::Segments(2),
     };
-    Parts {
-        growth,
-        recovery,
-        window,
-        slow_start: SlowStartChoice::Standard,
-        idle: IdleChoice::Rfc5681,
+    let slow_start = match (growth, profile) {
+        // RFC 9438 §4.10 recommends HyStart++; Linux has its predecessor, ns-2.35's CUBIC neither.
+        (GrowthChoice::Cubic, Profile::Rfc) => SlowStartChoice::HyStartPlusPlus,
+        (GrowthChoice::Cubic, Profile::Linux) => SlowStartChoice::HyStart,
+        _ => SlowStartChoice::Standard,
+    };
+    Parts { growth, recovery, window, slow_start, idle: IdleChoice::Rfc5681 }
+}
+
+/// Whether `growth` has a way of its own to do what the parts of `slot` do, so that none of them goes
+/// with it; and why.
+const fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
+    match (growth, slot) {
+        (GrowthChoice::Vegas, Slot::SlowStart) => {
+            Some("Vegas has a slow start of its own, which compares rates in every other round")
+        }
+        _ => None,
     }
 }
 
@@ -220,7 +271,11 @@ impl Parts {
                 }
                 _ => None,
             })
-            .min_by_key(|(_, parts)| parts.len())
+            .min_by_key(|(growth, parts)| {
+                // Under `linux` the two words for Reno's law mean one sender, which Linux calls reno.
+                let newreno = *growth == GrowthChoice::Reno { word: RenoWord::NewReno };
+                (parts.len(), newreno && profile == Profile::Linux)
+            })
             .map(|(growth, parts)| {
                 std::iter::once(Part::Growth(growth))
                     .chain(parts)
@@ -438,6 +493,13 @@ impl Variant {
     pub fn resolve(&self, profile: Profile) -> Result<Parts, VariantError> {
         let mut resolved = defaults(self.growth, profile);
         for part in &self.parts {
+            if let Some(reason) = owns(self.growth, part.slot()) {
+                return Err(VariantError::Refused {
+                    growth: word_of(Part::Growth(self.growth)),
+                    part: word_of(*part),
+                    reason,
+                });
+            }
             match *part {
                 Part::Growth(growth) => resolved.growth = growth,
                 Part::Recovery(recovery) => resolved.recovery = recovery,

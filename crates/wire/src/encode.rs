@@ -1,10 +1,12 @@
 //! Packets to bytes.
 
-use ackclock_packet::{Ecn, Flags};
-use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv4Options, Ipv6Header, TcpHeader, TcpOptions};
+use ackclock_packet::{Ecn, Flags, IpMeta, QuickStart};
+use etherparse::{
+    IpEcn, IpNumber, Ipv4Header, Ipv4Options, Ipv6Header, TcpHeader, TcpOptions, UdpHeader,
+};
 
 use crate::error::EncodeError;
-use crate::headers::{Addresses, Headers};
+use crate::headers::{Addresses, Headers, Tuple};
 use crate::{checksum, ip_options, tcp_options};
 
 /// The longest headers that [`encode`] writes: IPv6 with Quick-Start, TCP with 40 bytes of options.
@@ -57,20 +59,68 @@ pub fn encode(
     let options = headers.options.write(&mut options)?;
     let tcp_len = TcpHeader::MIN_LEN + options.len() + payload.len();
 
-    let ip = IpBytes::new(headers, tcp_len)?;
+    let addresses = &headers.tuple.addresses;
+    let ip = IpBytes::new(addresses, headers.ip, headers.quick_start, IpNumber::TCP, tcp_len)?;
+    let header = tcp_header(headers, options).to_bytes();
+    let (encoded, tcp, content) = assemble(&ip, &header, payload, buffer)?;
+    // Lengths were checked above: this one fits into 17 bits.
+    let len = u32::try_from(tcp_len).unwrap_or(u32::MAX);
+    let checksum = checksum::tcp(addresses, len, &[tcp, content]);
+    tcp[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
+    Ok(encoded)
+}
+
+/// Writes a UDP datagram (RFC 768) into the beginning of `buffer`, with its lengths and checksums:
+/// what stands in a capture for traffic that no end point controls. Allocates nothing.
+pub fn encode_datagram(
+    tuple: &Tuple,
+    ip: IpMeta,
+    payload: Payload<'_>,
+    buffer: &mut [u8],
+) -> Result<Encoded, EncodeError> {
+    let udp_len = UdpHeader::LEN + payload.len();
+    let ip = IpBytes::new(&tuple.addresses, ip, None, IpNumber::UDP, udp_len)?;
+    let length = u16::try_from(udp_len).map_err(|_| EncodeError::PacketTooLong {
+        expected: MAX_IPV6,
+        found: Ipv6Header::LEN + udp_len,
+    })?;
+    let header = UdpHeader {
+        source_port: tuple.source_port,
+        destination_port: tuple.destination_port,
+        length,
+        checksum: 0,
+    };
+    let (encoded, udp, content) = assemble(&ip, &header.to_bytes(), payload, buffer)?;
+    let checksum = match checksum::udp(&tuple.addresses, u32::from(length), &[udp, content]) {
+        // Zero says that there is no checksum.
+        0 => u16::MAX,
+        checksum => checksum,
+    };
+    udp[UDP_CHECKSUM..UDP_CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
+    Ok(encoded)
+}
+
+/// Writes the headers and what is to be written of the payload; returns where the transport's header
+/// stands, and what of the payload is not zero.
+fn assemble<'a, 'p>(
+    ip: &IpBytes,
+    transport: &[u8],
+    payload: Payload<'p>,
+    buffer: &'a mut [u8],
+) -> Result<(Encoded, &'a mut [u8], &'p [u8]), EncodeError> {
     let ip = ip.as_slice();
-    let tcp_end = ip.len() + TcpHeader::MIN_LEN + options.len();
-    let length = ip.len() + tcp_len;
+    let headers_end = ip.len() + transport.len();
+    let length = headers_end + payload.len();
     let written = match payload {
         Payload::Bytes(_) | Payload::Zeros(_) => length,
-        Payload::Omitted(_) => tcp_end,
+        Payload::Omitted(_) => headers_end,
     };
     let available = buffer.len();
     let buffer = buffer
         .get_mut(..written)
         .ok_or(EncodeError::BufferTooSmall { expected: written, found: available })?;
 
-    let (header, rest) = buffer.split_at_mut(tcp_end);
+    let (header, rest) = buffer.split_at_mut(headers_end);
     let content = match payload {
         Payload::Bytes(bytes) => {
             rest.copy_from_slice(bytes);
@@ -81,40 +131,42 @@ pub fn encode(
             &[]
         }
     };
-    let (before, tcp) = header.split_at_mut(ip.len());
+    let (before, after) = header.split_at_mut(ip.len());
     before.copy_from_slice(ip);
-    tcp.copy_from_slice(&tcp_header(headers, options).to_bytes());
-    // Lengths were checked above: this one fits into 17 bits.
-    let len = u32::try_from(tcp_len).unwrap_or(u32::MAX);
-    let checksum = checksum::tcp(&headers.tuple.addresses, len, &[tcp, content]);
-    tcp[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
-    Ok(Encoded { written, length })
+    after.copy_from_slice(transport);
+    Ok((Encoded { written, length }, after, content))
 }
 
-/// An IP header with whatever stands between it and TCP.
+/// An IP header with whatever stands between it and the transport's.
 struct IpBytes {
     bytes: [u8; Ipv4Header::MAX_LEN],
     len: usize,
 }
 
 impl IpBytes {
-    fn new(headers: &Headers, tcp_len: usize) -> Result<Self, EncodeError> {
+    fn new(
+        addresses: &Addresses,
+        ip: IpMeta,
+        quick_start: Option<QuickStart>,
+        protocol: IpNumber,
+        content_len: usize,
+    ) -> Result<Self, EncodeError> {
         let mut this = Self { bytes: [0; Ipv4Header::MAX_LEN], len: 0 };
-        match headers.tuple.addresses {
+        match *addresses {
             Addresses::V4 { source, destination } => {
-                let options = match headers.quick_start {
+                let options = match quick_start {
                     Some(option) => Ipv4Options::from(ip_options::ipv4(option)),
                     None => Ipv4Options::new(),
                 };
-                let found = Ipv4Header::MIN_LEN + options.len() + tcp_len;
+                let found = Ipv4Header::MIN_LEN + options.len() + content_len;
                 let total_len = u16::try_from(found)
                     .map_err(|_| EncodeError::PacketTooLong { expected: MAX_IPV4, found })?;
                 let mut header = Ipv4Header {
-                    ecn: ecn(headers.ip.ecn),
+                    ecn: ecn(ip.ecn),
                     total_len,
                     dont_fragment: true,
-                    time_to_live: headers.ip.ttl,
-                    protocol: IpNumber::TCP,
+                    time_to_live: ip.ttl,
+                    protocol,
                     source: source.octets(),
                     destination: destination.octets(),
                     options,
@@ -124,23 +176,23 @@ impl IpBytes {
                 this.put(&header.to_bytes());
             }
             Addresses::V6 { source, destination } => {
-                let extension = headers.quick_start.map(ip_options::hop_by_hop);
+                let extension = quick_start.map(ip_options::hop_by_hop);
                 let extension_len =
                     if extension.is_some() { ip_options::HOP_BY_HOP_LEN } else { 0 };
-                let found = extension_len + tcp_len;
+                let found = extension_len + content_len;
                 let payload_length =
                     u16::try_from(found).map_err(|_| EncodeError::PacketTooLong {
                         expected: MAX_IPV6,
                         found: Ipv6Header::LEN + found,
                     })?;
                 let header = Ipv6Header {
-                    traffic_class: ecn(headers.ip.ecn).value(),
+                    traffic_class: ecn(ip.ecn).value(),
                     payload_length,
                     next_header: match extension {
                         Some(_) => IpNumber::IPV6_HEADER_HOP_BY_HOP,
-                        None => IpNumber::TCP,
+                        None => protocol,
                     },
-                    hop_limit: headers.ip.ttl,
+                    hop_limit: ip.ttl,
                     source: source.octets(),
                     destination: destination.octets(),
                     ..Ipv6Header::default()
@@ -197,6 +249,8 @@ const MAX_IPV6: usize = Ipv6Header::LEN + 65_535;
 
 /// Where the checksum stands in a TCP header.
 pub const CHECKSUM: usize = 16;
+/// Where it stands in a UDP header.
+const UDP_CHECKSUM: usize = 6;
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,12 @@
 //! Between bytes and packets: IPv4 and IPv6 with TCP on top, all options and checksums, and pcapng.
 //!
-//! Three steps, each usable alone:
+//! Steps, each usable alone:
 //!
 //! * a [`Direction`] of a connection narrows a [`Segment`](ackclock_packet::Segment)'s 64-bit
 //!   numbers to the 32 bits of the wire, as [`Headers`], and widens them again;
 //! * [`encode`] writes [`Headers`] and a [`Payload`] into a buffer of the caller's, [`parse`] reads
 //!   them back and refuses, by name and place, whatever is malformed or does not match its checksum;
+//! * [`encode_datagram`] writes a UDP datagram, which nothing here reads;
 //! * [`pcapng::Writer`] puts packets into a capture that Wireshark reads.
 //!
 //! Nothing here allocates per packet, opens a file or asks the time.
@@ -79,7 +80,7 @@ pub mod pcapng;
 mod tcp_options;
 
 pub use direction::{Direction, Unwrapper, Widened};
-pub use encode::{Encoded, MAX_HEADERS, Payload, encode};
+pub use encode::{Encoded, MAX_HEADERS, Payload, encode, encode_datagram};
 pub use error::{EncodeError, Layer, ParseError};
 pub use fuzz::fuzz_parse;
 pub use headers::{Addresses, Headers, Tuple};

@@ -3,7 +3,7 @@
 
 use ackclock_units::{Bytes, Mss};
 
-use super::Growth;
+use super::{Growth, whole_bytes};
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
 
 /// Tahoe: W + 1 an ACK below the threshold, W + 1/floor(W) above it; any loss sets the threshold
@@ -17,7 +17,7 @@ pub struct Tahoe {
     /// simulator kept W in floating point too.
     w: f64,
     w_th: Option<f64>,
-    mss: Bytes,
+    mss: Mss,
     /// Acknowledged bytes that have not yet bought a segment.
     acked: Bytes,
 }
@@ -38,7 +38,7 @@ impl Tahoe {
             counting: Counting::Acks,
             w: 1.0,
             w_th: None,
-            mss: Mss::default().bytes(),
+            mss: Mss::default(),
             acked: Bytes::ZERO,
         }
     }
@@ -49,16 +49,11 @@ impl Tahoe {
     }
 
     fn segments(&self, bytes: Bytes) -> f64 {
-        bytes.get() as f64 / self.mss.get() as f64
+        bytes.segments(self.mss)
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a positive window, rounded down to whole bytes"
-    )]
     fn bytes(&self, segments: f64) -> Bytes {
-        Bytes::new((segments * self.mss.get() as f64) as u64)
+        whole_bytes(segments, self.mss)
     }
 
     fn avoid(&mut self, ack: &Ack) {
@@ -78,7 +73,7 @@ impl Tahoe {
 
 impl Growth for Tahoe {
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
-        self.mss = ack.mss.bytes();
+        self.mss = ack.mss;
         match slow_start {
             Some(step) => {
                 self.w += self.segments(step.increase);
@@ -103,7 +98,7 @@ impl Growth for Tahoe {
     fn on_recovery_end(&mut self, _: &RecoveryEnd) {}
 
     fn rebase(&mut self, proposal: &Proposal) {
-        self.mss = proposal.mss.bytes();
+        self.mss = proposal.mss;
         if let Some(cwnd) = proposal.cwnd {
             self.w = self.segments(cwnd).max(1.0);
         }

@@ -27,6 +27,10 @@ fn two_spellings_of_one_sender_print_alike() {
         ("reno+gobackn", "newreno+gobackn"),
         ("newreno+rfc5681+standard+rfc3390", "newreno"),
         ("newreno+noidle+iw10", "newreno+iw10+noidle"),
+        ("cubic+rack+hystartpp+iw10", "cubic"),
+        ("cubic+sack+standard", "cubic+sack+standard"),
+        ("highspeed+limited", "highspeed+limited"),
+        ("vegas+iw10", "vegas"),
     ] {
         assert_eq!(name(written, Profile::Rfc), printed, "{written}");
     }
@@ -35,8 +39,14 @@ fn two_spellings_of_one_sender_print_alike() {
 #[test]
 fn what_is_a_default_depends_on_the_profile() {
     assert_eq!(name("newreno+iw10", Profile::Rfc), "newreno+iw10");
-    assert_eq!(name("newreno+iw10", Profile::Linux), "newreno");
-    assert_eq!(name("newreno+rfc3390", Profile::Linux), "newreno+rfc3390");
+    // Linux has one Reno, with RACK, whatever its word here.
+    assert_eq!(name("newreno+iw10", Profile::Linux), "reno");
+    assert_eq!(name("reno+rack", Profile::Linux), "reno");
+    assert_eq!(name("newreno+rfc3390", Profile::Linux), "reno+rfc3390");
+    // RFC 9438 §4.10 recommends HyStart++; Linux has the classic.
+    assert_eq!(name("cubic+hystart", Profile::Rfc), "cubic+hystart");
+    assert_eq!(name("cubic+hystart", Profile::Linux), "cubic");
+    assert_eq!(name("cubic+hystartpp", Profile::Linux), "cubic+hystartpp");
 }
 
 #[test]
@@ -54,6 +64,8 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
     assert!(error("reno+iw3+iw4").contains("two parts for the first window: `iw3` and `iw4`"));
     assert!(error("reno+tahoe").contains("two parts for the growth"));
     assert!(error("tahoe+partialack").contains("`tahoe` does not go with `partialack`"));
+    assert!(error("vegas+iw3+hystartpp").contains("`vegas` does not go with `hystartpp`"));
+    assert!(error("vegas+standard").contains("Vegas has a slow start of its own"));
     for spelling in
         ["reno+iw0", "reno+iw03", "reno+iw1001", "reno+iw", "reno +iw3", "RENO", "reno(", "reno)"]
     {
@@ -84,9 +96,14 @@ fn parts() -> impl Strategy<Value = String> {
         .map(|e| e.word.to_owned())
         .chain(["iw1".to_owned(), "iw10".to_owned()])
         .collect();
-    let growths = prop::sample::select(vec!["tahoe", "tahoe(bytes)", "reno", "newreno"]);
+    let growths: Vec<String> = REGISTRY
+        .iter()
+        .filter(|e| e.part.slot() == Slot::Growth)
+        .map(|e| word_of(e.part))
+        .collect();
+    let growths = prop::sample::select(growths);
     (growths, prop::sample::subsequence(words, 0..4))
-        .prop_map(|(growth, parts)| [vec![growth.to_owned()], parts].concat().join("+"))
+        .prop_map(|(growth, parts)| [vec![growth], parts].concat().join("+"))
 }
 
 proptest! {

@@ -327,3 +327,36 @@ proptest! {
         prop_assert_eq!(parsed.payload, payload);
     }
 }
+
+#[test]
+fn a_datagram_has_its_lengths_and_checksums() {
+    for addresses in [V4, V6] {
+        let tuple = Tuple { addresses, source_port: 49_152, destination_port: 9 };
+        for len in [0, 1, 7, 472, 65_000] {
+            let mut buffer = vec![0; 65_600];
+            let ip = IpMeta::default();
+            let whole = encode_datagram(&tuple, ip, Payload::Zeros(len), &mut buffer).unwrap();
+            let bytes = buffer[..whole.written].to_vec();
+            let headers = match addresses {
+                Addresses::V4 { .. } => 28,
+                Addresses::V6 { .. } => 48,
+            };
+            assert_eq!((whole.written, whole.length), (headers + len as usize, whole.written));
+            let udp = &bytes[headers - 8..];
+            assert_eq!(udp[4..6], u16::try_from(8 + len).unwrap().to_be_bytes());
+            assert_ne!(udp[6..8], [0, 0]);
+            assert_eq!(checksum::udp(&addresses, 8 + len, &[udp]), 0);
+            if headers == 28 {
+                assert_eq!(checksum::of(&[&bytes[..20]]), 0);
+            }
+            // Without the payload, the same headers.
+            let mut short = [0; 48];
+            let omitted = encode_datagram(&tuple, ip, Payload::Omitted(len), &mut short).unwrap();
+            assert_eq!((omitted.written, omitted.length), (headers, whole.length));
+            assert_eq!(short[..headers], bytes[..headers]);
+        }
+        let too_long =
+            encode_datagram(&tuple, IpMeta::default(), Payload::Omitted(65_530), &mut []);
+        assert!(matches!(too_long, Err(EncodeError::PacketTooLong { .. })));
+    }
+}

@@ -1,0 +1,356 @@
+//! What links sent, as pcapng files: one a link, with an interface for each direction.
+//!
+//! The simulator's segments have 64-bit numbers and no addresses. Here each flow gets what the wire
+//! has: two addresses, two ports, two initial sequence numbers. All of it follows from the scenario
+//! and the seed, so that a run gives the same bytes every time.
+
+use core::net::Ipv4Addr;
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use ackclock_packet::IpMeta;
+use ackclock_sim::scenario::{Direction, Topology};
+use ackclock_sim::{
+    Names, Observer, Run, Scenario, Sent, SentSegment, Transmission, simulate_observed,
+};
+use ackclock_units::random::Stream;
+use ackclock_wire::pcapng::{Interface, InterfaceId, Section, Writer};
+use ackclock_wire::{
+    Addresses, EncodeError, Encoded, MAX_HEADERS, Payload, Tuple, encode, encode_datagram,
+};
+
+use crate::input::{BadInput, did_you_mean, printable};
+use crate::store::{Staged, StoreError};
+use crate::sweep::{SweepError, guarded};
+use crate::table::check_conservation;
+use crate::version;
+
+/// The most links that are captured at once: each keeps a file open.
+pub const MAX_CAPTURES: usize = 256;
+
+/// What is to be captured of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captures {
+    /// The folder of the files, made if it is not there.
+    pub directory: PathBuf,
+    /// The links; none: a dumbbell's bottleneck, every link of a graph.
+    pub links: Vec<String>,
+}
+
+/// Runs one scenario as [`simulate_one`](crate::simulate_one) does, and writes what `captures` asks
+/// for as `<directory>/<link>.pcapng`; returns the files too, in the order of the links.
+///
+/// `cancelled` is asked now and then whether to go on.
+///
+/// # Errors
+/// A link that is none, a scenario that cannot be run, a packet that cannot stand on a wire, a file
+/// that cannot be written, a fault of the simulator's, or a cancellation: then no file is touched.
+pub fn simulate_captured(
+    scenario: &Scenario,
+    captures: &Captures,
+    cancelled: impl Fn() -> bool,
+) -> Result<(Run, Vec<PathBuf>), SweepError> {
+    let names = guarded(|| scenario.check().and_then(|()| Names::of(scenario)))?;
+    let links = choose(scenario, &names, &captures.links)?;
+    let directory = &captures.directory;
+    fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))?;
+    let mut recorder = Recorder::new(scenario, &names, &links, directory, &cancelled)?;
+    let run = guarded(|| simulate_observed(scenario, &links, &mut recorder))?;
+    let files = recorder.finish()?;
+    let run = run.ok_or(SweepError::Cancelled)?;
+    check_conservation(&run).map_err(SweepError::Internal)?;
+    if cancelled() {
+        return Err(SweepError::Cancelled);
+    }
+    let mut paths = Vec::with_capacity(files.len());
+    for (file, staged) in files {
+        paths.push(staged.path().to_owned());
+        staged.commit(file)?;
+    }
+    Ok((run, paths))
+}
+
+/// The numbers of the links that are captured.
+fn choose(scenario: &Scenario, names: &Names, wanted: &[String]) -> Result<Vec<usize>, BadInput> {
+    let mut links = Vec::new();
+    match (wanted, &scenario.topology) {
+        ([], Topology::Dumbbell { .. }) => links.push(0),
+        ([], Topology::Graph { .. }) => links.extend(0..names.links.len()),
+        _ => {
+            for name in wanted {
+                let link = names.links.iter().position(|link| link == name);
+                let link = link.ok_or_else(|| unknown_link(name, &names.links))?;
+                if !links.contains(&link) {
+                    links.push(link);
+                }
+            }
+        }
+    }
+    if links.len() > MAX_CAPTURES {
+        return Err(BadInput::new(format_args!(
+            "pcap: {} links are too many to capture, expected at most {MAX_CAPTURES} by name",
+            links.len(),
+        )));
+    }
+    for (n, cross) in scenario.cross_traffic.iter().enumerate() {
+        let size = cross.size.0.get();
+        if size < DATAGRAM_HEADERS && links.iter().any(|link| names.links[*link] == cross.link) {
+            return Err(BadInput::new(format_args!(
+                "cross_traffic[{n}].size: {size} B are no datagram, expected at least \
+                 {DATAGRAM_HEADERS} B to capture link `{}`",
+                cross.link,
+            )));
+        }
+    }
+    Ok(links)
+}
+
+fn unknown_link(name: &str, known: &[String]) -> BadInput {
+    let mut hint = did_you_mean(name, known.iter().map(String::as_str));
+    if hint.is_empty() {
+        // A thousand access links help nobody.
+        let known: Vec<String> = known.iter().take(20).map(|name| format!("`{name}`")).collect();
+        hint = format!(", expected one of {}", known.join(", "));
+    }
+    BadInput::new(format_args!("pcap: unknown link `{name}`{hint}"))
+}
+
+/// IPv4 and UDP.
+const DATAGRAM_HEADERS: u64 = 28;
+
+/// Writes what it sees.
+struct Recorder<'a> {
+    names: &'a Names,
+    seed: u64,
+    /// By link.
+    files: Vec<Option<LinkFile>>,
+    /// By flow: the numbers with which the opening end and the other begin.
+    isns: Vec<Option<[u32; 2]>>,
+    cancelled: &'a dyn Fn() -> bool,
+    failed: Option<SweepError>,
+}
+
+/// A capture under way.
+struct LinkFile {
+    writer: Writer<BufWriter<File>>,
+    staged: Staged,
+    /// Forward and reverse.
+    interfaces: [InterfaceId; 2],
+}
+
+impl<'a> Recorder<'a> {
+    fn new(
+        scenario: &Scenario,
+        names: &'a Names,
+        links: &[usize],
+        directory: &Path,
+        cancelled: &'a dyn Fn() -> bool,
+    ) -> Result<Self, StoreError> {
+        let mut files: Vec<Option<LinkFile>> = Vec::new();
+        files.resize_with(names.links.len(), || None);
+        let mut taken = Vec::new();
+        for &link in links {
+            let name = file_name(&names.links[link], &mut taken);
+            let file = LinkFile::create(&directory.join(name), scenario, &names.links[link])?;
+            files[link] = Some(file);
+        }
+        Ok(Self {
+            names,
+            seed: scenario.seed,
+            files,
+            isns: vec![None; names.flows.len()],
+            cancelled,
+            failed: None,
+        })
+    }
+
+    fn record(&mut self, transmission: &Transmission) -> Result<(), SweepError> {
+        let mut buffer = [0; MAX_HEADERS];
+        let encoded = match &transmission.packet {
+            Sent::Segment(sent) => self.encode_segment(sent, &mut buffer),
+            Sent::Cross { source, size } => encode_cross(*source, size.get(), &mut buffer),
+        };
+        let link = transmission.link;
+        let encoded = encoded.map_err(|error| {
+            let whose = match &transmission.packet {
+                Sent::Segment(sent) => &self.names.flows[sent.flow],
+                Sent::Cross { source, .. } => &self.names.sources[*source],
+            };
+            let link = &self.names.links[link];
+            BadInput::new(format_args!("pcap: `{whose}` on link `{link}`: {error}"))
+        })?;
+        let Some(file) = &mut self.files[link] else { return Ok(()) };
+        let interface = file.interfaces[match transmission.direction {
+            Direction::Forward => 0,
+            Direction::Reverse => 1,
+        }];
+        file.writer
+            .write(interface, transmission.at, &buffer[..encoded.written], encoded.length, None)
+            .map_err(|error| StoreError::io(file.staged.path(), &error).into())
+    }
+
+    fn encode_segment(
+        &mut self,
+        sent: &SentSegment,
+        buffer: &mut [u8],
+    ) -> Result<Encoded, EncodeError> {
+        let (seed, name) = (self.seed, &self.names.flows[sent.flow]);
+        let [client, server] = *self.isns[sent.flow].get_or_insert_with(|| {
+            let mut random = Stream::new(seed, &format!("pcap {name}"));
+            [(); 2].map(|()| upper(random.next_u64()))
+        });
+        let tuple = tuple(&FLOW, sent.flow);
+        let direction = if sent.from_client {
+            ackclock_wire::Direction::new(tuple, client, server)
+        } else {
+            ackclock_wire::Direction::new(tuple.reversed(), server, client)
+        };
+        let direction = direction.with_window_shift(sent.window_shift);
+        let headers = direction.narrow(&sent.segment, sent.ip, sent.options.as_ref());
+        encode(&headers, Payload::Omitted(sent.segment.len), buffer)
+    }
+
+    /// The files, each whole, and not yet under its name.
+    fn finish(self) -> Result<Vec<(File, Staged)>, SweepError> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => Ok(self
+                .files
+                .into_iter()
+                .flatten()
+                .map(LinkFile::finish)
+                .collect::<Result<_, StoreError>>()?),
+        }
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()> {
+        let result =
+            if (self.cancelled)() { Err(SweepError::Cancelled) } else { self.record(transmission) };
+        match result {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+impl LinkFile {
+    fn create(path: &Path, scenario: &Scenario, link: &str) -> Result<Self, StoreError> {
+        let (file, staged) = Staged::create(path)?;
+        let mut comment = format!("seed {}", scenario.seed);
+        if !scenario.title.is_empty() {
+            comment = format!("{}; {comment}", printable(&scenario.title, MAX_NAME_CHARS));
+        }
+        let application = format!("ackclock {}", version());
+        let section = Section { application: Some(&application), comment: Some(&comment) };
+        let shown = printable(link, MAX_NAME_CHARS);
+        let result = (|| {
+            let mut writer = Writer::new(BufWriter::new(file), &section)?;
+            let mut add = |direction: Direction| {
+                let name = format!("{shown} {}", direction.as_str());
+                let interface =
+                    Interface { comment: Some(CAPTURE_POINT), ..Interface::named(&name) };
+                writer.add_interface(&interface)
+            };
+            let interfaces = [add(Direction::Forward)?, add(Direction::Reverse)?];
+            Ok((writer, interfaces))
+        })();
+        let (writer, interfaces) =
+            result.map_err(|error: io::Error| StoreError::io(path, &error))?;
+        Ok(Self { writer, staged, interfaces })
+    }
+
+    fn finish(self) -> Result<(File, Staged), StoreError> {
+        let file = self
+            .writer
+            .finish()
+            .and_then(|buffered| buffered.into_inner().map_err(io::IntoInnerError::into_error))
+            .map_err(|error| StoreError::io(self.staged.path(), &error))?;
+        Ok((file, self.staged))
+    }
+}
+
+/// What every interface says of itself.
+const CAPTURE_POINT: &str = "a packet is recorded as its transmission begins, behind the queue: what the queue dropped is not \
+     here, what the link then lost is";
+
+/// The longest name of a link, or title, in a capture.
+const MAX_NAME_CHARS: usize = 500;
+
+/// The addresses and ports of traffic of one kind: number `n`, counted from zero, goes from the
+/// `n + 1`st address after the first to the `n + 1`st after the second.
+struct Plan {
+    from: Ipv4Addr,
+    to: Ipv4Addr,
+    from_port: u16,
+    to_port: u16,
+}
+
+/// To the discard service (RFC 863), which nobody's dissector claims.
+const FLOW: Plan = Plan {
+    from: Ipv4Addr::new(10, 0, 0, 0),
+    to: Ipv4Addr::new(10, 128, 0, 0),
+    from_port: 49_152,
+    to_port: 9,
+};
+const CROSS: Plan = Plan {
+    from: Ipv4Addr::new(10, 64, 0, 0),
+    to: Ipv4Addr::new(10, 192, 0, 0),
+    from_port: 49_152,
+    to_port: 49_153,
+};
+
+fn tuple(plan: &Plan, n: usize) -> Tuple {
+    // A scenario has fewer flows, and sources, than the 2^22 addresses between the plans' ends.
+    let n = u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
+    let address = |first: Ipv4Addr| Ipv4Addr::from_bits(first.to_bits().wrapping_add(n));
+    Tuple {
+        addresses: Addresses::V4 { source: address(plan.from), destination: address(plan.to) },
+        source_port: plan.from_port,
+        destination_port: plan.to_port,
+    }
+}
+
+/// A packet of a source: a datagram of zeros.
+fn encode_cross(source: usize, size: u64, buffer: &mut [u8]) -> Result<Encoded, EncodeError> {
+    let len = u32::try_from(size.saturating_sub(DATAGRAM_HEADERS)).unwrap_or(u32::MAX);
+    let tuple = tuple(&CROSS, source);
+    encode_datagram(&tuple, IpMeta::default(), Payload::Omitted(len), buffer)
+}
+
+/// The upper half, whose bits are the better ones.
+fn upper(bits: u64) -> u32 {
+    u32::try_from(bits >> 32).unwrap_or(u32::MAX)
+}
+
+/// The name of a link's file: what is no letter, digit, `-` or `_` becomes `_`, and a name that is
+/// taken gets a number.
+fn file_name(link: &str, taken: &mut Vec<String>) -> String {
+    let keep = |char: char| if char.is_alphanumeric() || "-_.".contains(char) { char } else { '_' };
+    let stem: String = link.chars().take(MAX_STEM_CHARS).map(keep).collect();
+    let stem = match stem.strip_prefix('.') {
+        Some(rest) => format!("_{rest}"),
+        None if stem.is_empty() => "_".to_owned(),
+        None => stem,
+    };
+    let mut name = format!("{stem}.pcapng");
+    let mut n = 2;
+    while taken.contains(&name) {
+        name = format!("{stem}~{n}.pcapng");
+        n += 1;
+    }
+    taken.push(name.clone());
+    name
+}
+
+/// With four bytes a character, a dot, and what the name of a temporary file adds, below 255 bytes.
+const MAX_STEM_CHARS: usize = 50;
+
+#[cfg(test)]
+mod tests;

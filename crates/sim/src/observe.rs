@@ -1,0 +1,251 @@
+//! Seeing packets as links send them: for a capture, and for whatever else wants to look.
+//!
+//! Nobody who looks can change a run: an observer is told what happened and has no way to act on it,
+//! except to end the run.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use ackclock_net::Link;
+use ackclock_packet::{Flags, IpMeta, Options, Segment};
+use ackclock_units::{Bytes, Instant};
+
+use crate::scenario::{Direction, Scenario};
+use crate::topology::{Layout, flow_names};
+use crate::{ScenarioError, engine, flow_entries};
+
+/// What the numbers in a [`Transmission`] stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The flows, `count` spelled out, in the order of the scenario.
+    pub flows: Vec<String>,
+    /// The links.
+    pub links: Vec<String>,
+    /// The cross-traffic sources.
+    pub sources: Vec<String>,
+}
+
+impl Names {
+    /// The names in `scenario`.
+    ///
+    /// # Errors
+    /// A topology in which a flow has no path.
+    pub fn of(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let entries = flow_entries(scenario);
+        let wires = Layout::new(scenario, &entries)?.wires;
+        let sources = scenario.cross_traffic.iter().enumerate();
+        Ok(Self {
+            flows: flow_names(scenario, &entries),
+            links: wires.into_iter().step_by(2).map(|wire| wire.name).collect(),
+            sources: sources.map(|(n, spec)| engine::source_name(spec, n)).collect(),
+        })
+    }
+}
+
+/// Sees packets as links send them.
+pub trait Observer {
+    /// A link has sent a packet: its last bit has left by the time of the call, whether or not it is
+    /// lost after that. What a queue refused is never seen, and neither is what is still being sent
+    /// when the run ends, so that there are as many calls as the link has delivered packets.
+    ///
+    /// The calls about one link, both directions together, are in the order of
+    /// [`Transmission::at`]. [`ControlFlow::Break`] ends the run.
+    fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()>;
+}
+
+/// A packet on a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transmission {
+    /// The link, an index into [`Names::links`].
+    pub link: usize,
+    /// The direction.
+    pub direction: Direction,
+    /// When its first bit left.
+    pub at: Instant,
+    /// The packet.
+    pub packet: Sent,
+}
+
+/// A packet, by whose it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sent {
+    /// A flow's.
+    Segment(SentSegment),
+    /// A cross-traffic source's.
+    Cross {
+        /// The source, an index into [`Names::sources`].
+        source: usize,
+        /// Its length, all headers included.
+        size: Bytes,
+    },
+}
+
+/// A flow's packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SentSegment {
+    /// The flow, an index into [`Names::flows`].
+    pub flow: usize,
+    /// Whether the end that opened the connection sent it.
+    pub from_client: bool,
+    /// The segment.
+    pub segment: Segment,
+    /// What it asks of the network.
+    pub ip: IpMeta,
+    /// Its options, if it has any but timestamps.
+    pub options: Option<Options>,
+    /// By how much the wire shifts the windows that this end announces (RFC 7323 §2.2): what it
+    /// offered on its SYN, once both ends have offered.
+    pub window_shift: u8,
+}
+
+/// What is observed of a run, and what the observer is still to be told.
+#[derive(Debug)]
+pub struct Taps {
+    /// By link.
+    taps: Vec<Option<Tap>>,
+    /// By host: the window scale on its last SYN.
+    offered: Vec<Option<u8>>,
+}
+
+/// A link that is observed.
+#[derive(Debug, Default)]
+struct Tap {
+    lanes: [Lane; 2],
+}
+
+/// One direction of it.
+#[derive(Debug, Default)]
+struct Lane {
+    /// What was not told yet, in the order of transmission. On a FIFO link these are placed before
+    /// they are sent, which is as far ahead as its queue is long; on others, only what has left.
+    waiting: VecDeque<Transmission>,
+    /// How many packets were told.
+    told: u64,
+    /// When the last packet left a link whose departures are events.
+    departed: Instant,
+}
+
+impl Taps {
+    /// Observes `links` of a run with so many links and hosts.
+    pub fn new(links: &[usize], link_count: usize, hosts: usize) -> Self {
+        let mut taps: Vec<Option<Tap>> = Vec::new();
+        taps.resize_with(link_count, || None);
+        for &link in links {
+            taps[link] = Some(Tap::default());
+        }
+        Self { taps, offered: vec![None; hosts] }
+    }
+
+    /// The directions of links that are observed.
+    pub fn wires(&self) -> impl Iterator<Item = usize> {
+        let observed = self.taps.iter().enumerate().filter(|(_, tap)| tap.is_some());
+        observed.flat_map(|(link, _)| [2 * link, 2 * link + 1])
+    }
+
+    /// How many flows there are.
+    pub fn flows(&self) -> usize {
+        self.offered.len() / 2
+    }
+
+    /// Whether this direction is observed.
+    pub fn sees(&self, wire: u32) -> bool {
+        self.taps[wire as usize / 2].is_some()
+    }
+
+    /// `host` sends a segment with options.
+    pub fn on_options(&mut self, host: u32, segment: &Segment, options: &Options) {
+        if segment.flags.contains(Flags::SYN) {
+            self.offered[host as usize] = options.window_scale;
+        }
+    }
+
+    /// By how much the wire shifts the windows that `host` announces.
+    pub fn window_shift(&self, host: u32) -> u8 {
+        let [ours, theirs] = [host, host ^ 1].map(|host| self.offered[host as usize]);
+        ours.filter(|_| theirs.is_some()).unwrap_or(0)
+    }
+
+    /// A FIFO link has given a packet its place.
+    pub fn on_placed(&mut self, wire: u32, at: Instant, packet: Sent) {
+        let link = wire as usize / 2;
+        let Some(tap) = &mut self.taps[link] else { return };
+        let direction =
+            if wire.is_multiple_of(2) { Direction::Forward } else { Direction::Reverse };
+        tap.lanes[wire as usize % 2].waiting.push_back(Transmission {
+            link,
+            direction,
+            at,
+            packet,
+        });
+    }
+
+    /// A packet has left a link whose departures are events.
+    pub fn on_departed(&mut self, now: Instant, wire: u32, started: Instant, packet: Sent) {
+        let Some(tap) = &mut self.taps[wire as usize / 2] else { return };
+        let lane = &mut tap.lanes[wire as usize % 2];
+        // The start is computed back from the departure, in whole nanoseconds.
+        let at = started.max(lane.departed);
+        lane.departed = now;
+        self.on_placed(wire, at, packet);
+    }
+
+    /// Tells of the packets of `link` that have left by `now` and before which no other can come.
+    pub fn tell(
+        &mut self,
+        now: Instant,
+        link: usize,
+        links: &mut [Link],
+        observer: &mut dyn Observer,
+    ) -> ControlFlow<()> {
+        let Some(tap) = &mut self.taps[link] else { return ControlFlow::Continue(()) };
+        let counters = [0, 1].map(|n| links[2 * link + n].counters(now));
+        // Before this nothing more can come, where nothing waits. What a scheduled link is sending
+        // now began when the packet before left, at the earliest.
+        let horizon = |lane: &Lane, n: usize| {
+            let sending = counters[n].queued.packets > 0;
+            if sending { lane.departed } else { now }
+        };
+        loop {
+            let [ours, theirs] = [0, 1].map(|n| {
+                let lane = &tap.lanes[n];
+                lane.waiting.front().map_or_else(|| horizon(lane, n), |first| first.at)
+            });
+            let n = usize::from(theirs < ours || tap.lanes[0].waiting.is_empty());
+            let lane = &mut tap.lanes[n];
+            let other = [theirs, ours][n];
+            let sent = lane.told < counters[n].delivered.packets;
+            match lane.waiting.front() {
+                Some(first) if sent && first.at <= other => {
+                    observer.on_transmit(first)?;
+                    lane.waiting.pop_front();
+                    lane.told += 1;
+                }
+                _ => return ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    /// The run is over: tells the rest.
+    pub fn finish(
+        &mut self,
+        end: Instant,
+        links: &mut [Link],
+        observer: &mut dyn Observer,
+    ) -> ControlFlow<()> {
+        for (link, tap) in self.taps.iter_mut().enumerate() {
+            let Some(tap) = tap else { continue };
+            let mut rest = Vec::new();
+            for (n, lane) in tap.lanes.iter_mut().enumerate() {
+                let sent = links[2 * link + n].counters(end).delivered.packets - lane.told;
+                rest.extend(lane.waiting.drain(..).take(usize::try_from(sent).unwrap_or(0)));
+            }
+            // Stable: each direction keeps its order.
+            rest.sort_by_key(|transmission| transmission.at);
+            rest.iter().try_for_each(|transmission| observer.on_transmit(transmission))?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Classic `HyStart` as Linux has it: `net/ipv4/tcp_cubic.c` of Linux 6, functions `hystart_update`,
+//! `hystart_ack_delay` and `cubictcp_acked`. (The idea: S. Ha and I. Rhee, "Taming the Elephants: New
+//! TCP Slow Start", 2008.)
+//!
+//! Slow start ends when the ACKs of a round come as one train that is longer than half of the
+//! smallest round-trip time, or when the delay has grown.
+
+use ackclock_packet::Seq;
+use ackclock_units::{Bytes, Duration, Instant};
+
+use super::{SlowStart, Standard};
+use crate::event::{Ack, SlowStartStep};
+
+/// `hystart_low_window`: below so many segments nothing is judged.
+const LOW_WINDOW: u64 = 16;
+/// `hystart_ack_delta_us`: ACKs that are this close belong to one train.
+const ACK_DELTA: Duration = Duration::from_millis(2);
+/// `HYSTART_MIN_SAMPLES`: so many samples before a round's smallest delay is judged.
+const MIN_SAMPLES: u32 = 8;
+/// `HYSTART_DELAY_MIN`: the least growth of the delay that counts.
+const DELAY_MIN: Duration = Duration::from_millis(4);
+/// `HYSTART_DELAY_MAX`: a growth of the delay that counts on any path.
+const DELAY_MAX: Duration = Duration::from_millis(16);
+/// `HYSTART_DELAY_THRESH`: between the two, this part of the smallest delay counts.
+const DELAY_DIVISOR: u64 = 8;
+/// The largest allowance for bursts in the train's length (`hystart_ack_delay`).
+const LARGEST_ACK_DELAY: Duration = Duration::from_millis(1);
+/// The bytes of four of the largest bursts that a sender hands down at once (`hystart_ack_delay`).
+const FOUR_BURSTS: u64 = 4 * 65_536;
+/// The pacing rate in slow start, in windows a round-trip time (`tcp_pacing_ss_ratio`, 200 %).
+const PACING_RATIO: u64 = 2;
+
+/// A round of ACKs.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    begin: Instant,
+    /// The last ACK of the train with which the round began.
+    last_ack: Instant,
+    /// SND.NXT at the beginning: an ACK beyond it begins another.
+    end: Seq,
+    smallest_rtt: Duration,
+    samples: u32,
+}
+
+impl Round {
+    const fn at(ack: &Ack) -> Self {
+        Self {
+            begin: ack.now,
+            last_ack: ack.now,
+            end: ack.nxt,
+            smallest_rtt: Duration::MAX,
+            samples: 0,
+        }
+    }
+}
+
+/// Classic `HyStart`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HyStart {
+    round: Option<Round>,
+    /// The smallest delay seen in slow start.
+    delay_min: Option<Duration>,
+    /// Whether the end was found.
+    found: bool,
+}
+
+/// How much longer than half a round-trip time a train may be because the sender's own bursts
+/// stretch it: the time of four bursts at the pacing rate, at most a millisecond.
+fn ack_delay(ack: &Ack, cwnd: Bytes) -> Duration {
+    let Some(srtt) = ack.srtt else { return Duration::ZERO };
+    srtt * FOUR_BURSTS / (PACING_RATIO * cwnd.get()).max(1)
+}
+
+impl HyStart {
+    /// Whether slow start ends with the sample `rtt` of `ack`.
+    fn judge(&mut self, ack: &Ack, rtt: Duration, delay_min: Duration, cwnd: Bytes) -> bool {
+        let round = self.round.get_or_insert(Round::at(ack));
+        if ack.una > round.end {
+            *round = Round::at(ack);
+        }
+        let mut found = false;
+        if ack.now.since(round.last_ack) <= ACK_DELTA {
+            round.last_ack = ack.now;
+            // The whole of it for a sender that paces; this one does not.
+            let longest = (delay_min + ack_delay(ack, cwnd).min(LARGEST_ACK_DELAY)) / 2;
+            found |= ack.now.since(round.begin) > longest;
+        }
+        round.smallest_rtt = round.smallest_rtt.min(rtt);
+        if round.samples < MIN_SAMPLES {
+            round.samples += 1;
+        } else {
+            let threshold = (delay_min / DELAY_DIVISOR).clamp(DELAY_MIN, DELAY_MAX);
+            found |= round.smallest_rtt > delay_min + threshold;
+        }
+        found
+    }
+}
+
+impl SlowStart for HyStart {
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
+        // After a timeout all begins anew.
+        if cwnd <= ack.mss.bytes() {
+            *self = Self::default();
+        }
+        self.round.get_or_insert(Round::at(ack));
+        if let Some(rtt) = ack.rtt {
+            let delay_min = self.delay_min.map_or(rtt, |least| least.min(rtt));
+            self.delay_min = Some(delay_min);
+            if !self.found
+                && cwnd >= ack.mss.times(LOW_WINDOW)
+                && self.judge(ack, rtt, delay_min, cwnd)
+            {
+                self.found = true;
+                // The ACK that tells is already one of congestion avoidance.
+                return SlowStartStep { increase: Bytes::ZERO, exit: true };
+            }
+        }
+        Standard.on_ack(ack, cwnd)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Path;
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    #[test]
+    fn the_delay_of_eight_samples_is_judged_by_the_ninth() {
+        // The first round has 100 ms: threshold 100 + 12.5 ms. In the second, eight ACKs are counted
+        // and the ninth finds 113 > 112.5: slow start ends at 20 + 8 = 28 segments.
+        let mut path = Path::new(HyStart::default(), 10);
+        assert!(!path.round(Duration::from_millis(100)));
+        assert_eq!(path.cwnd, Bytes::new(20 * MSS));
+        assert!(path.round(Duration::from_millis(113)));
+        assert_eq!(path.exit_at, Some(Bytes::new(28 * MSS)));
+    }
+
+    #[test]
+    fn a_smaller_growth_of_the_delay_does_not_end_it() {
+        let mut path = Path::new(HyStart::default(), 10);
+        path.round(Duration::from_millis(100));
+        assert!(!path.round(Duration::from_millis(112)));
+        assert_eq!(path.cwnd, Bytes::new(40 * MSS));
+    }
+
+    #[test]
+    fn a_train_longer_than_half_the_delay_ends_it() {
+        // 100 ms, ACKs every 2 ms: a train may last (100 + 1)/2 = 50.5 ms, and reaches 52 ms with the
+        // 26th ACK after the one that began the round. Rounds of 10 and 20 ACKs are too short. The
+        // third, of 40, begins with its first ACK, so that its 27th ends slow start, with the 26
+        // segments that came before it: 40 + 26 = 66.
+        let mut path = Path::new(HyStart::default(), 10);
+        path.spacing = Duration::from_millis(2);
+        assert!(!path.round(Duration::from_millis(100)));
+        assert!(!path.round(Duration::from_millis(100)));
+        assert!(path.round(Duration::from_millis(100)));
+        assert_eq!(path.exit_at, Some(Bytes::new(66 * MSS)));
+    }
+
+    #[test]
+    fn acks_that_are_further_apart_are_no_train() {
+        let mut path = Path::new(HyStart::default(), 10);
+        path.spacing = Duration::from_micros(2_001);
+        for _ in 0..3 {
+            assert!(!path.round(Duration::from_millis(100)));
+        }
+    }
+
+    #[test]
+    fn a_small_window_is_not_judged() {
+        // 4 -> 8 segments at 100 ms, then 8 -> 16 at 200 ms: all of its ACKs come at less than 16.
+        let mut path = Path::new(HyStart::default(), 4);
+        path.round(Duration::from_millis(100));
+        assert!(!path.round(Duration::from_millis(200)));
+        assert_eq!(path.cwnd, Bytes::new(16 * MSS));
+    }
+}
