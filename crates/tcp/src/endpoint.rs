@@ -399,11 +399,17 @@ impl Endpoint {
             }
             return;
         }
+        if segment.flags.contains(Flags::SYN) {
+            // RFC 5961 §4.2: a challenge ACK, whatever its numbers.
+            self.receiver.demand_ack();
+            return;
+        }
         if !segment.flags.contains(Flags::ACK) {
             return;
         }
         if self.state == State::SynReceived {
-            if segment.ack < Seq::FIRST_BYTE {
+            // The SYN is all that was sent.
+            if segment.ack != Seq::FIRST_BYTE {
                 return;
             }
             self.establish(now);
@@ -429,6 +435,9 @@ impl Endpoint {
         if !self.sender.accepts(segment.ack) {
             // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; an old
             // one is ignored.
+            if self.sender.is_ahead(segment.ack) {
+                self.receiver.demand_ack();
+            }
             return;
         }
         let sack = options.map_or(&[][..], |options| options.sack.as_slice());

@@ -188,6 +188,11 @@ impl Sender {
         (self.space.una..=self.space.max).contains(&ack)
     }
 
+    /// Whether `ack` acknowledges something that was never sent.
+    pub(crate) fn is_ahead(&self, ack: Seq) -> bool {
+        ack > self.space.max
+    }
+
     /// The number that a segment without data carries.
     pub(crate) const fn next_seq(&self) -> Seq {
         self.space.max

@@ -1,0 +1,61 @@
+//! packetdrill's language: parser and executor over any stack, in virtual time.
+//!
+//! A script says what an application calls, which packets come in, and which are expected to go
+//! out, each at its time. [`parse`] reads it, [`run`] runs it against a [`Stack`], [`drill`] does
+//! both with the laboratory's own end point, and [`tap`] tells what became of it. No time passes,
+//! no file is opened, and neither shell nor Python is executed: blocks of them are read by a
+//! whitelist ([`shell`], [`assertion`]).
+//!
+//! ```
+//! use ackclock_script::{Settings, drill};
+//!
+//! let script = "
+//!     0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+//!     +0  bind(3, ..., ...) = 0
+//!     +0  listen(3, 1) = 0
+//!     +0  < S 0:0(0) win 65535 <mss 1000>
+//!     +0  > S. 0:0(0) ack 1 <...>
+//!     +.1 < . 1:1(0) ack 1 win 65535
+//!     +0  accept(3, ..., ...) = 4
+//!     +0  write(4, ..., 1000) = 1000
+//!     +0  > P. 1:1001(1000) ack 1
+//! ";
+//! let report = drill("hello.pkt", script, &Settings::default()).result.unwrap();
+//! assert_eq!(report.packets_out, 2);
+//! ```
+//!
+//! # What is compared
+//!
+//! * Sequence numbers count from what the script gives the first SYN of each side.
+//! * Of a packet that goes out, what the script states: flags, numbers and payload always; `ack`,
+//!   `win`, the ECN field and the options if they are written. `<...>` and no list at all mean
+//!   any options; `<>` means none. Padding and the order of options are not compared.
+//! * The flag `P` is not compared unless [`Settings::compare_push`] is set.
+//! * Segments of data that follow one another are one packet until it is as long as the script's.
+//! * Times to within 4 ms, or `--tolerance_usecs`. Timestamps count from the first that goes out.
+//!
+//! # What is not supported
+//!
+//! More than one connection; other protocols than TCP; urgent data, TCP Fast Open, MD5, `AccECN`;
+//! `poll`, `epoll`, `ioctl`, `splice` and `sendfile`, which are read and then refused by name.
+
+pub mod assertion;
+pub mod ast;
+mod error;
+mod fuzz;
+mod info;
+mod parse;
+mod run;
+mod scan;
+pub mod shell;
+mod stack;
+mod tap;
+
+pub use ast::Script;
+pub use error::{ScriptError, Span};
+pub use fuzz::fuzz_script;
+pub use info::{Lookup, TcpInfo};
+pub use parse::parse;
+pub use run::{Failure, Outcome, Report, Settings, drill, run};
+pub use stack::{EndpointStack, Meaning, Stack, Stage};
+pub use tap::tap;

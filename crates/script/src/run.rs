@@ -1,0 +1,541 @@
+//! The executor: a script against a stack, in virtual time.
+
+mod calls;
+mod compare;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+use ackclock_packet::{Flags, Seq};
+use ackclock_tcp::{Profile, Transmit};
+use ackclock_units::{Duration, Instant};
+use ackclock_wire::Unwrapper;
+
+use crate::assertion::Program;
+use crate::ast::{Action, Block, Direction, Event, Packet, Script, Time};
+use crate::error::{Fault, Span, hint};
+use crate::scan::MOST_SECONDS;
+use crate::shell::{Command, commands};
+use crate::stack::{EndpointStack, Meaning, Stack};
+use calls::Sockets;
+use compare::Expectation;
+
+/// How scripts are run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Whose habits decide where a script says nothing.
+    pub profile: Profile,
+    /// Settings by name and value that come after a script's own.
+    pub overrides: Vec<(String, String)>,
+    /// Whether the flag `P` is compared. Where a stack pushes depends on how it cuts its buffer
+    /// (RFC 9293 §3.9.1 leaves it free), so that it is passed over unless this is set.
+    pub compare_push: bool,
+    /// Whether a packet that is left over at the end of a script is a failure. packetdrill does not
+    /// look for any.
+    pub strict_end: bool,
+}
+
+/// What went well.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Packets that came in.
+    pub packets_in: usize,
+    /// Expected packets that went out.
+    pub packets_out: usize,
+    /// Assertions that held.
+    pub assertions: usize,
+    /// How long it took, in virtual time.
+    pub took: Duration,
+    /// What the script asked for that has no meaning here, or was not compared; each with its place.
+    pub notes: Vec<String>,
+}
+
+/// Why a script failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The script.
+    pub file: String,
+    /// The event.
+    pub span: Span,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// The expected and the actual packet in packetdrill's notation, if packets differ.
+    pub packets: Option<(String, String)>,
+}
+
+impl std::error::Error for Failure {}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.span, self.message)?;
+        if let Some((expected, actual)) = &self.packets {
+            write!(f, "\n  expected: {expected}\n  actual:   {actual}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A script's name and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The file's name, as the caller gave it.
+    pub file: String,
+    /// What became of it.
+    pub result: Result<Report, Failure>,
+}
+
+/// Reads a script and runs it against our end point.
+pub fn drill(file: &str, text: &str, settings: &Settings) -> Outcome {
+    let result = match crate::parse(file, text) {
+        Ok(script) => {
+            let profile = profile_of(&script, settings);
+            profile
+                .map_err(|fault| failure(file, fault))
+                .and_then(|profile| run(&script, &mut EndpointStack::new(profile), settings))
+        }
+        Err(error) => Err(Failure {
+            file: error.file,
+            span: error.span,
+            message: error.message,
+            packets: None,
+        }),
+    };
+    Outcome { file: file.to_owned(), result }
+}
+
+/// A script of ours may ask for a profile.
+fn profile_of(script: &Script, settings: &Settings) -> Result<Profile, Fault> {
+    script.options.iter().filter(|option| option.name == "profile").try_fold(
+        settings.profile,
+        |_, option| {
+            option.value.parse().map_err(|error| Fault::new(option.span, format!("{error}")))
+        },
+    )
+}
+
+/// Runs a script against `stack`, which is fresh.
+///
+/// # Errors
+/// The first thing that is not as the script says.
+pub fn run(
+    script: &Script,
+    stack: &mut impl Stack,
+    settings: &Settings,
+) -> Result<Report, Failure> {
+    let mut runner = Runner {
+        settings,
+        stack,
+        now: Instant::START,
+        last: Instant::START,
+        tolerance: DEFAULT_TOLERANCE,
+        queue: VecDeque::new(),
+        sent: Numbers::default(),
+        scales: Scales::default(),
+        sockets: Sockets::default(),
+        report: Report::default(),
+    };
+    runner.script(script).map_err(|stop| match stop {
+        Stop::Fault(fault) => failure(&script.file, fault),
+        Stop::Packets { span, message, expected, actual } => {
+            Failure { file: script.file.clone(), span, message, packets: Some((expected, actual)) }
+        }
+    })?;
+    Ok(runner.report)
+}
+
+fn failure(file: &str, fault: Fault) -> Failure {
+    Failure { file: file.to_owned(), span: fault.span, message: fault.message, packets: None }
+}
+
+/// packetdrill's.
+const DEFAULT_TOLERANCE: Duration = Duration::from_millis(4);
+
+/// Option lines of packetdrill's that mean nothing without a real machine.
+const IDLE_OPTIONS: [&str; 22] = [
+    "bind_port",
+    "code_command",
+    "code_format",
+    "code_sockopt",
+    "connect_port",
+    "define",
+    "dry_run",
+    "gateway_ip",
+    "init_scripts",
+    "local_ip",
+    "netmask_ip",
+    "non_fatal",
+    "persistent_tun_dev",
+    "port",
+    "profile",
+    "remote_ip",
+    "so_filename",
+    "so_flags",
+    "speed",
+    "strict_segments",
+    "verbose",
+    "send_omit_free",
+];
+
+/// What a stack may do in one instant before it is taken to be stuck.
+const MOST_STEPS: u32 = 1_000_000;
+
+/// Why a run stops.
+enum Stop {
+    Fault(Fault),
+    Packets { span: Span, message: String, expected: String, actual: String },
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// Both directions' sequence numbers, as the script counts them.
+#[derive(Clone, Copy)]
+struct Numbers {
+    /// Those that the script sends.
+    theirs: Unwrapper,
+    /// Those that the end point sends.
+    ours: Unwrapper,
+    their_syn: bool,
+    our_syn: bool,
+    /// The end point's timestamps minus the script's.
+    clock: Option<u32>,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self {
+            theirs: Unwrapper::new(0),
+            ours: Unwrapper::new(0),
+            their_syn: false,
+            our_syn: false,
+            clock: None,
+        }
+    }
+}
+
+/// Window scale shifts (RFC 7323 §2.2): in force when both sides have offered one.
+#[derive(Clone, Copy, Default)]
+struct Scales {
+    ours: Option<u8>,
+    theirs: Option<u8>,
+}
+
+impl Scales {
+    /// The shift of the windows that the script sends.
+    fn of_theirs(self, flags: Flags) -> u8 {
+        if flags.contains(Flags::SYN) || self.ours.is_none() { 0 } else { self.theirs.unwrap_or(0) }
+    }
+
+    /// The shift of the windows that the end point sends.
+    fn of_ours(self, flags: Flags) -> u8 {
+        if flags.contains(Flags::SYN) || self.theirs.is_none() { 0 } else { self.ours.unwrap_or(0) }
+    }
+}
+
+struct Runner<'a, S> {
+    settings: &'a Settings,
+    stack: &'a mut S,
+    now: Instant,
+    /// When the last event was.
+    last: Instant,
+    tolerance: Duration,
+    /// What went out and was not expected yet.
+    queue: VecDeque<(Instant, Transmit)>,
+    sent: Numbers,
+    scales: Scales,
+    sockets: Sockets,
+    report: Report,
+}
+
+/// Blocks are read before anything runs, so that a script that cannot end does not begin.
+enum Prepared {
+    Commands(Vec<(Span, Command)>),
+    Program(Program),
+}
+
+fn prepare(script: &Script) -> Result<BTreeMap<usize, Prepared>, Fault> {
+    let blocks = script.events.iter().enumerate();
+    blocks
+        .filter_map(|(n, event)| match &event.action {
+            Action::Shell(block) => Some(commands(block).map(|all| (n, Prepared::Commands(all)))),
+            Action::Code(block) => {
+                Some(Program::read(block).map(|program| (n, Prepared::Program(program))))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+impl<S: Stack> Runner<'_, S> {
+    fn script(&mut self, script: &Script) -> Result<(), Stop> {
+        let prepared = prepare(script)?;
+        for option in &script.options {
+            self.option(&option.name, &option.value)
+                .map_err(|message| Fault::new(option.span, message))?;
+        }
+        // Settings before the first call are in force when it comes; the caller's come last.
+        let mut overridden = false;
+        for (n, event) in script.events.iter().enumerate() {
+            if !overridden && !matches!(event.action, Action::Shell(_)) {
+                self.overrides(event.span)?;
+                overridden = true;
+            }
+            self.event(event, prepared.get(&n))?;
+        }
+        self.wait_for_call(None)?;
+        if let (true, Some((at, transmit))) = (self.settings.strict_end, self.queue.front()) {
+            let actual = compare::shown(*at, transmit, &self.sent, self.scales);
+            let span = script.events.last().map_or(Span::default(), |event| event.span);
+            let message = format!("{} packets are left over", self.queue.len());
+            return Err(Stop::Packets {
+                span,
+                message,
+                expected: "nothing more".to_owned(),
+                actual,
+            });
+        }
+        self.report.took = self.now.since(Instant::START);
+        Ok(())
+    }
+
+    fn option(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if IDLE_OPTIONS.contains(&name) {
+            return Ok(());
+        }
+        if matches!(name, "tolerance_usecs" | "tolerance") {
+            let micros = value.parse::<u32>();
+            let micros =
+                micros.map_err(|_| format!("`{name}` is a number of µs, not `{value}`"))?;
+            self.tolerance = Duration::from_micros(u64::from(micros));
+            return Ok(());
+        }
+        self.stack.set(name, value).map(|_| ()).map_err(|message| {
+            let near = hint(name, IDLE_OPTIONS.into_iter().chain(["tolerance_usecs"]));
+            format!("{message}{near}")
+        })
+    }
+
+    fn overrides(&mut self, span: Span) -> Result<(), Fault> {
+        for (name, value) in &self.settings.overrides {
+            self.stack.set(name, value).map_err(|message| Fault::new(span, message))?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event, prepared: Option<&Prepared>) -> Result<(), Stop> {
+        let base = |after: Duration| self.last + after;
+        let start = |after: Duration| Instant::START + after;
+        let (from, to) = match event.time {
+            Time::At(at) => (start(at), start(at)),
+            Time::After(after) => (base(after), base(after)),
+            Time::Any => (self.now, Instant::START + NEVER),
+            Time::Between(from, to) => (start(from), start(to)),
+            Time::AfterBetween(from, to) => (base(from), base(to)),
+        };
+        let blocks = event.until.map_or(from, base);
+        if from.max(to).max(blocks) > Instant::START + NEVER {
+            let message = format!("no script lasts longer than {MOST_SECONDS} s");
+            return Err(Fault::new(event.span, message).into());
+        }
+        if to + self.tolerance < self.now {
+            let late = self.now.since(from).as_secs_f64();
+            let message = format!("this was to happen {late:.6} s ago");
+            return Err(Fault::new(event.span, message).into());
+        }
+        let exact = matches!(event.time, Time::At(_) | Time::After(_));
+        if let Action::Packet(packet) = &event.action
+            && packet.direction == Direction::Out
+        {
+            let seen = self.expect(event.span, packet, from, to, event.time)?;
+            self.last = if exact { from } else { seen };
+            return Ok(());
+        }
+        self.advance(from, event.span)?;
+        self.last = if exact { from } else { self.now };
+        match (&event.action, prepared) {
+            (Action::Packet(packet), _) => self.inject(packet, event.span)?,
+            (Action::Call(call), _) => {
+                let until = event.until.map(|until| match event.time {
+                    Time::At(_) => start(until),
+                    // Both times count from the event before.
+                    Time::After(after) => {
+                        Instant::from_nanos(from.as_nanos() - after.as_nanos()) + until
+                    }
+                    _ => from,
+                });
+                self.call(call, until)?;
+                self.pump(event.span)?;
+            }
+            (Action::Shell(_), Some(Prepared::Commands(all))) => self.settings(all)?,
+            (Action::Code(_), Some(Prepared::Program(program))) => {
+                program.run(&self.stack.info(self.now))?;
+                self.report.assertions += program.len();
+            }
+            (Action::Shell(Block { span, .. }) | Action::Code(Block { span, .. }), _) => {
+                return Err(Fault::new(*span, "this block was not read").into());
+            }
+        }
+        Ok(())
+    }
+
+    fn settings(&mut self, all: &[(Span, Command)]) -> Result<(), Fault> {
+        for (span, command) in all {
+            let note = match command {
+                Command::Defaults => {
+                    self.stack.set_shared_defaults();
+                    continue;
+                }
+                Command::Ignored(what) => what.clone(),
+                Command::Set { name, value } => {
+                    match self.stack.set(name, value).map_err(|m| Fault::new(*span, m))? {
+                        Meaning::Applied => continue,
+                        Meaning::Nothing(why) => format!("`{name}={value}` means nothing: {why}"),
+                        Meaning::NotYet(why) => format!("`{name}={value}` is passed over: {why}"),
+                    }
+                }
+            };
+            self.report.notes.push(format!("{span}: {note}"));
+        }
+        Ok(())
+    }
+
+    /// Lets the stack act until `until`.
+    fn advance(&mut self, until: Instant, span: Span) -> Result<(), Fault> {
+        while self.step(until, span)? {}
+        Ok(())
+    }
+
+    /// Lets the stack act now, and goes on to its next timer, but not beyond `until`; false once
+    /// it is `until`.
+    fn step(&mut self, until: Instant, span: Span) -> Result<bool, Fault> {
+        self.pump(span)?;
+        match self.stack.poll_at() {
+            // A timer in the past, of which nothing comes, is no reason to wait.
+            Some(at) if at <= until && at > self.now => {
+                self.now = at;
+                Ok(true)
+            }
+            _ if until > self.now => {
+                self.now = until;
+                self.pump(span)?;
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Everything that goes out now.
+    fn pump(&mut self, span: Span) -> Result<(), Fault> {
+        for _ in 0..MOST_STEPS {
+            let Some(transmit) = self.stack.poll_transmit(self.now) else {
+                self.progress();
+                return Ok(());
+            };
+            if transmit.segment.flags.contains(Flags::SYN) {
+                self.scales.ours = transmit.options.and_then(|options| options.window_scale);
+            }
+            self.queue.push_back((self.now, transmit));
+        }
+        Err(Fault::new(span, "the stack does not stop sending"))
+    }
+
+    fn inject(&mut self, packet: &Packet, span: Span) -> Result<(), Fault> {
+        if packet.flags.contains(Flags::SYN) && !self.sent.their_syn {
+            self.sent.theirs = Unwrapper::new(packet.seq);
+            self.sent.their_syn = true;
+        }
+        let (segment, ip, options) = compare::incoming(packet, &self.sent, &mut self.scales);
+        self.stack.handle(self.now, &segment, ip, options.as_ref());
+        self.report.packets_in += 1;
+        self.pump(span)
+    }
+
+    /// Waits for a packet, at most until `latest`.
+    fn wait(&mut self, latest: Instant, span: Span) -> Result<Option<(Instant, Transmit)>, Fault> {
+        loop {
+            self.pump(span)?;
+            if let Some(first) = self.queue.pop_front() {
+                return Ok(Some(first));
+            }
+            match self.stack.poll_at() {
+                Some(at) if at <= latest && at > self.now => self.now = at,
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// The next packet to go out is `packet`; returns when it was seen.
+    fn expect(
+        &mut self,
+        span: Span,
+        packet: &Packet,
+        from: Instant,
+        to: Instant,
+        time: Time,
+    ) -> Result<Instant, Stop> {
+        // What goes out before its time is seen, and its time is then found wrong.
+        let latest = to + self.tolerance;
+        let expected = || format!("{} {packet}", compare::stamp_of(from, to, time));
+        let Some((at, first)) = self.wait(latest, span)? else {
+            // The clock stands where the packet was to be seen at the latest, unless that is never.
+            if time != Time::Any {
+                self.now = self.now.max(to);
+            }
+            let message = if time == Time::Any {
+                "nothing goes out any more".to_owned()
+            } else {
+                format!("nothing went out until {}", compare::stamp(latest))
+            };
+            let actual = "nothing".to_owned();
+            return Err(Stop::Packets { span, message, expected: expected(), actual });
+        };
+        let mut whole = first;
+        let mut last = at;
+        let is_plain = |flags: Flags| !flags.contains(Flags::SYN) && !flags.contains(Flags::RST);
+        // Segments that follow one another are one packet until it is as long as the script's.
+        while whole.segment.len > 0 && whole.segment.len < packet.len {
+            let Some((at, next)) = self.wait(latest, span)? else { break };
+            let follows = next.segment.seq == whole.segment.end()
+                && next.segment.len > 0
+                && is_plain(next.segment.flags)
+                && whole.segment.len + next.segment.len <= packet.len;
+            if !follows {
+                self.queue.push_front((at, next));
+                break;
+            }
+            last = at;
+            whole.segment.len += next.segment.len;
+            whole.segment.flags = whole.segment.flags | next.segment.flags;
+            whole.segment.ack = next.segment.ack;
+            whole.segment.window = next.segment.window;
+        }
+        let compare_push = self.settings.compare_push;
+        if whole.segment.flags.contains(Flags::SYN) && !self.sent.our_syn {
+            self.sent.ours = Unwrapper::new(packet.seq);
+            self.sent.our_syn = true;
+        }
+        let seen = Expectation { packet, scales: self.scales, compare_push };
+        let mut differences = seen.differences(&whole, &mut self.sent, self.tolerance);
+        if at + self.tolerance < from || last > latest {
+            differences.push("its time".to_owned());
+        }
+        if !differences.is_empty() {
+            let actual = compare::shown_like(at, &whole, &self.sent, self.scales, packet);
+            let message = format!("this packet differs in {}", differences.join(", "));
+            return Err(Stop::Packets { span, message, expected: expected(), actual });
+        }
+        let segment = &whole.segment;
+        self.sent.ours.advance(segment.end());
+        if segment.flags.contains(Flags::ACK) {
+            self.sent.theirs.advance(segment.ack.max(Seq::SYN));
+        }
+        self.report.packets_out += 1;
+        Ok(self.now.max(last))
+    }
+}
+
+/// Longer than any script lasts.
+const NEVER: Duration = Duration::from_secs(MOST_SECONDS);

@@ -1,0 +1,576 @@
+//! System calls.
+
+use std::collections::BTreeMap;
+
+use ackclock_units::{Bytes, Instant};
+
+use super::{Runner, compare};
+use crate::ast::{Call, Expr, ExprKind};
+use crate::error::{Fault, Span, hint, shown};
+use crate::stack::{Meaning, Stack, Stage};
+
+/// The script's file descriptors, and the call that blocks.
+#[derive(Default)]
+pub(super) struct Sockets {
+    open: BTreeMap<i64, Socket>,
+    pending: Option<Pending>,
+    /// The connection was handed out by `accept`.
+    accepted: bool,
+    /// The connection's error was told to the application.
+    error_told: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Socket {
+    role: Role,
+    nonblocking: bool,
+    no_reads: bool,
+    no_writes: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Fresh,
+    Listener,
+    Connection,
+}
+
+/// A call that has not returned.
+struct Pending {
+    call: Call,
+    until: Instant,
+    /// When it returned after all, and what.
+    done: Option<(Instant, Answer)>,
+}
+
+#[derive(Clone, Copy)]
+enum Answer {
+    /// It returns this.
+    Value(i64),
+    /// It returns -1 and sets this.
+    Error(&'static str),
+    /// It does not return yet.
+    Blocks,
+}
+
+/// Calls that are run.
+const CALLS: [&str; 20] = [
+    "accept",
+    "bind",
+    "close",
+    "connect",
+    "fcntl",
+    "getsockopt",
+    "listen",
+    "read",
+    "readv",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "send",
+    "sendmsg",
+    "sendto",
+    "setsockopt",
+    "shutdown",
+    "socket",
+    "write",
+    "writev",
+];
+
+/// Errors by their Linux numbers.
+const ERRORS: [(&str, i64); 3] = [("ECONNREFUSED", 111), ("ECONNRESET", 104), ("ETIMEDOUT", 110)];
+
+const NOT_RESIZED: Meaning = Meaning::NotYet("the receive buffer keeps its size");
+const NO_ROUTE: Meaning = Meaning::Nothing("not simulated");
+const NO_LIMIT: Meaning = Meaning::Nothing("memory is not limited");
+const NO_KEEP_ALIVE: Meaning = Meaning::Nothing("keep-alive is off");
+
+/// Socket options that are accepted and set nothing.
+const IDLE_OPTIONS: [(&str, Meaning); 17] = [
+    ("SO_REUSEADDR", Meaning::Applied),
+    ("SO_REUSEPORT", Meaning::Applied),
+    ("SO_SNDBUF", NO_LIMIT),
+    ("SO_SNDBUFFORCE", NO_LIMIT),
+    ("SO_RCVBUF", NOT_RESIZED),
+    ("SO_RCVBUFFORCE", NOT_RESIZED),
+    ("SO_KEEPALIVE", NO_KEEP_ALIVE),
+    ("TCP_KEEPIDLE", NO_KEEP_ALIVE),
+    ("TCP_KEEPINTVL", NO_KEEP_ALIVE),
+    ("TCP_KEEPCNT", NO_KEEP_ALIVE),
+    ("SO_PRIORITY", NO_ROUTE),
+    ("SO_MARK", NO_ROUTE),
+    ("IP_TOS", NO_ROUTE),
+    ("IP_MTU_DISCOVER", NO_ROUTE),
+    ("TCP_NODELAY", Meaning::NotYet("the end point decides what it holds back")),
+    ("TCP_QUICKACK", Meaning::NotYet("the end point decides which ACKs wait")),
+    ("TCP_NOTSENT_LOWAT", NO_LIMIT),
+];
+
+const O_RDWR: i64 = 2;
+const O_NONBLOCK: i64 = 0o4000;
+
+type Called<T> = Result<T, Fault>;
+
+impl<S: Stack> Runner<'_, S> {
+    /// Runs `call`; `until` is when it is to return if it blocks.
+    pub(super) fn call(&mut self, call: &Call, until: Option<Instant>) -> Called<()> {
+        self.wait_for_call(Some(self.now))?;
+        let answer = self.answer(call, true)?;
+        match (answer, until) {
+            (Answer::Blocks, Some(until)) => {
+                self.sockets.pending = Some(Pending { call: call.clone(), until, done: None });
+                Ok(())
+            }
+            (Answer::Blocks, None) => {
+                let name = &call.name;
+                let message = format!("`{name}` blocks; write its time as `start...end`");
+                Err(Fault::new(call.span, message))
+            }
+            (answer, Some(until)) if self.now + self.tolerance < until => {
+                let now = compare::stamp(self.now);
+                let message = format!(
+                    "`{}` returned {} at {now}, expected {}",
+                    call.name,
+                    told(answer),
+                    compare::stamp(until)
+                );
+                Err(Fault::new(call.span, message))
+            }
+            (answer, _) => Self::verify(call, answer),
+        }
+    }
+
+    /// What became of the call that blocks: by `by`, or else by its own time.
+    pub(super) fn wait_for_call(&mut self, by: Option<Instant>) -> Called<()> {
+        let Some(pending) = &self.sockets.pending else { return Ok(()) };
+        let (until, span) = (pending.until, pending.call.span);
+        if by.is_none() {
+            self.advance(until + self.tolerance, span)?;
+        }
+        let Some(Pending { call, done, .. }) = self.sockets.pending.take() else { return Ok(()) };
+        let name = &call.name;
+        let Some((at, answer)) = done else {
+            let now = compare::stamp(self.now);
+            return Err(Fault::new(span, format!("`{name}` has not returned at {now}")));
+        };
+        if at + self.tolerance < until || until + self.tolerance < at {
+            let (at, until) = (compare::stamp(at), compare::stamp(until));
+            return Err(Fault::new(span, format!("`{name}` returned at {at}, expected {until}")));
+        }
+        Self::verify(&call, answer)
+    }
+
+    /// Lets the call that blocks return, if it can.
+    pub(super) fn progress(&mut self) {
+        let Some(mut pending) = self.sockets.pending.take() else { return };
+        if pending.done.is_none() {
+            // A call that was understood once is understood again.
+            match self.answer(&pending.call, false) {
+                Ok(Answer::Blocks) | Err(_) => {}
+                Ok(answer) => pending.done = Some((self.now, answer)),
+            }
+        }
+        self.sockets.pending = Some(pending);
+    }
+
+    fn verify(call: &Call, answer: Answer) -> Called<()> {
+        let as_told = match (&call.result, answer) {
+            (None | Some(Expr { kind: ExprKind::Ellipsis, .. }), _) => true,
+            (Some(result), Answer::Value(value)) => {
+                constant(result)? == value && call.errno.is_none()
+            }
+            (Some(result), Answer::Error(errno)) => {
+                constant(result)? == -1 && call.errno.as_deref().is_none_or(|told| told == errno)
+            }
+            (_, Answer::Blocks) => false,
+        };
+        if as_told {
+            return Ok(());
+        }
+        let expected = match &call.result {
+            Some(result) => constant(result)?.to_string(),
+            None => "anything".to_owned(),
+        };
+        let errno = call.errno.as_ref().map_or_else(String::new, |errno| format!(" {errno}"));
+        let message =
+            format!("`{}` returned {}, expected {expected}{errno}", call.name, told(answer));
+        Err(Fault::new(call.span, message))
+    }
+
+    fn answer(&mut self, call: &Call, first: bool) -> Called<Answer> {
+        if call.name == "socket" {
+            return self.socket(call);
+        }
+        if !CALLS.contains(&call.name.as_str()) {
+            let near = hint(&call.name, CALLS);
+            let message = format!("the call `{}` is not supported{near}", shown(&call.name));
+            return Err(Fault::new(call.span, message));
+        }
+        let fd = integer(argument(call, 0)?)?;
+        let Some(socket) = self.sockets.open.get(&fd).copied() else {
+            return Ok(Answer::Error("EBADF"));
+        };
+        match call.name.as_str() {
+            "bind" => Ok(Answer::Value(0)),
+            "listen" => {
+                self.set_role(fd, Role::Listener);
+                self.stack.listen().map_err(|message| Fault::new(call.span, message))?;
+                Ok(Answer::Value(0))
+            }
+            "accept" => self.accept(call, socket),
+            "connect" => self.connect(call, fd, socket, first),
+            "close" => {
+                if socket.role == Role::Connection {
+                    self.stack.close(self.now);
+                }
+                self.sockets.open.remove(&fd);
+                Ok(Answer::Value(0))
+            }
+            "shutdown" => self.shutdown(call, fd, socket),
+            "fcntl" => self.fcntl(call, fd, socket),
+            "setsockopt" => self.setsockopt(call),
+            "getsockopt" => self.getsockopt(call),
+            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => self.read(call, socket),
+            _ => self.write(call, socket),
+        }
+    }
+
+    fn set_role(&mut self, fd: i64, role: Role) {
+        if let Some(socket) = self.sockets.open.get_mut(&fd) {
+            socket.role = role;
+        }
+    }
+
+    fn new_socket(&mut self, call: &Call, role: Role) -> Called<Answer> {
+        let fd = match &call.result {
+            Some(result) => constant(result)?,
+            None => -1,
+        };
+        if fd < 0 || self.sockets.open.contains_key(&fd) {
+            let message = format!("`{}` returns a new descriptor; expected `= 3` or so", call.name);
+            return Err(Fault::new(call.span, message));
+        }
+        let socket = Socket { role, nonblocking: false, no_reads: false, no_writes: false };
+        self.sockets.open.insert(fd, socket);
+        Ok(Answer::Value(fd))
+    }
+
+    fn socket(&mut self, call: &Call) -> Called<Answer> {
+        for (n, meant) in [(1, "SOCK_STREAM"), (2, "IPPROTO_TCP")] {
+            let arg = argument(call, n)?;
+            let other = names(arg).into_iter().find(|name| *name != meant);
+            if let Some(other) =
+                other.filter(|name| !matches!(*name, "SOCK_NONBLOCK" | "SOCK_CLOEXEC"))
+            {
+                let message = format!("`{}` is not supported; expected `{meant}`", shown(other));
+                return Err(Fault::new(arg.span, message));
+            }
+        }
+        let answer = self.new_socket(call, Role::Fresh)?;
+        if let (Answer::Value(fd), true) =
+            (answer, names(argument(call, 1)?).contains(&"SOCK_NONBLOCK"))
+            && let Some(socket) = self.sockets.open.get_mut(&fd)
+        {
+            socket.nonblocking = true;
+        }
+        Ok(answer)
+    }
+
+    fn accept(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
+        if socket.role != Role::Listener {
+            return Ok(Answer::Error("EINVAL"));
+        }
+        let ready =
+            !self.sockets.accepted && matches!(self.stack.stage(), Stage::Open | Stage::Reset);
+        if ready {
+            let answer = self.new_socket(call, Role::Connection)?;
+            self.sockets.accepted = true;
+            return Ok(answer);
+        }
+        Ok(if socket.nonblocking { Answer::Error("EAGAIN") } else { Answer::Blocks })
+    }
+
+    fn connect(&mut self, call: &Call, fd: i64, socket: Socket, first: bool) -> Called<Answer> {
+        if first && socket.role == Role::Fresh {
+            self.set_role(fd, Role::Connection);
+            self.stack.connect(self.now).map_err(|message| Fault::new(call.span, message))?;
+            return Ok(if socket.nonblocking {
+                Answer::Error("EINPROGRESS")
+            } else {
+                Answer::Blocks
+            });
+        }
+        Ok(match self.stack.stage() {
+            Stage::Opening if socket.nonblocking => Answer::Error("EALREADY"),
+            Stage::Opening => Answer::Blocks,
+            Stage::Open | Stage::Closed if !first || !self.sockets.accepted => {
+                self.sockets.accepted = true;
+                Answer::Value(0)
+            }
+            Stage::Refused => Answer::Error("ECONNREFUSED"),
+            Stage::Reset => Answer::Error("ECONNRESET"),
+            Stage::TimedOut => Answer::Error("ETIMEDOUT"),
+            _ => Answer::Error("EISCONN"),
+        })
+    }
+
+    fn shutdown(&mut self, call: &Call, fd: i64, socket: Socket) -> Called<Answer> {
+        let arg = argument(call, 1)?;
+        let (reads, writes) = match names(arg).as_slice() {
+            ["SHUT_RD"] => (true, false),
+            ["SHUT_WR"] => (false, true),
+            ["SHUT_RDWR"] => (true, true),
+            _ => return Err(Fault::new(arg.span, "expected `SHUT_RD`, `SHUT_WR` or `SHUT_RDWR`")),
+        };
+        if socket.role != Role::Connection || self.stack.stage() != Stage::Open {
+            return Ok(Answer::Error("ENOTCONN"));
+        }
+        if let Some(socket) = self.sockets.open.get_mut(&fd) {
+            socket.no_reads |= reads;
+            socket.no_writes |= writes;
+        }
+        if writes {
+            self.stack.finish(self.now);
+        }
+        Ok(Answer::Value(0))
+    }
+
+    fn fcntl(&mut self, call: &Call, fd: i64, socket: Socket) -> Called<Answer> {
+        let command = argument(call, 1)?;
+        match names(command).as_slice() {
+            ["F_GETFL"] => {
+                let flags = if socket.nonblocking { O_RDWR | O_NONBLOCK } else { O_RDWR };
+                Ok(Answer::Value(flags))
+            }
+            ["F_SETFL"] => {
+                let flags = constant(argument(call, 2)?)?;
+                if let Some(socket) = self.sockets.open.get_mut(&fd) {
+                    socket.nonblocking = flags & O_NONBLOCK != 0;
+                }
+                Ok(Answer::Value(0))
+            }
+            _ => Err(Fault::new(command.span, "expected `F_GETFL` or `F_SETFL`")),
+        }
+    }
+
+    fn setsockopt(&mut self, call: &Call) -> Called<Answer> {
+        let option = argument(call, 2)?;
+        let value = argument(call, 3)?;
+        let fault = |message: String| Fault::new(option.span, message);
+        let name = names(option).first().copied().unwrap_or_default().to_owned();
+        let meaning = match name.as_str() {
+            "TCP_CONGESTION" => {
+                let ExprKind::Text(law) = &value.kind else {
+                    return Err(Fault::new(value.span, "expected a text such as `\"reno\"`"));
+                };
+                self.stack.set("tcp_congestion_control", law).map_err(fault)?
+            }
+            "TCP_MAXSEG" => {
+                let mss = integer(only(value))?.to_string();
+                self.stack.set("mss", &mss).map_err(fault)?
+            }
+            _ => {
+                let Some((_, meaning)) = IDLE_OPTIONS.iter().find(|(known, _)| *known == name)
+                else {
+                    let known = IDLE_OPTIONS.iter().map(|(known, _)| *known);
+                    let near = hint(&name, known.chain(["TCP_CONGESTION", "TCP_MAXSEG"]));
+                    let name = shown(&name);
+                    return Err(fault(format!(
+                        "the socket option `{name}` is not supported{near}"
+                    )));
+                };
+                *meaning
+            }
+        };
+        if let Meaning::Nothing(why) | Meaning::NotYet(why) = meaning {
+            self.report.notes.push(format!("{}: `{name}` sets nothing: {why}", call.span));
+        }
+        Ok(Answer::Value(0))
+    }
+
+    fn getsockopt(&mut self, call: &Call) -> Called<Answer> {
+        let option = argument(call, 2)?;
+        let value = match names(option).as_slice() {
+            ["SO_ERROR"] => {
+                let error = self.take_error();
+                let number = ERRORS.iter().find(|(name, _)| Some(*name) == error);
+                number.map_or(0, |(_, number)| *number)
+            }
+            ["TCP_MAXSEG"] => self.stack.info(self.now).snd_mss.unwrap_or(0),
+            _ => {
+                let message = "this socket option cannot be asked; known: SO_ERROR, TCP_MAXSEG";
+                return Err(Fault::new(option.span, message));
+            }
+        };
+        let expected = only(argument(call, 3)?);
+        if expected.kind != ExprKind::Ellipsis && constant(expected)? != value {
+            let message = format!("the option is {value}, expected {}", constant(expected)?);
+            return Err(Fault::new(expected.span, message));
+        }
+        Ok(Answer::Value(0))
+    }
+
+    /// The connection's error, which is told once.
+    fn take_error(&mut self) -> Option<&'static str> {
+        let error = match self.stack.stage() {
+            Stage::Refused => "ECONNREFUSED",
+            Stage::Reset => "ECONNRESET",
+            Stage::TimedOut => "ETIMEDOUT",
+            _ => return None,
+        };
+        let told = std::mem::replace(&mut self.sockets.error_told, true);
+        (!told).then_some(error)
+    }
+
+    fn read(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
+        let (volume, at_once) = volume(call)?;
+        if socket.role != Role::Connection {
+            return Ok(Answer::Error("ENOTCONN"));
+        }
+        let got = self.stack.read(self.now, volume);
+        if got > Bytes::ZERO || volume == Bytes::ZERO {
+            return Ok(Answer::Value(count(got)));
+        }
+        if self.stack.peer_finished() || socket.no_reads {
+            return Ok(Answer::Value(0));
+        }
+        if let Some(error) = self.take_error() {
+            return Ok(Answer::Error(error));
+        }
+        Ok(match self.stack.stage() {
+            Stage::Fresh | Stage::Listening => Answer::Error("ENOTCONN"),
+            Stage::Opening | Stage::Open if socket.nonblocking || at_once => {
+                Answer::Error("EAGAIN")
+            }
+            Stage::Opening | Stage::Open => Answer::Blocks,
+            _ => Answer::Value(0),
+        })
+    }
+
+    fn write(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
+        let (volume, at_once) = volume(call)?;
+        if socket.role != Role::Connection || socket.no_writes {
+            return Ok(Answer::Error("EPIPE"));
+        }
+        if let Some(error) = self.take_error() {
+            return Ok(Answer::Error(error));
+        }
+        Ok(match self.stack.stage() {
+            Stage::Opening if socket.nonblocking || at_once => Answer::Error("EAGAIN"),
+            Stage::Opening => Answer::Blocks,
+            Stage::Open => Answer::Value(count(self.stack.write(self.now, volume))),
+            _ => Answer::Error("EPIPE"),
+        })
+    }
+}
+
+fn told(answer: Answer) -> String {
+    match answer {
+        Answer::Value(value) => value.to_string(),
+        Answer::Error(errno) => format!("-1 {errno}"),
+        Answer::Blocks => "nothing yet".to_owned(),
+    }
+}
+
+fn count(volume: Bytes) -> i64 {
+    i64::try_from(volume.get()).unwrap_or(i64::MAX)
+}
+
+fn argument(call: &Call, n: usize) -> Called<&Expr> {
+    call.args.get(n).ok_or_else(|| {
+        let message = format!("`{}` needs at least {} arguments", call.name, n + 1);
+        Fault::new(call.span, message)
+    })
+}
+
+/// `[1]` is 1.
+fn only(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::List(items) if items.len() == 1 => &items[0],
+        _ => expr,
+    }
+}
+
+fn integer(expr: &Expr) -> Called<i64> {
+    match expr.kind {
+        ExprKind::Int(n) => Ok(n),
+        _ => Err(Fault::new(expr.span, "expected a number")),
+    }
+}
+
+/// A number, or symbols that stand for one.
+fn constant(expr: &Expr) -> Called<i64> {
+    let value = |name: &str, span: Span| match name {
+        "O_RDWR" => Ok(O_RDWR),
+        "O_NONBLOCK" => Ok(O_NONBLOCK),
+        _ => {
+            ERRORS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number).ok_or_else(
+                || Fault::new(span, format!("expected a number, found `{}`", shown(name))),
+            )
+        }
+    };
+    match &expr.kind {
+        ExprKind::Name(name) => value(name, expr.span),
+        ExprKind::Or(all) => all.iter().try_fold(0, |bits, expr| Ok(bits | constant(expr)?)),
+        _ => integer(expr),
+    }
+}
+
+/// The symbols of `A|B`.
+fn names(expr: &Expr) -> Vec<&str> {
+    match &expr.kind {
+        ExprKind::Name(name) => vec![name],
+        ExprKind::Or(all) => all.iter().flat_map(names).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// How much a call moves, and whether its flags say that it must not block.
+fn volume(call: &Call) -> Called<(Bytes, bool)> {
+    let (volume, flags) = match call.name.as_str() {
+        "readv" | "writev" => (vectors(argument(call, 1)?), None),
+        "recvmsg" | "sendmsg" => (vectors(argument(call, 1)?), call.args.get(2)),
+        _ => (integer(argument(call, 2)?)?, call.args.get(3)),
+    };
+    let mut at_once = false;
+    for name in flags.map(names).unwrap_or_default() {
+        match name {
+            "MSG_DONTWAIT" => at_once = true,
+            "MSG_NOSIGNAL" => {}
+            _ => {
+                let message = format!("the flag `{}` is not supported", shown(name));
+                return Err(Fault::new(call.span, message));
+            }
+        }
+    }
+    // 2^40 at a time is more than anyone's buffer, and cannot overflow.
+    let volume = u64::try_from(volume).ok().filter(|volume| *volume <= 1 << 40);
+    let volume = volume.ok_or_else(|| Fault::new(call.span, "this is no volume of data"))?;
+    Ok((Bytes::new(volume), at_once))
+}
+
+/// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.
+fn vectors(expr: &Expr) -> i64 {
+    let sum = |all: &[&Expr]| all.iter().fold(0, |sum: i64, e| sum.saturating_add(vectors(e)));
+    match &expr.kind {
+        ExprKind::List(items) => sum(&items.iter().collect::<Vec<_>>()),
+        ExprKind::Struct(fields) => match fields.as_slice() {
+            [base, length] if base.name.is_none() && length.name.is_none() => {
+                match length.value.kind {
+                    ExprKind::Int(n) => n,
+                    _ => 0,
+                }
+            }
+            _ => sum(&fields
+                .iter()
+                .filter(|field| field.name.as_ref().is_some_and(is_vector))
+                .map(|field| &field.value)
+                .collect::<Vec<_>>()),
+        },
+        _ => 0,
+    }
+}
+
+fn is_vector(name: &Expr) -> bool {
+    matches!(&name.kind, ExprKind::Apply(name, _) | ExprKind::Name(name) if name == "msg_iov")
+}

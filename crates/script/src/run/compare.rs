@@ -1,0 +1,245 @@
+//! A script's packets and a stack's segments.
+
+use ackclock_packet::{Flags, IpMeta, Options, Range, Segment, Seq};
+use ackclock_tcp::Transmit;
+use ackclock_units::{Duration, Instant, Mss};
+
+use super::{Numbers, Scales};
+use crate::ast::{Direction, EcnTag, OptionList, Packet, TcpOption, Time};
+
+/// RFC 7323 §2.3.
+const MAX_SHIFT: u8 = 14;
+
+/// The segment that a script's packet is.
+pub(super) fn incoming(
+    packet: &Packet,
+    numbers: &Numbers,
+    scales: &mut Scales,
+) -> (Segment, IpMeta, Option<Options>) {
+    let mut segment = Segment {
+        seq: numbers.theirs.widen(packet.seq),
+        ack: packet.ack.map_or(Seq::default(), |ack| numbers.ours.widen(ack)),
+        len: packet.len,
+        flags: packet.flags,
+        ..Segment::default()
+    };
+    let mut options = Options::default();
+    if let OptionList::These(list) = &packet.options {
+        for option in list {
+            match option {
+                TcpOption::Mss(mss) => options.mss = Mss::new(*mss),
+                TcpOption::WindowScale(shift) => {
+                    options.window_scale = Some((*shift).min(MAX_SHIFT));
+                }
+                TcpOption::SackPermitted => options.sack_permitted = true,
+                TcpOption::Sack(blocks) => {
+                    for (left, right) in blocks {
+                        let edge = |number: u32| numbers.ours.widen(number);
+                        options.sack.push(Range { start: edge(*left), end: edge(*right) });
+                    }
+                }
+                TcpOption::Timestamps { val, ecr } => {
+                    segment.timestamps = true;
+                    segment.ts_val = *val;
+                    // An echo is of the end point's clock; zero is no echo.
+                    segment.ts_ecr = match numbers.clock {
+                        Some(clock) if *ecr != 0 => ecr.wrapping_add(clock),
+                        _ => *ecr,
+                    };
+                }
+                TcpOption::Nop | TcpOption::Eol => {}
+            }
+        }
+    }
+    if packet.flags.contains(Flags::SYN) {
+        scales.theirs = options.window_scale;
+    }
+    let window = u32::from(packet.window.unwrap_or(0));
+    segment.window = window << scales.of_theirs(packet.flags);
+    let some = options != Options::default();
+    segment.options_len = match (some, segment.timestamps) {
+        (_, true) => options.wire_len_with_timestamps(),
+        (true, false) => options.wire_len(),
+        (false, false) => 0,
+    };
+    let ecn = match packet.ecn {
+        Some(EcnTag::Is(ecn)) => ecn,
+        Some(EcnTag::Ect) => ackclock_packet::Ecn::Ect0,
+        None => ackclock_packet::Ecn::NotEct,
+    };
+    (segment, IpMeta { ecn, ..IpMeta::default() }, some.then_some(options))
+}
+
+/// A packet that is to go out.
+pub(super) struct Expectation<'a> {
+    pub(super) packet: &'a Packet,
+    pub(super) scales: Scales,
+    pub(super) compare_push: bool,
+}
+
+impl Expectation<'_> {
+    /// In what `transmit` is not as the script says, of what it says.
+    pub(super) fn differences(
+        &self,
+        transmit: &Transmit,
+        numbers: &mut Numbers,
+        tolerance: Duration,
+    ) -> Vec<String> {
+        let (packet, segment) = (self.packet, &transmit.segment);
+        let mut differences = Vec::new();
+        let mut note = |differs: bool, what: &str| {
+            if differs {
+                differences.push(what.to_owned());
+            }
+        };
+        let push = if self.compare_push { 0 } else { Flags::PSH.bits() };
+        note(packet.flags.bits() | push != segment.flags.bits() | push, "flags");
+        note(packet.seq != numbers.ours.narrow(segment.seq), "sequence number");
+        note(packet.len != segment.len, "payload");
+        let ack = segment.flags.contains(Flags::ACK);
+        note(packet.ack.is_some_and(|ack| ack != numbers.theirs.narrow(segment.ack)) && ack, "ack");
+        let window = field(segment, self.scales);
+        note(packet.window.is_some_and(|stated| stated != window), "win");
+        note(packet.ecn.is_some_and(|tag| !tag.admits(transmit.ip.ecn)), "ECN");
+        if let OptionList::These(expected) = &packet.options {
+            let actual = options(transmit, numbers);
+            Self::options(expected, &actual, numbers, tolerance, &mut note);
+        }
+        differences
+    }
+
+    fn options(
+        expected: &[TcpOption],
+        actual: &[TcpOption],
+        numbers: &mut Numbers,
+        tolerance: Duration,
+        note: &mut impl FnMut(bool, &str),
+    ) {
+        let padding = |option: &&TcpOption| !matches!(option, TcpOption::Nop | TcpOption::Eol);
+        let expected: Vec<&TcpOption> = expected.iter().filter(padding).collect();
+        for option in &expected {
+            match option {
+                TcpOption::Timestamps { val, ecr } => {
+                    let found = actual.iter().find_map(|actual| match actual {
+                        TcpOption::Timestamps { val, ecr } => Some((*val, *ecr)),
+                        _ => None,
+                    });
+                    let Some((live_val, live_ecr)) = found else {
+                        note(true, "TS");
+                        continue;
+                    };
+                    // The first one sets the mapping. A tick is a millisecond.
+                    let clock = *numbers.clock.get_or_insert(live_val.wrapping_sub(*val));
+                    let off = live_val.wrapping_sub(val.wrapping_add(clock)).cast_signed();
+                    let ticks = tolerance.as_nanos() / 1_000_000 + 1;
+                    note(u64::from(off.unsigned_abs()) > ticks, "TS val");
+                    note(live_ecr != *ecr, "TS ecr");
+                }
+                option => note(!actual.contains(option), word(option)),
+            }
+        }
+        for option in actual {
+            if !expected.iter().any(|expected| word(expected) == word(option)) {
+                note(true, word(option));
+            }
+        }
+    }
+}
+
+const fn word(option: &TcpOption) -> &'static str {
+    match option {
+        TcpOption::Mss(_) => "mss",
+        TcpOption::WindowScale(_) => "wscale",
+        TcpOption::SackPermitted => "sackOK",
+        TcpOption::Sack(_) => "sack",
+        TcpOption::Timestamps { .. } => "TS",
+        TcpOption::Nop => "nop",
+        TcpOption::Eol => "eol",
+    }
+}
+
+/// The window as it stands in the header.
+fn field(segment: &Segment, scales: Scales) -> u16 {
+    u16::try_from(segment.window >> scales.of_ours(segment.flags)).unwrap_or(u16::MAX)
+}
+
+/// A segment's options, without padding.
+fn options(transmit: &Transmit, numbers: &Numbers) -> Vec<TcpOption> {
+    let options = transmit.options.unwrap_or_default();
+    let mut list = Vec::new();
+    if let Some(mss) = options.mss {
+        list.push(TcpOption::Mss(mss.get()));
+    }
+    if options.sack_permitted {
+        list.push(TcpOption::SackPermitted);
+    }
+    if transmit.segment.timestamps {
+        let (val, ecr) = (transmit.segment.ts_val, transmit.segment.ts_ecr);
+        list.push(TcpOption::Timestamps { val, ecr });
+    }
+    if let Some(shift) = options.window_scale {
+        list.push(TcpOption::WindowScale(shift));
+    }
+    let blocks: Vec<(u32, u32)> = options
+        .sack
+        .as_slice()
+        .iter()
+        .map(|block| (numbers.theirs.narrow(block.start), numbers.theirs.narrow(block.end)))
+        .collect();
+    if !blocks.is_empty() {
+        list.push(TcpOption::Sack(blocks));
+    }
+    list
+}
+
+/// A segment in packetdrill's notation, in full.
+pub(super) fn shown(at: Instant, transmit: &Transmit, numbers: &Numbers, scales: Scales) -> String {
+    let segment = &transmit.segment;
+    let mut list = options(transmit, numbers);
+    for option in &mut list {
+        if let (TcpOption::Timestamps { val, .. }, Some(clock)) = (option, numbers.clock) {
+            *val = val.wrapping_sub(clock);
+        }
+    }
+    let packet = Packet {
+        direction: Direction::Out,
+        ecn: (transmit.ip.ecn != ackclock_packet::Ecn::NotEct)
+            .then_some(EcnTag::Is(transmit.ip.ecn)),
+        flags: segment.flags,
+        seq: numbers.ours.narrow(segment.seq),
+        len: segment.len,
+        ack: segment.flags.contains(Flags::ACK).then(|| numbers.theirs.narrow(segment.ack)),
+        window: Some(field(segment, scales)),
+        options: if list.is_empty() { OptionList::Unstated } else { OptionList::These(list) },
+    };
+    format!("{} {packet}", stamp(at))
+}
+
+/// The same, so that it can be laid beside `packet`.
+pub(super) fn shown_like(
+    at: Instant,
+    transmit: &Transmit,
+    numbers: &Numbers,
+    scales: Scales,
+    packet: &Packet,
+) -> String {
+    let mut text = shown(at, transmit, numbers, scales);
+    if packet.ecn == Some(EcnTag::Is(ackclock_packet::Ecn::NotEct)) && !text.contains('[') {
+        text = text.replacen("> ", "> [noecn] ", 1);
+    }
+    text
+}
+
+/// Seconds since the script began.
+pub(super) fn stamp(at: Instant) -> String {
+    let micros = at.as_nanos() / 1000;
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+pub(super) fn stamp_of(from: Instant, to: Instant, time: Time) -> String {
+    match time {
+        Time::Any => "*".to_owned(),
+        Time::At(_) | Time::After(_) => stamp(from),
+        Time::Between(..) | Time::AfterBetween(..) => format!("{}~{}", stamp(from), stamp(to)),
+    }
+}

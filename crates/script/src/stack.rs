@@ -1,0 +1,102 @@
+//! What a script is run against: a stack of its own, or ours.
+
+mod endpoint;
+mod plan;
+
+use ackclock_packet::{IpMeta, Options, Segment};
+use ackclock_tcp::Transmit;
+use ackclock_units::{Bytes, Instant};
+
+use crate::info::TcpInfo;
+
+pub use endpoint::EndpointStack;
+
+/// What became of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It is set.
+    Applied,
+    /// It is known and means nothing here, for this reason.
+    Nothing(&'static str),
+    /// It is known and this stack cannot do it yet; the script goes on without.
+    NotYet(&'static str),
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Not opened.
+    Fresh,
+    /// Waiting for a SYN.
+    Listening,
+    /// Between the first SYN and the end of the handshake.
+    Opening,
+    /// Data may flow; perhaps one side or both have closed.
+    Open,
+    /// Over: closed by both sides, or in TIME-WAIT.
+    Closed,
+    /// Reset by the peer, before the handshake was done.
+    Refused,
+    /// Reset by the peer.
+    Reset,
+    /// Given up.
+    TimedOut,
+}
+
+/// A stack with one connection, as the executor needs it. It has no clock: the executor says what
+/// time it is, and time never goes back.
+pub trait Stack {
+    /// Sets what a sysctl, a module's parameter, an option line or a caller's override says.
+    ///
+    /// # Errors
+    /// Why it cannot be set, beginning with the setting's name: it is unknown, or its value is.
+    fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String>;
+
+    /// The defaults that the field's scripts share, as `defaults.sh` sets them.
+    fn set_shared_defaults(&mut self);
+
+    /// Passive open.
+    ///
+    /// # Errors
+    /// Settings that do not go together.
+    fn listen(&mut self) -> Result<(), String>;
+
+    /// Active open.
+    ///
+    /// # Errors
+    /// Settings that do not go together.
+    fn connect(&mut self, now: Instant) -> Result<(), String>;
+
+    /// The application gives `volume`; returns how much is taken.
+    fn write(&mut self, now: Instant, volume: Bytes) -> Bytes;
+
+    /// The application takes up to `volume`; returns how much there was.
+    fn read(&mut self, now: Instant, volume: Bytes) -> Bytes;
+
+    /// Nothing more will be written.
+    fn finish(&mut self, now: Instant);
+
+    /// Nothing more will be written, nor read.
+    fn close(&mut self, now: Instant);
+
+    /// Data that could be read.
+    fn readable(&self) -> Bytes;
+
+    /// Whether everything that the peer sent has come, its FIN included.
+    fn peer_finished(&self) -> bool;
+
+    /// How far the connection is.
+    fn stage(&self) -> Stage;
+
+    /// A segment comes in.
+    fn handle(&mut self, now: Instant, segment: &Segment, ip: IpMeta, options: Option<&Options>);
+
+    /// The next segment that goes out now, if any.
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit>;
+
+    /// When [`poll_transmit`](Self::poll_transmit) must be asked again although nothing came in.
+    fn poll_at(&self) -> Option<Instant>;
+
+    /// The state of the connection.
+    fn info(&self, now: Instant) -> TcpInfo;
+}

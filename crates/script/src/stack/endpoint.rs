@@ -1,0 +1,165 @@
+//! Our own end point as a stack.
+
+use ackclock_packet::{IpMeta, Options, Segment};
+use ackclock_tcp::{Endpoint, Failure, Profile, State, Transmit};
+use ackclock_units::{Bytes, Duration, Instant};
+
+use super::plan::Plan;
+use super::{Meaning, Stack, Stage};
+use crate::info::TcpInfo;
+
+/// [`ackclock_tcp::Endpoint`] with its settings by name.
+#[derive(Debug)]
+pub struct EndpointStack {
+    plan: Plan,
+    endpoint: Option<Endpoint>,
+    listening: bool,
+}
+
+/// `TCP_INFINITE_SSTHRESH`: what Linux says while there is no threshold.
+const NO_THRESHOLD: i64 = 0x7fff_ffff;
+
+impl EndpointStack {
+    /// An end point with the defaults of `profile`.
+    pub fn new(profile: Profile) -> Self {
+        Self { plan: Plan::new(profile), endpoint: None, listening: false }
+    }
+
+    fn waits(&self) -> bool {
+        self.endpoint.as_ref().is_none_or(|endpoint| endpoint.state() == State::Listen)
+    }
+}
+
+impl Stack for EndpointStack {
+    fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
+        let meaning = self.plan.set(name, value)?;
+        if meaning == Meaning::Applied && !self.waits() {
+            return Err(format!("`{name}` cannot be changed once the connection is open"));
+        }
+        if self.listening && self.waits() {
+            self.listen()?;
+        }
+        Ok(meaning)
+    }
+
+    fn set_shared_defaults(&mut self) {
+        self.plan.set_shared_defaults();
+    }
+
+    fn listen(&mut self) -> Result<(), String> {
+        let mut endpoint = Endpoint::new(self.plan.config()?);
+        endpoint.listen();
+        self.endpoint = Some(endpoint);
+        self.listening = true;
+        Ok(())
+    }
+
+    fn connect(&mut self, now: Instant) -> Result<(), String> {
+        let mut endpoint = Endpoint::new(self.plan.config()?);
+        endpoint.connect(now);
+        self.endpoint = Some(endpoint);
+        Ok(())
+    }
+
+    fn write(&mut self, _now: Instant, volume: Bytes) -> Bytes {
+        match &mut self.endpoint {
+            Some(endpoint) => {
+                endpoint.write(volume);
+                volume
+            }
+            None => Bytes::ZERO,
+        }
+    }
+
+    fn read(&mut self, _now: Instant, volume: Bytes) -> Bytes {
+        self.endpoint.as_mut().map_or(Bytes::ZERO, |endpoint| endpoint.read(volume))
+    }
+
+    fn finish(&mut self, _now: Instant) {
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.close();
+        }
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.finish(now);
+    }
+
+    fn readable(&self) -> Bytes {
+        self.endpoint.as_ref().map_or(Bytes::ZERO, Endpoint::readable)
+    }
+
+    fn peer_finished(&self) -> bool {
+        self.endpoint.as_ref().is_some_and(Endpoint::peer_finished)
+    }
+
+    fn stage(&self) -> Stage {
+        let Some(endpoint) = &self.endpoint else { return Stage::Fresh };
+        let opened = endpoint.established_at().is_some();
+        match (endpoint.state(), endpoint.failure()) {
+            (_, Some(Failure::Reset)) if !opened => Stage::Refused,
+            (_, Some(Failure::Reset)) => Stage::Reset,
+            (_, Some(_)) => Stage::TimedOut,
+            (State::Closed | State::TimeWait, None) => Stage::Closed,
+            (State::Listen, None) => Stage::Listening,
+            (State::SynSent | State::SynReceived, None) => Stage::Opening,
+            _ => Stage::Open,
+        }
+    }
+
+    fn handle(&mut self, now: Instant, segment: &Segment, ip: IpMeta, options: Option<&Options>) {
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.handle(now, segment, ip, options);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        self.endpoint.as_mut()?.poll_transmit(now)
+    }
+
+    fn poll_at(&self) -> Option<Instant> {
+        self.endpoint.as_ref()?.poll_at()
+    }
+
+    fn info(&self, _now: Instant) -> TcpInfo {
+        let Some(endpoint) = &self.endpoint else { return TcpInfo::default() };
+        let sender = endpoint.sender();
+        let mss = sender.mss();
+        let stats = sender.stats();
+        let whole = |n: u64| i64::try_from(n).ok();
+        let micros = |span: Duration| whole(span.as_nanos() / 1000);
+        TcpInfo {
+            state: Some(state_number(endpoint.state())),
+            rto: micros(sender.rto()),
+            snd_mss: whole(mss.bytes().get()),
+            rtt: sender.srtt().and_then(micros),
+            // A window of 6.5 segments lets six out: Linux counts whole ones.
+            snd_cwnd: whole(sender.cwnd().whole_segments(mss)),
+            snd_ssthresh: match sender.ssthresh() {
+                None => Some(NO_THRESHOLD),
+                Some(threshold) => whole(threshold.whole_segments(mss)),
+            },
+            total_retrans: whole(stats.segments_retransmitted),
+            data_segs_out: whole(stats.segments_sent),
+            bytes_received: whole(endpoint.received().get()),
+            ..TcpInfo::default()
+        }
+    }
+}
+
+/// As Linux numbers them.
+const fn state_number(state: State) -> i64 {
+    match state {
+        State::Established => 1,
+        State::SynSent => 2,
+        State::SynReceived => 3,
+        State::FinWait1 => 4,
+        State::FinWait2 => 5,
+        State::TimeWait => 6,
+        State::Closed => 7,
+        State::CloseWait => 8,
+        State::LastAck => 9,
+        State::Listen => 10,
+        State::Closing => 11,
+    }
+}

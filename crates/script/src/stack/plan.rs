@@ -1,0 +1,357 @@
+//! Settings by the names that scripts give them, and the configuration that they make.
+
+use std::str::FromStr;
+
+use ackclock_tcp::idle::IdleChoice;
+use ackclock_tcp::recovery::RecoveryChoice;
+use ackclock_tcp::start::SlowStartChoice;
+use ackclock_tcp::{Config, DelayedAck, Profile, Variant, WindowChoice};
+use ackclock_units::{Bytes, Duration, Mss};
+
+use super::Meaning;
+use crate::error::hint;
+
+/// Settings of a connection before it is opened.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    profile: Profile,
+    variant: String,
+    sack: Option<bool>,
+    timestamps: Option<bool>,
+    window_scaling: Option<bool>,
+    restart_after_idle: Option<bool>,
+    hystart: bool,
+    rack: bool,
+    initial_window: Option<u32>,
+    mss: Option<Mss>,
+    receive_window: Option<Bytes>,
+    min_rto: Option<Duration>,
+    initial_rto: Option<Duration>,
+    max_rto: Option<Duration>,
+    /// Segments per ACK; at most one means an ACK for every segment.
+    delayed_ack: Option<u32>,
+    delayed_ack_timeout: Option<Duration>,
+}
+
+/// `tcp_rmem`'s maximum of a Linux machine, and of the field's scripts' defaults.
+const LINUX_BUFFER: Bytes = Bytes::new(6 << 20);
+const SHARED_BUFFER: Bytes = Bytes::new(15 << 20);
+
+/// Settings that mean something.
+const MEANT: [&str; 25] = [
+    "tcp_congestion_control",
+    "tcp_early_retrans",
+    "tcp_ecn",
+    "tcp_recovery",
+    "tcp_reordering",
+    "tcp_rmem",
+    "tcp_rto_max_ms",
+    "tcp_rto_min_us",
+    "tcp_sack",
+    "tcp_slow_start_after_idle",
+    "tcp_timestamps",
+    "tcp_window_scaling",
+    "tcp_cubic.hystart",
+    "delayed_ack",
+    "delayed_ack_timeout",
+    "initial_rto",
+    "initial_window",
+    "ip_version",
+    "max_rto",
+    "min_rto",
+    "mss",
+    "mtu",
+    "qdisc",
+    "receive_window",
+    "variant",
+];
+
+const NO_OFFLOAD: &str = "segments are sent one by one: there is no segmentation offload";
+const NO_CACHE: &str = "there is no cache of earlier connections";
+const NO_LIMIT: &str = "memory is not limited";
+const ONE: &str = "there is one connection only";
+const NOT_SIMULATED: &str = "not simulated";
+const DEFAULT_ONLY: &str = "at its default";
+
+/// Settings without meaning, and why.
+const NOTHING: [(&str, &str); 67] = [
+    ("net.core.default_qdisc", "no queue here"),
+    ("net.core.netdev_max_backlog", "no queue here"),
+    ("net.core.optmem_max", NO_LIMIT),
+    ("net.core.rmem_default", NO_LIMIT),
+    ("net.core.rmem_max", NO_LIMIT),
+    ("net.core.somaxconn", ONE),
+    ("net.core.wmem_default", NO_LIMIT),
+    ("net.core.wmem_max", NO_LIMIT),
+    ("ip_forward", NOT_SIMULATED),
+    ("ip_local_port_range", ONE),
+    ("ip_no_pmtu_disc", "no path MTU discovery"),
+    ("tcp_abort_on_overflow", ONE),
+    ("tcp_adv_win_scale", NO_LIMIT),
+    ("tcp_app_win", NO_LIMIT),
+    ("tcp_autocorking", NO_OFFLOAD),
+    ("tcp_backlog_ack_defer", NO_OFFLOAD),
+    ("tcp_base_mss", "no path MTU discovery"),
+    ("tcp_challenge_ack_limit", "challenge ACKs are not limited"),
+    ("tcp_child_ehash_entries", ONE),
+    ("tcp_comp_sack_delay_ns", "ACKs are not compressed"),
+    ("tcp_comp_sack_nr", "ACKs are not compressed"),
+    ("tcp_comp_sack_slack_ns", "ACKs are not compressed"),
+    ("tcp_dsack", "duplicates are always reported"),
+    ("tcp_early_demux", ONE),
+    ("tcp_ecn_fallback", "there is no fall-back"),
+    ("tcp_fack", "Linux ignores it too"),
+    ("tcp_fastopen", "there is no TCP Fast Open"),
+    ("tcp_fastopen_blackhole_timeout_sec", "there is no TCP Fast Open"),
+    ("tcp_fastopen_key", "there is no TCP Fast Open"),
+    ("tcp_fin_timeout", "no orphans: a connection waits in FIN-WAIT-2"),
+    ("tcp_frto", "the end point decides"),
+    ("tcp_invalid_ratelimit", "challenge ACKs are not limited"),
+    ("tcp_keepalive_intvl", "keep-alive is off"),
+    ("tcp_keepalive_probes", "keep-alive is off"),
+    ("tcp_keepalive_time", "keep-alive is off"),
+    ("tcp_l3mdev_accept", ONE),
+    ("tcp_limit_output_bytes", NO_OFFLOAD),
+    ("tcp_low_latency", "Linux ignores it too"),
+    ("tcp_max_orphans", ONE),
+    ("tcp_max_reordering", "not limited"),
+    ("tcp_max_syn_backlog", ONE),
+    ("tcp_max_tw_buckets", ONE),
+    ("tcp_mem", NO_LIMIT),
+    ("tcp_min_snd_mss", "not limited"),
+    ("tcp_min_tso_segs", NO_OFFLOAD),
+    ("tcp_moderate_rcvbuf", "the receive buffer does not grow"),
+    ("tcp_mtu_probing", "no path MTU discovery"),
+    ("tcp_no_metrics_save", NO_CACHE),
+    ("tcp_no_ssthresh_metrics_save", NO_CACHE),
+    ("tcp_notsent_lowat", NO_LIMIT),
+    ("tcp_orphan_retries", ONE),
+    ("tcp_pacing_ca_ratio", "pacing is the growth law's"),
+    ("tcp_pacing_ss_ratio", "pacing is the growth law's"),
+    ("tcp_reflect_tos", NOT_SIMULATED),
+    ("tcp_retries1", "no route to ask again"),
+    ("tcp_retries2", "the end point decides"),
+    ("tcp_rfc1337", ONE),
+    ("tcp_shrink_window", NO_LIMIT),
+    ("tcp_syn_retries", "the end point decides"),
+    ("tcp_synack_retries", "the end point decides"),
+    ("tcp_syncookies", ONE),
+    ("tcp_thin_linear_timeouts", "back-off is always exponential"),
+    ("tcp_tso_rtt_log", NO_OFFLOAD),
+    ("tcp_tso_win_divisor", NO_OFFLOAD),
+    ("tcp_tw_reuse", ONE),
+    ("tcp_wmem", NO_LIMIT),
+    ("tcp_workaround_signed_windows", NO_LIMIT),
+];
+
+/// Parameters of CUBIC whose defaults alone are known.
+const CUBIC: [(&str, &str); 9] = [
+    ("tcp_cubic.beta", "717"),
+    ("tcp_cubic.bic_scale", "41"),
+    ("tcp_cubic.fast_convergence", "1"),
+    ("tcp_cubic.hystart_ack_delta_us", "2000"),
+    ("tcp_cubic.hystart_detect", "3"),
+    ("tcp_cubic.hystart_low_window", "16"),
+    ("tcp_cubic.initial_ssthresh", "0"),
+    ("tcp_cubic.tcp_friendliness", "1"),
+    ("tcp_cubic.hystart_ack_delta", "2"),
+];
+
+impl Plan {
+    pub(super) fn new(profile: Profile) -> Self {
+        // The sender that the field calls a stack's default.
+        let variant = match profile {
+            Profile::Linux if "cubic".parse::<Variant>().is_ok() => "cubic",
+            Profile::Linux | Profile::Ns2 => "reno",
+            Profile::Rfc => "newreno",
+        };
+        Self {
+            profile,
+            variant: variant.to_owned(),
+            sack: None,
+            timestamps: None,
+            window_scaling: None,
+            restart_after_idle: None,
+            hystart: true,
+            rack: true,
+            initial_window: None,
+            mss: None,
+            receive_window: (profile == Profile::Linux).then_some(LINUX_BUFFER),
+            min_rto: None,
+            initial_rto: None,
+            max_rto: None,
+            delayed_ack: None,
+            delayed_ack_timeout: None,
+        }
+    }
+
+    pub(super) const fn set_shared_defaults(&mut self) {
+        self.receive_window = Some(SHARED_BUFFER);
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
+        if let Some((_, why)) = NOTHING.iter().find(|(known, _)| *known == name) {
+            return Ok(Meaning::Nothing(why));
+        }
+        if let Some((_, default)) = CUBIC.iter().find(|(known, _)| *known == name) {
+            return if value == *default {
+                Ok(Meaning::Nothing(DEFAULT_ONLY))
+            } else {
+                Err(format!("`{name}={value}` is not supported: its value here is {default}"))
+            };
+        }
+        let applied = Ok(Meaning::Applied);
+        match name {
+            "tcp_congestion_control" | "variant" => {
+                value.parse::<Variant>().map_err(|error| format!("`{name}`: {error}"))?;
+                value.clone_into(&mut self.variant);
+            }
+            "tcp_sack" => self.sack = Some(number(name, value, 0, 1)? == 1),
+            "tcp_timestamps" => self.timestamps = Some(number(name, value, 0, 2)? > 0),
+            "tcp_window_scaling" => self.window_scaling = Some(number(name, value, 0, 1)? == 1),
+            "tcp_slow_start_after_idle" => {
+                self.restart_after_idle = Some(number(name, value, 0, 1)? == 1);
+            }
+            "tcp_cubic.hystart" => self.hystart = number(name, value, 0, 1)? == 1,
+            "tcp_recovery" => self.rack = number(name, value, 0, 7)? & 1 == 1,
+            "qdisc" if value == "fq" => {
+                return Ok(Meaning::NotYet("no queue here paces"));
+            }
+            "qdisc" => return Ok(Meaning::Nothing("no queue here")),
+            "tcp_early_retrans" => {
+                return Ok(if number(name, value, 0, 4)? >= 3 {
+                    Meaning::Nothing(DEFAULT_ONLY)
+                } else {
+                    Meaning::NotYet("tail loss probes go with the recovery")
+                });
+            }
+            "tcp_ecn" => {
+                return Ok(match number(name, value, 0, 5)? {
+                    0 | 2 => Meaning::Nothing("the end point asks for no ECN"),
+                    _ => Meaning::NotYet("the end point asks for no ECN"),
+                });
+            }
+            "tcp_reordering" => {
+                return Ok(if number(name, value, 1, 300)? == 3 {
+                    Meaning::Nothing(DEFAULT_ONLY)
+                } else {
+                    Meaning::NotYet("the duplicate threshold is three")
+                });
+            }
+            "tcp_rmem" => {
+                let most = value.split_whitespace().nth(2).unwrap_or_default();
+                self.receive_window = Some(Bytes::new(number(name, most, 1, 1 << 30)?));
+            }
+            "tcp_rto_min_us" => {
+                self.min_rto = Some(Duration::from_micros(number(name, value, 1, 120_000_000)?));
+            }
+            "tcp_rto_max_ms" => {
+                self.max_rto = Some(Duration::from_millis(number(name, value, 1, 120_000)?));
+            }
+            "min_rto" => self.min_rto = Some(parsed(name, value)?),
+            "initial_rto" => self.initial_rto = Some(parsed(name, value)?),
+            "max_rto" => self.max_rto = Some(parsed(name, value)?),
+            "initial_window" => {
+                let segments = number(name, value, 1, 1000)?;
+                self.initial_window = u32::try_from(segments).ok();
+            }
+            "mss" => self.set_mss(number(name, value, 1, 0xffff)?),
+            "mtu" => self.set_mss(number(name, value, 68, 0xffff)? - 40),
+            "ip_version" => match value {
+                "ipv4" => {}
+                "ipv6" | "ipv4-mapped-ipv6" => {
+                    // Forty bytes of header and not twenty (RFC 8200 §3).
+                    if value == "ipv6" && self.mss.is_none() {
+                        self.set_mss(1440);
+                    }
+                }
+                _ => return Err(format!("`ip_version` is `ipv4` or `ipv6`, not `{value}`")),
+            },
+            "receive_window" => {
+                self.receive_window = Some(Bytes::new(number(name, value, 1, 1 << 30)?));
+            }
+            "delayed_ack" => {
+                let every = number(name, value, 0, 100)?;
+                self.delayed_ack = u32::try_from(every).ok();
+            }
+            "delayed_ack_timeout" => self.delayed_ack_timeout = Some(parsed(name, value)?),
+            _ => {
+                let known = MEANT
+                    .into_iter()
+                    .chain(NOTHING.iter().map(|(known, _)| *known))
+                    .chain(CUBIC.iter().map(|(known, _)| *known));
+                let near = hint(name, known);
+                return Err(format!("unknown setting `{name}`{near}"));
+            }
+        }
+        applied
+    }
+
+    fn set_mss(&mut self, bytes: u64) {
+        self.mss = u16::try_from(bytes).ok().and_then(Mss::new);
+    }
+
+    pub(super) fn config(&self) -> Result<Config, String> {
+        let parts = self
+            .variant
+            .parse::<Variant>()
+            .and_then(|variant| variant.resolve(self.profile))
+            .map_err(|error| format!("`{}`: {error}", self.variant))?;
+        let mut config = Config::new(parts, self.profile);
+        let parts = &mut config.parts;
+        if !self.rack && parts.recovery == RecoveryChoice::Rack {
+            parts.recovery = RecoveryChoice::Prr;
+        }
+        if self.sack == Some(false) && parts.recovery.needs_sack() {
+            parts.recovery = RecoveryChoice::PartialAck;
+        }
+        if self.restart_after_idle == Some(false) {
+            parts.idle = IdleChoice::NoIdle;
+        }
+        if !self.hystart && parts.slow_start == SlowStartChoice::HyStart {
+            parts.slow_start = SlowStartChoice::Standard;
+        }
+        if let Some(segments) = self.initial_window {
+            parts.window = WindowChoice::Segments(segments);
+        }
+        config.timestamps = self.timestamps.unwrap_or(config.timestamps);
+        config.window_scaling = self.window_scaling.unwrap_or(config.window_scaling);
+        config.mss = self.mss.unwrap_or(config.mss);
+        config.receive_window = self.receive_window.unwrap_or(config.receive_window);
+        config.rto.min = self.min_rto.unwrap_or(config.rto.min);
+        config.rto.initial = self.initial_rto.unwrap_or(config.rto.initial);
+        config.rto.max = self.max_rto.unwrap_or(config.rto.max);
+        match self.delayed_ack {
+            None => {}
+            Some(0 | 1) => config.delayed_ack = None,
+            Some(every) => {
+                let timeout = config
+                    .delayed_ack
+                    .map_or(Duration::from_millis(200), |delayed| delayed.timeout);
+                config.delayed_ack = Some(DelayedAck { every, timeout });
+            }
+        }
+        if let (Some(timeout), Some(delayed)) =
+            (self.delayed_ack_timeout, config.delayed_ack.as_mut())
+        {
+            delayed.timeout = timeout;
+        }
+        Ok(config)
+    }
+}
+
+fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, String> {
+    value
+        .trim()
+        .parse()
+        .ok()
+        .filter(|n| (least..=most).contains(n))
+        .ok_or_else(|| format!("`{name}` is a number from {least} to {most}, not `{value}`"))
+}
+
+fn parsed<T: FromStr<Err = ackclock_units::ParseError>>(
+    name: &str,
+    value: &str,
+) -> Result<T, String> {
+    value.parse().map_err(|error| format!("`{name}`: {error}"))
+}
