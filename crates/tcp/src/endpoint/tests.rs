@@ -464,3 +464,38 @@ fn an_old_duplicate_is_not_taken_for_new_data() {
     pair.ends[1].handle(pair.now, &Segment { ts_val: 101, ..old }, IpMeta::default(), None);
     assert_eq!(pair.ends[1].received(), Bytes::new(500));
 }
+
+#[test]
+fn duplicate_acks_of_resent_segments_start_no_second_go_back() {
+    let mut pair = pair("tahoe+iw10");
+    pair.drop = vec![3, 4, 5, 6];
+    pair.ends[0].write(Bytes::new(100_000));
+    pair.until(5000);
+    // 3, then 4 and 5, then 6 to 9, of which 7, 8 and 9 had arrived: the ACK of 6 covers all that
+    // was ever sent, and three duplicates of it follow.
+    let again: Vec<u64> = [40, 60, 80].iter().flat_map(|at| pair.sent_at(*at)).collect();
+    assert!(again.ends_with(&[3, 4, 5, 6, 7, 8, 9]), "{again:?}");
+    let stats = *pair.ends[0].sender().stats();
+    assert_eq!((stats.congestion_events, stats.timeouts), (1, 0));
+    assert_eq!(pair.ends[1].received(), Bytes::new(100_000));
+}
+
+#[test]
+fn a_loss_belongs_to_the_phase_in_which_its_segment_was_sent() {
+    // The loss of 3 leaves W = 1 and a threshold of 6.5. From 60 ms on slow start sends 2, then 4;
+    // at 100 ms the ACKs of 18-21 make W 5, 6, 7, which ends it, and 7 1/7: 22 to 25 leave before
+    // that, 28 after it. Either loss is found at 120 ms, in congestion avoidance.
+    for (number, in_slow_start) in [(22, 2), (28, 1)] {
+        let mut pair = pair("tahoe+iw10");
+        // Counting from 0, segments before number 16 and the second 3 come first.
+        pair.drop = vec![3, number + 1];
+        pair.ends[0].write(Bytes::new(100_000));
+        pair.until(100);
+        assert!(pair.sent_at(100).contains(&number), "{:?}", pair.log);
+        assert!(pair.cwnd_segments() > 7.0);
+        pair.until(150);
+        let stats = *pair.ends[0].sender().stats();
+        let events = (stats.congestion_events, stats.congestion_events_in_slow_start);
+        assert_eq!(events, (2, in_slow_start), "{number}");
+    }
+}
