@@ -16,7 +16,6 @@ const EXPECTED_TO_FAIL: &[(&str, &str)] = &[
     ),
     ("reset/after_the_end.pkt", "RFC 9293 section 3.10.7.1: dropped without a reset"),
     ("nagle/small_segments_wait.pkt", "there is no Nagle yet"),
-    ("limited_transmit/first_two_duplicates.pkt", "RFC 3042 is not done without SACK"),
 ];
 
 fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -537,6 +537,7 @@ impl Flow {
                 initial: text(tcp.initial_rto, base.rto.initial),
                 max: text(tcp.max_rto, base.rto.max),
                 granularity: text(tcp.clock_granularity, base.rto.granularity),
+                variation: base.rto.variation,
             },
             delayed_ack: match &tcp.delayed_ack {
                 None => base.delayed_ack,

@@ -58,6 +58,41 @@ pub struct RtoConfig {
     /// The clock's tick G: the least allowance for variation (§2.2), and the step to which the
     /// timeout is rounded up.
     pub granularity: Duration,
+    /// How the variation enters.
+    pub variation: Variation,
+}
+
+/// How the variation of round-trip times enters the timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variation {
+    /// RFC 6298 §2.3.
+    Rfc6298,
+    /// Linux's: the largest deviation of the last round trips, never less than the minimum timeout,
+    /// so that the timeout is at least srtt and 200 ms; a delay that falls counts little.
+    Linux,
+}
+
+/// What recoveries differ in from stack to stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryConfig {
+    /// Duplicate ACKs, or SACKed segments above a hole, that mean a loss (RFC 5681 §3.2: 3).
+    pub reordering: u32,
+    /// Whether the first two duplicate ACKs let new data out where there is no SACK (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether RACK probes the tail of a flight (RFC 8985 §7).
+    pub tail_loss_probe: bool,
+    /// Whether a timeout is first taken for perhaps spurious: F-RTO (RFC 5682).
+    pub forward_rto: bool,
+    /// Whether a reduction is taken back when timestamps (RFC 3522) or DSACKs (RFC 3708) show that
+    /// nothing was lost.
+    pub undo: bool,
+    /// Whether PRR counts whole segments, from cwnd (Linux, RFC 6937), or bytes, from the flight
+    /// (RFC 9937).
+    pub whole_segments: bool,
+    /// Whether a SACK lets the window grow once reordering was seen (Linux).
+    pub grow_on_sack: bool,
+    /// What recovery's own timers wait beyond their moment (Linux: 2 ms).
+    pub timer_slack: Duration,
 }
 
 /// When an ACK of in-order data may wait (RFC 5681 §4.2).
@@ -97,6 +132,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Which volume a loss reduces.
     pub loss_reduces: LossReduces,
+    /// What recoveries differ in.
+    pub recovery: RecoveryConfig,
 }
 
 impl Config {
@@ -108,6 +145,7 @@ impl Config {
             initial: Duration::from_secs(1),
             max: Duration::from_secs(60),
             granularity,
+            variation: Variation::Rfc6298,
         };
         let common = Self {
             parts,
@@ -118,17 +156,35 @@ impl Config {
             window_scaling: true,
             timestamps: false,
             loss_reduces: LossReduces::FlightSize,
+            recovery: RecoveryConfig {
+                reordering: 3,
+                limited_transmit: true,
+                tail_loss_probe: true,
+                forward_rto: true,
+                undo: true,
+                whole_segments: false,
+                grow_on_sack: false,
+                timer_slack: Duration::ZERO,
+            },
         };
         match profile {
             Profile::Rfc => common,
             Profile::Linux => Self {
                 rto: RtoConfig {
                     max: Duration::from_secs(120),
+                    variation: Variation::Linux,
                     ..rto(Duration::from_millis(200), Duration::from_millis(1))
                 },
                 delayed_ack: delayed(Duration::from_millis(40)),
                 timestamps: true,
                 loss_reduces: LossReduces::Cwnd,
+                recovery: RecoveryConfig {
+                    whole_segments: true,
+                    grow_on_sack: true,
+                    // TCP_TIMEOUT_MIN_US.
+                    timer_slack: Duration::from_millis(2),
+                    ..common.recovery
+                },
                 ..common
             },
             // ns-2's own defaults: tcpTick_ 10 ms, minrto_ 200 ms, an ACK for every segment.
@@ -136,6 +192,7 @@ impl Config {
                 rto: rto(Duration::from_millis(200), Duration::from_millis(10)),
                 delayed_ack: None,
                 loss_reduces: LossReduces::Cwnd,
+                recovery: RecoveryConfig { forward_rto: false, undo: false, ..common.recovery },
                 ..common
             },
         }

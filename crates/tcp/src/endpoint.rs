@@ -6,8 +6,9 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 use crate::config::Config;
 use crate::event::Handshake;
 use crate::receiver::Receiver;
+use crate::recovery::timestamp;
 use crate::rtt::RttEstimator;
-use crate::sender::Sender;
+use crate::sender::{Arrived, Sender};
 
 /// Where a connection stands (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,13 +130,6 @@ impl Timestamps {
     /// Bytes that the option takes of a segment's payload, padding included.
     const LEN: u8 = 12;
 
-    /// The clock: milliseconds, from 1 so that an echo of zero stays what it is before any segment
-    /// has arrived.
-    #[expect(clippy::cast_possible_truncation, reason = "the clock wraps, as RFC 7323 §5.2 has it")]
-    const fn clock(now: Instant) -> u32 {
-        (now.as_nanos() / 1_000_000 + 1) as u32
-    }
-
     /// Whether a segment is older than what has been seen (§5.3, R1).
     const fn is_old(self, segment: &Segment) -> bool {
         self.used
@@ -158,7 +152,7 @@ impl Timestamps {
             return;
         }
         segment.timestamps = true;
-        segment.ts_val = Self::clock(now);
+        segment.ts_val = timestamp(now);
         segment.ts_ecr = self.recent;
         segment.options_len = options.map_or(Self::LEN, Options::wire_len_with_timestamps);
     }
@@ -432,17 +426,20 @@ impl Endpoint {
     #[inline]
     fn on_ack_field(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
         let pure = segment.len == 0 && segment.flags == Flags::ACK;
+        let sack = options.map_or(&[][..], |options| options.sack.as_slice());
         if !self.sender.accepts(segment.ack) {
-            // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; an old
-            // one is ignored.
+            // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; of an old
+            // one only the SACKs count.
             if self.sender.is_ahead(segment.ack) {
                 self.receiver.demand_ack();
+            } else {
+                self.sender.on_old_ack(now, sack);
             }
             return;
         }
-        let sack = options.map_or(&[][..], |options| options.sack.as_slice());
+        let echo = (self.timestamps.used && segment.timestamps).then_some(segment.ts_ecr);
         let window = Bytes::new(u64::from(segment.window));
-        self.sender.on_ack(now, segment.ack, window, pure, sack);
+        self.sender.on_ack(now, &Arrived { ack: segment.ack, window, pure, echo, sack });
     }
 
     fn after_ack(&mut self, now: Instant) {

@@ -29,8 +29,10 @@ pub struct Handshake {
 pub struct Ack {
     /// When it arrived.
     pub now: Instant,
-    /// Data that it acknowledges for the first time.
+    /// Data that it acknowledges for the first time; zero if it only SACKs.
     pub newly_acked: Bytes,
+    /// Data that it reports as arrived for the first time, cumulatively or selectively.
+    pub delivered: Bytes,
     /// SND.UNA after it.
     pub una: Seq,
     /// SND.NXT when it arrived: a round that begins now ends when this is acknowledged.

@@ -187,6 +187,18 @@ impl Window {
         }
     }
 
+    /// A reduction from `before` taken back, as Linux does.
+    ///
+    /// DEVIATION(rfc4015 §4): the window that there was is in force at once, not the data in flight
+    /// and a segment.
+    fn undone(self, before: Self) -> Self {
+        let ssthresh = match (self.ssthresh, before.ssthresh) {
+            (Some(now), Some(then)) => Some(now.max(then)),
+            _ => None,
+        };
+        Self { cwnd: self.cwnd.max(before.cwnd), ssthresh }
+    }
+
     fn slow_start(&mut self, step: SlowStartStep) {
         self.cwnd += step.increase;
         if step.exit {

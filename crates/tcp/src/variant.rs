@@ -186,6 +186,17 @@ pub const REGISTRY: &[Entry] = &[
         Part::Idle(IdleChoice::Rfc5681),
         "restart window after an RTO without sending (RFC 5681 §4.1)",
     ),
+    entry(
+        "linuxidle",
+        Part::Idle(IdleChoice::Linux { restart: true }),
+        "only a full window grows; silence halves it once an RTO (Linux, after RFC 2861)",
+    ),
+    Entry {
+        word: "linuxidle",
+        argument: Some("norestart"),
+        part: Part::Idle(IdleChoice::Linux { restart: false }),
+        help: "only a full window grows; silence costs nothing (tcp_slow_start_after_idle=0)",
+    },
     entry("noidle", Part::Idle(IdleChoice::NoIdle), "the window keeps its worth"),
 ];
 
@@ -242,7 +253,13 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
         (GrowthChoice::Cubic, Profile::Linux) => SlowStartChoice::HyStart,
         _ => SlowStartChoice::Standard,
     };
-    Parts { growth, recovery, window, slow_start, idle: IdleChoice::Rfc5681 }
+    let idle = match (growth, profile) {
+        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc | Profile::Ns2) => {
+            IdleChoice::Rfc5681
+        }
+        (_, Profile::Linux) => IdleChoice::Linux { restart: true },
+    };
+    Parts { growth, recovery, window, slow_start, idle }
 }
 
 /// Whether `growth` has a way of its own to do what the parts of `slot` do, so that none of them goes

@@ -22,6 +22,9 @@ pub(super) struct Plan {
     restart_after_idle: Option<bool>,
     hystart: bool,
     rack: bool,
+    tail_loss_probe: Option<bool>,
+    forward_rto: Option<bool>,
+    reordering: Option<u32>,
     initial_window: Option<u32>,
     mss: Option<Mss>,
     receive_window: Option<Bytes>,
@@ -38,10 +41,11 @@ const LINUX_BUFFER: Bytes = Bytes::new(6 << 20);
 const SHARED_BUFFER: Bytes = Bytes::new(15 << 20);
 
 /// Settings that mean something.
-const MEANT: [&str; 25] = [
+const MEANT: [&str; 26] = [
     "tcp_congestion_control",
     "tcp_early_retrans",
     "tcp_ecn",
+    "tcp_frto",
     "tcp_recovery",
     "tcp_reordering",
     "tcp_rmem",
@@ -74,7 +78,7 @@ const NOT_SIMULATED: &str = "not simulated";
 const DEFAULT_ONLY: &str = "at its default";
 
 /// Settings without meaning, and why.
-const NOTHING: [(&str, &str); 67] = [
+const NOTHING: [(&str, &str); 66] = [
     ("net.core.default_qdisc", "no queue here"),
     ("net.core.netdev_max_backlog", "no queue here"),
     ("net.core.optmem_max", NO_LIMIT),
@@ -105,7 +109,6 @@ const NOTHING: [(&str, &str); 67] = [
     ("tcp_fastopen_blackhole_timeout_sec", "there is no TCP Fast Open"),
     ("tcp_fastopen_key", "there is no TCP Fast Open"),
     ("tcp_fin_timeout", "no orphans: a connection waits in FIN-WAIT-2"),
-    ("tcp_frto", "the end point decides"),
     ("tcp_invalid_ratelimit", "challenge ACKs are not limited"),
     ("tcp_keepalive_intvl", "keep-alive is off"),
     ("tcp_keepalive_probes", "keep-alive is off"),
@@ -174,6 +177,9 @@ impl Plan {
             restart_after_idle: None,
             hystart: true,
             rack: true,
+            tail_loss_probe: None,
+            forward_rto: None,
+            reordering: None,
             initial_window: None,
             mss: None,
             receive_window: (profile == Profile::Linux).then_some(LINUX_BUFFER),
@@ -187,6 +193,7 @@ impl Plan {
 
     pub(super) const fn set_shared_defaults(&mut self) {
         self.receive_window = Some(SHARED_BUFFER);
+        self.restart_after_idle = Some(false);
     }
 
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
@@ -213,17 +220,14 @@ impl Plan {
                 self.restart_after_idle = Some(number(name, value, 0, 1)? == 1);
             }
             "tcp_cubic.hystart" => self.hystart = number(name, value, 0, 1)? == 1,
+            "tcp_frto" => self.forward_rto = Some(number(name, value, 0, 2)? > 0),
             "tcp_recovery" => self.rack = number(name, value, 0, 7)? & 1 == 1,
             "qdisc" if value == "fq" => {
                 return Ok(Meaning::NotYet("no queue here paces"));
             }
             "qdisc" => return Ok(Meaning::Nothing("no queue here")),
             "tcp_early_retrans" => {
-                return Ok(if number(name, value, 0, 4)? >= 3 {
-                    Meaning::Nothing(DEFAULT_ONLY)
-                } else {
-                    Meaning::NotYet("tail loss probes go with the recovery")
-                });
+                self.tail_loss_probe = Some(number(name, value, 0, 4)? >= 3);
             }
             "tcp_ecn" => {
                 return Ok(match number(name, value, 0, 5)? {
@@ -232,11 +236,7 @@ impl Plan {
                 });
             }
             "tcp_reordering" => {
-                return Ok(if number(name, value, 1, 300)? == 3 {
-                    Meaning::Nothing(DEFAULT_ONLY)
-                } else {
-                    Meaning::NotYet("the duplicate threshold is three")
-                });
+                self.reordering = u32::try_from(number(name, value, 1, 300)?).ok();
             }
             "tcp_rmem" => {
                 let most = value.split_whitespace().nth(2).unwrap_or_default();
@@ -305,8 +305,15 @@ impl Plan {
         if self.sack == Some(false) && parts.recovery.needs_sack() {
             parts.recovery = RecoveryChoice::PartialAck;
         }
+        let recovery = &mut config.recovery;
+        recovery.tail_loss_probe = self.tail_loss_probe.unwrap_or(recovery.tail_loss_probe);
+        recovery.forward_rto = self.forward_rto.unwrap_or(recovery.forward_rto);
+        recovery.reordering = self.reordering.unwrap_or(recovery.reordering);
         if self.restart_after_idle == Some(false) {
-            parts.idle = IdleChoice::NoIdle;
+            parts.idle = match parts.idle {
+                IdleChoice::Linux { .. } => IdleChoice::Linux { restart: false },
+                _ => IdleChoice::NoIdle,
+            };
         }
         if !self.hystart && parts.slow_start == SlowStartChoice::HyStart {
             parts.slow_start = SlowStartChoice::Standard;

@@ -58,6 +58,7 @@ impl Story {
         let ack = Ack {
             now: self.now,
             newly_acked,
+            delivered: newly_acked,
             una: self.una,
             nxt,
             rtt: Some(self.rtt),
@@ -201,6 +202,26 @@ fn the_threshold_is_at_least_two_segments() {
     for choice in laws() {
         let mut story = Story::new(choice, 1);
         assert!((story.congestion(Signal::Loss, 1).ssthresh() - 2.0).abs() < 1e-9, "{choice:?}");
+    }
+}
+
+#[test]
+fn a_reduction_for_nothing_is_taken_back() {
+    // Tahoe, and what it was made for, know no way back.
+    let tahoe = |law: &GrowthChoice| matches!(law, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);
+    for choice in laws().filter(|law| !tahoe(law)) {
+        for signal in [Signal::Loss, Signal::Timeout { consecutive: 1 }] {
+            let mut story = Story::new(choice, 40);
+            story.congestion(Signal::Loss, 40);
+            let before = (story.cwnd(), story.ssthresh());
+            story.congestion(signal, 20);
+            assert!(story.cwnd() < before.0, "{choice:?} {signal:?}");
+            story.law.on_spurious();
+            assert_eq!((story.cwnd(), story.ssthresh()), before, "{choice:?} {signal:?}");
+            // Not twice.
+            story.law.on_spurious();
+            assert_eq!((story.cwnd(), story.ssthresh()), before, "{choice:?} {signal:?}");
+        }
     }
 }
 
