@@ -78,6 +78,19 @@ pub enum LossReduces {
     Cwnd,
 }
 
+/// When segments leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pacing {
+    /// As soon as the window lets them.
+    Off,
+    /// At the growth law's pacing rate, if it has one.
+    #[default]
+    Law,
+    /// As Linux paces: at the law's rate, or, if it has none, at 2 cwnd/srtt while cwnd is below
+    /// half of ssthresh and 1.2 cwnd/srtt above; the first ten segments at once.
+    Linux,
+}
+
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -97,6 +110,10 @@ pub struct Config {
     pub timestamps: bool,
     /// Which volume a loss reduces.
     pub loss_reduces: LossReduces,
+    /// When segments leave.
+    pub pacing: Pacing,
+    /// The seed of the random choices that a growth law makes.
+    pub seed: u64,
 }
 
 impl Config {
@@ -118,6 +135,8 @@ impl Config {
             window_scaling: true,
             timestamps: false,
             loss_reduces: LossReduces::FlightSize,
+            pacing: Pacing::Law,
+            seed: 0,
         };
         match profile {
             Profile::Rfc => common,

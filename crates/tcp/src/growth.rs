@@ -11,9 +11,9 @@ mod vegas;
 
 use std::fmt::Debug;
 
-use ackclock_units::{Bytes, Mss, Rate};
+use ackclock_units::{Bytes, Instant, Mss, Rate};
 
-use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
+use crate::event::{Ack, Congestion, Delivery, LostSegment, Proposal, RecoveryEnd, SlowStartStep};
 use crate::variant::RenoWord;
 
 pub use cubic::Cubic;
@@ -78,10 +78,38 @@ pub trait Growth: Debug + Send {
         self.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh)
     }
 
-    /// The rate at which segments should leave, if the law paces.
+    /// The rate of payload at which segments should leave, if the law paces: never zero, and
+    /// `Some` from the handshake on or not at all.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+
+    /// Whether the law models the path. Such a law is told of every delivery and loss, and owns the
+    /// window during a repair: recovery says what is lost, the window how much goes out, and no
+    /// proportional rate reduction comes between. Never changes.
+    fn models_path(&self) -> bool {
+        false
+    }
+
+    /// An ACK, new or duplicate, in recovery or not; after the other events that it causes. Only of
+    /// a law that [models the path](Self::models_path).
+    fn on_delivery(&mut self, _: &Delivery) {}
+
+    /// A segment was found lost, by an ACK or a timer. Only of a law that models the path.
+    fn on_lost(&mut self, _: &LostSegment) {}
+
+    /// A segment goes out with nothing in flight, after the application had nothing to send. Only of
+    /// a law that models the path.
+    fn on_restart(&mut self, _now: Instant) {}
+
+    /// Whether the law itself keeps so little in flight that the rates that follow say nothing of
+    /// the path, and are to count as limited by the application.
+    fn is_holding_back(&self) -> bool {
+        false
+    }
+
+    /// Gives the law the seed of its random choices; before the handshake.
+    fn set_seed(&mut self, _seed: u64) {}
 }
 
 /// The laws of the registry, dispatched without an indirect call, and any other behind one.
@@ -167,6 +195,30 @@ impl Growth for AnyGrowth {
 
     fn pacing_rate(&self) -> Option<Rate> {
         each!(self, law => law.pacing_rate())
+    }
+
+    fn models_path(&self) -> bool {
+        each!(self, law => law.models_path())
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        each!(self, law => law.on_delivery(delivery));
+    }
+
+    fn on_lost(&mut self, lost: &LostSegment) {
+        each!(self, law => law.on_lost(lost));
+    }
+
+    fn on_restart(&mut self, now: Instant) {
+        each!(self, law => law.on_restart(now));
+    }
+
+    fn is_holding_back(&self) -> bool {
+        each!(self, law => law.is_holding_back())
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        each!(self, law => law.set_seed(seed));
     }
 }
 

@@ -51,7 +51,7 @@ impl Story {
         let newly_acked = self.mss.times(segments);
         let in_flight_before = match self.limited_by {
             Limit::Cwnd => self.law.cwnd().max(newly_acked),
-            Limit::Application | Limit::ReceiveWindow => newly_acked,
+            Limit::Application | Limit::ReceiveWindow | Limit::Pacing => newly_acked,
         };
         let nxt = self.una + in_flight_before;
         self.una = self.una + newly_acked;

@@ -12,7 +12,7 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::{AckSeen, Alarm, Clocks, DUP_THRESH, Outcome, Prr, Recovery, SendSpace, SentSegment};
-use crate::scoreboard::{Delivered, Scoreboard, Told};
+use crate::scoreboard::{Change, Delivered, Scoreboard, Told};
 
 /// The longest that a receiver delays an ACK, `TLP.max_ack_delay` (§7.2): Linux's minimum RTO.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -33,6 +33,15 @@ enum Phase {
     AfterTimeout,
 }
 
+/// What says how much goes out during a repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Volume {
+    /// Proportional rate reduction.
+    Prr,
+    /// The growth law, by its window.
+    Window,
+}
+
 /// A tail loss probe that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
@@ -50,6 +59,7 @@ pub struct Rack {
     recover: Seq,
     mss: Mss,
     prr: Prr,
+    volume: Volume,
     /// The fast retransmit has not gone out yet.
     first: bool,
     /// `RACK.segment`, and the round-trip time of it.
@@ -80,6 +90,7 @@ impl Default for Rack {
             recover: Seq::default(),
             mss: Mss::default(),
             prr: Prr::default(),
+            volume: Volume::Prr,
             first: false,
             newest: None,
             rtt: Duration::ZERO,
@@ -151,7 +162,7 @@ impl Rack {
 
     fn has_room(&self, cwnd: Bytes, len: Bytes) -> bool {
         match self.phase {
-            Phase::Recovery => len <= self.prr.budget(),
+            Phase::Recovery if self.volume == Volume::Prr => len <= self.prr.budget(),
             _ => self.board.pipe() + len <= cwnd,
         }
     }
@@ -256,6 +267,19 @@ impl Recovery for Rack {
         let hole = self.board.next_lost()?;
         let goes = std::mem::take(&mut self.first) || self.has_room(cwnd, hole.len());
         goes.then_some(hole)
+    }
+
+    fn leave_to_law(&mut self) {
+        self.volume = Volume::Window;
+        self.board.keep_journal();
+    }
+
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        self.board.journal()
+    }
+
+    fn waits_to_resend(&mut self) -> bool {
+        self.board.next_lost().is_some()
     }
 
     /// Without new data, a probe is the last segment sent (§7.3).

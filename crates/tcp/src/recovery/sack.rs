@@ -9,7 +9,7 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant, Mss};
 
 use super::{AckSeen, DUP_THRESH, Outcome, Prr, Recovery, SendSpace, SentSegment};
-use crate::scoreboard::{Scoreboard, Told};
+use crate::scoreboard::{Change, Scoreboard, Told};
 
 /// What is being repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +178,19 @@ impl Recovery for Sack {
     #[inline]
     fn times_segments(&self) -> bool {
         true
+    }
+
+    fn leave_to_law(&mut self) {
+        self.prr = None;
+        self.board.keep_journal();
+    }
+
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        self.board.journal()
+    }
+
+    fn waits_to_resend(&mut self) -> bool {
+        self.board.next_lost().is_some()
     }
 
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
