@@ -180,15 +180,16 @@ impl Tracker {
                 }
                 None
             }
-            Change::Lost(range) => self.lose(range.start),
+            Change::Lost(range) => self.lose(now, range.start),
         }
     }
 
-    /// The segment at `seq` is lost.
-    pub fn lose(&mut self, seq: Seq) -> Option<LostSegment> {
+    /// The segment at `seq` is found lost.
+    pub fn lose(&mut self, now: Instant, seq: Seq) -> Option<LostSegment> {
         let record = *self.records.get(self.position(seq))?;
         self.lost += record.len();
         Some(LostSegment {
+            now,
             start: record.start,
             end: record.end,
             tx_in_flight: record.sent.in_flight,

@@ -26,6 +26,15 @@ pub struct Handshake {
     pub mss: Mss,
 }
 
+/// What a growth law may want to know when the handshake is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Established {
+    /// The smoothed round-trip time, if the handshake measured one.
+    pub srtt: Option<Duration>,
+    /// The seed of the random choices that the law makes.
+    pub seed: u64,
+}
+
 /// An ACK of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
@@ -199,6 +208,8 @@ pub struct Delivery {
 /// A segment was found lost.
 #[derive(Clone, Copy, Debug)]
 pub struct LostSegment {
+    /// When that was found.
+    pub now: Instant,
     /// Its first number.
     pub start: Seq,
     /// The number after it.

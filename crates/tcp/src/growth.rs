@@ -3,6 +3,7 @@
 //! A growth law owns cwnd and ssthresh; nobody else writes them. Start and idle rules propose
 //! through [`Growth::rebase`], and the law accepts, translates or declines.
 
+mod bbr;
 mod cubic;
 mod highspeed;
 mod reno;
@@ -13,9 +14,12 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bytes, Instant, Mss, Rate};
 
-use crate::event::{Ack, Congestion, Delivery, LostSegment, Proposal, RecoveryEnd, SlowStartStep};
+use crate::event::{
+    Ack, Congestion, Delivery, Established, LostSegment, Proposal, RecoveryEnd, SlowStartStep,
+};
 use crate::variant::RenoWord;
 
+pub use bbr::{Bbr, Bbr1};
 pub use cubic::Cubic;
 pub use highspeed::HighSpeed;
 pub use reno::Reno;
@@ -40,6 +44,10 @@ pub enum GrowthChoice {
     HighSpeed,
     /// Vegas.
     Vegas,
+    /// BBR's first version.
+    Bbr1,
+    /// BBR as the current draft has it.
+    Bbr,
 }
 
 impl GrowthChoice {
@@ -108,8 +116,8 @@ pub trait Growth: Debug + Send {
         false
     }
 
-    /// Gives the law the seed of its random choices; before the handshake.
-    fn set_seed(&mut self, _seed: u64) {}
+    /// The handshake is done, and the first window proposed.
+    fn on_established(&mut self, _: &Established) {}
 }
 
 /// The laws of the registry, dispatched without an indirect call, and any other behind one.
@@ -125,6 +133,10 @@ pub enum AnyGrowth {
     HighSpeed(HighSpeed),
     /// Vegas.
     Vegas(Vegas),
+    /// BBR's first version, which is large.
+    Bbr1(Box<Bbr1>),
+    /// BBR as the current draft has it, which is large too.
+    Bbr(Box<Bbr>),
     /// A user's own.
     Other(Box<dyn Growth>),
 }
@@ -139,6 +151,8 @@ impl AnyGrowth {
             GrowthChoice::Cubic => Self::Cubic(Cubic::default()),
             GrowthChoice::HighSpeed => Self::HighSpeed(HighSpeed::default()),
             GrowthChoice::Vegas => Self::Vegas(Vegas::default()),
+            GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
+            GrowthChoice::Bbr => Self::Bbr(Box::default()),
         }
     }
 }
@@ -151,6 +165,8 @@ macro_rules! each {
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::HighSpeed($law) => $call,
             AnyGrowth::Vegas($law) => $call,
+            AnyGrowth::Bbr1($law) => $call,
+            AnyGrowth::Bbr($law) => $call,
             AnyGrowth::Other($law) => $call,
         }
     };
@@ -217,8 +233,8 @@ impl Growth for AnyGrowth {
         each!(self, law => law.is_holding_back())
     }
 
-    fn set_seed(&mut self, seed: u64) {
-        each!(self, law => law.set_seed(seed));
+    fn on_established(&mut self, established: &Established) {
+        each!(self, law => law.on_established(established));
     }
 }
 

@@ -8,7 +8,7 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces};
-use crate::event::{Ack, Congestion, Handshake, Limit, RecoveryEnd, Signal};
+use crate::event::{Ack, Congestion, Established, Handshake, Limit, RecoveryEnd, Signal};
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, BeforeSend, Idle};
 use crate::recovery::{
@@ -247,6 +247,7 @@ impl Sender {
         let proposal = self.start.on_established(&handshake);
         self.initial_window = proposal.cwnd.unwrap_or_else(|| self.mss.bytes());
         self.growth.rebase(&proposal);
+        self.growth.on_established(&Established { srtt: self.rtt.srtt(), seed: self.seed });
         self.begin_pacing();
     }
 

@@ -171,7 +171,7 @@ fn without_sack_a_duplicate_ack_is_a_segment() {
         assert_eq!(delivered.data, segments(1));
         assert!(delivered.sample.is_none());
     }
-    assert_eq!(tracker.lose(at(0)).unwrap().lost, segments(1));
+    assert_eq!(tracker.lose(ms(103), at(0)).unwrap().lost, segments(1));
     tracker.send(ms(103), 0, 4);
     // The ACK of everything is for the one that was missing.
     let delivered = tracker.ack(ms(203), 4);

@@ -5,7 +5,7 @@ use ackclock_units::{Bytes, Instant};
 
 use super::Sender;
 use crate::delivery::Tracker;
-use crate::event::{Delivery, Limit, LostSegment, Repair};
+use crate::event::{Delivery, Limit, Repair};
 use crate::growth::Growth;
 use crate::recovery::Recovery;
 
@@ -20,7 +20,6 @@ pub struct Modelled {
 impl Sender {
     /// The growth law or the recovery is another one.
     pub(super) fn introduce(&mut self) {
-        self.growth.set_seed(self.seed);
         self.modelled = self.growth.models_path().then(Box::default);
         if self.modelled.is_some() {
             self.recovery.leave_to_law();
@@ -143,8 +142,7 @@ impl Sender {
         }
         if again && !selective {
             // Nobody said what is lost: what is sent again is.
-            let lost: Option<LostSegment> = modelled.tracker.lose(range.start);
-            if let Some(lost) = lost {
+            if let Some(lost) = modelled.tracker.lose(now, range.start) {
                 self.growth.on_lost(&lost);
             }
         }

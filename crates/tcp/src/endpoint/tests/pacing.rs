@@ -54,7 +54,7 @@ fn the_window_holds_back_what_the_rate_would_let_go() {
     let mut pair = fixed(Pacing::Law, 10);
     pair.until(80);
     for millis in 20..=80 {
-        let expected = if millis % 20 < 10 { 1 } else { 0 };
+        let expected = usize::from(millis % 20 < 10);
         assert_eq!(pair.sent_at(millis).len(), expected, "{millis}");
     }
 }
