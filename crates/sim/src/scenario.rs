@@ -7,7 +7,7 @@
 mod text;
 
 use ackclock_net::{QueueLimit, QueueUnit};
-use ackclock_tcp::{Config, DelayedAck, LossReduces, Profile, RtoConfig, Variant};
+use ackclock_tcp::{Config, DelayedAck, LossReduces, Pacing, Profile, RtoConfig, Variant};
 use ackclock_units::{Bytes, Duration, Mss, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -273,6 +273,11 @@ pub struct TcpSpec {
     /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_reduces: Option<LossReducesSpec>,
+    /// When segments leave: `"off"`, as soon as the window lets them; `"law"`, at the growth law's
+    /// pacing rate if it has one, which of the laws here only BBR has; `"linux"`, at the law's rate or
+    /// else at 2 cwnd/srtt in slow start and 1.2 cwnd/srtt in congestion avoidance. Default: `"law"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<PacingSpec>,
 }
 
 impl TcpSpec {
@@ -322,6 +327,18 @@ pub enum LossReducesSpec {
     FlightSize,
     /// The congestion window.
     Cwnd,
+}
+
+/// When segments leave.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PacingSpec {
+    /// As soon as the window lets them.
+    Off,
+    /// At the growth law's pacing rate, if it has one.
+    Law,
+    /// As Linux paces.
+    Linux,
 }
 
 /// What asks for data.
@@ -553,6 +570,12 @@ impl Flow {
                 None => base.loss_reduces,
                 Some(LossReducesSpec::FlightSize) => LossReduces::FlightSize,
                 Some(LossReducesSpec::Cwnd) => LossReduces::Cwnd,
+            },
+            pacing: match tcp.pacing {
+                None => base.pacing,
+                Some(PacingSpec::Off) => Pacing::Off,
+                Some(PacingSpec::Law) => Pacing::Law,
+                Some(PacingSpec::Linux) => Pacing::Linux,
             },
             ..base
         })

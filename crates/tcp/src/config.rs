@@ -113,6 +113,19 @@ pub enum LossReduces {
     Cwnd,
 }
 
+/// When segments leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pacing {
+    /// As soon as the window lets them.
+    Off,
+    /// At the growth law's pacing rate, if it has one.
+    #[default]
+    Law,
+    /// As Linux paces: at the law's rate, or, if it has none, at 2 cwnd/srtt while cwnd is below
+    /// half of ssthresh and 1.2 cwnd/srtt above; the first ten segments at once.
+    Linux,
+}
+
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -134,6 +147,10 @@ pub struct Config {
     pub loss_reduces: LossReduces,
     /// What recoveries differ in.
     pub recovery: RecoveryConfig,
+    /// When segments leave.
+    pub pacing: Pacing,
+    /// The seed of the random choices that a growth law makes.
+    pub seed: u64,
 }
 
 impl Config {
@@ -166,6 +183,8 @@ impl Config {
                 grow_on_sack: false,
                 timer_slack: Duration::ZERO,
             },
+            pacing: Pacing::Law,
+            seed: 0,
         };
         match profile {
             Profile::Rfc => common,

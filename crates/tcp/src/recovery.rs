@@ -18,6 +18,7 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::RecoveryConfig;
+use crate::scoreboard::Change;
 
 pub use fastrecovery::FastRecovery;
 pub use gobackn::GoBackN;
@@ -250,6 +251,21 @@ pub trait Recovery: Debug + Send {
     fn last_resort(&mut self, _cwnd: Bytes) -> Option<Range> {
         None
     }
+
+    /// The growth law models the path: its window alone says how much goes out during a repair, and
+    /// a [`journal`](Self::journal) is kept for it. Before the first segment.
+    fn leave_to_law(&mut self) {}
+
+    /// What was SACKed or found lost since this was last emptied; `None` if the recovery does not
+    /// know.
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        None
+    }
+
+    /// Whether something that is lost waits to be sent again, as far as is known.
+    fn waits_to_resend(&mut self) -> bool {
+        false
+    }
 }
 
 /// The recoveries of the registry, and any other behind an indirect call.
@@ -378,6 +394,18 @@ impl Recovery for AnyRecovery {
 
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
         each!(self, recovery => recovery.last_resort(cwnd))
+    }
+
+    fn leave_to_law(&mut self) {
+        each!(self, recovery => recovery.leave_to_law());
+    }
+
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        each!(self, recovery => recovery.journal())
+    }
+
+    fn waits_to_resend(&mut self) -> bool {
+        each!(self, recovery => recovery.waits_to_resend())
     }
 }
 

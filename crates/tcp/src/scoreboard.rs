@@ -33,6 +33,10 @@ impl Sent {
         self.start + Bytes::new(u64::from(self.len))
     }
 
+    fn range(&self) -> Range {
+        Range { start: self.start, end: self.end() }
+    }
+
     /// It is delivered: for the first time, as it is neither SACKed nor gone.
     fn deliver(&self, highest: &mut Seq, told: &mut Told) {
         let end = self.end();
@@ -97,6 +101,15 @@ pub struct Delivered {
     pub end: Seq,
 }
 
+/// What became of a segment, for one who keeps a record of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was SACKed.
+    Sacked(Range),
+    /// It was found lost: its last transmission, if it was sent more than once.
+    Lost(Range),
+}
+
 /// What an ACK told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
@@ -147,12 +160,29 @@ pub struct Scoreboard {
     highest_delivered: Seq,
     /// The blocks of the last ACK that had any.
     last_blocks: [Range; 4],
+    /// What was SACKed or found lost, if somebody asks; emptied by whoever does.
+    journal: Option<Vec<Change>>,
 }
 
 impl Scoreboard {
     /// A scoreboard on which time decides what is lost (RFC 8985), not the count of SACKs.
     pub fn by_time() -> Self {
         Self { by_time: Some(VecDeque::new()), ..Self::default() }
+    }
+
+    /// Ends the journal.
+    pub fn keep_no_journal(&mut self) {
+        self.journal = None;
+    }
+
+    /// Begins a journal of what is SACKed and found lost.
+    pub fn keep_journal(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// The journal, if one is kept; the caller empties it.
+    pub const fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        self.journal.as_mut()
     }
 
     /// New data goes out.
@@ -289,6 +319,9 @@ impl Scoreboard {
             self.sums.take(sent);
             sent.deliver(&mut self.highest_delivered, told);
             sent.sacked = true;
+            if let Some(journal) = &mut self.journal {
+                journal.push(Change::Sacked(sent.range()));
+            }
             let len = u64::from(sent.len);
             self.sacked_bytes += len;
             told.newly_sacked += Bytes::new(len);
@@ -317,6 +350,9 @@ impl Scoreboard {
                 sent.lost = true;
                 self.sums.add(sent);
                 told.newly_lost += Bytes::new(u64::from(sent.len));
+                if let Some(journal) = &mut self.journal {
+                    journal.push(Change::Lost(sent.range()));
+                }
             }
             self.lost_to += 1;
         }
@@ -356,6 +392,9 @@ impl Scoreboard {
             sent.retransmitted = false;
             self.sums.add(sent);
             *newly_lost += Bytes::new(u64::from(sent.len));
+            if let Some(journal) = &mut self.journal {
+                journal.push(Change::Lost(sent.range()));
+            }
             self.resend_from = self.resend_from.min(n);
             self.resend_to = self.resend_to.max(n + 1);
             by_time.pop_front();
@@ -373,6 +412,9 @@ impl Scoreboard {
             self.sums.take(first);
             first.lost = true;
             self.sums.add(first);
+            if let Some(journal) = &mut self.journal {
+                journal.push(Change::Lost(first.range()));
+            }
             self.lost_to += 1;
             self.resend_from = self.base;
             self.resend_to = self.resend_to.max(self.lost_to);
@@ -382,6 +424,11 @@ impl Scoreboard {
     /// The timer expired: everything that is not SACKed is lost, and nothing of it is under way.
     pub fn all_is_lost(&mut self) {
         for sent in self.segments.iter_mut().filter(|sent| !sent.sacked) {
+            if let Some(journal) = &mut self.journal
+                && (sent.retransmitted || !sent.lost)
+            {
+                journal.push(Change::Lost(sent.range()));
+            }
             sent.lost = true;
             sent.retransmitted = false;
         }

@@ -1,11 +1,14 @@
 //! The sending half of a connection: sequence space, window, retransmission timer, and the four
 //! choices.
 
+mod modelled;
+mod pacing;
+
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces};
-use crate::event::{Ack, Congestion, Handshake, Limit, Proposal, RecoveryEnd, Signal};
+use crate::event::{Ack, Congestion, Established, Handshake, Limit, Proposal, RecoveryEnd, Signal};
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, Idle, Usage};
 use crate::recovery::{
@@ -13,6 +16,9 @@ use crate::recovery::{
 };
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
+
+use modelled::Modelled;
+use pacing::Pacer;
 
 /// What a sender counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,13 +101,17 @@ pub struct Sender {
     /// while slow start lasts.
     avoidance_from: Option<Seq>,
     stats: SenderStats,
+    /// What a law that models the path asks for; `None` with any other.
+    modelled: Option<Box<Modelled>>,
+    pacer: Pacer,
+    seed: u64,
 }
 
 impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let parts = config.parts;
         let space = SendSpace { una: Seq::FIRST_BYTE, nxt: Seq::FIRST_BYTE, max: Seq::FIRST_BYTE };
-        Self {
+        let mut sender = Self {
             space,
             end: Seq::FIRST_BYTE,
             closed: false,
@@ -122,12 +132,18 @@ impl Sender {
             initial_window: Bytes::ZERO,
             avoidance_from: None,
             stats: SenderStats::default(),
-        }
+            modelled: None,
+            pacer: Pacer::new(config.pacing),
+            seed: config.seed,
+        };
+        sender.introduce();
+        sender
     }
 
     /// Replaces the growth law by a user's own; before the handshake.
     pub fn set_growth(&mut self, growth: Box<dyn Growth>) {
         self.growth = AnyGrowth::Other(growth);
+        self.introduce();
     }
 
     /// The congestion window.
@@ -231,6 +247,9 @@ impl Sender {
     }
 
     pub(crate) fn write(&mut self, volume: Bytes) {
+        if self.modelled.is_some() {
+            self.note_limits();
+        }
         self.end = self.end + volume;
     }
 
@@ -265,10 +284,14 @@ impl Sender {
     /// When a timer of the sender's is due: its own, or recovery's.
     #[inline]
     pub(crate) fn timer(&self) -> Option<Instant> {
-        match (self.timer, self.recovery.timer()) {
+        let timer = match (self.timer, self.recovery.timer()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
+        };
+        if self.pacer.wake == Instant::NEVER {
+            return timer;
         }
+        Some(timer.map_or(self.pacer.wake, |timer| timer.min(self.pacer.wake)))
     }
 
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
@@ -284,11 +307,22 @@ impl Sender {
         let proposal = self.start.on_established(&handshake);
         self.initial_window = proposal.cwnd.unwrap_or_else(|| self.mss.bytes());
         self.growth.rebase(&proposal);
+        self.growth.on_established(&Established { srtt: self.rtt.srtt(), seed: self.seed });
+        self.begin_pacing();
     }
 
     /// An acceptable ACK.
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
+        if self.modelled.is_some() {
+            self.take_modelled_ack(now, arrived);
+        } else {
+            self.take_ack(now, arrived);
+        }
+    }
+
+    #[inline]
+    fn take_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
         let newly_acked = arrived.ack.since(self.space.una);
         if newly_acked > Bytes::ZERO {
             self.rwnd = arrived.window;
@@ -480,6 +514,7 @@ impl Sender {
     }
 
     fn on_alarm(&mut self, now: Instant) {
+        self.note_limits();
         match self.recovery.on_alarm(now, self.growth.cwnd(), &mut self.space) {
             Alarm::None => {}
             Alarm::LossFound => {
@@ -488,6 +523,7 @@ impl Sender {
             }
             Alarm::Probe => self.timer = Some(now + self.rtt.rto()),
         }
+        self.note_alarm(now);
     }
 
     fn on_rto(&mut self, now: Instant) {
@@ -495,6 +531,7 @@ impl Sender {
         if self.space.una >= self.space.max {
             return;
         }
+        self.note_limits();
         self.stats.timeouts += 1;
         self.consecutive_timeouts += 1;
         self.rtt.back_off();
@@ -502,11 +539,15 @@ impl Sender {
         let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
         self.on_congestion(now, signal, self.rwnd);
         self.recovery.on_timeout(now, &mut self.space);
+        self.note_timeout(now);
     }
 
     /// The next stretch of data that may go out now, if any; called until it says no.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
+        if self.pacer.active && self.holds_back(now) {
+            return None;
+        }
         let stretch = self.next_stretch(now);
         match stretch {
             Some(_) => self.sent_in_burst = true,
@@ -627,6 +668,12 @@ impl Sender {
         }
         self.space.max = self.space.max.max(end);
         self.last_send = Some(now);
+        if self.modelled.is_some() {
+            self.track_sent(now, Range { start: stretch.seq, end }, again);
+        }
+        if self.pacer.active {
+            self.pace(now, stretch.len);
+        }
         if self.timer.is_none() {
             self.timer = Some(now + self.rtt.rto());
         }

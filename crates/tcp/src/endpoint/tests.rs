@@ -6,6 +6,8 @@ use super::*;
 use crate::config::DelayedAck;
 use crate::{Profile, Variant};
 
+mod pacing;
+
 /// Two end points, a one-way delay of 10 ms, and a list of segments of data to drop.
 struct Pair {
     ends: [Endpoint; 2],

@@ -15,7 +15,7 @@ use super::{
     AckSeen, Alarm, Clocks, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack,
 };
 use crate::config::RecoveryConfig;
-use crate::scoreboard::{Delivered, Scoreboard};
+use crate::scoreboard::{Change, Delivered, Scoreboard};
 
 /// The longest that a receiver delays an ACK, `TLP.max_ack_delay` (§7.2): Linux's minimum RTO.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -210,6 +210,18 @@ impl Recovery for Rack {
         self.repair.next_again(cwnd)
     }
 
+    fn leave_to_law(&mut self) {
+        self.repair.leave_to_law();
+    }
+
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        self.repair.board.journal()
+    }
+
+    fn waits_to_resend(&mut self) -> bool {
+        self.repair.board.next_lost().is_some()
+    }
+
     /// Without new data, a probe is the last segment sent (§7.3).
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
         if self.probe_due { self.repair.board.last() } else { self.repair.nothing_new(cwnd) }
@@ -290,6 +302,6 @@ impl Recovery for Rack {
     }
 
     fn do_without_sack(&mut self) {
-        self.repair.sack = false;
+        self.repair.do_without_sack();
     }
 }

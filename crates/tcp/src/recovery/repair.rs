@@ -125,6 +125,18 @@ impl Repair {
         }
     }
 
+    /// The growth law alone says how much goes out during a repair.
+    pub(super) fn leave_to_law(&mut self) {
+        self.prr = None;
+        self.board.keep_journal();
+    }
+
+    /// The peer does not send SACKs: duplicate ACKs say how much arrived, and nothing says what.
+    pub(super) fn do_without_sack(&mut self) {
+        self.sack = false;
+        self.board.keep_no_journal();
+    }
+
     #[inline]
     pub(super) fn on_sent(&mut self, sent: &SentSegment) {
         if sent.again {

@@ -11,7 +11,7 @@ use ackclock_units::{Bytes, Instant, Mss};
 use super::repair::{Phase, Repair};
 use super::{AckSeen, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack};
 use crate::config::RecoveryConfig;
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Change, Scoreboard};
 
 /// SACK-based recovery.
 #[derive(Clone, Debug)]
@@ -112,6 +112,18 @@ impl Recovery for Sack {
         true
     }
 
+    fn leave_to_law(&mut self) {
+        self.repair.leave_to_law();
+    }
+
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        self.repair.board.journal()
+    }
+
+    fn waits_to_resend(&mut self) -> bool {
+        self.repair.board.next_lost().is_some()
+    }
+
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
         if self.repair.phase != Phase::Recovery {
             return self.repair.nothing_new(cwnd);
@@ -145,6 +157,6 @@ impl Recovery for Sack {
     }
 
     fn do_without_sack(&mut self) {
-        self.repair.sack = false;
+        self.repair.do_without_sack();
     }
 }
