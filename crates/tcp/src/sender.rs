@@ -1,10 +1,12 @@
 //! The sending half of a connection: sequence space, window, retransmission timer, and the four
 //! choices.
 
+mod hold;
+
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use crate::config::{Config, LossReduces};
+use crate::config::{Config, LossReduces, Nagle};
 use crate::event::{Ack, Congestion, Handshake, Limit, RecoveryEnd, Signal};
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, BeforeSend, Idle};
@@ -13,6 +15,7 @@ use crate::recovery::{
 };
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
+use hold::{Against, Hold, Patience};
 
 /// What a sender counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct SenderStats {
     pub rtt_samples: u64,
     /// The sum of srtt after each of them, in nanoseconds.
     pub srtt_sum_ns: u64,
+    /// Probes of a closed window.
+    pub window_probes: u64,
 }
 
 /// A stretch of data that is to go out now.
@@ -43,6 +48,8 @@ pub struct Stretch {
     pub len: Bytes,
     /// Whether the FIN follows the payload.
     pub fin: bool,
+    /// Whether it empties the buffer (RFC 9293 §3.9.1.2).
+    pub push: bool,
 }
 
 /// The sending half of a connection.
@@ -75,6 +82,10 @@ pub struct Sender {
     /// SND.NXT when slow start last ended: what lies before it was sent during slow start. `None`
     /// while slow start lasts.
     avoidance_from: Option<Seq>,
+    /// What waits although the congestion window has room: for the application, the peer's window,
+    /// or ever.
+    hold: Hold,
+    patience: Patience,
     stats: SenderStats,
 }
 
@@ -101,6 +112,8 @@ impl Sender {
             loss_reduces: config.loss_reduces,
             initial_window: Bytes::ZERO,
             avoidance_from: None,
+            hold: Hold::new(config),
+            patience: Patience::new(config),
             stats: SenderStats::default(),
         }
     }
@@ -184,8 +197,8 @@ impl Sender {
 
     /// Whether `ack` acknowledges something that was sent, or repeats the last acknowledgment.
     #[inline]
-    pub(crate) fn accepts(&self, ack: Seq) -> bool {
-        (self.space.una..=self.space.max).contains(&ack)
+    pub(crate) fn accepts(&mut self, now: Instant, ack: Seq) -> bool {
+        (self.space.una..=self.space.max).contains(&ack) || self.accepts_probe(now, ack)
     }
 
     /// Whether `ack` acknowledges something that was never sent.
@@ -202,6 +215,28 @@ impl Sender {
         self.rwnd = rwnd;
     }
 
+    pub(crate) const fn rwnd(&self) -> Bytes {
+        self.rwnd
+    }
+
+    pub(crate) const fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    pub(crate) const fn set_nagle(&mut self, nagle: Nagle) {
+        self.hold.set_nagle(nagle);
+    }
+
+    pub(crate) const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.patience.set_user_timeout(timeout);
+    }
+
+    /// Whether the peer has not answered for so long that the connection is to end.
+    #[inline]
+    pub(crate) const fn gave_up(&self) -> bool {
+        self.patience.gone()
+    }
+
     /// When a timer of the sender's is due: its own, or recovery's.
     #[inline]
     pub(crate) fn timer(&self) -> Option<Instant> {
@@ -212,13 +247,18 @@ impl Sender {
     }
 
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
-    /// again.
-    pub(crate) fn on_established(&mut self, handshake: Handshake, rtt: Option<Duration>) {
+    /// again; with `three_seconds` the timeout is at least as long.
+    pub(crate) fn on_established(
+        &mut self,
+        handshake: Handshake,
+        rtt: Option<Duration>,
+        three_seconds: bool,
+    ) {
         self.mss = handshake.mss;
         if let Some(rtt) = rtt {
             self.rtt.on_sample(rtt);
         }
-        if handshake.retransmissions > 0 {
+        if three_seconds {
             self.rtt.after_syn_timeout();
         }
         let proposal = self.start.on_established(&handshake);
@@ -238,6 +278,7 @@ impl Sender {
         sack: &[Range],
     ) {
         let newly_acked = ack.since(self.space.una);
+        self.hold.on_window(window);
         if newly_acked > Bytes::ZERO {
             self.rwnd = window;
             self.on_new_data(now, ack, newly_acked, sack);
@@ -245,6 +286,9 @@ impl Sender {
         }
         let unchanged = window == self.rwnd;
         self.rwnd = window;
+        if self.space.una == self.space.max && self.timer.is_some() {
+            self.on_probe_answered(now);
+        }
         if !(pure && unchanged && self.space.max > self.space.una) && sack.is_empty() {
             return;
         }
@@ -398,6 +442,10 @@ impl Sender {
     fn on_rto(&mut self, now: Instant) {
         self.timer = None;
         if self.space.una >= self.space.max {
+            self.on_persist_timer(now);
+            return;
+        }
+        if !self.patience.lasts(now, self.consecutive_timeouts > 0) {
             return;
         }
         self.stats.timeouts += 1;
@@ -430,13 +478,18 @@ impl Sender {
         let ahead = (self.space.nxt + stretch.len).since(self.space.una);
         if ahead > self.rwnd {
             self.limited_by = Limit::ReceiveWindow;
-            // A part of a segment is sent only when nothing else is under way, or a receiver with
-            // less than a segment of buffer would never see any (RFC 9293 §3.8.6.2.1).
-            if self.space.in_flight() > Bytes::ZERO || self.rwnd == Bytes::ZERO {
+            if self.space.in_flight() > Bytes::ZERO {
                 let range = self.recovery.last_resort(self.growth.cwnd())?;
                 return self.send_again(now, range);
             }
-            stretch = Stretch { len: self.rwnd, fin: false, ..stretch };
+            match self.against_window(now, stretch)? {
+                Against::Part(part) => stretch = part,
+                Against::Probe(probe) => return Some(probe),
+            }
+        } else if stretch.len < self.mss.bytes() && self.waits_for_more(&stretch) {
+            self.limited_by = Limit::Application;
+            let range = self.recovery.last_resort(self.growth.cwnd())?;
+            return self.send_again(now, range);
         }
         self.space.nxt = stretch.seq + stretch.len + Bytes::new(u64::from(stretch.fin));
         self.on_sent(now, &stretch);
@@ -455,7 +508,8 @@ impl Sender {
         let data = self.end.since(seq).min(limit.since(seq));
         let len = data.min(self.mss.bytes());
         let fin = self.closed && seq + len == self.end && limit > self.end;
-        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin })
+        let push = seq + len == self.end && len > Bytes::ZERO;
+        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push })
     }
 
     fn propose_after_idle(&mut self, now: Instant) {
@@ -495,6 +549,9 @@ impl Sender {
             self.timed = Some((end, now));
         }
         self.space.max = self.space.max.max(end);
+        if stretch.len < self.mss.bytes() {
+            self.hold.on_short_segment(end);
+        }
         self.last_send = Some(now);
         if self.timer.is_none() {
             self.timer = Some(now + self.rtt.rto());
