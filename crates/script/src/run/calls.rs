@@ -41,6 +41,8 @@ enum Role {
 struct Pending {
     call: Call,
     until: Instant,
+    /// How far from `until` it may return.
+    slack: Duration,
     /// When it returned after all, and what.
     done: Option<(Instant, Answer)>,
 }
@@ -127,7 +129,9 @@ impl<S: Stack> Runner<'_, S> {
         let answer = self.answer(call, true)?;
         match (answer, until) {
             (Answer::Blocks, Some(until)) => {
-                self.sockets.pending = Some(Pending { call: call.clone(), until, done: None });
+                let slack = self.tolerance.of(until.since(self.now)).max(self.slack);
+                let call = call.clone();
+                self.sockets.pending = Some(Pending { call, until, slack, done: None });
                 Ok(())
             }
             (Answer::Blocks, None) => {
@@ -135,7 +139,7 @@ impl<S: Stack> Runner<'_, S> {
                 let message = format!("`{name}` blocks; write its time as `start...end`");
                 Err(Fault::new(call.span, message))
             }
-            (answer, Some(until)) if self.now + self.tolerance < until => {
+            (answer, Some(until)) if self.now + self.slack < until => {
                 let now = compare::stamp(self.now);
                 let message = format!(
                     "`{}` returned {} at {now}, expected {}",
@@ -152,9 +156,9 @@ impl<S: Stack> Runner<'_, S> {
     /// What became of the call that blocks: by `by`, or else by its own time.
     pub(super) fn wait_for_call(&mut self, by: Option<Instant>) -> Called<()> {
         let Some(pending) = &self.sockets.pending else { return Ok(()) };
-        let (until, span) = (pending.until, pending.call.span);
+        let (until, slack, span) = (pending.until, pending.slack, pending.call.span);
         if by.is_none() {
-            self.advance(until + self.tolerance, span)?;
+            self.advance(until + slack, span)?;
         }
         let Some(Pending { call, done, .. }) = self.sockets.pending.take() else { return Ok(()) };
         let name = &call.name;
@@ -162,7 +166,7 @@ impl<S: Stack> Runner<'_, S> {
             let now = compare::stamp(self.now);
             return Err(Fault::new(span, format!("`{name}` has not returned at {now}")));
         };
-        if at + self.tolerance < until || until + self.tolerance < at {
+        if at + slack < until || until + slack < at {
             let (at, until) = (compare::stamp(at), compare::stamp(until));
             return Err(Fault::new(span, format!("`{name}` returned at {at}, expected {until}")));
         }
