@@ -229,6 +229,7 @@ impl Receiver {
         if taken == Bytes::ZERO {
             return taken;
         }
+        let first = self.read + taken.min(self.peer_segment.get());
         self.read = self.read + taken;
         let unread = self.readable();
         let unacked = self.nxt.since(self.acked);
@@ -242,7 +243,8 @@ impl Receiver {
             Buffer::Fixed { step, .. } => (left < *step, left + Bytes::new(1)),
             Buffer::Tuned(tuning) => {
                 let ahead = self.ahead.back().map_or(Bytes::ZERO, |last| last.end.since(self.nxt));
-                tuning.on_read(now, self.read, self.nxt, ahead);
+                // Linux measures with each packet of a read, of which the first decides.
+                tuning.on_read(now, first, self.nxt, ahead);
                 (2 * left.get() <= tuning.clamp(), (left * 2).max(Bytes::new(1)))
             }
         };
