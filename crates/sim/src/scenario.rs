@@ -311,8 +311,18 @@ pub struct DelayedAckOn {
     /// An ACK goes out at the latest for every this many full segments.
     #[serde(default = "two")]
     pub every: u32,
-    /// An ACK waits at most this long.
+    /// An ACK waits at most this long; with `quick`, the shortest wait.
     pub timeout: Text<Duration>,
+    /// Whether to do as Linux does: the first segments are acknowledged at once, and so are those
+    /// that come while the receive window grows; the wait then follows the sender's rhythm, up to
+    /// 200 ms.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub quick: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 const fn two() -> u32 {
@@ -560,7 +570,7 @@ impl Flow {
                 None => base.delayed_ack,
                 Some(DelayedAckSpec::Off(_)) => None,
                 Some(DelayedAckSpec::On(on)) => {
-                    Some(DelayedAck { every: on.every, timeout: on.timeout.0 })
+                    Some(DelayedAck { every: on.every, timeout: on.timeout.0, quick: on.quick })
                 }
             },
             receive_window: tcp.receive_window.map_or(base.receive_window, |t| t.0),

@@ -100,8 +100,69 @@ pub struct RecoveryConfig {
 pub struct DelayedAck {
     /// An ACK is sent at the latest for every this many full segments.
     pub every: u32,
-    /// An ACK waits at most this long.
+    /// An ACK waits at most this long; with `quick`, the shortest wait.
     pub timeout: Duration,
+    /// Whether to do as Linux does: ACK the first segments at once, and again while the window
+    /// grows or something seems amiss, and let the wait follow the peer's rhythm, between `timeout`
+    /// and 200 ms.
+    pub quick: bool,
+}
+
+/// How the receive buffer grows with what is read (Linux's `tcp_moderate_rcvbuf`). Both volumes are
+/// memory, of which payload takes about five eighths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Autotune {
+    /// The buffer at first.
+    pub initial: Bytes,
+    /// The largest buffer; the same as `initial` if it is not to grow, as `SO_RCVBUF` has it.
+    pub most: Bytes,
+}
+
+impl Autotune {
+    /// The defaults of Linux 6.18 (`tcp_rmem`).
+    pub const LINUX: Self = Self { initial: Bytes::new(128 << 10), most: Bytes::new(32 << 20) };
+}
+
+/// When less than a full segment waits although the windows have room for it (RFC 9293 §3.7.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nagle {
+    /// Never, as `TCP_NODELAY` asks.
+    Off,
+    /// While anything is unacknowledged.
+    On,
+    /// While another short segment is unacknowledged (Minshall's variation, Linux's rule).
+    Minshall,
+}
+
+/// What asks whether a closed window has opened (RFC 9293 §3.8.6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowProbe {
+    /// A byte of new data.
+    NewByte,
+    /// No data, and a number that was acknowledged before (Linux).
+    OldNumber,
+}
+
+/// How often what is not answered is sent again before the connection is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// A SYN.
+    pub syn: u32,
+    /// A SYN-ACK.
+    pub syn_ack: u32,
+    /// Data, and probes of a closed window: so many, or the time that so many would take from the
+    /// smallest timeout on, as Linux has it; never if `None`.
+    pub data: Option<u32>,
+}
+
+/// What a lost SYN or SYN-ACK does to the beginning of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AfterLostSyn {
+    /// Retransmissions that leave the first window as it is; one more, and it is one segment. RFC
+    /// 5681 §3.1 forgives none; RFC 6928 §2 and Linux forgive one.
+    pub forgiven: u32,
+    /// Whether the timeout becomes at least 3 s (RFC 6298 §5.7).
+    pub three_seconds: bool,
 }
 
 /// Which volume a loss reduces.
@@ -137,12 +198,16 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Delayed ACKs; `None` sends an ACK for every segment.
     pub delayed_ack: Option<DelayedAck>,
-    /// The receive buffer: the largest window that this end advertises.
+    /// The receive buffer: the largest window that this end advertises, unless it is tuned.
     pub receive_window: Bytes,
+    /// How the receive buffer grows; `None` keeps it at [`receive_window`](Self::receive_window).
+    pub autotune: Option<Autotune>,
     /// Whether to offer window scaling (RFC 7323 §2); without it no window exceeds 65,535 bytes.
     pub window_scaling: bool,
     /// Whether to offer timestamps (RFC 7323 §3), which take 12 bytes of every segment.
     pub timestamps: bool,
+    /// Whether to offer SACK (RFC 2018 §2).
+    pub sack: bool,
     /// Which volume a loss reduces.
     pub loss_reduces: LossReduces,
     /// What recoveries differ in.
@@ -151,12 +216,20 @@ pub struct Config {
     pub pacing: Pacing,
     /// The seed of the random choices that a growth law makes.
     pub seed: u64,
+    /// When less than a full segment waits.
+    pub nagle: Nagle,
+    /// What asks whether a closed window has opened.
+    pub window_probe: WindowProbe,
+    /// When to give up.
+    pub retries: Retries,
+    /// How data begins after a handshake with losses.
+    pub after_lost_syn: AfterLostSyn,
 }
 
 impl Config {
     /// The settings of `parts` under `profile`, every key at its default.
     pub fn new(parts: Parts, profile: Profile) -> Self {
-        let delayed = |timeout| Some(DelayedAck { every: 2, timeout });
+        let delayed = |timeout| Some(DelayedAck { every: 2, timeout, quick: false });
         let rto = |min, granularity| RtoConfig {
             min,
             initial: Duration::from_secs(1),
@@ -170,8 +243,10 @@ impl Config {
             rto: rto(Duration::from_secs(1), Duration::from_millis(1)),
             delayed_ack: delayed(Duration::from_millis(200)),
             receive_window: Bytes::new(64 << 20),
+            autotune: None,
             window_scaling: true,
             timestamps: false,
+            sack: parts.recovery.needs_sack(),
             loss_reduces: LossReduces::FlightSize,
             recovery: RecoveryConfig {
                 reordering: 3,
@@ -185,6 +260,11 @@ impl Config {
             },
             pacing: Pacing::Law,
             seed: 0,
+            nagle: Nagle::On,
+            window_probe: WindowProbe::NewByte,
+            // SYNs: with a timeout of 1 s at first, RFC 9293 §3.8.3's R2 of at least 3 minutes.
+            retries: Retries { syn: 7, syn_ack: 7, data: Some(15) },
+            after_lost_syn: AfterLostSyn { forgiven: 0, three_seconds: true },
         };
         match profile {
             Profile::Rfc => common,
@@ -194,8 +274,14 @@ impl Config {
                     variation: Variation::Linux,
                     ..rto(Duration::from_millis(200), Duration::from_millis(1))
                 },
-                delayed_ack: delayed(Duration::from_millis(40)),
+                delayed_ack: Some(DelayedAck {
+                    every: 2,
+                    timeout: Duration::from_millis(40),
+                    quick: true,
+                }),
+                autotune: Some(Autotune::LINUX),
                 timestamps: true,
+                sack: true,
                 loss_reduces: LossReduces::Cwnd,
                 recovery: RecoveryConfig {
                     whole_segments: true,
@@ -204,6 +290,11 @@ impl Config {
                     timer_slack: Duration::from_millis(2),
                     ..common.recovery
                 },
+                nagle: Nagle::Minshall,
+                window_probe: WindowProbe::OldNumber,
+                // tcp_syn_retries, tcp_synack_retries, tcp_retries2.
+                retries: Retries { syn: 6, syn_ack: 5, data: Some(15) },
+                after_lost_syn: AfterLostSyn { forgiven: 1, three_seconds: false },
                 ..common
             },
             // ns-2's own defaults: tcpTick_ 10 ms, minrto_ 200 ms, an ACK for every segment.
@@ -212,6 +303,10 @@ impl Config {
                 delayed_ack: None,
                 loss_reduces: LossReduces::Cwnd,
                 recovery: RecoveryConfig { forward_rto: false, undo: false, ..common.recovery },
+                nagle: Nagle::Off,
+                retries: Retries { data: None, ..common.retries },
+                // FullTcp begins with its first window whatever the handshake lost.
+                after_lost_syn: AfterLostSyn { forgiven: u32::MAX, three_seconds: false },
                 ..common
             },
         }

@@ -20,7 +20,8 @@ pub enum Limit {
 /// The handshake is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake {
-    /// How often the SYN, or the SYN-ACK, had to be sent again.
+    /// How often the SYN, or the SYN-ACK, had to be sent again, less what the settings forgive
+    /// ([`AfterLostSyn`](crate::AfterLostSyn)).
     pub retransmissions: u32,
     /// Payload bytes of a full segment, as agreed.
     pub mss: Mss,

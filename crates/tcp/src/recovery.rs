@@ -415,13 +415,6 @@ fn within(window: Bytes, len: Bytes, send: &SendSpace) -> bool {
     (send.nxt + len).since(send.una) <= window
 }
 
-/// The clock of timestamps: milliseconds, from 1 so that an echo of zero stays what it is before any
-/// segment has arrived.
-#[expect(clippy::cast_possible_truncation, reason = "the clock wraps, as RFC 7323 §5.2 has it")]
-pub(crate) const fn timestamp(now: Instant) -> u32 {
-    (now.as_nanos() / 1_000_000 + 1) as u32
-}
-
 /// The first block if it reports a duplicate, that is, lies below the cumulative ACK or inside the
 /// block that follows it (RFC 2883 §4); and the blocks of data that arrived once.
 #[inline]

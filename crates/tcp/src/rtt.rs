@@ -138,6 +138,11 @@ impl RttEstimator {
         (self.rto * (1 << self.backoff.min(16))).min(self.config.max)
     }
 
+    /// The timeout doubled so many times more.
+    pub fn backed_off(&self, times: u32) -> Duration {
+        (self.rto() * (1 << times.min(16))).min(self.config.max)
+    }
+
     /// The timer expired: double the timeout (§5.5).
     pub const fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);

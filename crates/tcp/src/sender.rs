@@ -1,13 +1,14 @@
 //! The sending half of a connection: sequence space, window, retransmission timer, and the four
 //! choices.
 
+mod hold;
 mod modelled;
 mod pacing;
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use crate::config::{Config, LossReduces};
+use crate::config::{Config, LossReduces, Nagle};
 use crate::event::{Ack, Congestion, Established, Handshake, Limit, Proposal, RecoveryEnd, Signal};
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, Idle, Usage};
@@ -16,6 +17,7 @@ use crate::recovery::{
 };
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
+use hold::{Against, Hold, Patience};
 
 use modelled::Modelled;
 use pacing::Pacer;
@@ -40,6 +42,8 @@ pub struct SenderStats {
     pub rtt_samples: u64,
     /// The sum of srtt after each of them, in nanoseconds.
     pub srtt_sum_ns: u64,
+    /// Probes of a closed window.
+    pub window_probes: u64,
 }
 
 /// A stretch of data that is to go out now.
@@ -51,6 +55,8 @@ pub struct Stretch {
     pub len: Bytes,
     /// Whether the FIN follows the payload.
     pub fin: bool,
+    /// Whether it empties the buffer (RFC 9293 §3.9.1.2).
+    pub push: bool,
 }
 
 /// An ACK that arrived.
@@ -100,6 +106,10 @@ pub struct Sender {
     /// SND.NXT when slow start last ended: what lies before it was sent during slow start. `None`
     /// while slow start lasts.
     avoidance_from: Option<Seq>,
+    /// What waits although the congestion window has room: for the application, the peer's window,
+    /// or ever.
+    hold: Hold,
+    patience: Patience,
     stats: SenderStats,
     /// What a law that models the path asks for; `None` with any other.
     modelled: Option<Box<Modelled>>,
@@ -131,6 +141,8 @@ impl Sender {
             loss_reduces: config.loss_reduces,
             initial_window: Bytes::ZERO,
             avoidance_from: None,
+            hold: Hold::new(config),
+            patience: Patience::new(config),
             stats: SenderStats::default(),
             modelled: None,
             pacer: Pacer::new(config.pacing),
@@ -263,8 +275,8 @@ impl Sender {
 
     /// Whether `ack` acknowledges something that was sent, or repeats the last acknowledgment.
     #[inline]
-    pub(crate) fn accepts(&self, ack: Seq) -> bool {
-        (self.space.una..=self.space.max).contains(&ack)
+    pub(crate) fn accepts(&mut self, now: Instant, ack: Seq) -> bool {
+        (self.space.una..=self.space.max).contains(&ack) || self.accepts_probe(now, ack)
     }
 
     /// Whether `ack` acknowledges something that was never sent.
@@ -281,6 +293,24 @@ impl Sender {
         self.rwnd = rwnd;
     }
 
+    pub(crate) const fn rwnd(&self) -> Bytes {
+        self.rwnd
+    }
+
+    pub(crate) const fn set_nagle(&mut self, nagle: Nagle) {
+        self.hold.set_nagle(nagle);
+    }
+
+    pub(crate) const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.patience.set_user_timeout(timeout);
+    }
+
+    /// Whether the peer has not answered for so long that the connection is to end.
+    #[inline]
+    pub(crate) const fn gave_up(&self) -> bool {
+        self.patience.gone()
+    }
+
     /// When a timer of the sender's is due: its own, or recovery's.
     #[inline]
     pub(crate) fn timer(&self) -> Option<Instant> {
@@ -295,13 +325,18 @@ impl Sender {
     }
 
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
-    /// again.
-    pub(crate) fn on_established(&mut self, handshake: Handshake, rtt: Option<Duration>) {
+    /// again; with `three_seconds` the timeout is at least as long.
+    pub(crate) fn on_established(
+        &mut self,
+        handshake: Handshake,
+        rtt: Option<Duration>,
+        three_seconds: bool,
+    ) {
         self.mss = handshake.mss;
         if let Some(rtt) = rtt {
             self.rtt.on_sample(rtt, self.space.una, self.space.nxt);
         }
-        if handshake.retransmissions > 0 {
+        if three_seconds {
             self.rtt.after_syn_timeout();
         }
         let proposal = self.start.on_established(&handshake);
@@ -324,6 +359,7 @@ impl Sender {
     #[inline]
     fn take_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
         let newly_acked = arrived.ack.since(self.space.una);
+        self.hold.on_window(arrived.window);
         if newly_acked > Bytes::ZERO {
             self.rwnd = arrived.window;
             self.on_new_data(now, arrived, newly_acked);
@@ -331,6 +367,9 @@ impl Sender {
         }
         let unchanged = arrived.window == self.rwnd;
         self.rwnd = arrived.window;
+        if self.space.una == self.space.max && self.timer.is_some() {
+            self.on_probe_answered(now);
+        }
         let duplicate = arrived.pure && unchanged && self.space.max > self.space.una;
         if duplicate || !arrived.sack.is_empty() {
             self.on_no_new_data(now, arrived, duplicate);
@@ -529,6 +568,10 @@ impl Sender {
     fn on_rto(&mut self, now: Instant) {
         self.timer = None;
         if self.space.una >= self.space.max {
+            self.on_persist_timer(now);
+            return;
+        }
+        if !self.patience.lasts(now, self.consecutive_timeouts > 0) {
             return;
         }
         self.note_limits();
@@ -577,13 +620,18 @@ impl Sender {
         let ahead = (self.space.nxt + stretch.len).since(self.space.una);
         if ahead > self.rwnd {
             self.limited_by = Limit::ReceiveWindow;
-            // A part of a segment is sent only when nothing else is under way, or a receiver with
-            // less than a segment of buffer would never see any (RFC 9293 §3.8.6.2.1).
-            if self.space.in_flight() > Bytes::ZERO || self.rwnd == Bytes::ZERO {
+            if self.space.in_flight() > Bytes::ZERO {
                 let range = self.recovery.last_resort(self.growth.cwnd())?;
                 return self.send_again(now, range);
             }
-            stretch = Stretch { len: self.rwnd, fin: false, ..stretch };
+            match self.against_window(now, stretch)? {
+                Against::Part(part) => stretch = part,
+                Against::Probe(probe) => return Some(probe),
+            }
+        } else if stretch.len < self.mss.bytes() && self.waits_for_more(&stretch) {
+            self.limited_by = Limit::Application;
+            let range = self.recovery.last_resort(self.growth.cwnd())?;
+            return self.send_again(now, range);
         }
         self.space.nxt = stretch.seq + stretch.len + Bytes::new(u64::from(stretch.fin));
         self.on_sent(now, &stretch);
@@ -602,7 +650,8 @@ impl Sender {
         let data = self.end.since(seq).min(limit.since(seq));
         let len = data.min(self.mss.bytes());
         let fin = self.closed && seq + len == self.end && limit > self.end;
-        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin })
+        let push = seq + len == self.end && len > Bytes::ZERO;
+        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push })
     }
 
     fn propose_after_idle(&mut self, now: Instant) {
@@ -667,6 +716,9 @@ impl Sender {
             self.timed = Some((end, now));
         }
         self.space.max = self.space.max.max(end);
+        if stretch.len < self.mss.bytes() {
+            self.hold.on_short_segment(end);
+        }
         self.last_send = Some(now);
         if self.modelled.is_some() {
             self.track_sent(now, Range { start: stretch.seq, end }, again);

@@ -7,7 +7,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 use super::{Runner, compare};
 use crate::ast::{Call, Expr, ExprKind};
 use crate::error::{Fault, Span, hint, shown};
-use crate::stack::{Meaning, Stack, Stage};
+use crate::stack::{Meaning, SocketOption, Stack, Stage};
 
 /// The script's file descriptors, and the call that blocks.
 #[derive(Default)]
@@ -18,6 +18,8 @@ pub(super) struct Sockets {
     accepted: bool,
     /// The connection's error was told to the application.
     error_told: bool,
+    /// `SO_LINGER` with no time: a close is a reset.
+    no_linger: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -82,19 +84,16 @@ const CALLS: [&str; 20] = [
 /// Errors by their Linux numbers.
 const ERRORS: [(&str, i64); 3] = [("ECONNREFUSED", 111), ("ECONNRESET", 104), ("ETIMEDOUT", 110)];
 
-const NOT_RESIZED: Meaning = Meaning::NotYet("the receive buffer keeps its size");
 const NO_ROUTE: Meaning = Meaning::Nothing("not simulated");
 const NO_LIMIT: Meaning = Meaning::Nothing("memory is not limited");
 const NO_KEEP_ALIVE: Meaning = Meaning::Nothing("keep-alive is off");
 
 /// Socket options that are accepted and set nothing.
-const IDLE_OPTIONS: [(&str, Meaning); 17] = [
+const IDLE_OPTIONS: [(&str, Meaning); 13] = [
     ("SO_REUSEADDR", Meaning::Applied),
     ("SO_REUSEPORT", Meaning::Applied),
     ("SO_SNDBUF", NO_LIMIT),
     ("SO_SNDBUFFORCE", NO_LIMIT),
-    ("SO_RCVBUF", NOT_RESIZED),
-    ("SO_RCVBUFFORCE", NOT_RESIZED),
     ("SO_KEEPALIVE", NO_KEEP_ALIVE),
     ("TCP_KEEPIDLE", NO_KEEP_ALIVE),
     ("TCP_KEEPINTVL", NO_KEEP_ALIVE),
@@ -103,9 +102,19 @@ const IDLE_OPTIONS: [(&str, Meaning); 17] = [
     ("SO_MARK", NO_ROUTE),
     ("IP_TOS", NO_ROUTE),
     ("IP_MTU_DISCOVER", NO_ROUTE),
-    ("TCP_NODELAY", Meaning::NotYet("the end point decides what it holds back")),
-    ("TCP_QUICKACK", Meaning::NotYet("the end point decides which ACKs wait")),
     ("TCP_NOTSENT_LOWAT", NO_LIMIT),
+];
+
+/// Socket options that do something.
+const OPTIONS: [&str; 8] = [
+    "SO_LINGER",
+    "SO_RCVBUF",
+    "SO_RCVBUFFORCE",
+    "TCP_CONGESTION",
+    "TCP_MAXSEG",
+    "TCP_NODELAY",
+    "TCP_QUICKACK",
+    "TCP_USER_TIMEOUT",
 ];
 
 const O_RDWR: i64 = 2;
@@ -225,7 +234,11 @@ impl<S: Stack> Runner<'_, S> {
             "connect" => self.connect(call, fd, socket, first),
             "close" => {
                 if socket.role == Role::Connection {
-                    self.stack.close(self.now);
+                    if self.sockets.no_linger {
+                        self.stack.abort(self.now);
+                    } else {
+                        self.stack.close(self.now);
+                    }
                 }
                 self.sockets.open.remove(&fd);
                 Ok(Answer::Value(0))
@@ -333,6 +346,9 @@ impl<S: Stack> Runner<'_, S> {
             socket.no_reads |= reads;
             socket.no_writes |= writes;
         }
+        if reads {
+            self.stack.stop_reading(self.now);
+        }
         if writes {
             self.stack.finish(self.now);
         }
@@ -373,11 +389,32 @@ impl<S: Stack> Runner<'_, S> {
                 let mss = integer(only(value))?.to_string();
                 self.stack.set("mss", &mss).map_err(fault)?
             }
+            "SO_LINGER" => {
+                self.sockets.no_linger = no_linger(value)?;
+                Meaning::Applied
+            }
+            "TCP_NODELAY" | "TCP_QUICKACK" | "TCP_USER_TIMEOUT" | "SO_RCVBUF"
+            | "SO_RCVBUFFORCE" => {
+                let n = integer(only(value))?;
+                let on = n != 0;
+                let size = u64::try_from(n).ok().filter(|size| *size <= 1 << 30);
+                let size = size.ok_or_else(|| fault(format!("`{name}` cannot be {n}")))?;
+                let option = match name.as_str() {
+                    "TCP_NODELAY" => SocketOption::NoDelay(on),
+                    "TCP_QUICKACK" => SocketOption::QuickAck(on),
+                    "TCP_USER_TIMEOUT" => {
+                        SocketOption::UserTimeout(on.then(|| Duration::from_millis(size)))
+                    }
+                    _ => SocketOption::ReceiveBuffer(Bytes::new(size)),
+                };
+                self.stack.set_option(option).map_err(fault)?;
+                Meaning::Applied
+            }
             _ => {
                 let Some((_, meaning)) = IDLE_OPTIONS.iter().find(|(known, _)| *known == name)
                 else {
                     let known = IDLE_OPTIONS.iter().map(|(known, _)| *known);
-                    let near = hint(&name, known.chain(["TCP_CONGESTION", "TCP_MAXSEG"]));
+                    let near = hint(&name, known.chain(OPTIONS));
                     let name = shown(&name);
                     return Err(fault(format!(
                         "the socket option `{name}` is not supported{near}"
@@ -517,6 +554,23 @@ fn constant(expr: &Expr) -> Called<i64> {
         ExprKind::Name(name) => value(name, expr.span),
         ExprKind::Or(all) => all.iter().try_fold(0, |bits, expr| Ok(bits | constant(expr)?)),
         _ => integer(expr),
+    }
+}
+
+/// Whether `{onoff=1, linger=0}` asks for a reset on close.
+fn no_linger(expr: &Expr) -> Called<bool> {
+    let ExprKind::Struct(fields) = &only(expr).kind else {
+        return Err(Fault::new(expr.span, "expected `{onoff=1, linger=0}`"));
+    };
+    let field = |wanted: &str| {
+        fields.iter().find(|field| {
+            let name = field.name.as_ref().map(|name| &name.kind);
+            matches!(name, Some(ExprKind::Name(name)) if name == wanted)
+        })
+    };
+    match (field("onoff"), field("linger")) {
+        (Some(on), Some(time)) => Ok(integer(&on.value)? != 0 && integer(&time.value)? == 0),
+        _ => Err(Fault::new(expr.span, "expected `{onoff=1, linger=0}`")),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Our own end point as a stack.
 
 use ackclock_packet::{IpMeta, Options, Segment};
-use ackclock_tcp::{Endpoint, Failure, Profile, Sender, State, Transmit};
+use ackclock_tcp::{Endpoint, Failure, Nagle, Profile, Sender, State, Transmit};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::plan::Plan;
-use super::{Meaning, Stack, Stage};
+use super::{Meaning, SocketOption, Stack, Stage};
 use crate::info::TcpInfo;
 
 /// [`ackclock_tcp::Endpoint`] with its settings by name.
@@ -47,7 +47,7 @@ impl Stack for EndpointStack {
     }
 
     fn listen(&mut self) -> Result<(), String> {
-        let mut endpoint = Endpoint::new(self.plan.config()?);
+        let mut endpoint = self.plan.endpoint()?;
         endpoint.listen();
         self.endpoint = Some(endpoint);
         self.listening = true;
@@ -55,7 +55,7 @@ impl Stack for EndpointStack {
     }
 
     fn connect(&mut self, now: Instant) -> Result<(), String> {
-        let mut endpoint = Endpoint::new(self.plan.config()?);
+        let mut endpoint = self.plan.endpoint()?;
         endpoint.connect(now);
         self.endpoint = Some(endpoint);
         Ok(())
@@ -71,18 +71,49 @@ impl Stack for EndpointStack {
         }
     }
 
-    fn read(&mut self, _now: Instant, volume: Bytes) -> Bytes {
-        self.endpoint.as_mut().map_or(Bytes::ZERO, |endpoint| endpoint.read(volume))
+    fn read(&mut self, now: Instant, volume: Bytes) -> Bytes {
+        self.endpoint.as_mut().map_or(Bytes::ZERO, |endpoint| endpoint.read(now, volume))
     }
 
     fn finish(&mut self, _now: Instant) {
         if let Some(endpoint) = &mut self.endpoint {
-            endpoint.close();
+            endpoint.shutdown_write();
+        }
+    }
+
+    fn stop_reading(&mut self, _now: Instant) {
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.shutdown_read();
         }
     }
 
     fn close(&mut self, now: Instant) {
-        self.finish(now);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.close(now);
+        }
+    }
+
+    fn abort(&mut self, now: Instant) {
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.abort(now);
+        }
+    }
+
+    fn set_option(&mut self, option: SocketOption) -> Result<(), String> {
+        self.plan.set_option(option);
+        let nagle = self.plan.nagle();
+        let waits = self.waits();
+        let Some(endpoint) = &mut self.endpoint else { return Ok(()) };
+        match option {
+            SocketOption::NoDelay(on) => endpoint.set_nagle(if on { Nagle::Off } else { nagle }),
+            SocketOption::QuickAck(on) => endpoint.set_quick_ack(on),
+            SocketOption::UserTimeout(timeout) => endpoint.set_user_timeout(timeout),
+            SocketOption::ReceiveBuffer(_) if waits => self.listen()?,
+            SocketOption::ReceiveBuffer(_) => {
+                return Err("the receive buffer is set before the connection opens".to_owned());
+            }
+        }
+        Ok(())
     }
 
     fn readable(&self) -> Bytes {
@@ -99,7 +130,8 @@ impl Stack for EndpointStack {
         match (endpoint.state(), endpoint.failure()) {
             (_, Some(Failure::Reset)) if !opened => Stage::Refused,
             (_, Some(Failure::Reset)) => Stage::Reset,
-            (_, Some(_)) => Stage::TimedOut,
+            (_, Some(Failure::Aborted)) => Stage::Closed,
+            (_, Some(Failure::HandshakeTimedOut | Failure::TimedOut)) => Stage::TimedOut,
             (State::Closed | State::TimeWait, None) => Stage::Closed,
             (State::Listen, None) => Stage::Listening,
             (State::SynSent | State::SynReceived, None) => Stage::Opening,

@@ -88,7 +88,7 @@ impl Pair {
                 let options = transmit.options;
                 self.ends[to].handle(self.now, &transmit.segment, transmit.ip, options.as_ref());
                 let readable = self.ends[to].readable();
-                self.ends[to].read(readable);
+                self.ends[to].read(self.now, readable);
                 self.flush();
             }
         }
@@ -154,7 +154,8 @@ fn slow_start_doubles_the_window_every_round_trip() {
 #[test]
 fn delayed_acks_halve_the_growth_of_slow_start() {
     let mut server = config("reno+iw2");
-    server.delayed_ack = Some(DelayedAck { every: 2, timeout: Duration::from_millis(200) });
+    server.delayed_ack =
+        Some(DelayedAck { every: 2, timeout: Duration::from_millis(200), quick: false });
     let mut pair = Pair::new(config("reno+iw2"), server);
     pair.ends[0].write(Bytes::new(100_000));
     pair.until(100);
@@ -168,13 +169,13 @@ fn delayed_acks_halve_the_growth_of_slow_start() {
 fn a_fin_each_way_closes_the_connection() {
     let mut pair = pair("reno");
     pair.ends[0].write(Bytes::new(500));
-    pair.ends[0].close();
+    pair.ends[0].shutdown_write();
     // The FIN travels with the data at 20 ms.
     pair.until(30);
     assert_eq!(pair.states(), (State::FinWait1, State::CloseWait));
     pair.until(40);
     assert_eq!(pair.states(), (State::FinWait2, State::CloseWait));
-    pair.ends[1].close();
+    pair.ends[1].shutdown_write();
     pair.until(60);
     assert_eq!(pair.states(), (State::TimeWait, State::Closed));
     pair.until(60 + 60_000);
@@ -186,8 +187,8 @@ fn a_fin_each_way_closes_the_connection() {
 fn closing_at_once_on_both_sides_ends_in_time_wait_on_both() {
     let mut pair = pair("reno");
     pair.until(100);
-    pair.ends[0].close();
-    pair.ends[1].close();
+    pair.ends[0].shutdown_write();
+    pair.ends[1].shutdown_write();
     pair.until(115);
     assert_eq!(pair.states(), (State::Closing, State::Closing));
     pair.until(120);

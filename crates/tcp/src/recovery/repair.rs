@@ -13,8 +13,9 @@
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{AckSeen, Outcome, Prr, SendSpace, SentSegment, Tally, timestamp};
+use super::{AckSeen, Outcome, Prr, SendSpace, SentSegment, Tally};
 use crate::config::RecoveryConfig;
+use crate::endpoint::timestamp_clock;
 use crate::scoreboard::{Scoreboard, Told};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl Undo {
     fn is_echo_of_original(&self, echo: Option<u32>) -> bool {
         match (echo, self.first_resent_at) {
             // The clock wraps (RFC 7323 §5.2).
-            (Some(echo), Some(first)) => echo.wrapping_sub(timestamp(first)) > u32::MAX / 2,
+            (Some(echo), Some(first)) => echo.wrapping_sub(timestamp_clock(first)) > u32::MAX / 2,
             _ => false,
         }
     }
