@@ -177,6 +177,12 @@ pub trait Recovery: Debug + Send {
         false
     }
 
+    /// Data that the last ACK showed to have arrived for the first time; `None` if the recovery
+    /// keeps no record of what was SACKed.
+    fn newly_delivered(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Something was sent or acknowledged: sets the recovery's own timer.
     fn arm(&mut self, _: &Clocks) {}
 
@@ -283,6 +289,11 @@ impl Recovery for AnyRecovery {
     #[inline]
     fn times_segments(&self) -> bool {
         each!(self, recovery => recovery.times_segments())
+    }
+
+    #[inline]
+    fn newly_delivered(&self) -> Option<Bytes> {
+        each!(self, recovery => recovery.newly_delivered())
     }
 
     #[inline]

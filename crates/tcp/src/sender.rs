@@ -5,7 +5,9 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces};
-use crate::event::{Ack, Congestion, Handshake, Limit, RecoveryEnd, Signal};
+use crate::event::{
+    Ack, Congestion, Handshake, Limit, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep,
+};
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, BeforeSend, Idle};
 use crate::recovery::{
@@ -250,7 +252,7 @@ impl Sender {
         }
         let outcome = self.recover(now, true, newly_acked, sack);
         if let Some(rtt) = self.sample(now, ack) {
-            self.on_rtt(rtt);
+            self.on_rtt(now, rtt);
         }
         if outcome == Outcome::LossFound {
             self.on_congestion(now, Signal::Loss, self.rwnd);
@@ -270,15 +272,17 @@ impl Sender {
         let outcome = self.recover(now, false, newly_acked, sack);
         let rtt = self.sample(now, ack);
         if let Some(rtt) = rtt {
-            self.on_rtt(rtt);
+            self.on_rtt(now, rtt);
         }
         let in_flight = self.in_flight();
+        let newly_delivered = self.recovery.newly_delivered().unwrap_or(newly_acked);
         let mut restart_timer = true;
         match outcome {
             Outcome::None => {
                 let ack = Ack {
                     now,
                     newly_acked,
+                    newly_delivered,
                     una: self.space.una,
                     nxt: self.space.nxt,
                     rtt,
@@ -289,19 +293,10 @@ impl Sender {
                     in_recovery: self.recovery.in_recovery(),
                     mss: self.mss,
                 };
-                if self.idle.may_grow(&ack) {
-                    let step = self
-                        .growth
-                        .in_slow_start()
-                        .then(|| self.start.on_ack(&ack, self.growth.cwnd()));
-                    self.growth.on_ack(&ack, step);
-                    if step.is_some() && !self.growth.in_slow_start() {
-                        self.avoidance_from = Some(self.space.nxt);
-                    }
-                }
+                self.grow(&ack);
             }
             Outcome::Repaired { at_most } => {
-                let end = RecoveryEnd { now, in_flight, at_most, mss: self.mss };
+                let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss: self.mss };
                 self.growth.on_recovery_end(&end);
             }
             Outcome::PartlyRepaired { restart_timer: restart } => restart_timer = restart,
@@ -313,6 +308,23 @@ impl Sender {
             self.timer = Some(now + self.rtt.rto());
         }
         self.arm_recovery(now);
+    }
+
+    #[inline]
+    fn grow(&mut self, ack: &Ack) {
+        let mut step = self
+            .growth
+            .in_slow_start()
+            .then(|| self.start.on_ack(ack, self.growth.cwnd(), self.growth.ssthresh()));
+        if !self.idle.may_grow(ack) {
+            // The slow-start law follows the delay on every ACK, and may find the end on any.
+            let Some(found) = step.filter(|step| step.exit) else { return };
+            step = Some(SlowStartStep { exit: found.exit, ..SlowStartStep::grow(Bytes::ZERO) });
+        }
+        self.growth.on_ack(ack, step);
+        if step.is_some() && !self.growth.in_slow_start() {
+            self.avoidance_from = Some(self.space.nxt);
+        }
     }
 
     #[inline]
@@ -348,8 +360,9 @@ impl Sender {
     }
 
     #[inline]
-    fn on_rtt(&mut self, rtt: Duration) {
+    fn on_rtt(&mut self, now: Instant, rtt: Duration) {
         self.rtt.on_sample(rtt);
+        self.growth.on_rtt(&RttSample { now, rtt });
         self.stats.rtt_samples += 1;
         self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
     }
@@ -483,6 +496,9 @@ impl Sender {
         let len = stretch.len + Bytes::new(u64::from(stretch.fin));
         let end = stretch.seq + len;
         let again = stretch.seq < self.space.max;
+        if self.space.una == self.space.max {
+            self.growth.on_send_start(&SendStart { now, last_send: self.last_send });
+        }
         self.recovery.on_sent(&SentSegment { now, start: stretch.seq, len, again });
         self.stats.segments_sent += 1;
         if again {

@@ -70,6 +70,7 @@ pub struct Rack {
     probe_due: bool,
     probe: Option<Probe>,
     rtt_from: Option<Instant>,
+    newly_delivered: Bytes,
 }
 
 impl Default for Rack {
@@ -94,6 +95,7 @@ impl Default for Rack {
             probe_due: false,
             probe: None,
             rtt_from: None,
+            newly_delivered: Bytes::ZERO,
         }
     }
 }
@@ -186,6 +188,7 @@ impl Recovery for Rack {
         let (dsack, blocks) = self.take_dsack(ack.sack, send);
         self.board.on_sack(blocks, &mut told);
         self.rtt_from = told.rtt_from;
+        self.newly_delivered = told.delivered(ack.newly_acked);
         self.reordering_seen |= told.reordered;
         if let Some(newest) = told.newest {
             self.rtt = ack.now.since(newest.at);
@@ -214,8 +217,7 @@ impl Recovery for Rack {
             Phase::Recovery if ack.duplicate => Outcome::None,
             Phase::Recovery => Outcome::PartlyRepaired { restart_timer: true },
         };
-        let delivered = ack.newly_acked.saturating_sub(told.acked_after_sack) + told.newly_sacked;
-        self.prr.on_ack(delivered, !ack.duplicate && lost == Bytes::ZERO);
+        self.prr.on_ack(self.newly_delivered, !ack.duplicate && lost == Bytes::ZERO);
         outcome
     }
 
@@ -266,6 +268,11 @@ impl Recovery for Rack {
     #[inline]
     fn rtt_from(&self) -> Option<Instant> {
         self.rtt_from
+    }
+
+    #[inline]
+    fn newly_delivered(&self) -> Option<Bytes> {
+        Some(self.newly_delivered)
     }
 
     #[inline]

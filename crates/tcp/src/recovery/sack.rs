@@ -36,6 +36,7 @@ pub struct Sack {
     mss: Mss,
     prr: Option<Prr>,
     rtt_from: Option<Instant>,
+    newly_delivered: Bytes,
 }
 
 impl Sack {
@@ -51,6 +52,7 @@ impl Sack {
             mss: Mss::default(),
             prr,
             rtt_from: None,
+            newly_delivered: Bytes::ZERO,
         }
     }
 
@@ -100,6 +102,7 @@ impl Recovery for Sack {
         }
         self.board.on_sack(ack.sack, &mut told);
         self.rtt_from = told.rtt_from;
+        self.newly_delivered = told.delivered(ack.newly_acked);
         if self.phase != Phase::Open && send.una >= self.recover {
             let was = std::mem::replace(&mut self.phase, Phase::Open);
             self.duplicates = 0;
@@ -125,9 +128,7 @@ impl Recovery for Sack {
             Phase::AfterTimeout => return Outcome::None,
         };
         if let Some(prr) = &mut self.prr {
-            let delivered =
-                ack.newly_acked.saturating_sub(told.acked_after_sack) + told.newly_sacked;
-            prr.on_ack(delivered, !ack.duplicate && told.newly_lost == Bytes::ZERO);
+            prr.on_ack(self.newly_delivered, !ack.duplicate && told.newly_lost == Bytes::ZERO);
         }
         outcome
     }
@@ -173,6 +174,11 @@ impl Recovery for Sack {
     #[inline]
     fn rtt_from(&self) -> Option<Instant> {
         self.rtt_from
+    }
+
+    #[inline]
+    fn newly_delivered(&self) -> Option<Bytes> {
+        Some(self.newly_delivered)
     }
 
     #[inline]
