@@ -524,3 +524,6 @@ impl Sender {
         self.recovery.arm(&clocks);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -171,6 +171,34 @@ mod tests {
     }
 
     #[test]
+    fn a_round_begins_whatever_the_window() {
+        // Six segments: the second round begins with the seventh ACK, at a window of 12, and ends
+        // when 18 segments are acknowledged, with eight samples since the window was 16. The third
+        // counts anew: its ninth ACK finds 113 > 112.5 ms, with 24 + 8 segments.
+        let mut path = Path::new(HyStart::default(), 6);
+        assert!(!path.round(Duration::from_millis(100)));
+        assert!(!path.round(Duration::from_millis(113)));
+        assert_eq!(path.cwnd, Bytes::new(24 * MSS));
+        assert!(path.round(Duration::from_millis(113)));
+        assert_eq!(path.exit_at, Some(Bytes::new(32 * MSS)));
+    }
+
+    #[test]
+    fn an_ack_buys_all_that_it_delivers_and_the_one_that_ends_slow_start_counts_in_avoidance() {
+        let mut path = Path::new(HyStart::default(), 10);
+        path.ack(4, Some(Duration::from_millis(100)));
+        assert_eq!(path.cwnd, Bytes::new(14 * MSS));
+        path.ack(6, Some(Duration::from_millis(100)));
+        for _ in 0..8 {
+            path.ack(2, Some(Duration::from_millis(113)));
+        }
+        assert_eq!((path.cwnd, path.exit_at), (Bytes::new(36 * MSS), None));
+        path.ack(2, Some(Duration::from_millis(113)));
+        assert_eq!(path.exit_at, Some(Bytes::new(36 * MSS)));
+        assert_eq!(path.left_over, Bytes::new(2 * MSS));
+    }
+
+    #[test]
     fn a_small_window_is_not_judged() {
         // 4 -> 8 segments at 100 ms, then 8 -> 16 at 200 ms: all of its ACKs come at less than 16.
         let mut path = Path::new(HyStart::default(), 4);
