@@ -43,8 +43,9 @@ pub struct Ack {
     pub now: Instant,
     /// Data that it acknowledges for the first time; zero if it only SACKs.
     pub newly_acked: Bytes,
-    /// Data that it reports as arrived for the first time, cumulatively or selectively.
-    pub delivered: Bytes,
+    /// Data that it shows to have arrived for the first time (`DeliveredData` of RFC 9937 §6): without
+    /// what was SACKed before, and with what it SACKs.
+    pub newly_delivered: Bytes,
     /// SND.UNA after it.
     pub una: Seq,
     /// SND.NXT when it arrived: a round that begins now ends when this is acknowledged.
@@ -63,6 +64,25 @@ pub struct Ack {
     pub in_recovery: bool,
     /// Payload bytes of a full segment.
     pub mss: Mss,
+}
+
+/// A round-trip time was measured, on an ACK of new data or on a duplicate, whether or not the window
+/// may grow on it. The handshake's is not one.
+#[derive(Clone, Copy, Debug)]
+pub struct RttSample {
+    /// When.
+    pub now: Instant,
+    /// The round-trip time.
+    pub rtt: Duration,
+}
+
+/// Data goes out while nothing is outstanding.
+#[derive(Clone, Copy, Debug)]
+pub struct SendStart {
+    /// When.
+    pub now: Instant,
+    /// When data was last sent; `None` the first time.
+    pub last_send: Option<Instant>,
 }
 
 /// Why the window is to be reduced.
@@ -98,6 +118,8 @@ pub struct RecoveryEnd {
     pub now: Instant,
     /// Data in flight.
     pub in_flight: Bytes,
+    /// What the ACK that ended the repair delivered ([`Ack::newly_delivered`]).
+    pub newly_delivered: Bytes,
     /// The most that recovery lets the window be, if it says so (RFC 6582 §3.2 step 3).
     pub at_most: Option<Bytes>,
     /// Payload bytes of a full segment.
@@ -133,6 +155,16 @@ pub struct SlowStartStep {
     pub increase: Bytes,
     /// Whether slow start ends here although nothing was lost.
     pub exit: bool,
+    /// What the ACK delivered beyond the increase, where slow start ends with it: congestion
+    /// avoidance may count it. Zero from laws that let an ACK that ends slow start count once.
+    pub left_over: Bytes,
+}
+
+impl SlowStartStep {
+    /// The window grows by `increase`, and nothing else.
+    pub const fn grow(increase: Bytes) -> Self {
+        Self { increase, exit: false, left_over: Bytes::ZERO }
+    }
 }
 
 /// How fast the path delivered, from the segment sent last among those that an ACK delivered, by

@@ -5,6 +5,7 @@
 
 mod bbr;
 mod cubic;
+mod cubic_linux;
 mod highspeed;
 mod reno;
 mod tahoe;
@@ -14,13 +15,16 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bytes, Instant, Mss, Rate};
 
+use crate::Profile;
 use crate::event::{
-    Ack, Congestion, Delivery, Established, LostSegment, Proposal, RecoveryEnd, SlowStartStep,
+    Ack, Congestion, Delivery, Established, LostSegment, Proposal, RecoveryEnd, RttSample,
+    SendStart, SlowStartStep,
 };
 use crate::variant::RenoWord;
 
 pub use bbr::{Bbr, Bbr1};
 pub use cubic::Cubic;
+pub use cubic_linux::CubicLinux;
 pub use highspeed::HighSpeed;
 pub use reno::Reno;
 pub use tahoe::Tahoe;
@@ -39,7 +43,10 @@ pub enum GrowthChoice {
         word: RenoWord,
     },
     /// CUBIC.
-    Cubic,
+    Cubic {
+        /// Whose; `None` is the profile's.
+        form: Option<CubicForm>,
+    },
     /// HSTCP.
     HighSpeed,
     /// Vegas.
@@ -50,7 +57,30 @@ pub enum GrowthChoice {
     Bbr,
 }
 
+/// Whose CUBIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CubicForm {
+    /// RFC 9438's.
+    Rfc9438,
+    /// Linux's.
+    Linux,
+}
+
 impl GrowthChoice {
+    /// The law itself, where `profile` says what the word leaves open.
+    #[must_use]
+    pub const fn under(self, profile: Profile) -> Self {
+        match (self, profile) {
+            (Self::Cubic { form: None }, Profile::Linux) => {
+                Self::Cubic { form: Some(CubicForm::Linux) }
+            }
+            (Self::Cubic { form: None }, Profile::Rfc | Profile::Ns2) => {
+                Self::Cubic { form: Some(CubicForm::Rfc9438) }
+            }
+            _ => self,
+        }
+    }
+
     /// Whether two choices are one law: `reno` and `newreno` differ in their recovery alone.
     pub fn same_law(self, other: Self) -> bool {
         self == other || matches!((self, other), (Self::Reno { .. }, Self::Reno { .. }))
@@ -62,6 +92,12 @@ pub trait Growth: Debug + Send {
     /// An ACK of new data that the idle rule lets the window grow on. `slow_start` is what the
     /// slow-start law says, while [`Growth::in_slow_start`].
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>);
+
+    /// A round-trip time was measured; before [`Growth::on_ack`] of the same ACK.
+    fn on_rtt(&mut self, _: &RttSample) {}
+
+    /// Data is about to go out while nothing is outstanding.
+    fn on_send_start(&mut self, _: &SendStart) {}
 
     /// The network is congested.
     fn on_congestion(&mut self, congestion: &Congestion);
@@ -129,6 +165,8 @@ pub enum AnyGrowth {
     Reno(Reno),
     /// CUBIC.
     Cubic(Cubic),
+    /// Linux's CUBIC.
+    CubicLinux(CubicLinux),
     /// HSTCP.
     HighSpeed(HighSpeed),
     /// Vegas.
@@ -142,13 +180,19 @@ pub enum AnyGrowth {
 }
 
 impl AnyGrowth {
-    /// The law that `choice` names, before the handshake.
+    /// The law that `choice` names, before the handshake. What it leaves to the profile
+    /// ([`GrowthChoice::under`]) is the RFC's.
     pub fn new(choice: GrowthChoice) -> Self {
         match choice {
             GrowthChoice::Tahoe => Self::Tahoe(Tahoe::counting_acks()),
             GrowthChoice::TahoeBytes => Self::Tahoe(Tahoe::counting_bytes()),
             GrowthChoice::Reno { .. } => Self::Reno(Reno::default()),
-            GrowthChoice::Cubic => Self::Cubic(Cubic::default()),
+            GrowthChoice::Cubic { form: Some(CubicForm::Linux) } => {
+                Self::CubicLinux(CubicLinux::default())
+            }
+            GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) | None } => {
+                Self::Cubic(Cubic::default())
+            }
             GrowthChoice::HighSpeed => Self::HighSpeed(HighSpeed::default()),
             GrowthChoice::Vegas => Self::Vegas(Vegas::default()),
             GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
@@ -163,6 +207,7 @@ macro_rules! each {
             AnyGrowth::Tahoe($law) => $call,
             AnyGrowth::Reno($law) => $call,
             AnyGrowth::Cubic($law) => $call,
+            AnyGrowth::CubicLinux($law) => $call,
             AnyGrowth::HighSpeed($law) => $call,
             AnyGrowth::Vegas($law) => $call,
             AnyGrowth::Bbr1($law) => $call,
@@ -176,6 +221,16 @@ impl Growth for AnyGrowth {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         each!(self, law => law.on_ack(ack, slow_start));
+    }
+
+    #[inline]
+    fn on_rtt(&mut self, sample: &RttSample) {
+        each!(self, law => law.on_rtt(sample));
+    }
+
+    #[inline]
+    fn on_send_start(&mut self, start: &SendStart) {
+        each!(self, law => law.on_send_start(start));
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {

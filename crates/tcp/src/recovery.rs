@@ -207,6 +207,12 @@ pub trait Recovery: Debug + Send {
         false
     }
 
+    /// Data that the last ACK showed to have arrived for the first time; `None` if the recovery
+    /// keeps no record of what was SACKed.
+    fn newly_delivered(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Something was sent or acknowledged: sets the recovery's own timer.
     fn arm(&mut self, _: &Clocks) {}
 
@@ -218,11 +224,6 @@ pub trait Recovery: Debug + Send {
     /// The recovery's own timer expired; the window is `cwnd`.
     fn on_alarm(&mut self, _now: Instant, _cwnd: Bytes, _send: &mut SendSpace) -> Alarm {
         Alarm::None
-    }
-
-    /// What the last ACK delivered, cumulatively or selectively, if the recovery knows.
-    fn delivered(&self) -> Option<Bytes> {
-        None
     }
 
     /// Whether a SACK alone lets the window grow, as an ACK of new data does.
@@ -358,6 +359,11 @@ impl Recovery for AnyRecovery {
     }
 
     #[inline]
+    fn newly_delivered(&self) -> Option<Bytes> {
+        each!(self, recovery => recovery.newly_delivered())
+    }
+
+    #[inline]
     fn arm(&mut self, clocks: &Clocks) {
         each!(self, recovery => recovery.arm(clocks));
     }
@@ -369,11 +375,6 @@ impl Recovery for AnyRecovery {
 
     fn on_alarm(&mut self, now: Instant, cwnd: Bytes, send: &mut SendSpace) -> Alarm {
         each!(self, recovery => recovery.on_alarm(now, cwnd, send))
-    }
-
-    #[inline]
-    fn delivered(&self) -> Option<Bytes> {
-        each!(self, recovery => recovery.delivered())
     }
 
     fn grows_on_sack(&self) -> bool {

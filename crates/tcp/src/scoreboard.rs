@@ -134,6 +134,13 @@ pub struct Told {
     pub newly_lost: Bytes,
 }
 
+impl Told {
+    /// `DeliveredData` (RFC 9937 §6) of an ACK that acknowledges `newly_acked` more.
+    pub fn delivered(&self, newly_acked: Bytes) -> Bytes {
+        newly_acked.saturating_sub(self.acked_after_sack) + self.newly_sacked
+    }
+}
+
 /// The scoreboard.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {

@@ -9,7 +9,10 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces, Nagle};
-use crate::event::{Ack, Congestion, Established, Handshake, Limit, Proposal, RecoveryEnd, Signal};
+use crate::event::{
+    Ack, Congestion, Established, Handshake, Limit, Proposal, RecoveryEnd, RttSample, SendStart,
+    Signal, SlowStartStep,
+};
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, Idle, Usage};
 use crate::recovery::{
@@ -391,7 +394,7 @@ impl Sender {
         let outcome = self.recover(now, duplicate, Bytes::ZERO, arrived);
         let rtt = self.sample(now, arrived.ack);
         if let Some(rtt) = rtt {
-            self.on_rtt(rtt);
+            self.on_rtt(now, rtt);
         }
         match outcome {
             Outcome::LossFound => {
@@ -418,14 +421,15 @@ impl Sender {
         let outcome = self.recover(now, false, newly_acked, arrived);
         let rtt = self.sample(now, arrived.ack);
         if let Some(rtt) = rtt {
-            self.on_rtt(rtt);
+            self.on_rtt(now, rtt);
         }
         let mut restart_timer = true;
         match outcome {
             Outcome::None => self.grow(now, newly_acked, rtt, in_flight_before),
             Outcome::Repaired { at_most } => {
                 let in_flight = self.in_flight();
-                let end = RecoveryEnd { now, in_flight, at_most, mss: self.mss };
+                let newly_delivered = self.recovery.newly_delivered().unwrap_or(newly_acked);
+                let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss: self.mss };
                 self.growth.on_recovery_end(&end);
             }
             Outcome::PartlyRepaired { restart_timer: restart } => restart_timer = restart,
@@ -451,7 +455,7 @@ impl Sender {
         let ack = Ack {
             now,
             newly_acked,
-            delivered: self.recovery.delivered().unwrap_or(newly_acked),
+            newly_delivered: self.recovery.newly_delivered().unwrap_or(newly_acked),
             una: self.space.una,
             nxt: self.space.nxt,
             rtt,
@@ -462,10 +466,13 @@ impl Sender {
             in_recovery: self.recovery.in_recovery(),
             mss: self.mss,
         };
-        if !self.idle.may_grow(&ack, self.growth.cwnd(), self.growth.in_slow_start()) {
-            return;
+        let (cwnd, in_slow_start) = (self.growth.cwnd(), self.growth.in_slow_start());
+        let mut step = in_slow_start.then(|| self.start.on_ack(&ack, cwnd, self.growth.ssthresh()));
+        if !self.idle.may_grow(&ack, cwnd, in_slow_start) {
+            // The slow-start law follows the delay on every ACK, and may find the end on any.
+            let Some(found) = step.filter(|step| step.exit) else { return };
+            step = Some(SlowStartStep { exit: found.exit, ..SlowStartStep::grow(Bytes::ZERO) });
         }
-        let step = self.growth.in_slow_start().then(|| self.start.on_ack(&ack, self.growth.cwnd()));
         self.growth.on_ack(&ack, step);
         if step.is_some() && !self.growth.in_slow_start() {
             self.avoidance_from = Some(self.space.nxt);
@@ -516,8 +523,9 @@ impl Sender {
     }
 
     #[inline]
-    fn on_rtt(&mut self, rtt: Duration) {
+    fn on_rtt(&mut self, now: Instant, rtt: Duration) {
         self.rtt.on_sample(rtt, self.space.una, self.space.nxt);
+        self.growth.on_rtt(&RttSample { now, rtt });
         self.stats.rtt_samples += 1;
         self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
     }
@@ -704,6 +712,9 @@ impl Sender {
         let len = stretch.len + Bytes::new(u64::from(stretch.fin));
         let end = stretch.seq + len;
         let again = stretch.seq < self.space.max;
+        if self.space.una == self.space.max {
+            self.growth.on_send_start(&SendStart { now, last_send: self.last_send });
+        }
         self.recovery.on_sent(&SentSegment { now, start: stretch.seq, len, again });
         self.stats.segments_sent += 1;
         if again {
@@ -738,3 +749,6 @@ impl Sender {
         self.recovery.arm(&clocks);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Profile;
-use crate::growth::GrowthChoice;
+use crate::growth::{CubicForm, GrowthChoice};
 use crate::idle::IdleChoice;
 use crate::recovery::RecoveryChoice;
 use crate::start::{SlowStartChoice, WindowChoice};
@@ -117,9 +117,21 @@ pub const REGISTRY: &[Entry] = &[
     ),
     entry(
         "cubic",
-        Part::Growth(GrowthChoice::Cubic),
-        "a cubic curve of time around the last loss, at least Reno's window (RFC 9438)",
+        Part::Growth(GrowthChoice::Cubic { form: None }),
+        "a cubic curve of time around the last loss, at least Reno's window; the profile's form",
     ),
+    Entry {
+        word: "cubic",
+        argument: Some("rfc9438"),
+        part: Part::Growth(GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) }),
+        help: "CUBIC as RFC 9438 has it, which is the form of `rfc` and `ns2`",
+    },
+    Entry {
+        word: "cubic",
+        argument: Some("linux"),
+        part: Part::Growth(GrowthChoice::Cubic { form: Some(CubicForm::Linux) }),
+        help: "CUBIC as Linux has it, in whole segments and milliseconds",
+    },
     entry(
         "highspeed",
         Part::Growth(GrowthChoice::HighSpeed),
@@ -176,6 +188,17 @@ pub const REGISTRY: &[Entry] = &[
         Part::SlowStart(SlowStartChoice::Standard),
         "one segment per ACK (RFC 5681 §3.1)",
     ),
+    entry(
+        "abc",
+        Part::SlowStart(SlowStartChoice::Abc),
+        "the bytes of an ACK, at most two segments (RFC 3465)",
+    ),
+    Entry {
+        word: "abc",
+        argument: Some("unlimited"),
+        part: Part::SlowStart(SlowStartChoice::AbcUnlimited),
+        help: "all that an ACK delivers, up to the threshold (Linux)",
+    },
     entry(
         "hystartpp",
         Part::SlowStart(SlowStartChoice::HyStartPlusPlus),
@@ -236,6 +259,7 @@ pub struct Parts {
 
 /// The parts that `growth` has under `profile` when its name says no more.
 const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
+    let growth = growth.under(profile);
     let recovery = match (growth, profile) {
         (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) => RecoveryChoice::GoBackN,
         (_, Profile::Linux) => RecoveryChoice::Rack,
@@ -249,7 +273,7 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             GrowthChoice::Tahoe | GrowthChoice::TahoeBytes | GrowthChoice::Reno { .. } => {
                 WindowChoice::Rfc3390
             }
-            GrowthChoice::Cubic
+            GrowthChoice::Cubic { .. }
             | GrowthChoice::HighSpeed
             | GrowthChoice::Vegas
             | GrowthChoice::Bbr
@@ -261,9 +285,13 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     };
     let slow_start = match (growth, profile) {
         // RFC 9438 §4.10 recommends HyStart++; Linux has its predecessor, ns-2.35's CUBIC neither.
-        (GrowthChoice::Cubic, Profile::Rfc) => SlowStartChoice::HyStartPlusPlus,
-        (GrowthChoice::Cubic, Profile::Linux) => SlowStartChoice::HyStart,
-        _ => SlowStartChoice::Standard,
+        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => SlowStartChoice::HyStart,
+        (GrowthChoice::Cubic { .. }, Profile::Rfc | Profile::Linux) => {
+            SlowStartChoice::HyStartPlusPlus
+        }
+        // Its own.
+        (GrowthChoice::Vegas, _) | (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
+        (_, Profile::Linux) => SlowStartChoice::AbcUnlimited,
     };
     let idle = match (growth, profile) {
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, _) => IdleChoice::NoIdle,
@@ -302,7 +330,9 @@ impl Parts {
         REGISTRY
             .iter()
             .filter_map(|e| match e.part {
-                Part::Growth(growth) if growth.same_law(self.growth) => {
+                Part::Growth(growth)
+                    if growth.under(profile).same_law(self.growth.under(profile)) =>
+                {
                     Some((growth, parts_beyond(self, defaults(growth, profile))))
                 }
                 _ => None,

@@ -23,6 +23,7 @@ impl Growth for Reno {
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         if let Some(step) = slow_start {
             self.window.slow_start(step);
+            self.acked += step.left_over;
             return;
         }
         self.acked += ack.newly_acked;

@@ -19,6 +19,8 @@ pub(super) struct Story {
     /// The round-trip time of each ACK, and the smoothed one.
     pub rtt: Duration,
     pub limited_by: Limit,
+    /// Whether ACKs measure the round-trip time.
+    pub measures: bool,
     una: Seq,
     /// For laws that model the path: data delivered and lost.
     delivered: Bytes,
@@ -46,6 +48,7 @@ impl Story {
             now: Instant::START,
             rtt: Duration::from_millis(100),
             limited_by: Limit::Cwnd,
+            measures: true,
             una: Seq::FIRST_BYTE,
             delivered: Bytes::ZERO,
             lost: Bytes::ZERO,
@@ -63,10 +66,10 @@ impl Story {
         let ack = Ack {
             now: self.now,
             newly_acked,
-            delivered: newly_acked,
+            newly_delivered: newly_acked,
             una: self.una,
             nxt,
-            rtt: Some(self.rtt),
+            rtt: self.measures.then_some(self.rtt),
             srtt: Some(self.rtt),
             in_flight_before,
             in_flight: nxt.since(self.una),
@@ -74,7 +77,13 @@ impl Story {
             in_recovery: false,
             mss: self.mss,
         };
-        let step = self.law.in_slow_start().then(|| self.start.on_ack(&ack, self.law.cwnd()));
+        if let Some(rtt) = ack.rtt {
+            self.law.on_rtt(&RttSample { now: self.now, rtt });
+        }
+        let step = self
+            .law
+            .in_slow_start()
+            .then(|| self.start.on_ack(&ack, self.law.cwnd(), self.law.ssthresh()));
         self.law.on_ack(&ack, step);
         self
     }
@@ -197,7 +206,7 @@ fn reno_halves_the_flight_and_adds_a_segment_a_window() {
 fn a_repeated_timeout_leaves_the_threshold() {
     for choice in window_laws() {
         // Half of twenty; 0.7 of it in CUBIC.
-        let expected = if choice == GrowthChoice::Cubic { 14.0 } else { 10.0 };
+        let expected = if matches!(choice, GrowthChoice::Cubic { .. }) { 14.0 } else { 10.0 };
         let mut story = Story::new(choice, 20);
         story.congestion(Signal::Timeout { consecutive: 1 }, 20);
         assert!((story.ssthresh() - expected).abs() < 1e-9, "{choice:?}");
@@ -248,6 +257,8 @@ enum Operation {
     Loss(u64),
     Timeouts(u32),
     Spurious,
+    /// Data goes out after so many milliseconds of silence.
+    SendStart(u64),
     RecoveryEnd(u64),
     Restart(u64),
     NewMss(u16),
@@ -274,6 +285,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (0_u64..=1000).prop_map(Operation::Loss),
         1 => (1_u32..10).prop_map(Operation::Timeouts),
         1 => Just(Operation::Spurious),
+        1 => (0_u64..5_000).prop_map(Operation::SendStart),
         1 => (0_u64..1000).prop_map(Operation::RecoveryEnd),
         1 => (1_u64..20).prop_map(Operation::Restart),
         1 => (64_u16..9000).prop_map(Operation::NewMss),
@@ -302,9 +314,15 @@ impl Story {
                 self.reduce(Signal::Timeout { consecutive }, self.law.cwnd());
             }
             Operation::Spurious => self.law.on_spurious(),
+            Operation::SendStart(millis) => {
+                let last_send = Some(self.now);
+                self.now += Duration::from_millis(millis);
+                self.law.on_send_start(&SendStart { now: self.now, last_send });
+            }
             Operation::RecoveryEnd(segments) => self.law.on_recovery_end(&RecoveryEnd {
                 now: self.now,
                 in_flight: mss.times(segments),
+                newly_delivered: mss.times(segments),
                 at_most: Some(mss.times(segments + 1)),
                 mss,
             }),

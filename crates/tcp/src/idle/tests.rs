@@ -72,7 +72,7 @@ fn ack() -> Ack {
     Ack {
         now: Instant::START,
         newly_acked: segments(2),
-        delivered: segments(2),
+        newly_delivered: segments(2),
         una: Seq::FIRST_BYTE,
         nxt: Seq::FIRST_BYTE,
         rtt: None,

@@ -285,8 +285,8 @@ impl Recovery for Rack {
     }
 
     #[inline]
-    fn delivered(&self) -> Option<Bytes> {
-        Some(self.repair.delivered())
+    fn newly_delivered(&self) -> Option<Bytes> {
+        Some(self.repair.newly_delivered())
     }
 
     fn grows_on_sack(&self) -> bool {

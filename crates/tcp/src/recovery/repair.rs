@@ -91,8 +91,8 @@ pub(super) struct Repair {
     pub(super) mss: Mss,
     prr: Option<Prr>,
     rtt_from: Option<Instant>,
-    /// What the last ACK delivered.
-    delivered: Bytes,
+    /// What the last ACK showed to have arrived.
+    newly_delivered: Bytes,
     undo: Undo,
     frto: Frto,
     /// The peer sends SACKs.
@@ -115,7 +115,7 @@ impl Repair {
             mss: Mss::default(),
             prr,
             rtt_from: None,
-            delivered: Bytes::ZERO,
+            newly_delivered: Bytes::ZERO,
             undo: Undo::default(),
             frto: Frto::Off,
             sack: true,
@@ -187,7 +187,7 @@ impl Repair {
             let segments = distance.div_ceil(self.mss.bytes().get());
             self.reordering = self.reordering.max(u32::try_from(segments).unwrap_or(u32::MAX));
         }
-        self.delivered = ack.newly_acked.saturating_sub(told.acked_after_sack) + told.newly_sacked;
+        self.newly_delivered = told.delivered(ack.newly_acked);
         told
     }
 
@@ -295,9 +295,9 @@ impl Repair {
     #[inline]
     pub(super) fn deliver(&mut self, safe: bool) {
         if let Some(prr) = &mut self.prr
-            && self.delivered > Bytes::ZERO
+            && self.newly_delivered > Bytes::ZERO
         {
-            prr.on_ack(self.delivered, safe);
+            prr.on_ack(self.newly_delivered, safe);
         }
     }
 
@@ -378,8 +378,8 @@ impl Repair {
     }
 
     #[inline]
-    pub(super) const fn delivered(&self) -> Bytes {
-        self.delivered
+    pub(super) const fn newly_delivered(&self) -> Bytes {
+        self.newly_delivered
     }
 
     pub(super) fn tally(&self) -> Tally {

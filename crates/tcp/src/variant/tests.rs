@@ -28,6 +28,12 @@ fn two_spellings_of_one_sender_print_alike() {
         ("newreno+rfc5681+standard+rfc3390", "newreno"),
         ("newreno+noidle+iw10", "newreno+iw10+noidle"),
         ("cubic+rack+hystartpp+iw10", "cubic"),
+        ("cubic(rfc9438)+iw10", "cubic"),
+        ("cubic(linux)", "cubic(linux)"),
+        ("cubic(linux)+hystart", "cubic(linux)"),
+        ("cubic(linux)+hystartpp", "cubic(linux)+hystartpp"),
+        ("reno+abc", "reno+abc"),
+        ("reno+abc(unlimited)", "reno+abc(unlimited)"),
         ("cubic+sack+standard", "cubic+sack+standard"),
         ("highspeed+limited", "highspeed+limited"),
         ("vegas+iw10", "vegas"),
@@ -49,6 +55,25 @@ fn what_is_a_default_depends_on_the_profile() {
     assert_eq!(name("cubic+hystart", Profile::Rfc), "cubic+hystart");
     assert_eq!(name("cubic+hystart", Profile::Linux), "cubic");
     assert_eq!(name("cubic+hystartpp", Profile::Linux), "cubic+hystartpp");
+    // Linux's slow start counts what an ACK delivers.
+    assert_eq!(name("reno+abc(unlimited)", Profile::Linux), "reno");
+    assert_eq!(name("reno+standard", Profile::Linux), "reno+standard");
+}
+
+#[test]
+fn cubic_alone_is_the_profiles_form() {
+    for (profile, form, same, other) in [
+        (Profile::Rfc, CubicForm::Rfc9438, "cubic(rfc9438)", "cubic(linux)"),
+        (Profile::Ns2, CubicForm::Rfc9438, "cubic(rfc9438)", "cubic(linux)"),
+        (Profile::Linux, CubicForm::Linux, "cubic(linux)", "cubic(rfc9438)"),
+    ] {
+        let growth = |name: &str| name.parse::<Variant>().unwrap().resolve(profile).unwrap().growth;
+        assert_eq!(growth("cubic"), GrowthChoice::Cubic { form: Some(form) });
+        assert_eq!(growth(same), growth("cubic"));
+        assert_eq!(name(same, profile), "cubic");
+        assert_eq!(name(other, profile), other);
+    }
+    assert!(error("cubic(bic)").contains("expected no argument or `rfc9438` or `linux`"));
 }
 
 #[test]
@@ -95,13 +120,14 @@ fn every_word_is_lower_case_and_fills_one_slot() {
 fn a_slug_is_a_file_name() {
     assert_eq!(slug("newreno+iw10"), "newreno_iw10");
     assert_eq!(slug("tahoe(bytes)"), "tahoe-bytes");
+    assert_eq!(slug("cubic(linux)+iw3"), "cubic-linux_iw3");
 }
 
 fn parts() -> impl Strategy<Value = String> {
     let words: Vec<String> = REGISTRY
         .iter()
         .filter(|e| e.part.slot() != Slot::Growth)
-        .map(|e| e.word.to_owned())
+        .map(|e| word_of(e.part))
         .chain(["iw1".to_owned(), "iw10".to_owned()])
         .collect();
     let growths: Vec<String> = REGISTRY
@@ -124,6 +150,7 @@ proptest! {
             let again = printed.parse::<Variant>().unwrap().resolve(profile).unwrap();
             prop_assert_eq!(again.name(profile), printed);
             prop_assert!(again.growth.same_law(parts.growth));
+            prop_assert_ne!(again.growth, GrowthChoice::Cubic { form: None });
             prop_assert_eq!(
                 (again.recovery, again.window, again.slow_start, again.idle),
                 (parts.recovery, parts.window, parts.slow_start, parts.idle)
