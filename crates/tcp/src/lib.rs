@@ -20,8 +20,8 @@ pub mod start;
 pub mod variant;
 
 pub use config::{
-    AfterLostSyn, Autotune, Config, DelayedAck, LossReduces, Nagle, Profile, Retries, RtoConfig,
-    WindowProbe,
+    AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
+    Profile, Retries, RtoConfig, WindowProbe,
 };
 pub use endpoint::{Agreed, Endpoint, Failure, State, Transmit};
 pub use sender::{Sender, SenderStats};

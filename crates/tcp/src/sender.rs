@@ -50,6 +50,8 @@ pub struct Stretch {
     pub fin: bool,
     /// Whether it empties the buffer (RFC 9293 §3.9.1.2).
     pub push: bool,
+    /// Whether it is sent for the first time, and is no probe.
+    pub new: bool,
 }
 
 /// The sending half of a connection.
@@ -86,7 +88,20 @@ pub struct Sender {
     /// or ever.
     hold: Hold,
     patience: Patience,
+    marks: Marks,
     stats: SenderStats,
+}
+
+/// What a sender makes of the peer's echoes of congestion marks (RFC 3168 §6.1.2).
+#[derive(Clone, Copy, Debug)]
+struct Marks {
+    abe: bool,
+    /// Once this is acknowledged, an echo is one of a later window.
+    reduced_until: Seq,
+    /// The peer is to be told that the window was reduced.
+    tell: bool,
+    /// The ACK being taken echoes a mark.
+    echoed: bool,
 }
 
 impl Sender {
@@ -114,6 +129,12 @@ impl Sender {
             avoidance_from: None,
             hold: Hold::new(config),
             patience: Patience::new(config),
+            marks: Marks {
+                abe: config.ecn.abe,
+                reduced_until: Seq::FIRST_BYTE,
+                tell: false,
+                echoed: false,
+            },
             stats: SenderStats::default(),
         }
     }
@@ -183,8 +204,13 @@ impl Sender {
         self.recovery = AnyRecovery::new(RecoveryChoice::PartialAck);
     }
 
-    pub(crate) fn write(&mut self, volume: Bytes) {
+    pub(crate) fn write(&mut self, volume: Bytes, more: bool) {
         self.end = self.end + volume;
+        self.hold.on_write(more);
+    }
+
+    pub(crate) const fn set_cork(&mut self, cork: bool) {
+        self.hold.set_cork(cork);
     }
 
     pub(crate) const fn close(&mut self) {
@@ -278,7 +304,7 @@ impl Sender {
         sack: &[Range],
     ) {
         let newly_acked = ack.since(self.space.una);
-        self.hold.on_window(window);
+        self.hold.on_ack(window);
         if newly_acked > Bytes::ZERO {
             self.rwnd = window;
             self.on_new_data(now, ack, newly_acked, sack);
@@ -333,7 +359,8 @@ impl Sender {
                     in_recovery: self.recovery.in_recovery(),
                     mss: self.mss,
                 };
-                if self.idle.may_grow(&ack) {
+                // RFC 3168 §6.1.2: an echo lets the window grow by nothing.
+                if !std::mem::take(&mut self.marks.echoed) && self.idle.may_grow(&ack) {
                     let step = self
                         .growth
                         .in_slow_start()
@@ -398,8 +425,26 @@ impl Sender {
         self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
     }
 
+    /// The ACK that comes next echoes a mark of congestion: the window is reduced once a window of
+    /// data, whether for marks or for losses (RFC 3168 §6.1.2).
+    pub(crate) fn on_ecn_echo(&mut self, now: Instant, ack: Seq) {
+        self.marks.echoed = ack > self.space.una;
+        if self.space.una < self.marks.reduced_until || self.space.una == self.space.max {
+            return;
+        }
+        let abe = self.marks.abe;
+        self.on_congestion(now, Signal::Ecn { abe }, self.rwnd);
+    }
+
+    /// Whether the segment of new data that goes out now is to say that the window was reduced.
+    pub(crate) fn takes_reduced(&mut self) -> bool {
+        std::mem::take(&mut self.marks.tell)
+    }
+
     fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
         self.stats.congestion_events += 1;
+        self.marks.reduced_until = self.space.max;
+        self.marks.tell = true;
         if self.avoidance_from.is_none_or(|from| self.space.una < from) {
             self.stats.congestion_events_in_slow_start += 1;
         }
@@ -486,7 +531,7 @@ impl Sender {
                 Against::Part(part) => stretch = part,
                 Against::Probe(probe) => return Some(probe),
             }
-        } else if stretch.len < self.mss.bytes() && self.waits_for_more(&stretch) {
+        } else if stretch.len < self.mss.bytes() && self.waits_for_more(now, &stretch) {
             self.limited_by = Limit::Application;
             let range = self.recovery.last_resort(self.growth.cwnd())?;
             return self.send_again(now, range);
@@ -509,7 +554,8 @@ impl Sender {
         let len = data.min(self.mss.bytes());
         let fin = self.closed && seq + len == self.end && limit > self.end;
         let push = seq + len == self.end && len > Bytes::ZERO;
-        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push })
+        let new = seq >= self.space.max;
+        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push, new })
     }
 
     fn propose_after_idle(&mut self, now: Instant) {

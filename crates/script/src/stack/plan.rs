@@ -5,7 +5,9 @@ use std::str::FromStr;
 use ackclock_tcp::idle::IdleChoice;
 use ackclock_tcp::recovery::RecoveryChoice;
 use ackclock_tcp::start::SlowStartChoice;
-use ackclock_tcp::{Autotune, Config, DelayedAck, Endpoint, Nagle, Profile, Variant, WindowChoice};
+use ackclock_tcp::{
+    Autotune, Config, DelayedAck, EcnMode, Endpoint, Nagle, Profile, Variant, WindowChoice,
+};
 use ackclock_units::{Bytes, Duration, Mss};
 
 use super::{Meaning, SocketOption};
@@ -32,6 +34,7 @@ pub(super) struct Plan {
     data_retries: Option<u32>,
     /// `TCP_NODELAY`.
     no_delay: bool,
+    ecn: Option<EcnMode>,
     user_timeout: Option<Duration>,
     min_rto: Option<Duration>,
     initial_rto: Option<Duration>,
@@ -191,6 +194,7 @@ impl Plan {
             syn_ack_retries: None,
             data_retries: None,
             no_delay: false,
+            ecn: None,
             user_timeout: None,
             min_rto: None,
             initial_rto: None,
@@ -241,9 +245,11 @@ impl Plan {
                 });
             }
             "tcp_ecn" => {
-                return Ok(match number(name, value, 0, 5)? {
-                    0 | 2 => Meaning::Nothing("the end point asks for no ECN"),
-                    _ => Meaning::NotYet("the end point asks for no ECN"),
+                self.ecn = Some(match number(name, value, 0, 5)? {
+                    0 => EcnMode::Off,
+                    1 => EcnMode::On,
+                    2 => EcnMode::Passive,
+                    _ => return Ok(Meaning::NotYet("there is no accurate ECN")),
                 });
             }
             "tcp_reordering" => {
@@ -322,7 +328,7 @@ impl Plan {
     pub(super) const fn set_option(&mut self, option: SocketOption) {
         match option {
             SocketOption::NoDelay(on) => self.no_delay = on,
-            SocketOption::QuickAck(_) => {}
+            SocketOption::Cork(_) | SocketOption::QuickAck(_) => {}
             SocketOption::UserTimeout(timeout) => self.user_timeout = timeout,
             // Linux doubles what is asked for, for its own use (socket(7)).
             SocketOption::ReceiveBuffer(size) => {
@@ -386,6 +392,7 @@ impl Plan {
         config.retries.syn = self.syn_retries.unwrap_or(config.retries.syn);
         config.retries.syn_ack = self.syn_ack_retries.unwrap_or(config.retries.syn_ack);
         config.retries.data = self.data_retries.or(config.retries.data);
+        config.ecn.mode = self.ecn.unwrap_or(config.ecn.mode);
         if self.no_delay {
             config.nagle = Nagle::Off;
         }

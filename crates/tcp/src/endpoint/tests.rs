@@ -152,7 +152,8 @@ fn slow_start_doubles_the_window_every_round_trip() {
 #[test]
 fn delayed_acks_halve_the_growth_of_slow_start() {
     let mut server = config("reno+iw2");
-    server.delayed_ack = Some(DelayedAck { every: 2, timeout: Duration::from_millis(200), quick: false });
+    server.delayed_ack =
+        Some(DelayedAck { every: 2, timeout: Duration::from_millis(200), quick: false });
     let mut pair = Pair::new(config("reno+iw2"), server);
     pair.ends[0].write(Bytes::new(100_000));
     pair.until(100);

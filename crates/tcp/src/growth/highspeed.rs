@@ -84,7 +84,7 @@ impl Growth for HighSpeed {
         let left = congestion.reduce_from.segments(self.mss) * (1.0 - decrease(self.w));
         let left = left.max(2.0);
         match congestion.signal {
-            Signal::Loss => {
+            Signal::Loss | Signal::Ecn { .. } => {
                 self.ssthresh = Some(left);
                 self.w = left;
             }

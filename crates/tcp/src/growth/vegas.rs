@@ -133,7 +133,7 @@ impl Growth for Vegas {
         // it costs Reno.
         let half = (congestion.reduce_from.segments(self.mss) / 2.0).max(2.0);
         match congestion.signal {
-            Signal::Loss => {
+            Signal::Loss | Signal::Ecn { .. } => {
                 self.ssthresh = Some(half);
                 self.cwnd = half;
             }

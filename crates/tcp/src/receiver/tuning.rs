@@ -74,7 +74,8 @@ impl Tuning {
 
     /// The window of the SYN: whole segments, each without the `options` of every segment.
     pub(super) const fn first_window(&self, options: u64) -> u64 {
-        let (space, segment) = (self.full(), self.mss - options);
+        let (space, options) = (self.full(), if options < self.mss { options } else { 0 });
+        let segment = self.mss - options;
         if space > segment { space - space % segment } else { space }
     }
 
@@ -226,8 +227,8 @@ impl Tuning {
     fn enlarge(&mut self, before: u64, ahead: Bytes) {
         // Measurements are a round trip late, and the sender may double its rate in each.
         let mut window = 2 * self.read_before;
-        let growth = u128::from(window) * u128::from(self.read_before - before)
-            / u128::from(before.max(1));
+        let growth =
+            u128::from(window) * u128::from(self.read_before - before) / u128::from(before.max(1));
         window = window.saturating_add(u64::try_from(2 * growth).unwrap_or(u64::MAX));
         window = window.saturating_add(ahead.get());
         let memory = (u128::from(window) * 256 / u128::from(self.share))
