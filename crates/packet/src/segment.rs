@@ -93,6 +93,12 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
+    /// The bits that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// The byte as it stands in the header.
     pub const fn bits(self) -> u8 {
         self.0

@@ -27,6 +27,8 @@ pub enum Meaning {
 pub enum SocketOption {
     /// `TCP_NODELAY`: short segments do not wait.
     NoDelay(bool),
+    /// `TCP_CORK`: nothing but full segments goes out.
+    Cork(bool),
     /// `TCP_QUICKACK`: ACKs do not wait.
     QuickAck(bool),
     /// `SO_RCVBUF`: the receive buffer, which then keeps its size.
@@ -80,8 +82,9 @@ pub trait Stack {
     /// Settings that do not go together.
     fn connect(&mut self, now: Instant) -> Result<(), String>;
 
-    /// The application gives `volume`; returns how much is taken.
-    fn write(&mut self, now: Instant, volume: Bytes) -> Bytes;
+    /// The application gives `volume`, and perhaps says that there will be `more`; returns how much is
+    /// taken.
+    fn write(&mut self, now: Instant, volume: Bytes, more: bool) -> Bytes;
 
     /// The application takes up to `volume`; returns how much there was.
     fn read(&mut self, now: Instant, volume: Bytes) -> Bytes;

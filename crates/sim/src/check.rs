@@ -150,6 +150,16 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
     {
         return refuse(&key("tcp.delayed_ack.every"), "expected at least 1 segment");
     }
+    if let Some(autotune) = config.autotune {
+        // RFC 7323 §2.3: no window exceeds 2^30 bytes.
+        if autotune.most.get() > 1 << 30 {
+            return refuse(&key("tcp.receive_autotune.most"), "expected at most 1 GiB");
+        }
+        if autotune.initial.get() == 0 || autotune.initial > autotune.most {
+            let expected = "expected more than 0 B and at most `most`";
+            return refuse(&key("tcp.receive_autotune.initial"), expected);
+        }
+    }
     if config.receive_window.get() == 0 {
         return refuse(&key("tcp.receive_window"), "expected more than 0 B");
     }

@@ -4,14 +4,19 @@
 //! generated from these types. Quantities are text with a unit ("10 Mbit/s"); unknown keys are
 //! refused by name.
 
+mod tcp;
 mod text;
 
 use ackclock_net::{QueueLimit, QueueUnit};
-use ackclock_tcp::{Config, DelayedAck, LossReduces, Pacing, Profile, RtoConfig, Variant};
-use ackclock_units::{Bytes, Duration, Mss, PacketRate, Rate};
+use ackclock_tcp::{Config, Profile, Variant};
+use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use tcp::{
+    AutotuneOn, AutotuneSpec, DelayedAckOn, DelayedAckSpec, EcnEchoSpec, EcnSpec, LossReducesSpec,
+    NagleSpec, Off, TcpSpec,
+};
 pub use text::Text;
 
 /// A run, as data: topology, flows, cross-traffic, what to measure, a seed.
@@ -236,121 +241,6 @@ const fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-/// Settings of a connection; what is left out comes from the profile.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TcpSpec {
-    /// Payload bytes of a full segment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mss: Option<Text<Mss>>,
-    /// The first window, in segments; the same as `+iw<N>` in the variant's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub initial_window: Option<u32>,
-    /// The smallest retransmission timeout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_rto: Option<Text<Duration>>,
-    /// The retransmission timeout before the first round-trip time is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub initial_rto: Option<Text<Duration>>,
-    /// The largest retransmission timeout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_rto: Option<Text<Duration>>,
-    /// The tick of the retransmission timer's clock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock_granularity: Option<Text<Duration>>,
-    /// When an ACK may wait: `"off"`, or `{ every = 2, timeout = "200 ms" }`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delayed_ack: Option<DelayedAckSpec>,
-    /// The receive buffer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receive_window: Option<Text<Bytes>>,
-    /// Whether to offer window scaling.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window_scaling: Option<bool>,
-    /// Whether to offer timestamps, which take 12 bytes of every segment's payload.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timestamps: Option<bool>,
-    /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_reduces: Option<LossReducesSpec>,
-    /// When segments leave: `"off"`, as soon as the window lets them; `"law"`, at the growth law's
-    /// pacing rate if it has one, which of the laws here only BBR has; `"linux"`, at the law's rate or
-    /// else at 2 cwnd/srtt in slow start and 1.2 cwnd/srtt in congestion avoidance. Default: `"law"`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pacing: Option<PacingSpec>,
-}
-
-impl TcpSpec {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// When an ACK may wait.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged, expecting = "expected \"off\" or { every = 2, timeout = \"200 ms\" }")]
-pub enum DelayedAckSpec {
-    /// Never.
-    Off(Off),
-    /// Until so many full segments, or so long.
-    On(DelayedAckOn),
-}
-
-/// The word `off`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Off {
-    /// Not at all.
-    Off,
-}
-
-/// How long an ACK may wait.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DelayedAckOn {
-    /// An ACK goes out at the latest for every this many full segments.
-    #[serde(default = "two")]
-    pub every: u32,
-    /// An ACK waits at most this long; with `quick`, the shortest wait.
-    pub timeout: Text<Duration>,
-    /// Whether to do as Linux does: the first segments are acknowledged at once, and so are those
-    /// that come while the receive window grows; the wait then follows the sender's rhythm, up to
-    /// 200 ms.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub quick: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_false(value: &bool) -> bool {
-    !*value
-}
-
-const fn two() -> u32 {
-    2
-}
-
-/// Which volume a loss reduces.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LossReducesSpec {
-    /// The data in flight.
-    FlightSize,
-    /// The congestion window.
-    Cwnd,
-}
-
-/// When segments leave.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PacingSpec {
-    /// As soon as the window lets them.
-    Off,
-    /// At the growth law's pacing rate, if it has one.
-    Law,
-    /// As Linux paces.
-    Linux,
-}
-
 /// What asks for data.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -553,42 +443,7 @@ impl Flow {
         if let Some(segments) = self.tcp.initial_window {
             parts.window = ackclock_tcp::WindowChoice::Segments(segments);
         }
-        let base = Config::new(parts, profile);
-        let tcp = &self.tcp;
-        let text =
-            |value: Option<Text<Duration>>, default: Duration| value.map_or(default, |t| t.0);
-        Ok(Config {
-            mss: tcp.mss.map_or(base.mss, |t| t.0),
-            rto: RtoConfig {
-                min: text(tcp.min_rto, base.rto.min),
-                initial: text(tcp.initial_rto, base.rto.initial),
-                max: text(tcp.max_rto, base.rto.max),
-                granularity: text(tcp.clock_granularity, base.rto.granularity),
-                variation: base.rto.variation,
-            },
-            delayed_ack: match &tcp.delayed_ack {
-                None => base.delayed_ack,
-                Some(DelayedAckSpec::Off(_)) => None,
-                Some(DelayedAckSpec::On(on)) => {
-                    Some(DelayedAck { every: on.every, timeout: on.timeout.0, quick: on.quick })
-                }
-            },
-            receive_window: tcp.receive_window.map_or(base.receive_window, |t| t.0),
-            window_scaling: tcp.window_scaling.unwrap_or(base.window_scaling),
-            timestamps: tcp.timestamps.unwrap_or(base.timestamps),
-            loss_reduces: match tcp.loss_reduces {
-                None => base.loss_reduces,
-                Some(LossReducesSpec::FlightSize) => LossReduces::FlightSize,
-                Some(LossReducesSpec::Cwnd) => LossReduces::Cwnd,
-            },
-            pacing: match tcp.pacing {
-                None => base.pacing,
-                Some(PacingSpec::Off) => Pacing::Off,
-                Some(PacingSpec::Law) => Pacing::Law,
-                Some(PacingSpec::Linux) => Pacing::Linux,
-            },
-            ..base
-        })
+        Ok(self.tcp.config(Config::new(parts, profile)))
     }
 }
 

@@ -165,6 +165,37 @@ pub struct AfterLostSyn {
     pub three_seconds: bool,
 }
 
+/// Whether to use explicit congestion notification (RFC 3168).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnMode {
+    /// Never.
+    Off,
+    /// If the peer asks for it.
+    Passive,
+    /// Asked for on every SYN.
+    On,
+}
+
+/// How a receiver tells of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// Until the sender says that it has reduced its window (RFC 3168 §6.1.3).
+    UntilReduced,
+    /// On the ACKs of the segments that were marked, and on no others (RFC 8257 §3.2).
+    Exact,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EcnConfig {
+    /// Whether to use it.
+    pub mode: EcnMode,
+    /// How this end tells of marks.
+    pub echo: EcnEcho,
+    /// Whether a mark costs less than a loss (RFC 8511).
+    pub abe: bool,
+}
+
 /// Which volume a loss reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossReduces {
@@ -224,6 +255,8 @@ pub struct Config {
     pub retries: Retries,
     /// How data begins after a handshake with losses.
     pub after_lost_syn: AfterLostSyn,
+    /// Explicit congestion notification.
+    pub ecn: EcnConfig,
 }
 
 impl Config {
@@ -265,6 +298,7 @@ impl Config {
             // SYNs: with a timeout of 1 s at first, RFC 9293 §3.8.3's R2 of at least 3 minutes.
             retries: Retries { syn: 7, syn_ack: 7, data: Some(15) },
             after_lost_syn: AfterLostSyn { forgiven: 0, three_seconds: true },
+            ecn: EcnConfig { mode: EcnMode::Off, echo: EcnEcho::UntilReduced, abe: false },
         };
         match profile {
             Profile::Rfc => common,
@@ -295,6 +329,8 @@ impl Config {
                 // tcp_syn_retries, tcp_synack_retries, tcp_retries2.
                 retries: Retries { syn: 6, syn_ack: 5, data: Some(15) },
                 after_lost_syn: AfterLostSyn { forgiven: 1, three_seconds: false },
+                // tcp_ecn = 2.
+                ecn: EcnConfig { mode: EcnMode::Passive, ..common.ecn },
                 ..common
             },
             // ns-2's own defaults: tcpTick_ 10 ms, minrto_ 200 ms, an ACK for every segment.

@@ -1,15 +1,17 @@
 //! One end of a connection: RFC 9293's state machine around a sender and a receiver.
 
 mod closing;
+mod ecn;
 mod opening;
 mod timestamps;
 
-use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
+use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
 use crate::sender::{Arrived, Sender};
+use ecn::Marking;
 use opening::Opening;
 use timestamps::Timestamps;
 pub(crate) use timestamps::clock as timestamp_clock;
@@ -62,6 +64,8 @@ pub struct Agreed {
     pub timestamps: bool,
     /// SACK (RFC 2018 §2).
     pub sack: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
     /// The shifts of the peer's windows and of this end's (RFC 7323 §2), if there are any.
     pub window_shifts: Option<(u8, u8)>,
 }
@@ -124,6 +128,7 @@ pub struct Endpoint {
     /// What is needed to open.
     opening: Opening,
     agreed: Agreed,
+    marking: Marking,
     /// The sequence number of the segment that the peer's window was last taken from, SND.WL1.
     window_from: Seq,
     /// The application reads no more: what still comes cannot be delivered.
@@ -146,6 +151,7 @@ impl Endpoint {
             timestamps: Timestamps::default(),
             opening: Opening::new(&config),
             agreed: Agreed::default(),
+            marking: Marking::new(config.ecn),
             window_from: Seq::FIRST_BYTE,
             deaf: false,
             reset: None,
@@ -159,11 +165,21 @@ impl Endpoint {
     /// The application gives `volume` more to send. Ignored after
     /// [`shutdown_write`](Self::shutdown_write).
     pub fn write(&mut self, volume: Bytes) {
+        self.write_some(volume, false);
+    }
+
+    /// The same, and more is to come soon: less than a full segment waits for it, for an ACK, or for
+    /// the retransmission timeout (`MSG_MORE`).
+    pub fn write_more(&mut self, volume: Bytes) {
+        self.write_some(volume, true);
+    }
+
+    fn write_some(&mut self, volume: Bytes, more: bool) {
         if !matches!(
             self.state,
             State::FinWait1 | State::FinWait2 | State::Closing | State::LastAck | State::TimeWait
         ) {
-            self.sender.write(volume);
+            self.sender.write(volume, more);
         }
     }
 
@@ -175,6 +191,12 @@ impl Endpoint {
     /// Whether less than a full segment may wait (`TCP_NODELAY` is [`Nagle::Off`]).
     pub fn set_nagle(&mut self, nagle: Nagle) {
         self.sender.set_nagle(nagle);
+    }
+
+    /// Whether nothing but full segments goes out (`TCP_CORK`); after the retransmission timeout it
+    /// does all the same.
+    pub const fn set_cork(&mut self, cork: bool) {
+        self.sender.set_cork(cork);
     }
 
     /// Sends ACKs at once, or lets data carry them (`TCP_QUICKACK`); under Linux's rule until the
@@ -202,6 +224,8 @@ impl Endpoint {
             && segment.flags == Flags::ACK
             && self.receiver.acceptable(segment.seq, segment.payload())
             && !self.timestamps.is_old(segment)
+            && ip.ecn != Ecn::Ce
+            && !self.marking.watches()
         {
             if !self.on_ack_field(now, segment, options) {
                 return;
@@ -218,18 +242,24 @@ impl Endpoint {
         &mut self,
         now: Instant,
         segment: &Segment,
-        _ip: IpMeta,
+        ip: IpMeta,
         options: Option<&Options>,
     ) {
         match self.state {
             State::Closed => self.refuse(segment),
             State::Listen => self.handle_in_listen(segment, options),
             State::SynSent => self.handle_in_syn_sent(now, segment, options),
-            _ => self.handle_synchronized(now, segment, options),
+            _ => self.handle_synchronized(now, segment, ip, options),
         }
     }
 
-    fn handle_synchronized(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
+    fn handle_synchronized(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        ip: IpMeta,
+        options: Option<&Options>,
+    ) {
         let (syn, rst) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::RST));
         if self.timestamps.is_old(segment) {
             // RFC 7323 §5.3 R1: an ACK in answer, and the segment is dropped.
@@ -268,6 +298,9 @@ impl Endpoint {
             }
             self.establish(now);
         }
+        if self.marking.used() && segment.flags.contains(Flags::ECE) {
+            self.sender.on_ecn_echo(now, segment.ack);
+        }
         if !self.on_ack_field(now, segment, options) {
             return;
         }
@@ -281,6 +314,7 @@ impl Endpoint {
             return;
         }
         let was_finished = self.receiver.finished();
+        self.take_mark(segment, ip);
         self.receiver.on_data(now, segment, self.sender.rtt());
         if self.receiver.finished() && !was_finished {
             self.on_peer_finished(now);
@@ -328,7 +362,8 @@ impl Endpoint {
             self.timestamps.take(segment);
             echo = segment.timestamps.then_some(segment.ts_ecr);
         }
-        let pure = segment.len == 0 && segment.flags == Flags::ACK;
+        let flags = segment.flags.without(Flags::ECE | Flags::CWR);
+        let pure = segment.len == 0 && flags == Flags::ACK;
         // RFC 9293 §3.10.7.4: no window of a segment that a later one has overtaken.
         let window = if segment.seq >= self.window_from {
             self.window_from = segment.seq;
@@ -416,44 +451,55 @@ impl Endpoint {
     /// A segment of data, or else an ACK that is due.
     #[inline]
     fn poll_segment(&mut self, now: Instant) -> Option<Transmit> {
-        let segment = if let Some(stretch) = self.sender.poll_transmit(now) {
-            let mut flags = Flags::ACK;
+        if self.marking.used()
+            && let Some(early) = self.take_early_ack()
+        {
+            return Some(self.stamped(now, early, IpMeta::default(), None));
+        }
+        let stretch = self.sender.poll_transmit(now);
+        if stretch.is_none() && !self.receiver.ack_due() {
+            return None;
+        }
+        let mut segment = self.bare_segment();
+        if let Some(stretch) = &stretch {
+            segment.seq = stretch.seq;
+            // A stretch is at most an MSS, which is 16 bits wide.
+            segment.len = u32::try_from(stretch.len.get()).unwrap_or(u32::MAX);
             if stretch.push {
-                flags = flags | Flags::PSH;
+                segment.flags = segment.flags | Flags::PSH;
             }
             if stretch.fin {
-                flags = flags | Flags::FIN;
+                segment.flags = segment.flags | Flags::FIN;
             }
-            if stretch.len > Bytes::ZERO {
+            if segment.len > 0 {
                 self.receiver.on_data_sent(now);
             }
-            Segment {
-                seq: stretch.seq,
-                // A stretch is at most an MSS, which is 16 bits wide.
-                len: u32::try_from(stretch.len.get()).unwrap_or(u32::MAX),
-                flags,
-                ..self.bare_segment()
-            }
-        } else if self.receiver.ack_due() {
-            self.bare_segment()
-        } else {
-            return None;
-        };
+        }
+        let mut ip = IpMeta::default();
+        if self.marking.used() {
+            ip.ecn = self.mark(&mut segment, stretch.as_ref());
+        }
         let options = self
             .receiver
             .sack_blocks(self.timestamps.used)
             .map(|sack| Options { sack, ..Options::default() });
         self.timestamps.last_ack_sent = segment.ack;
         self.receiver.on_ack_sent(segment.window);
-        Some(self.stamped(now, segment, options))
+        Some(self.stamped(now, segment, ip, options))
     }
 
     #[inline]
-    fn stamped(&self, now: Instant, mut segment: Segment, options: Option<Options>) -> Transmit {
+    fn stamped(
+        &self,
+        now: Instant,
+        mut segment: Segment,
+        ip: IpMeta,
+        options: Option<Options>,
+    ) -> Transmit {
         if self.timestamps.used || options.is_some() {
             self.timestamps.stamp(now, &mut segment, options.as_ref());
         }
-        Transmit { segment, ip: IpMeta::default(), options }
+        Transmit { segment, ip, options }
     }
 
     #[inline]

@@ -90,6 +90,11 @@ pub struct SendStart {
 pub enum Signal {
     /// A segment was found lost while ACKs kept coming.
     Loss,
+    /// The peer echoed a mark of congestion (RFC 3168 §6.1.2): nothing is lost.
+    Ecn {
+        /// Whether a mark is to cost less than a loss (RFC 8511).
+        abe: bool,
+    },
     /// The retransmission timer expired.
     Timeout {
         /// How often in a row, this time included.

@@ -21,8 +21,8 @@ pub mod start;
 pub mod variant;
 
 pub use config::{
-    AfterLostSyn, Autotune, Config, DelayedAck, LossReduces, Nagle, Pacing, Profile, Retries,
-    RtoConfig, WindowProbe,
+    AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
+    Pacing, Profile, Retries, RtoConfig, WindowProbe,
 };
 pub use endpoint::{Agreed, Endpoint, Failure, State, Transmit};
 pub use sender::{Sender, SenderStats};

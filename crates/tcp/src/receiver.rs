@@ -347,6 +347,16 @@ impl Receiver {
         }
     }
 
+    /// The network marked a segment: the peer's window may be so small that it waits for each ACK.
+    pub(crate) fn on_mark(&mut self) {
+        self.alert();
+    }
+
+    /// Whether data that came in order is not acknowledged yet.
+    pub(crate) fn ack_waits(&self) -> bool {
+        self.nxt > self.acked
+    }
+
     /// What a tuned buffer and Linux's rule learn from data in order.
     fn adapt(&mut self, now: Instant, segment: &Segment, rtt: &RttEstimator) {
         let len = segment.payload();
@@ -529,7 +539,7 @@ impl Receiver {
         if let AckRule::Quick(quick) = &mut self.rule {
             quick.set_interactive(!quick_ack);
         }
-        self.ack_now |= quick_ack && self.nxt > self.acked;
+        self.ack_now |= quick_ack && self.ack_waits();
     }
 }
 

@@ -53,6 +53,7 @@ impl Sent {
             told.rtt_from = told.rtt_from.max(Some(self.at));
         }
         *highest = (*highest).max(end);
+        told.last_sent_at = Some(self.at);
         told.newest = told.newest.max(Some(Delivered { at: self.at, end }));
     }
 
@@ -120,6 +121,8 @@ pub struct Told {
     pub min_rtt: Duration,
     /// The segment sent last among those delivered.
     pub newest: Option<Delivered>,
+    /// When the last of those delivered, in the order in which they are looked at, was sent.
+    pub last_sent_at: Option<Instant>,
     /// When the last of the delivered segments that were sent once was sent (Karn's rule).
     pub rtt_from: Option<Instant>,
     /// The lowest number of a segment sent once that was delivered after one with a higher number.

@@ -60,6 +60,8 @@ pub struct Stretch {
     pub fin: bool,
     /// Whether it empties the buffer (RFC 9293 §3.9.1.2).
     pub push: bool,
+    /// Whether it is sent for the first time, and is no probe.
+    pub new: bool,
 }
 
 /// An ACK that arrived.
@@ -113,11 +115,24 @@ pub struct Sender {
     /// or ever.
     hold: Hold,
     patience: Patience,
+    marks: Marks,
     stats: SenderStats,
     /// What a law that models the path asks for; `None` with any other.
     modelled: Option<Box<Modelled>>,
     pacer: Pacer,
     seed: u64,
+}
+
+/// What a sender makes of the peer's echoes of congestion marks (RFC 3168 §6.1.2).
+#[derive(Clone, Copy, Debug)]
+struct Marks {
+    abe: bool,
+    /// Once this is acknowledged, an echo is one of a later window.
+    reduced_until: Seq,
+    /// The peer is to be told that the window was reduced.
+    tell: bool,
+    /// The ACK being taken echoes a mark.
+    echoed: bool,
 }
 
 impl Sender {
@@ -146,6 +161,12 @@ impl Sender {
             avoidance_from: None,
             hold: Hold::new(config),
             patience: Patience::new(config),
+            marks: Marks {
+                abe: config.ecn.abe,
+                reduced_until: Seq::FIRST_BYTE,
+                tell: false,
+                echoed: false,
+            },
             stats: SenderStats::default(),
             modelled: None,
             pacer: Pacer::new(config.pacing),
@@ -261,11 +282,16 @@ impl Sender {
         self.recovery.do_without_sack();
     }
 
-    pub(crate) fn write(&mut self, volume: Bytes) {
+    pub(crate) fn write(&mut self, volume: Bytes, more: bool) {
         if self.modelled.is_some() {
             self.note_limits();
         }
         self.end = self.end + volume;
+        self.hold.on_write(more);
+    }
+
+    pub(crate) const fn set_cork(&mut self, cork: bool) {
+        self.hold.set_cork(cork);
     }
 
     pub(crate) const fn close(&mut self) {
@@ -362,7 +388,7 @@ impl Sender {
     #[inline]
     fn take_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
         let newly_acked = arrived.ack.since(self.space.una);
-        self.hold.on_window(arrived.window);
+        self.hold.on_ack(arrived.window);
         if newly_acked > Bytes::ZERO {
             self.rwnd = arrived.window;
             self.on_new_data(now, arrived, newly_acked);
@@ -425,7 +451,12 @@ impl Sender {
         }
         let mut restart_timer = true;
         match outcome {
-            Outcome::None => self.grow(now, newly_acked, rtt, in_flight_before),
+            // RFC 3168 §6.1.2: an echo lets the window grow by nothing.
+            Outcome::None => {
+                if !std::mem::take(&mut self.marks.echoed) {
+                    self.grow(now, newly_acked, rtt, in_flight_before);
+                }
+            }
             Outcome::Repaired { at_most } => {
                 let in_flight = self.in_flight();
                 let newly_delivered = self.recovery.newly_delivered().unwrap_or(newly_acked);
@@ -530,8 +561,26 @@ impl Sender {
         self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
     }
 
+    /// The ACK that comes next echoes a mark of congestion: the window is reduced once a window of
+    /// data, whether for marks or for losses (RFC 3168 §6.1.2).
+    pub(crate) fn on_ecn_echo(&mut self, now: Instant, ack: Seq) {
+        self.marks.echoed = ack > self.space.una;
+        if self.space.una < self.marks.reduced_until || self.space.una == self.space.max {
+            return;
+        }
+        let abe = self.marks.abe;
+        self.on_congestion(now, Signal::Ecn { abe }, self.rwnd);
+    }
+
+    /// Whether the segment of new data that goes out now is to say that the window was reduced.
+    pub(crate) fn takes_reduced(&mut self) -> bool {
+        std::mem::take(&mut self.marks.tell)
+    }
+
     fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
         self.stats.congestion_events += 1;
+        self.marks.reduced_until = self.space.max;
+        self.marks.tell = true;
         if self.avoidance_from.is_none_or(|from| self.space.una < from) {
             self.stats.congestion_events_in_slow_start += 1;
         }
@@ -601,7 +650,8 @@ impl Sender {
         }
         let stretch = self.next_stretch(now);
         match stretch {
-            Some(_) => self.sent_in_burst = true,
+            // A window probe is no use of the window.
+            Some(stretch) => self.sent_in_burst |= stretch.len > Bytes::ZERO,
             None if std::mem::take(&mut self.sent_in_burst) => self.propose_after_burst(now),
             None => {}
         }
@@ -636,7 +686,7 @@ impl Sender {
                 Against::Part(part) => stretch = part,
                 Against::Probe(probe) => return Some(probe),
             }
-        } else if stretch.len < self.mss.bytes() && self.waits_for_more(&stretch) {
+        } else if stretch.len < self.mss.bytes() && self.waits_for_more(now, &stretch) {
             self.limited_by = Limit::Application;
             let range = self.recovery.last_resort(self.growth.cwnd())?;
             return self.send_again(now, range);
@@ -659,7 +709,8 @@ impl Sender {
         let len = data.min(self.mss.bytes());
         let fin = self.closed && seq + len == self.end && limit > self.end;
         let push = seq + len == self.end && len > Bytes::ZERO;
-        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push })
+        let new = seq >= self.space.max;
+        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push, new })
     }
 
     fn propose_after_idle(&mut self, now: Instant) {

@@ -106,11 +106,12 @@ const IDLE_OPTIONS: [(&str, Meaning); 13] = [
 ];
 
 /// Socket options that do something.
-const OPTIONS: [&str; 8] = [
+const OPTIONS: [&str; 9] = [
     "SO_LINGER",
     "SO_RCVBUF",
     "SO_RCVBUFFORCE",
     "TCP_CONGESTION",
+    "TCP_CORK",
     "TCP_MAXSEG",
     "TCP_NODELAY",
     "TCP_QUICKACK",
@@ -393,7 +394,7 @@ impl<S: Stack> Runner<'_, S> {
                 self.sockets.no_linger = no_linger(value)?;
                 Meaning::Applied
             }
-            "TCP_NODELAY" | "TCP_QUICKACK" | "TCP_USER_TIMEOUT" | "SO_RCVBUF"
+            "TCP_CORK" | "TCP_NODELAY" | "TCP_QUICKACK" | "TCP_USER_TIMEOUT" | "SO_RCVBUF"
             | "SO_RCVBUFFORCE" => {
                 let n = integer(only(value))?;
                 let on = n != 0;
@@ -401,6 +402,7 @@ impl<S: Stack> Runner<'_, S> {
                 let size = size.ok_or_else(|| fault(format!("`{name}` cannot be {n}")))?;
                 let option = match name.as_str() {
                     "TCP_NODELAY" => SocketOption::NoDelay(on),
+                    "TCP_CORK" => SocketOption::Cork(on),
                     "TCP_QUICKACK" => SocketOption::QuickAck(on),
                     "TCP_USER_TIMEOUT" => {
                         SocketOption::UserTimeout(on.then(|| Duration::from_millis(size)))
@@ -464,7 +466,7 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn read(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let (volume, at_once) = volume(call)?;
+        let Volume { volume, at_once, .. } = volume(call)?;
         if socket.role != Role::Connection {
             return Ok(Answer::Error("ENOTCONN"));
         }
@@ -489,7 +491,7 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn write(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let (volume, at_once) = volume(call)?;
+        let Volume { volume, at_once, more } = volume(call)?;
         if socket.role != Role::Connection || socket.no_writes {
             return Ok(Answer::Error("EPIPE"));
         }
@@ -499,7 +501,7 @@ impl<S: Stack> Runner<'_, S> {
         Ok(match self.stack.stage() {
             Stage::Opening if socket.nonblocking || at_once => Answer::Error("EAGAIN"),
             Stage::Opening => Answer::Blocks,
-            Stage::Open => Answer::Value(count(self.stack.write(self.now, volume))),
+            Stage::Open => Answer::Value(count(self.stack.write(self.now, volume, more))),
             _ => Answer::Error("EPIPE"),
         })
     }
@@ -583,17 +585,27 @@ fn names(expr: &Expr) -> Vec<&str> {
     }
 }
 
-/// How much a call moves, and whether its flags say that it must not block.
-fn volume(call: &Call) -> Called<(Bytes, bool)> {
+/// How much a call moves, and what its flags say.
+struct Volume {
+    volume: Bytes,
+    /// It must not block.
+    at_once: bool,
+    /// Another call will follow.
+    more: bool,
+}
+
+fn volume(call: &Call) -> Called<Volume> {
     let (volume, flags) = match call.name.as_str() {
         "readv" | "writev" => (vectors(argument(call, 1)?), None),
         "recvmsg" | "sendmsg" => (vectors(argument(call, 1)?), call.args.get(2)),
         _ => (integer(argument(call, 2)?)?, call.args.get(3)),
     };
-    let mut at_once = false;
+    let (mut at_once, mut more) = (false, false);
+    // No flags are written as 0.
     for name in flags.map(names).unwrap_or_default() {
         match name {
             "MSG_DONTWAIT" => at_once = true,
+            "MSG_MORE" => more = true,
             "MSG_NOSIGNAL" => {}
             _ => {
                 let message = format!("the flag `{}` is not supported", shown(name));
@@ -604,7 +616,7 @@ fn volume(call: &Call) -> Called<(Bytes, bool)> {
     // 2^40 at a time is more than anyone's buffer, and cannot overflow.
     let volume = u64::try_from(volume).ok().filter(|volume| *volume <= 1 << 40);
     let volume = volume.ok_or_else(|| Fault::new(call.span, "this is no volume of data"))?;
-    Ok((Bytes::new(volume), at_once))
+    Ok(Volume { volume: Bytes::new(volume), at_once, more })
 }
 
 /// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.

@@ -61,10 +61,14 @@ impl Stack for EndpointStack {
         Ok(())
     }
 
-    fn write(&mut self, _now: Instant, volume: Bytes) -> Bytes {
+    fn write(&mut self, _now: Instant, volume: Bytes, more: bool) -> Bytes {
         match &mut self.endpoint {
             Some(endpoint) => {
-                endpoint.write(volume);
+                if more {
+                    endpoint.write_more(volume);
+                } else {
+                    endpoint.write(volume);
+                }
                 volume
             }
             None => Bytes::ZERO,
@@ -106,6 +110,7 @@ impl Stack for EndpointStack {
         let Some(endpoint) = &mut self.endpoint else { return Ok(()) };
         match option {
             SocketOption::NoDelay(on) => endpoint.set_nagle(if on { Nagle::Off } else { nagle }),
+            SocketOption::Cork(on) => endpoint.set_cork(on),
             SocketOption::QuickAck(on) => endpoint.set_quick_ack(on),
             SocketOption::UserTimeout(timeout) => endpoint.set_user_timeout(timeout),
             SocketOption::ReceiveBuffer(_) if waits => self.listen()?,

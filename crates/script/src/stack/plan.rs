@@ -5,7 +5,9 @@ use std::str::FromStr;
 use ackclock_tcp::idle::IdleChoice;
 use ackclock_tcp::recovery::RecoveryChoice;
 use ackclock_tcp::start::SlowStartChoice;
-use ackclock_tcp::{Autotune, Config, DelayedAck, Endpoint, Nagle, Profile, Variant, WindowChoice};
+use ackclock_tcp::{
+    Autotune, Config, DelayedAck, EcnMode, Endpoint, Nagle, Pacing, Profile, Variant, WindowChoice,
+};
 use ackclock_units::{Bytes, Duration, Mss};
 
 use super::{Meaning, SocketOption};
@@ -22,6 +24,8 @@ pub(super) struct Plan {
     restart_after_idle: Option<bool>,
     hystart: bool,
     rack: bool,
+    /// The queue below paces.
+    paced: bool,
     tail_loss_probe: Option<bool>,
     forward_rto: Option<bool>,
     reordering: Option<u32>,
@@ -35,6 +39,7 @@ pub(super) struct Plan {
     data_retries: Option<u32>,
     /// `TCP_NODELAY`.
     no_delay: bool,
+    ecn: Option<EcnMode>,
     user_timeout: Option<Duration>,
     min_rto: Option<Duration>,
     initial_rto: Option<Duration>,
@@ -186,6 +191,7 @@ impl Plan {
             restart_after_idle: None,
             hystart: true,
             rack: true,
+            paced: false,
             tail_loss_probe: None,
             forward_rto: None,
             reordering: None,
@@ -197,6 +203,7 @@ impl Plan {
             syn_ack_retries: None,
             data_retries: None,
             no_delay: false,
+            ecn: None,
             user_timeout: None,
             min_rto: None,
             initial_rto: None,
@@ -237,17 +244,17 @@ impl Plan {
             "tcp_cubic.hystart" => self.hystart = number(name, value, 0, 1)? == 1,
             "tcp_frto" => self.forward_rto = Some(number(name, value, 0, 2)? > 0),
             "tcp_recovery" => self.rack = number(name, value, 0, 7)? & 1 == 1,
-            "qdisc" if value == "fq" => {
-                return Ok(Meaning::NotYet("no queue here paces"));
-            }
+            "qdisc" if value == "fq" => self.paced = true,
             "qdisc" => return Ok(Meaning::Nothing("no queue here")),
             "tcp_early_retrans" => {
                 self.tail_loss_probe = Some(number(name, value, 0, 4)? >= 3);
             }
             "tcp_ecn" => {
-                return Ok(match number(name, value, 0, 5)? {
-                    0 | 2 => Meaning::Nothing("the end point asks for no ECN"),
-                    _ => Meaning::NotYet("the end point asks for no ECN"),
+                self.ecn = Some(match number(name, value, 0, 5)? {
+                    0 => EcnMode::Off,
+                    1 => EcnMode::On,
+                    2 => EcnMode::Passive,
+                    _ => return Ok(Meaning::NotYet("there is no accurate ECN")),
                 });
             }
             "tcp_reordering" => {
@@ -322,7 +329,7 @@ impl Plan {
     pub(super) const fn set_option(&mut self, option: SocketOption) {
         match option {
             SocketOption::NoDelay(on) => self.no_delay = on,
-            SocketOption::QuickAck(_) => {}
+            SocketOption::Cork(_) | SocketOption::QuickAck(_) => {}
             SocketOption::UserTimeout(timeout) => self.user_timeout = timeout,
             // Linux doubles what is asked for, for its own use (socket(7)).
             SocketOption::ReceiveBuffer(size) => {
@@ -361,6 +368,9 @@ impl Plan {
         if self.sack == Some(false) && parts.recovery.needs_sack() {
             parts.recovery = RecoveryChoice::PartialAck;
         }
+        if self.paced {
+            config.pacing = Pacing::Linux;
+        }
         let recovery = &mut config.recovery;
         recovery.tail_loss_probe = self.tail_loss_probe.unwrap_or(recovery.tail_loss_probe);
         recovery.forward_rto = self.forward_rto.unwrap_or(recovery.forward_rto);
@@ -393,6 +403,7 @@ impl Plan {
         config.retries.syn = self.syn_retries.unwrap_or(config.retries.syn);
         config.retries.syn_ack = self.syn_ack_retries.unwrap_or(config.retries.syn_ack);
         config.retries.data = self.data_retries.or(config.retries.data);
+        config.ecn.mode = self.ecn.unwrap_or(config.ecn.mode);
         if self.no_delay {
             config.nagle = Nagle::Off;
         }

@@ -83,6 +83,7 @@ impl Endpoint {
         self.opening.peer = Some(options.copied().unwrap_or_default());
         self.opening.peer_timestamps = segment.timestamps;
         self.timestamps.recent = segment.ts_val;
+        self.marking.take_syn(segment.flags);
         self.sender.set_rwnd(Bytes::new(u64::from(segment.window)));
     }
 
@@ -139,7 +140,8 @@ impl Endpoint {
         } else if self.config.parts.recovery.needs_sack() {
             self.sender.do_without_sack();
         }
-        self.agreed = Agreed { timestamps, sack, window_shifts: shifts };
+        let ecn = self.marking.used();
+        self.agreed = Agreed { timestamps, sack, ecn, window_shifts: shifts };
         let lost = self.opening.syns_sent.saturating_sub(1);
         let rtt = (lost == 0).then(|| now.since(self.opening.syn_sent_at));
         self.opening.timer = None;
@@ -187,11 +189,16 @@ impl Endpoint {
         // What every segment will carry is known once both ends have offered it.
         let every = if timestamps && answering { Timestamps::LEN } else { 0 };
         let window = self.receiver.first_window(every).get().min(0xffff);
-        let ack = if answering { Flags::ACK } else { Flags::NONE };
+        let first = self.opening.syns_sent == 1;
+        let flags = if answering {
+            Flags::ACK | self.marking.on_syn_ack()
+        } else {
+            self.marking.on_syn(first)
+        };
         let mut segment = Segment {
             seq: Seq::SYN,
             ack: if answering { self.receiver.nxt() } else { Seq::default() },
-            flags: Flags::SYN | ack,
+            flags: Flags::SYN | flags,
             // RFC 7323 §2.2: the window of a SYN is not scaled.
             window: u32::try_from(window).unwrap_or(0xffff),
             ..Segment::default()

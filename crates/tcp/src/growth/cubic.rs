@@ -177,10 +177,15 @@ impl Growth for Cubic {
         self.mss = congestion.mss;
         let before = self.state;
         let state = &mut self.state;
-        let reduced = (congestion.reduce_from.segments(self.mss) * BETA).max(2.0);
+        let beta = match congestion.signal {
+            // RFC 8511 §3.
+            Signal::Ecn { abe: true } => 0.85,
+            _ => BETA,
+        };
+        let reduced = (congestion.reduce_from.segments(self.mss) * beta).max(2.0);
         state.epoch = None;
         match congestion.signal {
-            Signal::Loss => {
+            Signal::Loss | Signal::Ecn { .. } => {
                 self.undo = Some(before);
                 state.remember();
                 state.cwnd_prior = Some(state.cwnd);

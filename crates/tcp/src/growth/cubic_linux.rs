@@ -263,7 +263,7 @@ impl Growth for CubicLinux {
         self.agree_on(congestion.mss);
         self.cwnd_cnt = 0;
         match congestion.signal {
-            Signal::Loss => {
+            Signal::Loss | Signal::Ecn { .. } => {
                 self.reduce();
                 self.cwnd = self.ssthresh.unwrap_or(self.cwnd);
             }

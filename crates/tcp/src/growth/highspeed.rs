@@ -89,7 +89,7 @@ impl Growth for HighSpeed {
             self.undo = Some((self.w, self.ssthresh));
         }
         match congestion.signal {
-            Signal::Loss => {
+            Signal::Loss | Signal::Ecn { .. } => {
                 self.ssthresh = Some(left);
                 self.w = left;
             }

@@ -41,7 +41,13 @@ impl Growth for Reno {
             self.undo = Some(self.window);
         }
         match congestion.signal {
-            Signal::Loss => {
+            Signal::Ecn { abe: true } => {
+                // RFC 8511 §3: 0.8 after a mark.
+                let left = (congestion.reduce_from * 4 / 5).max(congestion.mss.times(2));
+                self.window.ssthresh = Some(left);
+                self.window.cwnd = left;
+            }
+            Signal::Loss | Signal::Ecn { abe: false } => {
                 self.window.ssthresh = Some(half);
                 self.window.cwnd = half;
             }

@@ -91,7 +91,11 @@ impl Growth for Tahoe {
             // The floor of two segments is RFC 5681's (equation 4); the paper's W stays above it.
             self.w_th = Some((self.segments(congestion.reduce_from) / 2.0).max(2.0));
         }
-        self.w = 1.0;
+        self.w = match (congestion.signal, self.w_th) {
+            // RFC 3168 §6.1.2: nothing is lost, so that there is no slow start.
+            (Signal::Ecn { .. }, Some(w_th)) => w_th,
+            _ => 1.0,
+        };
         self.acked = Bytes::ZERO;
     }
 

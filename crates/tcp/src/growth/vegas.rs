@@ -139,7 +139,7 @@ impl Growth for Vegas {
             self.undo = Some((self.cwnd, self.ssthresh));
         }
         match congestion.signal {
-            Signal::Loss => {
+            Signal::Loss | Signal::Ecn { .. } => {
                 self.ssthresh = Some(half);
                 self.cwnd = half;
             }

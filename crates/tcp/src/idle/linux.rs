@@ -60,7 +60,10 @@ impl LinuxIdle {
 impl Idle for LinuxIdle {
     fn before_send(&mut self, usage: &Usage) -> Option<Proposal> {
         let idle = usage.now.since(usage.last_send?);
-        if !self.restart || idle <= usage.rto {
+        // Linux looks when the application writes, not when the segment leaves: what waited for the
+        // peer's window was not idle.
+        let waited = usage.limited_by != Limit::Application;
+        if !self.restart || waited || idle <= usage.rto {
             return None;
         }
         let least = usage.initial_window.min(usage.cwnd);

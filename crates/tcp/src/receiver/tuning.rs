@@ -74,7 +74,8 @@ impl Tuning {
 
     /// The window of the SYN: whole segments, each without the `options` of every segment.
     pub(super) const fn first_window(&self, options: u64) -> u64 {
-        let (space, segment) = (self.full(), self.mss - options);
+        let (space, options) = (self.full(), if options < self.mss { options } else { 0 });
+        let segment = self.mss - options;
         if space > segment { space - space % segment } else { space }
     }
 

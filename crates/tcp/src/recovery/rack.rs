@@ -141,8 +141,11 @@ impl Recovery for Rack {
             self.on_dsack(send);
         }
         self.reordering_seen |= told.reordered_from.is_some();
+        // §6.2 step 2: RACK.rtt is of every segment in turn, whether or not it is the newest.
+        if let Some(sent_at) = told.last_sent_at {
+            self.rtt = ack.now.since(sent_at);
+        }
         if let Some(newest) = told.newest {
-            self.rtt = ack.now.since(newest.at);
             self.newest = self.newest.max(Some(newest));
         }
         let ended = self.repair.progress(ack, &told, send);

@@ -174,12 +174,15 @@ impl Repair {
             let segments = duplicate.len().get().div_ceil(self.mss.bytes().get());
             self.undo.on_dsack(segments);
         }
+        let cumulative = told.last_sent_at;
         if self.sack {
             self.board.on_sack(blocks, &mut told);
         } else if ack.duplicate {
             self.duplicates += 1;
             self.board.on_duplicate(self.mss.bytes(), &mut told);
         }
+        // What is acknowledged cumulatively is looked at last, as Linux does.
+        told.last_sent_at = cumulative.or(told.last_sent_at);
         self.rtt_from = told.rtt_from;
         if let Some(from) = told.reordered_from {
             self.reorderings += 1;

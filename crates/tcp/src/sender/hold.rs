@@ -12,6 +12,10 @@ use crate::recovery::Recovery;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hold {
     nagle: Nagle,
+    /// Nothing but full segments goes out (`TCP_CORK`).
+    cork: bool,
+    /// The application said that more is to come (`MSG_MORE`), and nothing has happened since.
+    more: bool,
     probe: WindowProbe,
     /// The number after the last segment that was not full.
     short_end: Seq,
@@ -43,6 +47,8 @@ impl Hold {
     pub(super) const fn new(config: &Config) -> Self {
         Self {
             nagle: config.nagle,
+            cork: false,
+            more: false,
             probe: config.window_probe,
             short_end: Seq::FIRST_BYTE,
             largest_window: Bytes::ZERO,
@@ -54,10 +60,25 @@ impl Hold {
 
     pub(super) const fn set_nagle(&mut self, nagle: Nagle) {
         self.nagle = nagle;
+        // As on Linux, TCP_NODELAY also lets go what was kept.
+        if matches!(nagle, Nagle::Off) {
+            self.more = false;
+            self.cork = false;
+        }
+    }
+
+    pub(super) const fn set_cork(&mut self, cork: bool) {
+        self.cork = cork;
+        self.more = false;
+    }
+
+    pub(super) const fn on_write(&mut self, more: bool) {
+        self.more = more;
     }
 
     #[inline]
-    pub(super) fn on_window(&mut self, window: Bytes) {
+    pub(super) fn on_ack(&mut self, window: Bytes) {
+        self.more = false;
         self.largest_window = self.largest_window.max(window);
     }
 
@@ -69,13 +90,31 @@ impl Hold {
 impl Sender {
     /// Whether a segment that is not full waits for more data, or for an ACK (RFC 9293 §3.7.4). A
     /// FIN waits for nothing.
-    pub(super) fn waits_for_more(&self, stretch: &Stretch) -> bool {
+    pub(super) fn waits_for_more(&mut self, now: Instant, stretch: &Stretch) -> bool {
+        if stretch.fin || stretch.seq < self.space.max {
+            return false;
+        }
+        if self.hold.cork || self.hold.more {
+            return self.waits_corked(now);
+        }
         let unacknowledged = match self.hold.nagle {
             Nagle::Off => false,
             Nagle::On => self.space.una < self.space.max,
             Nagle::Minshall => self.space.una < self.hold.short_end,
         };
-        unacknowledged && !stretch.fin && stretch.seq >= self.space.max
+        unacknowledged
+    }
+
+    /// What is corked waits for an ACK, or as long as for one that is lost (Linux).
+    #[cold]
+    fn waits_corked(&mut self, now: Instant) -> bool {
+        if std::mem::take(&mut self.hold.overdue) {
+            return false;
+        }
+        if self.timer.is_none() {
+            self.timer = Some(now + self.rtt.rto());
+        }
+        true
     }
 
     /// Nothing is under way and the peer's window has no room for `stretch`.
@@ -113,11 +152,11 @@ impl Sender {
                 let end = stretch.seq + Bytes::new(1);
                 let again = matches!(self.hold.probed, Some((known, _, _)) if known == end);
                 self.hold.probed = Some((end, now, again));
-                Stretch { len: Bytes::new(1), fin: false, push: false, ..stretch }
+                Stretch { len: Bytes::new(1), fin: false, push: false, new: false, ..stretch }
             }
             WindowProbe::OldNumber => {
                 let seq = Seq::new(self.space.una.get() - 1);
-                Stretch { seq, len: Bytes::ZERO, fin: false, push: false }
+                Stretch { seq, len: Bytes::ZERO, fin: false, push: false, new: false }
             }
         }
     }

@@ -417,6 +417,10 @@ impl Growth for Bbr1 {
     fn on_ack(&mut self, _: &Ack, _: Option<SlowStartStep>) {}
 
     fn on_congestion(&mut self, congestion: &Congestion) {
+        // Linux's BBR takes no notice of a mark.
+        if let Signal::Ecn { .. } = congestion.signal {
+            return;
+        }
         self.save_cwnd();
         if let Signal::Timeout { .. } = congestion.signal {
             self.repair = Repair::AfterTimeout;

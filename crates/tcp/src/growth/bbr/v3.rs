@@ -445,10 +445,14 @@ impl Growth for Bbr {
     fn on_ack(&mut self, _: &Ack, _: Option<SlowStartStep>) {}
 
     fn on_congestion(&mut self, congestion: &Congestion) {
+        // The draft has no answer to a mark.
+        if let Signal::Ecn { .. } = congestion.signal {
+            return;
+        }
         self.save_cwnd();
         self.save_state();
         match congestion.signal {
-            Signal::Loss => self.repair = Repair::Recovery,
+            Signal::Loss | Signal::Ecn { .. } => self.repair = Repair::Recovery,
             Signal::Timeout { .. } => {
                 self.repair = Repair::AfterTimeout;
                 self.cwnd = congestion.mss.bytes();

@@ -1,0 +1,295 @@
+//! A connection's settings: `tcp = { ... }` of a flow.
+
+use ackclock_tcp::{
+    AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
+    Pacing, Retries, RtoConfig,
+};
+use ackclock_units::{Bytes, Duration, Mss};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Text;
+
+/// Settings of a connection; what is left out comes from the profile.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TcpSpec {
+    /// Payload bytes of a full segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mss: Option<Text<Mss>>,
+    /// The first window, in segments; the same as `+iw<N>` in the variant's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
+    /// The smallest retransmission timeout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rto: Option<Text<Duration>>,
+    /// The retransmission timeout before the first round-trip time is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_rto: Option<Text<Duration>>,
+    /// The largest retransmission timeout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rto: Option<Text<Duration>>,
+    /// The tick of the retransmission timer's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_granularity: Option<Text<Duration>>,
+    /// When an ACK may wait: `"off"`, or `{ every = 2, timeout = "200 ms" }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<DelayedAckSpec>,
+    /// The receive buffer, of a fixed size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_window: Option<Text<Bytes>>,
+    /// How the receive buffer grows with what is read, as Linux has it: `"off"`, or
+    /// `{ initial = "128 KiB", most = "32 MiB" }`, both as memory, of which payload takes about five
+    /// eighths. Off if `receive_window` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_autotune: Option<AutotuneSpec>,
+    /// Whether to offer window scaling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// Whether to offer timestamps, which take 12 bytes of every segment's payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// Whether to offer SACK.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_reduces: Option<LossReducesSpec>,
+    /// When segments leave: `"off"`, as soon as the window lets them; `"law"`, at the growth law's
+    /// pacing rate if it has one, which of the laws here only BBR has; `"linux"`, at the law's rate or
+    /// else at 2 cwnd/srtt in slow start and 1.2 cwnd/srtt in congestion avoidance. Default: `"law"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<PacingSpec>,
+    /// When less than a full segment waits: `"off"`, `"on"`, or `"minshall"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nagle: Option<NagleSpec>,
+    /// How often a SYN that is not answered is sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syn_retries: Option<u32>,
+    /// How often a SYN-ACK that is not answered is sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syn_ack_retries: Option<u32>,
+    /// The connection is given up once data was not answered for as long as so many retransmissions
+    /// take from the smallest timeout on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_retries: Option<u32>,
+    /// Retransmissions of the SYN or SYN-ACK that leave the first window as it is; one more, and it
+    /// is one segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_syns_forgiven: Option<u32>,
+    /// Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub three_seconds_after_lost_syn: Option<bool>,
+    /// Explicit congestion notification: `"off"`, `"passive"` (if the peer asks for it) or `"on"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<EcnSpec>,
+    /// How the receiver tells of marks: `"until_reduced"` or `"exact"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_echo: Option<EcnEchoSpec>,
+    /// Whether a mark costs less than a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abe: Option<bool>,
+}
+
+impl TcpSpec {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// `base`, with what these settings say.
+    pub(super) fn config(&self, base: Config) -> Config {
+        let text =
+            |value: Option<Text<Duration>>, default: Duration| value.map_or(default, |t| t.0);
+        Config {
+            mss: self.mss.map_or(base.mss, |t| t.0),
+            rto: RtoConfig {
+                min: text(self.min_rto, base.rto.min),
+                initial: text(self.initial_rto, base.rto.initial),
+                max: text(self.max_rto, base.rto.max),
+                granularity: text(self.clock_granularity, base.rto.granularity),
+                variation: base.rto.variation,
+            },
+            delayed_ack: match &self.delayed_ack {
+                None => base.delayed_ack,
+                Some(DelayedAckSpec::Off(_)) => None,
+                Some(DelayedAckSpec::On(on)) => {
+                    Some(DelayedAck { every: on.every, timeout: on.timeout.0, quick: on.quick })
+                }
+            },
+            receive_window: self.receive_window.map_or(base.receive_window, |t| t.0),
+            autotune: match &self.receive_autotune {
+                None if self.receive_window.is_some() => None,
+                None => base.autotune,
+                Some(AutotuneSpec::Off(_)) => None,
+                Some(AutotuneSpec::On(on)) => {
+                    Some(Autotune { initial: on.initial.0, most: on.most.0 })
+                }
+            },
+            window_scaling: self.window_scaling.unwrap_or(base.window_scaling),
+            timestamps: self.timestamps.unwrap_or(base.timestamps),
+            sack: self.sack.unwrap_or(base.sack),
+            loss_reduces: match self.loss_reduces {
+                None => base.loss_reduces,
+                Some(LossReducesSpec::FlightSize) => LossReduces::FlightSize,
+                Some(LossReducesSpec::Cwnd) => LossReduces::Cwnd,
+            },
+            pacing: match self.pacing {
+                None => base.pacing,
+                Some(PacingSpec::Off) => Pacing::Off,
+                Some(PacingSpec::Law) => Pacing::Law,
+                Some(PacingSpec::Linux) => Pacing::Linux,
+            },
+            nagle: match self.nagle {
+                None => base.nagle,
+                Some(NagleSpec::Off) => Nagle::Off,
+                Some(NagleSpec::On) => Nagle::On,
+                Some(NagleSpec::Minshall) => Nagle::Minshall,
+            },
+            retries: Retries {
+                syn: self.syn_retries.unwrap_or(base.retries.syn),
+                syn_ack: self.syn_ack_retries.unwrap_or(base.retries.syn_ack),
+                data: self.data_retries.or(base.retries.data),
+            },
+            after_lost_syn: AfterLostSyn {
+                forgiven: self.lost_syns_forgiven.unwrap_or(base.after_lost_syn.forgiven),
+                three_seconds: self
+                    .three_seconds_after_lost_syn
+                    .unwrap_or(base.after_lost_syn.three_seconds),
+            },
+            ecn: EcnConfig {
+                mode: match self.ecn {
+                    None => base.ecn.mode,
+                    Some(EcnSpec::Off) => EcnMode::Off,
+                    Some(EcnSpec::Passive) => EcnMode::Passive,
+                    Some(EcnSpec::On) => EcnMode::On,
+                },
+                echo: match self.ecn_echo {
+                    None => base.ecn.echo,
+                    Some(EcnEchoSpec::UntilReduced) => EcnEcho::UntilReduced,
+                    Some(EcnEchoSpec::Exact) => EcnEcho::Exact,
+                },
+                abe: self.abe.unwrap_or(base.ecn.abe),
+            },
+            ..base
+        }
+    }
+}
+
+/// When an ACK may wait.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "expected \"off\" or { every = 2, timeout = \"200 ms\" }")]
+pub enum DelayedAckSpec {
+    /// Never.
+    Off(Off),
+    /// Until so many full segments, or so long.
+    On(DelayedAckOn),
+}
+
+/// The word `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Off {
+    /// Not at all.
+    Off,
+}
+
+/// How long an ACK may wait.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelayedAckOn {
+    /// An ACK goes out at the latest for every this many full segments.
+    #[serde(default = "two")]
+    pub every: u32,
+    /// An ACK waits at most this long; with `quick`, the shortest wait.
+    pub timeout: Text<Duration>,
+    /// Whether to do as Linux does: the first segments are acknowledged at once, and so are those
+    /// that come while the receive window grows; the wait then follows the sender's rhythm, up to
+    /// 200 ms.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub quick: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+const fn two() -> u32 {
+    2
+}
+
+/// When segments leave.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PacingSpec {
+    /// As soon as the window lets them.
+    Off,
+    /// At the growth law's pacing rate, if it has one.
+    Law,
+    /// As Linux paces.
+    Linux,
+}
+
+/// Which volume a loss reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LossReducesSpec {
+    /// The data in flight.
+    FlightSize,
+    /// The congestion window.
+    Cwnd,
+}
+
+/// How the receive buffer grows.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "expected \"off\" or { initial = \"128 KiB\", most = \"32 MiB\" }")]
+pub enum AutotuneSpec {
+    /// Not at all.
+    Off(Off),
+    /// With what is read.
+    On(AutotuneOn),
+}
+
+/// The bounds of a receive buffer that grows, as memory.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AutotuneOn {
+    /// The buffer at first.
+    pub initial: Text<Bytes>,
+    /// The largest buffer.
+    pub most: Text<Bytes>,
+}
+
+/// When less than a full segment waits.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NagleSpec {
+    /// Never.
+    Off,
+    /// While anything is unacknowledged.
+    On,
+    /// While another short segment is unacknowledged.
+    Minshall,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnSpec {
+    /// Never.
+    Off,
+    /// If the peer asks for it.
+    Passive,
+    /// Asked for.
+    On,
+}
+
+/// How a receiver tells of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnEchoSpec {
+    /// On every ACK until the sender says that it has reduced its window (RFC 3168).
+    UntilReduced,
+    /// On the ACKs of the segments that were marked (RFC 8257).
+    Exact,
+}
