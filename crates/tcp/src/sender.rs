@@ -646,14 +646,21 @@ impl Sender {
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
         if self.pacer.active && self.holds_back(now) {
+            if std::mem::take(&mut self.sent_in_burst) {
+                self.propose_after_burst(now);
+            }
             return None;
         }
         let stretch = self.next_stretch(now);
         match stretch {
             // A window probe is no use of the window.
             Some(stretch) => self.sent_in_burst |= stretch.len > Bytes::ZERO,
-            None if std::mem::take(&mut self.sent_in_burst) => self.propose_after_burst(now),
-            None => {}
+            None => {
+                self.pacer.end_quantum();
+                if std::mem::take(&mut self.sent_in_burst) {
+                    self.propose_after_burst(now);
+                }
+            }
         }
         stretch
     }
