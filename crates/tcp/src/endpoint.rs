@@ -422,6 +422,14 @@ impl Endpoint {
         Some(())
     }
 
+    /// Lets the timers expire that are due at `now`, while the layer below takes no segment: use it
+    /// in place of [`poll_transmit`](Self::poll_transmit) for as long.
+    pub fn expire_timers(&mut self, now: Instant) {
+        if self.state == State::Established {
+            self.on_timers(now);
+        }
+    }
+
     fn poll_transmit_slowly(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(segment) = self.reset.take() {
             return Some(Transmit { segment, ip: IpMeta::default(), options: None });

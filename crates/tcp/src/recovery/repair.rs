@@ -370,7 +370,13 @@ impl Repair {
     /// The window as PRR has it (RFC 9937 §6: cwnd = inflight + SndCnt).
     pub(super) fn window(&self, cwnd: Bytes) -> Bytes {
         match &self.prr {
-            Some(prr) if self.phase == Phase::Recovery => self.board.pipe() + prr.budget(),
+            Some(prr) if self.phase == Phase::Recovery => {
+                // As the next segment would find it.
+                let mut prr = *prr;
+                let pipe = self.board.pipe();
+                prr.settle(cwnd, pipe, self.mss, self.config.whole_segments);
+                pipe + prr.budget()
+            }
             _ => cwnd,
         }
     }
