@@ -262,10 +262,11 @@ impl Sender {
         pure: bool,
         sack: &[Range],
     ) {
-        if self.modelled.is_some() {
-            self.take_modelled_ack(now, ack, window, pure, sack);
-        } else {
-            self.take_ack(now, ack, window, pure, sack);
+        let before =
+            if self.modelled.is_some() { self.before_ack(ack, window, pure, sack) } else { None };
+        self.take_ack(now, ack, window, pure, sack);
+        if let Some(before) = before {
+            self.after_ack(now, &before);
         }
     }
 
