@@ -378,10 +378,10 @@ impl Sender {
     /// An acceptable ACK.
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
-        if self.modelled.is_some() {
-            self.take_modelled_ack(now, arrived);
-        } else {
-            self.take_ack(now, arrived);
+        let before = if self.modelled.is_some() { self.before_ack(arrived) } else { None };
+        self.take_ack(now, arrived);
+        if let Some(before) = before {
+            self.after_ack(now, &before);
         }
     }
 

@@ -1,6 +1,8 @@
 use crate::records::Run;
 use crate::{Scenario, simulate};
 
+mod bbr;
+
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()
 }
@@ -71,6 +73,9 @@ fn every_byte_arrives_once_over_a_lossy_path() {
         "newreno+gobackn",
         "newreno+sack",
         "newreno+prr",
+        "bbr1",
+        "bbr",
+        "bbr+sack",
     ] {
         for seed in 1..=5 {
             let text = one_flow(
