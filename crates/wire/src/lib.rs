@@ -54,7 +54,9 @@
 //! let mut buffer = [0; MAX_HEADERS];
 //! let encoded = encode(&headers, Payload::Omitted(segment.len), &mut buffer)?;
 //! let bytes = &buffer[..encoded.written];
-//! capture.write(link, Instant::from_nanos(12_345), bytes, encoded.length, None)?;
+//! let about =
+//!     pcapng::About { direction: Some(pcapng::PacketDirection::Outbound), comment: None };
+//! capture.write(link, Instant::from_nanos(12_345), bytes, encoded.length, &about)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
