@@ -84,7 +84,7 @@ mod tcp_options;
 pub use direction::{Direction, Unwrapper, Widened};
 pub use encode::{Encoded, MAX_HEADERS, Payload, encode, encode_datagram};
 pub use error::{EncodeError, Layer, ParseError};
-pub use fuzz::fuzz_parse;
+pub use fuzz::{fuzz_packet, fuzz_parse};
 pub use headers::{Addresses, Headers, Tuple};
 pub use parse::{Parsed, parse, parse_unverified};
 pub use tcp_options::{SackEdges, TcpOptions, Timestamps};
