@@ -400,6 +400,9 @@ class Tcp(_Table):
         Whether to offer timestamps, which take 12 bytes of every segment's payload.
     loss_reduces
         Which volume a loss reduces.
+    pacing
+        When segments leave: as soon as the window lets them, at the growth law's pacing rate if it
+        has one, or as Linux paces.
     """
 
     mss: str | None = None
@@ -413,6 +416,7 @@ class Tcp(_Table):
     window_scaling: bool | None = None
     timestamps: bool | None = None
     loss_reduces: Literal["flight_size", "cwnd"] | None = None
+    pacing: Literal["off", "law", "linux"] | None = None
 
 
 @dataclass(frozen=True)

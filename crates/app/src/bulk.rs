@@ -24,7 +24,7 @@ impl App for Bulk {
             self.written = true;
             endpoint.write(self.size.unwrap_or(Bytes::UNLIMITED));
             if self.size.is_some() {
-                endpoint.close();
+                endpoint.shutdown_write();
             }
         }
         None

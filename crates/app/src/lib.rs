@@ -23,10 +23,10 @@ pub struct Sink;
 
 impl App for Sink {
     #[inline]
-    fn poll(&mut self, _: Instant, endpoint: &mut Endpoint) -> Option<Instant> {
-        endpoint.read(endpoint.readable());
+    fn poll(&mut self, now: Instant, endpoint: &mut Endpoint) -> Option<Instant> {
+        endpoint.read(now, endpoint.readable());
         if endpoint.peer_finished() {
-            endpoint.close();
+            endpoint.shutdown_write();
         }
         None
     }

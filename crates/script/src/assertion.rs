@@ -1,13 +1,16 @@
-//! Assertion blocks: `assert` and `print` over `tcpi_*` names, evaluated by a whitelist. What is not
-//! on it is refused by name; no Python is ever run.
+//! Assertion blocks: `assert` and `print` over `tcpi_*` names, and names that are given a value;
+//! evaluated by a whitelist. What is not on it is refused by name; no Python is ever run.
 //!
-//! Statements end with the line or `;`. An expression is made of numbers, texts, `True`, `False`,
+//! Statements end with the line or `;`. `NAME = ...` and `NAME += ...` (also `-=`, `*=`, `//=`) keep a
+//! number, a text, `True`, `False` or `None` for the rest of the script. An expression is made of numbers, texts, `True`, `False`,
 //! `None`, names of `tcp_info` and of its constants, `+ - * / // % << >> & | ^ ~`, comparisons
 //! (chained as in Python, `in` and `not in` with them), `and`, `or`, `not`, parentheses, tuples and
 //! lists, and the functions `abs`, `int`, `len`, `max`, `min` and `str`. `"%d" % x` formats.
 
 mod evaluate;
 mod token;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::Block;
 use crate::error::{Fault, Span, hint, shown};
@@ -40,10 +43,42 @@ const FUNCTIONS: [&str; 6] = ["abs", "int", "len", "max", "min", "str"];
 /// Parentheses in parentheses: deeper than anyone writes.
 const DEEPEST: u32 = 40;
 
+/// The longest text that a name may keep.
+const LONGEST_TEXT: usize = 1000;
+
 /// A block that was read.
 #[derive(Clone, Debug)]
 pub struct Program {
-    assertions: Vec<Assertion>,
+    statements: Vec<Statement>,
+}
+
+#[derive(Clone, Debug)]
+enum Statement {
+    Assert(Assertion),
+    /// The name keeps the value of the expression.
+    Assign(Span, String, Node),
+}
+
+/// The names that the blocks of a script give values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Variables {
+    values: BTreeMap<String, Value>,
+}
+
+impl Variables {
+    fn keep(&mut self, span: Span, name: &str, value: Value) -> Result<(), Fault> {
+        let small = match &value {
+            Value::Text(text) => text.len() <= LONGEST_TEXT,
+            Value::Tuple(_) => false,
+            _ => true,
+        };
+        if !small {
+            let message = format!("`{name}` can keep a number or a short text only");
+            return Err(Fault::new(span, message));
+        }
+        self.values.insert(name.to_owned(), value);
+        Ok(())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +96,7 @@ struct Assertion {
 pub(crate) enum Node {
     Value(Value),
     Field(Span, String),
+    Variable(Span, String),
     Not(Box<Node>),
     Unary(Span, char, Box<Node>),
     Binary(Span, &'static str, Box<Node>, Box<Node>),
@@ -72,37 +108,56 @@ pub(crate) enum Node {
 }
 
 impl Program {
-    /// Reads a block.
-    pub(crate) fn read(block: &Block) -> Result<Self, Fault> {
+    /// Reads a block; `known` are the names that the blocks before it gave values, and grows by its
+    /// own.
+    pub(crate) fn read(block: &Block, known: &mut BTreeSet<String>) -> Result<Self, Fault> {
         let shift = |fault: Fault| {
             let Span { line, column } = fault.span;
             let column = if line == 1 { column + block.span.column - 1 } else { column };
             Fault::new(Span { line: line + block.span.line - 1, column }, fault.message)
         };
         let tokens = tokens(&block.text).map_err(shift)?;
-        let mut reader =
-            Reader { text: &block.text, tokens: &tokens, at: 0, depth: 0, fields: Vec::new() };
-        let mut assertions = reader.block().map_err(shift)?;
-        for assertion in &mut assertions {
-            assertion.span = shift(Fault::new(assertion.span, "")).span;
+        let mut reader = Reader {
+            text: &block.text,
+            tokens: &tokens,
+            at: 0,
+            depth: 0,
+            fields: Vec::new(),
+            known,
+        };
+        let mut statements = reader.block().map_err(shift)?;
+        for statement in &mut statements {
+            let (Statement::Assert(Assertion { span, .. }) | Statement::Assign(span, ..)) =
+                statement;
+            *span = shift(Fault::new(*span, "")).span;
         }
-        Ok(Self { assertions })
+        Ok(Self { statements })
     }
 
     /// How many assertions it makes.
     pub fn len(&self) -> usize {
-        self.assertions.len()
+        self.statements.iter().filter(|statement| matches!(statement, Statement::Assert(_))).count()
     }
 
     /// Whether it asserts nothing.
     pub fn is_empty(&self) -> bool {
-        self.assertions.is_empty()
+        self.len() == 0
     }
 
     /// Makes the assertions of `info`; the first that fails, or that `info` cannot answer, is told.
-    pub(crate) fn run(&self, info: &TcpInfo) -> Result<(), Fault> {
-        let scope = Scope { info };
-        for assertion in &self.assertions {
+    pub(crate) fn run(&self, info: &TcpInfo, variables: &mut Variables) -> Result<(), Fault> {
+        for statement in &self.statements {
+            let assertion = match statement {
+                Statement::Assert(assertion) => assertion,
+                Statement::Assign(span, name, node) => {
+                    let scope = Scope { info, variables };
+                    let value =
+                        scope.value(node).map_err(|fault| Fault::new(*span, fault.message))?;
+                    variables.keep(*span, name, value)?;
+                    continue;
+                }
+            };
+            let scope = Scope { info, variables };
             let fault = |message: String| Fault::new(assertion.span, message);
             let holds = scope.value(&assertion.condition).map_err(|f| fault(f.message))?;
             if holds.truth() {
@@ -135,6 +190,7 @@ struct Reader<'a> {
     at: usize,
     depth: u32,
     fields: Vec<String>,
+    known: &'a mut BTreeSet<String>,
 }
 
 type Read<T> = Result<T, Fault>;
@@ -183,34 +239,79 @@ impl Reader<'_> {
         matches!(self.token().kind, Kind::Line | Kind::End)
     }
 
-    fn block(&mut self) -> Read<Vec<Assertion>> {
-        let mut assertions = Vec::new();
+    fn block(&mut self) -> Read<Vec<Statement>> {
+        let mut statements = Vec::new();
         loop {
             while matches!(self.token().kind, Kind::Line) {
                 self.advance();
             }
             let span = self.token().span;
             if matches!(self.token().kind, Kind::End) {
-                return Ok(assertions);
+                return Ok(statements);
             }
             if self.eat_word("assert") {
-                assertions.push(self.assertion(span)?);
+                statements.push(Statement::Assert(self.assertion(span)?));
             } else if self.eat_word("print") {
                 while !self.ends() {
                     self.advance();
                 }
+            } else if let Some(assignment) = self.assignment(span)? {
+                statements.push(assignment);
             } else if !self.eat_word("pass") {
                 let token = self.token();
                 let word = shown(&self.text[token.from..token.to]);
                 let near = hint(&word, ["assert", "print"]);
-                let message =
-                    format!("`{word}` is refused{near}: a block may only `assert` and `print`");
+                let message = format!(
+                    "`{word}` is refused{near}: a block may `assert`, `print` and keep values"
+                );
                 return Err(Fault::new(span, message));
             }
             if !self.ends() {
                 return Err(self.fault("the end of the statement"));
             }
         }
+    }
+
+    /// `NAME = ...` or `NAME += ...`, if that is what stands here.
+    fn assignment(&mut self, span: Span) -> Read<Option<Statement>> {
+        let Kind::Name(name) = &self.token().kind else { return Ok(None) };
+        let Some(Token { kind: Kind::Symbol(symbol), .. }) = self.tokens.get(self.at + 1) else {
+            return Ok(None);
+        };
+        let operator = match *symbol {
+            "=" => None,
+            "+=" => Some("+"),
+            "-=" => Some("-"),
+            "*=" => Some("*"),
+            "//=" => Some("//"),
+            _ => return Ok(None),
+        };
+        let name = name.clone();
+        let taken = TcpInfo::NAMES.contains(&name.as_str())
+            || CONSTANTS.iter().any(|(known, _)| *known == name)
+            || FUNCTIONS.contains(&name.as_str());
+        if taken {
+            return Err(Fault::new(span, format!("`{name}` has a meaning and cannot be set")));
+        }
+        if operator.is_some() && !self.known.contains(&name) {
+            let near = hint(&name, self.known.iter().map(String::as_str));
+            return Err(Fault::new(span, format!("unknown name `{}`{near}", shown(&name))));
+        }
+        self.advance();
+        self.advance();
+        self.fields.clear();
+        let value = self.expression()?;
+        let value = match operator {
+            None => value,
+            Some(operator) => Node::Binary(
+                span,
+                operator,
+                Box::new(Node::Variable(span, name.clone())),
+                Box::new(value),
+            ),
+        };
+        self.known.insert(name.clone());
+        Ok(Some(Statement::Assign(span, name, value)))
     }
 
     fn assertion(&mut self, span: Span) -> Read<Assertion> {
@@ -382,6 +483,9 @@ impl Reader<'_> {
             self.fields.push(name.to_owned());
             return Ok(Node::Field(span, name.to_owned()));
         }
+        if self.known.contains(name) {
+            return Ok(Node::Variable(span, name.to_owned()));
+        }
         if let Some(function) = FUNCTIONS.into_iter().find(|known| *known == name)
             && self.is("(")
         {
@@ -397,7 +501,8 @@ impl Reader<'_> {
             .iter()
             .copied()
             .chain(CONSTANTS.iter().map(|(known, _)| *known))
-            .chain(FUNCTIONS);
+            .chain(FUNCTIONS)
+            .chain(self.known.iter().map(String::as_str));
         let near = hint(name, known);
         Err(Fault::new(span, format!("unknown name `{}`{near}", shown(name))))
     }

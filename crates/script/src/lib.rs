@@ -32,7 +32,8 @@
 //!   any options; `<>` means none. Padding and the order of options are not compared.
 //! * The flag `P` is not compared unless [`Settings::compare_push`] is set.
 //! * Segments of data that follow one another are one packet until it is as long as the script's.
-//! * Times to within 4 ms, or `--tolerance_usecs`. Timestamps count from the first that goes out.
+//! * Times to within 4 ms or an eighth of the time since the event before, whichever is more, or
+//!   `--tolerance_usecs` and `--tolerance_percent`. Timestamps count from the first that goes out.
 //!
 //! # What is not supported
 //!

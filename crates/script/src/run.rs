@@ -3,7 +3,7 @@
 mod calls;
 mod compare;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use ackclock_packet::{Flags, Seq};
@@ -11,7 +11,7 @@ use ackclock_tcp::{Profile, Transmit};
 use ackclock_units::{Duration, Instant};
 use ackclock_wire::Unwrapper;
 
-use crate::assertion::Program;
+use crate::assertion::{Program, Variables};
 use crate::ast::{Action, Block, Direction, Event, Packet, Script, Time};
 use crate::error::{Fault, Span, hint};
 use crate::scan::MOST_SECONDS;
@@ -127,11 +127,13 @@ pub fn run(
         stack,
         now: Instant::START,
         last: Instant::START,
-        tolerance: DEFAULT_TOLERANCE,
+        tolerance: Tolerance::default(),
+        slack: Duration::ZERO,
         queue: VecDeque::new(),
         sent: Numbers::default(),
         scales: Scales::default(),
         sockets: Sockets::default(),
+        variables: Variables::default(),
         report: Report::default(),
     };
     runner.script(script).map_err(|stop| match stop {
@@ -147,8 +149,27 @@ fn failure(file: &str, fault: Fault) -> Failure {
     Failure { file: file.to_owned(), span: fault.span, message: fault.message, packets: None }
 }
 
+/// How far an event may be from its time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Tolerance {
+    /// At the least.
+    span: Duration,
+    /// As a share of the time since the event before.
+    share: f64,
+}
+
 /// packetdrill's.
-const DEFAULT_TOLERANCE: Duration = Duration::from_millis(4);
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self { span: Duration::from_millis(4), share: 0.125 }
+    }
+}
+
+impl Tolerance {
+    fn of(self, since: Duration) -> Duration {
+        self.span.max(Duration::from_secs_f64(since.as_secs_f64() * self.share))
+    }
+}
 
 /// Option lines of packetdrill's that mean nothing without a real machine.
 const IDLE_OPTIONS: [&str; 22] = [
@@ -241,12 +262,15 @@ struct Runner<'a, S> {
     now: Instant,
     /// When the last event was.
     last: Instant,
-    tolerance: Duration,
+    tolerance: Tolerance,
+    /// What that is for the event at hand.
+    slack: Duration,
     /// What went out and was not expected yet.
     queue: VecDeque<(Instant, Transmit)>,
     sent: Numbers,
     scales: Scales,
     sockets: Sockets,
+    variables: Variables,
     report: Report,
 }
 
@@ -258,12 +282,13 @@ enum Prepared {
 
 fn prepare(script: &Script) -> Result<BTreeMap<usize, Prepared>, Fault> {
     let blocks = script.events.iter().enumerate();
+    let mut known = BTreeSet::new();
     blocks
         .filter_map(|(n, event)| match &event.action {
             Action::Shell(block) => Some(commands(block).map(|all| (n, Prepared::Commands(all)))),
-            Action::Code(block) => {
-                Some(Program::read(block).map(|program| (n, Prepared::Program(program))))
-            }
+            Action::Code(block) => Some(
+                Program::read(block, &mut known).map(|program| (n, Prepared::Program(program))),
+            ),
             _ => None,
         })
         .collect()
@@ -309,11 +334,21 @@ impl<S: Stack> Runner<'_, S> {
             let micros = value.parse::<u32>();
             let micros =
                 micros.map_err(|_| format!("`{name}` is a number of µs, not `{value}`"))?;
-            self.tolerance = Duration::from_micros(u64::from(micros));
+            self.tolerance.span = Duration::from_micros(u64::from(micros));
+            return Ok(());
+        }
+        if name == "tolerance_percent" {
+            let percent = value.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
+            let percent = percent
+                .ok_or_else(|| format!("`{name}` is a number from 0 to 100, not `{value}`"))?;
+            self.tolerance.share = percent / 100.0;
             return Ok(());
         }
         self.stack.set(name, value).map(|_| ()).map_err(|message| {
-            let near = hint(name, IDLE_OPTIONS.into_iter().chain(["tolerance_usecs"]));
+            let near = hint(
+                name,
+                IDLE_OPTIONS.into_iter().chain(["tolerance_usecs", "tolerance_percent"]),
+            );
             format!("{message}{near}")
         })
     }
@@ -340,7 +375,8 @@ impl<S: Stack> Runner<'_, S> {
             let message = format!("no script lasts longer than {MOST_SECONDS} s");
             return Err(Fault::new(event.span, message).into());
         }
-        if to + self.tolerance < self.now {
+        self.slack = self.tolerance.of(from.since(self.last));
+        if to + self.slack < self.now {
             let late = self.now.since(from).as_secs_f64();
             let message = format!("this was to happen {late:.6} s ago");
             return Err(Fault::new(event.span, message).into());
@@ -371,7 +407,7 @@ impl<S: Stack> Runner<'_, S> {
             }
             (Action::Shell(_), Some(Prepared::Commands(all))) => self.settings(all)?,
             (Action::Code(_), Some(Prepared::Program(program))) => {
-                program.run(&self.stack.info(self.now))?;
+                program.run(&self.stack.info(self.now), &mut self.variables)?;
                 self.report.assertions += program.len();
             }
             (Action::Shell(Block { span, .. }) | Action::Code(Block { span, .. }), _) => {
@@ -477,7 +513,7 @@ impl<S: Stack> Runner<'_, S> {
         time: Time,
     ) -> Result<Instant, Stop> {
         // What goes out before its time is seen, and its time is then found wrong.
-        let latest = to + self.tolerance;
+        let latest = to + self.slack;
         let expected = || format!("{} {packet}", compare::stamp_of(from, to, time));
         let Some((at, first)) = self.wait(latest, span)? else {
             // The clock stands where the packet was to be seen at the latest, unless that is never.
@@ -518,8 +554,10 @@ impl<S: Stack> Runner<'_, S> {
             self.sent.our_syn = true;
         }
         let seen = Expectation { packet, scales: self.scales, compare_push };
-        let mut differences = seen.differences(&whole, &mut self.sent, self.tolerance);
-        if at + self.tolerance < from || last > latest {
+        // Of timestamps, everything since the start counts.
+        let clock = self.tolerance.of(at.since(Instant::START));
+        let mut differences = seen.differences(&whole, &mut self.sent, clock);
+        if at + self.slack < from || last > latest {
             differences.push("its time".to_owned());
         }
         if !differences.is_empty() {

@@ -5,7 +5,7 @@ mod plan;
 
 use ackclock_packet::{IpMeta, Options, Segment};
 use ackclock_tcp::Transmit;
-use ackclock_units::{Bytes, Instant};
+use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::info::TcpInfo;
 
@@ -20,6 +20,19 @@ pub enum Meaning {
     Nothing(&'static str),
     /// It is known and this stack cannot do it yet; the script goes on without.
     NotYet(&'static str),
+}
+
+/// A socket option that changes what a connection does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketOption {
+    /// `TCP_NODELAY`: short segments do not wait.
+    NoDelay(bool),
+    /// `TCP_QUICKACK`: ACKs do not wait.
+    QuickAck(bool),
+    /// `SO_RCVBUF`: the receive buffer, which then keeps its size.
+    ReceiveBuffer(Bytes),
+    /// `TCP_USER_TIMEOUT`: how long data may stay unacknowledged.
+    UserTimeout(Option<Duration>),
 }
 
 /// How far a connection is.
@@ -76,8 +89,20 @@ pub trait Stack {
     /// Nothing more will be written.
     fn finish(&mut self, now: Instant);
 
+    /// Nothing more will be read.
+    fn stop_reading(&mut self, now: Instant);
+
     /// Nothing more will be written, nor read.
     fn close(&mut self, now: Instant);
+
+    /// The connection is broken off.
+    fn abort(&mut self, now: Instant);
+
+    /// Sets a socket option of the connection, open or not.
+    ///
+    /// # Errors
+    /// Why it cannot be set.
+    fn set_option(&mut self, option: SocketOption) -> Result<(), String>;
 
     /// Data that could be read.
     fn readable(&self) -> Bytes;

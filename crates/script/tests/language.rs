@@ -224,14 +224,14 @@ fn packets_that_differ_stand_side_by_side() {
         error(&format!("{OPENED}+.1 > . 1:2001(2000) ack 1")),
         "a.pkt:9:1: this packet differs in its time\n  \
          expected: 0.200000 > . 1:2001(2000) ack 1\n  \
-         actual:   0.100000 > . 1:2001(2000) ack 1 win 65535"
+         actual:   0.100000 > P. 1:2001(2000) ack 1 win 65535"
     );
 }
 
 #[test]
 fn times_bind_as_they_are_written() {
     let fails = |line: &str| !error(&format!("{OPENED}{line}")).is_empty();
-    // Data goes out at 0.1 s; the tolerance is 4 ms.
+    // Data goes out at 0.1 s; the tolerance is 4 ms, or an eighth of the time since the event before.
     assert!(!fails("+.004 > . 1:2001(2000) ack 1"));
     assert!(fails("+.005 > . 1:2001(2000) ack 1"));
     assert!(!fails("--tolerance_usecs=6000 +.005 > . 1:2001(2000) ack 1"));
@@ -241,7 +241,10 @@ fn times_bind_as_they_are_written() {
     assert!(fails("+.01~+1 > . 1:2001(2000) ack 1"));
     // The timeout of 1 s sends the first segment again.
     assert!(!fails("+0 > . 1:2001(2000) ack 1\n+.5~+1.5 > . 1:1001(1000) ack 1"));
-    assert!(fails("+0 > . 1:2001(2000) ack 1\n+1.1 > . 1:1001(1000) ack 1"));
+    assert!(!fails("+0 > . 1:2001(2000) ack 1\n+1.14 > . 1:1001(1000) ack 1"));
+    assert!(fails("+0 > . 1:2001(2000) ack 1\n+1.15 > . 1:1001(1000) ack 1"));
+    let exact = "--tolerance_percent=0\n";
+    assert!(fails(&format!("{exact}+0 > . 1:2001(2000) ack 1\n+1.1 > . 1:1001(1000) ack 1")));
 }
 
 #[test]

@@ -7,7 +7,7 @@
 mod text;
 
 use ackclock_net::{QueueLimit, QueueUnit};
-use ackclock_tcp::{Config, DelayedAck, LossReduces, Profile, RtoConfig, Variant};
+use ackclock_tcp::{Config, DelayedAck, LossReduces, Pacing, Profile, RtoConfig, Variant};
 use ackclock_units::{Bytes, Duration, Mss, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -316,6 +316,11 @@ pub struct TcpSpec {
     /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_reduces: Option<LossReducesSpec>,
+    /// When segments leave: `"off"`, as soon as the window lets them; `"law"`, at the growth law's
+    /// pacing rate if it has one, which of the laws here only BBR has; `"linux"`, at the law's rate or
+    /// else at 2 cwnd/srtt in slow start and 1.2 cwnd/srtt in congestion avoidance. Default: `"law"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<PacingSpec>,
 }
 
 impl TcpSpec {
@@ -349,8 +354,18 @@ pub struct DelayedAckOn {
     /// An ACK goes out at the latest for every this many full segments.
     #[serde(default = "two")]
     pub every: u32,
-    /// An ACK waits at most this long.
+    /// An ACK waits at most this long; with `quick`, the shortest wait.
     pub timeout: Text<Duration>,
+    /// Whether to do as Linux does: the first segments are acknowledged at once, and so are those
+    /// that come while the receive window grows; the wait then follows the sender's rhythm, up to
+    /// 200 ms.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub quick: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 const fn two() -> u32 {
@@ -365,6 +380,18 @@ pub enum LossReducesSpec {
     FlightSize,
     /// The congestion window.
     Cwnd,
+}
+
+/// When segments leave.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PacingSpec {
+    /// As soon as the window lets them.
+    Off,
+    /// At the growth law's pacing rate, if it has one.
+    Law,
+    /// As Linux paces.
+    Linux,
 }
 
 /// What asks for data.
@@ -580,12 +607,13 @@ impl Flow {
                 initial: text(tcp.initial_rto, base.rto.initial),
                 max: text(tcp.max_rto, base.rto.max),
                 granularity: text(tcp.clock_granularity, base.rto.granularity),
+                variation: base.rto.variation,
             },
             delayed_ack: match &tcp.delayed_ack {
                 None => base.delayed_ack,
                 Some(DelayedAckSpec::Off(_)) => None,
                 Some(DelayedAckSpec::On(on)) => {
-                    Some(DelayedAck { every: on.every, timeout: on.timeout.0 })
+                    Some(DelayedAck { every: on.every, timeout: on.timeout.0, quick: on.quick })
                 }
             },
             receive_window: tcp.receive_window.map_or(base.receive_window, |t| t.0),
@@ -595,6 +623,12 @@ impl Flow {
                 None => base.loss_reduces,
                 Some(LossReducesSpec::FlightSize) => LossReduces::FlightSize,
                 Some(LossReducesSpec::Cwnd) => LossReduces::Cwnd,
+            },
+            pacing: match tcp.pacing {
+                None => base.pacing,
+                Some(PacingSpec::Off) => Pacing::Off,
+                Some(PacingSpec::Law) => Pacing::Law,
+                Some(PacingSpec::Linux) => Pacing::Linux,
             },
             ..base
         })

@@ -58,6 +58,41 @@ pub struct RtoConfig {
     /// The clock's tick G: the least allowance for variation (§2.2), and the step to which the
     /// timeout is rounded up.
     pub granularity: Duration,
+    /// How the variation enters.
+    pub variation: Variation,
+}
+
+/// How the variation of round-trip times enters the timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variation {
+    /// RFC 6298 §2.3.
+    Rfc6298,
+    /// Linux's: the largest deviation of the last round trips, never less than the minimum timeout,
+    /// so that the timeout is at least srtt and 200 ms; a delay that falls counts little.
+    Linux,
+}
+
+/// What recoveries differ in from stack to stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryConfig {
+    /// Duplicate ACKs, or SACKed segments above a hole, that mean a loss (RFC 5681 §3.2: 3).
+    pub reordering: u32,
+    /// Whether the first two duplicate ACKs let new data out where there is no SACK (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether RACK probes the tail of a flight (RFC 8985 §7).
+    pub tail_loss_probe: bool,
+    /// Whether a timeout is first taken for perhaps spurious: F-RTO (RFC 5682).
+    pub forward_rto: bool,
+    /// Whether a reduction is taken back when timestamps (RFC 3522) or DSACKs (RFC 3708) show that
+    /// nothing was lost.
+    pub undo: bool,
+    /// Whether PRR counts whole segments, from cwnd (Linux, RFC 6937), or bytes, from the flight
+    /// (RFC 9937).
+    pub whole_segments: bool,
+    /// Whether a SACK lets the window grow once reordering was seen (Linux).
+    pub grow_on_sack: bool,
+    /// What recovery's own timers wait beyond their moment (Linux: 2 ms).
+    pub timer_slack: Duration,
 }
 
 /// When an ACK of in-order data may wait (RFC 5681 §4.2).
@@ -65,8 +100,69 @@ pub struct RtoConfig {
 pub struct DelayedAck {
     /// An ACK is sent at the latest for every this many full segments.
     pub every: u32,
-    /// An ACK waits at most this long.
+    /// An ACK waits at most this long; with `quick`, the shortest wait.
     pub timeout: Duration,
+    /// Whether to do as Linux does: ACK the first segments at once, and again while the window
+    /// grows or something seems amiss, and let the wait follow the peer's rhythm, between `timeout`
+    /// and 200 ms.
+    pub quick: bool,
+}
+
+/// How the receive buffer grows with what is read (Linux's `tcp_moderate_rcvbuf`). Both volumes are
+/// memory, of which payload takes about five eighths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Autotune {
+    /// The buffer at first.
+    pub initial: Bytes,
+    /// The largest buffer; the same as `initial` if it is not to grow, as `SO_RCVBUF` has it.
+    pub most: Bytes,
+}
+
+impl Autotune {
+    /// The defaults of Linux 6.18 (`tcp_rmem`).
+    pub const LINUX: Self = Self { initial: Bytes::new(128 << 10), most: Bytes::new(32 << 20) };
+}
+
+/// When less than a full segment waits although the windows have room for it (RFC 9293 §3.7.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nagle {
+    /// Never, as `TCP_NODELAY` asks.
+    Off,
+    /// While anything is unacknowledged.
+    On,
+    /// While another short segment is unacknowledged (Minshall's variation, Linux's rule).
+    Minshall,
+}
+
+/// What asks whether a closed window has opened (RFC 9293 §3.8.6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowProbe {
+    /// A byte of new data.
+    NewByte,
+    /// No data, and a number that was acknowledged before (Linux).
+    OldNumber,
+}
+
+/// How often what is not answered is sent again before the connection is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// A SYN.
+    pub syn: u32,
+    /// A SYN-ACK.
+    pub syn_ack: u32,
+    /// Data, and probes of a closed window: so many, or the time that so many would take from the
+    /// smallest timeout on, as Linux has it; never if `None`.
+    pub data: Option<u32>,
+}
+
+/// What a lost SYN or SYN-ACK does to the beginning of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AfterLostSyn {
+    /// Retransmissions that leave the first window as it is; one more, and it is one segment. RFC
+    /// 5681 §3.1 forgives none; RFC 6928 §2 and Linux forgive one.
+    pub forgiven: u32,
+    /// Whether the timeout becomes at least 3 s (RFC 6298 §5.7).
+    pub three_seconds: bool,
 }
 
 /// Which volume a loss reduces.
@@ -76,6 +172,19 @@ pub enum LossReduces {
     FlightSize,
     /// The congestion window, whether it was used or not (Linux, ns-2, Altman et al.).
     Cwnd,
+}
+
+/// When segments leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pacing {
+    /// As soon as the window lets them.
+    Off,
+    /// At the growth law's pacing rate, if it has one.
+    #[default]
+    Law,
+    /// As Linux paces: at the law's rate, or, if it has none, at 2 cwnd/srtt while cwnd is below
+    /// half of ssthresh and 1.2 cwnd/srtt above; the first ten segments at once.
+    Linux,
 }
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
@@ -89,25 +198,44 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Delayed ACKs; `None` sends an ACK for every segment.
     pub delayed_ack: Option<DelayedAck>,
-    /// The receive buffer: the largest window that this end advertises.
+    /// The receive buffer: the largest window that this end advertises, unless it is tuned.
     pub receive_window: Bytes,
+    /// How the receive buffer grows; `None` keeps it at [`receive_window`](Self::receive_window).
+    pub autotune: Option<Autotune>,
     /// Whether to offer window scaling (RFC 7323 §2); without it no window exceeds 65,535 bytes.
     pub window_scaling: bool,
     /// Whether to offer timestamps (RFC 7323 §3), which take 12 bytes of every segment.
     pub timestamps: bool,
+    /// Whether to offer SACK (RFC 2018 §2).
+    pub sack: bool,
     /// Which volume a loss reduces.
     pub loss_reduces: LossReduces,
+    /// What recoveries differ in.
+    pub recovery: RecoveryConfig,
+    /// When segments leave.
+    pub pacing: Pacing,
+    /// The seed of the random choices that a growth law makes.
+    pub seed: u64,
+    /// When less than a full segment waits.
+    pub nagle: Nagle,
+    /// What asks whether a closed window has opened.
+    pub window_probe: WindowProbe,
+    /// When to give up.
+    pub retries: Retries,
+    /// How data begins after a handshake with losses.
+    pub after_lost_syn: AfterLostSyn,
 }
 
 impl Config {
     /// The settings of `parts` under `profile`, every key at its default.
     pub fn new(parts: Parts, profile: Profile) -> Self {
-        let delayed = |timeout| Some(DelayedAck { every: 2, timeout });
+        let delayed = |timeout| Some(DelayedAck { every: 2, timeout, quick: false });
         let rto = |min, granularity| RtoConfig {
             min,
             initial: Duration::from_secs(1),
             max: Duration::from_secs(60),
             granularity,
+            variation: Variation::Rfc6298,
         };
         let common = Self {
             parts,
@@ -115,20 +243,58 @@ impl Config {
             rto: rto(Duration::from_secs(1), Duration::from_millis(1)),
             delayed_ack: delayed(Duration::from_millis(200)),
             receive_window: Bytes::new(64 << 20),
+            autotune: None,
             window_scaling: true,
             timestamps: false,
+            sack: parts.recovery.needs_sack(),
             loss_reduces: LossReduces::FlightSize,
+            recovery: RecoveryConfig {
+                reordering: 3,
+                limited_transmit: true,
+                tail_loss_probe: true,
+                forward_rto: true,
+                undo: true,
+                whole_segments: false,
+                grow_on_sack: false,
+                timer_slack: Duration::ZERO,
+            },
+            pacing: Pacing::Law,
+            seed: 0,
+            nagle: Nagle::On,
+            window_probe: WindowProbe::NewByte,
+            // SYNs: with a timeout of 1 s at first, RFC 9293 §3.8.3's R2 of at least 3 minutes.
+            retries: Retries { syn: 7, syn_ack: 7, data: Some(15) },
+            after_lost_syn: AfterLostSyn { forgiven: 0, three_seconds: true },
         };
         match profile {
             Profile::Rfc => common,
             Profile::Linux => Self {
                 rto: RtoConfig {
                     max: Duration::from_secs(120),
+                    variation: Variation::Linux,
                     ..rto(Duration::from_millis(200), Duration::from_millis(1))
                 },
-                delayed_ack: delayed(Duration::from_millis(40)),
+                delayed_ack: Some(DelayedAck {
+                    every: 2,
+                    timeout: Duration::from_millis(40),
+                    quick: true,
+                }),
+                autotune: Some(Autotune::LINUX),
                 timestamps: true,
+                sack: true,
                 loss_reduces: LossReduces::Cwnd,
+                recovery: RecoveryConfig {
+                    whole_segments: true,
+                    grow_on_sack: true,
+                    // TCP_TIMEOUT_MIN_US.
+                    timer_slack: Duration::from_millis(2),
+                    ..common.recovery
+                },
+                nagle: Nagle::Minshall,
+                window_probe: WindowProbe::OldNumber,
+                // tcp_syn_retries, tcp_synack_retries, tcp_retries2.
+                retries: Retries { syn: 6, syn_ack: 5, data: Some(15) },
+                after_lost_syn: AfterLostSyn { forgiven: 1, three_seconds: false },
                 ..common
             },
             // ns-2's own defaults: tcpTick_ 10 ms, minrto_ 200 ms, an ACK for every segment.
@@ -136,6 +302,11 @@ impl Config {
                 rto: rto(Duration::from_millis(200), Duration::from_millis(10)),
                 delayed_ack: None,
                 loss_reduces: LossReduces::Cwnd,
+                recovery: RecoveryConfig { forward_rto: false, undo: false, ..common.recovery },
+                nagle: Nagle::Off,
+                retries: Retries { data: None, ..common.retries },
+                // FullTcp begins with its first window whatever the handshake lost.
+                after_lost_syn: AfterLostSyn { forgiven: u32::MAX, three_seconds: false },
                 ..common
             },
         }

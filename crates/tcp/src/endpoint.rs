@@ -1,13 +1,18 @@
 //! One end of a connection: RFC 9293's state machine around a sender and a receiver.
 
-use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
-use ackclock_units::{Bytes, Duration, Instant, Mss};
+mod closing;
+mod opening;
+mod timestamps;
 
-use crate::config::Config;
-use crate::event::Handshake;
+use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
+use ackclock_units::{Bytes, Duration, Instant};
+
+use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
-use crate::rtt::RttEstimator;
-use crate::sender::Sender;
+use crate::sender::{Arrived, Sender};
+use opening::Opening;
+use timestamps::Timestamps;
+pub(crate) use timestamps::clock as timestamp_clock;
 
 /// Where a connection stands (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +48,22 @@ pub enum Failure {
     Reset,
     /// The SYN or SYN-ACK was never answered.
     HandshakeTimedOut,
+    /// Data, or a probe of the peer's closed window, was not answered for too long (RFC 9293
+    /// §3.8.3).
+    TimedOut,
+    /// The application broke it off.
+    Aborted,
+}
+
+/// What the handshake agreed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed {
+    /// Timestamps (RFC 7323 §3).
+    pub timestamps: bool,
+    /// SACK (RFC 2018 §2).
+    pub sack: bool,
+    /// The shifts of the peer's windows and of this end's (RFC 7323 §2), if there are any.
+    pub window_shifts: Option<(u8, u8)>,
 }
 
 /// What goes out: a segment, what it asks of the network, and options if it has any.
@@ -56,19 +77,12 @@ pub struct Transmit {
     pub options: Option<Options>,
 }
 
-/// SYNs sent in all before giving up: with a timeout of 1 s, RFC 9293 §3.8.3's R2 of at least 3
-/// minutes.
-const MAX_SYNS: u32 = 8;
-
-/// Time in TIME-WAIT: twice a maximum segment lifetime, taken as 30 s as Linux does.
-const TIME_WAIT: Duration = Duration::from_secs(60);
-
 /// One end of a TCP connection, without clock or I/O.
 ///
 /// Methods come in four kinds. *Application calls* ([`connect`](Self::connect),
 /// [`listen`](Self::listen), [`write`](Self::write), [`read`](Self::read),
-/// [`close`](Self::close)) and the *input* [`handle`](Self::handle) change its state. After any of
-/// them, and whenever the moment of [`poll_at`](Self::poll_at) has come, call the *output*
+/// [`shutdown_write`](Self::shutdown_write), [`close`](Self::close), [`abort`](Self::abort)) and the
+/// *input* [`handle`](Self::handle) change its state. After any of them, and whenever the moment of [`poll_at`](Self::poll_at) has come, call the *output*
 /// [`poll_transmit`](Self::poll_transmit) until it says `None`. The rest are *getters*. `now` must
 /// never go back.
 ///
@@ -107,78 +121,19 @@ pub struct Endpoint {
     receiver: Receiver,
     config: Config,
     timestamps: Timestamps,
-    /// Before ESTABLISHED: what is needed to open.
+    /// What is needed to open.
     opening: Opening,
+    agreed: Agreed,
+    /// The sequence number of the segment that the peer's window was last taken from, SND.WL1.
+    window_from: Seq,
+    /// The application reads no more: what still comes cannot be delivered.
+    deaf: bool,
+    /// A reset that is to go out.
+    reset: Option<Segment>,
     failure: Option<Failure>,
+    /// When TIME-WAIT ends, or FIN-WAIT-2 if nobody reads any more.
     time_wait_until: Option<Instant>,
     established_at: Option<Instant>,
-}
-
-/// Timestamps (RFC 7323 §3 to §5).
-#[derive(Clone, Copy, Debug, Default)]
-struct Timestamps {
-    /// Both ends offered them.
-    used: bool,
-    /// TS.Recent: what is to be echoed.
-    recent: u32,
-    /// RCV.NXT when the last ACK was sent, Last.ACK.sent.
-    last_ack_sent: Seq,
-}
-
-impl Timestamps {
-    /// Bytes that the option takes of a segment's payload, padding included.
-    const LEN: u8 = 12;
-
-    /// The clock: milliseconds, from 1 so that an echo of zero stays what it is before any segment
-    /// has arrived.
-    #[expect(clippy::cast_possible_truncation, reason = "the clock wraps, as RFC 7323 §5.2 has it")]
-    const fn clock(now: Instant) -> u32 {
-        (now.as_nanos() / 1_000_000 + 1) as u32
-    }
-
-    /// Whether a segment is older than what has been seen (§5.3, R1).
-    const fn is_old(self, segment: &Segment) -> bool {
-        self.used
-            && segment.timestamps
-            && segment.ts_val.wrapping_sub(self.recent) > u32::MAX / 2
-            && !segment.flags.contains(Flags::RST)
-    }
-
-    /// Takes what a segment carries (§4.3 (2)).
-    fn take(&mut self, segment: &Segment) {
-        if segment.timestamps && segment.seq <= self.last_ack_sent {
-            self.recent = segment.ts_val;
-        }
-    }
-
-    /// Writes the option on a segment whose other options are `options`.
-    fn stamp(self, now: Instant, segment: &mut Segment, options: Option<&Options>) {
-        if !self.used {
-            segment.options_len = options.map_or(0, Options::wire_len);
-            return;
-        }
-        segment.timestamps = true;
-        segment.ts_val = Self::clock(now);
-        segment.ts_ecr = self.recent;
-        segment.options_len = options.map_or(Self::LEN, Options::wire_len_with_timestamps);
-    }
-}
-
-/// The handshake's own state.
-#[derive(Debug)]
-struct Opening {
-    /// The peer's SYN carried timestamps.
-    peer_timestamps: bool,
-    /// A SYN or SYN-ACK is to be sent.
-    send_syn: bool,
-    /// How often it was sent.
-    syns_sent: u32,
-    syn_sent_at: Instant,
-    timer: Option<Instant>,
-    rtt: RttEstimator,
-    /// The peer's options, once its SYN has arrived.
-    peer: Option<Options>,
-    passive: bool,
 }
 
 impl Endpoint {
@@ -189,16 +144,11 @@ impl Endpoint {
             sender: Sender::new(&config),
             receiver: Receiver::new(&config),
             timestamps: Timestamps::default(),
-            opening: Opening {
-                peer_timestamps: false,
-                send_syn: false,
-                syns_sent: 0,
-                syn_sent_at: Instant::START,
-                timer: None,
-                rtt: RttEstimator::new(config.rto),
-                peer: None,
-                passive: false,
-            },
+            opening: Opening::new(&config),
+            agreed: Agreed::default(),
+            window_from: Seq::FIRST_BYTE,
+            deaf: false,
+            reset: None,
             config,
             failure: None,
             time_wait_until: None,
@@ -206,23 +156,8 @@ impl Endpoint {
         }
     }
 
-    /// Active open: a SYN goes out.
-    pub fn connect(&mut self, _now: Instant) {
-        if self.state == State::Closed {
-            self.state = State::SynSent;
-            self.opening.send_syn = true;
-        }
-    }
-
-    /// Passive open: waits for a SYN.
-    pub fn listen(&mut self) {
-        if self.state == State::Closed {
-            self.state = State::Listen;
-            self.opening.passive = true;
-        }
-    }
-
-    /// The application gives `volume` more to send. Ignored after [`close`](Self::close).
+    /// The application gives `volume` more to send. Ignored after
+    /// [`shutdown_write`](Self::shutdown_write).
     pub fn write(&mut self, volume: Bytes) {
         if !matches!(
             self.state,
@@ -233,25 +168,25 @@ impl Endpoint {
     }
 
     /// The application takes up to `volume` of what has arrived in order; returns how much.
-    pub fn read(&mut self, volume: Bytes) -> Bytes {
-        self.receiver.read(volume)
+    pub fn read(&mut self, now: Instant, volume: Bytes) -> Bytes {
+        self.receiver.read(now, volume)
     }
 
-    /// The application has nothing more to send: a FIN follows what it gave.
-    pub fn close(&mut self) {
-        match self.state {
-            State::Closed | State::Listen => self.state = State::Closed,
-            State::SynSent | State::SynReceived => self.sender.close(),
-            State::Established => {
-                self.sender.close();
-                self.state = State::FinWait1;
-            }
-            State::CloseWait => {
-                self.sender.close();
-                self.state = State::LastAck;
-            }
-            _ => {}
-        }
+    /// Whether less than a full segment may wait (`TCP_NODELAY` is [`Nagle::Off`]).
+    pub fn set_nagle(&mut self, nagle: Nagle) {
+        self.sender.set_nagle(nagle);
+    }
+
+    /// Sends ACKs at once, or lets data carry them (`TCP_QUICKACK`); under Linux's rule until the
+    /// rule itself has it otherwise.
+    pub fn set_quick_ack(&mut self, quick_ack: bool) {
+        self.receiver.set_quick_ack(quick_ack);
+    }
+
+    /// How long data may stay unacknowledged before the connection is given up; `None` is as many
+    /// retransmissions as the settings say (`TCP_USER_TIMEOUT`, RFC 5482).
+    pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.sender.set_user_timeout(timeout);
     }
 
     /// A segment arrives.
@@ -268,12 +203,11 @@ impl Endpoint {
             && self.receiver.acceptable(segment.seq, segment.payload())
             && !self.timestamps.is_old(segment)
         {
-            if self.timestamps.used {
-                self.timestamps.take(segment);
+            if !self.on_ack_field(now, segment, options) {
+                return;
             }
-            self.on_ack_field(now, segment, options);
             if segment.len > 0 {
-                self.receiver.on_data(now, segment.seq, segment.payload(), false);
+                self.receiver.on_data(now, segment, self.sender.rtt());
             }
             return;
         }
@@ -288,118 +222,37 @@ impl Endpoint {
         options: Option<&Options>,
     ) {
         match self.state {
-            State::Closed => {}
+            State::Closed => self.refuse(segment),
             State::Listen => self.handle_in_listen(segment, options),
             State::SynSent => self.handle_in_syn_sent(now, segment, options),
             _ => self.handle_synchronized(now, segment, options),
         }
     }
 
-    fn handle_in_listen(&mut self, segment: &Segment, options: Option<&Options>) {
-        if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::RST) {
-            self.take_syn(segment, options);
-            self.state = State::SynReceived;
-            self.opening.send_syn = true;
-        }
-    }
-
-    /// A SYN: what it offers, and its window, which is not scaled.
-    fn take_syn(&mut self, segment: &Segment, options: Option<&Options>) {
-        self.opening.peer = Some(options.copied().unwrap_or_default());
-        self.opening.peer_timestamps = segment.timestamps;
-        self.timestamps.recent = segment.ts_val;
-        self.sender.set_rwnd(Bytes::new(u64::from(segment.window)));
-    }
-
-    fn handle_in_syn_sent(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
-        let has_ack = segment.flags.contains(Flags::ACK);
-        if has_ack && segment.ack != Seq::FIRST_BYTE {
-            return;
-        }
-        if segment.flags.contains(Flags::RST) {
-            if has_ack {
-                self.fail(Failure::Reset);
-            }
-            return;
-        }
-        if !segment.flags.contains(Flags::SYN) {
-            return;
-        }
-        self.take_syn(segment, options);
-        if has_ack {
-            self.establish(now);
-            self.receiver.demand_ack();
-        } else {
-            // Simultaneous open (RFC 9293 §3.5, figure 7).
-            self.state = State::SynReceived;
-            self.opening.send_syn = true;
-        }
-    }
-
-    fn establish(&mut self, now: Instant) {
-        let peer = self.opening.peer.unwrap_or_default();
-        // RFC 9293 §3.7.1: 536 bytes when the peer said nothing.
-        let theirs = peer.mss.unwrap_or(Mss::new(536).expect("536 is not zero"));
-        let mut mss = theirs.min(self.config.mss);
-        self.timestamps.used = self.config.timestamps && self.opening.peer_timestamps;
-        if self.timestamps.used {
-            // RFC 6691 §3: the MSS counts no options, the sender makes room for them.
-            mss = Mss::new(mss.get().saturating_sub(u16::from(Timestamps::LEN)).max(1))
-                .expect("at least one byte");
-        }
-        if self.config.window_scaling && peer.window_scale.is_some() {
-            self.receiver.set_shift(self.receiver.offered_shift());
-        }
-        let needs_sack = self.config.parts.recovery.needs_sack();
-        if needs_sack && peer.sack_permitted {
-            self.receiver.permit_sack();
-        } else if needs_sack {
-            self.sender.do_without_sack();
-        }
-        let retransmissions = self.opening.syns_sent.saturating_sub(1);
-        let rtt = (retransmissions == 0).then(|| now.since(self.opening.syn_sent_at));
-        self.opening.timer = None;
-        self.opening.send_syn = false;
-        self.sender.on_established(Handshake { retransmissions, mss }, rtt);
-        self.established_at = Some(now);
-        // The application may have closed before the handshake was done.
-        self.state = if self.sender.is_closed() { State::FinWait1 } else { State::Established };
-    }
-
     fn handle_synchronized(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
+        let (syn, rst) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::RST));
         if self.timestamps.is_old(segment) {
             // RFC 7323 §5.3 R1: an ACK in answer, and the segment is dropped.
             self.receiver.demand_ack();
             return;
         }
         if !self.receiver.acceptable(segment.seq, segment.seq_len()) {
-            // RFC 9293 §3.10.7.4: an ACK in answer, unless it was a reset. A SYN-ACK that was sent
-            // again ends here too, and its answer is what the peer waits for.
-            if !segment.flags.contains(Flags::RST) {
-                if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
-                    if segment.flags.contains(Flags::ACK) && segment.ack == Seq::FIRST_BYTE {
-                        // The other half of a simultaneous open.
-                        self.establish(now);
-                        self.receiver.demand_ack();
-                    } else {
-                        self.opening.send_syn = true;
-                    }
-                    return;
-                }
-                self.receiver.demand_ack();
+            // RFC 9293 §3.10.7.4: an ACK in answer, unless it was a reset.
+            if !rst {
+                self.answer_unacceptable(now, segment);
             }
             return;
         }
-        if segment.flags.contains(Flags::RST) {
+        if rst {
             // RFC 5961 §3.2: only the exact number resets; any other gets a challenge ACK.
             if segment.seq == self.receiver.nxt() {
-                self.fail(Failure::Reset);
+                self.on_reset();
             } else {
                 self.receiver.demand_ack();
             }
             return;
         }
-        if segment.flags.contains(Flags::SYN) {
+        if syn {
             // RFC 5961 §4.2: a challenge ACK, whatever its numbers.
             self.receiver.demand_ack();
             return;
@@ -410,39 +263,81 @@ impl Endpoint {
         if self.state == State::SynReceived {
             // The SYN is all that was sent.
             if segment.ack != Seq::FIRST_BYTE {
+                self.refuse(segment);
                 return;
             }
             self.establish(now);
         }
-        if self.timestamps.used {
-            self.timestamps.take(segment);
+        if !self.on_ack_field(now, segment, options) {
+            return;
         }
-        self.on_ack_field(now, segment, options);
         self.after_ack(now);
         let fin = segment.flags.contains(Flags::FIN);
-        if segment.len > 0 || fin {
-            let was_finished = self.receiver.finished();
-            self.receiver.on_data(now, segment.seq, segment.payload(), fin);
-            if self.receiver.finished() && !was_finished {
-                self.on_peer_finished(now);
-            }
+        if segment.len == 0 && !fin {
+            return;
+        }
+        if self.deaf && segment.seq + segment.payload() > self.receiver.nxt() {
+            self.on_undeliverable(segment);
+            return;
+        }
+        let was_finished = self.receiver.finished();
+        self.receiver.on_data(now, segment, self.sender.rtt());
+        if self.receiver.finished() && !was_finished {
+            self.on_peer_finished(now);
         }
     }
 
-    #[inline]
-    fn on_ack_field(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
-        let pure = segment.len == 0 && segment.flags == Flags::ACK;
-        if !self.sender.accepts(segment.ack) {
-            // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; an old
-            // one is ignored.
-            if self.sender.is_ahead(segment.ack) {
+    /// A segment outside of the window, and no reset.
+    fn answer_unacceptable(&mut self, now: Instant, segment: &Segment) {
+        let syn = segment.flags.contains(Flags::SYN);
+        if self.state == State::SynReceived && syn {
+            if segment.flags.contains(Flags::ACK) && segment.ack == Seq::FIRST_BYTE {
+                // The other half of a simultaneous open.
+                self.establish(now);
                 self.receiver.demand_ack();
+            } else {
+                self.opening.send_syn = true;
             }
             return;
         }
+        if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
+            // The peer has not seen the ACK of its FIN: 2 MSL begin anew (RFC 9293 §3.10.7.4).
+            self.enter_time_wait(now);
+        }
+        // A SYN-ACK that was sent again ends here too, and its answer is what the peer waits for.
+        self.receiver.demand_ack();
+    }
+
+    /// The acknowledgment of a segment; false if nothing more of it is to be believed.
+    #[inline]
+    fn on_ack_field(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) -> bool {
         let sack = options.map_or(&[][..], |options| options.sack.as_slice());
-        let window = Bytes::new(u64::from(segment.window));
-        self.sender.on_ack(now, segment.ack, window, pure, sack);
+        if !self.sender.accepts(now, segment.ack) {
+            // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; of an old
+            // one only the SACKs count.
+            if self.sender.is_ahead(segment.ack) {
+                self.receiver.demand_ack();
+                return false;
+            }
+            self.timestamps.take(segment);
+            self.sender.on_old_ack(now, sack);
+            return true;
+        }
+        let mut echo = None;
+        if self.timestamps.used {
+            self.timestamps.take(segment);
+            echo = segment.timestamps.then_some(segment.ts_ecr);
+        }
+        let pure = segment.len == 0 && segment.flags == Flags::ACK;
+        // RFC 9293 §3.10.7.4: no window of a segment that a later one has overtaken.
+        let window = if segment.seq >= self.window_from {
+            self.window_from = segment.seq;
+            Bytes::new(u64::from(segment.window))
+        } else {
+            self.sender.rwnd()
+        };
+        self.sender.on_ack(now, &Arrived { ack: segment.ack, window, pure, echo, sack });
+        true
     }
 
     fn after_ack(&mut self, now: Instant) {
@@ -450,7 +345,7 @@ impl Endpoint {
             return;
         }
         match self.state {
-            State::FinWait1 => self.state = State::FinWait2,
+            State::FinWait1 => self.enter_fin_wait_2(now),
             State::Closing => self.enter_time_wait(now),
             State::LastAck => self.state = State::Closed,
             _ => {}
@@ -462,20 +357,12 @@ impl Endpoint {
             State::Established => self.state = State::CloseWait,
             State::FinWait1 => self.state = State::Closing,
             State::FinWait2 => self.enter_time_wait(now),
-            _ => {}
+            _ => return,
         }
-    }
-
-    fn enter_time_wait(&mut self, now: Instant) {
-        self.state = State::TimeWait;
-        self.time_wait_until = Some(now + TIME_WAIT);
-    }
-
-    fn fail(&mut self, failure: Failure) {
-        self.failure = Some(failure);
-        self.state = State::Closed;
-        self.opening.timer = None;
-        self.opening.send_syn = false;
+        if self.state != State::CloseWait {
+            // Nothing of this end will carry it.
+            self.receiver.demand_ack();
+        }
     }
 
     /// The next segment to go out at `now`, if any; timers that are due expire first.
@@ -484,12 +371,26 @@ impl Endpoint {
         if self.state != State::Established {
             return self.poll_transmit_slowly(now);
         }
-        self.sender.on_timer(now);
-        self.receiver.on_timer(now);
+        self.on_timers(now)?;
         self.poll_segment(now)
     }
 
+    /// Timers of an open connection; `None` if one of them ended it.
+    #[inline]
+    fn on_timers(&mut self, now: Instant) -> Option<()> {
+        self.sender.on_timer(now);
+        self.receiver.on_timer(now, self.sender.rtt());
+        if self.sender.gave_up() {
+            self.fail(Failure::TimedOut);
+            return None;
+        }
+        Some(())
+    }
+
     fn poll_transmit_slowly(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(segment) = self.reset.take() {
+            return Some(Transmit { segment, ip: IpMeta::default(), options: None });
+        }
         match self.state {
             State::Closed | State::Listen => None,
             State::SynSent | State::SynReceived => self.poll_syn(now),
@@ -498,11 +399,15 @@ impl Endpoint {
                     self.state = State::Closed;
                     return None;
                 }
+                self.receiver.on_timer(now, self.sender.rtt());
                 self.poll_segment(now)
             }
             _ => {
-                self.sender.on_timer(now);
-                self.receiver.on_timer(now);
+                if self.time_wait_until.is_some_and(|until| until <= now) {
+                    self.state = State::Closed;
+                    return None;
+                }
+                self.on_timers(now)?;
                 self.poll_segment(now)
             }
         }
@@ -512,12 +417,21 @@ impl Endpoint {
     #[inline]
     fn poll_segment(&mut self, now: Instant) -> Option<Transmit> {
         let segment = if let Some(stretch) = self.sender.poll_transmit(now) {
-            let fin = if stretch.fin { Flags::FIN } else { Flags::NONE };
+            let mut flags = Flags::ACK;
+            if stretch.push {
+                flags = flags | Flags::PSH;
+            }
+            if stretch.fin {
+                flags = flags | Flags::FIN;
+            }
+            if stretch.len > Bytes::ZERO {
+                self.receiver.on_data_sent(now);
+            }
             Segment {
                 seq: stretch.seq,
                 // A stretch is at most an MSS, which is 16 bits wide.
                 len: u32::try_from(stretch.len.get()).unwrap_or(u32::MAX),
-                flags: Flags::ACK | fin,
+                flags,
                 ..self.bare_segment()
             }
         } else if self.receiver.ack_due() {
@@ -525,15 +439,21 @@ impl Endpoint {
         } else {
             return None;
         };
-        let options =
-            self.receiver.sack_blocks().map(|sack| Options { sack, ..Options::default() });
-        let mut segment = segment;
+        let options = self
+            .receiver
+            .sack_blocks(self.timestamps.used)
+            .map(|sack| Options { sack, ..Options::default() });
+        self.timestamps.last_ack_sent = segment.ack;
+        self.receiver.on_ack_sent(segment.window);
+        Some(self.stamped(now, segment, options))
+    }
+
+    #[inline]
+    fn stamped(&self, now: Instant, mut segment: Segment, options: Option<Options>) -> Transmit {
         if self.timestamps.used || options.is_some() {
             self.timestamps.stamp(now, &mut segment, options.as_ref());
         }
-        self.timestamps.last_ack_sent = segment.ack;
-        self.receiver.on_ack_sent(segment.window);
-        Some(Transmit { segment, ip: IpMeta::default(), options })
+        Transmit { segment, ip: IpMeta::default(), options }
     }
 
     #[inline]
@@ -547,67 +467,22 @@ impl Endpoint {
         }
     }
 
-    fn poll_syn(&mut self, now: Instant) -> Option<Transmit> {
-        if self.opening.timer.is_some_and(|at| at <= now) {
-            self.opening.timer = None;
-            if self.opening.syns_sent >= MAX_SYNS {
-                self.fail(Failure::HandshakeTimedOut);
-                return None;
-            }
-            self.opening.rtt.back_off();
-            self.opening.send_syn = true;
-        }
-        if !self.opening.send_syn {
-            return None;
-        }
-        self.opening.send_syn = false;
-        if self.opening.syns_sent == 0 {
-            self.opening.syn_sent_at = now;
-        }
-        self.opening.syns_sent += 1;
-        self.opening.timer = Some(now + self.opening.rtt.rto());
-        let answering = self.state == State::SynReceived;
-        let peer = self.opening.peer.unwrap_or_default();
-        let scale = self.config.window_scaling && (!answering || peer.window_scale.is_some());
-        let options = Options {
-            mss: Some(self.config.mss),
-            window_scale: scale.then(|| self.receiver.offered_shift()),
-            sack_permitted: self.config.parts.recovery.needs_sack()
-                && (!answering || peer.sack_permitted),
-            ..Options::default()
-        };
-        let ack = if answering { Flags::ACK } else { Flags::NONE };
-        let mut segment = Segment {
-            seq: Seq::SYN,
-            ack: if answering { self.receiver.nxt() } else { Seq::default() },
-            flags: Flags::SYN | ack,
-            // RFC 7323 §2.2: the window of a SYN is not scaled.
-            window: u32::try_from(self.config.receive_window.get().min(0xffff)).unwrap_or(0xffff),
-            ..Segment::default()
-        };
-        let timestamps = Timestamps {
-            used: self.config.timestamps && (!answering || self.opening.peer_timestamps),
-            ..self.timestamps
-        };
-        timestamps.stamp(now, &mut segment, Some(&options));
-        self.timestamps.last_ack_sent = segment.ack;
-        self.receiver.on_ack_sent(segment.window);
-        Some(Transmit { segment, ip: IpMeta::default(), options: Some(options) })
-    }
-
     /// The moment at which [`poll_transmit`](Self::poll_transmit) must be called even if nothing
     /// arrives.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        let timers = match self.state {
-            State::Closed | State::Listen => return None,
-            State::SynSent | State::SynReceived => return self.opening.timer,
-            State::TimeWait => [self.time_wait_until, self.receiver.timer()],
-            _ => [self.sender.timer(), self.receiver.timer()],
+        let earlier = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
         };
-        match timers {
-            [Some(a), Some(b)] => Some(a.min(b)),
-            [a, b] => a.or(b),
+        match self.state {
+            State::Closed | State::Listen => None,
+            State::SynSent | State::SynReceived => self.opening.timer,
+            State::TimeWait => earlier(self.time_wait_until, self.receiver.timer()),
+            State::FinWait2 => {
+                earlier(self.time_wait_until, earlier(self.sender.timer(), self.receiver.timer()))
+            }
+            _ => earlier(self.sender.timer(), self.receiver.timer()),
         }
     }
 
@@ -629,6 +504,16 @@ impl Endpoint {
     /// The sending half.
     pub const fn sender(&self) -> &Sender {
         &self.sender
+    }
+
+    /// What the handshake agreed on.
+    pub const fn agreed(&self) -> Agreed {
+        self.agreed
+    }
+
+    /// The receiving half.
+    pub const fn receiver(&self) -> &Receiver {
+        &self.receiver
     }
 
     /// The sending half, to give it a user's own growth law before the handshake.

@@ -3,6 +3,7 @@
 //! A growth law owns cwnd and ssthresh; nobody else writes them. Start and idle rules propose
 //! through [`Growth::rebase`], and the law accepts, translates or declines.
 
+mod bbr;
 mod cubic;
 mod highspeed;
 mod reno;
@@ -11,11 +12,14 @@ mod vegas;
 
 use std::fmt::Debug;
 
-use ackclock_units::{Bytes, Mss, Rate};
+use ackclock_units::{Bytes, Instant, Mss, Rate};
 
-use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
+use crate::event::{
+    Ack, Congestion, Delivery, Established, LostSegment, Proposal, RecoveryEnd, SlowStartStep,
+};
 use crate::variant::RenoWord;
 
+pub use bbr::{Bbr, Bbr1};
 pub use cubic::Cubic;
 pub use highspeed::HighSpeed;
 pub use reno::Reno;
@@ -40,6 +44,10 @@ pub enum GrowthChoice {
     HighSpeed,
     /// Vegas.
     Vegas,
+    /// BBR's first version.
+    Bbr1,
+    /// BBR as the current draft has it.
+    Bbr,
 }
 
 impl GrowthChoice {
@@ -78,10 +86,38 @@ pub trait Growth: Debug + Send {
         self.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh)
     }
 
-    /// The rate at which segments should leave, if the law paces.
+    /// The rate of payload at which segments should leave, if the law paces: never zero, and
+    /// `Some` from the handshake on or not at all.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+
+    /// Whether the law models the path. Such a law is told of every delivery and loss, and owns the
+    /// window during a repair: recovery says what is lost, the window how much goes out, and no
+    /// proportional rate reduction comes between. Never changes.
+    fn models_path(&self) -> bool {
+        false
+    }
+
+    /// An ACK, new or duplicate, in recovery or not; after the other events that it causes. Only of
+    /// a law that [models the path](Self::models_path).
+    fn on_delivery(&mut self, _: &Delivery) {}
+
+    /// A segment was found lost, by an ACK or a timer. Only of a law that models the path.
+    fn on_lost(&mut self, _: &LostSegment) {}
+
+    /// A segment goes out with nothing in flight, after the application had nothing to send. Only of
+    /// a law that models the path.
+    fn on_restart(&mut self, _now: Instant) {}
+
+    /// Whether the law itself keeps so little in flight that the rates that follow say nothing of
+    /// the path, and are to count as limited by the application.
+    fn is_holding_back(&self) -> bool {
+        false
+    }
+
+    /// The handshake is done, and the first window proposed.
+    fn on_established(&mut self, _: &Established) {}
 }
 
 /// The laws of the registry, dispatched without an indirect call, and any other behind one.
@@ -97,6 +133,10 @@ pub enum AnyGrowth {
     HighSpeed(HighSpeed),
     /// Vegas.
     Vegas(Vegas),
+    /// BBR's first version, which is large.
+    Bbr1(Box<Bbr1>),
+    /// BBR as the current draft has it, which is large too.
+    Bbr(Box<Bbr>),
     /// A user's own.
     Other(Box<dyn Growth>),
 }
@@ -111,6 +151,8 @@ impl AnyGrowth {
             GrowthChoice::Cubic => Self::Cubic(Cubic::default()),
             GrowthChoice::HighSpeed => Self::HighSpeed(HighSpeed::default()),
             GrowthChoice::Vegas => Self::Vegas(Vegas::default()),
+            GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
+            GrowthChoice::Bbr => Self::Bbr(Box::default()),
         }
     }
 }
@@ -123,6 +165,8 @@ macro_rules! each {
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::HighSpeed($law) => $call,
             AnyGrowth::Vegas($law) => $call,
+            AnyGrowth::Bbr1($law) => $call,
+            AnyGrowth::Bbr($law) => $call,
             AnyGrowth::Other($law) => $call,
         }
     };
@@ -168,6 +212,30 @@ impl Growth for AnyGrowth {
     fn pacing_rate(&self) -> Option<Rate> {
         each!(self, law => law.pacing_rate())
     }
+
+    fn models_path(&self) -> bool {
+        each!(self, law => law.models_path())
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        each!(self, law => law.on_delivery(delivery));
+    }
+
+    fn on_lost(&mut self, lost: &LostSegment) {
+        each!(self, law => law.on_lost(lost));
+    }
+
+    fn on_restart(&mut self, now: Instant) {
+        each!(self, law => law.on_restart(now));
+    }
+
+    fn is_holding_back(&self) -> bool {
+        each!(self, law => law.is_holding_back())
+    }
+
+    fn on_established(&mut self, established: &Established) {
+        each!(self, law => law.on_established(established));
+    }
 }
 
 /// cwnd and ssthresh of a law that keeps no other state, with the steps such laws share.
@@ -185,6 +253,18 @@ impl Window {
         if let Some(ssthresh) = proposal.ssthresh {
             self.ssthresh = Some(ssthresh);
         }
+    }
+
+    /// A reduction from `before` taken back, as Linux does.
+    ///
+    /// DEVIATION(rfc4015 §4): the window that there was is in force at once, not the data in flight
+    /// and a segment.
+    fn undone(self, before: Self) -> Self {
+        let ssthresh = match (self.ssthresh, before.ssthresh) {
+            (Some(now), Some(then)) => Some(now.max(then)),
+            _ => None,
+        };
+        Self { cwnd: self.cwnd.max(before.cwnd), ssthresh }
     }
 
     fn slow_start(&mut self, step: SlowStartStep) {

@@ -7,6 +7,7 @@
 //! the real one.
 
 pub mod config;
+pub mod delivery;
 pub mod endpoint;
 pub mod event;
 pub mod growth;
@@ -19,8 +20,11 @@ pub mod sender;
 pub mod start;
 pub mod variant;
 
-pub use config::{Config, DelayedAck, LossReduces, Profile, RtoConfig};
-pub use endpoint::{Endpoint, Failure, State, Transmit};
+pub use config::{
+    AfterLostSyn, Autotune, Config, DelayedAck, LossReduces, Nagle, Pacing, Profile, Retries,
+    RtoConfig, WindowProbe,
+};
+pub use endpoint::{Agreed, Endpoint, Failure, State, Transmit};
 pub use sender::{Sender, SenderStats};
 pub use start::WindowChoice;
 pub use variant::{Parts, Variant, VariantError, slug};

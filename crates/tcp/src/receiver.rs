@@ -1,11 +1,20 @@
 //! The receiving half of a connection: what has arrived, and when to say so.
 
+mod acks;
+mod peer_segment;
+mod tuning;
+
 use std::collections::VecDeque;
 
-use ackclock_packet::{Range, SackBlocks, Seq};
-use ackclock_units::{Bytes, Instant};
+use ackclock_packet::{Flags, Range, SackBlocks, Segment, Seq};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use crate::config::{Config, DelayedAck};
+use crate::config::Config;
+use crate::endpoint::timestamp_clock;
+use crate::rtt::RttEstimator;
+use acks::{AckRule, QuickAcks, Verdict};
+use peer_segment::PeerSegment;
+use tuning::{Offer, Tuning};
 
 /// The receiving half of a connection.
 #[derive(Debug)]
@@ -24,12 +33,19 @@ pub struct Receiver {
     duplicate: Option<Range>,
     /// The number of the peer's FIN, once it is known.
     fin: Option<Seq>,
-    buffer: Bytes,
+    buffer: Buffer,
+    /// Data in `ahead`.
+    ahead_len: Bytes,
     /// The window scale shift of this end (RFC 7323 §2).
     shift: u8,
-    delayed_ack: Option<DelayedAck>,
+    rule: AckRule,
+    /// Whether the rule or the buffer learns from what comes.
+    adapts: bool,
+    peer_segment: PeerSegment,
     /// Segments received since the last ACK.
     unacked: u32,
+    /// RCV.NXT when the last ACK was sent.
+    acked: Seq,
     /// An ACK is due at once.
     ack_now: bool,
     /// When a waiting ACK is due.
@@ -38,8 +54,37 @@ pub struct Receiver {
     advertised: Seq,
 }
 
+/// Where data waits for the application.
+#[derive(Clone, Debug)]
+enum Buffer {
+    /// Of one size.
+    Fixed {
+        size: Bytes,
+        /// The least by which the right edge moves, min(MSS, size / 2), so that no silly windows
+        /// are offered (RFC 9293 §3.8.6.2.2).
+        step: Bytes,
+    },
+    /// Growing.
+    Tuned(Box<Tuning>),
+}
+
+impl Buffer {
+    fn fixed(size: Bytes, mss: Mss) -> Self {
+        Self::Fixed { size, step: mss.bytes().min(size / 2) }
+    }
+}
+
 impl Receiver {
     pub(crate) fn new(config: &Config) -> Self {
+        let buffer = match config.autotune {
+            None => Buffer::fixed(config.receive_window, config.mss),
+            Some(autotune) => Buffer::Tuned(Box::new(Tuning::new(autotune, config.mss))),
+        };
+        let rule = match config.delayed_ack {
+            None => AckRule::Each,
+            Some(delay) if delay.quick => AckRule::Quick(QuickAcks::new(delay)),
+            Some(delay) => AckRule::Delayed(delay),
+        };
         Self {
             nxt: Seq::FIRST_BYTE,
             read: Seq::FIRST_BYTE,
@@ -48,10 +93,14 @@ impl Receiver {
             recent: [Seq::default(); 3],
             duplicate: None,
             fin: None,
-            buffer: config.receive_window,
+            buffer,
+            ahead_len: Bytes::ZERO,
             shift: 0,
-            delayed_ack: config.delayed_ack,
+            adapts: config.autotune.is_some() || matches!(rule, AckRule::Quick(_)),
+            rule,
+            peer_segment: PeerSegment::default(),
             unacked: 0,
+            acked: Seq::FIRST_BYTE,
             ack_now: false,
             ack_timer: None,
             advertised: Seq::FIRST_BYTE,
@@ -60,21 +109,57 @@ impl Receiver {
 
     /// The shift that this end offers: the least that lets the window field carry the whole buffer.
     pub(crate) fn offered_shift(&self) -> u8 {
+        let size = match &self.buffer {
+            Buffer::Fixed { size, .. } => size.get(),
+            Buffer::Tuned(tuning) => tuning.most(),
+        };
         // RFC 7323 §2.3: at most 14.
-        (0..14).find(|shift| self.buffer.get() >> shift <= 0xffff).unwrap_or(14)
+        (0..14).find(|shift| size >> shift <= 0xffff).unwrap_or(14)
     }
 
-    pub(crate) const fn set_shift(&mut self, shift: u8) {
+    /// The window of a SYN, before its field cuts it to 65,535 bytes; `options` is what every
+    /// segment will carry of them.
+    pub(crate) fn first_window(&self, options: u8) -> Bytes {
+        match &self.buffer {
+            Buffer::Fixed { size, .. } => *size,
+            Buffer::Tuned(tuning) => Bytes::new(tuning.first_window(u64::from(options))),
+        }
+    }
+
+    /// A SYN offers the first window.
+    pub(crate) fn on_syn_sent(&mut self, options: u8) {
+        self.acknowledge();
+        let window = match &self.buffer {
+            Buffer::Fixed { .. } => self.first_window(options).min(Bytes::new(0xffff)),
+            // What the field cannot carry is taken for offered all the same, as Linux does.
+            Buffer::Tuned(_) => self.first_window(options),
+        };
+        self.advertised = self.advertised.max(self.nxt + window);
+    }
+
+    /// The handshake is done: segments carry at most `mss`, and windows are shifted by `shift`.
+    pub(crate) fn on_established(&mut self, now: Instant, mss: Mss, shift: u8) {
         self.shift = shift;
+        match &mut self.buffer {
+            Buffer::Fixed { size, .. } => self.buffer = Buffer::fixed(*size, mss),
+            Buffer::Tuned(tuning) => {
+                tuning.on_established(now, self.advertised.since(Seq::FIRST_BYTE));
+            }
+        }
+        self.peer_segment = PeerSegment::expecting(mss);
+        if let AckRule::Quick(quick) = &mut self.rule {
+            quick.on_established(now);
+        }
     }
 
     pub(crate) const fn permit_sack(&mut self) {
         self.sack = true;
     }
 
-    /// The SACK blocks of the next ACK; `None` if there is nothing to report.
+    /// The SACK blocks of the next ACK; `None` if there is nothing to report. Beside `timestamps`
+    /// there is room for three (RFC 2018 §3).
     #[inline]
-    pub(crate) fn sack_blocks(&self) -> Option<SackBlocks> {
+    pub(crate) fn sack_blocks(&self, timestamps: bool) -> Option<SackBlocks> {
         if !self.sack || (self.ahead.is_empty() && self.duplicate.is_none()) {
             return None;
         }
@@ -82,8 +167,9 @@ impl Receiver {
         if let Some(duplicate) = self.duplicate {
             blocks.push(duplicate);
         }
+        let room = if timestamps && self.duplicate.is_some() { 2 } else { 3 };
         let mut reported = [Seq::default(); 3];
-        for (n, seq) in self.recent.iter().enumerate() {
+        for (n, seq) in self.recent[..room].iter().enumerate() {
             let after = self.ahead.partition_point(|range| range.start <= *seq);
             let Some(range) = after.checked_sub(1).map(|at| self.ahead[at]) else { continue };
             if *seq < range.end && !reported[..n].contains(&range.start) {
@@ -92,6 +178,23 @@ impl Receiver {
             }
         }
         Some(blocks)
+    }
+
+    /// The peer's full segment, as its segments have shown it so far.
+    pub const fn peer_segment(&self) -> Bytes {
+        self.peer_segment.get()
+    }
+
+    /// How far the window may open in slow start's manner (Linux's `rcv_ssthresh`), and what the
+    /// application read in the last round trip (`rcv_space`); of a buffer of a fixed size, all of
+    /// it, and `None`.
+    pub fn growth(&self) -> (Bytes, Option<Bytes>) {
+        match &self.buffer {
+            Buffer::Fixed { size, .. } => (*size, None),
+            Buffer::Tuned(tuning) => {
+                (Bytes::new(tuning.threshold()), Some(Bytes::new(tuning.space())))
+            }
+        }
     }
 
     pub(crate) const fn nxt(&self) -> Seq {
@@ -120,19 +223,66 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
 
-    pub(crate) fn read(&mut self, volume: Bytes) -> Bytes {
+    /// The application takes up to `volume`.
+    pub(crate) fn read(&mut self, now: Instant, volume: Bytes) -> Bytes {
         let taken = volume.min(self.readable());
+        if taken == Bytes::ZERO {
+            return taken;
+        }
+        let first = self.read + taken.min(self.peer_segment.get());
         self.read = self.read + taken;
+        let unread = self.readable();
+        let unacked = self.nxt.since(self.acked);
+        if let AckRule::Quick(quick) = &self.rule {
+            self.ack_now |= quick.on_read(unacked, self.peer_segment.get(), unread);
+        }
+        let left = self.advertised.since(self.nxt);
+        // Whether the peer may be waiting for a larger window, and the least that helps it: a
+        // segment more, or under Linux twice as much.
+        let (stalled, least) = match &mut self.buffer {
+            Buffer::Fixed { step, .. } => (left < *step, left + Bytes::new(1)),
+            Buffer::Tuned(tuning) => {
+                let ahead = self.ahead.back().map_or(Bytes::ZERO, |last| last.end.since(self.nxt));
+                // Linux measures with each packet of a read, of which the first decides.
+                tuning.on_read(now, first, self.nxt, ahead);
+                (2 * left.get() <= tuning.clamp(), (left * 2).max(Bytes::new(1)))
+            }
+        };
+        if stalled && !self.ack_now && !self.finished() {
+            self.ack_now = Bytes::new(u64::from(self.window())) >= least;
+        }
         taken
     }
 
     /// The window to advertise, as the peer will understand it after scaling.
     #[inline]
     pub(crate) fn window(&self) -> u32 {
-        let free = (self.read + self.buffer).since(self.nxt).get();
+        let free = match &self.buffer {
+            Buffer::Fixed { size, step } => {
+                let edge = self.read + *size;
+                let moves = edge.since(self.advertised) >= *step;
+                (if moves { edge } else { self.advertised }).since(self.nxt).get()
+            }
+            Buffer::Tuned(tuning) => {
+                let left = self.advertised.since(self.nxt).get();
+                let offered = self.offer(tuning).window;
+                // Never back (RFC 9293 §3.8.6).
+                if offered < left { left.next_multiple_of(1 << self.shift) } else { offered }
+            }
+        };
         let field = (free >> self.shift).min(0xffff);
         // At most 65,535 << 14 < 2^30.
         u32::try_from(field << self.shift).unwrap_or(u32::MAX)
+    }
+
+    fn offer(&self, tuning: &Tuning) -> Offer {
+        let last = self.advertised.since(self.acked).get();
+        tuning.window(self.held(), self.peer_segment.get(), last, self.shift)
+    }
+
+    /// Data that takes up the buffer.
+    fn held(&self) -> Bytes {
+        self.readable() + self.ahead_len
     }
 
     /// Whether `seq_len` numbers from `seq` touch the window (RFC 9293 §3.10.7.4).
@@ -146,9 +296,11 @@ impl Receiver {
         }
     }
 
-    /// Payload, and perhaps a FIN, of an acceptable segment.
+    /// Payload, and perhaps a FIN, of an acceptable segment. `rtt` is what the other half knows.
     #[inline]
-    pub(crate) fn on_data(&mut self, now: Instant, seq: Seq, len: Bytes, fin: bool) {
+    pub(crate) fn on_data(&mut self, now: Instant, segment: &Segment, rtt: &RttEstimator) {
+        let (seq, len) = (segment.seq, segment.payload());
+        let fin = segment.flags.contains(Flags::FIN);
         let end = seq + len + Bytes::new(u64::from(fin));
         if fin {
             self.fin = Some(seq + len);
@@ -162,11 +314,13 @@ impl Receiver {
             self.remember(seq, joined);
             // RFC 5681 §4.2: a duplicate ACK at once.
             self.ack_now = true;
+            self.adapt_to_gap(segment);
             return;
         }
         if end <= self.nxt {
             self.duplicate = Some(Range { start: seq, end });
             self.ack_now = true;
+            self.alert();
             return;
         }
         self.nxt = end;
@@ -175,21 +329,101 @@ impl Receiver {
             && first.start <= self.nxt
         {
             self.nxt = self.nxt.max(first.end);
+            self.ahead_len -= first.len();
             self.ahead.pop_front();
         }
         self.unacked += 1;
-        match self.delayed_ack {
-            Some(delay) if !filled_gap && !fin && self.unacked < delay.every => {
+        if self.adapts {
+            self.adapt(now, segment, rtt);
+        }
+        match &mut self.rule {
+            AckRule::Delayed(delay) if !filled_gap && !fin && self.unacked < delay.every => {
                 if self.ack_timer.is_none() {
                     self.ack_timer = Some(now + delay.timeout);
                 }
             }
+            AckRule::Quick(_) if !filled_gap => self.decide(now, fin, rtt),
             _ => self.ack_now = true,
         }
     }
 
-    /// Joins `new` to the ranges held; returns the range that it is now in. Arrivals come mostly in order, so that the search goes from
-    /// the back.
+    /// What a tuned buffer and Linux's rule learn from data in order.
+    fn adapt(&mut self, now: Instant, segment: &Segment, rtt: &RttEstimator) {
+        let len = segment.payload();
+        if len == Bytes::ZERO {
+            return;
+        }
+        let window = self.advertised.since(self.acked);
+        let full_segment_moved = self.peer_segment.measure(len, segment.flags);
+        if let Buffer::Tuned(tuning) = &mut self.buffer {
+            if full_segment_moved {
+                tuning.on_full_segment(len, segment.wire_size(), window);
+            }
+            if segment.timestamps {
+                if len >= self.peer_segment.get() {
+                    let ticks = timestamp_clock(now).wrapping_sub(segment.ts_ecr);
+                    let ago = Duration::from_millis(u64::from(ticks).max(1));
+                    tuning.time_by_echo(segment.ts_ecr, ago, self.read >= segment.seq);
+                }
+            } else {
+                tuning.time_by_window(now, self.nxt, window);
+            }
+        }
+        let small = len < self.peer_segment.get();
+        if let AckRule::Quick(quick) = &mut self.rule {
+            let push = segment.flags.contains(Flags::PSH);
+            quick.on_data(now, small, push, self.peer_segment.quick_window(window), rtt);
+        }
+        self.grow(segment);
+    }
+
+    fn adapt_to_gap(&mut self, segment: &Segment) {
+        if self.adapts && self.sack {
+            self.grow(segment);
+        }
+        if let (Buffer::Tuned(tuning), Some(last)) = (&mut self.buffer, self.ahead.back()) {
+            tuning.on_gap(last.end.since(self.nxt));
+        }
+    }
+
+    fn grow(&mut self, segment: &Segment) {
+        let held = self.held();
+        if let Buffer::Tuned(tuning) = &mut self.buffer
+            && tuning.grow(segment.payload(), segment.wire_size(), held)
+            && let AckRule::Quick(quick) = &mut self.rule
+        {
+            quick.on_growth();
+        }
+    }
+
+    /// Something is amiss, so that the peer should hear of each segment.
+    fn alert(&mut self) {
+        let window = self.advertised.since(self.acked);
+        if let AckRule::Quick(quick) = &mut self.rule {
+            quick.alert(self.peer_segment.quick_window(window));
+        }
+    }
+
+    /// Linux's choice between an ACK now and later.
+    fn decide(&mut self, now: Instant, fin: bool, rtt: &RttEstimator) {
+        let offered = match &self.buffer {
+            Buffer::Fixed { .. } => u64::from(self.window()),
+            Buffer::Tuned(tuning) => self.offer(tuning).window,
+        };
+        let opens = offered >= self.advertised.since(self.acked).get();
+        let unacked = self.nxt.since(self.acked);
+        let AckRule::Quick(quick) = &mut self.rule else { return };
+        if fin {
+            quick.on_fin();
+        }
+        match quick.verdict(now, unacked, self.peer_segment.get(), opens, self.ack_timer, rtt) {
+            Verdict::Now => self.ack_now = true,
+            Verdict::By(at) => self.ack_timer = Some(at),
+        }
+    }
+
+    /// Joins `new` to the ranges held; returns the range that it is now in. Arrivals come mostly in
+    /// order, so that the search goes from the back.
     fn keep_ahead(&mut self, new: Range) -> Range {
         let mut at = self.ahead.len();
         while at > 0 && self.ahead[at - 1].start > new.start {
@@ -208,6 +442,8 @@ impl Receiver {
             joined.end = joined.end.max(self.ahead[to].end);
             to += 1;
         }
+        let held = self.ahead.range(from..to).fold(Bytes::ZERO, |sum, range| sum + range.len());
+        self.ahead_len = self.ahead_len + joined.len() - held;
         if from == to {
             self.ahead.insert(from, joined);
         } else {
@@ -237,20 +473,63 @@ impl Receiver {
         self.ack_timer
     }
 
-    pub(crate) fn on_timer(&mut self, now: Instant) {
+    #[inline]
+    pub(crate) fn on_timer(&mut self, now: Instant, rtt: &RttEstimator) {
         if self.ack_timer.is_some_and(|at| at <= now) {
             self.ack_now = true;
+            self.ack_timer = None;
+            if let AckRule::Quick(quick) = &mut self.rule {
+                quick.on_timer(rtt);
+            }
         }
     }
 
     /// A segment carries the acknowledgment out.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self, window: u32) {
+        self.acknowledge();
+        self.advertised = self.advertised.max(self.nxt + Bytes::new(u64::from(window)));
+    }
+
+    #[inline]
+    fn acknowledge(&mut self) {
+        if self.adapts {
+            self.adapt_to_ack();
+        }
         self.ack_now = false;
         self.ack_timer = None;
         self.unacked = 0;
+        self.acked = self.nxt;
         self.duplicate = None;
-        self.advertised = self.advertised.max(self.nxt + Bytes::new(u64::from(window)));
+    }
+
+    fn adapt_to_ack(&mut self) {
+        let short = match &self.buffer {
+            Buffer::Fixed { .. } => false,
+            Buffer::Tuned(tuning) => self.offer(tuning).short,
+        };
+        if let AckRule::Quick(quick) = &mut self.rule {
+            if short {
+                quick.on_shortage();
+            }
+            quick.on_ack_sent();
+        }
+    }
+
+    /// Data of this end went out.
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        if let AckRule::Quick(quick) = &mut self.rule {
+            quick.on_data_sent(now);
+        }
+    }
+
+    /// `TCP_QUICKACK`: the next ACKs go out at once, or wait for data to carry them.
+    pub(crate) fn set_quick_ack(&mut self, quick_ack: bool) {
+        if let AckRule::Quick(quick) = &mut self.rule {
+            quick.set_interactive(!quick_ack);
+        }
+        self.ack_now |= quick_ack && self.nxt > self.acked;
     }
 }
 

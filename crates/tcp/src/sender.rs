@@ -1,18 +1,26 @@
 //! The sending half of a connection: sequence space, window, retransmission timer, and the four
 //! choices.
 
+mod hold;
+mod modelled;
+mod pacing;
+
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use crate::config::{Config, LossReduces};
-use crate::event::{Ack, Congestion, Handshake, Limit, RecoveryEnd, Signal};
+use crate::config::{Config, LossReduces, Nagle};
+use crate::event::{Ack, Congestion, Established, Handshake, Limit, Proposal, RecoveryEnd, Signal};
 use crate::growth::{AnyGrowth, Growth};
-use crate::idle::{AnyIdle, BeforeSend, Idle};
+use crate::idle::{AnyIdle, Idle, Usage};
 use crate::recovery::{
-    AckSeen, Alarm, AnyRecovery, Clocks, Outcome, Recovery, RecoveryChoice, SendSpace, SentSegment,
+    AckSeen, Alarm, AnyRecovery, Clocks, Outcome, Recovery, SendSpace, SentSegment, Tally,
 };
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
+use hold::{Against, Hold, Patience};
+
+use modelled::Modelled;
+use pacing::Pacer;
 
 /// What a sender counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +33,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Reductions of the window, timeouts included.
     pub congestion_events: u64,
+    /// Reductions that were taken back because nothing had been lost.
+    pub spurious: u64,
     /// Those whose first lost segment was sent during slow start, whatever the window did between
     /// the loss and its detection a round trip later.
     pub congestion_events_in_slow_start: u64,
@@ -32,6 +42,8 @@ pub struct SenderStats {
     pub rtt_samples: u64,
     /// The sum of srtt after each of them, in nanoseconds.
     pub srtt_sum_ns: u64,
+    /// Probes of a closed window.
+    pub window_probes: u64,
 }
 
 /// A stretch of data that is to go out now.
@@ -43,6 +55,23 @@ pub struct Stretch {
     pub len: Bytes,
     /// Whether the FIN follows the payload.
     pub fin: bool,
+    /// Whether it empties the buffer (RFC 9293 §3.9.1.2).
+    pub push: bool,
+}
+
+/// An ACK that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived<'a> {
+    /// What it acknowledges.
+    pub(crate) ack: Seq,
+    /// The window that it advertises.
+    pub(crate) window: Bytes,
+    /// Whether the segment carried nothing else, as a duplicate ACK must (RFC 5681 §2).
+    pub(crate) pure: bool,
+    /// The timestamp that it echoes, if there is one.
+    pub(crate) echo: Option<u32>,
+    /// Its SACK blocks.
+    pub(crate) sack: &'a [Range],
 }
 
 /// The sending half of a connection.
@@ -57,6 +86,8 @@ pub struct Sender {
     /// The receiver's window.
     rwnd: Bytes,
     limited_by: Limit,
+    /// Something was sent since the sender was last asked and said no.
+    sent_in_burst: bool,
     /// When the retransmission timer expires.
     timer: Option<Instant>,
     /// Timeouts in a row.
@@ -75,39 +106,56 @@ pub struct Sender {
     /// SND.NXT when slow start last ended: what lies before it was sent during slow start. `None`
     /// while slow start lasts.
     avoidance_from: Option<Seq>,
+    /// What waits although the congestion window has room: for the application, the peer's window,
+    /// or ever.
+    hold: Hold,
+    patience: Patience,
     stats: SenderStats,
+    /// What a law that models the path asks for; `None` with any other.
+    modelled: Option<Box<Modelled>>,
+    pacer: Pacer,
+    seed: u64,
 }
 
 impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let parts = config.parts;
         let space = SendSpace { una: Seq::FIRST_BYTE, nxt: Seq::FIRST_BYTE, max: Seq::FIRST_BYTE };
-        Self {
+        let mut sender = Self {
             space,
             end: Seq::FIRST_BYTE,
             closed: false,
             mss: config.mss,
             rwnd: Bytes::ZERO,
             limited_by: Limit::Application,
+            sent_in_burst: false,
             timer: None,
             consecutive_timeouts: 0,
             timed: None,
             last_send: None,
             rtt: RttEstimator::new(config.rto),
             growth: AnyGrowth::new(parts.growth),
-            recovery: AnyRecovery::new(parts.recovery),
+            recovery: AnyRecovery::new(parts.recovery, config.recovery),
             start: AnyStart::new(parts.window, parts.slow_start),
             idle: AnyIdle::new(parts.idle),
             loss_reduces: config.loss_reduces,
             initial_window: Bytes::ZERO,
             avoidance_from: None,
+            hold: Hold::new(config),
+            patience: Patience::new(config),
             stats: SenderStats::default(),
-        }
+            modelled: None,
+            pacer: Pacer::new(config.pacing),
+            seed: config.seed,
+        };
+        sender.introduce();
+        sender
     }
 
     /// Replaces the growth law by a user's own; before the handshake.
     pub fn set_growth(&mut self, growth: Box<dyn Growth>) {
         self.growth = AnyGrowth::Other(growth);
+        self.introduce();
     }
 
     /// The congestion window.
@@ -133,6 +181,46 @@ impl Sender {
     /// The retransmission timeout, backed off as it is.
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
+    }
+
+    /// The window in force: cwnd, or less of it while a repair is paced by what it delivers.
+    pub fn window(&self) -> Bytes {
+        self.recovery.window(self.growth.cwnd())
+    }
+
+    /// What recovery counts, in segments.
+    pub fn tally(&self) -> Tally {
+        self.recovery.tally(&self.space, self.mss)
+    }
+
+    /// Whether losses are being repaired, but for those of a timeout.
+    pub fn in_recovery(&self) -> bool {
+        self.recovery.in_recovery()
+    }
+
+    /// The round-trip time and the timeout that follows from it.
+    pub const fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// The peer's window.
+    pub const fn peer_window(&self) -> Bytes {
+        self.rwnd
+    }
+
+    /// Timeouts in a row.
+    pub const fn consecutive_timeouts(&self) -> u32 {
+        self.consecutive_timeouts
+    }
+
+    /// Data acknowledged cumulatively since the connection began.
+    pub fn acked(&self) -> Bytes {
+        self.space.una.min(self.end).since(Seq::FIRST_BYTE)
+    }
+
+    /// Data that the application gave and that was never sent.
+    pub fn unsent(&self) -> Bytes {
+        self.end.since(self.space.max)
     }
 
     /// Data believed to be in the network.
@@ -165,12 +253,15 @@ impl Sender {
         if self.closed { self.end + Bytes::new(1) } else { self.end }
     }
 
-    /// The peer does not send SACKs: a recovery that needs them gives way to RFC 6582's.
+    /// The peer does not send SACKs.
     pub(crate) fn do_without_sack(&mut self) {
-        self.recovery = AnyRecovery::new(RecoveryChoice::PartialAck);
+        self.recovery.do_without_sack();
     }
 
     pub(crate) fn write(&mut self, volume: Bytes) {
+        if self.modelled.is_some() {
+            self.note_limits();
+        }
         self.end = self.end + volume;
     }
 
@@ -184,8 +275,8 @@ impl Sender {
 
     /// Whether `ack` acknowledges something that was sent, or repeats the last acknowledgment.
     #[inline]
-    pub(crate) fn accepts(&self, ack: Seq) -> bool {
-        (self.space.una..=self.space.max).contains(&ack)
+    pub(crate) fn accepts(&mut self, now: Instant, ack: Seq) -> bool {
+        (self.space.una..=self.space.max).contains(&ack) || self.accepts_probe(now, ack)
     }
 
     /// Whether `ack` acknowledges something that was never sent.
@@ -202,110 +293,144 @@ impl Sender {
         self.rwnd = rwnd;
     }
 
+    pub(crate) const fn rwnd(&self) -> Bytes {
+        self.rwnd
+    }
+
+    pub(crate) const fn set_nagle(&mut self, nagle: Nagle) {
+        self.hold.set_nagle(nagle);
+    }
+
+    pub(crate) const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.patience.set_user_timeout(timeout);
+    }
+
+    /// Whether the peer has not answered for so long that the connection is to end.
+    #[inline]
+    pub(crate) const fn gave_up(&self) -> bool {
+        self.patience.gone()
+    }
+
     /// When a timer of the sender's is due: its own, or recovery's.
     #[inline]
     pub(crate) fn timer(&self) -> Option<Instant> {
-        match (self.timer, self.recovery.timer()) {
+        let timer = match (self.timer, self.recovery.timer()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
+        };
+        if self.pacer.wake == Instant::NEVER {
+            return timer;
         }
+        Some(timer.map_or(self.pacer.wake, |timer| timer.min(self.pacer.wake)))
     }
 
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
-    /// again.
-    pub(crate) fn on_established(&mut self, handshake: Handshake, rtt: Option<Duration>) {
+    /// again; with `three_seconds` the timeout is at least as long.
+    pub(crate) fn on_established(
+        &mut self,
+        handshake: Handshake,
+        rtt: Option<Duration>,
+        three_seconds: bool,
+    ) {
         self.mss = handshake.mss;
         if let Some(rtt) = rtt {
-            self.rtt.on_sample(rtt);
+            self.rtt.on_sample(rtt, self.space.una, self.space.nxt);
         }
-        if handshake.retransmissions > 0 {
+        if three_seconds {
             self.rtt.after_syn_timeout();
         }
         let proposal = self.start.on_established(&handshake);
         self.initial_window = proposal.cwnd.unwrap_or_else(|| self.mss.bytes());
         self.growth.rebase(&proposal);
+        self.growth.on_established(&Established { srtt: self.rtt.srtt(), seed: self.seed });
+        self.begin_pacing();
     }
 
-    /// An acceptable ACK for `ack`, with its SACK blocks. `pure` says that the segment carried
-    /// nothing else, as a duplicate ACK must (RFC 5681 §2).
+    /// An acceptable ACK.
     #[inline]
-    pub(crate) fn on_ack(
-        &mut self,
-        now: Instant,
-        ack: Seq,
-        window: Bytes,
-        pure: bool,
-        sack: &[Range],
-    ) {
-        let newly_acked = ack.since(self.space.una);
+    pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
+        if self.modelled.is_some() {
+            self.take_modelled_ack(now, arrived);
+        } else {
+            self.take_ack(now, arrived);
+        }
+    }
+
+    #[inline]
+    fn take_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
+        let newly_acked = arrived.ack.since(self.space.una);
+        self.hold.on_window(arrived.window);
         if newly_acked > Bytes::ZERO {
-            self.rwnd = window;
-            self.on_new_data(now, ack, newly_acked, sack);
+            self.rwnd = arrived.window;
+            self.on_new_data(now, arrived, newly_acked);
             return;
         }
-        let unchanged = window == self.rwnd;
-        self.rwnd = window;
-        if !(pure && unchanged && self.space.max > self.space.una) && sack.is_empty() {
-            return;
+        let unchanged = arrived.window == self.rwnd;
+        self.rwnd = arrived.window;
+        if self.space.una == self.space.max && self.timer.is_some() {
+            self.on_probe_answered(now);
         }
-        let outcome = self.recover(now, true, newly_acked, sack);
-        if let Some(rtt) = self.sample(now, ack) {
-            self.on_rtt(rtt);
-        }
-        if outcome == Outcome::LossFound {
-            self.on_congestion(now, Signal::Loss, self.rwnd);
-            // The retransmission that follows is timed afresh.
-            self.timed = None;
-            self.timer = Some(now + self.rtt.rto());
+        let duplicate = arrived.pure && unchanged && self.space.max > self.space.una;
+        if duplicate || !arrived.sack.is_empty() {
+            self.on_no_new_data(now, arrived, duplicate);
         }
     }
 
-    #[inline]
-    fn on_new_data(&mut self, now: Instant, ack: Seq, newly_acked: Bytes, sack: &[Range]) {
+    /// An ACK that another one overtook: what it selectively acknowledges still counts.
+    pub(crate) fn on_old_ack(&mut self, now: Instant, sack: &[Range]) {
+        if sack.is_empty() || self.space.max == self.space.una {
+            return;
+        }
+        let (ack, window) = (self.space.una, self.rwnd);
+        let arrived = Arrived { ack, window, pure: false, echo: None, sack };
+        self.on_no_new_data(now, &arrived, false);
+    }
+
+    fn on_no_new_data(&mut self, now: Instant, arrived: &Arrived<'_>, duplicate: bool) {
         let in_flight_before = self.in_flight();
-        self.space.una = ack;
-        // After a go-back, an ACK may cover what was not yet sent again.
-        self.space.nxt = self.space.nxt.max(ack);
-        self.consecutive_timeouts = 0;
-        let outcome = self.recover(now, false, newly_acked, sack);
-        let rtt = self.sample(now, ack);
+        let outcome = self.recover(now, duplicate, Bytes::ZERO, arrived);
+        let rtt = self.sample(now, arrived.ack);
         if let Some(rtt) = rtt {
             self.on_rtt(rtt);
         }
-        let in_flight = self.in_flight();
+        match outcome {
+            Outcome::LossFound => {
+                self.on_congestion(now, Signal::Loss, self.rwnd);
+                // The retransmission that follows is timed afresh.
+                self.timed = None;
+                self.timer = Some(now + self.rtt.rto());
+            }
+            Outcome::Spurious => self.on_spurious(),
+            Outcome::None if self.recovery.grows_on_sack() => {
+                self.grow(now, Bytes::ZERO, rtt, in_flight_before);
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn on_new_data(&mut self, now: Instant, arrived: &Arrived<'_>, newly_acked: Bytes) {
+        let in_flight_before = self.in_flight();
+        self.space.una = arrived.ack;
+        // After a go-back, an ACK may cover what was not yet sent again.
+        self.space.nxt = self.space.nxt.max(arrived.ack);
+        self.consecutive_timeouts = 0;
+        let outcome = self.recover(now, false, newly_acked, arrived);
+        let rtt = self.sample(now, arrived.ack);
+        if let Some(rtt) = rtt {
+            self.on_rtt(rtt);
+        }
         let mut restart_timer = true;
         match outcome {
-            Outcome::None => {
-                let ack = Ack {
-                    now,
-                    newly_acked,
-                    una: self.space.una,
-                    nxt: self.space.nxt,
-                    rtt,
-                    srtt: self.rtt.srtt(),
-                    in_flight_before,
-                    in_flight,
-                    limited_by: self.limited_by,
-                    in_recovery: self.recovery.in_recovery(),
-                    mss: self.mss,
-                };
-                if self.idle.may_grow(&ack) {
-                    let step = self
-                        .growth
-                        .in_slow_start()
-                        .then(|| self.start.on_ack(&ack, self.growth.cwnd()));
-                    self.growth.on_ack(&ack, step);
-                    if step.is_some() && !self.growth.in_slow_start() {
-                        self.avoidance_from = Some(self.space.nxt);
-                    }
-                }
-            }
+            Outcome::None => self.grow(now, newly_acked, rtt, in_flight_before),
             Outcome::Repaired { at_most } => {
+                let in_flight = self.in_flight();
                 let end = RecoveryEnd { now, in_flight, at_most, mss: self.mss };
                 self.growth.on_recovery_end(&end);
             }
             Outcome::PartlyRepaired { restart_timer: restart } => restart_timer = restart,
             Outcome::LossFound => self.on_congestion(now, Signal::Loss, self.rwnd),
+            Outcome::Spurious => self.on_spurious(),
         }
         if self.space.una == self.space.max {
             self.timer = None;
@@ -316,12 +441,53 @@ impl Sender {
     }
 
     #[inline]
+    fn grow(
+        &mut self,
+        now: Instant,
+        newly_acked: Bytes,
+        rtt: Option<Duration>,
+        in_flight_before: Bytes,
+    ) {
+        let ack = Ack {
+            now,
+            newly_acked,
+            delivered: self.recovery.delivered().unwrap_or(newly_acked),
+            una: self.space.una,
+            nxt: self.space.nxt,
+            rtt,
+            srtt: self.rtt.srtt(),
+            in_flight_before,
+            in_flight: self.in_flight(),
+            limited_by: self.limited_by,
+            in_recovery: self.recovery.in_recovery(),
+            mss: self.mss,
+        };
+        if !self.idle.may_grow(&ack, self.growth.cwnd(), self.growth.in_slow_start()) {
+            return;
+        }
+        let step = self.growth.in_slow_start().then(|| self.start.on_ack(&ack, self.growth.cwnd()));
+        self.growth.on_ack(&ack, step);
+        if step.is_some() && !self.growth.in_slow_start() {
+            self.avoidance_from = Some(self.space.nxt);
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        self.stats.spurious += 1;
+        self.consecutive_timeouts = 0;
+        self.growth.on_spurious();
+        if self.growth.in_slow_start() {
+            self.avoidance_from = None;
+        }
+    }
+
+    #[inline]
     fn recover(
         &mut self,
         now: Instant,
         duplicate: bool,
         newly_acked: Bytes,
-        sack: &[Range],
+        arrived: &Arrived<'_>,
     ) -> Outcome {
         let seen = AckSeen {
             now,
@@ -330,7 +496,9 @@ impl Sender {
             duplicate,
             newly_acked,
             mss: self.mss,
-            sack,
+            cwnd: self.growth.cwnd(),
+            echo: arrived.echo,
+            sack: arrived.sack,
         };
         self.recovery.on_ack(&seen, &mut self.space)
     }
@@ -349,7 +517,7 @@ impl Sender {
 
     #[inline]
     fn on_rtt(&mut self, rtt: Duration) {
-        self.rtt.on_sample(rtt);
+        self.rtt.on_sample(rtt, self.space.una, self.space.nxt);
         self.stats.rtt_samples += 1;
         self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
     }
@@ -385,7 +553,8 @@ impl Sender {
     }
 
     fn on_alarm(&mut self, now: Instant) {
-        match self.recovery.on_alarm(now, &mut self.space) {
+        self.note_limits();
+        match self.recovery.on_alarm(now, self.growth.cwnd(), &mut self.space) {
             Alarm::None => {}
             Alarm::LossFound => {
                 self.on_congestion(now, Signal::Loss, self.rwnd);
@@ -393,25 +562,46 @@ impl Sender {
             }
             Alarm::Probe => self.timer = Some(now + self.rtt.rto()),
         }
+        self.note_alarm(now);
     }
 
     fn on_rto(&mut self, now: Instant) {
         self.timer = None;
         if self.space.una >= self.space.max {
+            self.on_persist_timer(now);
             return;
         }
+        if !self.patience.lasts(now, self.consecutive_timeouts > 0) {
+            return;
+        }
+        self.note_limits();
         self.stats.timeouts += 1;
         self.consecutive_timeouts += 1;
         self.rtt.back_off();
         self.timed = None;
         let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
         self.on_congestion(now, signal, self.rwnd);
-        self.recovery.on_timeout(&mut self.space);
+        self.recovery.on_timeout(now, &mut self.space);
+        self.note_timeout(now);
     }
 
     /// The next stretch of data that may go out now, if any; called until it says no.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
+        if self.pacer.active && self.holds_back(now) {
+            return None;
+        }
+        let stretch = self.next_stretch(now);
+        match stretch {
+            Some(_) => self.sent_in_burst = true,
+            None if std::mem::take(&mut self.sent_in_burst) => self.propose_after_burst(now),
+            None => {}
+        }
+        stretch
+    }
+
+    #[inline]
+    fn next_stretch(&mut self, now: Instant) -> Option<Stretch> {
         if let Some(range) = self.recovery.next_again(self.growth.cwnd()) {
             return self.send_again(now, range);
         }
@@ -430,13 +620,18 @@ impl Sender {
         let ahead = (self.space.nxt + stretch.len).since(self.space.una);
         if ahead > self.rwnd {
             self.limited_by = Limit::ReceiveWindow;
-            // A part of a segment is sent only when nothing else is under way, or a receiver with
-            // less than a segment of buffer would never see any (RFC 9293 §3.8.6.2.1).
-            if self.space.in_flight() > Bytes::ZERO || self.rwnd == Bytes::ZERO {
+            if self.space.in_flight() > Bytes::ZERO {
                 let range = self.recovery.last_resort(self.growth.cwnd())?;
                 return self.send_again(now, range);
             }
-            stretch = Stretch { len: self.rwnd, fin: false, ..stretch };
+            match self.against_window(now, stretch)? {
+                Against::Part(part) => stretch = part,
+                Against::Probe(probe) => return Some(probe),
+            }
+        } else if stretch.len < self.mss.bytes() && self.waits_for_more(&stretch) {
+            self.limited_by = Limit::Application;
+            let range = self.recovery.last_resort(self.growth.cwnd())?;
+            return self.send_again(now, range);
         }
         self.space.nxt = stretch.seq + stretch.len + Bytes::new(u64::from(stretch.fin));
         self.on_sent(now, &stretch);
@@ -455,22 +650,48 @@ impl Sender {
         let data = self.end.since(seq).min(limit.since(seq));
         let len = data.min(self.mss.bytes());
         let fin = self.closed && seq + len == self.end && limit > self.end;
-        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin })
+        let push = seq + len == self.end && len > Bytes::ZERO;
+        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push })
     }
 
     fn propose_after_idle(&mut self, now: Instant) {
         if self.space.una != self.space.max {
             return;
         }
-        let send = BeforeSend {
+        let proposal = self.idle.before_send(&self.usage(now));
+        self.take_proposal(proposal);
+    }
+
+    /// Nothing more goes out for now.
+    #[inline]
+    fn propose_after_burst(&mut self, now: Instant) {
+        if self.idle.looks_after_bursts() {
+            let proposal = self.idle.after_burst(&self.usage(now));
+            self.take_proposal(proposal);
+        }
+    }
+
+    fn usage(&self, now: Instant) -> Usage {
+        Usage {
             now,
             last_send: self.last_send,
             rto: self.rtt.rto(),
             cwnd: self.growth.cwnd(),
+            ssthresh: self.growth.ssthresh(),
+            in_slow_start: self.growth.in_slow_start(),
+            in_flight: self.in_flight(),
+            outstanding: self.space.max.since(self.space.una),
+            una: self.space.una,
+            nxt: self.space.max,
+            limited_by: self.limited_by,
+            undisturbed: !self.recovery.in_recovery() && self.consecutive_timeouts == 0,
             initial_window: self.initial_window,
             mss: self.mss,
-        };
-        if let Some(proposal) = self.idle.before_send(&send) {
+        }
+    }
+
+    fn take_proposal(&mut self, proposal: Option<Proposal>) {
+        if let Some(proposal) = proposal {
             self.growth.rebase(&proposal);
             if self.growth.in_slow_start() {
                 self.avoidance_from = None;
@@ -495,7 +716,16 @@ impl Sender {
             self.timed = Some((end, now));
         }
         self.space.max = self.space.max.max(end);
+        if stretch.len < self.mss.bytes() {
+            self.hold.on_short_segment(end);
+        }
         self.last_send = Some(now);
+        if self.modelled.is_some() {
+            self.track_sent(now, Range { start: stretch.seq, end }, again);
+        }
+        if self.pacer.active {
+            self.pace(now, stretch.len);
+        }
         if self.timer.is_none() {
             self.timer = Some(now + self.rtt.rto());
         }

@@ -131,6 +131,16 @@ pub const REGISTRY: &[Entry] = &[
         "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
     ),
     entry(
+        "bbr",
+        Part::Growth(GrowthChoice::Bbr),
+        "paced at the path's bandwidth, within what it holds without much loss (draft-ietf-ccwg-bbr-06)",
+    ),
+    entry(
+        "bbr1",
+        Part::Growth(GrowthChoice::Bbr1),
+        "paced at the path's bandwidth, window of two bandwidth-delay products (BBR v1, as Linux has it)",
+    ),
+    entry(
         "gobackn",
         Part::Recovery(RecoveryChoice::GoBackN),
         "resend everything from the lost segment",
@@ -186,6 +196,17 @@ pub const REGISTRY: &[Entry] = &[
         Part::Idle(IdleChoice::Rfc5681),
         "restart window after an RTO without sending (RFC 5681 §4.1)",
     ),
+    entry(
+        "linuxidle",
+        Part::Idle(IdleChoice::Linux { restart: true }),
+        "only a full window grows; silence halves it once an RTO (Linux, after RFC 2861)",
+    ),
+    Entry {
+        word: "linuxidle",
+        argument: Some("norestart"),
+        part: Part::Idle(IdleChoice::Linux { restart: false }),
+        help: "only a full window grows; silence costs nothing (tcp_slow_start_after_idle=0)",
+    },
     entry("noidle", Part::Idle(IdleChoice::NoIdle), "the window keeps its worth"),
 ];
 
@@ -228,9 +249,11 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             GrowthChoice::Tahoe | GrowthChoice::TahoeBytes | GrowthChoice::Reno { .. } => {
                 WindowChoice::Rfc3390
             }
-            GrowthChoice::Cubic | GrowthChoice::HighSpeed | GrowthChoice::Vegas => {
-                WindowChoice::Segments(10)
-            }
+            GrowthChoice::Cubic
+            | GrowthChoice::HighSpeed
+            | GrowthChoice::Vegas
+            | GrowthChoice::Bbr
+            | GrowthChoice::Bbr1 => WindowChoice::Segments(10),
         },
         Profile::Linux => WindowChoice::Segments(10),
         // windowInit_ of ns-2.35.
@@ -242,7 +265,14 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
         (GrowthChoice::Cubic, Profile::Linux) => SlowStartChoice::HyStart,
         _ => SlowStartChoice::Standard,
     };
-    Parts { growth, recovery, window, slow_start, idle: IdleChoice::Rfc5681 }
+    let idle = match (growth, profile) {
+        (GrowthChoice::Bbr | GrowthChoice::Bbr1, _) => IdleChoice::NoIdle,
+        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc | Profile::Ns2) => {
+            IdleChoice::Rfc5681
+        }
+        (_, Profile::Linux) => IdleChoice::Linux { restart: true },
+    };
+    Parts { growth, recovery, window, slow_start, idle }
 }
 
 /// Whether `growth` has a way of its own to do what the parts of `slot` do, so that none of them goes
@@ -251,6 +281,12 @@ const fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
     match (growth, slot) {
         (GrowthChoice::Vegas, Slot::SlowStart) => {
             Some("Vegas has a slow start of its own, which compares rates in every other round")
+        }
+        (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::SlowStart) => {
+            Some("BBR has a startup of its own, which ends when the bandwidth stops growing")
+        }
+        (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::Idle) => {
+            Some("BBR keeps its window after silence and sends at the rate that it knows")
         }
         _ => None,
     }
@@ -507,6 +543,16 @@ impl Variant {
                 Part::SlowStart(law) => resolved.slow_start = law,
                 Part::Idle(idle) => resolved.idle = idle,
             }
+        }
+        let models_path = matches!(resolved.growth, GrowthChoice::Bbr | GrowthChoice::Bbr1);
+        if models_path && !matches!(resolved.recovery, RecoveryChoice::Sack | RecoveryChoice::Rack)
+        {
+            return Err(VariantError::Refused {
+                growth: word_of(Part::Growth(resolved.growth)),
+                part: word_of(Part::Recovery(resolved.recovery)),
+                reason: "BBR must know which segments arrived, and says itself how much is sent \
+                         while losses are repaired",
+            });
         }
         let tahoe = matches!(resolved.growth, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);
         if tahoe && resolved.recovery != RecoveryChoice::GoBackN {

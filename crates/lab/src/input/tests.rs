@@ -83,7 +83,7 @@ fn an_unknown_key_gets_the_nearest_word() {
         error_with("mss =", "colour ="),
         "s.toml:16: flow[0].tcp.colour: unknown key, expected one of `clock_granularity`, \
          `delayed_ack`, `initial_rto`, `initial_window`, `loss_reduces`, `max_rto`, `min_rto`, \
-         `mss`, `receive_window`, `timestamps`, `window_scaling`"
+         `mss`, `pacing`, `receive_window`, `timestamps`, `window_scaling`"
     );
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::error::{Fault, Span};
 use crate::info::{Lookup, TcpInfo};
 
-use super::Node;
+use super::{Node, Variables};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
@@ -99,6 +99,7 @@ impl Value {
 /// What the names of an expression stand for.
 pub(super) struct Scope<'a> {
     pub(super) info: &'a TcpInfo,
+    pub(super) variables: &'a Variables,
 }
 
 impl Scope<'_> {
@@ -112,6 +113,12 @@ impl Scope<'_> {
                 }
                 Lookup::Unknown => Err(Fault::new(*span, format!("unknown name `{name}`"))),
             },
+            Node::Variable(span, name) => self
+                .variables
+                .values
+                .get(name)
+                .cloned()
+                .ok_or_else(|| Fault::new(*span, format!("`{name}` has no value yet"))),
             Node::Not(node) => Ok(Value::Bool(!self.value(node)?.truth())),
             Node::Unary(span, sign, node) => unary(*span, *sign, &self.value(node)?),
             Node::Binary(span, symbol, left, right) => {

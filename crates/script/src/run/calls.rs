@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ackclock_units::{Bytes, Instant};
+use ackclock_units::{Bytes, Duration, Instant};
 
 use super::{Runner, compare};
 use crate::ast::{Call, Expr, ExprKind};
 use crate::error::{Fault, Span, hint, shown};
-use crate::stack::{Meaning, Stack, Stage};
+use crate::stack::{Meaning, SocketOption, Stack, Stage};
 
 /// The script's file descriptors, and the call that blocks.
 #[derive(Default)]
@@ -18,6 +18,8 @@ pub(super) struct Sockets {
     accepted: bool,
     /// The connection's error was told to the application.
     error_told: bool,
+    /// `SO_LINGER` with no time: a close is a reset.
+    no_linger: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -39,6 +41,8 @@ enum Role {
 struct Pending {
     call: Call,
     until: Instant,
+    /// How far from `until` it may return.
+    slack: Duration,
     /// When it returned after all, and what.
     done: Option<(Instant, Answer)>,
 }
@@ -80,19 +84,16 @@ const CALLS: [&str; 20] = [
 /// Errors by their Linux numbers.
 const ERRORS: [(&str, i64); 3] = [("ECONNREFUSED", 111), ("ECONNRESET", 104), ("ETIMEDOUT", 110)];
 
-const NOT_RESIZED: Meaning = Meaning::NotYet("the receive buffer keeps its size");
 const NO_ROUTE: Meaning = Meaning::Nothing("not simulated");
 const NO_LIMIT: Meaning = Meaning::Nothing("memory is not limited");
 const NO_KEEP_ALIVE: Meaning = Meaning::Nothing("keep-alive is off");
 
 /// Socket options that are accepted and set nothing.
-const IDLE_OPTIONS: [(&str, Meaning); 17] = [
+const IDLE_OPTIONS: [(&str, Meaning); 13] = [
     ("SO_REUSEADDR", Meaning::Applied),
     ("SO_REUSEPORT", Meaning::Applied),
     ("SO_SNDBUF", NO_LIMIT),
     ("SO_SNDBUFFORCE", NO_LIMIT),
-    ("SO_RCVBUF", NOT_RESIZED),
-    ("SO_RCVBUFFORCE", NOT_RESIZED),
     ("SO_KEEPALIVE", NO_KEEP_ALIVE),
     ("TCP_KEEPIDLE", NO_KEEP_ALIVE),
     ("TCP_KEEPINTVL", NO_KEEP_ALIVE),
@@ -101,9 +102,19 @@ const IDLE_OPTIONS: [(&str, Meaning); 17] = [
     ("SO_MARK", NO_ROUTE),
     ("IP_TOS", NO_ROUTE),
     ("IP_MTU_DISCOVER", NO_ROUTE),
-    ("TCP_NODELAY", Meaning::NotYet("the end point decides what it holds back")),
-    ("TCP_QUICKACK", Meaning::NotYet("the end point decides which ACKs wait")),
     ("TCP_NOTSENT_LOWAT", NO_LIMIT),
+];
+
+/// Socket options that do something.
+const OPTIONS: [&str; 8] = [
+    "SO_LINGER",
+    "SO_RCVBUF",
+    "SO_RCVBUFFORCE",
+    "TCP_CONGESTION",
+    "TCP_MAXSEG",
+    "TCP_NODELAY",
+    "TCP_QUICKACK",
+    "TCP_USER_TIMEOUT",
 ];
 
 const O_RDWR: i64 = 2;
@@ -118,7 +129,9 @@ impl<S: Stack> Runner<'_, S> {
         let answer = self.answer(call, true)?;
         match (answer, until) {
             (Answer::Blocks, Some(until)) => {
-                self.sockets.pending = Some(Pending { call: call.clone(), until, done: None });
+                let slack = self.tolerance.of(until.since(self.now)).max(self.slack);
+                let call = call.clone();
+                self.sockets.pending = Some(Pending { call, until, slack, done: None });
                 Ok(())
             }
             (Answer::Blocks, None) => {
@@ -126,7 +139,7 @@ impl<S: Stack> Runner<'_, S> {
                 let message = format!("`{name}` blocks; write its time as `start...end`");
                 Err(Fault::new(call.span, message))
             }
-            (answer, Some(until)) if self.now + self.tolerance < until => {
+            (answer, Some(until)) if self.now + self.slack < until => {
                 let now = compare::stamp(self.now);
                 let message = format!(
                     "`{}` returned {} at {now}, expected {}",
@@ -143,9 +156,9 @@ impl<S: Stack> Runner<'_, S> {
     /// What became of the call that blocks: by `by`, or else by its own time.
     pub(super) fn wait_for_call(&mut self, by: Option<Instant>) -> Called<()> {
         let Some(pending) = &self.sockets.pending else { return Ok(()) };
-        let (until, span) = (pending.until, pending.call.span);
+        let (until, slack, span) = (pending.until, pending.slack, pending.call.span);
         if by.is_none() {
-            self.advance(until + self.tolerance, span)?;
+            self.advance(until + slack, span)?;
         }
         let Some(Pending { call, done, .. }) = self.sockets.pending.take() else { return Ok(()) };
         let name = &call.name;
@@ -153,7 +166,7 @@ impl<S: Stack> Runner<'_, S> {
             let now = compare::stamp(self.now);
             return Err(Fault::new(span, format!("`{name}` has not returned at {now}")));
         };
-        if at + self.tolerance < until || until + self.tolerance < at {
+        if at + slack < until || until + slack < at {
             let (at, until) = (compare::stamp(at), compare::stamp(until));
             return Err(Fault::new(span, format!("`{name}` returned at {at}, expected {until}")));
         }
@@ -221,7 +234,11 @@ impl<S: Stack> Runner<'_, S> {
             "connect" => self.connect(call, fd, socket, first),
             "close" => {
                 if socket.role == Role::Connection {
-                    self.stack.close(self.now);
+                    if self.sockets.no_linger {
+                        self.stack.abort(self.now);
+                    } else {
+                        self.stack.close(self.now);
+                    }
                 }
                 self.sockets.open.remove(&fd);
                 Ok(Answer::Value(0))
@@ -329,6 +346,9 @@ impl<S: Stack> Runner<'_, S> {
             socket.no_reads |= reads;
             socket.no_writes |= writes;
         }
+        if reads {
+            self.stack.stop_reading(self.now);
+        }
         if writes {
             self.stack.finish(self.now);
         }
@@ -369,11 +389,32 @@ impl<S: Stack> Runner<'_, S> {
                 let mss = integer(only(value))?.to_string();
                 self.stack.set("mss", &mss).map_err(fault)?
             }
+            "SO_LINGER" => {
+                self.sockets.no_linger = no_linger(value)?;
+                Meaning::Applied
+            }
+            "TCP_NODELAY" | "TCP_QUICKACK" | "TCP_USER_TIMEOUT" | "SO_RCVBUF"
+            | "SO_RCVBUFFORCE" => {
+                let n = integer(only(value))?;
+                let on = n != 0;
+                let size = u64::try_from(n).ok().filter(|size| *size <= 1 << 30);
+                let size = size.ok_or_else(|| fault(format!("`{name}` cannot be {n}")))?;
+                let option = match name.as_str() {
+                    "TCP_NODELAY" => SocketOption::NoDelay(on),
+                    "TCP_QUICKACK" => SocketOption::QuickAck(on),
+                    "TCP_USER_TIMEOUT" => {
+                        SocketOption::UserTimeout(on.then(|| Duration::from_millis(size)))
+                    }
+                    _ => SocketOption::ReceiveBuffer(Bytes::new(size)),
+                };
+                self.stack.set_option(option).map_err(fault)?;
+                Meaning::Applied
+            }
             _ => {
                 let Some((_, meaning)) = IDLE_OPTIONS.iter().find(|(known, _)| *known == name)
                 else {
                     let known = IDLE_OPTIONS.iter().map(|(known, _)| *known);
-                    let near = hint(&name, known.chain(["TCP_CONGESTION", "TCP_MAXSEG"]));
+                    let near = hint(&name, known.chain(OPTIONS));
                     let name = shown(&name);
                     return Err(fault(format!(
                         "the socket option `{name}` is not supported{near}"
@@ -513,6 +554,23 @@ fn constant(expr: &Expr) -> Called<i64> {
         ExprKind::Name(name) => value(name, expr.span),
         ExprKind::Or(all) => all.iter().try_fold(0, |bits, expr| Ok(bits | constant(expr)?)),
         _ => integer(expr),
+    }
+}
+
+/// Whether `{onoff=1, linger=0}` asks for a reset on close.
+fn no_linger(expr: &Expr) -> Called<bool> {
+    let ExprKind::Struct(fields) = &only(expr).kind else {
+        return Err(Fault::new(expr.span, "expected `{onoff=1, linger=0}`"));
+    };
+    let field = |wanted: &str| {
+        fields.iter().find(|field| {
+            let name = field.name.as_ref().map(|name| &name.kind);
+            matches!(name, Some(ExprKind::Name(name)) if name == wanted)
+        })
+    };
+    match (field("onoff"), field("linger")) {
+        (Some(on), Some(time)) => Ok(integer(&on.value)? != 0 && integer(&time.value)? == 0),
+        _ => Err(Fault::new(expr.span, "expected `{onoff=1, linger=0}`")),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Our own end point as a stack.
 
 use ackclock_packet::{IpMeta, Options, Segment};
-use ackclock_tcp::{Endpoint, Failure, Profile, State, Transmit};
+use ackclock_tcp::{Endpoint, Failure, Nagle, Profile, Sender, State, Transmit};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::plan::Plan;
-use super::{Meaning, Stack, Stage};
+use super::{Meaning, SocketOption, Stack, Stage};
 use crate::info::TcpInfo;
 
 /// [`ackclock_tcp::Endpoint`] with its settings by name.
@@ -47,7 +47,7 @@ impl Stack for EndpointStack {
     }
 
     fn listen(&mut self) -> Result<(), String> {
-        let mut endpoint = Endpoint::new(self.plan.config()?);
+        let mut endpoint = self.plan.endpoint()?;
         endpoint.listen();
         self.endpoint = Some(endpoint);
         self.listening = true;
@@ -55,7 +55,7 @@ impl Stack for EndpointStack {
     }
 
     fn connect(&mut self, now: Instant) -> Result<(), String> {
-        let mut endpoint = Endpoint::new(self.plan.config()?);
+        let mut endpoint = self.plan.endpoint()?;
         endpoint.connect(now);
         self.endpoint = Some(endpoint);
         Ok(())
@@ -71,18 +71,49 @@ impl Stack for EndpointStack {
         }
     }
 
-    fn read(&mut self, _now: Instant, volume: Bytes) -> Bytes {
-        self.endpoint.as_mut().map_or(Bytes::ZERO, |endpoint| endpoint.read(volume))
+    fn read(&mut self, now: Instant, volume: Bytes) -> Bytes {
+        self.endpoint.as_mut().map_or(Bytes::ZERO, |endpoint| endpoint.read(now, volume))
     }
 
     fn finish(&mut self, _now: Instant) {
         if let Some(endpoint) = &mut self.endpoint {
-            endpoint.close();
+            endpoint.shutdown_write();
+        }
+    }
+
+    fn stop_reading(&mut self, _now: Instant) {
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.shutdown_read();
         }
     }
 
     fn close(&mut self, now: Instant) {
-        self.finish(now);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.close(now);
+        }
+    }
+
+    fn abort(&mut self, now: Instant) {
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.abort(now);
+        }
+    }
+
+    fn set_option(&mut self, option: SocketOption) -> Result<(), String> {
+        self.plan.set_option(option);
+        let nagle = self.plan.nagle();
+        let waits = self.waits();
+        let Some(endpoint) = &mut self.endpoint else { return Ok(()) };
+        match option {
+            SocketOption::NoDelay(on) => endpoint.set_nagle(if on { Nagle::Off } else { nagle }),
+            SocketOption::QuickAck(on) => endpoint.set_quick_ack(on),
+            SocketOption::UserTimeout(timeout) => endpoint.set_user_timeout(timeout),
+            SocketOption::ReceiveBuffer(_) if waits => self.listen()?,
+            SocketOption::ReceiveBuffer(_) => {
+                return Err("the receive buffer is set before the connection opens".to_owned());
+            }
+        }
+        Ok(())
     }
 
     fn readable(&self) -> Bytes {
@@ -99,7 +130,8 @@ impl Stack for EndpointStack {
         match (endpoint.state(), endpoint.failure()) {
             (_, Some(Failure::Reset)) if !opened => Stage::Refused,
             (_, Some(Failure::Reset)) => Stage::Reset,
-            (_, Some(_)) => Stage::TimedOut,
+            (_, Some(Failure::Aborted)) => Stage::Closed,
+            (_, Some(Failure::HandshakeTimedOut | Failure::TimedOut)) => Stage::TimedOut,
             (State::Closed | State::TimeWait, None) => Stage::Closed,
             (State::Listen, None) => Stage::Listening,
             (State::SynSent | State::SynReceived, None) => Stage::Opening,
@@ -128,22 +160,51 @@ impl Stack for EndpointStack {
         let stats = sender.stats();
         let whole = |n: u64| i64::try_from(n).ok();
         let micros = |span: Duration| whole(span.as_nanos() / 1000);
+        let tally = sender.tally();
+        let rtt = sender.rtt();
+        let window = sender.window();
         TcpInfo {
             state: Some(state_number(endpoint.state())),
+            ca_state: Some(recovery_state(sender)),
+            retransmits: Some(i64::from(sender.consecutive_timeouts())),
+            backoff: Some(i64::from(rtt.backoff())),
             rto: micros(sender.rto()),
             snd_mss: whole(mss.bytes().get()),
             rtt: sender.srtt().and_then(micros),
+            rttvar: micros(rtt.rttvar()),
+            min_rtt: micros(rtt.min()),
             // A window of 6.5 segments lets six out: Linux counts whole ones.
-            snd_cwnd: whole(sender.cwnd().whole_segments(mss)),
+            snd_cwnd: whole(window.whole_segments(mss)),
             snd_ssthresh: match sender.ssthresh() {
                 None => Some(NO_THRESHOLD),
                 Some(threshold) => whole(threshold.whole_segments(mss)),
             },
+            unacked: whole(tally.unacked),
+            sacked: whole(tally.sacked),
+            lost: whole(tally.lost),
+            retrans: whole(tally.resent),
+            reordering: Some(i64::from(tally.reordering)),
+            reord_seen: Some(i64::from(tally.reorderings)),
             total_retrans: whole(stats.segments_retransmitted),
             data_segs_out: whole(stats.segments_sent),
+            bytes_acked: whole(sender.acked().get()),
+            notsent_bytes: whole(sender.unsent().get()),
+            snd_wnd: whole(sender.peer_window().get()),
             bytes_received: whole(endpoint.received().get()),
             ..TcpInfo::default()
         }
+    }
+}
+
+/// As Linux numbers them: open, disorder, recovery, loss.
+fn recovery_state(sender: &Sender) -> i64 {
+    let tally = sender.tally();
+    if tally.after_timeout {
+        4
+    } else if sender.in_recovery() {
+        3
+    } else {
+        i64::from(tally.sacked + tally.lost > 0)
     }
 }
 

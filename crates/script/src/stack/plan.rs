@@ -5,10 +5,10 @@ use std::str::FromStr;
 use ackclock_tcp::idle::IdleChoice;
 use ackclock_tcp::recovery::RecoveryChoice;
 use ackclock_tcp::start::SlowStartChoice;
-use ackclock_tcp::{Config, DelayedAck, Profile, Variant, WindowChoice};
+use ackclock_tcp::{Autotune, Config, DelayedAck, Endpoint, Nagle, Profile, Variant, WindowChoice};
 use ackclock_units::{Bytes, Duration, Mss};
 
-use super::Meaning;
+use super::{Meaning, SocketOption};
 use crate::error::hint;
 
 /// Settings of a connection before it is opened.
@@ -22,9 +22,20 @@ pub(super) struct Plan {
     restart_after_idle: Option<bool>,
     hystart: bool,
     rack: bool,
+    tail_loss_probe: Option<bool>,
+    forward_rto: Option<bool>,
+    reordering: Option<u32>,
     initial_window: Option<u32>,
     mss: Option<Mss>,
     receive_window: Option<Bytes>,
+    /// The receive buffer's memory, at first and at most.
+    receive_memory: Option<Autotune>,
+    syn_retries: Option<u32>,
+    syn_ack_retries: Option<u32>,
+    data_retries: Option<u32>,
+    /// `TCP_NODELAY`.
+    no_delay: bool,
+    user_timeout: Option<Duration>,
     min_rto: Option<Duration>,
     initial_rto: Option<Duration>,
     max_rto: Option<Duration>,
@@ -33,23 +44,29 @@ pub(super) struct Plan {
     delayed_ack_timeout: Option<Duration>,
 }
 
-/// `tcp_rmem`'s maximum of a Linux machine, and of the field's scripts' defaults.
-const LINUX_BUFFER: Bytes = Bytes::new(6 << 20);
-const SHARED_BUFFER: Bytes = Bytes::new(15 << 20);
+/// `tcp_rmem` of the field's scripts' defaults.
+const SHARED_MEMORY: Autotune =
+    Autotune { initial: Bytes::new(540_000), most: Bytes::new(15 << 20) };
 
 /// Settings that mean something.
-const MEANT: [&str; 25] = [
+const MEANT: [&str; 31] = [
     "tcp_congestion_control",
     "tcp_early_retrans",
     "tcp_ecn",
+    "tcp_frto",
+    "tcp_moderate_rcvbuf",
     "tcp_recovery",
     "tcp_reordering",
+    "tcp_retries2",
     "tcp_rmem",
     "tcp_rto_max_ms",
     "tcp_rto_min_us",
     "tcp_sack",
     "tcp_slow_start_after_idle",
+    "tcp_syn_retries",
+    "tcp_synack_retries",
     "tcp_timestamps",
+    "tcp_ts_tick_usecs",
     "tcp_window_scaling",
     "tcp_cubic.hystart",
     "delayed_ack",
@@ -74,7 +91,7 @@ const NOT_SIMULATED: &str = "not simulated";
 const DEFAULT_ONLY: &str = "at its default";
 
 /// Settings without meaning, and why.
-const NOTHING: [(&str, &str); 67] = [
+const NOTHING: [(&str, &str); 62] = [
     ("net.core.default_qdisc", "no queue here"),
     ("net.core.netdev_max_backlog", "no queue here"),
     ("net.core.optmem_max", NO_LIMIT),
@@ -105,7 +122,6 @@ const NOTHING: [(&str, &str); 67] = [
     ("tcp_fastopen_blackhole_timeout_sec", "there is no TCP Fast Open"),
     ("tcp_fastopen_key", "there is no TCP Fast Open"),
     ("tcp_fin_timeout", "no orphans: a connection waits in FIN-WAIT-2"),
-    ("tcp_frto", "the end point decides"),
     ("tcp_invalid_ratelimit", "challenge ACKs are not limited"),
     ("tcp_keepalive_intvl", "keep-alive is off"),
     ("tcp_keepalive_probes", "keep-alive is off"),
@@ -120,7 +136,6 @@ const NOTHING: [(&str, &str); 67] = [
     ("tcp_mem", NO_LIMIT),
     ("tcp_min_snd_mss", "not limited"),
     ("tcp_min_tso_segs", NO_OFFLOAD),
-    ("tcp_moderate_rcvbuf", "the receive buffer does not grow"),
     ("tcp_mtu_probing", "no path MTU discovery"),
     ("tcp_no_metrics_save", NO_CACHE),
     ("tcp_no_ssthresh_metrics_save", NO_CACHE),
@@ -130,11 +145,8 @@ const NOTHING: [(&str, &str); 67] = [
     ("tcp_pacing_ss_ratio", "pacing is the growth law's"),
     ("tcp_reflect_tos", NOT_SIMULATED),
     ("tcp_retries1", "no route to ask again"),
-    ("tcp_retries2", "the end point decides"),
     ("tcp_rfc1337", ONE),
     ("tcp_shrink_window", NO_LIMIT),
-    ("tcp_syn_retries", "the end point decides"),
-    ("tcp_synack_retries", "the end point decides"),
     ("tcp_syncookies", ONE),
     ("tcp_thin_linear_timeouts", "back-off is always exponential"),
     ("tcp_tso_rtt_log", NO_OFFLOAD),
@@ -174,9 +186,18 @@ impl Plan {
             restart_after_idle: None,
             hystart: true,
             rack: true,
+            tail_loss_probe: None,
+            forward_rto: None,
+            reordering: None,
             initial_window: None,
             mss: None,
-            receive_window: (profile == Profile::Linux).then_some(LINUX_BUFFER),
+            receive_window: None,
+            receive_memory: None,
+            syn_retries: None,
+            syn_ack_retries: None,
+            data_retries: None,
+            no_delay: false,
+            user_timeout: None,
             min_rto: None,
             initial_rto: None,
             max_rto: None,
@@ -186,7 +207,8 @@ impl Plan {
     }
 
     pub(super) const fn set_shared_defaults(&mut self) {
-        self.receive_window = Some(SHARED_BUFFER);
+        self.receive_memory = Some(SHARED_MEMORY);
+        self.restart_after_idle = Some(false);
     }
 
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
@@ -213,17 +235,14 @@ impl Plan {
                 self.restart_after_idle = Some(number(name, value, 0, 1)? == 1);
             }
             "tcp_cubic.hystart" => self.hystart = number(name, value, 0, 1)? == 1,
+            "tcp_frto" => self.forward_rto = Some(number(name, value, 0, 2)? > 0),
             "tcp_recovery" => self.rack = number(name, value, 0, 7)? & 1 == 1,
             "qdisc" if value == "fq" => {
                 return Ok(Meaning::NotYet("no queue here paces"));
             }
             "qdisc" => return Ok(Meaning::Nothing("no queue here")),
             "tcp_early_retrans" => {
-                return Ok(if number(name, value, 0, 4)? >= 3 {
-                    Meaning::Nothing(DEFAULT_ONLY)
-                } else {
-                    Meaning::NotYet("tail loss probes go with the recovery")
-                });
+                self.tail_loss_probe = Some(number(name, value, 0, 4)? >= 3);
             }
             "tcp_ecn" => {
                 return Ok(match number(name, value, 0, 5)? {
@@ -232,16 +251,25 @@ impl Plan {
                 });
             }
             "tcp_reordering" => {
-                return Ok(if number(name, value, 1, 300)? == 3 {
-                    Meaning::Nothing(DEFAULT_ONLY)
-                } else {
-                    Meaning::NotYet("the duplicate threshold is three")
-                });
+                self.reordering = u32::try_from(number(name, value, 1, 300)?).ok();
             }
             "tcp_rmem" => {
-                let most = value.split_whitespace().nth(2).unwrap_or_default();
-                self.receive_window = Some(Bytes::new(number(name, most, 1, 1 << 30)?));
+                let mut words = value.split_whitespace().skip(1);
+                let mut next = || number(name, words.next().unwrap_or_default(), 1, 1 << 30);
+                let (initial, most) = (Bytes::new(next()?), Bytes::new(next()?));
+                self.receive_memory = Some(Autotune { initial, most });
             }
+            "tcp_moderate_rcvbuf" => {
+                return Ok(if number(name, value, 0, 1)? == 1 {
+                    Meaning::Nothing(DEFAULT_ONLY)
+                } else {
+                    Meaning::NotYet("the receive buffer grows")
+                });
+            }
+            "tcp_syn_retries" => self.syn_retries = retries(name, value)?,
+            "tcp_synack_retries" => self.syn_ack_retries = retries(name, value)?,
+            "tcp_retries2" => self.data_retries = retries(name, value)?,
+            "tcp_ts_tick_usecs" if value == "1000" => return Ok(Meaning::Nothing(DEFAULT_ONLY)),
             "tcp_rto_min_us" => {
                 self.min_rto = Some(Duration::from_micros(number(name, value, 1, 120_000_000)?));
             }
@@ -291,7 +319,35 @@ impl Plan {
         self.mss = u16::try_from(bytes).ok().and_then(Mss::new);
     }
 
-    pub(super) fn config(&self) -> Result<Config, String> {
+    pub(super) const fn set_option(&mut self, option: SocketOption) {
+        match option {
+            SocketOption::NoDelay(on) => self.no_delay = on,
+            SocketOption::QuickAck(_) => {}
+            SocketOption::UserTimeout(timeout) => self.user_timeout = timeout,
+            // Linux doubles what is asked for, for its own use (socket(7)).
+            SocketOption::ReceiveBuffer(size) => {
+                let memory = Bytes::new(size.get() * 2);
+                self.receive_memory = Some(Autotune { initial: memory, most: memory });
+            }
+        }
+    }
+
+    /// What `TCP_NODELAY` gives way to when it is taken back.
+    pub(super) const fn nagle(&self) -> Nagle {
+        match self.profile {
+            Profile::Linux => Nagle::Minshall,
+            Profile::Rfc => Nagle::On,
+            Profile::Ns2 => Nagle::Off,
+        }
+    }
+
+    pub(super) fn endpoint(&self) -> Result<Endpoint, String> {
+        let mut endpoint = Endpoint::new(self.config()?);
+        endpoint.set_user_timeout(self.user_timeout);
+        Ok(endpoint)
+    }
+
+    fn config(&self) -> Result<Config, String> {
         let parts = self
             .variant
             .parse::<Variant>()
@@ -305,8 +361,15 @@ impl Plan {
         if self.sack == Some(false) && parts.recovery.needs_sack() {
             parts.recovery = RecoveryChoice::PartialAck;
         }
+        let recovery = &mut config.recovery;
+        recovery.tail_loss_probe = self.tail_loss_probe.unwrap_or(recovery.tail_loss_probe);
+        recovery.forward_rto = self.forward_rto.unwrap_or(recovery.forward_rto);
+        recovery.reordering = self.reordering.unwrap_or(recovery.reordering);
         if self.restart_after_idle == Some(false) {
-            parts.idle = IdleChoice::NoIdle;
+            parts.idle = match parts.idle {
+                IdleChoice::Linux { .. } => IdleChoice::Linux { restart: false },
+                _ => IdleChoice::NoIdle,
+            };
         }
         if !self.hystart && parts.slow_start == SlowStartChoice::HyStart {
             parts.slow_start = SlowStartChoice::Standard;
@@ -317,7 +380,22 @@ impl Plan {
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
         config.window_scaling = self.window_scaling.unwrap_or(config.window_scaling);
         config.mss = self.mss.unwrap_or(config.mss);
-        config.receive_window = self.receive_window.unwrap_or(config.receive_window);
+        config.sack = self.sack.unwrap_or(config.sack);
+        match (self.receive_window, self.receive_memory) {
+            (Some(window), _) => {
+                config.receive_window = window;
+                config.autotune = None;
+            }
+            (None, Some(memory)) if config.autotune.is_some() => config.autotune = Some(memory),
+            (None, Some(memory)) => config.receive_window = memory.most,
+            (None, None) => {}
+        }
+        config.retries.syn = self.syn_retries.unwrap_or(config.retries.syn);
+        config.retries.syn_ack = self.syn_ack_retries.unwrap_or(config.retries.syn_ack);
+        config.retries.data = self.data_retries.or(config.retries.data);
+        if self.no_delay {
+            config.nagle = Nagle::Off;
+        }
         config.rto.min = self.min_rto.unwrap_or(config.rto.min);
         config.rto.initial = self.initial_rto.unwrap_or(config.rto.initial);
         config.rto.max = self.max_rto.unwrap_or(config.rto.max);
@@ -325,10 +403,10 @@ impl Plan {
             None => {}
             Some(0 | 1) => config.delayed_ack = None,
             Some(every) => {
-                let timeout = config
-                    .delayed_ack
-                    .map_or(Duration::from_millis(200), |delayed| delayed.timeout);
-                config.delayed_ack = Some(DelayedAck { every, timeout });
+                let timeout = Duration::from_millis(200);
+                let before =
+                    config.delayed_ack.unwrap_or(DelayedAck { every, timeout, quick: false });
+                config.delayed_ack = Some(DelayedAck { every, ..before });
             }
         }
         if let (Some(timeout), Some(delayed)) =
@@ -347,6 +425,10 @@ fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, String>
         .ok()
         .filter(|n| (least..=most).contains(n))
         .ok_or_else(|| format!("`{name}` is a number from {least} to {most}, not `{value}`"))
+}
+
+fn retries(name: &str, value: &str) -> Result<Option<u32>, String> {
+    number(name, value, 0, 255).map(|n| u32::try_from(n).ok())
 }
 
 fn parsed<T: FromStr<Err = ackclock_units::ParseError>>(

@@ -6,6 +6,8 @@ use super::*;
 use crate::config::DelayedAck;
 use crate::{Profile, Variant};
 
+mod pacing;
+
 /// Two end points, a one-way delay of 10 ms, and a list of segments of data to drop.
 struct Pair {
     ends: [Endpoint; 2],
@@ -86,7 +88,7 @@ impl Pair {
                 let options = transmit.options;
                 self.ends[to].handle(self.now, &transmit.segment, transmit.ip, options.as_ref());
                 let readable = self.ends[to].readable();
-                self.ends[to].read(readable);
+                self.ends[to].read(self.now, readable);
                 self.flush();
             }
         }
@@ -152,7 +154,8 @@ fn slow_start_doubles_the_window_every_round_trip() {
 #[test]
 fn delayed_acks_halve_the_growth_of_slow_start() {
     let mut server = config("reno+iw2");
-    server.delayed_ack = Some(DelayedAck { every: 2, timeout: Duration::from_millis(200) });
+    server.delayed_ack =
+        Some(DelayedAck { every: 2, timeout: Duration::from_millis(200), quick: false });
     let mut pair = Pair::new(config("reno+iw2"), server);
     pair.ends[0].write(Bytes::new(100_000));
     pair.until(100);
@@ -166,13 +169,13 @@ fn delayed_acks_halve_the_growth_of_slow_start() {
 fn a_fin_each_way_closes_the_connection() {
     let mut pair = pair("reno");
     pair.ends[0].write(Bytes::new(500));
-    pair.ends[0].close();
+    pair.ends[0].shutdown_write();
     // The FIN travels with the data at 20 ms.
     pair.until(30);
     assert_eq!(pair.states(), (State::FinWait1, State::CloseWait));
     pair.until(40);
     assert_eq!(pair.states(), (State::FinWait2, State::CloseWait));
-    pair.ends[1].close();
+    pair.ends[1].shutdown_write();
     pair.until(60);
     assert_eq!(pair.states(), (State::TimeWait, State::Closed));
     pair.until(60 + 60_000);
@@ -184,8 +187,8 @@ fn a_fin_each_way_closes_the_connection() {
 fn closing_at_once_on_both_sides_ends_in_time_wait_on_both() {
     let mut pair = pair("reno");
     pair.until(100);
-    pair.ends[0].close();
-    pair.ends[1].close();
+    pair.ends[0].shutdown_write();
+    pair.ends[1].shutdown_write();
     pair.until(115);
     assert_eq!(pair.states(), (State::Closing, State::Closing));
     pair.until(120);
@@ -266,15 +269,16 @@ fn lose_one(variant: &str) -> Pair {
 fn fast_recovery_halves_and_inflates() {
     let mut pair = lose_one("reno");
     // At 40 ms: ACKs of segments 0-2 grow the window to 13 and release 10-15; then six duplicate
-    // ACKs for 4-9. The third retransmits 3 and halves the flight of 13 (3-15): ssthresh 6.5.
-    // The window, 6.5 + 3, then 10.5, 11.5 and 12.5, has room for none beyond the 13 in flight.
+    // ACKs for 4-9. The first two let 16 and 17 out (RFC 3042). The third retransmits 3 and halves
+    // the flight of 13 (3-15), to which those two do not count: ssthresh 6.5. The window, 6.5 + 3,
+    // then 10.5, 11.5 and 12.5, has room for none beyond the 15 in flight.
     pair.until(40);
-    assert_eq!(pair.sent_at(40), [10, 11, 12, 13, 14, 15, 3]);
+    assert_eq!(pair.sent_at(40), [10, 11, 12, 13, 14, 15, 16, 17, 3]);
     assert!((pair.cwnd_segments() - 6.5).abs() < 1e-9);
-    // At 60 ms six more duplicate ACKs, for 10-15: 18.5 of window release 16 to 20; then the ACK
-    // of everything to 15 ends recovery, with 5 in flight and a window of 6.5: one more.
+    // At 60 ms eight more duplicate ACKs, for 10-17: 20.5 of window from 3 on release 18 to 22; then
+    // the ACK of everything to 17 ends recovery, with 5 in flight and a window of 6.5: one more.
     pair.until(60);
-    assert_eq!(pair.sent_at(60), [16, 17, 18, 19, 20, 21]);
+    assert_eq!(pair.sent_at(60), [18, 19, 20, 21, 22, 23]);
     assert!((pair.cwnd_segments() - 6.5).abs() < 1e-9);
     assert_eq!(pair.ends[0].sender().stats().timeouts, 0);
 }

@@ -14,6 +14,8 @@ pub struct Reno {
     window: Window,
     /// Acknowledged bytes that have not yet bought a segment.
     acked: Bytes,
+    /// The window before the last reduction.
+    undo: Option<Window>,
 }
 
 impl Growth for Reno {
@@ -34,6 +36,9 @@ impl Growth for Reno {
         // RFC 5681 equation 4.
         let half = (congestion.reduce_from / 2).max(congestion.mss.times(2));
         self.acked = Bytes::ZERO;
+        if !matches!(congestion.signal, Signal::Timeout { consecutive: 2.. }) {
+            self.undo = Some(self.window);
+        }
         match congestion.signal {
             Signal::Loss => {
                 self.window.ssthresh = Some(half);
@@ -52,6 +57,12 @@ impl Growth for Reno {
     fn on_recovery_end(&mut self, end: &RecoveryEnd) {
         if let Some(at_most) = end.at_most {
             self.window.cwnd = self.window.cwnd.min(at_most);
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        if let Some(undo) = self.undo.take() {
+            self.window = self.window.undone(undo);
         }
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::WindowChoice;
-use crate::event::{Limit, Signal, Why};
+use crate::event::{Limit, RateSample, Repair, Signal, Why};
 use crate::start::{AnyStart, SlowStartChoice, Start};
 use crate::variant::{Part, REGISTRY};
 
@@ -20,6 +20,9 @@ pub(super) struct Story {
     pub rtt: Duration,
     pub limited_by: Limit,
     una: Seq,
+    /// For laws that model the path: data delivered and lost.
+    delivered: Bytes,
+    lost: Bytes,
 }
 
 impl Story {
@@ -44,6 +47,8 @@ impl Story {
             rtt: Duration::from_millis(100),
             limited_by: Limit::Cwnd,
             una: Seq::FIRST_BYTE,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
         }
     }
 
@@ -51,13 +56,14 @@ impl Story {
         let newly_acked = self.mss.times(segments);
         let in_flight_before = match self.limited_by {
             Limit::Cwnd => self.law.cwnd().max(newly_acked),
-            Limit::Application | Limit::ReceiveWindow => newly_acked,
+            Limit::Application | Limit::ReceiveWindow | Limit::Pacing => newly_acked,
         };
         let nxt = self.una + in_flight_before;
         self.una = self.una + newly_acked;
         let ack = Ack {
             now: self.now,
             newly_acked,
+            delivered: newly_acked,
             una: self.una,
             nxt,
             rtt: Some(self.rtt),
@@ -121,6 +127,11 @@ fn laws() -> impl Iterator<Item = GrowthChoice> {
     })
 }
 
+/// The laws whose window answers to each ACK and each loss.
+fn window_laws() -> impl Iterator<Item = GrowthChoice> {
+    laws().filter(|choice| !AnyGrowth::new(*choice).models_path())
+}
+
 /// Every slow-start law of the registry.
 fn slow_starts() -> impl Iterator<Item = SlowStartChoice> {
     REGISTRY.iter().filter_map(|entry| match entry.part {
@@ -132,7 +143,7 @@ fn slow_starts() -> impl Iterator<Item = SlowStartChoice> {
 #[test]
 fn slow_start_adds_a_segment_an_ack() {
     // Vegas has its own: see its tests.
-    for choice in laws().filter(|choice| *choice != GrowthChoice::Vegas) {
+    for choice in window_laws().filter(|choice| *choice != GrowthChoice::Vegas) {
         let mut story = Story::new(choice, 2);
         assert!((story.acks(6).cwnd() - 8.0).abs() < 1e-9, "{choice:?}");
     }
@@ -184,7 +195,7 @@ fn reno_halves_the_flight_and_adds_a_segment_a_window() {
 
 #[test]
 fn a_repeated_timeout_leaves_the_threshold() {
-    for choice in laws() {
+    for choice in window_laws() {
         // Half of twenty; 0.7 of it in CUBIC.
         let expected = if choice == GrowthChoice::Cubic { 14.0 } else { 10.0 };
         let mut story = Story::new(choice, 20);
@@ -198,9 +209,30 @@ fn a_repeated_timeout_leaves_the_threshold() {
 
 #[test]
 fn the_threshold_is_at_least_two_segments() {
-    for choice in laws() {
+    for choice in window_laws() {
         let mut story = Story::new(choice, 1);
         assert!((story.congestion(Signal::Loss, 1).ssthresh() - 2.0).abs() < 1e-9, "{choice:?}");
+    }
+}
+
+#[test]
+fn a_reduction_for_nothing_is_taken_back() {
+    // Tahoe, and what it was made for, know no way back.
+    let tahoe = |law: &GrowthChoice| matches!(law, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);
+    let back = |law: &GrowthChoice| !tahoe(law) && !AnyGrowth::new(*law).models_path();
+    for choice in laws().filter(back) {
+        for signal in [Signal::Loss, Signal::Timeout { consecutive: 1 }] {
+            let mut story = Story::new(choice, 40);
+            story.congestion(Signal::Loss, 40);
+            let before = (story.cwnd(), story.ssthresh());
+            story.congestion(signal, 20);
+            assert!(story.cwnd() < before.0, "{choice:?} {signal:?}");
+            story.law.on_spurious();
+            assert_eq!((story.cwnd(), story.ssthresh()), before, "{choice:?} {signal:?}");
+            // Not twice.
+            story.law.on_spurious();
+            assert_eq!((story.cwnd(), story.ssthresh()), before, "{choice:?} {signal:?}");
+        }
     }
 }
 
@@ -219,9 +251,19 @@ enum Operation {
     RecoveryEnd(u64),
     Restart(u64),
     NewMss(u16),
+    /// A delivery of so many segments, of which so many were found lost, with so many in flight
+    /// after it, over an interval of so many microseconds (none if zero); what is being repaired;
+    /// whether the application limits.
+    Deliver([u64; 4], Repair, bool),
+    /// A segment is found lost, sent with so many in flight, so many lost since.
+    Lose(u64, u64),
+    /// Data goes out after silence.
+    Resume,
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
+    let delivery = [0_u64..40, 0..10, 0..200, 0..300_000];
+    let repairs = vec![Repair::None, Repair::None, Repair::Recovery, Repair::AfterTimeout];
     let limits = vec![Limit::Application, Limit::Cwnd, Limit::ReceiveWindow];
     prop_oneof![
         12 => (1_u64..40).prop_map(Operation::Ack),
@@ -235,6 +277,10 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (0_u64..1000).prop_map(Operation::RecoveryEnd),
         1 => (1_u64..20).prop_map(Operation::Restart),
         1 => (64_u16..9000).prop_map(Operation::NewMss),
+        12 => (delivery, prop::sample::select(repairs), prop::bool::ANY)
+            .prop_map(|(numbers, repair, limited)| Operation::Deliver(numbers, repair, limited)),
+        2 => (1_u64..200, 1_u64..20).prop_map(|(flight, lost)| Operation::Lose(flight, lost)),
+        1 => Just(Operation::Resume),
     ]
 }
 
@@ -277,7 +323,57 @@ impl Story {
                     why: Why::Established,
                 });
             }
+            Operation::Deliver(numbers, repair, is_app_limited) => {
+                self.deliver(numbers, repair, is_app_limited);
+            }
+            Operation::Lose(flight, lost) => {
+                self.lost += mss.bytes();
+                self.law.on_lost(&LostSegment {
+                    now: self.now,
+                    start: self.una,
+                    end: self.una + mss.bytes(),
+                    tx_in_flight: mss.times(flight),
+                    lost: mss.times(lost),
+                    delivered: self.delivered,
+                    is_app_limited: false,
+                });
+            }
+            Operation::Resume => self.law.on_restart(self.now),
         }
+    }
+
+    fn deliver(&mut self, numbers: [u64; 4], repair: Repair, is_app_limited: bool) {
+        let mss = self.mss;
+        let [segments, lost, flight, micros] = numbers;
+        let data = mss.times(segments);
+        let prior_delivered = self.delivered.saturating_sub(mss.times(flight));
+        self.delivered += data;
+        self.lost += mss.times(lost);
+        let sample = RateSample {
+            delivered: self.delivered - prior_delivered,
+            interval: (micros > 0).then(|| Duration::from_micros(micros)),
+            prior_delivered,
+            is_app_limited,
+            tx_in_flight: mss.times(flight + 1),
+            lost: mss.times(lost),
+        };
+        self.law.on_delivery(&Delivery {
+            now: self.now,
+            newly_delivered: data,
+            newly_lost: mss.times(lost),
+            delivered: self.delivered,
+            lost: self.lost,
+            sample: (segments > 0).then_some(sample),
+            rtt: (segments > 0).then_some(self.rtt),
+            maybe_delayed: false,
+            srtt: Some(self.rtt),
+            in_flight_before: mss.times(flight + segments + lost),
+            in_flight: mss.times(flight),
+            is_cwnd_limited: self.limited_by == Limit::Cwnd,
+            repair,
+            selective: true,
+            mss,
+        });
     }
 }
 
@@ -305,6 +401,9 @@ proptest! {
                     _ => {}
                 }
                 prop_assert!(cwnd >= mss.bytes(), "{choice:?} {operation:?}");
+                if let Some(rate) = story.law.pacing_rate() {
+                    prop_assert!((1..u64::MAX / 2).contains(&rate.as_bps()), "{choice:?} {operation:?}");
+                }
                 // A window that is not a number is zero bytes, an infinite one beyond this.
                 prop_assert!(cwnd < Bytes::UNLIMITED, "{choice:?} {operation:?}");
                 if let Some(ssthresh) = story.law.ssthresh() {

@@ -13,9 +13,16 @@ fn receiver(delayed: bool) -> Receiver {
     Receiver::new(&config)
 }
 
+fn rtt() -> RttEstimator {
+    let parts = "reno".parse::<Variant>().unwrap().resolve(Profile::Linux).unwrap();
+    RttEstimator::new(Config::new(parts, Profile::Linux).rto)
+}
+
 fn data(receiver: &mut Receiver, millis: u64, first: u64, len: u64) {
     let now = Instant::START + Duration::from_millis(millis);
-    receiver.on_data(now, Seq::new(first), Bytes::new(len), false);
+    let len = u32::try_from(len).unwrap();
+    let segment = Segment { seq: Seq::new(first), len, flags: Flags::ACK, ..Segment::default() };
+    receiver.on_data(now, &segment, &rtt());
 }
 
 #[test]
@@ -29,9 +36,9 @@ fn an_ack_waits_for_a_second_segment_or_the_timer() {
     r.on_ack_sent(0);
     assert!(!r.ack_due() && r.timer().is_none());
     data(&mut r, 20, 2001, 1000);
-    r.on_timer(Instant::START + Duration::from_millis(219));
+    r.on_timer(Instant::START + Duration::from_millis(219), &rtt());
     assert!(!r.ack_due());
-    r.on_timer(Instant::START + Duration::from_millis(220));
+    r.on_timer(Instant::START + Duration::from_millis(220), &rtt());
     assert!(r.ack_due());
 }
 
@@ -62,17 +69,17 @@ fn the_window_is_what_the_field_can_carry() {
     // 64 MiB needs a shift of 11: 2^26 >> 10 = 65,536 is one too many for 16 bits.
     assert_eq!(r.offered_shift(), 11);
     assert_eq!(r.window(), 0xffff);
-    r.set_shift(11);
+    r.on_established(Instant::START, Mss::default(), 11);
     assert_eq!(r.window(), 64 << 20);
     // 1000 bytes unread: (2^26 - 1000) >> 11 << 11 = 2^26 - 2048.
     data(&mut r, 0, 1, 1000);
     assert_eq!(r.window(), (64 << 20) - 2048);
-    r.read(Bytes::new(1000));
+    r.read(Instant::START, Bytes::new(1000));
     assert_eq!(r.window(), 64 << 20);
 }
 
 fn blocks(r: &Receiver) -> Vec<(u64, u64)> {
-    r.sack_blocks()
+    r.sack_blocks(false)
         .map(|blocks| blocks.as_slice().iter().map(|b| (b.start.get(), b.end.get())).collect())
         .unwrap_or_default()
 }

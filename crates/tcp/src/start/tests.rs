@@ -46,6 +46,7 @@ impl<L: SlowStart> Path<L> {
         let ack = Ack {
             now: self.now,
             newly_acked,
+            delivered: newly_acked,
             una: self.una,
             nxt: self.nxt,
             rtt,

@@ -31,6 +31,8 @@ fn two_spellings_of_one_sender_print_alike() {
         ("cubic+sack+standard", "cubic+sack+standard"),
         ("highspeed+limited", "highspeed+limited"),
         ("vegas+iw10", "vegas"),
+        ("bbr+rack+iw10", "bbr"),
+        ("bbr1+sack", "bbr1+sack"),
     ] {
         assert_eq!(name(written, Profile::Rfc), printed, "{written}");
     }
@@ -65,6 +67,12 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
     assert!(error("reno+tahoe").contains("two parts for the growth"));
     assert!(error("tahoe+partialack").contains("`tahoe` does not go with `partialack`"));
     assert!(error("vegas+iw3+hystartpp").contains("`vegas` does not go with `hystartpp`"));
+    assert!(error("bbr+hystart").contains("BBR has a startup of its own"));
+    assert!(error("bbr1+rfc5681").contains("BBR keeps its window after silence"));
+    for recovery in ["gobackn", "fastrecovery", "partialack", "prr"] {
+        let said = error(&format!("bbr1+{recovery}"));
+        assert!(said.contains("says itself how much is sent while losses are repaired"), "{said}");
+    }
     assert!(error("vegas+standard").contains("Vegas has a slow start of its own"));
     for spelling in
         ["reno+iw0", "reno+iw03", "reno+iw1001", "reno+iw", "reno +iw3", "RENO", "reno(", "reno)"]

@@ -134,6 +134,7 @@ fn a_slow_start_without_a_loss_ends_at_the_plateau() {
     let ack = Ack {
         now: story.now,
         newly_acked: story.mss.bytes(),
+        delivered: story.mss.bytes(),
         una: ackclock_packet::Seq::FIRST_BYTE,
         nxt: ackclock_packet::Seq::FIRST_BYTE,
         rtt: None,

@@ -1,0 +1,205 @@
+//! How a connection opens: LISTEN, SYN-SENT, SYN-RECEIVED, and what the handshake agrees on.
+
+use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
+use ackclock_units::{Bytes, Instant, Mss};
+
+use super::timestamps::Timestamps;
+use super::{Agreed, Endpoint, Failure, State, Transmit};
+use crate::config::Config;
+use crate::event::Handshake;
+use crate::rtt::RttEstimator;
+
+/// The handshake's own state.
+#[derive(Debug)]
+pub(super) struct Opening {
+    /// The peer's SYN carried timestamps.
+    pub(super) peer_timestamps: bool,
+    /// A SYN or SYN-ACK is to be sent.
+    pub(super) send_syn: bool,
+    /// How often it was sent.
+    syns_sent: u32,
+    syn_sent_at: Instant,
+    pub(super) timer: Option<Instant>,
+    rtt: RttEstimator,
+    /// The peer's options, once its SYN has arrived.
+    peer: Option<Options>,
+    passive: bool,
+}
+
+impl Opening {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            peer_timestamps: false,
+            send_syn: false,
+            syns_sent: 0,
+            syn_sent_at: Instant::START,
+            timer: None,
+            rtt: RttEstimator::new(config.rto),
+            peer: None,
+            passive: false,
+        }
+    }
+}
+
+impl Endpoint {
+    /// Active open: a SYN goes out.
+    pub fn connect(&mut self, _now: Instant) {
+        if self.state == State::Closed {
+            self.state = State::SynSent;
+            self.opening.send_syn = true;
+        }
+    }
+
+    /// Passive open: waits for a SYN.
+    pub fn listen(&mut self) {
+        if self.state == State::Closed {
+            self.state = State::Listen;
+            self.opening.passive = true;
+        }
+    }
+
+    pub(super) const fn is_passive(&self) -> bool {
+        self.opening.passive
+    }
+
+    /// RFC 9293 §3.10.7.2.
+    pub(super) fn handle_in_listen(&mut self, segment: &Segment, options: Option<&Options>) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            self.refuse(segment);
+            return;
+        }
+        if segment.flags.contains(Flags::SYN) {
+            self.take_syn(segment, options);
+            self.state = State::SynReceived;
+            self.opening.send_syn = true;
+        }
+    }
+
+    /// A SYN: what it offers, and its window, which is not scaled.
+    fn take_syn(&mut self, segment: &Segment, options: Option<&Options>) {
+        self.opening.peer = Some(options.copied().unwrap_or_default());
+        self.opening.peer_timestamps = segment.timestamps;
+        self.timestamps.recent = segment.ts_val;
+        self.sender.set_rwnd(Bytes::new(u64::from(segment.window)));
+    }
+
+    /// RFC 9293 §3.10.7.3.
+    pub(super) fn handle_in_syn_sent(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        options: Option<&Options>,
+    ) {
+        let has_ack = segment.flags.contains(Flags::ACK);
+        if has_ack && segment.ack != Seq::FIRST_BYTE {
+            self.refuse(segment);
+            return;
+        }
+        if segment.flags.contains(Flags::RST) {
+            if has_ack {
+                self.fail(Failure::Reset);
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.take_syn(segment, options);
+        if has_ack {
+            self.establish(now);
+            self.receiver.demand_ack();
+        } else {
+            // Simultaneous open (RFC 9293 §3.5, figure 7).
+            self.state = State::SynReceived;
+            self.opening.send_syn = true;
+        }
+    }
+
+    pub(super) fn establish(&mut self, now: Instant) {
+        let peer = self.opening.peer.unwrap_or_default();
+        // RFC 9293 §3.7.1: 536 bytes when the peer said nothing.
+        let theirs = peer.mss.unwrap_or(Mss::new(536).expect("536 is not zero"));
+        let mut mss = theirs.min(self.config.mss);
+        let timestamps = self.config.timestamps && self.opening.peer_timestamps;
+        self.timestamps.used = timestamps;
+        if timestamps {
+            // RFC 6691 §3: the MSS counts no options, the sender makes room for them.
+            mss = Mss::new(mss.get().saturating_sub(u16::from(Timestamps::LEN)).max(1))
+                .expect("at least one byte");
+        }
+        let scaling = self.config.window_scaling.then_some(peer.window_scale).flatten();
+        let shifts = scaling.map(|theirs| (theirs, self.receiver.offered_shift()));
+        self.receiver.on_established(now, mss, shifts.map_or(0, |(_, ours)| ours));
+        let sack = self.config.sack && peer.sack_permitted;
+        if sack {
+            self.receiver.permit_sack();
+        } else if self.config.parts.recovery.needs_sack() {
+            self.sender.do_without_sack();
+        }
+        self.agreed = Agreed { timestamps, sack, window_shifts: shifts };
+        let lost = self.opening.syns_sent.saturating_sub(1);
+        let rtt = (lost == 0).then(|| now.since(self.opening.syn_sent_at));
+        self.opening.timer = None;
+        self.opening.send_syn = false;
+        let after = self.config.after_lost_syn;
+        let retransmissions = lost.saturating_sub(after.forgiven);
+        let three_seconds = lost > 0 && after.three_seconds;
+        self.sender.on_established(Handshake { retransmissions, mss }, rtt, three_seconds);
+        self.established_at = Some(now);
+        // The application may have closed before the handshake was done.
+        self.state = if self.sender.is_closed() { State::FinWait1 } else { State::Established };
+    }
+
+    pub(super) fn poll_syn(&mut self, now: Instant) -> Option<Transmit> {
+        let answering = self.state == State::SynReceived;
+        if self.opening.timer.is_some_and(|at| at <= now) {
+            self.opening.timer = None;
+            let retries = self.config.retries;
+            let most = if answering { retries.syn_ack } else { retries.syn };
+            if self.opening.syns_sent > most {
+                self.fail(Failure::HandshakeTimedOut);
+                return None;
+            }
+            self.opening.rtt.back_off();
+            self.opening.send_syn = true;
+        }
+        if !self.opening.send_syn {
+            return None;
+        }
+        self.opening.send_syn = false;
+        if self.opening.syns_sent == 0 {
+            self.opening.syn_sent_at = now;
+        }
+        self.opening.syns_sent += 1;
+        self.opening.timer = Some(now + self.opening.rtt.rto());
+        let peer = self.opening.peer.unwrap_or_default();
+        let scale = self.config.window_scaling && (!answering || peer.window_scale.is_some());
+        let options = Options {
+            mss: Some(self.config.mss),
+            window_scale: scale.then(|| self.receiver.offered_shift()),
+            sack_permitted: self.config.sack && (!answering || peer.sack_permitted),
+            ..Options::default()
+        };
+        let timestamps = self.config.timestamps && (!answering || self.opening.peer_timestamps);
+        // What every segment will carry is known once both ends have offered it.
+        let every = if timestamps && answering { Timestamps::LEN } else { 0 };
+        let window = self.receiver.first_window(every).get().min(0xffff);
+        let ack = if answering { Flags::ACK } else { Flags::NONE };
+        let mut segment = Segment {
+            seq: Seq::SYN,
+            ack: if answering { self.receiver.nxt() } else { Seq::default() },
+            flags: Flags::SYN | ack,
+            // RFC 7323 §2.2: the window of a SYN is not scaled.
+            window: u32::try_from(window).unwrap_or(0xffff),
+            ..Segment::default()
+        };
+        let stamps = Timestamps { used: timestamps, ..self.timestamps };
+        stamps.stamp(now, &mut segment, Some(&options));
+        self.timestamps.last_ack_sent = segment.ack;
+        self.receiver.on_syn_sent(every);
+        Some(Transmit { segment, ip: IpMeta::default(), options: Some(options) })
+    }
+}

@@ -1,0 +1,197 @@
+//! When ACKs of in-order data leave.
+
+use ackclock_units::{Bytes, Duration, Instant};
+
+use crate::config::DelayedAck;
+use crate::rtt::RttEstimator;
+
+/// The rule in force, with its state.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AckRule {
+    /// An ACK for every segment.
+    Each,
+    /// RFC 5681 §4.2.
+    Delayed(DelayedAck),
+    /// Linux's.
+    Quick(QuickAcks),
+}
+
+/// What the rule says of the data that has just come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// An ACK at once.
+    Now,
+    /// An ACK by then, if nothing carries it earlier.
+    By(Instant),
+}
+
+/// Linux's delayed ACKs: a number of ACKs goes out at once (quick-ACK mode) unless the connection
+/// is interactive, which it is once data of this end follows the peer's closely; else an ACK waits
+/// for a second full segment, or for a time learned from the peer's rhythm.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QuickAcks {
+    delay: DelayedAck,
+    /// ACKs that still go out at once.
+    left: u32,
+    /// Data goes both ways in turn, so that the next segment will carry the ACK (`pingpong`).
+    interactive: bool,
+    /// How long an ACK waits; zero before the first data.
+    wait: Duration,
+    last_data: Instant,
+    /// The end of a write has arrived since the last ACK, once or more often.
+    pushed: u8,
+    /// Data that came has not been acknowledged.
+    scheduled: bool,
+}
+
+/// `TCP_MAX_QUICKACKS`.
+const MOST_QUICK: u64 = 16;
+
+/// `TCP_DELACK_MAX`.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
+
+impl QuickAcks {
+    pub(super) const fn new(delay: DelayedAck) -> Self {
+        Self {
+            delay,
+            left: 0,
+            interactive: false,
+            wait: Duration::ZERO,
+            last_data: Instant::START,
+            pushed: 0,
+            scheduled: false,
+        }
+    }
+
+    pub(super) const fn on_established(&mut self, now: Instant) {
+        self.last_data = now;
+    }
+
+    /// In-order data: a full segment or a `small` one, perhaps the end of a write. `window` is how
+    /// many full segments half of the window last advertised holds.
+    pub(super) fn on_data(
+        &mut self,
+        now: Instant,
+        small: bool,
+        push: bool,
+        window: u64,
+        rtt: &RttEstimator,
+    ) {
+        self.scheduled = true;
+        if small {
+            self.pushed = (self.pushed + 1).min(2);
+        } else if push {
+            self.pushed = self.pushed.max(1);
+        }
+        let gap = now.since(self.last_data);
+        let least = self.delay.timeout;
+        if self.wait == Duration::ZERO {
+            self.quicken(window);
+            self.wait = least;
+        } else if gap <= least / 2 {
+            self.wait = self.wait / 2 + least / 2;
+        } else if gap < self.wait {
+            self.wait = (self.wait / 2 + gap).min(rtt.rto());
+        } else if gap > rtt.rto() {
+            // The peer was silent for so long that it may be starting slowly again.
+            self.quicken(window);
+        }
+        self.last_data = now;
+    }
+
+    /// Quick-ACK mode, for `window` segments within bounds.
+    fn quicken(&mut self, window: u64) {
+        let quick = if window == 0 { 2 } else { window.min(MOST_QUICK) };
+        self.left = self.left.max(u32::try_from(quick).unwrap_or(u32::MAX));
+    }
+
+    /// Something is amiss: old data, or a mark of congestion.
+    pub(super) fn alert(&mut self, window: u64) {
+        self.quicken(window);
+        self.interactive = false;
+        self.wait = self.delay.timeout;
+    }
+
+    /// The window grew: the peer is to know.
+    pub(super) const fn on_growth(&mut self) {
+        self.left |= 1;
+    }
+
+    /// Less than half of the buffer is free: ACKs may wait for the reader.
+    pub(super) const fn on_shortage(&mut self) {
+        self.left = 0;
+    }
+
+    /// The peer closed first: what this end still has to say will carry the ACK.
+    pub(super) const fn on_fin(&mut self) {
+        self.scheduled = true;
+        self.interactive = true;
+    }
+
+    /// What to do about `unacked` that came in order since the last ACK; `opens` says whether an ACK
+    /// now would move the window's right edge on.
+    pub(super) fn verdict(
+        &self,
+        now: Instant,
+        unacked: Bytes,
+        segment: Bytes,
+        opens: bool,
+        timer: Option<Instant>,
+        rtt: &RttEstimator,
+    ) -> Verdict {
+        let full = segment.get() * u64::from(self.delay.every.max(1) - 1);
+        if (unacked.get() > full && opens) || (self.left > 0 && !self.interactive) {
+            return Verdict::Now;
+        }
+        let mut wait = self.wait;
+        if wait > self.delay.timeout {
+            let srtt = rtt.srtt().unwrap_or(LONGEST_WAIT);
+            wait = wait.min(srtt.max(self.delay.timeout)).min(LONGEST_WAIT);
+        }
+        match timer {
+            Some(at) if at <= now + wait / 4 => Verdict::Now,
+            Some(at) => Verdict::By(at.min(now + wait)),
+            None => Verdict::By(now + wait),
+        }
+    }
+
+    /// An ACK waited in vain for something to carry it.
+    pub(super) fn on_timer(&mut self, rtt: &RttEstimator) {
+        if self.interactive {
+            self.interactive = false;
+            self.wait = self.delay.timeout;
+        } else {
+            self.wait = (self.wait * 2).min(rtt.rto());
+        }
+    }
+
+    /// An ACK left, alone or with data.
+    pub(super) const fn on_ack_sent(&mut self) {
+        if self.left > 0 && self.scheduled {
+            self.left -= 1;
+            if self.left == 0 {
+                self.wait = self.delay.timeout;
+            }
+        }
+        self.scheduled = false;
+        self.pushed = 0;
+    }
+
+    /// Data of this end left: an answer, if it comes soon after the peer's.
+    pub(super) fn on_data_sent(&mut self, now: Instant) {
+        if now.since(self.last_data) < self.wait {
+            self.interactive = true;
+        }
+    }
+
+    /// The application read something of the `unacked` and left `unread`: whether to ACK now.
+    pub(super) fn on_read(&self, unacked: Bytes, segment: Bytes, unread: Bytes) -> bool {
+        let small_write = self.pushed == 2 || (self.pushed == 1 && !self.interactive);
+        self.scheduled && (unacked > segment || (small_write && unread == Bytes::ZERO))
+    }
+
+    /// `TCP_QUICKACK`.
+    pub(super) const fn set_interactive(&mut self, interactive: bool) {
+        self.interactive = interactive;
+    }
+}

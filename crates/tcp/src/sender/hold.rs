@@ -1,0 +1,232 @@
+//! What is not sent although the congestion window has room: short segments that may become longer,
+//! what the peer has no room for, and the point from which nothing is sent any more.
+
+use ackclock_packet::Seq;
+use ackclock_units::{Bytes, Duration, Instant};
+
+use super::{Sender, SentSegment, Stretch};
+use crate::config::{Config, Nagle, RtoConfig, WindowProbe};
+use crate::recovery::Recovery;
+
+/// The state of what waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hold {
+    nagle: Nagle,
+    probe: WindowProbe,
+    /// The number after the last segment that was not full.
+    short_end: Seq,
+    /// The largest window that the peer ever offered, as an estimate of its buffer.
+    largest_window: Bytes,
+    /// The time to wait for the window is over.
+    overdue: bool,
+    /// How often the interval between probes has doubled.
+    backoff: u32,
+    /// The byte of new data that a probe carried: the number after it, when it left last, and
+    /// whether it left more than once.
+    probed: Option<(Seq, Instant, bool)>,
+}
+
+/// What to do against a window that has no room for a full segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Against {
+    /// Send what fits.
+    Part(Stretch),
+    /// Ask whether it has opened.
+    Probe(Stretch),
+}
+
+/// How long a part of a segment waits for the peer's window to have room for more (RFC 9293
+/// §3.8.6.2.1: 0.1 to 1 s).
+const OVERRIDE: Duration = Duration::from_millis(500);
+
+impl Hold {
+    pub(super) const fn new(config: &Config) -> Self {
+        Self {
+            nagle: config.nagle,
+            probe: config.window_probe,
+            short_end: Seq::FIRST_BYTE,
+            largest_window: Bytes::ZERO,
+            overdue: false,
+            backoff: 0,
+            probed: None,
+        }
+    }
+
+    pub(super) const fn set_nagle(&mut self, nagle: Nagle) {
+        self.nagle = nagle;
+    }
+
+    #[inline]
+    pub(super) fn on_window(&mut self, window: Bytes) {
+        self.largest_window = self.largest_window.max(window);
+    }
+
+    pub(super) const fn on_short_segment(&mut self, end: Seq) {
+        self.short_end = end;
+    }
+}
+
+impl Sender {
+    /// Whether a segment that is not full waits for more data, or for an ACK (RFC 9293 §3.7.4). A
+    /// FIN waits for nothing.
+    pub(super) fn waits_for_more(&self, stretch: &Stretch) -> bool {
+        let unacknowledged = match self.hold.nagle {
+            Nagle::Off => false,
+            Nagle::On => self.space.una < self.space.max,
+            Nagle::Minshall => self.space.una < self.hold.short_end,
+        };
+        unacknowledged && !stretch.fin && stretch.seq >= self.space.max
+    }
+
+    /// Nothing is under way and the peer's window has no room for `stretch`.
+    pub(super) fn against_window(&mut self, now: Instant, stretch: Stretch) -> Option<Against> {
+        let room = self.rwnd;
+        let overdue = std::mem::take(&mut self.hold.overdue);
+        if room > Bytes::ZERO {
+            // RFC 9293 §3.8.6.2.1, third and fourth rule. Linux has no other than the last.
+            let half = self.hold.probe == WindowProbe::NewByte
+                && room.get() * 2 >= self.hold.largest_window.get();
+            if overdue || half {
+                let part = Stretch { len: room, fin: false, push: false, ..stretch };
+                return Some(Against::Part(part));
+            }
+        } else if overdue {
+            return Some(Against::Probe(self.probe_window(now, stretch)));
+        }
+        if self.timer.is_none() {
+            let wait = match self.hold.probe {
+                WindowProbe::NewByte if room > Bytes::ZERO => OVERRIDE,
+                _ => self.probe_interval(now),
+            };
+            self.timer = Some(now + wait);
+        }
+        None
+    }
+
+    /// Asks whether the window has opened (RFC 9293 §3.8.6.1).
+    fn probe_window(&mut self, now: Instant, stretch: Stretch) -> Stretch {
+        self.stats.window_probes += 1;
+        self.hold.backoff = self.hold.backoff.saturating_add(1);
+        self.timer = Some(now + self.probe_interval(now));
+        match self.hold.probe {
+            WindowProbe::NewByte => {
+                let end = stretch.seq + Bytes::new(1);
+                let again = matches!(self.hold.probed, Some((known, _, _)) if known == end);
+                self.hold.probed = Some((end, now, again));
+                Stretch { len: Bytes::new(1), fin: false, push: false, ..stretch }
+            }
+            WindowProbe::OldNumber => {
+                let seq = Seq::new(self.space.una.get() - 1);
+                Stretch { seq, len: Bytes::ZERO, fin: false, push: false }
+            }
+        }
+    }
+
+    fn probe_interval(&self, now: Instant) -> Duration {
+        self.patience.at_most(now, self.rtt.backed_off(self.hold.backoff))
+    }
+
+    /// The timer expired while nothing was under way.
+    pub(super) fn on_persist_timer(&mut self, now: Instant) {
+        let closed = self.rwnd == Bytes::ZERO;
+        if !closed || self.patience.lasts(now, self.hold.backoff > 0) {
+            self.hold.overdue = true;
+        }
+    }
+
+    /// The peer spoke while nothing was under way and its window was waited for.
+    #[cold]
+    pub(super) fn on_probe_answered(&mut self, now: Instant) {
+        self.patience.on_answer(now);
+        if self.rwnd > Bytes::ZERO {
+            self.timer = None;
+            self.hold.backoff = 0;
+            self.hold.overdue = false;
+        } else if self.hold.backoff > 0 {
+            self.timer = Some(now + self.probe_interval(now));
+        }
+    }
+
+    /// Whether `ack` acknowledges the byte of a probe; it is then as if it had been sent like any
+    /// other.
+    #[cold]
+    pub(super) fn accepts_probe(&mut self, now: Instant, ack: Seq) -> bool {
+        let Some((end, sent, again)) = self.hold.probed.filter(|(end, _, _)| *end == ack) else {
+            return false;
+        };
+        if self.space.una < self.space.max {
+            return false;
+        }
+        let start = self.space.nxt;
+        self.hold.probed = None;
+        self.hold.backoff = 0;
+        self.patience.on_answer(now);
+        self.space.nxt = end;
+        self.space.max = end;
+        let len = Bytes::new(1);
+        self.recovery.on_sent(&SentSegment { now: sent, start, len, again });
+        self.stats.segments_sent += 1;
+        true
+    }
+}
+
+/// When to give up (RFC 9293 §3.8.3).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// As many retransmissions as would take so long; never if `None`.
+    limit: Option<Duration>,
+    user_timeout: Option<Duration>,
+    /// When the first timer in a row expired.
+    since: Option<Instant>,
+    gone: bool,
+}
+
+impl Patience {
+    pub(super) fn new(config: &Config) -> Self {
+        let limit = config.retries.data.map(|retries| time_of(retries, &config.rto));
+        Self { limit, user_timeout: None, since: None, gone: false }
+    }
+
+    pub(super) const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.user_timeout = timeout;
+    }
+
+    pub(super) const fn gone(&self) -> bool {
+        self.gone
+    }
+
+    /// A timer expired, `again` if nothing was heard since the last one: whether to go on.
+    pub(super) fn lasts(&mut self, now: Instant, again: bool) -> bool {
+        let Some(since) = self.since.filter(|_| again) else {
+            self.since = Some(now);
+            return true;
+        };
+        let limit = self.user_timeout.or(self.limit);
+        self.gone = limit.is_some_and(|limit| now.since(since) >= limit);
+        !self.gone
+    }
+
+    pub(super) const fn on_answer(&mut self, now: Instant) {
+        if self.since.is_some() {
+            self.since = Some(now);
+        }
+    }
+
+    /// `wait`, or what is left of the user's patience.
+    pub(super) fn at_most(&self, now: Instant, wait: Duration) -> Duration {
+        match (self.user_timeout, self.since) {
+            (Some(timeout), Some(since)) => {
+                let left = (since + timeout).since(now).max(Duration::from_millis(1));
+                wait.min(left)
+            }
+            _ => wait,
+        }
+    }
+}
+
+/// The time that `retries` retransmissions and the wait after the last take when the timeout is at
+/// its least to begin with, doubles each time and stops growing at its largest.
+fn time_of(retries: u32, rto: &RtoConfig) -> Duration {
+    let least = rto.min.max(rto.granularity);
+    (0..=retries).fold(Duration::ZERO, |sum, n| sum + (least * (1 << n.min(16))).min(rto.max))
+}
