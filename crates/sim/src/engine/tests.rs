@@ -254,3 +254,5 @@ fn what_cannot_be_run_is_refused_by_key() {
     let measure = r#", "measure": [{"name": "m", "from": "30 s"}]"#;
     assert!(refused(reno, "", measure).starts_with("measure[0].from:"));
 }
+
+mod impairments;
