@@ -500,6 +500,9 @@ impl Sender {
         let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
         self.on_congestion(now, signal, self.rwnd);
         self.recovery.on_timeout(&mut self.space);
+        if self.patience.is_bounded() {
+            self.timer = Some(now + self.patience.at_most(now, self.rtt.rto()));
+        }
     }
 
     /// The next stretch of data that may go out now, if any; called until it says no.

@@ -230,6 +230,10 @@ impl Patience {
         self.user_timeout = timeout;
     }
 
+    pub(super) const fn is_bounded(&self) -> bool {
+        self.user_timeout.is_some()
+    }
+
     pub(super) const fn gone(&self) -> bool {
         self.gone
     }
