@@ -224,7 +224,7 @@ fn packets_that_differ_stand_side_by_side() {
         error(&format!("{OPENED}+.1 > . 1:2001(2000) ack 1")),
         "a.pkt:9:1: this packet differs in its time\n  \
          expected: 0.200000 > . 1:2001(2000) ack 1\n  \
-         actual:   0.100000 > . 1:2001(2000) ack 1 win 65535"
+         actual:   0.100000 > P. 1:2001(2000) ack 1 win 65535"
     );
 }
 

@@ -206,6 +206,9 @@ pub struct Config {
     pub after_lost_syn: AfterLostSyn,
     /// Explicit congestion notification.
     pub ecn: EcnConfig,
+    /// Whether an ACK of what was never sent is answered (RFC 9293 §3.10.7.4); Linux drops it
+    /// silently.
+    pub answers_unsent: bool,
 }
 
 impl Config {
@@ -235,6 +238,7 @@ impl Config {
             retries: Retries { syn: 7, linear_syn: 0, syn_ack: 7, data: Some(15) },
             after_lost_syn: AfterLostSyn { forgiven: 0, three_seconds: true },
             ecn: EcnConfig { mode: EcnMode::Off, echo: EcnEcho::UntilReduced, abe: false },
+            answers_unsent: true,
         };
         match profile {
             Profile::Rfc => common,
@@ -259,6 +263,7 @@ impl Config {
                 after_lost_syn: AfterLostSyn { forgiven: 1, three_seconds: false },
                 // tcp_ecn = 2.
                 ecn: EcnConfig { mode: EcnMode::Passive, ..common.ecn },
+                answers_unsent: false,
                 ..common
             },
             // ns-2's own defaults: tcpTick_ 10 ms, minrto_ 200 ms, an ACK for every segment.
