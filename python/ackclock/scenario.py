@@ -362,17 +362,43 @@ class DelayedAck(_Table):
     Attributes
     ----------
     timeout
-        An ACK waits at most this long, such as ``"200 ms"``.
+        An ACK waits at most this long, such as ``"200 ms"``; with `quick`, the shortest wait.
     every
         An ACK goes out at the latest for every this many full segments.
+    quick
+        Whether to do as Linux does: the first segments are acknowledged at once, and so are those
+        that come while the receive window grows; the wait then follows the sender's rhythm, up to
+        200 ms.
     """
 
     timeout: str
     every: int = 2
+    quick: bool = False
 
 
 def _read_delayed_ack(value: Any) -> Literal["off"] | DelayedAck:
     return "off" if value == "off" else DelayedAck.from_table(value)
+
+
+@dataclass(frozen=True)
+class Autotune(_Table):
+    """How the receive buffer grows with what is read, as Linux has it.
+
+    Attributes
+    ----------
+    initial
+        The buffer at first, as memory of which payload takes about five eighths, such as
+        ``"128 KiB"``.
+    most
+        The largest buffer, such as ``"32 MiB"``.
+    """
+
+    initial: str
+    most: str
+
+
+def _read_autotune(value: Any) -> Literal["off"] | Autotune:
+    return "off" if value == "off" else Autotune.from_table(value)
 
 
 @dataclass(frozen=True)
@@ -393,16 +419,41 @@ class Tcp(_Table):
     delayed_ack
         When an ACK may wait: ``"off"`` or a :class:`DelayedAck`.
     receive_window
-        The receive buffer, such as ``"64 kB"``.
+        The receive buffer, of a fixed size such as ``"64 kB"``.
+    receive_autotune
+        How the receive buffer grows: ``"off"`` or an :class:`Autotune`. Off if `receive_window` is
+        given.
     window_scaling
         Whether to offer window scaling.
     timestamps
         Whether to offer timestamps, which take 12 bytes of every segment's payload.
+    sack
+        Whether to offer SACK.
     loss_reduces
         Which volume a loss reduces.
     pacing
         When segments leave: as soon as the window lets them, at the growth law's pacing rate if it
         has one, or as Linux paces.
+    nagle
+        When less than a full segment waits: never, while anything is unacknowledged, or while
+        another short segment is.
+    syn_retries, syn_ack_retries
+        How often a SYN or SYN-ACK that is not answered is sent again.
+    data_retries
+        The connection is given up once data was not answered for as long as so many
+        retransmissions take from the smallest timeout on.
+    lost_syns_forgiven
+        Retransmissions of the SYN or SYN-ACK that leave the first window as it is; one more, and
+        it is one segment.
+    three_seconds_after_lost_syn
+        Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
+    ecn
+        Explicit congestion notification: never, if the peer asks for it, or asked for.
+    ecn_echo
+        How the receiver tells of marks: until the sender has reduced its window (RFC 3168), or
+        exactly (RFC 8257).
+    abe
+        Whether a mark costs less than a loss (RFC 8511).
     """
 
     mss: str | None = None
@@ -413,10 +464,21 @@ class Tcp(_Table):
     clock_granularity: str | None = None
     delayed_ack: Literal["off"] | DelayedAck | None = _key(default=None, read=_read_delayed_ack)
     receive_window: str | None = None
+    receive_autotune: Literal["off"] | Autotune | None = _key(default=None, read=_read_autotune)
     window_scaling: bool | None = None
     timestamps: bool | None = None
+    sack: bool | None = None
     loss_reduces: Literal["flight_size", "cwnd"] | None = None
     pacing: Literal["off", "law", "linux"] | None = None
+    nagle: Literal["off", "on", "minshall"] | None = None
+    syn_retries: int | None = None
+    syn_ack_retries: int | None = None
+    data_retries: int | None = None
+    lost_syns_forgiven: int | None = None
+    three_seconds_after_lost_syn: bool | None = None
+    ecn: Literal["off", "passive", "on"] | None = None
+    ecn_echo: Literal["until_reduced", "exact"] | None = None
+    abe: bool | None = None
 
 
 @dataclass(frozen=True)

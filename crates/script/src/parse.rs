@@ -112,9 +112,10 @@ fn time(scanner: &mut Scanner<'_>) -> Parsed<(Time, Option<Duration>)> {
         return Ok((time, None));
     }
     let time = if relative { Time::After(start) } else { Time::At(start) };
-    if !scanner.eat("...") {
+    if !scanner.next_is("...")? {
         return Ok((time, None));
     }
+    scanner.skip()?;
     let span = scanner.span();
     scanner.eat("+");
     let until = scanner.seconds()?;

@@ -37,6 +37,18 @@ pub enum SocketOption {
     UserTimeout(Option<Duration>),
 }
 
+/// What the application says about a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Write {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// `MSG_MORE`: another will follow soon.
+    More,
+    /// `MSG_EOR`: it ends a record.
+    Record,
+}
+
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -82,9 +94,8 @@ pub trait Stack {
     /// Settings that do not go together.
     fn connect(&mut self, now: Instant) -> Result<(), String>;
 
-    /// The application gives `volume`, and perhaps says that there will be `more`; returns how much is
-    /// taken.
-    fn write(&mut self, now: Instant, volume: Bytes, more: bool) -> Bytes;
+    /// The application gives `volume`; returns how much is taken.
+    fn write(&mut self, now: Instant, volume: Bytes, kind: Write) -> Bytes;
 
     /// The application takes up to `volume`; returns how much there was.
     fn read(&mut self, now: Instant, volume: Bytes) -> Bytes;

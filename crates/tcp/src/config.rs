@@ -148,6 +148,9 @@ pub enum WindowProbe {
 pub struct Retries {
     /// A SYN.
     pub syn: u32,
+    /// Retransmissions of a SYN before its timeout doubles each time (Linux's
+    /// `tcp_syn_linear_timeouts`).
+    pub linear_syn: u32,
     /// A SYN-ACK.
     pub syn_ack: u32,
     /// Data, and probes of a closed window: so many, or the time that so many would take from the
@@ -257,6 +260,9 @@ pub struct Config {
     pub after_lost_syn: AfterLostSyn,
     /// Explicit congestion notification.
     pub ecn: EcnConfig,
+    /// Whether an ACK of what was never sent is answered (RFC 9293 §3.10.7.4); Linux drops it
+    /// silently.
+    pub answers_unsent: bool,
 }
 
 impl Config {
@@ -296,9 +302,10 @@ impl Config {
             nagle: Nagle::On,
             window_probe: WindowProbe::NewByte,
             // SYNs: with a timeout of 1 s at first, RFC 9293 §3.8.3's R2 of at least 3 minutes.
-            retries: Retries { syn: 7, syn_ack: 7, data: Some(15) },
+            retries: Retries { syn: 7, linear_syn: 0, syn_ack: 7, data: Some(15) },
             after_lost_syn: AfterLostSyn { forgiven: 0, three_seconds: true },
             ecn: EcnConfig { mode: EcnMode::Off, echo: EcnEcho::UntilReduced, abe: false },
+            answers_unsent: true,
         };
         match profile {
             Profile::Rfc => common,
@@ -326,11 +333,12 @@ impl Config {
                 },
                 nagle: Nagle::Minshall,
                 window_probe: WindowProbe::OldNumber,
-                // tcp_syn_retries, tcp_synack_retries, tcp_retries2.
-                retries: Retries { syn: 6, syn_ack: 5, data: Some(15) },
+                // tcp_syn_retries, tcp_syn_linear_timeouts, tcp_synack_retries, tcp_retries2.
+                retries: Retries { syn: 6, linear_syn: 4, syn_ack: 5, data: Some(15) },
                 after_lost_syn: AfterLostSyn { forgiven: 1, three_seconds: false },
                 // tcp_ecn = 2.
                 ecn: EcnConfig { mode: EcnMode::Passive, ..common.ecn },
+                answers_unsent: false,
                 ..common
             },
             // ns-2's own defaults: tcpTick_ 10 ms, minrto_ 200 ms, an ACK for every segment.

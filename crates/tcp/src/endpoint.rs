@@ -6,11 +6,11 @@ mod opening;
 mod timestamps;
 
 use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment, Seq};
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
-use crate::sender::{Arrived, Sender};
+use crate::sender::{Arrived, Sender, Then};
 use ecn::Marking;
 use opening::Opening;
 use timestamps::Timestamps;
@@ -165,21 +165,27 @@ impl Endpoint {
     /// The application gives `volume` more to send. Ignored after
     /// [`shutdown_write`](Self::shutdown_write).
     pub fn write(&mut self, volume: Bytes) {
-        self.write_some(volume, false);
+        self.write_then(volume, Then::Silence);
     }
 
     /// The same, and more is to come soon: less than a full segment waits for it, for an ACK, or for
     /// the retransmission timeout (`MSG_MORE`).
     pub fn write_more(&mut self, volume: Bytes) {
-        self.write_some(volume, true);
+        self.write_then(volume, Then::More);
     }
 
-    fn write_some(&mut self, volume: Bytes, more: bool) {
+    /// The same, and it ends a record: no segment holds its end and what is written next
+    /// (`MSG_EOR`).
+    pub fn write_record(&mut self, volume: Bytes) {
+        self.write_then(volume, Then::Record);
+    }
+
+    fn write_then(&mut self, volume: Bytes, then: Then) {
         if !matches!(
             self.state,
             State::FinWait1 | State::FinWait2 | State::Closing | State::LastAck | State::TimeWait
         ) {
-            self.sender.write(volume, more);
+            self.sender.write(volume, then);
         }
     }
 
@@ -350,6 +356,13 @@ impl Endpoint {
             // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; of an old
             // one only the SACKs count.
             if self.sender.is_ahead(segment.ack) {
+                if self.config.answers_unsent {
+                    self.receiver.demand_ack();
+                }
+                return false;
+            }
+            if self.sender.is_ancient(segment.ack) {
+                // RFC 5961 §5.2: too old for a duplicate, it may be injected.
                 self.receiver.demand_ack();
                 return false;
             }
@@ -563,6 +576,11 @@ impl Endpoint {
     /// What the handshake agreed on.
     pub const fn agreed(&self) -> Agreed {
         self.agreed
+    }
+
+    /// The largest segment that this end takes, as it told the peer (RFC 9293 §3.7.1).
+    pub const fn offered_mss(&self) -> Mss {
+        self.config.mss
     }
 
     /// The receiving half.

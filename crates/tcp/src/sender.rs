@@ -22,6 +22,7 @@ use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
 use hold::{Against, Hold, Patience};
 
+pub(crate) use hold::Then;
 use modelled::Modelled;
 use pacing::Pacer;
 
@@ -282,12 +283,12 @@ impl Sender {
         self.recovery.do_without_sack();
     }
 
-    pub(crate) fn write(&mut self, volume: Bytes, more: bool) {
+    pub(crate) fn write(&mut self, volume: Bytes, then: Then) {
         if self.modelled.is_some() {
             self.note_limits();
         }
         self.end = self.end + volume;
-        self.hold.on_write(more);
+        self.hold.on_write(then, self.end);
     }
 
     pub(crate) const fn set_cork(&mut self, cork: bool) {
@@ -311,6 +312,11 @@ impl Sender {
     /// Whether `ack` acknowledges something that was never sent.
     pub(crate) fn is_ahead(&self, ack: Seq) -> bool {
         ack > self.space.max
+    }
+
+    /// Whether `ack` is older than anything that the largest window of the peer let be under way.
+    pub(crate) fn is_ancient(&self, ack: Seq) -> bool {
+        ack + self.hold.largest_window() < self.space.una
     }
 
     /// The number that a segment without data carries.
@@ -640,6 +646,9 @@ impl Sender {
         self.on_congestion(now, signal, self.rwnd);
         self.recovery.on_timeout(now, &mut self.space);
         self.note_timeout(now);
+        if self.patience.is_bounded() {
+            self.timer = Some(now + self.patience.at_most(now, self.rtt.rto()));
+        }
     }
 
     /// The next stretch of data that may go out now, if any; called until it says no.
@@ -711,11 +720,11 @@ impl Sender {
 
     /// A full segment at `seq`, or what there is before `limit`.
     #[inline]
-    fn stretch_at(&self, seq: Seq, limit: Seq) -> Option<Stretch> {
+    fn stretch_at(&mut self, seq: Seq, limit: Seq) -> Option<Stretch> {
         let data = self.end.since(seq).min(limit.since(seq));
-        let len = data.min(self.mss.bytes());
+        let len = self.hold.within_record(seq, data.min(self.mss.bytes()), self.space.una);
         let fin = self.closed && seq + len == self.end && limit > self.end;
-        let push = seq + len == self.end && len > Bytes::ZERO;
+        let push = len > Bytes::ZERO && (seq + len == self.end || self.hold.ends_record(seq + len));
         let new = seq >= self.space.max;
         (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push, new })
     }

@@ -81,9 +81,11 @@ fn an_unknown_key_gets_the_nearest_word() {
     );
     assert_eq!(
         error_with("mss =", "colour ="),
-        "s.toml:16: flow[0].tcp.colour: unknown key, expected one of `clock_granularity`, \
-         `delayed_ack`, `initial_rto`, `initial_window`, `loss_reduces`, `max_rto`, `min_rto`, \
-         `mss`, `pacing`, `receive_window`, `timestamps`, `window_scaling`"
+        "s.toml:16: flow[0].tcp.colour: unknown key, expected one of `abe`, `clock_granularity`, \
+         `data_retries`, `delayed_ack`, `ecn`, `ecn_echo`, `initial_rto`, `initial_window`, \
+         `loss_reduces`, `lost_syns_forgiven`, `max_rto`, `min_rto`, `mss`, `nagle`, \
+         `pacing`, `receive_autotune`, `receive_window`, `sack`, `syn_ack_retries`, `syn_retries`, \
+         `three_seconds_after_lost_syn`, `timestamps`, `window_scaling`"
     );
 }
 
@@ -126,8 +128,8 @@ fn an_unknown_key_is_found_inside_every_kind_of_enum() {
     );
     assert_eq!(
         error_with("{ every = 2, timeout", "{ evry = 2, timeout"),
-        "s.toml:17: flow[0].tcp.delayed_ack.evry: unknown key, expected `every` or `timeout` (did \
-         you mean `every`?)"
+        "s.toml:17: flow[0].tcp.delayed_ack.evry: unknown key, expected one of `every`, \
+         `quick`, `timeout` (did you mean `every`?)"
     );
     assert_eq!(
         error_with("size = \"1 MB\"", "volume = \"1 MB\""),

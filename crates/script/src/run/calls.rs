@@ -7,7 +7,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 use super::{Runner, compare};
 use crate::ast::{Call, Expr, ExprKind};
 use crate::error::{Fault, Span, hint, shown};
-use crate::stack::{Meaning, SocketOption, Stack, Stage};
+use crate::stack::{Meaning, SocketOption, Stack, Stage, Write};
 
 /// The script's file descriptors, and the call that blocks.
 #[derive(Default)]
@@ -18,6 +18,8 @@ pub(super) struct Sockets {
     accepted: bool,
     /// The connection's error was told to the application.
     error_told: bool,
+    /// `TCP_MAXSEG` as it was set.
+    segment: Option<i64>,
     /// `SO_LINGER` with no time: a close is a reset.
     no_linger: bool,
 }
@@ -387,8 +389,9 @@ impl<S: Stack> Runner<'_, S> {
                 self.stack.set("tcp_congestion_control", law).map_err(fault)?
             }
             "TCP_MAXSEG" => {
-                let mss = integer(only(value))?.to_string();
-                self.stack.set("mss", &mss).map_err(fault)?
+                let mss = integer(only(value))?;
+                self.sockets.segment = Some(mss);
+                self.stack.set("mss", &mss.to_string()).map_err(fault)?
             }
             "SO_LINGER" => {
                 self.sockets.no_linger = no_linger(value)?;
@@ -439,7 +442,10 @@ impl<S: Stack> Runner<'_, S> {
                 let number = ERRORS.iter().find(|(name, _)| Some(*name) == error);
                 number.map_or(0, |(_, number)| *number)
             }
-            ["TCP_MAXSEG"] => self.stack.info(self.now).snd_mss.unwrap_or(0),
+            ["TCP_MAXSEG"] => match (self.stack.stage(), self.sockets.segment) {
+                (Stage::Fresh | Stage::Listening | Stage::Opening, Some(segment)) => segment,
+                _ => self.stack.info(self.now).snd_mss.unwrap_or(0),
+            },
             _ => {
                 let message = "this socket option cannot be asked; known: SO_ERROR, TCP_MAXSEG";
                 return Err(Fault::new(option.span, message));
@@ -491,7 +497,7 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn write(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let Volume { volume, at_once, more } = volume(call)?;
+        let Volume { volume, at_once, kind } = volume(call)?;
         if socket.role != Role::Connection || socket.no_writes {
             return Ok(Answer::Error("EPIPE"));
         }
@@ -501,7 +507,7 @@ impl<S: Stack> Runner<'_, S> {
         Ok(match self.stack.stage() {
             Stage::Opening if socket.nonblocking || at_once => Answer::Error("EAGAIN"),
             Stage::Opening => Answer::Blocks,
-            Stage::Open => Answer::Value(count(self.stack.write(self.now, volume, more))),
+            Stage::Open => Answer::Value(count(self.stack.write(self.now, volume, kind))),
             _ => Answer::Error("EPIPE"),
         })
     }
@@ -590,8 +596,7 @@ struct Volume {
     volume: Bytes,
     /// It must not block.
     at_once: bool,
-    /// Another call will follow.
-    more: bool,
+    kind: Write,
 }
 
 fn volume(call: &Call) -> Called<Volume> {
@@ -600,12 +605,13 @@ fn volume(call: &Call) -> Called<Volume> {
         "recvmsg" | "sendmsg" => (vectors(argument(call, 1)?), call.args.get(2)),
         _ => (integer(argument(call, 2)?)?, call.args.get(3)),
     };
-    let (mut at_once, mut more) = (false, false);
+    let (mut at_once, mut kind) = (false, Write::Plain);
     // No flags are written as 0.
     for name in flags.map(names).unwrap_or_default() {
         match name {
             "MSG_DONTWAIT" => at_once = true,
-            "MSG_MORE" => more = true,
+            "MSG_EOR" => kind = Write::Record,
+            "MSG_MORE" => kind = Write::More,
             "MSG_NOSIGNAL" => {}
             _ => {
                 let message = format!("the flag `{}` is not supported", shown(name));
@@ -616,7 +622,7 @@ fn volume(call: &Call) -> Called<Volume> {
     // 2^40 at a time is more than anyone's buffer, and cannot overflow.
     let volume = u64::try_from(volume).ok().filter(|volume| *volume <= 1 << 40);
     let volume = volume.ok_or_else(|| Fault::new(call.span, "this is no volume of data"))?;
-    Ok(Volume { volume: Bytes::new(volume), at_once, more })
+    Ok(Volume { volume: Bytes::new(volume), at_once, kind })
 }
 
 /// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.

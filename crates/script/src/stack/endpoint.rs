@@ -5,7 +5,7 @@ use ackclock_tcp::{Endpoint, Failure, Nagle, Profile, Sender, State, Transmit};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::plan::Plan;
-use super::{Meaning, SocketOption, Stack, Stage};
+use super::{Meaning, SocketOption, Stack, Stage, Write};
 use crate::info::TcpInfo;
 
 /// [`ackclock_tcp::Endpoint`] with its settings by name.
@@ -68,13 +68,13 @@ impl Stack for EndpointStack {
         Ok(())
     }
 
-    fn write(&mut self, _now: Instant, volume: Bytes, more: bool) -> Bytes {
+    fn write(&mut self, _now: Instant, volume: Bytes, kind: Write) -> Bytes {
         match &mut self.endpoint {
             Some(endpoint) => {
-                if more {
-                    endpoint.write_more(volume);
-                } else {
-                    endpoint.write(volume);
+                match kind {
+                    Write::Plain => endpoint.write(volume),
+                    Write::More => endpoint.write_more(volume),
+                    Write::Record => endpoint.write_record(volume),
                 }
                 volume
             }

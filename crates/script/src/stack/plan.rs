@@ -6,7 +6,8 @@ use ackclock_tcp::idle::IdleChoice;
 use ackclock_tcp::recovery::RecoveryChoice;
 use ackclock_tcp::start::SlowStartChoice;
 use ackclock_tcp::{
-    Autotune, Config, DelayedAck, EcnMode, Endpoint, Nagle, Pacing, Profile, Variant, WindowChoice,
+    Autotune, Config, DelayedAck, EcnEcho, EcnMode, Endpoint, Nagle, Pacing, Profile, Variant,
+    WindowChoice,
 };
 use ackclock_units::{Bytes, Duration, Mss};
 
@@ -35,11 +36,14 @@ pub(super) struct Plan {
     /// The receive buffer's memory, at first and at most.
     receive_memory: Option<Autotune>,
     syn_retries: Option<u32>,
+    linear_syns: Option<u32>,
     syn_ack_retries: Option<u32>,
     data_retries: Option<u32>,
     /// `TCP_NODELAY`.
     no_delay: bool,
     ecn: Option<EcnMode>,
+    ecn_echo: EcnEcho,
+    abe: bool,
     user_timeout: Option<Duration>,
     min_rto: Option<Duration>,
     initial_rto: Option<Duration>,
@@ -54,7 +58,7 @@ const SHARED_MEMORY: Autotune =
     Autotune { initial: Bytes::new(540_000), most: Bytes::new(15 << 20) };
 
 /// Settings that mean something.
-const MEANT: [&str; 31] = [
+const MEANT: [&str; 34] = [
     "tcp_congestion_control",
     "tcp_early_retrans",
     "tcp_ecn",
@@ -68,14 +72,17 @@ const MEANT: [&str; 31] = [
     "tcp_rto_min_us",
     "tcp_sack",
     "tcp_slow_start_after_idle",
+    "tcp_syn_linear_timeouts",
     "tcp_syn_retries",
     "tcp_synack_retries",
     "tcp_timestamps",
     "tcp_ts_tick_usecs",
     "tcp_window_scaling",
     "tcp_cubic.hystart",
+    "abe",
     "delayed_ack",
     "delayed_ack_timeout",
+    "ecn_echo",
     "initial_rto",
     "initial_window",
     "ip_version",
@@ -200,10 +207,13 @@ impl Plan {
             receive_window: None,
             receive_memory: None,
             syn_retries: None,
+            linear_syns: None,
             syn_ack_retries: None,
             data_retries: None,
             no_delay: false,
             ecn: None,
+            ecn_echo: EcnEcho::UntilReduced,
+            abe: false,
             user_timeout: None,
             min_rto: None,
             initial_rto: None,
@@ -274,6 +284,7 @@ impl Plan {
                 });
             }
             "tcp_syn_retries" => self.syn_retries = retries(name, value)?,
+            "tcp_syn_linear_timeouts" => self.linear_syns = retries(name, value)?,
             "tcp_synack_retries" => self.syn_ack_retries = retries(name, value)?,
             "tcp_retries2" => self.data_retries = retries(name, value)?,
             "tcp_ts_tick_usecs" if value == "1000" => return Ok(Meaning::Nothing(DEFAULT_ONLY)),
@@ -308,6 +319,18 @@ impl Plan {
             "delayed_ack" => {
                 let every = number(name, value, 0, 100)?;
                 self.delayed_ack = u32::try_from(every).ok();
+            }
+            "abe" => self.abe = number(name, value, 0, 1)? == 1,
+            "ecn_echo" => {
+                self.ecn_echo = match value {
+                    "until_reduced" => EcnEcho::UntilReduced,
+                    "exact" => EcnEcho::Exact,
+                    _ => {
+                        return Err(format!(
+                            "`ecn_echo` is `until_reduced` or `exact`, not `{value}`"
+                        ));
+                    }
+                };
             }
             "delayed_ack_timeout" => self.delayed_ack_timeout = Some(parsed(name, value)?),
             _ => {
@@ -401,9 +424,12 @@ impl Plan {
             (None, None) => {}
         }
         config.retries.syn = self.syn_retries.unwrap_or(config.retries.syn);
+        config.retries.linear_syn = self.linear_syns.unwrap_or(config.retries.linear_syn);
         config.retries.syn_ack = self.syn_ack_retries.unwrap_or(config.retries.syn_ack);
         config.retries.data = self.data_retries.or(config.retries.data);
         config.ecn.mode = self.ecn.unwrap_or(config.ecn.mode);
+        config.ecn.echo = self.ecn_echo;
+        config.ecn.abe = self.abe;
         if self.no_delay {
             config.nagle = Nagle::Off;
         }

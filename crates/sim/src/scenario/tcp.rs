@@ -147,6 +147,7 @@ impl TcpSpec {
             },
             retries: Retries {
                 syn: self.syn_retries.unwrap_or(base.retries.syn),
+                linear_syn: base.retries.linear_syn,
                 syn_ack: self.syn_ack_retries.unwrap_or(base.retries.syn_ack),
                 data: self.data_retries.or(base.retries.data),
             },

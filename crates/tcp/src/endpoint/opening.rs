@@ -165,7 +165,9 @@ impl Endpoint {
                 self.fail(Failure::HandshakeTimedOut);
                 return None;
             }
-            self.opening.rtt.back_off();
+            if answering || self.opening.syns_sent > retries.linear_syn {
+                self.opening.rtt.back_off();
+            }
             self.opening.send_syn = true;
         }
         if !self.opening.send_syn {

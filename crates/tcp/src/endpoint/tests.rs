@@ -1,3 +1,5 @@
+mod flow_control;
+
 use std::collections::VecDeque;
 
 use ackclock_units::Mss;
@@ -17,6 +19,8 @@ struct Pair {
     last_arrival: [Instant; 2],
     /// Which of the client's data segments to drop, counted from 0 in the order of sending.
     drop: Vec<u64>,
+    /// The server's application reads when the test does, not at once.
+    lazy: bool,
     data_sent: u64,
     /// What the client sent: (milliseconds, first number, payload).
     log: Vec<(u64, u64, u32)>,
@@ -44,6 +48,7 @@ impl Pair {
             wire: VecDeque::new(),
             last_arrival: [Instant::START; 2],
             drop: Vec::new(),
+            lazy: false,
             data_sent: 0,
             log: Vec::new(),
         }
@@ -87,8 +92,10 @@ impl Pair {
                 self.wire.pop_front();
                 let options = transmit.options;
                 self.ends[to].handle(self.now, &transmit.segment, transmit.ip, options.as_ref());
-                let readable = self.ends[to].readable();
-                self.ends[to].read(self.now, readable);
+                if to == 0 || !self.lazy {
+                    let readable = self.ends[to].readable();
+                    self.ends[to].read(self.now, readable);
+                }
                 self.flush();
             }
         }

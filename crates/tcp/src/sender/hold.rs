@@ -1,6 +1,8 @@
 //! What is not sent although the congestion window has room: short segments that may become longer,
 //! what the peer has no room for, and the point from which nothing is sent any more.
 
+use std::collections::VecDeque;
+
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -8,14 +10,27 @@ use super::{Sender, SentSegment, Stretch};
 use crate::config::{Config, Nagle, RtoConfig, WindowProbe};
 use crate::recovery::Recovery;
 
+/// What the application says will follow a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// Nothing that it knows of.
+    Silence,
+    /// More, soon (`MSG_MORE`).
+    More,
+    /// Another record, which shares no segment with this one (`MSG_EOR`).
+    Record,
+}
+
 /// The state of what waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Hold {
     nagle: Nagle,
     /// Nothing but full segments goes out (`TCP_CORK`).
     cork: bool,
     /// The application said that more is to come (`MSG_MORE`), and nothing has happened since.
     more: bool,
+    /// The numbers after records that end where the application said, ascending.
+    records: VecDeque<Seq>,
     probe: WindowProbe,
     /// The number after the last segment that was not full.
     short_end: Seq,
@@ -44,11 +59,12 @@ pub(super) enum Against {
 const OVERRIDE: Duration = Duration::from_millis(500);
 
 impl Hold {
-    pub(super) const fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
             nagle: config.nagle,
             cork: false,
             more: false,
+            records: VecDeque::new(),
             probe: config.window_probe,
             short_end: Seq::FIRST_BYTE,
             largest_window: Bytes::ZERO,
@@ -72,14 +88,40 @@ impl Hold {
         self.more = false;
     }
 
-    pub(super) const fn on_write(&mut self, more: bool) {
-        self.more = more;
+    pub(super) fn on_write(&mut self, then: Then, end: Seq) {
+        self.more = then == Then::More;
+        if then == Then::Record {
+            self.records.push_back(end);
+        }
+    }
+
+    /// What of `len` from `seq` is in one record.
+    #[inline]
+    pub(super) fn within_record(&mut self, seq: Seq, len: Bytes, una: Seq) -> Bytes {
+        if self.records.is_empty() { len } else { self.cut_at_record(seq, len, una) }
+    }
+
+    #[cold]
+    fn cut_at_record(&mut self, seq: Seq, len: Bytes, una: Seq) -> Bytes {
+        while self.records.front().is_some_and(|end| *end <= una) {
+            self.records.pop_front();
+        }
+        let next = self.records.partition_point(|end| *end <= seq);
+        self.records.get(next).map_or(len, |end| len.min(end.since(seq)))
+    }
+
+    pub(super) fn ends_record(&self, end: Seq) -> bool {
+        !self.records.is_empty() && self.records.binary_search(&end).is_ok()
     }
 
     #[inline]
     pub(super) fn on_ack(&mut self, window: Bytes) {
         self.more = false;
         self.largest_window = self.largest_window.max(window);
+    }
+
+    pub(super) const fn largest_window(&self) -> Bytes {
+        self.largest_window
     }
 
     pub(super) const fn on_short_segment(&mut self, end: Seq) {
@@ -91,7 +133,8 @@ impl Sender {
     /// Whether a segment that is not full waits for more data, or for an ACK (RFC 9293 §3.7.4). A
     /// FIN waits for nothing.
     pub(super) fn waits_for_more(&mut self, now: Instant, stretch: &Stretch) -> bool {
-        if stretch.fin || stretch.seq < self.space.max {
+        let end = stretch.seq + stretch.len;
+        if stretch.fin || stretch.seq < self.space.max || self.hold.ends_record(end) {
             return false;
         }
         if self.hold.cork || self.hold.more {
@@ -228,6 +271,10 @@ impl Patience {
 
     pub(super) const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.user_timeout = timeout;
+    }
+
+    pub(super) const fn is_bounded(&self) -> bool {
+        self.user_timeout.is_some()
     }
 
     pub(super) const fn gone(&self) -> bool {
