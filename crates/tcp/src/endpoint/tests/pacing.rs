@@ -118,7 +118,7 @@ fn bbr_with_a_peer_without_sack_delivers_all_the_same() {
         let mut pair = Pair::new(config(variant), config("newreno"));
         pair.drop = vec![12, 40, 41, 60, 100, 101, 102];
         pair.ends[0].write(Bytes::new(400_000));
-        pair.ends[0].close(pair.now);
+        pair.ends[0].shutdown_write();
         pair.until(20_000);
         assert_eq!(pair.ends[1].received(), Bytes::new(400_000), "{variant}");
         assert!(pair.ends[0].sender().all_acked(), "{variant}");
