@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use ackclock_script::{Settings, drill};
 
 /// Scripts that the end point fails today, each with the reason. One that passes must leave.
-const EXPECTED_TO_FAIL: &[(&str, &str)] =
-    &[("limited_transmit/first_two_duplicates.pkt", "RFC 3042 is not done without SACK")];
+const EXPECTED_TO_FAIL: &[(&str, &str)] = &[];
 
 fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

@@ -115,9 +115,10 @@ impl<'o> Engine<'o> {
         let mut seen = vec![0; scenario.flows.len()];
         for (n, name) in names.iter().enumerate() {
             let spec = &scenario.flows[entries[n]];
-            let config = spec
+            let mut config = spec
                 .config()
                 .map_err(|why| ScenarioError::new(&format!("flow[{}]", entries[n]), &why))?;
+            config.seed = Stream::new(scenario.seed, &format!("flow {name} law")).next_u64();
             variants.push(config.parts.name(spec.profile.0));
             let flow = u32::try_from(n).expect("the check bounds the number of flows");
             let mut random = Stream::new(scenario.seed, &format!("flow {name}"));

@@ -58,6 +58,41 @@ pub struct RtoConfig {
     /// The clock's tick G: the least allowance for variation (§2.2), and the step to which the
     /// timeout is rounded up.
     pub granularity: Duration,
+    /// How the variation enters.
+    pub variation: Variation,
+}
+
+/// How the variation of round-trip times enters the timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variation {
+    /// RFC 6298 §2.3.
+    Rfc6298,
+    /// Linux's: the largest deviation of the last round trips, never less than the minimum timeout,
+    /// so that the timeout is at least srtt and 200 ms; a delay that falls counts little.
+    Linux,
+}
+
+/// What recoveries differ in from stack to stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryConfig {
+    /// Duplicate ACKs, or SACKed segments above a hole, that mean a loss (RFC 5681 §3.2: 3).
+    pub reordering: u32,
+    /// Whether the first two duplicate ACKs let new data out where there is no SACK (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether RACK probes the tail of a flight (RFC 8985 §7).
+    pub tail_loss_probe: bool,
+    /// Whether a timeout is first taken for perhaps spurious: F-RTO (RFC 5682).
+    pub forward_rto: bool,
+    /// Whether a reduction is taken back when timestamps (RFC 3522) or DSACKs (RFC 3708) show that
+    /// nothing was lost.
+    pub undo: bool,
+    /// Whether PRR counts whole segments, from cwnd (Linux, RFC 6937), or bytes, from the flight
+    /// (RFC 9937).
+    pub whole_segments: bool,
+    /// Whether a SACK lets the window grow once reordering was seen (Linux).
+    pub grow_on_sack: bool,
+    /// What recovery's own timers wait beyond their moment (Linux: 2 ms).
+    pub timer_slack: Duration,
 }
 
 /// When an ACK of in-order data may wait (RFC 5681 §4.2).
@@ -173,8 +208,22 @@ pub enum LossReduces {
     Cwnd,
 }
 
+/// When segments leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pacing {
+    /// As soon as the window lets them.
+    Off,
+    /// At the growth law's pacing rate, if it has one.
+    #[default]
+    Law,
+    /// As Linux paces: at the law's rate, or, if it has none, at 2 cwnd/srtt while cwnd is below
+    /// half of ssthresh and 1.2 cwnd/srtt above; the first ten segments at once.
+    Linux,
+}
+
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that have nothing to do with another")]
 pub struct Config {
     /// The four choices.
     pub parts: Parts,
@@ -196,6 +245,12 @@ pub struct Config {
     pub sack: bool,
     /// Which volume a loss reduces.
     pub loss_reduces: LossReduces,
+    /// What recoveries differ in.
+    pub recovery: RecoveryConfig,
+    /// When segments leave.
+    pub pacing: Pacing,
+    /// The seed of the random choices that a growth law makes.
+    pub seed: u64,
     /// When less than a full segment waits.
     pub nagle: Nagle,
     /// What asks whether a closed window has opened.
@@ -220,6 +275,7 @@ impl Config {
             initial: Duration::from_secs(1),
             max: Duration::from_secs(60),
             granularity,
+            variation: Variation::Rfc6298,
         };
         let common = Self {
             parts,
@@ -232,6 +288,18 @@ impl Config {
             timestamps: false,
             sack: parts.recovery.needs_sack(),
             loss_reduces: LossReduces::FlightSize,
+            recovery: RecoveryConfig {
+                reordering: 3,
+                limited_transmit: true,
+                tail_loss_probe: true,
+                forward_rto: true,
+                undo: true,
+                whole_segments: false,
+                grow_on_sack: false,
+                timer_slack: Duration::ZERO,
+            },
+            pacing: Pacing::Law,
+            seed: 0,
             nagle: Nagle::On,
             window_probe: WindowProbe::NewByte,
             // SYNs: with a timeout of 1 s at first, RFC 9293 §3.8.3's R2 of at least 3 minutes.
@@ -245,6 +313,7 @@ impl Config {
             Profile::Linux => Self {
                 rto: RtoConfig {
                     max: Duration::from_secs(120),
+                    variation: Variation::Linux,
                     ..rto(Duration::from_millis(200), Duration::from_millis(1))
                 },
                 delayed_ack: Some(DelayedAck {
@@ -256,6 +325,13 @@ impl Config {
                 timestamps: true,
                 sack: true,
                 loss_reduces: LossReduces::Cwnd,
+                recovery: RecoveryConfig {
+                    whole_segments: true,
+                    grow_on_sack: true,
+                    // TCP_TIMEOUT_MIN_US.
+                    timer_slack: Duration::from_millis(2),
+                    ..common.recovery
+                },
                 nagle: Nagle::Minshall,
                 window_probe: WindowProbe::OldNumber,
                 // tcp_syn_retries, tcp_syn_linear_timeouts, tcp_synack_retries, tcp_retries2.
@@ -271,6 +347,7 @@ impl Config {
                 rto: rto(Duration::from_millis(200), Duration::from_millis(10)),
                 delayed_ack: None,
                 loss_reduces: LossReduces::Cwnd,
+                recovery: RecoveryConfig { forward_rto: false, undo: false, ..common.recovery },
                 nagle: Nagle::Off,
                 retries: Retries { data: None, ..common.retries },
                 // FullTcp begins with its first window whatever the handshake lost.

@@ -10,7 +10,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
-use crate::sender::{Sender, Then};
+use crate::sender::{Arrived, Sender, Then};
 use ecn::Marking;
 use opening::Opening;
 use timestamps::Timestamps;
@@ -351,9 +351,10 @@ impl Endpoint {
     /// The acknowledgment of a segment; false if nothing more of it is to be believed.
     #[inline]
     fn on_ack_field(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) -> bool {
+        let sack = options.map_or(&[][..], |options| options.sack.as_slice());
         if !self.sender.accepts(now, segment.ack) {
-            // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; an old
-            // one is ignored.
+            // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; of an old
+            // one only the SACKs count.
             if self.sender.is_ahead(segment.ack) {
                 if self.config.answers_unsent {
                     self.receiver.demand_ack();
@@ -366,14 +367,16 @@ impl Endpoint {
                 return false;
             }
             self.timestamps.take(segment);
+            self.sender.on_old_ack(now, sack);
             return true;
         }
+        let mut echo = None;
         if self.timestamps.used {
             self.timestamps.take(segment);
+            echo = segment.timestamps.then_some(segment.ts_ecr);
         }
         let flags = segment.flags.without(Flags::ECE | Flags::CWR);
         let pure = segment.len == 0 && flags == Flags::ACK;
-        let sack = options.map_or(&[][..], |options| options.sack.as_slice());
         // RFC 9293 §3.10.7.4: no window of a segment that a later one has overtaken.
         let window = if segment.seq >= self.window_from {
             self.window_from = segment.seq;
@@ -381,7 +384,7 @@ impl Endpoint {
         } else {
             self.sender.rwnd()
         };
-        self.sender.on_ack(now, segment.ack, window, pure, sack);
+        self.sender.on_ack(now, &Arrived { ack: segment.ack, window, pure, echo, sack });
         true
     }
 

@@ -13,6 +13,8 @@ pub enum Limit {
     Cwnd,
     /// The receiver's window was full.
     ReceiveWindow,
+    /// The next segment's time had not come, at a pacing rate of the law's own.
+    Pacing,
 }
 
 /// The handshake is done.
@@ -25,13 +27,25 @@ pub struct Handshake {
     pub mss: Mss,
 }
 
+/// What a growth law may want to know when the handshake is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Established {
+    /// The smoothed round-trip time, if the handshake measured one.
+    pub srtt: Option<Duration>,
+    /// The seed of the random choices that the law makes.
+    pub seed: u64,
+}
+
 /// An ACK of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// When it arrived.
     pub now: Instant,
-    /// Data that it acknowledges for the first time.
+    /// Data that it acknowledges for the first time; zero if it only SACKs.
     pub newly_acked: Bytes,
+    /// Data that it shows to have arrived for the first time (`DeliveredData` of RFC 9937 §6): without
+    /// what was SACKed before, and with what it SACKs.
+    pub newly_delivered: Bytes,
     /// SND.UNA after it.
     pub una: Seq,
     /// SND.NXT when it arrived: a round that begins now ends when this is acknowledged.
@@ -50,6 +64,25 @@ pub struct Ack {
     pub in_recovery: bool,
     /// Payload bytes of a full segment.
     pub mss: Mss,
+}
+
+/// A round-trip time was measured, on an ACK of new data or on a duplicate, whether or not the window
+/// may grow on it. The handshake's is not one.
+#[derive(Clone, Copy, Debug)]
+pub struct RttSample {
+    /// When.
+    pub now: Instant,
+    /// The round-trip time.
+    pub rtt: Duration,
+}
+
+/// Data goes out while nothing is outstanding.
+#[derive(Clone, Copy, Debug)]
+pub struct SendStart {
+    /// When.
+    pub now: Instant,
+    /// When data was last sent; `None` the first time.
+    pub last_send: Option<Instant>,
 }
 
 /// Why the window is to be reduced.
@@ -90,6 +123,8 @@ pub struct RecoveryEnd {
     pub now: Instant,
     /// Data in flight.
     pub in_flight: Bytes,
+    /// What the ACK that ended the repair delivered ([`Ack::newly_delivered`]).
+    pub newly_delivered: Bytes,
     /// The most that recovery lets the window be, if it says so (RFC 6582 §3.2 step 3).
     pub at_most: Option<Bytes>,
     /// Payload bytes of a full segment.
@@ -125,4 +160,106 @@ pub struct SlowStartStep {
     pub increase: Bytes,
     /// Whether slow start ends here although nothing was lost.
     pub exit: bool,
+    /// What the ACK delivered beyond the increase, where slow start ends with it: congestion
+    /// avoidance may count it. Zero from laws that let an ACK that ends slow start count once.
+    pub left_over: Bytes,
+}
+
+impl SlowStartStep {
+    /// The window grows by `increase`, and nothing else.
+    pub const fn grow(increase: Bytes) -> Self {
+        Self { increase, exit: false, left_over: Bytes::ZERO }
+    }
+}
+
+/// How fast the path delivered, from the segment sent last among those that an ACK delivered, by
+/// draft-ietf-ccwg-bbr-06 §4.1.2.
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Data delivered in the interval.
+    pub delivered: Bytes,
+    /// How long that took; `None` if it seems to have taken less than the least round-trip time, so
+    /// that the sample is of no use.
+    pub interval: Option<Duration>,
+    /// Data that had been delivered when the segment was sent.
+    pub prior_delivered: Bytes,
+    /// Whether the application limited what could be delivered.
+    pub is_app_limited: bool,
+    /// Data in flight when the segment was sent, itself included.
+    pub tx_in_flight: Bytes,
+    /// Data found lost since the segment was sent.
+    pub lost: Bytes,
+}
+
+impl RateSample {
+    /// The rate, in bytes per second; zero if the sample is of no use.
+    pub fn rate(&self) -> f64 {
+        self.interval.map_or(0.0, |interval| self.delivered.get() as f64 / interval.as_secs_f64())
+    }
+}
+
+/// What is being repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// Nothing.
+    None,
+    /// Losses that were found while ACKs kept coming.
+    Recovery,
+    /// All that was in flight when the retransmission timer expired.
+    AfterTimeout,
+}
+
+/// An ACK, new or duplicate, in recovery or not, as a law that models the path sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// When it arrived.
+    pub now: Instant,
+    /// Data that it acknowledges or SACKs for the first time.
+    pub newly_delivered: Bytes,
+    /// Data found lost by it.
+    pub newly_lost: Bytes,
+    /// Data delivered since the connection began.
+    pub delivered: Bytes,
+    /// Data found lost since the connection began; lost twice, counted twice.
+    pub lost: Bytes,
+    /// The rate sample, if it delivered a segment.
+    pub sample: Option<RateSample>,
+    /// The round-trip time of the segment sent last among those that it delivered and that were
+    /// sent once.
+    pub rtt: Option<Duration>,
+    /// Whether the receiver may have kept the ACK back.
+    pub maybe_delayed: bool,
+    /// The smoothed round-trip time, once there is one.
+    pub srtt: Option<Duration>,
+    /// Data in flight before the ACK, and after it.
+    pub in_flight_before: Bytes,
+    /// Data in flight after it.
+    pub in_flight: Bytes,
+    /// Whether the window was in full use at some moment of the last round trip.
+    pub is_cwnd_limited: bool,
+    /// What is being repaired after it.
+    pub repair: Repair,
+    /// Whether the receiver says which segments arrived (SACK).
+    pub selective: bool,
+    /// Payload bytes of a full segment.
+    pub mss: Mss,
+}
+
+/// A segment was found lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostSegment {
+    /// When that was found.
+    pub now: Instant,
+    /// Its first number.
+    pub start: Seq,
+    /// The number after it.
+    pub end: Seq,
+    /// Data in flight when it was sent, itself included.
+    pub tx_in_flight: Bytes,
+    /// Data found lost since it was sent, itself included.
+    pub lost: Bytes,
+    /// Data delivered since the connection began.
+    pub delivered: Bytes,
+    /// Whether the application limited the sender when it was sent.
+    pub is_app_limited: bool,
 }

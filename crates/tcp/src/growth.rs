@@ -3,7 +3,9 @@
 //! A growth law owns cwnd and ssthresh; nobody else writes them. Start and idle rules propose
 //! through [`Growth::rebase`], and the law accepts, translates or declines.
 
+mod bbr;
 mod cubic;
+mod cubic_linux;
 mod highspeed;
 mod reno;
 mod tahoe;
@@ -11,12 +13,18 @@ mod vegas;
 
 use std::fmt::Debug;
 
-use ackclock_units::{Bytes, Mss, Rate};
+use ackclock_units::{Bytes, Instant, Mss, Rate};
 
-use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
+use crate::Profile;
+use crate::event::{
+    Ack, Congestion, Delivery, Established, LostSegment, Proposal, RecoveryEnd, RttSample,
+    SendStart, SlowStartStep,
+};
 use crate::variant::RenoWord;
 
+pub use bbr::{Bbr, Bbr1};
 pub use cubic::Cubic;
+pub use cubic_linux::CubicLinux;
 pub use highspeed::HighSpeed;
 pub use reno::Reno;
 pub use tahoe::Tahoe;
@@ -35,14 +43,44 @@ pub enum GrowthChoice {
         word: RenoWord,
     },
     /// CUBIC.
-    Cubic,
+    Cubic {
+        /// Whose; `None` is the profile's.
+        form: Option<CubicForm>,
+    },
     /// HSTCP.
     HighSpeed,
     /// Vegas.
     Vegas,
+    /// BBR's first version.
+    Bbr1,
+    /// BBR as the current draft has it.
+    Bbr,
+}
+
+/// Whose CUBIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CubicForm {
+    /// RFC 9438's.
+    Rfc9438,
+    /// Linux's.
+    Linux,
 }
 
 impl GrowthChoice {
+    /// The law itself, where `profile` says what the word leaves open.
+    #[must_use]
+    pub const fn under(self, profile: Profile) -> Self {
+        match (self, profile) {
+            (Self::Cubic { form: None }, Profile::Linux) => {
+                Self::Cubic { form: Some(CubicForm::Linux) }
+            }
+            (Self::Cubic { form: None }, Profile::Rfc | Profile::Ns2) => {
+                Self::Cubic { form: Some(CubicForm::Rfc9438) }
+            }
+            _ => self,
+        }
+    }
+
     /// Whether two choices are one law: `reno` and `newreno` differ in their recovery alone.
     pub fn same_law(self, other: Self) -> bool {
         self == other || matches!((self, other), (Self::Reno { .. }, Self::Reno { .. }))
@@ -54,6 +92,12 @@ pub trait Growth: Debug + Send {
     /// An ACK of new data that the idle rule lets the window grow on. `slow_start` is what the
     /// slow-start law says, while [`Growth::in_slow_start`].
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>);
+
+    /// A round-trip time was measured; before [`Growth::on_ack`] of the same ACK.
+    fn on_rtt(&mut self, _: &RttSample) {}
+
+    /// Data is about to go out while nothing is outstanding.
+    fn on_send_start(&mut self, _: &SendStart) {}
 
     /// The network is congested.
     fn on_congestion(&mut self, congestion: &Congestion);
@@ -78,10 +122,38 @@ pub trait Growth: Debug + Send {
         self.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh)
     }
 
-    /// The rate at which segments should leave, if the law paces.
+    /// The rate of payload at which segments should leave, if the law paces: never zero, and
+    /// `Some` from the handshake on or not at all.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+
+    /// Whether the law models the path. Such a law is told of every delivery and loss, and owns the
+    /// window during a repair: recovery says what is lost, the window how much goes out, and no
+    /// proportional rate reduction comes between. Never changes.
+    fn models_path(&self) -> bool {
+        false
+    }
+
+    /// An ACK, new or duplicate, in recovery or not; after the other events that it causes. Only of
+    /// a law that [models the path](Self::models_path).
+    fn on_delivery(&mut self, _: &Delivery) {}
+
+    /// A segment was found lost, by an ACK or a timer. Only of a law that models the path.
+    fn on_lost(&mut self, _: &LostSegment) {}
+
+    /// A segment goes out with nothing in flight, after the application had nothing to send. Only of
+    /// a law that models the path.
+    fn on_restart(&mut self, _now: Instant) {}
+
+    /// Whether the law itself keeps so little in flight that the rates that follow say nothing of
+    /// the path, and are to count as limited by the application.
+    fn is_holding_back(&self) -> bool {
+        false
+    }
+
+    /// The handshake is done, and the first window proposed.
+    fn on_established(&mut self, _: &Established) {}
 }
 
 /// The laws of the registry, dispatched without an indirect call, and any other behind one.
@@ -93,24 +165,38 @@ pub enum AnyGrowth {
     Reno(Reno),
     /// CUBIC.
     Cubic(Cubic),
+    /// Linux's CUBIC.
+    CubicLinux(CubicLinux),
     /// HSTCP.
     HighSpeed(HighSpeed),
     /// Vegas.
     Vegas(Vegas),
+    /// BBR's first version, which is large.
+    Bbr1(Box<Bbr1>),
+    /// BBR as the current draft has it, which is large too.
+    Bbr(Box<Bbr>),
     /// A user's own.
     Other(Box<dyn Growth>),
 }
 
 impl AnyGrowth {
-    /// The law that `choice` names, before the handshake.
+    /// The law that `choice` names, before the handshake. What it leaves to the profile
+    /// ([`GrowthChoice::under`]) is the RFC's.
     pub fn new(choice: GrowthChoice) -> Self {
         match choice {
             GrowthChoice::Tahoe => Self::Tahoe(Tahoe::counting_acks()),
             GrowthChoice::TahoeBytes => Self::Tahoe(Tahoe::counting_bytes()),
             GrowthChoice::Reno { .. } => Self::Reno(Reno::default()),
-            GrowthChoice::Cubic => Self::Cubic(Cubic::default()),
+            GrowthChoice::Cubic { form: Some(CubicForm::Linux) } => {
+                Self::CubicLinux(CubicLinux::default())
+            }
+            GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) | None } => {
+                Self::Cubic(Cubic::default())
+            }
             GrowthChoice::HighSpeed => Self::HighSpeed(HighSpeed::default()),
             GrowthChoice::Vegas => Self::Vegas(Vegas::default()),
+            GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
+            GrowthChoice::Bbr => Self::Bbr(Box::default()),
         }
     }
 }
@@ -121,8 +207,11 @@ macro_rules! each {
             AnyGrowth::Tahoe($law) => $call,
             AnyGrowth::Reno($law) => $call,
             AnyGrowth::Cubic($law) => $call,
+            AnyGrowth::CubicLinux($law) => $call,
             AnyGrowth::HighSpeed($law) => $call,
             AnyGrowth::Vegas($law) => $call,
+            AnyGrowth::Bbr1($law) => $call,
+            AnyGrowth::Bbr($law) => $call,
             AnyGrowth::Other($law) => $call,
         }
     };
@@ -132,6 +221,16 @@ impl Growth for AnyGrowth {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         each!(self, law => law.on_ack(ack, slow_start));
+    }
+
+    #[inline]
+    fn on_rtt(&mut self, sample: &RttSample) {
+        each!(self, law => law.on_rtt(sample));
+    }
+
+    #[inline]
+    fn on_send_start(&mut self, start: &SendStart) {
+        each!(self, law => law.on_send_start(start));
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
@@ -168,6 +267,30 @@ impl Growth for AnyGrowth {
     fn pacing_rate(&self) -> Option<Rate> {
         each!(self, law => law.pacing_rate())
     }
+
+    fn models_path(&self) -> bool {
+        each!(self, law => law.models_path())
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        each!(self, law => law.on_delivery(delivery));
+    }
+
+    fn on_lost(&mut self, lost: &LostSegment) {
+        each!(self, law => law.on_lost(lost));
+    }
+
+    fn on_restart(&mut self, now: Instant) {
+        each!(self, law => law.on_restart(now));
+    }
+
+    fn is_holding_back(&self) -> bool {
+        each!(self, law => law.is_holding_back())
+    }
+
+    fn on_established(&mut self, established: &Established) {
+        each!(self, law => law.on_established(established));
+    }
 }
 
 /// cwnd and ssthresh of a law that keeps no other state, with the steps such laws share.
@@ -185,6 +308,18 @@ impl Window {
         if let Some(ssthresh) = proposal.ssthresh {
             self.ssthresh = Some(ssthresh);
         }
+    }
+
+    /// A reduction from `before` taken back, as Linux does.
+    ///
+    /// DEVIATION(rfc4015 §4): the window that there was is in force at once, not the data in flight
+    /// and a segment.
+    fn undone(self, before: Self) -> Self {
+        let ssthresh = match (self.ssthresh, before.ssthresh) {
+            (Some(now), Some(then)) => Some(now.max(then)),
+            _ => None,
+        };
+        Self { cwnd: self.cwnd.max(before.cwnd), ssthresh }
     }
 
     fn slow_start(&mut self, step: SlowStartStep) {

@@ -1,13 +1,16 @@
 //! What the window is worth after silence, or after not being used.
 
+mod linux;
 mod rfc5681;
 
 use std::fmt::Debug;
 
+use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use crate::event::{Ack, Proposal};
+use crate::event::{Ack, Limit, Proposal};
 
+pub use linux::LinuxIdle;
 pub use rfc5681::Rfc5681;
 
 /// An idle rule, as a name spells it.
@@ -15,13 +18,18 @@ pub use rfc5681::Rfc5681;
 pub enum IdleChoice {
     /// RFC 5681's restart window.
     Rfc5681,
+    /// Linux's.
+    Linux {
+        /// Whether silence costs window (`tcp_slow_start_after_idle`).
+        restart: bool,
+    },
     /// None.
     NoIdle,
 }
 
-/// The sender as an idle rule sees it just before a segment of new data goes out.
+/// How a sender uses its window.
 #[derive(Clone, Copy, Debug)]
-pub struct BeforeSend {
+pub struct Usage {
     /// When.
     pub now: Instant,
     /// When a segment of data was last sent; `None` before the first.
@@ -30,6 +38,22 @@ pub struct BeforeSend {
     pub rto: Duration,
     /// The congestion window.
     pub cwnd: Bytes,
+    /// The slow-start threshold.
+    pub ssthresh: Option<Bytes>,
+    /// Whether the window is in slow start.
+    pub in_slow_start: bool,
+    /// Data believed to be in the network.
+    pub in_flight: Bytes,
+    /// Data sent and not acknowledged cumulatively.
+    pub outstanding: Bytes,
+    /// SND.UNA.
+    pub una: Seq,
+    /// SND.NXT.
+    pub nxt: Seq,
+    /// What keeps the sender from sending more.
+    pub limited_by: Limit,
+    /// No loss is being repaired.
+    pub undisturbed: bool,
     /// The first window of the connection.
     pub initial_window: Bytes,
     /// Payload bytes of a full segment.
@@ -38,12 +62,23 @@ pub struct BeforeSend {
 
 /// An idle rule.
 pub trait Idle: Debug + Send {
-    /// The window to propose before a segment of new data goes out, if it is to change.
-    fn before_send(&mut self, send: &BeforeSend) -> Option<Proposal>;
+    /// The window to propose before a segment of new data goes out while nothing is in flight, if
+    /// it is to change.
+    fn before_send(&mut self, usage: &Usage) -> Option<Proposal>;
 
-    /// Whether the window may grow on this ACK. Standard TCP lets it grow even when it was not
-    /// full.
-    fn may_grow(&self, _: &Ack) -> bool {
+    /// Whether [`after_burst`](Self::after_burst) is to be asked.
+    fn looks_after_bursts(&self) -> bool {
+        false
+    }
+
+    /// The window to propose when nothing more goes out for now, if it is to change.
+    fn after_burst(&mut self, _: &Usage) -> Option<Proposal> {
+        None
+    }
+
+    /// Whether the window `cwnd` may grow on this ACK. Standard TCP lets it grow even when it was
+    /// not full.
+    fn may_grow(&self, _: &Ack, _cwnd: Bytes, _in_slow_start: bool) -> bool {
         true
     }
 }
@@ -53,7 +88,7 @@ pub trait Idle: Debug + Send {
 pub struct NoIdle;
 
 impl Idle for NoIdle {
-    fn before_send(&mut self, _: &BeforeSend) -> Option<Proposal> {
+    fn before_send(&mut self, _: &Usage) -> Option<Proposal> {
         None
     }
 }
@@ -63,6 +98,8 @@ impl Idle for NoIdle {
 pub enum AnyIdle {
     /// RFC 5681's.
     Rfc5681(Rfc5681),
+    /// Linux's.
+    Linux(LinuxIdle),
     /// None.
     NoIdle(NoIdle),
     /// A user's own.
@@ -74,27 +111,43 @@ impl AnyIdle {
     pub fn new(choice: IdleChoice) -> Self {
         match choice {
             IdleChoice::Rfc5681 => Self::Rfc5681(Rfc5681),
+            IdleChoice::Linux { restart } => Self::Linux(LinuxIdle::new(restart)),
             IdleChoice::NoIdle => Self::NoIdle(NoIdle),
         }
     }
 }
 
+macro_rules! each {
+    ($self:ident, $rule:ident => $call:expr) => {
+        match $self {
+            AnyIdle::Rfc5681($rule) => $call,
+            AnyIdle::Linux($rule) => $call,
+            AnyIdle::NoIdle($rule) => $call,
+            AnyIdle::Other($rule) => $call,
+        }
+    };
+}
+
 impl Idle for AnyIdle {
     #[inline]
-    fn before_send(&mut self, send: &BeforeSend) -> Option<Proposal> {
-        match self {
-            Self::Rfc5681(rule) => rule.before_send(send),
-            Self::NoIdle(rule) => rule.before_send(send),
-            Self::Other(rule) => rule.before_send(send),
-        }
+    fn before_send(&mut self, usage: &Usage) -> Option<Proposal> {
+        each!(self, rule => rule.before_send(usage))
     }
 
     #[inline]
-    fn may_grow(&self, ack: &Ack) -> bool {
-        match self {
-            Self::Rfc5681(rule) => rule.may_grow(ack),
-            Self::NoIdle(rule) => rule.may_grow(ack),
-            Self::Other(rule) => rule.may_grow(ack),
-        }
+    fn looks_after_bursts(&self) -> bool {
+        each!(self, rule => rule.looks_after_bursts())
+    }
+
+    fn after_burst(&mut self, usage: &Usage) -> Option<Proposal> {
+        each!(self, rule => rule.after_burst(usage))
+    }
+
+    #[inline]
+    fn may_grow(&self, ack: &Ack, cwnd: Bytes, in_slow_start: bool) -> bool {
+        each!(self, rule => rule.may_grow(ack, cwnd, in_slow_start))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@
 //! the real one.
 
 pub mod config;
+pub mod delivery;
 pub mod endpoint;
 pub mod event;
 pub mod growth;
@@ -21,7 +22,7 @@ pub mod variant;
 
 pub use config::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
-    Profile, Retries, RtoConfig, WindowProbe,
+    Pacing, Profile, Retries, RtoConfig, WindowProbe,
 };
 pub use endpoint::{Agreed, Endpoint, Failure, State, Transmit};
 pub use sender::{Sender, SenderStats};

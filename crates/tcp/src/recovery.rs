@@ -9,12 +9,16 @@ mod gobackn;
 mod partialack;
 mod prr;
 mod rack;
+mod repair;
 mod sack;
 
 use std::fmt::Debug;
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
+
+use crate::config::RecoveryConfig;
+use crate::scoreboard::Change;
 
 pub use fastrecovery::FastRecovery;
 pub use gobackn::GoBackN;
@@ -96,8 +100,31 @@ pub struct AckSeen<'a> {
     pub newly_acked: Bytes,
     /// Payload bytes of a full segment.
     pub mss: Mss,
+    /// The congestion window before it.
+    pub cwnd: Bytes,
+    /// The timestamp that it echoes, where timestamps are used (RFC 7323 §3).
+    pub echo: Option<u32>,
     /// Its SACK blocks, most recent first.
     pub sack: &'a [Range],
+}
+
+/// What a recovery counts, for those who ask; in segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Sent and not acknowledged cumulatively.
+    pub unacked: u64,
+    /// Of those, SACKed; without SACK, duplicate ACKs.
+    pub sacked: u64,
+    /// Of those, lost and not SACKed.
+    pub lost: u64,
+    /// Of those, sent again and not SACKed.
+    pub resent: u64,
+    /// The largest distance at which reordering was seen, at least the duplicate threshold.
+    pub reordering: u32,
+    /// How often it was seen.
+    pub reorderings: u32,
+    /// A timeout is being repaired.
+    pub after_timeout: bool,
 }
 
 /// What an ACK meant.
@@ -117,6 +144,9 @@ pub enum Outcome {
         /// The most that the window may now be, if recovery limits it.
         at_most: Option<Bytes>,
     },
+    /// The repair was for nothing: what seemed lost was late. The growth law may take its reduction
+    /// back.
+    Spurious,
 }
 
 /// A sender's clocks, by which a recovery sets a timer of its own.
@@ -150,7 +180,7 @@ pub trait Recovery: Debug + Send {
     fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome;
 
     /// The retransmission timer expired.
-    fn on_timeout(&mut self, send: &mut SendSpace);
+    fn on_timeout(&mut self, now: Instant, send: &mut SendSpace);
 
     /// Whether losses are being repaired, during which the window does not grow.
     fn in_recovery(&self) -> bool;
@@ -177,6 +207,12 @@ pub trait Recovery: Debug + Send {
         false
     }
 
+    /// Data that the last ACK showed to have arrived for the first time; `None` if the recovery
+    /// keeps no record of what was SACKed.
+    fn newly_delivered(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Something was sent or acknowledged: sets the recovery's own timer.
     fn arm(&mut self, _: &Clocks) {}
 
@@ -185,14 +221,51 @@ pub trait Recovery: Debug + Send {
         None
     }
 
-    /// The recovery's own timer expired.
-    fn on_alarm(&mut self, _now: Instant, _send: &mut SendSpace) -> Alarm {
+    /// The recovery's own timer expired; the window is `cwnd`.
+    fn on_alarm(&mut self, _now: Instant, _cwnd: Bytes, _send: &mut SendSpace) -> Alarm {
         Alarm::None
     }
+
+    /// Whether a SACK alone lets the window grow, as an ACK of new data does.
+    fn grows_on_sack(&self) -> bool {
+        false
+    }
+
+    /// The window in force, if recovery uses less than `cwnd` of it.
+    fn window(&self, cwnd: Bytes) -> Bytes {
+        cwnd
+    }
+
+    /// What it counts.
+    fn tally(&self, send: &SendSpace, mss: Mss) -> Tally {
+        Tally {
+            unacked: send.max.since(send.una).get().div_ceil(mss.bytes().get()),
+            reordering: DUP_THRESH,
+            ..Tally::default()
+        }
+    }
+
+    /// The peer does not send SACKs.
+    fn do_without_sack(&mut self) {}
 
     /// What to send again when there is no new data to send, although it may not be lost.
     fn last_resort(&mut self, _cwnd: Bytes) -> Option<Range> {
         None
+    }
+
+    /// The growth law models the path: its window alone says how much goes out during a repair, and
+    /// a [`journal`](Self::journal) is kept for it. Before the first segment.
+    fn leave_to_law(&mut self) {}
+
+    /// What was SACKed or found lost since this was last emptied; `None` if the recovery does not
+    /// know.
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        None
+    }
+
+    /// Whether something that is lost waits to be sent again, as far as is known.
+    fn waits_to_resend(&mut self) -> bool {
+        false
     }
 }
 
@@ -215,14 +288,14 @@ pub enum AnyRecovery {
 
 impl AnyRecovery {
     /// The recovery that `choice` names.
-    pub fn new(choice: RecoveryChoice) -> Self {
+    pub fn new(choice: RecoveryChoice, config: RecoveryConfig) -> Self {
         match choice {
             RecoveryChoice::GoBackN => Self::GoBackN(GoBackN::default()),
-            RecoveryChoice::FastRecovery => Self::FastRecovery(FastRecovery::default()),
-            RecoveryChoice::PartialAck => Self::PartialAck(PartialAck::default()),
-            RecoveryChoice::Sack => Self::Sack(Sack::new(None)),
-            RecoveryChoice::Rack => Self::Rack(Rack::default()),
-            RecoveryChoice::Prr => Self::Sack(Sack::new(Some(Prr::default()))),
+            RecoveryChoice::FastRecovery => Self::FastRecovery(FastRecovery::new(config)),
+            RecoveryChoice::PartialAck => Self::PartialAck(PartialAck::new(config)),
+            RecoveryChoice::Sack => Self::Sack(Sack::new(None, config)),
+            RecoveryChoice::Rack => Self::Rack(Rack::new(config)),
+            RecoveryChoice::Prr => Self::Sack(Sack::new(Some(Prr::default()), config)),
         }
     }
 }
@@ -251,8 +324,8 @@ impl Recovery for AnyRecovery {
         each!(self, recovery => recovery.on_ack(ack, send))
     }
 
-    fn on_timeout(&mut self, send: &mut SendSpace) {
-        each!(self, recovery => recovery.on_timeout(send));
+    fn on_timeout(&mut self, now: Instant, send: &mut SendSpace) {
+        each!(self, recovery => recovery.on_timeout(now, send));
     }
 
     #[inline]
@@ -286,6 +359,11 @@ impl Recovery for AnyRecovery {
     }
 
     #[inline]
+    fn newly_delivered(&self) -> Option<Bytes> {
+        each!(self, recovery => recovery.newly_delivered())
+    }
+
+    #[inline]
     fn arm(&mut self, clocks: &Clocks) {
         each!(self, recovery => recovery.arm(clocks));
     }
@@ -295,12 +373,40 @@ impl Recovery for AnyRecovery {
         each!(self, recovery => recovery.timer())
     }
 
-    fn on_alarm(&mut self, now: Instant, send: &mut SendSpace) -> Alarm {
-        each!(self, recovery => recovery.on_alarm(now, send))
+    fn on_alarm(&mut self, now: Instant, cwnd: Bytes, send: &mut SendSpace) -> Alarm {
+        each!(self, recovery => recovery.on_alarm(now, cwnd, send))
+    }
+
+    fn grows_on_sack(&self) -> bool {
+        each!(self, recovery => recovery.grows_on_sack())
+    }
+
+    fn window(&self, cwnd: Bytes) -> Bytes {
+        each!(self, recovery => recovery.window(cwnd))
+    }
+
+    fn tally(&self, send: &SendSpace, mss: Mss) -> Tally {
+        each!(self, recovery => recovery.tally(send, mss))
+    }
+
+    fn do_without_sack(&mut self) {
+        each!(self, recovery => recovery.do_without_sack());
     }
 
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
         each!(self, recovery => recovery.last_resort(cwnd))
+    }
+
+    fn leave_to_law(&mut self) {
+        each!(self, recovery => recovery.leave_to_law());
+    }
+
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        each!(self, recovery => recovery.journal())
+    }
+
+    fn waits_to_resend(&mut self) -> bool {
+        each!(self, recovery => recovery.waits_to_resend())
     }
 }
 
@@ -308,6 +414,15 @@ impl Recovery for AnyRecovery {
 /// scoreboard.
 fn within(window: Bytes, len: Bytes, send: &SendSpace) -> bool {
     (send.nxt + len).since(send.una) <= window
+}
+
+/// The first block if it reports a duplicate, that is, lies below the cumulative ACK or inside the
+/// block that follows it (RFC 2883 §4); and the blocks of data that arrived once.
+#[inline]
+fn split_dsack(blocks: &[Range], una: Seq) -> (Option<Range>, &[Range]) {
+    let Some((first, rest)) = blocks.split_first() else { return (None, blocks) };
+    let inside = rest.first().is_some_and(|b| b.start <= first.start && first.end <= b.end);
+    if first.end <= una || inside { (Some(*first), rest) } else { (None, blocks) }
 }
 
 /// The segment that begins at SND.UNA.
@@ -322,9 +437,22 @@ struct DuplicateAcks {
     /// `recover` of RFC 6582 §3.2: SND.MAX when the last episode began. Duplicate ACKs below it are
     /// echoes of that episode's own retransmissions.
     recover: Seq,
+    /// Whether each of the first two lets a segment of new data out (RFC 3042 §2).
+    limited_transmit: bool,
 }
 
 impl DuplicateAcks {
+    fn new(config: RecoveryConfig) -> Self {
+        Self { limited_transmit: config.limited_transmit, ..Self::default() }
+    }
+
+    /// How far beyond the window limited transmit goes now: FlightSize <= cwnd + 2 * SMSS, a segment
+    /// for each duplicate.
+    fn beyond(&self, mss: Mss) -> Bytes {
+        let segments = if self.limited_transmit { self.count.min(DUP_THRESH - 1) } else { 0 };
+        mss.times(u64::from(segments))
+    }
+
     /// Counts one; true if it shows a loss of another episode.
     fn on_duplicate(&mut self, send: &SendSpace) -> bool {
         self.count += 1;

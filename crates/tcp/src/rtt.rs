@@ -1,8 +1,36 @@
 //! Round-trip time and the retransmission timeout: RFC 6298.
 
+use ackclock_packet::Seq;
 use ackclock_units::Duration;
 
-use crate::config::RtoConfig;
+use crate::config::{RtoConfig, Variation};
+
+/// What Linux keeps beside it (`tcp_rtt_estimator` of Linux 6).
+#[derive(Clone, Copy, Debug, Default)]
+struct LinuxVariation {
+    /// Four times the smoothed deviation.
+    deviation: Duration,
+    /// The largest of it since `round` began.
+    largest: Duration,
+    /// SND.NXT when the round began.
+    round: Seq,
+}
+
+impl LinuxVariation {
+    /// The next deviation: it follows a delay that grows as RFC 6298 has it, and one that falls
+    /// eight times more slowly, so that a queue that drains does not lengthen the timeout.
+    fn next(self, srtt: Duration, rtt: Duration) -> Duration {
+        let (old, off) = (self.deviation, srtt.abs_diff(rtt));
+        let quarter = old / 4;
+        if off <= quarter {
+            old.saturating_sub(quarter.saturating_sub(off))
+        } else if rtt < srtt {
+            old + off.saturating_sub(quarter) / 8
+        } else {
+            old + off.saturating_sub(quarter)
+        }
+    }
+}
 
 /// SRTT, RTTVAR and the timeout that follows from them (§2), with back-off (§5.5).
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +39,9 @@ pub struct RttEstimator {
     srtt: Option<Duration>,
     /// The least sample so far.
     min: Option<Duration>,
-    rttvar: Duration,
+    /// What stands for 4 * RTTVAR in the timeout.
+    variation: Duration,
+    linux: LinuxVariation,
     rto: Duration,
     backoff: u32,
 }
@@ -23,29 +53,52 @@ impl RttEstimator {
             config,
             srtt: None,
             min: None,
-            rttvar: Duration::ZERO,
+            variation: Duration::ZERO,
+            linux: LinuxVariation::default(),
             rto: config.initial,
             backoff: 0,
         }
     }
 
-    /// A sample of a segment that was sent once (Karn's rule is the caller's). Ends the back-off.
-    pub fn on_sample(&mut self, rtt: Duration) {
+    /// A sample of a segment that was sent once (Karn's rule is the caller's), when SND.UNA was `una`
+    /// and SND.NXT `nxt`. Ends the back-off.
+    #[inline]
+    pub fn on_sample(&mut self, rtt: Duration, una: Seq, nxt: Seq) {
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
-        match self.srtt {
-            None => {
-                self.srtt = Some(rtt);
-                self.rttvar = rtt / 2;
+        match self.config.variation {
+            Variation::Rfc6298 => {
+                // RTTVAR first, with the old SRTT (§2.3); kept four times as large.
+                self.variation = match self.srtt {
+                    None => rtt * 2,
+                    Some(srtt) => self.variation * 3 / 4 + srtt.abs_diff(rtt),
+                };
             }
-            Some(srtt) => {
-                // RTTVAR first, with the old SRTT (§2.3).
-                self.rttvar = (self.rttvar * 3 + srtt.abs_diff(rtt)) / 4;
-                self.srtt = Some((srtt * 7 + rtt) / 8);
-            }
+            Variation::Linux => self.vary_as_linux(rtt, una, nxt),
         }
+        self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
         self.backoff = 0;
-        let variation = (self.rttvar * 4).max(self.config.granularity);
+        let variation = self.variation.max(self.config.granularity);
         self.rto = self.clamp(self.srtt.unwrap_or_default() + variation);
+    }
+
+    fn vary_as_linux(&mut self, rtt: Duration, una: Seq, nxt: Seq) {
+        let linux = &mut self.linux;
+        let Some(srtt) = self.srtt else {
+            linux.deviation = rtt * 2;
+            self.variation = linux.deviation.max(self.config.min);
+            linux.largest = self.variation;
+            linux.round = nxt;
+            return;
+        };
+        linux.deviation = linux.next(srtt, rtt);
+        linux.largest = linux.largest.max(linux.deviation);
+        self.variation = self.variation.max(linux.largest);
+        if una > linux.round {
+            self.variation =
+                self.variation.saturating_sub(self.variation.saturating_sub(linux.largest) / 4);
+            linux.round = nxt;
+            linux.largest = self.config.min;
+        }
     }
 
     fn clamp(&self, rto: Duration) -> Duration {
@@ -62,6 +115,17 @@ impl RttEstimator {
     #[inline]
     pub fn min(&self) -> Duration {
         self.min.unwrap_or_default()
+    }
+
+    /// The mean deviation, RTTVAR.
+    #[inline]
+    pub fn rttvar(&self) -> Duration {
+        self.variation / 4
+    }
+
+    /// How often the timeout is doubled.
+    pub const fn backoff(&self) -> u32 {
+        self.backoff
     }
 
     /// The retransmission timeout now, backed off as it is.
@@ -104,17 +168,24 @@ mod tests {
             initial: MS(1000),
             max: MS(60_000),
             granularity: MS(granularity),
+            variation: Variation::Rfc6298,
         })
+    }
+
+    impl RttEstimator {
+        fn sample(&mut self, rtt: Duration) {
+            self.on_sample(rtt, Seq::FIRST_BYTE, Seq::FIRST_BYTE);
+        }
     }
 
     #[test]
     fn the_first_samples_follow_the_rfc() {
         let mut rtt = estimator(0, 1);
         assert_eq!(rtt.rto(), MS(1000));
-        rtt.on_sample(MS(100));
+        rtt.sample(MS(100));
         // SRTT = 100, RTTVAR = 50, RTO = 100 + 4 * 50 = 300.
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(MS(100)), MS(300)));
-        rtt.on_sample(MS(180));
+        rtt.sample(MS(180));
         // RTTVAR = (3 * 50 + 80) / 4 = 57.5; SRTT = (700 + 180) / 8 = 110; RTO = 110 + 230 = 340.
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(MS(110)), MS(340)));
     }
@@ -122,21 +193,21 @@ mod tests {
     #[test]
     fn a_coarse_clock_and_the_minimum_bound_the_timeout() {
         let mut coarse = estimator(1000, 500);
-        coarse.on_sample(MS(100));
+        coarse.sample(MS(100));
         // 100 + max(500, 200) = 600, up to whole ticks of 500: 1000.
         assert_eq!(coarse.rto(), MS(1000));
-        coarse.on_sample(MS(900));
+        coarse.sample(MS(900));
         // RTTVAR = (150 + 800) / 4 = 237.5; SRTT = 200; 200 + 950 = 1150, up to 1500.
         assert_eq!(coarse.rto(), MS(1500));
         let mut fine = estimator(200, 1);
-        fine.on_sample(MS(10));
+        fine.sample(MS(10));
         assert_eq!(fine.rto(), MS(200));
     }
 
     #[test]
     fn back_off_doubles_to_the_maximum_and_ends_with_a_sample() {
         let mut rtt = estimator(1000, 1);
-        rtt.on_sample(MS(100));
+        rtt.sample(MS(100));
         let backed_off: Vec<Duration> = (0..8)
             .map(|_| {
                 rtt.back_off();
@@ -145,8 +216,34 @@ mod tests {
             .collect();
         let seconds = [2, 4, 8, 16, 32, 60, 60, 60].map(Duration::from_secs);
         assert_eq!(backed_off, seconds);
-        rtt.on_sample(MS(100));
+        rtt.sample(MS(100));
         assert_eq!(rtt.rto(), MS(1000));
+    }
+
+    #[test]
+    fn linux_keeps_its_minimum_above_srtt_and_follows_a_falling_delay_slowly() {
+        let config = RtoConfig { variation: Variation::Linux, ..estimator(200, 1).config };
+        let mut rtt = RttEstimator::new(config);
+        rtt.sample(MS(100));
+        // 4 * RTTVAR = 2 * 100, which is the minimum: 100 + 200.
+        assert_eq!(rtt.rto(), MS(300));
+        rtt.sample(MS(100));
+        // The deviation falls to 150, but the variation is held for a round, and never below 200.
+        assert_eq!(rtt.rto(), MS(300));
+        rtt.sample(MS(300));
+        // 150 + (200 - 37.5) = 312.5; srtt (700 + 300) / 8 = 125: 437.5, up to 438.
+        assert_eq!(rtt.rto(), MS(438));
+        rtt.sample(MS(45));
+        // The delay fell by 80, 312.5 / 4 = 78.125: 312.5 + 1.875 / 8 = 312.734375; srtt 115.
+        assert_eq!(rtt.rto(), MS(428));
+        // A round later the variation goes a quarter of the way to the largest deviation of it.
+        let (una, nxt) = (Seq::new(2), Seq::new(9));
+        rtt.on_sample(MS(115), una, nxt);
+        assert_eq!(rtt.rto(), MS(428));
+        rtt.on_sample(MS(115), Seq::new(10), Seq::new(20));
+        // Deviations since: 312.734 * 3/4 = 234.55, * 3/4 = 175.9; largest 200 (the minimum).
+        // 312.734375 - 112.734375 / 4 = 284.55; 115 + 284.55 = 399.55.
+        assert_eq!(rtt.rto(), MS(400));
     }
 
     #[test]

@@ -20,7 +20,10 @@ struct Sent {
     len: u32,
     sacked: bool,
     lost: bool,
+    /// It was sent again, and that copy is not known to be lost.
     retransmitted: bool,
+    /// It was sent again at some time.
+    resent_ever: bool,
     /// When it was last sent.
     at: Instant,
 }
@@ -30,18 +33,27 @@ impl Sent {
         self.start + Bytes::new(u64::from(self.len))
     }
 
+    fn range(&self) -> Range {
+        Range { start: self.start, end: self.end() }
+    }
+
     /// It is delivered: for the first time, as it is neither SACKed nor gone.
     fn deliver(&self, highest: &mut Seq, told: &mut Told) {
         let end = self.end();
-        if self.retransmitted {
+        if self.resent_ever {
             if told.now.since(self.at) < told.min_rtt {
                 return;
             }
         } else {
-            told.reordered |= end < *highest;
+            if end < *highest {
+                told.reordered_from =
+                    Some(told.reordered_from.map_or(self.start, |low| low.min(self.start)));
+            }
+            told.original_end = Some(told.original_end.map_or(end, |low| low.min(end)));
             told.rtt_from = told.rtt_from.max(Some(self.at));
         }
         *highest = (*highest).max(end);
+        told.last_sent_at = Some(self.at);
         told.newest = told.newest.max(Some(Delivered { at: self.at, end }));
     }
 
@@ -49,6 +61,35 @@ impl Sent {
     fn in_pipe(&self) -> u64 {
         let copies = u64::from(!self.lost) + u64::from(self.retransmitted);
         if self.sacked { 0 } else { copies * u64::from(self.len) }
+    }
+}
+
+/// Sums over the segments in the ring.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    pipe: u64,
+    /// Segments that are lost, and those whose retransmission is out; neither SACKed.
+    lost: u64,
+    resent: u64,
+}
+
+impl Sums {
+    #[inline]
+    fn add(&mut self, sent: &Sent) {
+        self.pipe += sent.in_pipe();
+        if !sent.sacked {
+            self.lost += u64::from(sent.lost);
+            self.resent += u64::from(sent.retransmitted);
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, sent: &Sent) {
+        self.pipe -= sent.in_pipe();
+        if !sent.sacked {
+            self.lost -= u64::from(sent.lost);
+            self.resent -= u64::from(sent.retransmitted);
+        }
     }
 }
 
@@ -61,6 +102,15 @@ pub struct Delivered {
     pub end: Seq,
 }
 
+/// What became of a segment, for one who keeps a record of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was SACKed.
+    Sacked(Range),
+    /// It was found lost: its last transmission, if it was sent more than once.
+    Lost(Range),
+}
+
 /// What an ACK told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
@@ -71,11 +121,14 @@ pub struct Told {
     pub min_rtt: Duration,
     /// The segment sent last among those delivered.
     pub newest: Option<Delivered>,
+    /// When the last of those delivered, in the order in which they are looked at, was sent.
+    pub last_sent_at: Option<Instant>,
     /// When the last of the delivered segments that were sent once was sent (Karn's rule).
     pub rtt_from: Option<Instant>,
-    /// A segment sent once was delivered after one with a higher number.
-    pub reordered: bool,
-
+    /// The lowest number of a segment sent once that was delivered after one with a higher number.
+    pub reordered_from: Option<Seq>,
+    /// The lowest end of a segment delivered that was sent once.
+    pub original_end: Option<Seq>,
     /// Data SACKed for the first time.
     pub newly_sacked: Bytes,
     /// Of the data that the ACK acknowledged cumulatively, what had been SACKed before.
@@ -84,13 +137,23 @@ pub struct Told {
     pub newly_lost: Bytes,
 }
 
+impl Told {
+    /// `DeliveredData` (RFC 9937 §6) of an ACK that acknowledges `newly_acked` more.
+    pub fn delivered(&self, newly_acked: Bytes) -> Bytes {
+        newly_acked.saturating_sub(self.acked_after_sack) + self.newly_sacked
+    }
+}
+
 /// The scoreboard.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     segments: VecDeque<Sent>,
     /// The number of the first segment in the ring, counted from the start of the connection.
     base: u64,
-    pipe: u64,
+    sums: Sums,
+    /// Segments and bytes that duplicate ACKs without SACK say have arrived, whichever they are.
+    emulated: u64,
+    emulated_bytes: u64,
     sacked_bytes: u64,
     /// SACKed segments in the ring, and those of them before `lost_to`.
     sacked: u64,
@@ -107,6 +170,8 @@ pub struct Scoreboard {
     highest_delivered: Seq,
     /// The blocks of the last ACK that had any.
     last_blocks: [Range; 4],
+    /// What was SACKed or found lost, if somebody asks; emptied by whoever does.
+    journal: Option<Vec<Change>>,
 }
 
 impl Scoreboard {
@@ -115,18 +180,34 @@ impl Scoreboard {
         Self { by_time: Some(VecDeque::new()), ..Self::default() }
     }
 
+    /// Ends the journal.
+    pub fn keep_no_journal(&mut self) {
+        self.journal = None;
+    }
+
+    /// Begins a journal of what is SACKed and found lost.
+    pub fn keep_journal(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// The journal, if one is kept; the caller empties it.
+    pub const fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        self.journal.as_mut()
+    }
+
     /// New data goes out.
     #[inline]
     pub fn on_sent(&mut self, start: Seq, len: Bytes, now: Instant) {
         // A segment is an MSS of 16 bits and a FIN at most.
         let len = u32::try_from(len.get()).unwrap_or(u32::MAX);
-        self.pipe += u64::from(len);
+        self.sums.pipe += u64::from(len);
         self.segments.push_back(Sent {
             start,
             len,
             sacked: false,
             lost: false,
             retransmitted: false,
+            resent_ever: false,
             at: now,
         });
         if let Some(by_time) = &mut self.by_time {
@@ -137,24 +218,24 @@ impl Scoreboard {
     /// Everything before `una` is acknowledged.
     #[inline]
     pub fn on_cumulative_ack(&mut self, una: Seq, told: &mut Told) {
+        let mut acked = 0;
         while let Some(first) = self.segments.front_mut() {
             if first.start >= una {
                 break;
             }
-            let before = first.in_pipe();
+            self.sums.take(first);
             if first.end() > una {
                 // Acknowledged in part: the rest stays.
                 let acked = una.since(first.start).get();
                 first.len -= u32::try_from(acked).unwrap_or(first.len);
                 first.start = una;
-                self.pipe -= before - first.in_pipe();
+                self.sums.add(first);
                 if first.sacked {
                     self.sacked_bytes -= acked;
                     told.acked_after_sack += Bytes::new(acked);
                 }
                 break;
             }
-            self.pipe -= before;
             if first.sacked {
                 let len = u64::from(first.len);
                 self.sacked_bytes -= len;
@@ -168,9 +249,34 @@ impl Scoreboard {
             }
             self.segments.pop_front();
             self.base += 1;
+            acked += 1;
+        }
+        if self.emulated > 0 {
+            self.forget_emulated(acked, told);
         }
         self.lost_to = self.lost_to.max(self.base);
         self.resend_from = self.resend_from.max(self.base);
+    }
+
+    /// A duplicate ACK without SACK: one more segment of `mss` has arrived, though not the first
+    /// (RFC 9937 §6 counts it as delivered). What is lost has not.
+    pub fn on_duplicate(&mut self, mss: Bytes, told: &mut Told) {
+        let holes = self.sums.lost.max(1);
+        if self.emulated + holes < self.segments.len() as u64 {
+            self.emulated += 1;
+            self.emulated_bytes += mss.get();
+            told.newly_sacked += mss;
+        }
+    }
+
+    /// Of `acked` segments all but the first, which was missing, are those that duplicate ACKs told
+    /// of.
+    fn forget_emulated(&mut self, acked: u64, told: &mut Told) {
+        let known = acked.saturating_sub(1).min(self.emulated);
+        let bytes = self.emulated_bytes * known / self.emulated.max(1);
+        told.acked_after_sack += Bytes::new(bytes);
+        self.emulated -= known;
+        self.emulated_bytes -= bytes;
     }
 
     /// The SACK blocks of an ACK.
@@ -178,11 +284,14 @@ impl Scoreboard {
         if blocks.is_empty() {
             return;
         }
-        for block in blocks {
+        let mut these = [Range::default(); 4];
+        these[..blocks.len()].copy_from_slice(blocks);
+        // From the lowest, so that what one ACK tells at once does not look reordered.
+        these[..blocks.len()].sort_unstable_by_key(|block| block.start);
+        for block in &these[..blocks.len()] {
             self.mark_new_part(*block, told);
         }
-        self.last_blocks = [Range::default(); 4];
-        self.last_blocks[..blocks.len()].copy_from_slice(blocks);
+        self.last_blocks = these;
         if self.by_time.is_none() {
             self.find_lost(told);
         }
@@ -217,9 +326,12 @@ impl Scoreboard {
             if sent.sacked {
                 continue;
             }
-            self.pipe -= sent.in_pipe();
+            self.sums.take(sent);
             sent.deliver(&mut self.highest_delivered, told);
             sent.sacked = true;
+            if let Some(journal) = &mut self.journal {
+                journal.push(Change::Sacked(sent.range()));
+            }
             let len = u64::from(sent.len);
             self.sacked_bytes += len;
             told.newly_sacked += Bytes::new(len);
@@ -244,10 +356,13 @@ impl Scoreboard {
             if sent.sacked {
                 self.sacked_before_lost_to += 1;
             } else {
-                self.pipe -= sent.in_pipe();
+                self.sums.take(sent);
                 sent.lost = true;
-                self.pipe += sent.in_pipe();
+                self.sums.add(sent);
                 told.newly_lost += Bytes::new(u64::from(sent.len));
+                if let Some(journal) = &mut self.journal {
+                    journal.push(Change::Lost(sent.range()));
+                }
             }
             self.lost_to += 1;
         }
@@ -281,11 +396,15 @@ impl Scoreboard {
             if deadline > now {
                 return Some(deadline);
             }
-            self.pipe -= sent.in_pipe();
+            self.sums.take(sent);
             sent.lost = true;
             // Of a retransmission: it was lost in its turn, and goes out once more.
             sent.retransmitted = false;
+            self.sums.add(sent);
             *newly_lost += Bytes::new(u64::from(sent.len));
+            if let Some(journal) = &mut self.journal {
+                journal.push(Change::Lost(sent.range()));
+            }
             self.resend_from = self.resend_from.min(n);
             self.resend_to = self.resend_to.max(n + 1);
             by_time.pop_front();
@@ -300,10 +419,14 @@ impl Scoreboard {
             && let Some(first) = self.segments.front_mut()
             && !first.sacked
         {
-            self.pipe -= first.in_pipe();
+            self.sums.take(first);
             first.lost = true;
-            self.pipe += first.in_pipe();
+            self.sums.add(first);
+            if let Some(journal) = &mut self.journal {
+                journal.push(Change::Lost(first.range()));
+            }
             self.lost_to += 1;
+            self.resend_from = self.base;
             self.resend_to = self.resend_to.max(self.lost_to);
         }
     }
@@ -311,14 +434,64 @@ impl Scoreboard {
     /// The timer expired: everything that is not SACKed is lost, and nothing of it is under way.
     pub fn all_is_lost(&mut self) {
         for sent in self.segments.iter_mut().filter(|sent| !sent.sacked) {
+            if let Some(journal) = &mut self.journal
+                && (sent.retransmitted || !sent.lost)
+            {
+                journal.push(Change::Lost(sent.range()));
+            }
             sent.lost = true;
             sent.retransmitted = false;
         }
-        self.pipe = 0;
+        self.sums = Sums { lost: self.segments.len() as u64 - self.sacked, ..Sums::default() };
+        self.forget_duplicates();
         self.lost_to = self.base + self.segments.len() as u64;
         self.sacked_before_lost_to = self.sacked;
         self.resend_from = self.base;
         self.resend_to = self.lost_to;
+    }
+
+    /// The timer expired, on a scoreboard by time: the first segment is lost, and what was sent
+    /// `wait` or longer ago (RFC 8985 §6.3).
+    pub fn on_timeout_by_time(&mut self, wait: Duration, now: Instant) {
+        self.forget_duplicates();
+        let sums = &mut self.sums;
+        for (n, sent) in self.segments.iter_mut().enumerate().filter(|(_, sent)| !sent.sacked) {
+            if n == 0 || sent.at + wait <= now {
+                sums.take(sent);
+                sent.lost = true;
+                sent.retransmitted = false;
+                sums.add(sent);
+            }
+        }
+        self.resend_from = self.base;
+        self.resend_to = self.base + self.segments.len() as u64;
+    }
+
+    /// Nothing is lost after all: what was marked so is under way again.
+    pub fn nothing_is_lost(&mut self) {
+        let sums = &mut self.sums;
+        for sent in self.segments.iter_mut().filter(|sent| sent.lost) {
+            sums.take(sent);
+            sent.lost = false;
+            sums.add(sent);
+        }
+        self.lost_to = self.base;
+        self.sacked_before_lost_to = 0;
+        self.resend_from = self.base;
+        self.resend_to = self.base;
+        if let Some(by_time) = &mut self.by_time {
+            let base = self.base;
+            let waiting = self.segments.iter().enumerate().filter(|(_, sent)| !sent.sacked);
+            by_time.clear();
+            by_time.extend(waiting.map(|(n, sent)| (sent.at, base + n as u64)));
+            by_time.make_contiguous().sort_unstable();
+        }
+    }
+
+    /// What duplicate ACKs without SACK told is not counted any more.
+    const fn forget_duplicates(&mut self) {
+        self.emulated = 0;
+        self.emulated_bytes = 0;
     }
 
     /// Whether the first unacknowledged segment is lost.
@@ -361,10 +534,11 @@ impl Scoreboard {
     pub fn on_resent(&mut self, start: Seq, now: Instant) {
         let at = self.segments.partition_point(|sent| sent.start < start);
         if let Some(sent) = self.segments.get_mut(at).filter(|sent| sent.start == start) {
-            self.pipe -= sent.in_pipe();
+            self.sums.take(sent);
             sent.retransmitted = true;
+            sent.resent_ever = true;
             sent.at = now;
-            self.pipe += sent.in_pipe();
+            self.sums.add(sent);
             if let Some(by_time) = &mut self.by_time {
                 by_time.push_back((now, self.base + at as u64));
             }
@@ -373,7 +547,22 @@ impl Scoreboard {
 
     /// Segments SACKed and not yet acknowledged cumulatively.
     pub const fn sacked_segments(&self) -> u64 {
-        self.sacked
+        self.sacked + self.emulated
+    }
+
+    /// Segments that are lost, and not SACKed.
+    pub const fn lost_segments(&self) -> u64 {
+        self.sums.lost
+    }
+
+    /// Segments whose retransmission is out, and that are not SACKed.
+    pub const fn resent_segments(&self) -> u64 {
+        self.sums.resent
+    }
+
+    /// The number after the highest that was delivered.
+    pub const fn highest_delivered(&self) -> Seq {
+        self.highest_delivered
     }
 
     /// Segments sent and not acknowledged cumulatively.
@@ -394,12 +583,12 @@ impl Scoreboard {
     /// Data believed to be in the network.
     #[inline]
     pub const fn pipe(&self) -> Bytes {
-        Bytes::new(self.pipe)
+        Bytes::new(self.sums.pipe.saturating_sub(self.emulated_bytes))
     }
 
     /// Data SACKed and not yet acknowledged cumulatively.
     pub const fn sacked(&self) -> Bytes {
-        Bytes::new(self.sacked_bytes)
+        Bytes::new(self.sacked_bytes + self.emulated_bytes)
     }
 }
 

@@ -2,20 +2,28 @@
 //! choices.
 
 mod hold;
+mod modelled;
+mod pacing;
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces, Nagle};
-use crate::event::{Ack, Congestion, Handshake, Limit, RecoveryEnd, Signal};
+use crate::event::{
+    Ack, Congestion, Established, Handshake, Limit, Proposal, RecoveryEnd, RttSample, SendStart,
+    Signal, SlowStartStep,
+};
 use crate::growth::{AnyGrowth, Growth};
-use crate::idle::{AnyIdle, BeforeSend, Idle};
+use crate::idle::{AnyIdle, Idle, Usage};
 use crate::recovery::{
-    AckSeen, Alarm, AnyRecovery, Clocks, Outcome, Recovery, RecoveryChoice, SendSpace, SentSegment,
+    AckSeen, Alarm, AnyRecovery, Clocks, Outcome, Recovery, SendSpace, SentSegment, Tally,
 };
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
 use hold::{Against, Hold, Patience};
+
+use modelled::Modelled;
+use pacing::Pacer;
 
 pub(crate) use hold::Then;
 
@@ -30,6 +38,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Reductions of the window, timeouts included.
     pub congestion_events: u64,
+    /// Reductions that were taken back because nothing had been lost.
+    pub spurious: u64,
     /// Those whose first lost segment was sent during slow start, whatever the window did between
     /// the loss and its detection a round trip later.
     pub congestion_events_in_slow_start: u64,
@@ -56,6 +66,21 @@ pub struct Stretch {
     pub new: bool,
 }
 
+/// An ACK that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived<'a> {
+    /// What it acknowledges.
+    pub(crate) ack: Seq,
+    /// The window that it advertises.
+    pub(crate) window: Bytes,
+    /// Whether the segment carried nothing else, as a duplicate ACK must (RFC 5681 §2).
+    pub(crate) pure: bool,
+    /// The timestamp that it echoes, if there is one.
+    pub(crate) echo: Option<u32>,
+    /// Its SACK blocks.
+    pub(crate) sack: &'a [Range],
+}
+
 /// The sending half of a connection.
 #[derive(Debug)]
 pub struct Sender {
@@ -68,6 +93,8 @@ pub struct Sender {
     /// The receiver's window.
     rwnd: Bytes,
     limited_by: Limit,
+    /// Something was sent since the sender was last asked and said no.
+    sent_in_burst: bool,
     /// When the retransmission timer expires.
     timer: Option<Instant>,
     /// Timeouts in a row.
@@ -92,6 +119,10 @@ pub struct Sender {
     patience: Patience,
     marks: Marks,
     stats: SenderStats,
+    /// What a law that models the path asks for; `None` with any other.
+    modelled: Option<Box<Modelled>>,
+    pacer: Pacer,
+    seed: u64,
 }
 
 /// What a sender makes of the peer's echoes of congestion marks (RFC 3168 §6.1.2).
@@ -110,20 +141,21 @@ impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let parts = config.parts;
         let space = SendSpace { una: Seq::FIRST_BYTE, nxt: Seq::FIRST_BYTE, max: Seq::FIRST_BYTE };
-        Self {
+        let mut sender = Self {
             space,
             end: Seq::FIRST_BYTE,
             closed: false,
             mss: config.mss,
             rwnd: Bytes::ZERO,
             limited_by: Limit::Application,
+            sent_in_burst: false,
             timer: None,
             consecutive_timeouts: 0,
             timed: None,
             last_send: None,
             rtt: RttEstimator::new(config.rto),
             growth: AnyGrowth::new(parts.growth),
-            recovery: AnyRecovery::new(parts.recovery),
+            recovery: AnyRecovery::new(parts.recovery, config.recovery),
             start: AnyStart::new(parts.window, parts.slow_start),
             idle: AnyIdle::new(parts.idle),
             loss_reduces: config.loss_reduces,
@@ -138,12 +170,18 @@ impl Sender {
                 echoed: false,
             },
             stats: SenderStats::default(),
-        }
+            modelled: None,
+            pacer: Pacer::new(config.pacing),
+            seed: config.seed,
+        };
+        sender.introduce();
+        sender
     }
 
     /// Replaces the growth law by a user's own; before the handshake.
     pub fn set_growth(&mut self, growth: Box<dyn Growth>) {
         self.growth = AnyGrowth::Other(growth);
+        self.introduce();
     }
 
     /// The congestion window.
@@ -169,6 +207,46 @@ impl Sender {
     /// The retransmission timeout, backed off as it is.
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
+    }
+
+    /// The window in force: cwnd, or less of it while a repair is paced by what it delivers.
+    pub fn window(&self) -> Bytes {
+        self.recovery.window(self.growth.cwnd())
+    }
+
+    /// What recovery counts, in segments.
+    pub fn tally(&self) -> Tally {
+        self.recovery.tally(&self.space, self.mss)
+    }
+
+    /// Whether losses are being repaired, but for those of a timeout.
+    pub fn in_recovery(&self) -> bool {
+        self.recovery.in_recovery()
+    }
+
+    /// The round-trip time and the timeout that follows from it.
+    pub const fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// The peer's window.
+    pub const fn peer_window(&self) -> Bytes {
+        self.rwnd
+    }
+
+    /// Timeouts in a row.
+    pub const fn consecutive_timeouts(&self) -> u32 {
+        self.consecutive_timeouts
+    }
+
+    /// Data acknowledged cumulatively since the connection began.
+    pub fn acked(&self) -> Bytes {
+        self.space.una.min(self.end).since(Seq::FIRST_BYTE)
+    }
+
+    /// Data that the application gave and that was never sent.
+    pub fn unsent(&self) -> Bytes {
+        self.end.since(self.space.max)
     }
 
     /// Data believed to be in the network.
@@ -201,12 +279,15 @@ impl Sender {
         if self.closed { self.end + Bytes::new(1) } else { self.end }
     }
 
-    /// The peer does not send SACKs: a recovery that needs them gives way to RFC 6582's.
+    /// The peer does not send SACKs.
     pub(crate) fn do_without_sack(&mut self) {
-        self.recovery = AnyRecovery::new(RecoveryChoice::PartialAck);
+        self.recovery.do_without_sack();
     }
 
     pub(crate) fn write(&mut self, volume: Bytes, then: Then) {
+        if self.modelled.is_some() {
+            self.note_limits();
+        }
         self.end = self.end + volume;
         self.hold.on_write(then, self.end);
     }
@@ -252,10 +333,6 @@ impl Sender {
         self.rwnd
     }
 
-    pub(crate) const fn rtt(&self) -> &RttEstimator {
-        &self.rtt
-    }
-
     pub(crate) const fn set_nagle(&mut self, nagle: Nagle) {
         self.hold.set_nagle(nagle);
     }
@@ -273,10 +350,14 @@ impl Sender {
     /// When a timer of the sender's is due: its own, or recovery's.
     #[inline]
     pub(crate) fn timer(&self) -> Option<Instant> {
-        match (self.timer, self.recovery.timer()) {
+        let timer = match (self.timer, self.recovery.timer()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
+        };
+        if self.pacer.wake == Instant::NEVER {
+            return timer;
         }
+        Some(timer.map_or(self.pacer.wake, |timer| timer.min(self.pacer.wake)))
     }
 
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
@@ -289,7 +370,7 @@ impl Sender {
     ) {
         self.mss = handshake.mss;
         if let Some(rtt) = rtt {
-            self.rtt.on_sample(rtt);
+            self.rtt.on_sample(rtt, self.space.una, self.space.nxt);
         }
         if three_seconds {
             self.rtt.after_syn_timeout();
@@ -297,93 +378,101 @@ impl Sender {
         let proposal = self.start.on_established(&handshake);
         self.initial_window = proposal.cwnd.unwrap_or_else(|| self.mss.bytes());
         self.growth.rebase(&proposal);
+        self.growth.on_established(&Established { srtt: self.rtt.srtt(), seed: self.seed });
+        self.begin_pacing();
     }
 
-    /// An acceptable ACK for `ack`, with its SACK blocks. `pure` says that the segment carried
-    /// nothing else, as a duplicate ACK must (RFC 5681 §2).
+    /// An acceptable ACK.
     #[inline]
-    pub(crate) fn on_ack(
-        &mut self,
-        now: Instant,
-        ack: Seq,
-        window: Bytes,
-        pure: bool,
-        sack: &[Range],
-    ) {
-        let newly_acked = ack.since(self.space.una);
-        self.hold.on_ack(window);
+    pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
+        if self.modelled.is_some() {
+            self.take_modelled_ack(now, arrived);
+        } else {
+            self.take_ack(now, arrived);
+        }
+    }
+
+    #[inline]
+    fn take_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
+        let newly_acked = arrived.ack.since(self.space.una);
+        self.hold.on_ack(arrived.window);
         if newly_acked > Bytes::ZERO {
-            self.rwnd = window;
-            self.on_new_data(now, ack, newly_acked, sack);
+            self.rwnd = arrived.window;
+            self.on_new_data(now, arrived, newly_acked);
             return;
         }
-        let unchanged = window == self.rwnd;
-        self.rwnd = window;
+        let unchanged = arrived.window == self.rwnd;
+        self.rwnd = arrived.window;
         if self.space.una == self.space.max && self.timer.is_some() {
             self.on_probe_answered(now);
         }
-        if !(pure && unchanged && self.space.max > self.space.una) && sack.is_empty() {
+        let duplicate = arrived.pure && unchanged && self.space.max > self.space.una;
+        if duplicate || !arrived.sack.is_empty() {
+            self.on_no_new_data(now, arrived, duplicate);
+        }
+    }
+
+    /// An ACK that another one overtook: what it selectively acknowledges still counts.
+    pub(crate) fn on_old_ack(&mut self, now: Instant, sack: &[Range]) {
+        if sack.is_empty() || self.space.max == self.space.una {
             return;
         }
-        let outcome = self.recover(now, true, newly_acked, sack);
-        if let Some(rtt) = self.sample(now, ack) {
-            self.on_rtt(rtt);
+        let (ack, window) = (self.space.una, self.rwnd);
+        let arrived = Arrived { ack, window, pure: false, echo: None, sack };
+        self.on_no_new_data(now, &arrived, false);
+    }
+
+    fn on_no_new_data(&mut self, now: Instant, arrived: &Arrived<'_>, duplicate: bool) {
+        let in_flight_before = self.in_flight();
+        let outcome = self.recover(now, duplicate, Bytes::ZERO, arrived);
+        let rtt = self.sample(now, arrived.ack);
+        if let Some(rtt) = rtt {
+            self.on_rtt(now, rtt);
         }
-        if outcome == Outcome::LossFound {
-            self.on_congestion(now, Signal::Loss, self.rwnd);
-            // The retransmission that follows is timed afresh.
-            self.timed = None;
-            self.timer = Some(now + self.rtt.rto());
+        match outcome {
+            Outcome::LossFound => {
+                self.on_congestion(now, Signal::Loss, self.rwnd);
+                // The retransmission that follows is timed afresh.
+                self.timed = None;
+                self.timer = Some(now + self.rtt.rto());
+            }
+            Outcome::Spurious => self.on_spurious(),
+            Outcome::None if self.recovery.grows_on_sack() => {
+                self.grow(now, Bytes::ZERO, rtt, in_flight_before);
+            }
+            _ => {}
         }
     }
 
     #[inline]
-    fn on_new_data(&mut self, now: Instant, ack: Seq, newly_acked: Bytes, sack: &[Range]) {
+    fn on_new_data(&mut self, now: Instant, arrived: &Arrived<'_>, newly_acked: Bytes) {
         let in_flight_before = self.in_flight();
-        self.space.una = ack;
+        self.space.una = arrived.ack;
         // After a go-back, an ACK may cover what was not yet sent again.
-        self.space.nxt = self.space.nxt.max(ack);
+        self.space.nxt = self.space.nxt.max(arrived.ack);
         self.consecutive_timeouts = 0;
-        let outcome = self.recover(now, false, newly_acked, sack);
-        let rtt = self.sample(now, ack);
+        let outcome = self.recover(now, false, newly_acked, arrived);
+        let rtt = self.sample(now, arrived.ack);
         if let Some(rtt) = rtt {
-            self.on_rtt(rtt);
+            self.on_rtt(now, rtt);
         }
-        let in_flight = self.in_flight();
         let mut restart_timer = true;
         match outcome {
+            // RFC 3168 §6.1.2: an echo lets the window grow by nothing.
             Outcome::None => {
-                let ack = Ack {
-                    now,
-                    newly_acked,
-                    una: self.space.una,
-                    nxt: self.space.nxt,
-                    rtt,
-                    srtt: self.rtt.srtt(),
-                    in_flight_before,
-                    in_flight,
-                    limited_by: self.limited_by,
-                    in_recovery: self.recovery.in_recovery(),
-                    mss: self.mss,
-                };
-                // RFC 3168 §6.1.2: an echo lets the window grow by nothing.
-                if !std::mem::take(&mut self.marks.echoed) && self.idle.may_grow(&ack) {
-                    let step = self
-                        .growth
-                        .in_slow_start()
-                        .then(|| self.start.on_ack(&ack, self.growth.cwnd()));
-                    self.growth.on_ack(&ack, step);
-                    if step.is_some() && !self.growth.in_slow_start() {
-                        self.avoidance_from = Some(self.space.nxt);
-                    }
+                if !std::mem::take(&mut self.marks.echoed) {
+                    self.grow(now, newly_acked, rtt, in_flight_before);
                 }
             }
             Outcome::Repaired { at_most } => {
-                let end = RecoveryEnd { now, in_flight, at_most, mss: self.mss };
+                let in_flight = self.in_flight();
+                let newly_delivered = self.recovery.newly_delivered().unwrap_or(newly_acked);
+                let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss: self.mss };
                 self.growth.on_recovery_end(&end);
             }
             Outcome::PartlyRepaired { restart_timer: restart } => restart_timer = restart,
             Outcome::LossFound => self.on_congestion(now, Signal::Loss, self.rwnd),
+            Outcome::Spurious => self.on_spurious(),
         }
         if self.space.una == self.space.max {
             self.timer = None;
@@ -394,12 +483,56 @@ impl Sender {
     }
 
     #[inline]
+    fn grow(
+        &mut self,
+        now: Instant,
+        newly_acked: Bytes,
+        rtt: Option<Duration>,
+        in_flight_before: Bytes,
+    ) {
+        let ack = Ack {
+            now,
+            newly_acked,
+            newly_delivered: self.recovery.newly_delivered().unwrap_or(newly_acked),
+            una: self.space.una,
+            nxt: self.space.nxt,
+            rtt,
+            srtt: self.rtt.srtt(),
+            in_flight_before,
+            in_flight: self.in_flight(),
+            limited_by: self.limited_by,
+            in_recovery: self.recovery.in_recovery(),
+            mss: self.mss,
+        };
+        let (cwnd, in_slow_start) = (self.growth.cwnd(), self.growth.in_slow_start());
+        let mut step = in_slow_start.then(|| self.start.on_ack(&ack, cwnd, self.growth.ssthresh()));
+        if !self.idle.may_grow(&ack, cwnd, in_slow_start) {
+            // The slow-start law follows the delay on every ACK, and may find the end on any.
+            let Some(found) = step.filter(|step| step.exit) else { return };
+            step = Some(SlowStartStep { exit: found.exit, ..SlowStartStep::grow(Bytes::ZERO) });
+        }
+        self.growth.on_ack(&ack, step);
+        if step.is_some() && !self.growth.in_slow_start() {
+            self.avoidance_from = Some(self.space.nxt);
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        self.stats.spurious += 1;
+        self.consecutive_timeouts = 0;
+        self.growth.on_spurious();
+        if self.growth.in_slow_start() {
+            self.avoidance_from = None;
+        }
+    }
+
+    #[inline]
     fn recover(
         &mut self,
         now: Instant,
         duplicate: bool,
         newly_acked: Bytes,
-        sack: &[Range],
+        arrived: &Arrived<'_>,
     ) -> Outcome {
         let seen = AckSeen {
             now,
@@ -408,7 +541,9 @@ impl Sender {
             duplicate,
             newly_acked,
             mss: self.mss,
-            sack,
+            cwnd: self.growth.cwnd(),
+            echo: arrived.echo,
+            sack: arrived.sack,
         };
         self.recovery.on_ack(&seen, &mut self.space)
     }
@@ -426,8 +561,9 @@ impl Sender {
     }
 
     #[inline]
-    fn on_rtt(&mut self, rtt: Duration) {
-        self.rtt.on_sample(rtt);
+    fn on_rtt(&mut self, now: Instant, rtt: Duration) {
+        self.rtt.on_sample(rtt, self.space.una, self.space.nxt);
+        self.growth.on_rtt(&RttSample { now, rtt });
         self.stats.rtt_samples += 1;
         self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
     }
@@ -481,7 +617,8 @@ impl Sender {
     }
 
     fn on_alarm(&mut self, now: Instant) {
-        match self.recovery.on_alarm(now, &mut self.space) {
+        self.note_limits();
+        match self.recovery.on_alarm(now, self.growth.cwnd(), &mut self.space) {
             Alarm::None => {}
             Alarm::LossFound => {
                 self.on_congestion(now, Signal::Loss, self.rwnd);
@@ -489,6 +626,7 @@ impl Sender {
             }
             Alarm::Probe => self.timer = Some(now + self.rtt.rto()),
         }
+        self.note_alarm(now);
     }
 
     fn on_rto(&mut self, now: Instant) {
@@ -500,21 +638,38 @@ impl Sender {
         if !self.patience.lasts(now, self.consecutive_timeouts > 0) {
             return;
         }
+        self.note_limits();
         self.stats.timeouts += 1;
         self.consecutive_timeouts += 1;
         self.rtt.back_off();
         self.timed = None;
         let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
         self.on_congestion(now, signal, self.rwnd);
-        self.recovery.on_timeout(&mut self.space);
+        self.recovery.on_timeout(now, &mut self.space);
         if self.patience.is_bounded() {
             self.timer = Some(now + self.patience.at_most(now, self.rtt.rto()));
         }
+        self.note_timeout(now);
     }
 
     /// The next stretch of data that may go out now, if any; called until it says no.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
+        if self.pacer.active && self.holds_back(now) {
+            return None;
+        }
+        let stretch = self.next_stretch(now);
+        match stretch {
+            // A window probe is no use of the window.
+            Some(stretch) => self.sent_in_burst |= stretch.len > Bytes::ZERO,
+            None if std::mem::take(&mut self.sent_in_burst) => self.propose_after_burst(now),
+            None => {}
+        }
+        stretch
+    }
+
+    #[inline]
+    fn next_stretch(&mut self, now: Instant) -> Option<Stretch> {
         if let Some(range) = self.recovery.next_again(self.growth.cwnd()) {
             return self.send_again(now, range);
         }
@@ -572,15 +727,40 @@ impl Sender {
         if self.space.una != self.space.max {
             return;
         }
-        let send = BeforeSend {
+        let proposal = self.idle.before_send(&self.usage(now));
+        self.take_proposal(proposal);
+    }
+
+    /// Nothing more goes out for now.
+    #[inline]
+    fn propose_after_burst(&mut self, now: Instant) {
+        if self.idle.looks_after_bursts() {
+            let proposal = self.idle.after_burst(&self.usage(now));
+            self.take_proposal(proposal);
+        }
+    }
+
+    fn usage(&self, now: Instant) -> Usage {
+        Usage {
             now,
             last_send: self.last_send,
             rto: self.rtt.rto(),
             cwnd: self.growth.cwnd(),
+            ssthresh: self.growth.ssthresh(),
+            in_slow_start: self.growth.in_slow_start(),
+            in_flight: self.in_flight(),
+            outstanding: self.space.max.since(self.space.una),
+            una: self.space.una,
+            nxt: self.space.max,
+            limited_by: self.limited_by,
+            undisturbed: !self.recovery.in_recovery() && self.consecutive_timeouts == 0,
             initial_window: self.initial_window,
             mss: self.mss,
-        };
-        if let Some(proposal) = self.idle.before_send(&send) {
+        }
+    }
+
+    fn take_proposal(&mut self, proposal: Option<Proposal>) {
+        if let Some(proposal) = proposal {
             self.growth.rebase(&proposal);
             if self.growth.in_slow_start() {
                 self.avoidance_from = None;
@@ -593,6 +773,9 @@ impl Sender {
         let len = stretch.len + Bytes::new(u64::from(stretch.fin));
         let end = stretch.seq + len;
         let again = stretch.seq < self.space.max;
+        if self.space.una == self.space.max {
+            self.growth.on_send_start(&SendStart { now, last_send: self.last_send });
+        }
         self.recovery.on_sent(&SentSegment { now, start: stretch.seq, len, again });
         self.stats.segments_sent += 1;
         if again {
@@ -609,6 +792,12 @@ impl Sender {
             self.hold.on_short_segment(end);
         }
         self.last_send = Some(now);
+        if self.modelled.is_some() {
+            self.track_sent(now, Range { start: stretch.seq, end }, again);
+        }
+        if self.pacer.active {
+            self.pace(now, stretch.len);
+        }
         if self.timer.is_none() {
             self.timer = Some(now + self.rtt.rto());
         }
@@ -621,3 +810,6 @@ impl Sender {
         self.recovery.arm(&clocks);
     }
 }
+
+#[cfg(test)]
+mod tests;

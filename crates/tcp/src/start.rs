@@ -1,5 +1,6 @@
 //! How data begins: the first window after the handshake, and the slow-start law.
 
+mod abc;
 mod hystart;
 mod hystartpp;
 mod initial_window;
@@ -12,6 +13,7 @@ use ackclock_units::Bytes;
 
 use crate::event::{Ack, Handshake, Proposal, SlowStartStep, Why};
 
+pub use abc::{Abc, AbcUnlimited};
 pub use hystart::HyStart;
 pub use hystartpp::HyStartPlusPlus;
 pub use initial_window::WindowChoice;
@@ -23,6 +25,10 @@ pub use standard::Standard;
 pub enum SlowStartChoice {
     /// RFC 5681's.
     Standard,
+    /// Appropriate byte counting with a limit of two segments.
+    Abc,
+    /// Appropriate byte counting without a limit.
+    AbcUnlimited,
     /// `HyStart++`.
     HyStartPlusPlus,
     /// Linux's `HyStart`.
@@ -34,8 +40,9 @@ pub enum SlowStartChoice {
 /// A slow-start law: it says by how much the window grows on an ACK, and when slow start ends
 /// although nothing was lost.
 pub trait SlowStart: Debug + Send {
-    /// An ACK of new data during slow start, with the window `cwnd`.
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep;
+    /// An ACK of new data during slow start, with the window `cwnd` and the threshold `ssthresh`. If
+    /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
 }
 
 /// How data begins: the second of a sender's four choices.
@@ -43,14 +50,17 @@ pub trait Start: Debug + Send {
     /// The window to propose now that the handshake is done.
     fn on_established(&mut self, handshake: &Handshake) -> Proposal;
 
-    /// An ACK of new data during slow start, with the window `cwnd`.
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep;
+    /// An ACK of new data during slow start, with the window `cwnd` and the threshold `ssthresh`. If
+    /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
 }
 
 /// The slow-start laws of the registry.
 #[derive(Debug)]
 enum AnySlowStart {
     Standard(Standard),
+    Abc(Abc),
+    AbcUnlimited(AbcUnlimited),
     HyStartPlusPlus(HyStartPlusPlus),
     HyStart(HyStart),
     Limited(Limited),
@@ -60,6 +70,8 @@ impl AnySlowStart {
     fn new(choice: SlowStartChoice) -> Self {
         match choice {
             SlowStartChoice::Standard => Self::Standard(Standard),
+            SlowStartChoice::Abc => Self::Abc(Abc::default()),
+            SlowStartChoice::AbcUnlimited => Self::AbcUnlimited(AbcUnlimited),
             SlowStartChoice::HyStartPlusPlus => Self::HyStartPlusPlus(HyStartPlusPlus::default()),
             SlowStartChoice::HyStart => Self::HyStart(HyStart::default()),
             SlowStartChoice::Limited => Self::Limited(Limited),
@@ -69,12 +81,14 @@ impl AnySlowStart {
 
 impl SlowStart for AnySlowStart {
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
         match self {
-            Self::Standard(law) => law.on_ack(ack, cwnd),
-            Self::HyStartPlusPlus(law) => law.on_ack(ack, cwnd),
-            Self::HyStart(law) => law.on_ack(ack, cwnd),
-            Self::Limited(law) => law.on_ack(ack, cwnd),
+            Self::Standard(law) => law.on_ack(ack, cwnd, ssthresh),
+            Self::Abc(law) => law.on_ack(ack, cwnd, ssthresh),
+            Self::AbcUnlimited(law) => law.on_ack(ack, cwnd, ssthresh),
+            Self::HyStartPlusPlus(law) => law.on_ack(ack, cwnd, ssthresh),
+            Self::HyStart(law) => law.on_ack(ack, cwnd, ssthresh),
+            Self::Limited(law) => law.on_ack(ack, cwnd, ssthresh),
         }
     }
 }
@@ -97,8 +111,8 @@ impl Start for WindowedStart {
     }
 
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
-        self.law.on_ack(ack, cwnd)
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
+        self.law.on_ack(ack, cwnd, ssthresh)
     }
 }
 
@@ -127,10 +141,10 @@ impl Start for AnyStart {
     }
 
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
         match self {
-            Self::Windowed(start) => start.on_ack(ack, cwnd),
-            Self::Other(start) => start.on_ack(ack, cwnd),
+            Self::Windowed(start) => start.on_ack(ack, cwnd, ssthresh),
+            Self::Other(start) => start.on_ack(ack, cwnd, ssthresh),
         }
     }
 }

@@ -15,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Profile;
-use crate::growth::GrowthChoice;
+use crate::growth::{CubicForm, GrowthChoice};
 use crate::idle::IdleChoice;
 use crate::recovery::RecoveryChoice;
 use crate::start::{SlowStartChoice, WindowChoice};
@@ -117,9 +117,21 @@ pub const REGISTRY: &[Entry] = &[
     ),
     entry(
         "cubic",
-        Part::Growth(GrowthChoice::Cubic),
-        "a cubic curve of time around the last loss, at least Reno's window (RFC 9438)",
+        Part::Growth(GrowthChoice::Cubic { form: None }),
+        "a cubic curve of time around the last loss, at least Reno's window; the profile's form",
     ),
+    Entry {
+        word: "cubic",
+        argument: Some("rfc9438"),
+        part: Part::Growth(GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) }),
+        help: "CUBIC as RFC 9438 has it, which is the form of `rfc` and `ns2`",
+    },
+    Entry {
+        word: "cubic",
+        argument: Some("linux"),
+        part: Part::Growth(GrowthChoice::Cubic { form: Some(CubicForm::Linux) }),
+        help: "CUBIC as Linux has it, in whole segments and milliseconds",
+    },
     entry(
         "highspeed",
         Part::Growth(GrowthChoice::HighSpeed),
@@ -129,6 +141,16 @@ pub const REGISTRY: &[Entry] = &[
         "vegas",
         Part::Growth(GrowthChoice::Vegas),
         "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
+    ),
+    entry(
+        "bbr",
+        Part::Growth(GrowthChoice::Bbr),
+        "paced at the path's bandwidth, within what it holds without much loss (draft-ietf-ccwg-bbr-06)",
+    ),
+    entry(
+        "bbr1",
+        Part::Growth(GrowthChoice::Bbr1),
+        "paced at the path's bandwidth, window of two bandwidth-delay products (BBR v1, as Linux has it)",
     ),
     entry(
         "gobackn",
@@ -167,6 +189,17 @@ pub const REGISTRY: &[Entry] = &[
         "one segment per ACK (RFC 5681 §3.1)",
     ),
     entry(
+        "abc",
+        Part::SlowStart(SlowStartChoice::Abc),
+        "the bytes of an ACK, at most two segments (RFC 3465)",
+    ),
+    Entry {
+        word: "abc",
+        argument: Some("unlimited"),
+        part: Part::SlowStart(SlowStartChoice::AbcUnlimited),
+        help: "all that an ACK delivers, up to the threshold (Linux)",
+    },
+    entry(
         "hystartpp",
         Part::SlowStart(SlowStartChoice::HyStartPlusPlus),
         "slow start that slows down, then ends, when the delay grows (HyStart++, RFC 9406)",
@@ -186,6 +219,17 @@ pub const REGISTRY: &[Entry] = &[
         Part::Idle(IdleChoice::Rfc5681),
         "restart window after an RTO without sending (RFC 5681 §4.1)",
     ),
+    entry(
+        "linuxidle",
+        Part::Idle(IdleChoice::Linux { restart: true }),
+        "only a full window grows; silence halves it once an RTO (Linux, after RFC 2861)",
+    ),
+    Entry {
+        word: "linuxidle",
+        argument: Some("norestart"),
+        part: Part::Idle(IdleChoice::Linux { restart: false }),
+        help: "only a full window grows; silence costs nothing (tcp_slow_start_after_idle=0)",
+    },
     entry("noidle", Part::Idle(IdleChoice::NoIdle), "the window keeps its worth"),
 ];
 
@@ -215,6 +259,7 @@ pub struct Parts {
 
 /// The parts that `growth` has under `profile` when its name says no more.
 const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
+    let growth = growth.under(profile);
     let recovery = match (growth, profile) {
         (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) => RecoveryChoice::GoBackN,
         (_, Profile::Linux) => RecoveryChoice::Rack,
@@ -228,9 +273,11 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             GrowthChoice::Tahoe | GrowthChoice::TahoeBytes | GrowthChoice::Reno { .. } => {
                 WindowChoice::Rfc3390
             }
-            GrowthChoice::Cubic | GrowthChoice::HighSpeed | GrowthChoice::Vegas => {
-                WindowChoice::Segments(10)
-            }
+            GrowthChoice::Cubic { .. }
+            | GrowthChoice::HighSpeed
+            | GrowthChoice::Vegas
+            | GrowthChoice::Bbr
+            | GrowthChoice::Bbr1 => WindowChoice::Segments(10),
         },
         Profile::Linux => WindowChoice::Segments(10),
         // windowInit_ of ns-2.35.
@@ -238,11 +285,22 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     };
     let slow_start = match (growth, profile) {
         // RFC 9438 §4.10 recommends HyStart++; Linux has its predecessor, ns-2.35's CUBIC neither.
-        (GrowthChoice::Cubic, Profile::Rfc) => SlowStartChoice::HyStartPlusPlus,
-        (GrowthChoice::Cubic, Profile::Linux) => SlowStartChoice::HyStart,
-        _ => SlowStartChoice::Standard,
+        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => SlowStartChoice::HyStart,
+        (GrowthChoice::Cubic { .. }, Profile::Rfc | Profile::Linux) => {
+            SlowStartChoice::HyStartPlusPlus
+        }
+        // Its own.
+        (GrowthChoice::Vegas, _) | (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
+        (_, Profile::Linux) => SlowStartChoice::AbcUnlimited,
     };
-    Parts { growth, recovery, window, slow_start, idle: IdleChoice::Rfc5681 }
+    let idle = match (growth, profile) {
+        (GrowthChoice::Bbr | GrowthChoice::Bbr1, _) => IdleChoice::NoIdle,
+        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc | Profile::Ns2) => {
+            IdleChoice::Rfc5681
+        }
+        (_, Profile::Linux) => IdleChoice::Linux { restart: true },
+    };
+    Parts { growth, recovery, window, slow_start, idle }
 }
 
 /// Whether `growth` has a way of its own to do what the parts of `slot` do, so that none of them goes
@@ -251,6 +309,12 @@ const fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
     match (growth, slot) {
         (GrowthChoice::Vegas, Slot::SlowStart) => {
             Some("Vegas has a slow start of its own, which compares rates in every other round")
+        }
+        (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::SlowStart) => {
+            Some("BBR has a startup of its own, which ends when the bandwidth stops growing")
+        }
+        (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::Idle) => {
+            Some("BBR keeps its window after silence and sends at the rate that it knows")
         }
         _ => None,
     }
@@ -266,7 +330,9 @@ impl Parts {
         REGISTRY
             .iter()
             .filter_map(|e| match e.part {
-                Part::Growth(growth) if growth.same_law(self.growth) => {
+                Part::Growth(growth)
+                    if growth.under(profile).same_law(self.growth.under(profile)) =>
+                {
                     Some((growth, parts_beyond(self, defaults(growth, profile))))
                 }
                 _ => None,
@@ -507,6 +573,16 @@ impl Variant {
                 Part::SlowStart(law) => resolved.slow_start = law,
                 Part::Idle(idle) => resolved.idle = idle,
             }
+        }
+        let models_path = matches!(resolved.growth, GrowthChoice::Bbr | GrowthChoice::Bbr1);
+        if models_path && !matches!(resolved.recovery, RecoveryChoice::Sack | RecoveryChoice::Rack)
+        {
+            return Err(VariantError::Refused {
+                growth: word_of(Part::Growth(resolved.growth)),
+                part: word_of(Part::Recovery(resolved.recovery)),
+                reason: "BBR must know which segments arrived, and says itself how much is sent \
+                         while losses are repaired",
+            });
         }
         let tahoe = matches!(resolved.growth, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);
         if tahoe && resolved.recovery != RecoveryChoice::GoBackN {

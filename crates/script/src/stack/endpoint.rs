@@ -1,7 +1,7 @@
 //! Our own end point as a stack.
 
 use ackclock_packet::{IpMeta, Options, Segment};
-use ackclock_tcp::{Endpoint, Failure, Nagle, Profile, State, Transmit};
+use ackclock_tcp::{Endpoint, Failure, Nagle, Profile, Sender, State, Transmit};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::plan::Plan;
@@ -165,22 +165,51 @@ impl Stack for EndpointStack {
         let stats = sender.stats();
         let whole = |n: u64| i64::try_from(n).ok();
         let micros = |span: Duration| whole(span.as_nanos() / 1000);
+        let tally = sender.tally();
+        let rtt = sender.rtt();
+        let window = sender.window();
         TcpInfo {
             state: Some(state_number(endpoint.state())),
+            ca_state: Some(recovery_state(sender)),
+            retransmits: Some(i64::from(sender.consecutive_timeouts())),
+            backoff: Some(i64::from(rtt.backoff())),
             rto: micros(sender.rto()),
             snd_mss: whole(mss.bytes().get()),
             rtt: sender.srtt().and_then(micros),
+            rttvar: micros(rtt.rttvar()),
+            min_rtt: micros(rtt.min()),
             // A window of 6.5 segments lets six out: Linux counts whole ones.
-            snd_cwnd: whole(sender.cwnd().whole_segments(mss)),
+            snd_cwnd: whole(window.whole_segments(mss)),
             snd_ssthresh: match sender.ssthresh() {
                 None => Some(NO_THRESHOLD),
                 Some(threshold) => whole(threshold.whole_segments(mss)),
             },
+            unacked: whole(tally.unacked),
+            sacked: whole(tally.sacked),
+            lost: whole(tally.lost),
+            retrans: whole(tally.resent),
+            reordering: Some(i64::from(tally.reordering)),
+            reord_seen: Some(i64::from(tally.reorderings)),
             total_retrans: whole(stats.segments_retransmitted),
             data_segs_out: whole(stats.segments_sent),
+            bytes_acked: whole(sender.acked().get()),
+            notsent_bytes: whole(sender.unsent().get()),
+            snd_wnd: whole(sender.peer_window().get()),
             bytes_received: whole(endpoint.received().get()),
             ..TcpInfo::default()
         }
+    }
+}
+
+/// As Linux numbers them: open, disorder, recovery, loss.
+fn recovery_state(sender: &Sender) -> i64 {
+    let tally = sender.tally();
+    if tally.after_timeout {
+        4
+    } else if sender.in_recovery() {
+        3
+    } else {
+        i64::from(tally.sacked + tally.lost > 0)
     }
 }
 

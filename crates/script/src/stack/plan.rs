@@ -6,7 +6,8 @@ use ackclock_tcp::idle::IdleChoice;
 use ackclock_tcp::recovery::RecoveryChoice;
 use ackclock_tcp::start::SlowStartChoice;
 use ackclock_tcp::{
-    Autotune, Config, DelayedAck, EcnEcho, EcnMode, Endpoint, Nagle, Profile, Variant, WindowChoice,
+    Autotune, Config, DelayedAck, EcnEcho, EcnMode, Endpoint, Nagle, Pacing, Profile, Variant,
+    WindowChoice,
 };
 use ackclock_units::{Bytes, Duration, Mss};
 
@@ -24,6 +25,11 @@ pub(super) struct Plan {
     restart_after_idle: Option<bool>,
     hystart: bool,
     rack: bool,
+    /// The queue below paces.
+    paced: bool,
+    tail_loss_probe: Option<bool>,
+    forward_rto: Option<bool>,
+    reordering: Option<u32>,
     initial_window: Option<u32>,
     mss: Option<Mss>,
     receive_window: Option<Bytes>,
@@ -52,10 +58,11 @@ const SHARED_MEMORY: Autotune =
     Autotune { initial: Bytes::new(540_000), most: Bytes::new(15 << 20) };
 
 /// Settings that mean something.
-const MEANT: [&str; 33] = [
+const MEANT: [&str; 34] = [
     "tcp_congestion_control",
     "tcp_early_retrans",
     "tcp_ecn",
+    "tcp_frto",
     "tcp_moderate_rcvbuf",
     "tcp_recovery",
     "tcp_reordering",
@@ -96,7 +103,7 @@ const NOT_SIMULATED: &str = "not simulated";
 const DEFAULT_ONLY: &str = "at its default";
 
 /// Settings without meaning, and why.
-const NOTHING: [(&str, &str); 63] = [
+const NOTHING: [(&str, &str); 62] = [
     ("net.core.default_qdisc", "no queue here"),
     ("net.core.netdev_max_backlog", "no queue here"),
     ("net.core.optmem_max", NO_LIMIT),
@@ -127,7 +134,6 @@ const NOTHING: [(&str, &str); 63] = [
     ("tcp_fastopen_blackhole_timeout_sec", "there is no TCP Fast Open"),
     ("tcp_fastopen_key", "there is no TCP Fast Open"),
     ("tcp_fin_timeout", "no orphans: a connection waits in FIN-WAIT-2"),
-    ("tcp_frto", "the end point decides"),
     ("tcp_invalid_ratelimit", "challenge ACKs are not limited"),
     ("tcp_keepalive_intvl", "keep-alive is off"),
     ("tcp_keepalive_probes", "keep-alive is off"),
@@ -192,6 +198,10 @@ impl Plan {
             restart_after_idle: None,
             hystart: true,
             rack: true,
+            paced: false,
+            tail_loss_probe: None,
+            forward_rto: None,
+            reordering: None,
             initial_window: None,
             mss: None,
             receive_window: None,
@@ -215,6 +225,7 @@ impl Plan {
 
     pub(super) const fn set_shared_defaults(&mut self) {
         self.receive_memory = Some(SHARED_MEMORY);
+        self.restart_after_idle = Some(false);
     }
 
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
@@ -241,17 +252,12 @@ impl Plan {
                 self.restart_after_idle = Some(number(name, value, 0, 1)? == 1);
             }
             "tcp_cubic.hystart" => self.hystart = number(name, value, 0, 1)? == 1,
+            "tcp_frto" => self.forward_rto = Some(number(name, value, 0, 2)? > 0),
             "tcp_recovery" => self.rack = number(name, value, 0, 7)? & 1 == 1,
-            "qdisc" if value == "fq" => {
-                return Ok(Meaning::NotYet("no queue here paces"));
-            }
+            "qdisc" if value == "fq" => self.paced = true,
             "qdisc" => return Ok(Meaning::Nothing("no queue here")),
             "tcp_early_retrans" => {
-                return Ok(if number(name, value, 0, 4)? >= 3 {
-                    Meaning::Nothing(DEFAULT_ONLY)
-                } else {
-                    Meaning::NotYet("tail loss probes go with the recovery")
-                });
+                self.tail_loss_probe = Some(number(name, value, 0, 4)? >= 3);
             }
             "tcp_ecn" => {
                 self.ecn = Some(match number(name, value, 0, 5)? {
@@ -262,11 +268,7 @@ impl Plan {
                 });
             }
             "tcp_reordering" => {
-                return Ok(if number(name, value, 1, 300)? == 3 {
-                    Meaning::Nothing(DEFAULT_ONLY)
-                } else {
-                    Meaning::NotYet("the duplicate threshold is three")
-                });
+                self.reordering = u32::try_from(number(name, value, 1, 300)?).ok();
             }
             "tcp_rmem" => {
                 let mut words = value.split_whitespace().skip(1);
@@ -389,8 +391,18 @@ impl Plan {
         if self.sack == Some(false) && parts.recovery.needs_sack() {
             parts.recovery = RecoveryChoice::PartialAck;
         }
+        if self.paced {
+            config.pacing = Pacing::Linux;
+        }
+        let recovery = &mut config.recovery;
+        recovery.tail_loss_probe = self.tail_loss_probe.unwrap_or(recovery.tail_loss_probe);
+        recovery.forward_rto = self.forward_rto.unwrap_or(recovery.forward_rto);
+        recovery.reordering = self.reordering.unwrap_or(recovery.reordering);
         if self.restart_after_idle == Some(false) {
-            parts.idle = IdleChoice::NoIdle;
+            parts.idle = match parts.idle {
+                IdleChoice::Linux { .. } => IdleChoice::Linux { restart: false },
+                _ => IdleChoice::NoIdle,
+            };
         }
         if !self.hystart && parts.slow_start == SlowStartChoice::HyStart {
             parts.slow_start = SlowStartChoice::Standard;

@@ -2,7 +2,7 @@
 
 use ackclock_tcp::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
-    Retries, RtoConfig,
+    Pacing, Retries, RtoConfig,
 };
 use ackclock_units::{Bytes, Duration, Mss};
 use schemars::JsonSchema;
@@ -55,6 +55,11 @@ pub struct TcpSpec {
     /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_reduces: Option<LossReducesSpec>,
+    /// When segments leave: `"off"`, as soon as the window lets them; `"law"`, at the growth law's
+    /// pacing rate if it has one, which of the laws here only BBR has; `"linux"`, at the law's rate or
+    /// else at 2 cwnd/srtt in slow start and 1.2 cwnd/srtt in congestion avoidance. Default: `"law"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<PacingSpec>,
     /// When less than a full segment waits: `"off"`, `"on"`, or `"minshall"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nagle: Option<NagleSpec>,
@@ -102,6 +107,7 @@ impl TcpSpec {
                 initial: text(self.initial_rto, base.rto.initial),
                 max: text(self.max_rto, base.rto.max),
                 granularity: text(self.clock_granularity, base.rto.granularity),
+                variation: base.rto.variation,
             },
             delayed_ack: match &self.delayed_ack {
                 None => base.delayed_ack,
@@ -126,6 +132,12 @@ impl TcpSpec {
                 None => base.loss_reduces,
                 Some(LossReducesSpec::FlightSize) => LossReduces::FlightSize,
                 Some(LossReducesSpec::Cwnd) => LossReduces::Cwnd,
+            },
+            pacing: match self.pacing {
+                None => base.pacing,
+                Some(PacingSpec::Off) => Pacing::Off,
+                Some(PacingSpec::Law) => Pacing::Law,
+                Some(PacingSpec::Linux) => Pacing::Linux,
             },
             nagle: match self.nagle {
                 None => base.nagle,
@@ -205,6 +217,18 @@ const fn is_false(value: &bool) -> bool {
 
 const fn two() -> u32 {
     2
+}
+
+/// When segments leave.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PacingSpec {
+    /// As soon as the window lets them.
+    Off,
+    /// At the growth law's pacing rate, if it has one.
+    Law,
+    /// As Linux paces.
+    Linux,
 }
 
 /// Which volume a loss reduces.

@@ -8,6 +8,8 @@ use super::*;
 use crate::config::DelayedAck;
 use crate::{Profile, Variant};
 
+mod pacing;
+
 /// Two end points, a one-way delay of 10 ms, and a list of segments of data to drop.
 struct Pair {
     ends: [Endpoint; 2],
@@ -274,15 +276,16 @@ fn lose_one(variant: &str) -> Pair {
 fn fast_recovery_halves_and_inflates() {
     let mut pair = lose_one("reno");
     // At 40 ms: ACKs of segments 0-2 grow the window to 13 and release 10-15; then six duplicate
-    // ACKs for 4-9. The third retransmits 3 and halves the flight of 13 (3-15): ssthresh 6.5.
-    // The window, 6.5 + 3, then 10.5, 11.5 and 12.5, has room for none beyond the 13 in flight.
+    // ACKs for 4-9. The first two let 16 and 17 out (RFC 3042). The third retransmits 3 and halves
+    // the flight of 13 (3-15), to which those two do not count: ssthresh 6.5. The window, 6.5 + 3,
+    // then 10.5, 11.5 and 12.5, has room for none beyond the 15 in flight.
     pair.until(40);
-    assert_eq!(pair.sent_at(40), [10, 11, 12, 13, 14, 15, 3]);
+    assert_eq!(pair.sent_at(40), [10, 11, 12, 13, 14, 15, 16, 17, 3]);
     assert!((pair.cwnd_segments() - 6.5).abs() < 1e-9);
-    // At 60 ms six more duplicate ACKs, for 10-15: 18.5 of window release 16 to 20; then the ACK
-    // of everything to 15 ends recovery, with 5 in flight and a window of 6.5: one more.
+    // At 60 ms eight more duplicate ACKs, for 10-17: 20.5 of window from 3 on release 18 to 22; then
+    // the ACK of everything to 17 ends recovery, with 5 in flight and a window of 6.5: one more.
     pair.until(60);
-    assert_eq!(pair.sent_at(60), [16, 17, 18, 19, 20, 21]);
+    assert_eq!(pair.sent_at(60), [18, 19, 20, 21, 22, 23]);
     assert!((pair.cwnd_segments() - 6.5).abs() < 1e-9);
     assert_eq!(pair.ends[0].sender().stats().timeouts, 0);
 }

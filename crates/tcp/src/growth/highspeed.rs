@@ -55,11 +55,13 @@ pub struct HighSpeed {
     /// w, in segments.
     w: f64,
     ssthresh: Option<f64>,
+    /// The window and the threshold before the last reduction.
+    undo: Option<(f64, Option<f64>)>,
 }
 
 impl Default for HighSpeed {
     fn default() -> Self {
-        Self { mss: Mss::default(), w: 1.0, ssthresh: None }
+        Self { mss: Mss::default(), w: 1.0, ssthresh: None, undo: None }
     }
 }
 
@@ -83,6 +85,9 @@ impl Growth for HighSpeed {
         self.mss = congestion.mss;
         let left = congestion.reduce_from.segments(self.mss) * (1.0 - decrease(self.w));
         let left = left.max(2.0);
+        if !matches!(congestion.signal, Signal::Timeout { consecutive: 2.. }) {
+            self.undo = Some((self.w, self.ssthresh));
+        }
         match congestion.signal {
             Signal::Loss | Signal::Ecn { .. } => {
                 self.ssthresh = Some(left);
@@ -102,6 +107,12 @@ impl Growth for HighSpeed {
         if let Some(at_most) = end.at_most {
             self.w = self.w.min(at_most.segments(end.mss)).max(1.0);
         }
+    }
+
+    fn on_spurious(&mut self) {
+        let Some((window, ssthresh)) = self.undo.take() else { return };
+        self.w = self.w.max(window);
+        self.ssthresh = ssthresh.and_then(|then| self.ssthresh.map(|now| now.max(then)));
     }
 
     fn rebase(&mut self, proposal: &Proposal) {

@@ -14,6 +14,8 @@ pub struct Reno {
     window: Window,
     /// Acknowledged bytes that have not yet bought a segment.
     acked: Bytes,
+    /// The window before the last reduction.
+    undo: Option<Window>,
 }
 
 impl Growth for Reno {
@@ -21,6 +23,7 @@ impl Growth for Reno {
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         if let Some(step) = slow_start {
             self.window.slow_start(step);
+            self.acked += step.left_over;
             return;
         }
         self.acked += ack.newly_acked;
@@ -34,6 +37,9 @@ impl Growth for Reno {
         // RFC 5681 equation 4.
         let half = (congestion.reduce_from / 2).max(congestion.mss.times(2));
         self.acked = Bytes::ZERO;
+        if !matches!(congestion.signal, Signal::Timeout { consecutive: 2.. }) {
+            self.undo = Some(self.window);
+        }
         match congestion.signal {
             Signal::Ecn { abe: true } => {
                 // RFC 8511 §3: 0.8 after a mark.
@@ -58,6 +64,12 @@ impl Growth for Reno {
     fn on_recovery_end(&mut self, end: &RecoveryEnd) {
         if let Some(at_most) = end.at_most {
             self.window.cwnd = self.window.cwnd.min(at_most);
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        if let Some(undo) = self.undo.take() {
+            self.window = self.window.undone(undo);
         }
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::WindowChoice;
-use crate::event::{Limit, Signal, Why};
+use crate::event::{Limit, RateSample, Repair, Signal, Why};
 use crate::start::{AnyStart, SlowStartChoice, Start};
 use crate::variant::{Part, REGISTRY};
 
@@ -19,7 +19,12 @@ pub(super) struct Story {
     /// The round-trip time of each ACK, and the smoothed one.
     pub rtt: Duration,
     pub limited_by: Limit,
+    /// Whether ACKs measure the round-trip time.
+    pub measures: bool,
     una: Seq,
+    /// For laws that model the path: data delivered and lost.
+    delivered: Bytes,
+    lost: Bytes,
 }
 
 impl Story {
@@ -43,7 +48,10 @@ impl Story {
             now: Instant::START,
             rtt: Duration::from_millis(100),
             limited_by: Limit::Cwnd,
+            measures: true,
             una: Seq::FIRST_BYTE,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
         }
     }
 
@@ -51,16 +59,17 @@ impl Story {
         let newly_acked = self.mss.times(segments);
         let in_flight_before = match self.limited_by {
             Limit::Cwnd => self.law.cwnd().max(newly_acked),
-            Limit::Application | Limit::ReceiveWindow => newly_acked,
+            Limit::Application | Limit::ReceiveWindow | Limit::Pacing => newly_acked,
         };
         let nxt = self.una + in_flight_before;
         self.una = self.una + newly_acked;
         let ack = Ack {
             now: self.now,
             newly_acked,
+            newly_delivered: newly_acked,
             una: self.una,
             nxt,
-            rtt: Some(self.rtt),
+            rtt: self.measures.then_some(self.rtt),
             srtt: Some(self.rtt),
             in_flight_before,
             in_flight: nxt.since(self.una),
@@ -68,7 +77,13 @@ impl Story {
             in_recovery: false,
             mss: self.mss,
         };
-        let step = self.law.in_slow_start().then(|| self.start.on_ack(&ack, self.law.cwnd()));
+        if let Some(rtt) = ack.rtt {
+            self.law.on_rtt(&RttSample { now: self.now, rtt });
+        }
+        let step = self
+            .law
+            .in_slow_start()
+            .then(|| self.start.on_ack(&ack, self.law.cwnd(), self.law.ssthresh()));
         self.law.on_ack(&ack, step);
         self
     }
@@ -121,6 +136,11 @@ fn laws() -> impl Iterator<Item = GrowthChoice> {
     })
 }
 
+/// The laws whose window answers to each ACK and each loss.
+fn window_laws() -> impl Iterator<Item = GrowthChoice> {
+    laws().filter(|choice| !AnyGrowth::new(*choice).models_path())
+}
+
 /// Every slow-start law of the registry.
 fn slow_starts() -> impl Iterator<Item = SlowStartChoice> {
     REGISTRY.iter().filter_map(|entry| match entry.part {
@@ -132,7 +152,7 @@ fn slow_starts() -> impl Iterator<Item = SlowStartChoice> {
 #[test]
 fn slow_start_adds_a_segment_an_ack() {
     // Vegas has its own: see its tests.
-    for choice in laws().filter(|choice| *choice != GrowthChoice::Vegas) {
+    for choice in window_laws().filter(|choice| *choice != GrowthChoice::Vegas) {
         let mut story = Story::new(choice, 2);
         assert!((story.acks(6).cwnd() - 8.0).abs() < 1e-9, "{choice:?}");
     }
@@ -184,9 +204,9 @@ fn reno_halves_the_flight_and_adds_a_segment_a_window() {
 
 #[test]
 fn a_repeated_timeout_leaves_the_threshold() {
-    for choice in laws() {
+    for choice in window_laws() {
         // Half of twenty; 0.7 of it in CUBIC.
-        let expected = if choice == GrowthChoice::Cubic { 14.0 } else { 10.0 };
+        let expected = if matches!(choice, GrowthChoice::Cubic { .. }) { 14.0 } else { 10.0 };
         let mut story = Story::new(choice, 20);
         story.congestion(Signal::Timeout { consecutive: 1 }, 20);
         assert!((story.ssthresh() - expected).abs() < 1e-9, "{choice:?}");
@@ -198,9 +218,30 @@ fn a_repeated_timeout_leaves_the_threshold() {
 
 #[test]
 fn the_threshold_is_at_least_two_segments() {
-    for choice in laws() {
+    for choice in window_laws() {
         let mut story = Story::new(choice, 1);
         assert!((story.congestion(Signal::Loss, 1).ssthresh() - 2.0).abs() < 1e-9, "{choice:?}");
+    }
+}
+
+#[test]
+fn a_reduction_for_nothing_is_taken_back() {
+    // Tahoe, and what it was made for, know no way back.
+    let tahoe = |law: &GrowthChoice| matches!(law, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);
+    let back = |law: &GrowthChoice| !tahoe(law) && !AnyGrowth::new(*law).models_path();
+    for choice in laws().filter(back) {
+        for signal in [Signal::Loss, Signal::Timeout { consecutive: 1 }] {
+            let mut story = Story::new(choice, 40);
+            story.congestion(Signal::Loss, 40);
+            let before = (story.cwnd(), story.ssthresh());
+            story.congestion(signal, 20);
+            assert!(story.cwnd() < before.0, "{choice:?} {signal:?}");
+            story.law.on_spurious();
+            assert_eq!((story.cwnd(), story.ssthresh()), before, "{choice:?} {signal:?}");
+            // Not twice.
+            story.law.on_spurious();
+            assert_eq!((story.cwnd(), story.ssthresh()), before, "{choice:?} {signal:?}");
+        }
     }
 }
 
@@ -216,12 +257,24 @@ enum Operation {
     Loss(u64),
     Timeouts(u32),
     Spurious,
+    /// Data goes out after so many milliseconds of silence.
+    SendStart(u64),
     RecoveryEnd(u64),
     Restart(u64),
     NewMss(u16),
+    /// A delivery of so many segments, of which so many were found lost, with so many in flight
+    /// after it, over an interval of so many microseconds (none if zero); what is being repaired;
+    /// whether the application limits.
+    Deliver([u64; 4], Repair, bool),
+    /// A segment is found lost, sent with so many in flight, so many lost since.
+    Lose(u64, u64),
+    /// Data goes out after silence.
+    Resume,
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
+    let delivery = [0_u64..40, 0..10, 0..200, 0..300_000];
+    let repairs = vec![Repair::None, Repair::None, Repair::Recovery, Repair::AfterTimeout];
     let limits = vec![Limit::Application, Limit::Cwnd, Limit::ReceiveWindow];
     prop_oneof![
         12 => (1_u64..40).prop_map(Operation::Ack),
@@ -232,9 +285,14 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (0_u64..=1000).prop_map(Operation::Loss),
         1 => (1_u32..10).prop_map(Operation::Timeouts),
         1 => Just(Operation::Spurious),
+        1 => (0_u64..5_000).prop_map(Operation::SendStart),
         1 => (0_u64..1000).prop_map(Operation::RecoveryEnd),
         1 => (1_u64..20).prop_map(Operation::Restart),
         1 => (64_u16..9000).prop_map(Operation::NewMss),
+        12 => (delivery, prop::sample::select(repairs), prop::bool::ANY)
+            .prop_map(|(numbers, repair, limited)| Operation::Deliver(numbers, repair, limited)),
+        2 => (1_u64..200, 1_u64..20).prop_map(|(flight, lost)| Operation::Lose(flight, lost)),
+        1 => Just(Operation::Resume),
     ]
 }
 
@@ -256,9 +314,15 @@ impl Story {
                 self.reduce(Signal::Timeout { consecutive }, self.law.cwnd());
             }
             Operation::Spurious => self.law.on_spurious(),
+            Operation::SendStart(millis) => {
+                let last_send = Some(self.now);
+                self.now += Duration::from_millis(millis);
+                self.law.on_send_start(&SendStart { now: self.now, last_send });
+            }
             Operation::RecoveryEnd(segments) => self.law.on_recovery_end(&RecoveryEnd {
                 now: self.now,
                 in_flight: mss.times(segments),
+                newly_delivered: mss.times(segments),
                 at_most: Some(mss.times(segments + 1)),
                 mss,
             }),
@@ -277,7 +341,57 @@ impl Story {
                     why: Why::Established,
                 });
             }
+            Operation::Deliver(numbers, repair, is_app_limited) => {
+                self.deliver(numbers, repair, is_app_limited);
+            }
+            Operation::Lose(flight, lost) => {
+                self.lost += mss.bytes();
+                self.law.on_lost(&LostSegment {
+                    now: self.now,
+                    start: self.una,
+                    end: self.una + mss.bytes(),
+                    tx_in_flight: mss.times(flight),
+                    lost: mss.times(lost),
+                    delivered: self.delivered,
+                    is_app_limited: false,
+                });
+            }
+            Operation::Resume => self.law.on_restart(self.now),
         }
+    }
+
+    fn deliver(&mut self, numbers: [u64; 4], repair: Repair, is_app_limited: bool) {
+        let mss = self.mss;
+        let [segments, lost, flight, micros] = numbers;
+        let data = mss.times(segments);
+        let prior_delivered = self.delivered.saturating_sub(mss.times(flight));
+        self.delivered += data;
+        self.lost += mss.times(lost);
+        let sample = RateSample {
+            delivered: self.delivered - prior_delivered,
+            interval: (micros > 0).then(|| Duration::from_micros(micros)),
+            prior_delivered,
+            is_app_limited,
+            tx_in_flight: mss.times(flight + 1),
+            lost: mss.times(lost),
+        };
+        self.law.on_delivery(&Delivery {
+            now: self.now,
+            newly_delivered: data,
+            newly_lost: mss.times(lost),
+            delivered: self.delivered,
+            lost: self.lost,
+            sample: (segments > 0).then_some(sample),
+            rtt: (segments > 0).then_some(self.rtt),
+            maybe_delayed: false,
+            srtt: Some(self.rtt),
+            in_flight_before: mss.times(flight + segments + lost),
+            in_flight: mss.times(flight),
+            is_cwnd_limited: self.limited_by == Limit::Cwnd,
+            repair,
+            selective: true,
+            mss,
+        });
     }
 }
 
@@ -305,6 +419,9 @@ proptest! {
                     _ => {}
                 }
                 prop_assert!(cwnd >= mss.bytes(), "{choice:?} {operation:?}");
+                if let Some(rate) = story.law.pacing_rate() {
+                    prop_assert!((1..u64::MAX / 2).contains(&rate.as_bps()), "{choice:?} {operation:?}");
+                }
                 // A window that is not a number is zero bytes, an infinite one beyond this.
                 prop_assert!(cwnd < Bytes::UNLIMITED, "{choice:?} {operation:?}");
                 if let Some(ssthresh) = story.law.ssthresh() {

@@ -34,6 +34,8 @@ pub struct Vegas {
     /// In segments.
     cwnd: f64,
     ssthresh: Option<f64>,
+    /// The window and the threshold before the last reduction.
+    undo: Option<(f64, Option<f64>)>,
     /// The smallest round-trip time seen.
     base_rtt: Option<Duration>,
     round: Option<Round>,
@@ -47,6 +49,7 @@ impl Default for Vegas {
             mss: Mss::default(),
             cwnd: 1.0,
             ssthresh: None,
+            undo: None,
             base_rtt: None,
             round: None,
             grows: true,
@@ -132,6 +135,9 @@ impl Growth for Vegas {
         // first duplicate ACK, would be a recovery; with the recoveries there are, a loss costs what
         // it costs Reno.
         let half = (congestion.reduce_from.segments(self.mss) / 2.0).max(2.0);
+        if !matches!(congestion.signal, Signal::Timeout { consecutive: 2.. }) {
+            self.undo = Some((self.cwnd, self.ssthresh));
+        }
         match congestion.signal {
             Signal::Loss | Signal::Ecn { .. } => {
                 self.ssthresh = Some(half);
@@ -151,6 +157,13 @@ impl Growth for Vegas {
         if let Some(at_most) = end.at_most {
             self.cwnd = self.cwnd.min(at_most.segments(end.mss)).max(1.0);
         }
+        self.restart();
+    }
+
+    fn on_spurious(&mut self) {
+        let Some((window, ssthresh)) = self.undo.take() else { return };
+        self.cwnd = self.cwnd.max(window);
+        self.ssthresh = ssthresh.and_then(|then| self.ssthresh.map(|now| now.max(then)));
         self.restart();
     }
 

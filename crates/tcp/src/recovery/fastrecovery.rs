@@ -4,11 +4,12 @@
 //! of resent segments start false fast retransmits.
 
 use ackclock_packet::Range;
-use ackclock_units::Bytes;
+use ackclock_units::{Bytes, Instant, Mss};
 
 use super::{
     AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace, first_segment, within,
 };
+use crate::config::RecoveryConfig;
 
 /// Fast retransmit and fast recovery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,10 +18,19 @@ pub struct FastRecovery {
     /// The window's inflation, while in recovery (§3.2 steps 3 and 4).
     inflation: Option<Bytes>,
     retransmit: Option<Range>,
+    mss: Mss,
+}
+
+impl FastRecovery {
+    /// Before anything is sent.
+    pub fn new(config: RecoveryConfig) -> Self {
+        Self { duplicates: DuplicateAcks::new(config), ..Self::default() }
+    }
 }
 
 impl Recovery for FastRecovery {
     fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
+        self.mss = ack.mss;
         if ack.duplicate {
             if let Some(inflation) = &mut self.inflation {
                 *inflation += ack.mss.bytes();
@@ -41,7 +51,7 @@ impl Recovery for FastRecovery {
         Outcome::Repaired { at_most: None }
     }
 
-    fn on_timeout(&mut self, send: &mut SendSpace) {
+    fn on_timeout(&mut self, _: Instant, send: &mut SendSpace) {
         self.duplicates.on_timeout(send);
         self.inflation = None;
         self.retransmit = None;
@@ -54,7 +64,8 @@ impl Recovery for FastRecovery {
 
     #[inline]
     fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool {
-        within(cwnd + self.inflation.unwrap_or_default(), len, send)
+        let beyond = self.inflation.unwrap_or_else(|| self.duplicates.beyond(self.mss));
+        within(cwnd + beyond, len, send)
     }
 
     fn next_again(&mut self, _: Bytes) -> Option<Range> {

@@ -5,7 +5,7 @@
 //! window: until SND.UNA passes what was sent when the loss was found, duplicate ACKs are ignored.
 
 use ackclock_packet::Range;
-use ackclock_units::Bytes;
+use ackclock_units::{Bytes, Instant};
 
 use super::{AckSeen, DuplicateAcks, Outcome, Recovery, SendSpace, within};
 
@@ -29,7 +29,7 @@ impl Recovery for GoBackN {
         Outcome::LossFound
     }
 
-    fn on_timeout(&mut self, send: &mut SendSpace) {
+    fn on_timeout(&mut self, _: Instant, send: &mut SendSpace) {
         self.duplicates.on_timeout(send);
         send.nxt = send.una;
     }

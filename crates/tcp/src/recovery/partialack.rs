@@ -2,11 +2,12 @@
 //! alone) and the first of the two windows that step 3 allows after a full ACK.
 
 use ackclock_packet::Range;
-use ackclock_units::Bytes;
+use ackclock_units::{Bytes, Instant, Mss};
 
 use super::{
     AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace, first_segment, within,
 };
+use crate::config::RecoveryConfig;
 
 /// One episode of repair.
 #[derive(Clone, Copy, Debug)]
@@ -24,11 +25,20 @@ pub struct PartialAck {
     duplicates: DuplicateAcks,
     episode: Option<Episode>,
     retransmit: Option<Range>,
+    mss: Mss,
+}
+
+impl PartialAck {
+    /// Before anything is sent.
+    pub fn new(config: RecoveryConfig) -> Self {
+        Self { duplicates: DuplicateAcks::new(config), ..Self::default() }
+    }
 }
 
 impl Recovery for PartialAck {
     #[inline]
     fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
+        self.mss = ack.mss;
         if ack.duplicate {
             if let Some(episode) = &mut self.episode {
                 episode.inflated += ack.mss.bytes();
@@ -66,7 +76,7 @@ impl Recovery for PartialAck {
         Outcome::PartlyRepaired { restart_timer: episode.partial_acks == 1 }
     }
 
-    fn on_timeout(&mut self, send: &mut SendSpace) {
+    fn on_timeout(&mut self, _: Instant, send: &mut SendSpace) {
         self.duplicates.on_timeout(send);
         self.episode = None;
         self.retransmit = None;
@@ -81,7 +91,7 @@ impl Recovery for PartialAck {
     #[inline]
     fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool {
         let window = match &self.episode {
-            None => cwnd,
+            None => cwnd + self.duplicates.beyond(self.mss),
             Some(episode) => (cwnd + episode.inflated).saturating_sub(episode.deflated),
         };
         within(window, len, send)

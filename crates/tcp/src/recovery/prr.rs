@@ -30,14 +30,17 @@ impl Prr {
         self.pending = Some((waiting + data.get(), safe));
     }
 
-    /// Turns the last ACK into a budget, now that the window to come down to is known.
-    pub fn settle(&mut self, ssthresh: Bytes, pipe: Bytes, mss: Mss) {
+    /// Turns the last ACK into a budget, now that the window to come down to is known. With
+    /// `whole_segments` the proportion is rounded up to segments, as Linux counts, and not to bytes.
+    pub fn settle(&mut self, ssthresh: Bytes, pipe: Bytes, mss: Mss, whole_segments: bool) {
         let Some((data, safe)) = self.pending.take() else { return };
         let (ssthresh, pipe, mss) = (ssthresh.get(), pipe.get(), u64::from(mss.get()));
         self.delivered += data;
         let count = if pipe > ssthresh {
             // Proportional: what goes out is to what was delivered as the new window to the old.
-            (self.delivered * ssthresh).div_ceil(self.recover_fs).saturating_sub(self.out)
+            let due = (self.delivered * ssthresh).div_ceil(self.recover_fs);
+            let due = if whole_segments { due.next_multiple_of(mss) } else { due };
+            due.saturating_sub(self.out)
         } else {
             let mut count = self.delivered.saturating_sub(self.out).max(data);
             if safe {
@@ -75,7 +78,7 @@ mod tests {
         let mut sent = Vec::new();
         for n in 0..8 {
             prr.on_ack(segments(1), false);
-            prr.settle(segments(10), segments(19 - n), mss);
+            prr.settle(segments(10), segments(19 - n), mss, false);
             let whole = prr.budget().whole_segments(mss);
             prr.on_sent(segments(whole));
             sent.push(whole);
@@ -93,12 +96,12 @@ mod tests {
         prr.on_sent(mss.times(1));
         // Pipe 5, target 10, one segment delivered on a safe ACK: max(1 - 1, 1) + 1 = 2.
         prr.on_ack(mss.times(1), true);
-        prr.settle(mss.times(10), mss.times(5), mss);
+        prr.settle(mss.times(10), mss.times(5), mss, false);
         assert_eq!(prr.budget(), mss.times(2));
         // The same when more was found lost: 1.
         prr.on_sent(mss.times(2));
         prr.on_ack(mss.times(1), false);
-        prr.settle(mss.times(10), mss.times(5), mss);
+        prr.settle(mss.times(10), mss.times(5), mss, false);
         assert_eq!(prr.budget(), mss.times(1));
     }
 }

@@ -5,14 +5,17 @@
 //! flight, after which nothing is sent, is probed.
 //!
 //! DEVIATION(rfc8985 §6.2): `min_rtt` is the least of the connection, not of a window of time; the
-//! paths here do not become shorter. DEVIATION(rfc8985 §6.3): the retransmission timer loses all
-//! that is not SACKed, not only what is old enough.
+//! paths here do not become shorter.
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{AckSeen, Alarm, Clocks, DUP_THRESH, Outcome, Prr, Recovery, SendSpace, SentSegment};
-use crate::scoreboard::{Delivered, Scoreboard, Told};
+use super::repair::{Phase, Repair};
+use super::{
+    AckSeen, Alarm, Clocks, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack,
+};
+use crate::config::RecoveryConfig;
+use crate::scoreboard::{Change, Delivered, Scoreboard};
 
 /// The longest that a receiver delays an ACK, `TLP.max_ack_delay` (§7.2): Linux's minimum RTO.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -21,17 +24,6 @@ const FIRST_PROBE: Duration = Duration::from_secs(1);
 /// Recoveries without a DSACK after which the reordering window is narrow again (§6.2 step 4,
 /// `RACK.reo_wnd_persist`).
 const REO_WND_PERSIST: u32 = 16;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// Nothing is being repaired.
-    #[default]
-    Open,
-    /// What was lost before `recover`.
-    Recovery,
-    /// Everything before `recover`, after a timeout; the window grows meanwhile.
-    AfterTimeout,
-}
 
 /// A tail loss probe that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -45,13 +37,7 @@ struct Probe {
 /// RACK-TLP.
 #[derive(Clone, Debug)]
 pub struct Rack {
-    board: Scoreboard,
-    phase: Phase,
-    recover: Seq,
-    mss: Mss,
-    prr: Prr,
-    /// The fast retransmit has not gone out yet.
-    first: bool,
+    repair: Repair,
     /// `RACK.segment`, and the round-trip time of it.
     newest: Option<Delivered>,
     rtt: Duration,
@@ -69,18 +55,13 @@ pub struct Rack {
     probe_at: Option<Instant>,
     probe_due: bool,
     probe: Option<Probe>,
-    rtt_from: Option<Instant>,
 }
 
-impl Default for Rack {
-    fn default() -> Self {
+impl Rack {
+    /// Before anything is sent.
+    pub fn new(config: RecoveryConfig) -> Self {
         Self {
-            board: Scoreboard::by_time(),
-            phase: Phase::Open,
-            recover: Seq::default(),
-            mss: Mss::default(),
-            prr: Prr::default(),
-            first: false,
+            repair: Repair::new(Scoreboard::by_time(), Some(Prr::default()), config),
             newest: None,
             rtt: Duration::ZERO,
             min_rtt: Duration::ZERO,
@@ -93,16 +74,13 @@ impl Default for Rack {
             probe_at: None,
             probe_due: false,
             probe: None,
-            rtt_from: None,
         }
     }
-}
 
-impl Rack {
     /// The reordering window (§6.2 step 4).
     fn reo_wnd(&self) -> Duration {
-        let settled =
-            self.phase == Phase::Recovery || self.board.sacked_segments() >= u64::from(DUP_THRESH);
+        let settled = self.repair.phase != Phase::Open
+            || self.repair.board.sacked_segments() >= u64::from(self.repair.config.reordering);
         if !self.reordering_seen && settled {
             return Duration::ZERO;
         }
@@ -113,25 +91,21 @@ impl Rack {
         let mut lost = Bytes::ZERO;
         self.reorder_at = self.newest.and_then(|newest| {
             let wait = self.rtt + self.reo_wnd();
-            self.board.find_lost_by_time(newest, wait, now, &mut lost)
+            self.repair.board.find_lost_by_time(newest, wait, now, &mut lost)
         });
+        if let Some(at) = &mut self.reorder_at {
+            *at += self.repair.slack();
+        }
         lost
     }
 
-    /// Takes in what a DSACK says; returns the blocks after it.
-    fn take_dsack<'a>(&mut self, blocks: &'a [Range], send: &SendSpace) -> (bool, &'a [Range]) {
-        let Some((first, rest)) = blocks.split_first() else { return (false, blocks) };
-        // RFC 2883 §4: below the cumulative ACK, or inside the block that follows.
-        let inside = rest.first().is_some_and(|b| b.start <= first.start && first.end <= b.end);
-        if first.end > send.una && !inside {
-            return (false, blocks);
-        }
+    /// Takes in what a DSACK says.
+    fn on_dsack(&mut self, send: &SendSpace) {
         if self.dsack_round.is_none_or(|round| send.una >= round) {
             self.dsack_round = Some(send.nxt);
             self.reo_wnd_mult += 1;
             self.reo_wnd_persist = REO_WND_PERSIST;
         }
-        (true, rest)
     }
 
     /// Whether this ACK shows that the probe repaired a loss (§7.4.2).
@@ -141,89 +115,78 @@ impl Rack {
         probe.again && !dsack
     }
 
-    fn enter(&mut self, outstanding: Bytes, send: &SendSpace) {
-        self.phase = Phase::Recovery;
-        self.recover = send.max;
-        self.first = true;
+    fn enter(&mut self, outstanding: Bytes, cwnd: Bytes, send: &SendSpace) {
+        self.repair.enter(outstanding, cwnd, send);
         self.probe = None;
-        self.prr.begin(outstanding.saturating_sub(self.board.sacked()));
-    }
-
-    fn has_room(&self, cwnd: Bytes, len: Bytes) -> bool {
-        match self.phase {
-            Phase::Recovery => len <= self.prr.budget(),
-            _ => self.board.pipe() + len <= cwnd,
-        }
     }
 }
 
 impl Recovery for Rack {
     #[inline]
     fn on_sent(&mut self, sent: &SentSegment) {
-        if sent.again {
-            self.board.on_resent(sent.start, sent.now);
-        } else {
-            self.board.on_sent(sent.start, sent.len, sent.now);
-        }
+        self.repair.on_sent(sent);
         if std::mem::take(&mut self.probe_due) {
-            let end = self.board.last().map_or(sent.start, |last| last.end);
+            let end = self.repair.board.last().map_or(sent.start, |last| last.end);
             self.probe = Some(Probe { end, again: sent.again });
-        }
-        if self.phase == Phase::Recovery {
-            self.prr.on_sent(sent.len);
         }
     }
 
     #[inline]
     fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
-        self.mss = ack.mss;
         self.min_rtt = ack.min_rtt;
         self.srtt = ack.srtt.unwrap_or(ack.min_rtt);
-        let mut told = Told { now: ack.now, min_rtt: ack.min_rtt, ..Told::default() };
-        if !ack.duplicate {
-            self.board.on_cumulative_ack(send.una, &mut told);
+        let (dsack, blocks) = split_dsack(ack.sack, send.una);
+        let told = self.repair.take(ack, dsack, blocks, send);
+        if dsack.is_some() {
+            self.on_dsack(send);
         }
-        let (dsack, blocks) = self.take_dsack(ack.sack, send);
-        self.board.on_sack(blocks, &mut told);
-        self.rtt_from = told.rtt_from;
-        self.reordering_seen |= told.reordered;
+        self.reordering_seen |= told.reordered_from.is_some();
+        // §6.2 step 2: RACK.rtt is of every segment in turn, whether or not it is the newest.
+        if let Some(sent_at) = told.last_sent_at {
+            self.rtt = ack.now.since(sent_at);
+        }
         if let Some(newest) = told.newest {
-            self.rtt = ack.now.since(newest.at);
             self.newest = self.newest.max(Some(newest));
         }
-        let mut repaired = false;
-        if self.phase != Phase::Open && send.una >= self.recover {
-            repaired = self.phase == Phase::Recovery;
-            self.phase = Phase::Open;
-            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
-            if self.reo_wnd_persist == 0 {
-                self.reo_wnd_mult = 1;
+        let ended = self.repair.progress(ack, &told, send);
+        match ended {
+            Some(Outcome::Spurious) => {
+                self.reorder_at = None;
+                return Outcome::Spurious;
             }
+            Some(Outcome::Repaired { .. }) => {
+                self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+                if self.reo_wnd_persist == 0 {
+                    self.reo_wnd_mult = 1;
+                }
+            }
+            _ => {}
         }
-        let lost = self.find_lost(ack.now);
-        let outstanding = send.max.since(send.una) + ack.newly_acked + told.newly_sacked;
-        let by_probe = self.phase == Phase::Open && self.probe_found_loss(dsack, send);
-        let outcome = match self.phase {
-            Phase::Open if lost > Bytes::ZERO => {
-                self.enter(outstanding, send);
+        let advanced = ack.newly_acked > Bytes::ZERO;
+        let more = self.find_lost(ack.now) > Bytes::ZERO;
+        let more = self.repair.finds_loss_by_duplicates(advanced) || more;
+        let open = self.repair.phase == Phase::Open;
+        let by_probe = open && self.probe_found_loss(dsack.is_some(), send);
+        let outcome = match self.repair.phase {
+            Phase::Open if more => {
+                let outstanding = send.max.since(send.una) + ack.newly_acked + told.newly_sacked;
+                self.enter(outstanding, ack.cwnd, send);
                 Outcome::LossFound
             }
-            Phase::Open if repaired => return Outcome::Repaired { at_most: None },
+            Phase::Open if ended.is_some() => return Outcome::Repaired { at_most: None },
             Phase::Open if by_probe => return Outcome::LossFound,
             Phase::Open | Phase::AfterTimeout => return Outcome::None,
-            Phase::Recovery if ack.duplicate => Outcome::None,
+            Phase::Recovery if !advanced => Outcome::None,
             Phase::Recovery => Outcome::PartlyRepaired { restart_timer: true },
         };
-        let delivered = ack.newly_acked.saturating_sub(told.acked_after_sack) + told.newly_sacked;
-        self.prr.on_ack(delivered, !ack.duplicate && lost == Bytes::ZERO);
+        self.repair.deliver(advanced && !more);
         outcome
     }
 
-    fn on_timeout(&mut self, send: &mut SendSpace) {
-        self.board.all_is_lost();
-        self.phase = Phase::AfterTimeout;
-        self.recover = send.max;
-        self.first = false;
+    fn on_timeout(&mut self, now: Instant, send: &mut SendSpace) {
+        self.repair.on_timeout(send);
+        let wait = self.rtt + self.reo_wnd();
+        self.repair.board.on_timeout_by_time(wait, now);
         self.reorder_at = None;
         self.probe_at = None;
         self.probe_due = false;
@@ -232,40 +195,44 @@ impl Recovery for Rack {
 
     #[inline]
     fn in_recovery(&self) -> bool {
-        self.phase == Phase::Recovery
+        self.repair.phase == Phase::Recovery
     }
 
     #[inline]
     fn in_flight(&self, _: &SendSpace) -> Bytes {
-        self.board.pipe()
+        self.repair.board.pipe()
     }
 
     #[inline]
     fn allows(&self, cwnd: Bytes, len: Bytes, _: &SendSpace) -> bool {
-        self.probe_due || self.has_room(cwnd, len)
+        self.probe_due || self.repair.has_room(cwnd, len)
     }
 
     #[inline]
     fn next_again(&mut self, cwnd: Bytes) -> Option<Range> {
-        if self.phase == Phase::Open {
-            return None;
-        }
-        if self.phase == Phase::Recovery {
-            self.prr.settle(cwnd, self.board.pipe(), self.mss);
-        }
-        let hole = self.board.next_lost()?;
-        let goes = std::mem::take(&mut self.first) || self.has_room(cwnd, hole.len());
-        goes.then_some(hole)
+        self.repair.next_again(cwnd)
+    }
+
+    fn leave_to_law(&mut self) {
+        self.repair.leave_to_law();
+    }
+
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        self.repair.board.journal()
+    }
+
+    fn waits_to_resend(&mut self) -> bool {
+        self.repair.board.next_lost().is_some()
     }
 
     /// Without new data, a probe is the last segment sent (§7.3).
-    fn last_resort(&mut self, _: Bytes) -> Option<Range> {
-        if self.probe_due { self.board.last() } else { None }
+    fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
+        if self.probe_due { self.repair.board.last() } else { self.repair.nothing_new(cwnd) }
     }
 
     #[inline]
     fn rtt_from(&self) -> Option<Instant> {
-        self.rtt_from
+        self.repair.rtt_from()
     }
 
     #[inline]
@@ -276,17 +243,22 @@ impl Recovery for Rack {
     /// Schedules a probe (§7.2): in no recovery, with nothing SACKed, one a tail.
     #[inline]
     fn arm(&mut self, clocks: &Clocks) {
-        let probes = self.phase == Phase::Open
+        let board = &self.repair.board;
+        let probes = self.repair.phase == Phase::Open
             && self.probe.is_none()
-            && !self.board.is_empty()
-            && self.board.sacked_segments() == 0;
+            && !board.is_empty()
+            && board.sacked_segments() == 0
+            && self.repair.config.tail_loss_probe
+            && self.repair.sack;
         if !probes {
             self.probe_at = None;
             return;
         }
         let mut wait = clocks.srtt.map_or(FIRST_PROBE, |srtt| srtt * 2);
-        if self.board.len() == 1 {
+        if board.len() == 1 {
             wait += MAX_ACK_DELAY;
+        } else if clocks.srtt.is_some() {
+            wait += self.repair.slack();
         }
         let at = clocks.now + wait;
         self.probe_at = Some(clocks.rto_at.map_or(at, |rto_at| at.min(rto_at)));
@@ -300,12 +272,12 @@ impl Recovery for Rack {
         }
     }
 
-    fn on_alarm(&mut self, now: Instant, send: &mut SendSpace) -> Alarm {
+    fn on_alarm(&mut self, now: Instant, cwnd: Bytes, send: &mut SendSpace) -> Alarm {
         if self.reorder_at.is_some_and(|at| at <= now) {
             let outstanding = send.max.since(send.una);
-            if self.find_lost(now) > Bytes::ZERO && self.phase == Phase::Open {
-                self.enter(outstanding, send);
-                self.prr.on_ack(Bytes::ZERO, false);
+            if self.find_lost(now) > Bytes::ZERO && self.repair.phase == Phase::Open {
+                self.enter(outstanding, cwnd, send);
+                self.repair.on_alarm();
                 return Alarm::LossFound;
             }
             return Alarm::None;
@@ -313,5 +285,26 @@ impl Recovery for Rack {
         self.probe_at = None;
         self.probe_due = true;
         Alarm::Probe
+    }
+
+    #[inline]
+    fn newly_delivered(&self) -> Option<Bytes> {
+        Some(self.repair.newly_delivered())
+    }
+
+    fn grows_on_sack(&self) -> bool {
+        self.repair.grows_on_sack()
+    }
+
+    fn window(&self, cwnd: Bytes) -> Bytes {
+        self.repair.window(cwnd)
+    }
+
+    fn tally(&self, _: &SendSpace, _: Mss) -> Tally {
+        self.repair.tally()
+    }
+
+    fn do_without_sack(&mut self) {
+        self.repair.do_without_sack();
     }
 }

@@ -5,174 +5,106 @@
 //! again as slow start allows. RFC 2018 §8 would have it forgotten, in case the receiver reneges;
 //! no receiver here does.
 
-use ackclock_packet::{Range, Seq};
+use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant, Mss};
 
-use super::{AckSeen, DUP_THRESH, Outcome, Prr, Recovery, SendSpace, SentSegment};
-use crate::scoreboard::{Scoreboard, Told};
-
-/// What is being repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Nothing.
-    Open,
-    /// What was lost before `recover` (RFC 6675's `RecoveryPoint`).
-    Recovery,
-    /// Everything before `recover`, after a timeout; the window grows meanwhile.
-    AfterTimeout,
-}
+use super::repair::{Phase, Repair};
+use super::{AckSeen, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack};
+use crate::config::RecoveryConfig;
+use crate::scoreboard::{Change, Scoreboard};
 
 /// SACK-based recovery.
 #[derive(Clone, Debug)]
 pub struct Sack {
-    board: Scoreboard,
-    phase: Phase,
-    recover: Seq,
+    repair: Repair,
     duplicates: u32,
-    /// The fast retransmit has not gone out yet: it does whatever the pipe holds.
-    first: bool,
     /// The one rescue retransmission of the episode has not gone out (§4 `NextSeg` rule 4).
     may_rescue: bool,
-    mss: Mss,
-    prr: Option<Prr>,
-    rtt_from: Option<Instant>,
 }
 
 impl Sack {
     /// Recovery by pipe alone, or by proportional rate reduction.
-    pub fn new(prr: Option<Prr>) -> Self {
+    pub fn new(prr: Option<Prr>, config: RecoveryConfig) -> Self {
         Self {
-            board: Scoreboard::default(),
-            phase: Phase::Open,
-            recover: Seq::default(),
+            repair: Repair::new(Scoreboard::default(), prr, config),
             duplicates: 0,
-            first: false,
             may_rescue: false,
-            mss: Mss::default(),
-            prr,
-            rtt_from: None,
         }
-    }
-
-    fn has_room(&self, cwnd: Bytes, len: Bytes) -> bool {
-        match &self.prr {
-            Some(prr) if self.phase == Phase::Recovery => len <= prr.budget(),
-            _ => self.board.pipe() + len <= cwnd,
-        }
-    }
-
-    fn enter(&mut self, ack: &AckSeen<'_>, told: &Told, send: &SendSpace) -> Outcome {
-        self.board.first_is_lost();
-        self.phase = Phase::Recovery;
-        self.recover = send.max;
-        self.first = true;
-        self.may_rescue = true;
-        if let Some(prr) = &mut self.prr {
-            // RFC 9937 §6: what was in flight before this ACK, less what was SACKed before it.
-            let outstanding = send.max.since(send.una) + ack.newly_acked + told.newly_sacked;
-            prr.begin(outstanding.saturating_sub(self.board.sacked()));
-        }
-        Outcome::LossFound
     }
 }
 
 impl Recovery for Sack {
     #[inline]
     fn on_sent(&mut self, sent: &SentSegment) {
-        if sent.again {
-            self.board.on_resent(sent.start, sent.now);
-        } else {
-            self.board.on_sent(sent.start, sent.len, sent.now);
-        }
-        if self.phase == Phase::Recovery
-            && let Some(prr) = &mut self.prr
-        {
-            prr.on_sent(sent.len);
-        }
+        self.repair.on_sent(sent);
     }
 
     #[inline]
     fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
-        self.mss = ack.mss;
-        let mut told = Told { now: ack.now, min_rtt: ack.min_rtt, ..Told::default() };
-        if !ack.duplicate {
-            self.board.on_cumulative_ack(send.una, &mut told);
-        }
-        self.board.on_sack(ack.sack, &mut told);
-        self.rtt_from = told.rtt_from;
-        if self.phase != Phase::Open && send.una >= self.recover {
-            let was = std::mem::replace(&mut self.phase, Phase::Open);
+        let (dsack, blocks) = split_dsack(ack.sack, send.una);
+        let told = self.repair.take(ack, dsack, blocks, send);
+        if let Some(outcome) = self.repair.progress(ack, &told, send) {
             self.duplicates = 0;
-            if was == Phase::Recovery {
-                return Outcome::Repaired { at_most: None };
-            }
+            return outcome;
         }
-        let outcome = match self.phase {
+        let advanced = ack.newly_acked > Bytes::ZERO;
+        let outcome = match self.repair.phase {
             Phase::Open => {
-                if !ack.duplicate {
+                if advanced {
                     self.duplicates = 0;
-                } else if told.newly_sacked > Bytes::ZERO || ack.sack.is_empty() {
+                } else if told.newly_sacked > Bytes::ZERO || blocks.is_empty() {
                     self.duplicates += 1;
                 }
-                if self.board.is_first_lost() || self.duplicates >= DUP_THRESH {
-                    self.enter(ack, &told, send)
-                } else {
+                let by_count = self.duplicates >= self.repair.config.reordering;
+                if !(self.repair.board.is_first_lost() || by_count) {
                     return Outcome::None;
                 }
+                self.repair.board.first_is_lost();
+                self.may_rescue = true;
+                let outstanding = send.max.since(send.una) + ack.newly_acked + told.newly_sacked;
+                self.repair.enter(outstanding, ack.cwnd, send);
+                Outcome::LossFound
             }
-            Phase::Recovery if ack.duplicate => Outcome::None,
-            Phase::Recovery => Outcome::PartlyRepaired { restart_timer: true },
+            Phase::Recovery if !advanced => Outcome::None,
+            Phase::Recovery => {
+                self.repair.finds_loss_by_duplicates(true);
+                Outcome::PartlyRepaired { restart_timer: true }
+            }
             Phase::AfterTimeout => return Outcome::None,
         };
-        if let Some(prr) = &mut self.prr {
-            let delivered =
-                ack.newly_acked.saturating_sub(told.acked_after_sack) + told.newly_sacked;
-            prr.on_ack(delivered, !ack.duplicate && told.newly_lost == Bytes::ZERO);
-        }
+        self.repair.deliver(advanced && told.newly_lost == Bytes::ZERO);
         outcome
     }
 
-    fn on_timeout(&mut self, send: &mut SendSpace) {
-        self.board.all_is_lost();
-        self.phase = Phase::AfterTimeout;
-        self.recover = send.max;
+    fn on_timeout(&mut self, _: Instant, send: &mut SendSpace) {
+        self.repair.on_timeout(send);
+        self.repair.board.all_is_lost();
         self.duplicates = 0;
-        self.first = false;
     }
 
     #[inline]
     fn in_recovery(&self) -> bool {
-        self.phase == Phase::Recovery
+        self.repair.phase == Phase::Recovery
     }
 
     #[inline]
     fn in_flight(&self, _: &SendSpace) -> Bytes {
-        self.board.pipe()
+        self.repair.board.pipe()
     }
 
     #[inline]
     fn allows(&self, cwnd: Bytes, len: Bytes, _: &SendSpace) -> bool {
-        self.has_room(cwnd, len)
+        self.repair.has_room(cwnd, len)
     }
 
     #[inline]
     fn next_again(&mut self, cwnd: Bytes) -> Option<Range> {
-        if self.phase == Phase::Open {
-            return None;
-        }
-        if let Some(prr) = &mut self.prr
-            && self.phase == Phase::Recovery
-        {
-            prr.settle(cwnd, self.board.pipe(), self.mss);
-        }
-        let hole = self.board.next_lost()?;
-        let goes = std::mem::take(&mut self.first) || self.has_room(cwnd, hole.len());
-        goes.then_some(hole)
+        self.repair.next_again(cwnd)
     }
 
     #[inline]
     fn rtt_from(&self) -> Option<Instant> {
-        self.rtt_from
+        self.repair.rtt_from()
     }
 
     #[inline]
@@ -180,15 +112,51 @@ impl Recovery for Sack {
         true
     }
 
+    fn leave_to_law(&mut self) {
+        self.repair.leave_to_law();
+    }
+
+    fn journal(&mut self) -> Option<&mut Vec<Change>> {
+        self.repair.board.journal()
+    }
+
+    fn waits_to_resend(&mut self) -> bool {
+        self.repair.board.next_lost().is_some()
+    }
+
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
-        if self.phase != Phase::Recovery || self.board.next_lost().is_some() {
+        if self.repair.phase != Phase::Recovery {
+            return self.repair.nothing_new(cwnd);
+        }
+        let board = &mut self.repair.board;
+        if board.next_lost().is_some() {
             return None;
         }
-        let doubtful = self.board.next_doubtful();
-        let range = match doubtful {
+        let range = match board.next_doubtful() {
             Some(range) => range,
-            None => self.board.last_unsacked().filter(|_| std::mem::take(&mut self.may_rescue))?,
+            None => board.last_unsacked().filter(|_| std::mem::take(&mut self.may_rescue))?,
         };
-        self.has_room(cwnd, range.len()).then_some(range)
+        self.repair.has_room(cwnd, range.len()).then_some(range)
+    }
+
+    #[inline]
+    fn newly_delivered(&self) -> Option<Bytes> {
+        Some(self.repair.newly_delivered())
+    }
+
+    fn grows_on_sack(&self) -> bool {
+        self.repair.grows_on_sack()
+    }
+
+    fn window(&self, cwnd: Bytes) -> Bytes {
+        self.repair.window(cwnd)
+    }
+
+    fn tally(&self, _: &SendSpace, _: Mss) -> Tally {
+        self.repair.tally()
+    }
+
+    fn do_without_sack(&mut self) {
+        self.repair.do_without_sack();
     }
 }

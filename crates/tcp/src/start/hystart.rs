@@ -1,4 +1,4 @@
-//! Classic `HyStart` as Linux has it: `net/ipv4/tcp_cubic.c` of Linux 6, functions `hystart_update`,
+//! Classic `HyStart` as Linux has it: `net/ipv4/tcp_cubic.c` of Linux 6.18, functions `hystart_update`,
 //! `hystart_ack_delay` and `cubictcp_acked`. (The idea: S. Ha and I. Rhee, "Taming the Elephants: New
 //! TCP Slow Start", 2008.)
 //!
@@ -8,7 +8,7 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::{SlowStart, Standard};
+use super::{AbcUnlimited, SlowStart};
 use crate::event::{Ack, SlowStartStep};
 
 /// `hystart_low_window`: below so many segments nothing is judged.
@@ -73,49 +73,51 @@ fn ack_delay(ack: &Ack, cwnd: Bytes) -> Duration {
 
 impl HyStart {
     /// Whether slow start ends with the sample `rtt` of `ack`.
-    fn judge(&mut self, ack: &Ack, rtt: Duration, delay_min: Duration, cwnd: Bytes) -> bool {
+    fn judge(&mut self, ack: &Ack, rtt: Duration, cwnd: Bytes) -> bool {
+        let delay_min = self.delay_min.map_or(rtt, |least| least.min(rtt));
+        self.delay_min = Some(delay_min);
+        if self.found {
+            return false;
+        }
         let round = self.round.get_or_insert(Round::at(ack));
+        // A round begins whatever the window is (Linux 6.14 and its stable predecessors).
         if ack.una > round.end {
             *round = Round::at(ack);
         }
-        let mut found = false;
+        if cwnd < ack.mss.times(LOW_WINDOW) {
+            return false;
+        }
         if ack.now.since(round.last_ack) <= ACK_DELTA {
             round.last_ack = ack.now;
             // The whole of it for a sender that paces; this one does not.
             let longest = (delay_min + ack_delay(ack, cwnd).min(LARGEST_ACK_DELAY)) / 2;
-            found |= ack.now.since(round.begin) > longest;
+            self.found |= ack.now.since(round.begin) > longest;
         }
         round.smallest_rtt = round.smallest_rtt.min(rtt);
         if round.samples < MIN_SAMPLES {
             round.samples += 1;
         } else {
             let threshold = (delay_min / DELAY_DIVISOR).clamp(DELAY_MIN, DELAY_MAX);
-            found |= round.smallest_rtt > delay_min + threshold;
+            self.found |= round.smallest_rtt > delay_min + threshold;
         }
-        found
+        self.found
     }
 }
 
 impl SlowStart for HyStart {
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
         // After a timeout all begins anew.
         if cwnd <= ack.mss.bytes() {
             *self = Self::default();
         }
-        self.round.get_or_insert(Round::at(ack));
-        if let Some(rtt) = ack.rtt {
-            let delay_min = self.delay_min.map_or(rtt, |least| least.min(rtt));
-            self.delay_min = Some(delay_min);
-            if !self.found
-                && cwnd >= ack.mss.times(LOW_WINDOW)
-                && self.judge(ack, rtt, delay_min, cwnd)
-            {
-                self.found = true;
-                // The ACK that tells is already one of congestion avoidance.
-                return SlowStartStep { increase: Bytes::ZERO, exit: true };
-            }
+        if let Some(rtt) = ack.rtt
+            && self.judge(ack, rtt, cwnd)
+        {
+            // The ACK that tells is already one of congestion avoidance.
+            let left_over = ack.newly_delivered;
+            return SlowStartStep { increase: Bytes::ZERO, exit: true, left_over };
         }
-        Standard.on_ack(ack, cwnd)
+        AbcUnlimited.on_ack(ack, cwnd, ssthresh)
     }
 }
 
@@ -166,6 +168,34 @@ mod tests {
         for _ in 0..3 {
             assert!(!path.round(Duration::from_millis(100)));
         }
+    }
+
+    #[test]
+    fn a_round_begins_whatever_the_window() {
+        // Six segments: the second round begins with the seventh ACK, at a window of 12, and ends
+        // when 18 segments are acknowledged, with eight samples since the window was 16. The third
+        // counts anew: its ninth ACK finds 113 > 112.5 ms, with 24 + 8 segments.
+        let mut path = Path::new(HyStart::default(), 6);
+        assert!(!path.round(Duration::from_millis(100)));
+        assert!(!path.round(Duration::from_millis(113)));
+        assert_eq!(path.cwnd, Bytes::new(24 * MSS));
+        assert!(path.round(Duration::from_millis(113)));
+        assert_eq!(path.exit_at, Some(Bytes::new(32 * MSS)));
+    }
+
+    #[test]
+    fn an_ack_buys_all_that_it_delivers_and_the_one_that_ends_slow_start_counts_in_avoidance() {
+        let mut path = Path::new(HyStart::default(), 10);
+        path.ack(4, Some(Duration::from_millis(100)));
+        assert_eq!(path.cwnd, Bytes::new(14 * MSS));
+        path.ack(6, Some(Duration::from_millis(100)));
+        for _ in 0..8 {
+            path.ack(2, Some(Duration::from_millis(113)));
+        }
+        assert_eq!((path.cwnd, path.exit_at), (Bytes::new(36 * MSS), None));
+        path.ack(2, Some(Duration::from_millis(113)));
+        assert_eq!(path.exit_at, Some(Bytes::new(36 * MSS)));
+        assert_eq!(path.left_over, Bytes::new(2 * MSS));
     }
 
     #[test]

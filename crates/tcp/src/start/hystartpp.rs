@@ -93,12 +93,12 @@ impl HyStartPlusPlus {
 }
 
 impl SlowStart for HyStartPlusPlus {
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
         // §4.3: once ssthresh is known, slow start ends there without further help.
         self.over |= cwnd < self.last_cwnd;
         self.last_cwnd = cwnd;
         if self.over {
-            return Standard.on_ack(ack, cwnd);
+            return Standard.on_ack(ack, cwnd, ssthresh);
         }
         let most = ack.newly_acked.min(ack.mss.times(L));
         let increase = if self.css.is_some() { most / CSS_GROWTH_DIVISOR } else { most };
@@ -109,7 +109,7 @@ impl SlowStart for HyStartPlusPlus {
         let window_end = *self.window_end.get_or_insert(ack.nxt);
         let exit = self.end_round(ack, window_end);
         self.over |= exit;
-        SlowStartStep { increase, exit }
+        SlowStartStep { exit, ..SlowStartStep::grow(increase) }
     }
 }
 

@@ -13,15 +13,15 @@ const MAX_SSTHRESH: u64 = 100;
 pub struct Limited;
 
 impl SlowStart for Limited {
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
-        let step = Standard.on_ack(ack, cwnd);
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
+        let step = Standard.on_ack(ack, cwnd, ssthresh);
         if cwnd <= ack.mss.times(MAX_SSTHRESH) {
             return step;
         }
         let k = cwnd.whole_segments(ack.mss) / (MAX_SSTHRESH / 2);
         // A byte where K exceeds the segment: the window is to grow by max_ssthresh/2 a round at
         // most, not to stand still.
-        SlowStartStep { increase: (step.increase / k).max(Bytes::new(1)), exit: false }
+        SlowStartStep::grow((step.increase / k).max(Bytes::new(1)))
     }
 }
 

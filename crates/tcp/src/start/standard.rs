@@ -11,7 +11,7 @@ pub struct Standard;
 
 impl SlowStart for Standard {
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, _: Bytes) -> SlowStartStep {
-        SlowStartStep { increase: ack.newly_acked.min(ack.mss.bytes()), exit: false }
+    fn on_ack(&mut self, ack: &Ack, _: Bytes, _: Option<Bytes>) -> SlowStartStep {
+        SlowStartStep::grow(ack.newly_acked.min(ack.mss.bytes()))
     }
 }

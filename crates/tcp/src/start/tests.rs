@@ -10,8 +10,11 @@ use crate::event::{Ack, Limit};
 pub struct Path<L> {
     pub law: L,
     pub cwnd: Bytes,
+    pub ssthresh: Option<Bytes>,
     /// The window when the law ended slow start.
     pub exit_at: Option<Bytes>,
+    /// What the last ACK left for congestion avoidance.
+    pub left_over: Bytes,
     /// The time between two ACKs.
     pub spacing: Duration,
     mss: Mss,
@@ -27,7 +30,9 @@ impl<L: SlowStart> Path<L> {
         Self {
             law,
             cwnd,
+            ssthresh: None,
             exit_at: None,
+            left_over: Bytes::ZERO,
             spacing: Duration::ZERO,
             mss,
             now: Instant::START,
@@ -46,6 +51,7 @@ impl<L: SlowStart> Path<L> {
         let ack = Ack {
             now: self.now,
             newly_acked,
+            newly_delivered: newly_acked,
             una: self.una,
             nxt: self.nxt,
             rtt,
@@ -56,8 +62,9 @@ impl<L: SlowStart> Path<L> {
             in_recovery: false,
             mss: self.mss,
         };
-        let step = self.law.on_ack(&ack, self.cwnd);
+        let step = self.law.on_ack(&ack, self.cwnd, self.ssthresh);
         self.cwnd += step.increase;
+        self.left_over = step.left_over;
         if step.exit {
             self.exit_at.get_or_insert(self.cwnd);
         }

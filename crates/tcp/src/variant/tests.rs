@@ -28,9 +28,17 @@ fn two_spellings_of_one_sender_print_alike() {
         ("newreno+rfc5681+standard+rfc3390", "newreno"),
         ("newreno+noidle+iw10", "newreno+iw10+noidle"),
         ("cubic+rack+hystartpp+iw10", "cubic"),
+        ("cubic(rfc9438)+iw10", "cubic"),
+        ("cubic(linux)", "cubic(linux)"),
+        ("cubic(linux)+hystart", "cubic(linux)"),
+        ("cubic(linux)+hystartpp", "cubic(linux)+hystartpp"),
+        ("reno+abc", "reno+abc"),
+        ("reno+abc(unlimited)", "reno+abc(unlimited)"),
         ("cubic+sack+standard", "cubic+sack+standard"),
         ("highspeed+limited", "highspeed+limited"),
         ("vegas+iw10", "vegas"),
+        ("bbr+rack+iw10", "bbr"),
+        ("bbr1+sack", "bbr1+sack"),
     ] {
         assert_eq!(name(written, Profile::Rfc), printed, "{written}");
     }
@@ -47,6 +55,25 @@ fn what_is_a_default_depends_on_the_profile() {
     assert_eq!(name("cubic+hystart", Profile::Rfc), "cubic+hystart");
     assert_eq!(name("cubic+hystart", Profile::Linux), "cubic");
     assert_eq!(name("cubic+hystartpp", Profile::Linux), "cubic+hystartpp");
+    // Linux's slow start counts what an ACK delivers.
+    assert_eq!(name("reno+abc(unlimited)", Profile::Linux), "reno");
+    assert_eq!(name("reno+standard", Profile::Linux), "reno+standard");
+}
+
+#[test]
+fn cubic_alone_is_the_profiles_form() {
+    for (profile, form, same, other) in [
+        (Profile::Rfc, CubicForm::Rfc9438, "cubic(rfc9438)", "cubic(linux)"),
+        (Profile::Ns2, CubicForm::Rfc9438, "cubic(rfc9438)", "cubic(linux)"),
+        (Profile::Linux, CubicForm::Linux, "cubic(linux)", "cubic(rfc9438)"),
+    ] {
+        let growth = |name: &str| name.parse::<Variant>().unwrap().resolve(profile).unwrap().growth;
+        assert_eq!(growth("cubic"), GrowthChoice::Cubic { form: Some(form) });
+        assert_eq!(growth(same), growth("cubic"));
+        assert_eq!(name(same, profile), "cubic");
+        assert_eq!(name(other, profile), other);
+    }
+    assert!(error("cubic(bic)").contains("expected no argument or `rfc9438` or `linux`"));
 }
 
 #[test]
@@ -65,6 +92,12 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
     assert!(error("reno+tahoe").contains("two parts for the growth"));
     assert!(error("tahoe+partialack").contains("`tahoe` does not go with `partialack`"));
     assert!(error("vegas+iw3+hystartpp").contains("`vegas` does not go with `hystartpp`"));
+    assert!(error("bbr+hystart").contains("BBR has a startup of its own"));
+    assert!(error("bbr1+rfc5681").contains("BBR keeps its window after silence"));
+    for recovery in ["gobackn", "fastrecovery", "partialack", "prr"] {
+        let said = error(&format!("bbr1+{recovery}"));
+        assert!(said.contains("says itself how much is sent while losses are repaired"), "{said}");
+    }
     assert!(error("vegas+standard").contains("Vegas has a slow start of its own"));
     for spelling in
         ["reno+iw0", "reno+iw03", "reno+iw1001", "reno+iw", "reno +iw3", "RENO", "reno(", "reno)"]
@@ -87,13 +120,14 @@ fn every_word_is_lower_case_and_fills_one_slot() {
 fn a_slug_is_a_file_name() {
     assert_eq!(slug("newreno+iw10"), "newreno_iw10");
     assert_eq!(slug("tahoe(bytes)"), "tahoe-bytes");
+    assert_eq!(slug("cubic(linux)+iw3"), "cubic-linux_iw3");
 }
 
 fn parts() -> impl Strategy<Value = String> {
     let words: Vec<String> = REGISTRY
         .iter()
         .filter(|e| e.part.slot() != Slot::Growth)
-        .map(|e| e.word.to_owned())
+        .map(|e| word_of(e.part))
         .chain(["iw1".to_owned(), "iw10".to_owned()])
         .collect();
     let growths: Vec<String> = REGISTRY
@@ -116,6 +150,7 @@ proptest! {
             let again = printed.parse::<Variant>().unwrap().resolve(profile).unwrap();
             prop_assert_eq!(again.name(profile), printed);
             prop_assert!(again.growth.same_law(parts.growth));
+            prop_assert_ne!(again.growth, GrowthChoice::Cubic { form: None });
             prop_assert_eq!(
                 (again.recovery, again.window, again.slow_start, again.idle),
                 (parts.recovery, parts.window, parts.slow_start, parts.idle)

@@ -3,11 +3,13 @@ use ackclock_units::Duration;
 use super::*;
 use crate::event::{SlowStartStep, Why};
 use crate::growth::tests::Story;
-use crate::growth::{AnyGrowth, GrowthChoice};
+use crate::growth::{AnyGrowth, CubicForm, GrowthChoice};
+
+const RFC: GrowthChoice = GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) };
 
 /// A window of so many segments just after a loss, at a round-trip time of 100 ms.
 fn after_loss(segments: u64) -> Story {
-    let mut story = Story::new(GrowthChoice::Cubic, segments);
+    let mut story = Story::new(RFC, segments);
     story.congestion(Signal::Loss, segments);
     story
 }
@@ -116,7 +118,7 @@ fn a_second_loss_before_the_plateau_gives_room_to_others() {
 #[test]
 fn after_a_timeout_the_curve_begins_at_its_plateau() {
     // §4.8: ssthresh = 70; the stage begins at 70 with K = 0: W(t) = 70 + 0.4 t³.
-    let mut story = Story::new(GrowthChoice::Cubic, 100);
+    let mut story = Story::new(RFC, 100);
     story.congestion(Signal::Timeout { consecutive: 1 }, 100).acks(69);
     assert!((story.cwnd() - 70.0).abs() < 1e-9 && !story.law.in_slow_start());
     story.ack(1);
@@ -130,10 +132,11 @@ fn after_a_timeout_the_curve_begins_at_its_plateau() {
 #[test]
 fn a_slow_start_without_a_loss_ends_at_the_plateau() {
     // §4.10: cwnd_prior = W_max = cwnd, K = 0.
-    let mut story = Story::new(GrowthChoice::Cubic, 40);
+    let mut story = Story::new(RFC, 40);
     let ack = Ack {
         now: story.now,
         newly_acked: story.mss.bytes(),
+        newly_delivered: story.mss.bytes(),
         una: ackclock_packet::Seq::FIRST_BYTE,
         nxt: ackclock_packet::Seq::FIRST_BYTE,
         rtt: None,
@@ -144,7 +147,7 @@ fn a_slow_start_without_a_loss_ends_at_the_plateau() {
         in_recovery: false,
         mss: story.mss,
     };
-    story.law.on_ack(&ack, Some(SlowStartStep { increase: Bytes::ZERO, exit: true }));
+    story.law.on_ack(&ack, Some(SlowStartStep { exit: true, ..SlowStartStep::grow(Bytes::ZERO) }));
     assert!(!story.law.in_slow_start());
     assert!((story.ssthresh() - 40.0).abs() < 1e-9);
     story.ack(1);
@@ -188,7 +191,7 @@ fn silence_does_not_count_even_if_the_window_is_always_filled() {
 
 #[test]
 fn slow_start_does_not_grow_an_unused_window() {
-    let mut story = Story::new(GrowthChoice::Cubic, 10);
+    let mut story = Story::new(RFC, 10);
     story.limited_by = Limit::Application;
     assert!((story.acks(5).cwnd() - 10.0).abs() < 1e-9);
 }
@@ -215,7 +218,7 @@ fn a_reduction_for_nothing_is_taken_back() {
 
 #[test]
 fn a_timeout_for_nothing_is_taken_back_at_once() {
-    let mut story = Story::new(GrowthChoice::Cubic, 100);
+    let mut story = Story::new(RFC, 100);
     story.congestion(Signal::Timeout { consecutive: 1 }, 100);
     story.congestion(Signal::Timeout { consecutive: 2 }, 1);
     story.law.on_spurious();

@@ -2,6 +2,10 @@
 
 use super::*;
 
+const RFC_CUBIC: GrowthChoice = GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) };
+
+const LINUX_CUBIC: GrowthChoice = GrowthChoice::Cubic { form: Some(CubicForm::Linux) };
+
 /// The mean window of `choice` with a loss after every `period` packets, at a round-trip time of
 /// `rtt`, over the later half of `losses` losses. The loss is noticed at once and repaired in no
 /// time, as in the model of RFC 9438 §5.
@@ -48,11 +52,11 @@ fn cubic_meets_its_response_function() {
     // 1.054 RTT^0.75/p^0.75. Table 2 (RTT 0.01 s): Reno's down to 1e-5. The curve is flat where the
     // losses come, so that the cycle of the model is approached slowly.
     assert_means(
-        GrowthChoice::Cubic,
+        RFC_CUBIC,
         100,
         &[(1_000, 1_000, 38), (10_000, 1_000, 187), (100_000, 100, 1_054)],
     );
-    assert_means(GrowthChoice::Cubic, 10, &[(10_000, 100, 120), (100_000, 60, 379)]);
+    assert_means(RFC_CUBIC, 10, &[(10_000, 100, 120), (100_000, 60, 379)]);
 }
 
 #[test]
@@ -63,4 +67,19 @@ fn highspeed_meets_its_response_function() {
         100,
         &[(1_000, 200, 38), (10_000, 100, 263), (100_000, 60, 1_795)],
     );
+}
+
+#[test]
+fn linux_cubic_meets_the_response_function_of_cubic() {
+    assert_means(LINUX_CUBIC, 100, &[(10_000, 1_000, 187), (100_000, 100, 1_054)]);
+    assert_means(LINUX_CUBIC, 10, &[(10_000, 100, 120), (100_000, 60, 379)]);
+}
+
+#[test]
+fn linux_cubic_is_bolder_where_windows_are_small() {
+    // Below the plateau Linux rounds the distance to it down, so that the window grows by at least a
+    // segment a round trip, and not by 0.529 of one, as Reno's would with a reduction to 0.7. The
+    // mean windows of AIMD(a, 0.7), sqrt(a (1 + 0.7)/(2 (1 - 0.7) p)), are 38.7 and 53.2.
+    let mean = mean_window(LINUX_CUBIC, Duration::from_millis(100), 1_000, 1_000, 76);
+    assert!(38.7 < mean && mean < 53.2, "{mean}");
 }

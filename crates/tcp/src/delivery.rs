@@ -1,0 +1,298 @@
+//! How fast the path delivers: one rate sample an ACK, by the delivery rate estimation of
+//! draft-ietf-ccwg-bbr-06 (July 2026) §4.1.2.
+//!
+//! It keeps a record of every segment in flight, which only a law that models the path needs: a
+//! sender without such a law has no tracker. Which segments were SACKed or found lost it learns from
+//! the scoreboard's journal; cumulative ACKs it follows itself. Without SACK every duplicate ACK
+//! counts as a segment delivered (§4.1.3.5.1), and what is sent again as lost.
+
+use std::collections::VecDeque;
+
+use ackclock_packet::{Range, Seq};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
+
+use crate::event::{LostSegment, RateSample};
+use crate::scoreboard::Change;
+
+/// What was known when a segment was last sent.
+#[derive(Clone, Copy, Debug)]
+struct Snapshot {
+    at: Instant,
+    /// `P.delivered`, `P.delivered_time`, `P.first_send_time`, `P.lost`.
+    delivered: Bytes,
+    delivered_at: Instant,
+    first_sent_at: Instant,
+    lost: Bytes,
+    /// `P.tx_in_flight`, the segment itself included.
+    in_flight: Bytes,
+    app_limited: bool,
+}
+
+/// A segment in flight.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    start: Seq,
+    end: Seq,
+    sent: Snapshot,
+    resent: bool,
+    is_delivered: bool,
+}
+
+impl Record {
+    fn len(&self) -> Bytes {
+        self.end.since(self.start)
+    }
+}
+
+/// What one ACK delivered, so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delivering {
+    /// Data delivered for the first time.
+    data: Bytes,
+    /// The segment sent last among those delivered, by the number after it.
+    newest: Option<(Seq, Snapshot)>,
+    /// When the last of them that was sent once was sent (Karn's rule).
+    rtt_from: Option<Instant>,
+    segments: u32,
+    /// The last one's length.
+    len: Bytes,
+}
+
+/// What an ACK delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// Data delivered for the first time.
+    pub data: Bytes,
+    /// The sample, if a segment was delivered.
+    pub sample: Option<RateSample>,
+    /// The round-trip time of the segment sent last among those sent once.
+    pub rtt: Option<Duration>,
+    /// Whether the receiver may have kept the ACK back: it is for one segment that is not full and
+    /// was alone on its way.
+    pub maybe_delayed: bool,
+}
+
+/// The estimator.
+#[derive(Clone, Debug, Default)]
+pub struct Tracker {
+    records: VecDeque<Record>,
+    /// `C.delivered`, `C.delivered_time`, `C.first_send_time`, `C.lost`.
+    delivered: Bytes,
+    delivered_at: Instant,
+    first_sent_at: Instant,
+    lost: Bytes,
+    /// `C.app_limited`: samples are application-limited until more than this was delivered.
+    app_limited: Option<Bytes>,
+    /// The window counts as in full use until more than this was delivered.
+    cwnd_limited: Option<Bytes>,
+    /// Without SACK: data that duplicate ACKs reported and no cumulative ACK has covered yet.
+    anonymous: Bytes,
+    delivering: Delivering,
+}
+
+impl Tracker {
+    /// Data delivered since the connection began, `C.delivered`.
+    pub const fn delivered(&self) -> Bytes {
+        self.delivered
+    }
+
+    /// Data found lost since the connection began, `C.lost`; lost twice, counted twice.
+    pub const fn lost(&self) -> Bytes {
+        self.lost
+    }
+
+    /// Whether the application, and not the path, limits the samples now.
+    pub const fn is_app_limited(&self) -> bool {
+        self.app_limited.is_some()
+    }
+
+    /// Whether the window was in full use within the last round trip, `C.is_cwnd_limited`.
+    pub const fn is_cwnd_limited(&self) -> bool {
+        self.cwnd_limited.is_some()
+    }
+
+    /// The sender has run dry with `in_flight` under way (§4.1.2.4, `MarkConnectionAppLimited`).
+    pub fn mark_app_limited(&mut self, in_flight: Bytes) {
+        self.app_limited = Some(self.delivered + in_flight);
+    }
+
+    /// The window is full with `in_flight` under way.
+    pub fn mark_cwnd_limited(&mut self, in_flight: Bytes) {
+        self.cwnd_limited = Some(self.delivered + in_flight);
+    }
+
+    /// A segment goes out, with which `in_flight` is under way (§4.1.2.2).
+    pub fn on_sent(&mut self, now: Instant, range: Range, in_flight: Bytes) {
+        if in_flight <= range.len() {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        let sent = Snapshot {
+            at: now,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            lost: self.lost,
+            in_flight,
+            app_limited: self.is_app_limited(),
+        };
+        let known = self.records.back().map_or(range.start, |last| last.end);
+        if range.start < known {
+            let from = self.position(range.start);
+            for record in self.records.range_mut(from..) {
+                if record.start >= range.end {
+                    break;
+                }
+                if !record.is_delivered {
+                    record.sent = sent;
+                    record.resent = true;
+                }
+            }
+        }
+        if range.end > known {
+            let start = range.start.max(known);
+            self.records.push_back(Record {
+                start,
+                end: range.end,
+                sent,
+                resent: false,
+                is_delivered: false,
+            });
+        }
+    }
+
+    /// The first record that ends after `seq`.
+    fn position(&self, seq: Seq) -> usize {
+        self.records.partition_point(|record| record.end <= seq)
+    }
+
+    /// What the scoreboard noted; for a loss, what the law is to be told.
+    pub fn on_change(&mut self, now: Instant, change: Change) -> Option<LostSegment> {
+        match change {
+            Change::Sacked(range) => {
+                let at = self.position(range.start);
+                if let Some(record) = self.records.get_mut(at)
+                    && !record.is_delivered
+                {
+                    record.is_delivered = true;
+                    let record = *record;
+                    self.deliver(now, &record, record.len());
+                }
+                None
+            }
+            Change::Lost(range) => self.lose(now, range.start),
+        }
+    }
+
+    /// The segment at `seq` is found lost.
+    pub fn lose(&mut self, now: Instant, seq: Seq) -> Option<LostSegment> {
+        let record = *self.records.get(self.position(seq))?;
+        self.lost += record.len();
+        Some(LostSegment {
+            now,
+            start: record.start,
+            end: record.end,
+            tx_in_flight: record.sent.in_flight,
+            lost: self.lost - record.sent.lost,
+            delivered: self.delivered,
+            is_app_limited: record.sent.app_limited,
+        })
+    }
+
+    /// Everything before `una` is acknowledged.
+    pub fn on_cumulative_ack(&mut self, now: Instant, una: Seq) {
+        while let Some(first) = self.records.front_mut() {
+            if first.start >= una {
+                break;
+            }
+            if first.end > una {
+                let part = una.since(first.start);
+                first.start = una;
+                if !first.is_delivered {
+                    self.count(now, part);
+                }
+                break;
+            }
+            let record = *first;
+            self.records.pop_front();
+            if !record.is_delivered {
+                let len = record.len();
+                let known = self.anonymous.min(len);
+                self.anonymous -= known;
+                self.deliver(now, &record, len - known);
+            }
+        }
+        if self.records.is_empty() {
+            self.anonymous = Bytes::ZERO;
+        }
+    }
+
+    /// A duplicate ACK of a receiver that does not say which segment arrived.
+    pub fn on_anonymous(&mut self, now: Instant, mss: Mss) {
+        let (Some(first), Some(last)) = (self.records.front(), self.records.back()) else { return };
+        let outstanding = last.end.since(first.start);
+        let data = mss.bytes().min(outstanding.saturating_sub(self.anonymous));
+        self.anonymous += data;
+        self.count(now, data);
+    }
+
+    fn count(&mut self, now: Instant, data: Bytes) {
+        self.delivered += data;
+        self.delivered_at = now;
+        self.delivering.data += data;
+    }
+
+    /// `data` of `record` counts for the first time (§4.1.2.3, `UpdateRateSample`).
+    fn deliver(&mut self, now: Instant, record: &Record, data: Bytes) {
+        self.count(now, data);
+        let delivering = &mut self.delivering;
+        delivering.segments += 1;
+        delivering.len = record.len();
+        if !record.resent {
+            delivering.rtt_from = delivering.rtt_from.max(Some(record.sent.at));
+        }
+        let newer = delivering
+            .newest
+            .is_none_or(|(end, sent)| (record.sent.at, record.end) > (sent.at, end));
+        if newer {
+            delivering.newest = Some((record.end, record.sent));
+        }
+    }
+
+    /// The ACK is done with: the sample it makes (§4.1.2.3, `GenerateRateSample`). `min_rtt` is the
+    /// least round-trip time of the connection.
+    pub fn finish(&mut self, now: Instant, min_rtt: Duration, mss: Mss) -> Delivered {
+        let delivering = std::mem::take(&mut self.delivering);
+        let passed = |mark: &Bytes| self.delivered > *mark;
+        if self.app_limited.as_ref().is_some_and(passed) {
+            self.app_limited = None;
+        }
+        if self.cwnd_limited.as_ref().is_some_and(passed) {
+            self.cwnd_limited = None;
+        }
+        let sample = delivering.newest.map(|(_, sent)| {
+            self.first_sent_at = sent.at;
+            let send_elapsed = sent.at.since(sent.first_sent_at);
+            let ack_elapsed = now.since(sent.delivered_at);
+            let interval = send_elapsed.max(ack_elapsed);
+            RateSample {
+                delivered: self.delivered - sent.delivered,
+                interval: (interval > Duration::ZERO && interval >= min_rtt).then_some(interval),
+                prior_delivered: sent.delivered,
+                is_app_limited: sent.app_limited,
+                tx_in_flight: sent.in_flight,
+                lost: self.lost - sent.lost,
+            }
+        });
+        let alone = sample.is_some_and(|sample| sample.delivered == delivering.len);
+        Delivered {
+            data: delivering.data,
+            sample,
+            rtt: delivering.rtt_from.map(|at| now.since(at)),
+            maybe_delayed: delivering.segments == 1 && delivering.len < mss.bytes() && alone,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

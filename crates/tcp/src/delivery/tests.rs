@@ -1,0 +1,219 @@
+use super::*;
+
+const LEN: u64 = 1000;
+const MSS: fn() -> Mss = || Mss::new(1000).unwrap();
+
+fn ms(millis: u64) -> Instant {
+    Instant::from_nanos(millis * 1_000_000)
+}
+
+fn at(segment: u64) -> Seq {
+    Seq::new(1 + segment * LEN)
+}
+
+fn block(first: u64, after: u64) -> Range {
+    Range { start: at(first), end: at(after) }
+}
+
+fn segments(n: u64) -> Bytes {
+    Bytes::new(n * LEN)
+}
+
+impl Tracker {
+    /// Segment `n` goes out, with which so many are in flight.
+    fn send(&mut self, now: Instant, n: u64, in_flight: u64) {
+        self.on_sent(now, block(n, n + 1), segments(in_flight));
+    }
+
+    /// Everything before segment `n` is acknowledged.
+    fn ack(&mut self, now: Instant, n: u64) -> Delivered {
+        self.on_cumulative_ack(now, at(n));
+        self.finish(now, Duration::ZERO, MSS())
+    }
+}
+
+#[test]
+fn the_rate_is_the_slower_of_the_ack_rate_and_the_send_rate() {
+    let mut tracker = Tracker::default();
+    // Four segments, 10 ms apart; the ACKs come in a burst after 100 ms, as if something had held
+    // them together.
+    for n in 0..4 {
+        tracker.send(ms(10 * n), n, n + 1);
+    }
+    let delivered = tracker.ack(ms(130), 4);
+    assert_eq!(delivered.data, segments(4));
+    let sample = delivered.sample.unwrap();
+    // The last was sent at 30 ms when nothing had been delivered; the flight began at 0 ms. Sent in
+    // 30 ms, delivered in 130 ms: 4000 B / 130 ms.
+    assert_eq!(sample.interval, Some(Duration::from_millis(130)));
+    assert!((sample.rate() - 4000.0 / 0.130).abs() < 1e-6);
+    assert_eq!((sample.prior_delivered, sample.tx_in_flight), (Bytes::ZERO, segments(4)));
+    assert_eq!(delivered.rtt, Some(Duration::from_millis(100)));
+    // Four more, 40 ms apart from 140 ms on, each sent with the last one's ACK still to come; their
+    // ACKs are squeezed together: 380, 381, 382, 383 ms. The last was sent at 260 ms. The flight
+    // began at 140 ms with nothing in flight, so that delivery counts from there too: sent in
+    // 260 - 140 = 120 ms, acknowledged in 383 - 140 = 243 ms.
+    for n in 4..8 {
+        tracker.send(ms(140 + 40 * (n - 4)), n, n - 3);
+    }
+    for n in 4..7 {
+        tracker.ack(ms(380 + (n - 4)), n + 1);
+    }
+    let sample = tracker.ack(ms(383), 8).sample.unwrap();
+    assert_eq!(sample.interval, Some(Duration::from_millis(243)));
+}
+
+#[test]
+fn acks_that_bunch_do_not_make_the_path_faster_than_the_sender() {
+    let mut tracker = Tracker::default();
+    // A segment every 10 ms. The ACK of the first comes after 100 ms, then those of 1 to 9 with it.
+    for n in 0..10 {
+        tracker.send(ms(10 * n), n, n + 1);
+    }
+    tracker.ack(ms(100), 1);
+    // Ten more while nine are in flight, a segment every 10 ms from 100 ms on.
+    for n in 10..20 {
+        tracker.send(ms(100 + 10 * (n - 10)), n, 10);
+    }
+    // All that is left arrives in one ACK at 191 ms. The newest segment, sent at 190 ms with
+    // C.delivered = 1, C.delivered_time = 100 ms and C.first_send_time = 0 ms (segment 0's): sent in
+    // 190 ms, acknowledged in 91 ms. 19 segments in 190 ms is the rate at which they were sent.
+    let sample = tracker.ack(ms(191), 20).sample.unwrap();
+    assert_eq!(
+        (sample.delivered, sample.interval),
+        (segments(19), Some(Duration::from_millis(190)))
+    );
+    assert!((sample.rate() - 100_000.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_sacked_segment_is_delivered_once() {
+    let mut tracker = Tracker::default();
+    for n in 0..4 {
+        tracker.send(ms(n), n, n + 1);
+    }
+    assert!(tracker.on_change(ms(100), Change::Sacked(block(2, 3))).is_none());
+    let delivered = tracker.finish(ms(100), Duration::ZERO, MSS());
+    assert_eq!(delivered.data, segments(1));
+    assert_eq!(delivered.sample.unwrap().tx_in_flight, segments(3));
+    assert_eq!(delivered.rtt, Some(Duration::from_millis(98)));
+    // Told again, and then acknowledged with the rest.
+    tracker.on_change(ms(101), Change::Sacked(block(2, 3)));
+    assert_eq!(tracker.finish(ms(101), Duration::ZERO, MSS()).data, Bytes::ZERO);
+    assert_eq!(tracker.ack(ms(102), 4).data, segments(3));
+    assert_eq!(tracker.delivered(), segments(4));
+}
+
+#[test]
+fn what_is_sent_again_is_measured_from_then_and_times_nothing() {
+    let mut tracker = Tracker::default();
+    for n in 0..3 {
+        tracker.send(ms(n), n, n + 1);
+    }
+    tracker.on_change(ms(100), Change::Sacked(block(1, 2)));
+    tracker.on_change(ms(100), Change::Sacked(block(2, 3)));
+    let lost = tracker.on_change(ms(100), Change::Lost(block(0, 1))).unwrap();
+    // Sent first, alone in flight; it is all that is lost since.
+    assert_eq!((lost.start, lost.end), (at(0), at(1)));
+    assert_eq!((lost.tx_in_flight, lost.lost), (segments(1), segments(1)));
+    assert_eq!(lost.delivered, segments(2));
+    tracker.finish(ms(100), Duration::ZERO, MSS());
+    tracker.send(ms(101), 0, 2);
+    let delivered = tracker.ack(ms(201), 3);
+    let sample = delivered.sample.unwrap();
+    assert_eq!((sample.tx_in_flight, sample.lost), (segments(2), Bytes::ZERO));
+    assert_eq!(delivered.rtt, None);
+    assert_eq!(tracker.lost(), segments(1));
+}
+
+#[test]
+fn a_sample_of_less_than_the_least_round_trip_is_of_no_use() {
+    let mut tracker = Tracker::default();
+    tracker.send(ms(0), 0, 1);
+    tracker.ack(ms(100), 1);
+    tracker.send(ms(110), 1, 1);
+    tracker.send(ms(150), 1, 1);
+    // The ACK answers the first copy, but the second was sent 60 ms ago.
+    tracker.on_cumulative_ack(ms(210), at(2));
+    let sample = tracker.finish(ms(210), Duration::from_millis(100), MSS()).sample.unwrap();
+    assert_eq!(sample.interval, None);
+    assert!(sample.rate().abs() < f64::EPSILON);
+}
+
+#[test]
+fn samples_are_application_limited_until_the_bubble_has_gone() {
+    let mut tracker = Tracker::default();
+    for n in 0..3 {
+        tracker.send(ms(n), n, n + 1);
+    }
+    tracker.ack(ms(100), 1);
+    // Nothing to send with two in flight: the bubble is behind segment 2.
+    tracker.mark_app_limited(segments(2));
+    tracker.send(ms(110), 3, 3);
+    assert!(!tracker.ack(ms(111), 3).sample.unwrap().is_app_limited);
+    tracker.send(ms(112), 4, 2);
+    // 3 was sent after the bubble began. Its ACK shows the bubble gone: more than 3 delivered.
+    assert!(tracker.ack(ms(210), 4).sample.unwrap().is_app_limited);
+    tracker.send(ms(211), 5, 2);
+    assert!(tracker.ack(ms(212), 5).sample.unwrap().is_app_limited);
+    assert!(!tracker.ack(ms(311), 6).sample.unwrap().is_app_limited);
+}
+
+#[test]
+fn without_sack_a_duplicate_ack_is_a_segment() {
+    let mut tracker = Tracker::default();
+    for n in 0..4 {
+        tracker.send(ms(n), n, n + 1);
+    }
+    for n in 0..3 {
+        tracker.on_anonymous(ms(100 + n), MSS());
+        let delivered = tracker.finish(ms(100 + n), Duration::ZERO, MSS());
+        assert_eq!(delivered.data, segments(1));
+        assert!(delivered.sample.is_none());
+    }
+    assert_eq!(tracker.lose(ms(103), at(0)).unwrap().lost, segments(1));
+    tracker.send(ms(103), 0, 4);
+    // The ACK of everything is for the one that was missing.
+    let delivered = tracker.ack(ms(203), 4);
+    assert_eq!((delivered.data, tracker.delivered()), (segments(1), segments(4)));
+    // More duplicates than there is data in flight say nothing.
+    tracker.send(ms(300), 4, 1);
+    tracker.on_anonymous(ms(301), MSS());
+    tracker.on_anonymous(ms(302), MSS());
+    assert_eq!(tracker.finish(ms(302), Duration::ZERO, MSS()).data, segments(1));
+}
+
+#[test]
+fn part_of_a_segment_is_part_of_what_is_delivered() {
+    let mut tracker = Tracker::default();
+    tracker.send(ms(0), 0, 1);
+    tracker.on_cumulative_ack(ms(100), at(0) + Bytes::new(300));
+    let delivered = tracker.finish(ms(100), Duration::ZERO, MSS());
+    assert_eq!((delivered.data, delivered.sample.is_some()), (Bytes::new(300), false));
+    assert_eq!(tracker.ack(ms(101), 1).data, Bytes::new(700));
+    // Sent anew in other stretches, as go-back-N may: 500 B of the old and 500 B of the new.
+    tracker.send(ms(200), 1, 1);
+    let stretch = Range { start: at(1) + Bytes::new(500), end: at(2) + Bytes::new(500) };
+    tracker.on_sent(ms(201), stretch, segments(2));
+    assert_eq!(tracker.ack(ms(300), 2).data, segments(1));
+    tracker.on_cumulative_ack(ms(301), stretch.end);
+    assert_eq!(tracker.finish(ms(301), Duration::ZERO, MSS()).data, Bytes::new(500));
+}
+
+#[test]
+fn a_short_segment_alone_may_have_been_answered_late() {
+    let mut tracker = Tracker::default();
+    let short = |n: u64, len| Range { start: at(n), end: at(n) + Bytes::new(len) };
+    tracker.on_sent(ms(0), short(0, 10), Bytes::new(10));
+    tracker.on_cumulative_ack(ms(240), short(0, 10).end);
+    assert!(tracker.finish(ms(240), Duration::ZERO, MSS()).maybe_delayed);
+    // A full one is not suspect, nor one in company.
+    let mut tracker = Tracker::default();
+    tracker.send(ms(0), 0, 1);
+    assert!(!tracker.ack(ms(100), 1).maybe_delayed);
+    tracker.send(ms(200), 1, 1);
+    tracker.on_sent(ms(201), short(2, 10), Bytes::new(1010));
+    tracker.ack(ms(300), 2);
+    tracker.on_cumulative_ack(ms(301), short(2, 10).end);
+    assert!(!tracker.finish(ms(301), Duration::ZERO, MSS()).maybe_delayed);
+}

@@ -1,0 +1,64 @@
+//! The largest value of a window of time.
+
+use std::collections::VecDeque;
+
+/// A sliding-window maximum over a clock that counts rounds.
+///
+/// DEVIATION(linux): exact, where Linux keeps three candidates (Nichols' filter), which may forget a
+/// maximum early.
+#[derive(Clone, Debug, Default)]
+pub struct WindowedMax {
+    /// Values that may yet be the maximum, the largest and oldest first, one a round at most.
+    candidates: VecDeque<(u64, f64)>,
+}
+
+impl WindowedMax {
+    /// Takes in `value` at time `now`; forgets what is older than `window`.
+    pub fn update(&mut self, value: f64, now: u64, window: u64) {
+        while self.candidates.back().is_some_and(|(_, old)| *old <= value) {
+            self.candidates.pop_back();
+        }
+        // A smaller value of the same round cannot outlive the one before it.
+        if self.candidates.back().is_none_or(|(at, _)| *at < now) {
+            self.candidates.push_back((now, value));
+        }
+        while self.candidates.front().is_some_and(|(at, _)| now - at > window) {
+            self.candidates.pop_front();
+        }
+    }
+
+    /// The maximum; zero before the first value.
+    pub fn get(&self) -> f64 {
+        self.candidates.front().map_or(0.0, |(_, value)| *value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_is_the_maximum_of_the_window(
+            steps in prop::collection::vec((0_u64..4, 0_u32..50), 1..200),
+            window in 0_u64..12,
+        ) {
+            let mut filter = WindowedMax::default();
+            let mut seen: Vec<(u64, f64)> = Vec::new();
+            let mut now = 0;
+            for (step, value) in steps {
+                now += step;
+                let value = f64::from(value);
+                seen.push((now, value));
+                filter.update(value, now, window);
+                let expected = seen
+                    .iter()
+                    .filter(|(at, _)| now - at <= window)
+                    .fold(0.0, |max: f64, (_, value)| max.max(*value));
+                prop_assert!((filter.get() - expected).abs() < f64::EPSILON);
+            }
+        }
+    }
+}

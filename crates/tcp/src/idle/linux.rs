@@ -1,0 +1,113 @@
+//! Linux's rules for a window that is not used: `tcp_cwnd_validate`, `tcp_is_cwnd_limited`,
+//! `tcp_cwnd_application_limited` and `tcp_cwnd_restart` of Linux 6. They follow RFC 2861 where they
+//! reduce the window, and RFC 7661 in spirit where they do not let it grow.
+//!
+//! The window grows only while it is full, and in slow start while it is less than twice what was
+//! out. With `restart`, silence halves it once a timeout, down to the first window, and so does, half
+//! way, a timeout in which it was never full; ssthresh remembers three quarters of it.
+
+use ackclock_packet::Seq;
+use ackclock_units::{Bytes, Instant};
+
+use super::{Idle, Usage};
+use crate::event::{Ack, Limit, Proposal, Why};
+
+/// Linux's rules.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxIdle {
+    restart: bool,
+    /// Whether the window was full in the round that ends at `round`.
+    full: bool,
+    /// The most that was out in it.
+    most_out: Bytes,
+    round: Seq,
+    /// The most that was out since `full_at`.
+    used: Bytes,
+    /// When the window was last full, or was last changed here.
+    full_at: Option<Instant>,
+}
+
+impl LinuxIdle {
+    /// With `restart`, the window loses its worth.
+    pub const fn new(restart: bool) -> Self {
+        Self {
+            restart,
+            full: false,
+            most_out: Bytes::ZERO,
+            round: Seq::FIRST_BYTE,
+            used: Bytes::ZERO,
+            full_at: None,
+        }
+    }
+
+    fn is_limited(&self, cwnd: Bytes, in_slow_start: bool) -> bool {
+        self.full || (in_slow_start && cwnd < self.most_out * 2)
+    }
+
+    fn propose(&mut self, usage: &Usage, cwnd: Bytes) -> Proposal {
+        self.used = Bytes::ZERO;
+        self.full_at = Some(usage.now);
+        Proposal {
+            cwnd: Some(cwnd),
+            // Without a threshold there is none to raise.
+            ssthresh: usage.ssthresh.map(|ssthresh| ssthresh.max(usage.cwnd / 4 * 3)),
+            mss: usage.mss,
+            why: Why::Idle,
+        }
+    }
+}
+
+impl Idle for LinuxIdle {
+    fn before_send(&mut self, usage: &Usage) -> Option<Proposal> {
+        let idle = usage.now.since(usage.last_send?);
+        // Linux looks when the application writes, not when the segment leaves: what waited for the
+        // peer's window was not idle.
+        let waited = usage.limited_by != Limit::Application;
+        if !self.restart || waited || idle <= usage.rto {
+            return None;
+        }
+        let least = usage.initial_window.min(usage.cwnd);
+        let halvings = (idle.as_nanos() - 1) / usage.rto.as_nanos().max(1);
+        let cwnd = (0..halvings.min(64))
+            .fold(usage.cwnd, |cwnd, _| if cwnd > least { cwnd / 2 } else { cwnd })
+            .max(least);
+        Some(self.propose(usage, cwnd))
+    }
+
+    fn looks_after_bursts(&self) -> bool {
+        true
+    }
+
+    fn after_burst(&mut self, usage: &Usage) -> Option<Proposal> {
+        let full =
+            usage.limited_by == Limit::Cwnd || usage.in_flight + usage.mss.bytes() > usage.cwnd;
+        if usage.una >= self.round || full || (!self.full && usage.outstanding > self.most_out) {
+            self.full = full;
+            self.most_out = usage.outstanding;
+            self.round = usage.nxt;
+        }
+        if self.is_limited(usage.cwnd, usage.in_slow_start) {
+            self.used = Bytes::ZERO;
+            self.full_at = Some(usage.now);
+            return None;
+        }
+        self.used = self.used.max(usage.outstanding);
+        let since = usage.now.since(*self.full_at.get_or_insert(usage.now));
+        if !self.restart || since < usage.rto || !usage.undisturbed {
+            return None;
+        }
+        let used = self.used.max(usage.initial_window);
+        let cwnd = if used < usage.cwnd { (usage.cwnd + used) / 2 } else { usage.cwnd };
+        if cwnd == usage.cwnd {
+            self.used = Bytes::ZERO;
+            self.full_at = Some(usage.now);
+            return None;
+        }
+        Some(self.propose(usage, cwnd))
+    }
+
+    #[inline]
+    fn may_grow(&self, _: &Ack, cwnd: Bytes, in_slow_start: bool) -> bool {
+        self.is_limited(cwnd, in_slow_start)
+    }
+}

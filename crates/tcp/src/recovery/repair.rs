@@ -1,0 +1,409 @@
+//! What the recoveries with a scoreboard share: the phases of a repair, how much goes out during it,
+//! and how a repair that was for nothing is noticed.
+//!
+//! A repair was for nothing if what seemed lost was only late. Three observations say so: an ACK
+//! echoes a timestamp older than the first retransmission (Eifel, RFC 3522); DSACKs account for every
+//! retransmission (RFC 3708); after a timeout, an ACK covers something that was sent once and that
+//! the timeout took for lost, which F-RTO (RFC 5682 §3, with SACK) looks for by sending new data
+//! before it goes on to repair.
+//!
+//! Without SACK each duplicate ACK counts as one segment that arrived (RFC 9937 §6), and the repair
+//! goes from one partial ACK to the next as in RFC 6582.
+
+use ackclock_packet::{Range, Seq};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
+
+use super::{AckSeen, Outcome, Prr, SendSpace, SentSegment, Tally};
+use crate::config::RecoveryConfig;
+use crate::endpoint::timestamp_clock;
+use crate::scoreboard::{Scoreboard, Told};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing is being repaired.
+    #[default]
+    Open,
+    /// What was lost before `recover`.
+    Recovery,
+    /// Everything before `recover`, after a timeout; the window grows meanwhile.
+    AfterTimeout,
+}
+
+/// F-RTO (RFC 5682 §2.1 and §3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Frto {
+    /// Not looking.
+    #[default]
+    Off,
+    /// Step 1: the first segment went out again.
+    Resent,
+    /// Step 2b: new data goes out instead of what seems lost.
+    Probing,
+}
+
+/// What tells whether the repair was for nothing.
+#[derive(Clone, Copy, Debug, Default)]
+struct Undo {
+    /// Retransmissions of this repair that no DSACK has accounted for; `None` while there was none.
+    unaccounted: Option<u64>,
+    /// When the first of them went out.
+    first_resent_at: Option<Instant>,
+    /// Whether a DSACK has come.
+    dsack: bool,
+}
+
+impl Undo {
+    fn on_resent(&mut self, now: Instant) {
+        *self.unaccounted.get_or_insert(0) += 1;
+        self.first_resent_at.get_or_insert(now);
+    }
+
+    fn on_dsack(&mut self, segments: u64) {
+        if let Some(unaccounted) = &mut self.unaccounted {
+            *unaccounted = unaccounted.saturating_sub(segments);
+            self.dsack = true;
+        }
+    }
+
+    /// Whether the ACK echoes a timestamp of before the first retransmission (RFC 3522 §3.2).
+    fn is_echo_of_original(&self, echo: Option<u32>) -> bool {
+        match (echo, self.first_resent_at) {
+            // The clock wraps (RFC 7323 §5.2).
+            (Some(echo), Some(first)) => echo.wrapping_sub(timestamp_clock(first)) > u32::MAX / 2,
+            _ => false,
+        }
+    }
+
+    fn all_accounted(&self) -> bool {
+        self.dsack && self.unaccounted == Some(0)
+    }
+}
+
+/// A repair, or none.
+#[derive(Clone, Debug)]
+pub(super) struct Repair {
+    pub(super) board: Scoreboard,
+    pub(super) phase: Phase,
+    /// Where the repair ends (RFC 6675's `RecoveryPoint`).
+    recover: Seq,
+    /// The fast retransmit has not gone out yet: it does whatever the pipe holds.
+    first: bool,
+    pub(super) mss: Mss,
+    prr: Option<Prr>,
+    rtt_from: Option<Instant>,
+    /// What the last ACK showed to have arrived.
+    newly_delivered: Bytes,
+    undo: Undo,
+    frto: Frto,
+    /// The peer sends SACKs.
+    pub(super) sack: bool,
+    duplicates: u32,
+    /// The largest distance at which segments were seen reordered, in segments; at least the
+    /// duplicate threshold.
+    reordering: u32,
+    reorderings: u32,
+    pub(super) config: RecoveryConfig,
+}
+
+impl Repair {
+    pub(super) fn new(board: Scoreboard, prr: Option<Prr>, config: RecoveryConfig) -> Self {
+        Self {
+            board,
+            phase: Phase::Open,
+            recover: Seq::default(),
+            first: false,
+            mss: Mss::default(),
+            prr,
+            rtt_from: None,
+            newly_delivered: Bytes::ZERO,
+            undo: Undo::default(),
+            frto: Frto::Off,
+            sack: true,
+            duplicates: 0,
+            reordering: config.reordering,
+            reorderings: 0,
+            config,
+        }
+    }
+
+    /// The growth law alone says how much goes out during a repair.
+    pub(super) fn leave_to_law(&mut self) {
+        self.prr = None;
+        self.board.keep_journal();
+    }
+
+    /// The peer does not send SACKs: duplicate ACKs say how much arrived, and nothing says what.
+    pub(super) fn do_without_sack(&mut self) {
+        self.sack = false;
+        self.board.keep_no_journal();
+    }
+
+    #[inline]
+    pub(super) fn on_sent(&mut self, sent: &SentSegment) {
+        if sent.again {
+            self.board.on_resent(sent.start, sent.now);
+            if self.phase != Phase::Open {
+                self.undo.on_resent(sent.now);
+            }
+        } else {
+            self.board.on_sent(sent.start, sent.len, sent.now);
+        }
+        if self.phase == Phase::Recovery
+            && let Some(prr) = &mut self.prr
+        {
+            prr.on_sent(sent.len);
+        }
+    }
+
+    /// Takes in what an ACK tells; `dsack` is its first block, if that reports a duplicate.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        ack: &AckSeen<'_>,
+        dsack: Option<Range>,
+        blocks: &[Range],
+        send: &SendSpace,
+    ) -> Told {
+        self.mss = ack.mss;
+        let mut told = Told { now: ack.now, min_rtt: ack.min_rtt, ..Told::default() };
+        if ack.newly_acked > Bytes::ZERO {
+            self.duplicates = 0;
+            self.board.on_cumulative_ack(send.una, &mut told);
+        }
+        if let Some(duplicate) = dsack {
+            let segments = duplicate.len().get().div_ceil(self.mss.bytes().get());
+            self.undo.on_dsack(segments);
+        }
+        let cumulative = told.last_sent_at;
+        if self.sack {
+            self.board.on_sack(blocks, &mut told);
+        } else if ack.duplicate {
+            self.duplicates += 1;
+            self.board.on_duplicate(self.mss.bytes(), &mut told);
+        }
+        // What is acknowledged cumulatively is looked at last, as Linux does.
+        told.last_sent_at = cumulative.or(told.last_sent_at);
+        self.rtt_from = told.rtt_from;
+        if let Some(from) = told.reordered_from {
+            self.reorderings += 1;
+            let distance = self.board.highest_delivered().since(from).get();
+            let segments = distance.div_ceil(self.mss.bytes().get());
+            self.reordering = self.reordering.max(u32::try_from(segments).unwrap_or(u32::MAX));
+        }
+        self.newly_delivered = told.delivered(ack.newly_acked);
+        told
+    }
+
+    /// What the ACK means for a repair that is under way: that it is over, or was for nothing.
+    #[inline]
+    pub(super) fn progress(
+        &mut self,
+        ack: &AckSeen<'_>,
+        told: &Told,
+        send: &SendSpace,
+    ) -> Option<Outcome> {
+        let advanced = ack.newly_acked > Bytes::ZERO;
+        if self.phase == Phase::Open {
+            return None;
+        }
+        let over = send.una >= self.recover;
+        let was_late = self.config.undo
+            && ((advanced && self.undo.is_echo_of_original(ack.echo)) || self.undo.all_accounted());
+        if was_late || self.timeout_was_spurious(advanced, over, told, send) {
+            self.board.nothing_is_lost();
+            self.close();
+            return Some(Outcome::Spurious);
+        }
+        if over {
+            let was = self.phase;
+            self.close();
+            if was == Phase::Recovery {
+                return Some(Outcome::Repaired { at_most: None });
+            }
+        }
+        None
+    }
+
+    fn close(&mut self) {
+        self.phase = Phase::Open;
+        self.duplicates = 0;
+        self.frto = Frto::Off;
+        self.undo = Undo::default();
+    }
+
+    /// F-RTO, steps 2 and 3.
+    fn timeout_was_spurious(
+        &mut self,
+        advanced: bool,
+        over: bool,
+        told: &Told,
+        send: &SendSpace,
+    ) -> bool {
+        if self.frto == Frto::Off || self.phase != Phase::AfterTimeout {
+            return false;
+        }
+        // Step 3b: of what the timeout took for lost, something sent once has arrived.
+        if told.original_end.is_some_and(|end| end <= self.recover) {
+            return true;
+        }
+        if send.max > self.recover {
+            // Step 3a: an ACK that reports a hole says that the loss was real.
+            if told.newly_sacked > Bytes::ZERO {
+                self.frto = Frto::Off;
+            }
+        } else if advanced && !over {
+            self.frto = Frto::Probing;
+        }
+        false
+    }
+
+    /// Losses were found while the window was `cwnd`, and `outstanding` had not been acknowledged
+    /// before what showed them.
+    pub(super) fn enter(&mut self, outstanding: Bytes, cwnd: Bytes, send: &SendSpace) {
+        self.phase = Phase::Recovery;
+        self.recover = send.max;
+        self.first = true;
+        self.undo = Undo::default();
+        self.frto = Frto::Off;
+        let out_before = self.board.resent_segments();
+        if out_before > 0 {
+            // A retransmission of before may still be reported as a duplicate.
+            self.undo.unaccounted = Some(out_before);
+        }
+        if let Some(prr) = &mut self.prr {
+            // RFC 9937 §6: what was in flight before this ACK, less what was SACKed before it.
+            let flight = outstanding.saturating_sub(self.board.sacked());
+            // Linux still counts from the window, as RFC 6937 §3 allowed.
+            prr.begin(if self.config.whole_segments { cwnd } else { flight });
+        }
+    }
+
+    /// The third duplicate ACK, or a partial one, where the peer sends no SACKs.
+    pub(super) fn finds_loss_by_duplicates(&mut self, advanced: bool) -> bool {
+        if self.sack {
+            return false;
+        }
+        let lost = match self.phase {
+            Phase::Open => self.duplicates >= self.config.reordering,
+            Phase::Recovery => advanced,
+            Phase::AfterTimeout => false,
+        };
+        if lost {
+            self.board.first_is_lost();
+        }
+        lost
+    }
+
+    /// What the ACK delivered goes to PRR; `safe` as RFC 9937 §6 has it.
+    #[inline]
+    pub(super) fn deliver(&mut self, safe: bool) {
+        if let Some(prr) = &mut self.prr
+            && self.newly_delivered > Bytes::ZERO
+        {
+            prr.on_ack(self.newly_delivered, safe);
+        }
+    }
+
+    /// A timer of recovery's own found the loss: nothing was delivered, and the fast retransmit goes
+    /// out.
+    pub(super) fn on_alarm(&mut self) {
+        if let Some(prr) = &mut self.prr {
+            // Linux takes the expiry for a delivery.
+            let delivered = if self.config.whole_segments { self.mss.bytes() } else { Bytes::ZERO };
+            prr.on_ack(delivered, false);
+        }
+    }
+
+    pub(super) fn on_timeout(&mut self, send: &SendSpace) {
+        // RFC 5682 §2.1: not when the timeout struck during a fast recovery.
+        let looks = self.config.forward_rto && self.phase != Phase::Recovery && self.sack;
+        self.frto = if looks { Frto::Resent } else { Frto::Off };
+        if self.phase != Phase::AfterTimeout {
+            self.undo = Undo::default();
+        }
+        self.phase = Phase::AfterTimeout;
+        self.recover = send.max;
+        self.duplicates = 0;
+        self.first = false;
+    }
+
+    pub(super) fn has_room(&self, cwnd: Bytes, len: Bytes) -> bool {
+        match &self.prr {
+            Some(prr) if self.phase == Phase::Recovery => len <= prr.budget(),
+            _ => self.board.pipe() + len <= cwnd,
+        }
+    }
+
+    #[inline]
+    pub(super) fn next_again(&mut self, cwnd: Bytes) -> Option<Range> {
+        if self.phase == Phase::Open {
+            return None;
+        }
+        self.settle(cwnd);
+        if self.frto == Frto::Probing {
+            return None;
+        }
+        let hole = self.board.next_lost()?;
+        let goes = std::mem::take(&mut self.first) || self.has_room(cwnd, hole.len());
+        goes.then_some(hole)
+    }
+
+    /// There is no new data with which F-RTO could probe: the repair goes on (§2.1 step 2b).
+    pub(super) fn nothing_new(&mut self, cwnd: Bytes) -> Option<Range> {
+        if self.frto != Frto::Probing
+            || self.board.last().is_none_or(|last| last.end > self.recover)
+        {
+            return None;
+        }
+        self.frto = Frto::Off;
+        self.next_again(cwnd)
+    }
+
+    fn settle(&mut self, cwnd: Bytes) {
+        if let Some(prr) = &mut self.prr
+            && self.phase == Phase::Recovery
+        {
+            prr.settle(cwnd, self.board.pipe(), self.mss, self.config.whole_segments);
+        }
+    }
+
+    /// The window as PRR has it (RFC 9937 §6: cwnd = inflight + SndCnt).
+    pub(super) fn window(&self, cwnd: Bytes) -> Bytes {
+        match &self.prr {
+            Some(prr) if self.phase == Phase::Recovery => self.board.pipe() + prr.budget(),
+            _ => cwnd,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn rtt_from(&self) -> Option<Instant> {
+        self.rtt_from
+    }
+
+    #[inline]
+    pub(super) const fn newly_delivered(&self) -> Bytes {
+        self.newly_delivered
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        Tally {
+            unacked: self.board.len() as u64,
+            sacked: self.board.sacked_segments(),
+            lost: self.board.lost_segments(),
+            resent: self.board.resent_segments(),
+            reordering: self.reordering,
+            reorderings: self.reorderings,
+            after_timeout: self.phase == Phase::AfterTimeout,
+        }
+    }
+
+    /// Whether segments come so far reordered that SACKs, too, let the window grow.
+    pub(super) const fn grows_on_sack(&self) -> bool {
+        self.config.grow_on_sack && self.reordering > self.config.reordering
+    }
+
+    /// How long to wait beyond the moment that a timer would be for.
+    pub(super) const fn slack(&self) -> Duration {
+        self.config.timer_slack
+    }
+}

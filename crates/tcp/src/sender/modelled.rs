@@ -1,0 +1,145 @@
+//! What a law that models the path is told: every delivery and every loss.
+
+use ackclock_packet::{Range, Seq};
+use ackclock_units::{Bytes, Instant};
+
+use super::{Arrived, Sender};
+use crate::delivery::Tracker;
+use crate::event::{Delivery, Limit, Repair};
+use crate::growth::Growth;
+use crate::recovery::Recovery;
+
+/// What a sender keeps for such a law.
+#[derive(Clone, Debug, Default)]
+pub struct Modelled {
+    tracker: Tracker,
+    /// What was sent before this is being repaired after a timeout.
+    timeout_until: Seq,
+}
+
+impl Sender {
+    /// The growth law or the recovery is another one.
+    pub(super) fn introduce(&mut self) {
+        self.modelled = self.growth.models_path().then(Box::default);
+        if self.modelled.is_some() {
+            self.recovery.leave_to_law();
+        }
+    }
+
+    /// An acceptable ACK, with such a law; as [`take_ack`](Self::take_ack).
+    #[inline(never)]
+    pub(super) fn take_modelled_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
+        if self.space.una == self.space.max {
+            self.take_ack(now, arrived);
+            return;
+        }
+        self.note_limits();
+        let in_flight_before = self.in_flight();
+        let duplicate =
+            arrived.ack == self.space.una && arrived.pure && arrived.window == self.rwnd;
+        let lost_before = self.modelled.as_ref().map_or(Bytes::ZERO, |m| m.tracker.lost());
+        self.take_ack(now, arrived);
+
+        let selective = self.recovery.journal().is_some();
+        if let Some(modelled) = &mut self.modelled {
+            modelled.tracker.on_cumulative_ack(now, self.space.una);
+            if duplicate && !selective {
+                modelled.tracker.on_anonymous(now, self.mss);
+            }
+        }
+        self.read_journal(now);
+
+        let in_flight = self.in_flight();
+        let Some(modelled) = &mut self.modelled else { return };
+        let delivered = modelled.tracker.finish(now, self.rtt.min(), self.mss);
+        let repair = if self.recovery.in_recovery() {
+            Repair::Recovery
+        } else if self.space.una < modelled.timeout_until {
+            Repair::AfterTimeout
+        } else {
+            Repair::None
+        };
+        let delivery = Delivery {
+            now,
+            newly_delivered: delivered.data,
+            newly_lost: modelled.tracker.lost() - lost_before,
+            delivered: modelled.tracker.delivered(),
+            lost: modelled.tracker.lost(),
+            sample: delivered.sample,
+            rtt: delivered.rtt,
+            maybe_delayed: delivered.maybe_delayed,
+            srtt: self.rtt.srtt(),
+            in_flight_before,
+            in_flight,
+            is_cwnd_limited: modelled.tracker.is_cwnd_limited(),
+            repair,
+            selective,
+            mss: self.mss,
+        };
+        let was_in_slow_start = self.growth.in_slow_start();
+        self.growth.on_delivery(&delivery);
+        if self.growth.is_holding_back() {
+            modelled.tracker.mark_app_limited(in_flight);
+        }
+        if was_in_slow_start && !self.growth.in_slow_start() {
+            self.avoidance_from = Some(self.space.nxt);
+        }
+    }
+
+    /// Passes on what the scoreboard noted.
+    fn read_journal(&mut self, now: Instant) {
+        let Some(modelled) = &mut self.modelled else { return };
+        let Some(journal) = self.recovery.journal() else { return };
+        for change in journal.drain(..) {
+            if let Some(lost) = modelled.tracker.on_change(now, change) {
+                self.growth.on_lost(&lost);
+            }
+        }
+    }
+
+    /// The retransmission timer has expired, and recovery knows.
+    pub(super) fn note_timeout(&mut self, now: Instant) {
+        if let Some(modelled) = &mut self.modelled {
+            modelled.timeout_until = self.space.max;
+        }
+        self.read_journal(now);
+    }
+
+    /// Recovery's own timer has expired, and may have found losses.
+    pub(super) fn note_alarm(&mut self, now: Instant) {
+        self.read_journal(now);
+    }
+
+    /// What limits the sender, before something happens that may let it send
+    /// (draft-ietf-ccwg-bbr-06 §4.1.2.4).
+    pub(super) fn note_limits(&mut self) {
+        let in_flight = self.in_flight();
+        let has_room = in_flight + self.mss.bytes() <= self.growth.cwnd();
+        let has_data = self.space.nxt < self.final_seq() || self.recovery.waits_to_resend();
+        let Some(modelled) = &mut self.modelled else { return };
+        if has_room && !has_data {
+            modelled.tracker.mark_app_limited(in_flight);
+        }
+        if self.limited_by == Limit::Cwnd {
+            modelled.tracker.mark_cwnd_limited(in_flight);
+        }
+    }
+
+    /// A segment has gone out, `again` or for the first time.
+    #[inline(never)]
+    pub(super) fn track_sent(&mut self, now: Instant, range: Range, again: bool) {
+        let in_flight = self.in_flight();
+        let selective = self.recovery.journal().is_some();
+        let Some(modelled) = &mut self.modelled else { return };
+        if in_flight <= range.len() && modelled.tracker.is_app_limited() {
+            self.growth.on_restart(now);
+        }
+        if again && !selective {
+            // Nobody said what is lost: what is sent again is.
+            if let Some(lost) = modelled.tracker.lose(now, range.start) {
+                self.growth.on_lost(&lost);
+            }
+        }
+        modelled.tracker.on_sent(now, range, in_flight);
+    }
+}

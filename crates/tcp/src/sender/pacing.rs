@@ -1,0 +1,123 @@
+//! Pacing: when the next segment may leave.
+//!
+//! Segments leave one at a time, each the time that the one before it takes at the pacing rate after
+//! that one (draft-ietf-ccwg-bbr-06 §5.6.2), by a timer of the sender's own, as Linux paces without
+//! the `fq` queue. The quantum is one segment: the smallest that §5.6.3 allows for, and what a host
+//! without segmentation offload sends. Data and retransmissions wait; ACKs do not.
+
+use ackclock_units::{Bytes, Duration, Instant};
+
+use super::Sender;
+use crate::config::Pacing;
+use crate::event::Limit;
+use crate::growth::Growth;
+use crate::recovery::Recovery;
+
+/// Segments that Linux lets go unpaced at the beginning (`tcp_update_skb_after_send`).
+const UNPACED: u32 = 10;
+/// Linux's rate in slow start and in congestion avoidance, in windows a round-trip time
+/// (`net.ipv4.tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+const SLOW_START_RATIO: f64 = 2.0;
+const AVOIDANCE_RATIO: f64 = 1.2;
+
+/// The clock by which segments leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Pacer {
+    pacing: Pacing,
+    /// Whether segments are paced at all.
+    pub active: bool,
+    /// When the next segment may leave, `C.next_send_time`.
+    next: Instant,
+    /// When to look again, `NEVER` unless something was held back.
+    pub wake: Instant,
+    /// Segments that may still leave unpaced.
+    unpaced: u32,
+}
+
+impl Pacer {
+    pub const fn new(pacing: Pacing) -> Self {
+        let unpaced = match pacing {
+            Pacing::Linux => UNPACED,
+            Pacing::Off | Pacing::Law => 0,
+        };
+        Self { pacing, active: false, next: Instant::START, wake: Instant::NEVER, unpaced }
+    }
+
+    /// A segment left at `now` that takes `span` at the pacing rate.
+    fn on_sent(&mut self, now: Instant, span: Duration) {
+        if self.unpaced > 0 {
+            self.unpaced -= 1;
+            self.next = now;
+            return;
+        }
+        // Linux makes up for time that passed unused, up to half of what this segment takes.
+        let credit = match self.pacing {
+            Pacing::Linux => now.since(self.next).min(span / 2),
+            Pacing::Off | Pacing::Law => Duration::ZERO,
+        };
+        self.next = self.next.max(now) + span.saturating_sub(credit);
+    }
+}
+
+impl Sender {
+    /// The window is known: pacing begins if there is to be any.
+    pub(super) fn begin_pacing(&mut self) {
+        self.pacer.active = match self.pacer.pacing {
+            Pacing::Off => false,
+            Pacing::Law => self.growth.pacing_rate().is_some(),
+            Pacing::Linux => true,
+        };
+    }
+
+    /// Whether what there is to send has to wait; if so, the timer is set.
+    #[inline(never)]
+    pub(super) fn holds_back(&mut self, now: Instant) -> bool {
+        self.pacer.wake = Instant::NEVER;
+        if self.pacer.next <= now {
+            return false;
+        }
+        let last = self.final_seq();
+        if self.space.nxt < last {
+            let ahead = (self.space.nxt + self.mss.bytes()).since(self.space.una);
+            let fits = self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space);
+            // A rate that follows from the window holds back what the window would.
+            let by_window = self.growth.pacing_rate().is_none();
+            self.limited_by = if ahead > self.rwnd {
+                Limit::ReceiveWindow
+            } else if by_window || !fits {
+                Limit::Cwnd
+            } else {
+                Limit::Pacing
+            };
+            // Then it is for an ACK to wait.
+            let full = !fits || ahead > self.rwnd;
+            if full && !self.recovery.in_recovery() && !self.recovery.waits_to_resend() {
+                return true;
+            }
+        }
+        if self.space.una < last {
+            self.pacer.wake = self.pacer.next;
+        }
+        true
+    }
+
+    /// A segment with `len` of payload has left.
+    #[inline(never)]
+    pub(super) fn pace(&mut self, now: Instant, len: Bytes) {
+        let span = match self.growth.pacing_rate() {
+            Some(rate) => rate.transmission_time(len),
+            None => self.span_by_window(len),
+        };
+        self.pacer.on_sent(now, span);
+    }
+
+    /// The time for `len` at Linux's rate for laws that give none (`tcp_update_pacing_rate`).
+    fn span_by_window(&self, len: Bytes) -> Duration {
+        let Some(srtt) = self.rtt.srtt() else { return Duration::ZERO };
+        let cwnd = self.growth.cwnd();
+        let doubling = self.growth.ssthresh().is_none_or(|ssthresh| cwnd < ssthresh / 2);
+        let ratio = if doubling { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
+        let window = cwnd.max(self.space.max.since(self.space.una)).get() as f64;
+        Duration::from_secs_f64(srtt.as_secs_f64() * len.get() as f64 / (ratio * window))
+    }
+}

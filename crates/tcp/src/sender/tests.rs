@@ -1,0 +1,84 @@
+use super::*;
+use crate::Profile;
+use crate::variant::Variant;
+
+/// No ACK lets the window grow.
+#[derive(Debug)]
+struct Never;
+
+impl Idle for Never {
+    fn before_send(&mut self, _: &Usage) -> Option<Proposal> {
+        None
+    }
+
+    fn may_grow(&self, _: &Ack, _: Bytes, _: bool) -> bool {
+        false
+    }
+}
+
+/// An established sender of `name`, under profile `linux`, with much to send.
+fn sender(name: &str) -> Sender {
+    let parts = name.parse::<Variant>().unwrap().resolve(Profile::Linux).unwrap();
+    let mut config = Config { mss: Mss::new(1000).unwrap(), ..Config::new(parts, Profile::Linux) };
+    config.recovery.forward_rto = false;
+    let mut sender = Sender::new(&config);
+    sender.set_rwnd(Bytes::new(1 << 30));
+    sender.on_established(Handshake { retransmissions: 0, mss: config.mss }, None, false);
+    sender.write(Bytes::new(1 << 20), Then::Silence);
+    sender
+}
+
+/// With a window that is never in the way.
+fn arrived(ack: Seq, sack: &[Range]) -> Arrived<'_> {
+    Arrived { ack, window: Bytes::new(1 << 30), pure: true, echo: None, sack }
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::START + Duration::from_millis(millis)
+}
+
+impl Sender {
+    fn fill(&mut self, now: Instant) {
+        while self.poll_transmit(now).is_some() {}
+    }
+
+    fn acks(&mut self, now: Instant, n: u64) {
+        for _ in 0..n {
+            let ack = self.space.una + self.mss.bytes();
+            self.on_ack(now, &arrived(ack, &[]));
+        }
+    }
+}
+
+#[test]
+fn the_delay_may_end_slow_start_on_an_ack_that_does_not_let_the_window_grow() {
+    // Nine samples: eight are counted, the ninth finds 100 ms above 50 + 6.25.
+    let mut sender = sender("cubic+iw20");
+    sender.idle = AnyIdle::Other(Box::new(Never));
+    sender.fill(at(0));
+    sender.acks(at(50), 20);
+    assert!(sender.in_slow_start());
+    sender.fill(at(50));
+    sender.acks(at(150), 8);
+    assert!(sender.in_slow_start());
+    sender.acks(at(150), 1);
+    assert_eq!(sender.ssthresh(), Some(Bytes::new(20_000)));
+    assert_eq!(sender.cwnd(), Bytes::new(20_000));
+}
+
+#[test]
+fn what_was_sacked_before_buys_nothing_when_it_is_acknowledged() {
+    // The third and fourth of ten segments are SACKed, too few to find a loss before the timeout.
+    // Then an ACK of four segments delivers two: a window of 1 + 2.
+    let mut sender = sender("reno+sack");
+    let una = Seq::FIRST_BYTE;
+    sender.fill(at(0));
+    let sacked = Range { start: una + Bytes::new(2000), end: una + Bytes::new(4000) };
+    sender.on_ack(at(50), &arrived(una, &[sacked]));
+    let due = sender.timer().unwrap();
+    sender.on_timer(due);
+    sender.fill(due);
+    assert_eq!(sender.cwnd(), Bytes::new(1000));
+    sender.on_ack(due + Duration::from_millis(50), &arrived(sacked.end, &[]));
+    assert_eq!(sender.cwnd(), Bytes::new(3000));
+}
