@@ -74,6 +74,7 @@ pub enum Variation {
 
 /// What recoveries differ in from stack to stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub struct RecoveryConfig {
     /// Duplicate ACKs, or SACKed segments above a hole, that mean a loss (RFC 5681 §3.2: 3).
     pub reordering: u32,
@@ -223,6 +224,7 @@ pub enum Pacing {
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that have nothing to do with another")]
 pub struct Config {
     /// The four choices.
     pub parts: Parts,
