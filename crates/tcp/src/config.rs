@@ -234,6 +234,10 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Delayed ACKs; `None` sends an ACK for every segment.
     pub delayed_ack: Option<DelayedAck>,
+    /// How many duplicate ACKs one ACK may stand for under Linux's rule
+    /// ([`DelayedAck::quick`]), beyond the first three and within a millisecond, when there is SACK
+    /// (Linux's `tcp_comp_sack_nr`).
+    pub compressed_acks: u32,
     /// The receive buffer: the largest window that this end advertises, unless it is tuned.
     pub receive_window: Bytes,
     /// How the receive buffer grows; `None` keeps it at [`receive_window`](Self::receive_window).
@@ -283,6 +287,7 @@ impl Config {
             mss: Mss::default(),
             rto: rto(Duration::from_secs(1), Duration::from_millis(1)),
             delayed_ack: delayed(Duration::from_millis(200)),
+            compressed_acks: 44,
             receive_window: Bytes::new(64 << 20),
             autotune: None,
             window_scaling: true,

@@ -165,6 +165,10 @@ impl Tuning {
         self.threshold
     }
 
+    pub(super) const fn rtt(&self) -> Option<Duration> {
+        self.rtt
+    }
+
     /// What the last round trip's reads were worth.
     pub(super) const fn space(&self) -> u64 {
         self.read_before
