@@ -287,7 +287,9 @@ impl Config {
             mss: Mss::default(),
             rto: rto(Duration::from_secs(1), Duration::from_millis(1)),
             delayed_ack: delayed(Duration::from_millis(200)),
-            compressed_acks: 44,
+            // Linux's default is 44; and yet on the emulated path of docs/validation/linux.md the kernel
+            // answered every segment of a repair.
+            compressed_acks: 0,
             receive_window: Bytes::new(64 << 20),
             autotune: None,
             window_scaling: true,
