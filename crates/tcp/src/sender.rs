@@ -285,9 +285,7 @@ impl Sender {
     }
 
     pub(crate) fn write(&mut self, volume: Bytes, then: Then) {
-        if self.modelled.is_some() {
-            self.note_limits();
-        }
+        self.note_limits();
         self.end = self.end + volume;
         self.hold.on_write(then, self.end);
     }
@@ -626,7 +624,7 @@ impl Sender {
             }
             Alarm::Probe => self.timer = Some(now + self.rtt.rto()),
         }
-        self.note_alarm(now);
+        self.read_journal(now);
     }
 
     fn on_rto(&mut self, now: Instant) {
