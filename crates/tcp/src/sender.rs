@@ -4,17 +4,18 @@
 mod hold;
 mod modelled;
 mod pacing;
+mod usage;
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces, Nagle};
 use crate::event::{
-    Ack, Congestion, Established, Handshake, Limit, Proposal, RecoveryEnd, RttSample, SendStart,
-    Signal, SlowStartStep,
+    Congestion, Established, Handshake, Limit, RecoveryEnd, RttSample, SendStart, Signal,
+    SlowStartStep,
 };
 use crate::growth::{AnyGrowth, Growth};
-use crate::idle::{AnyIdle, Idle, Usage};
+use crate::idle::{AnyIdle, Idle};
 use crate::recovery::{
     AckSeen, Alarm, AnyRecovery, Clocks, Outcome, Recovery, SendSpace, SentSegment, Tally,
 };
@@ -464,7 +465,10 @@ impl Sender {
             }
             Outcome::Repaired { at_most } => {
                 let in_flight = self.in_flight();
-                let newly_delivered = self.recovery.newly_delivered().unwrap_or(newly_acked);
+                let ack = self.ack_event(now, newly_acked, rtt, in_flight_before);
+                let grows =
+                    self.idle.may_grow(&ack, self.growth.cwnd(), self.growth.in_slow_start());
+                let newly_delivered = if grows { ack.newly_delivered } else { Bytes::ZERO };
                 let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss: self.mss };
                 self.growth.on_recovery_end(&end);
             }
@@ -488,20 +492,7 @@ impl Sender {
         rtt: Option<Duration>,
         in_flight_before: Bytes,
     ) {
-        let ack = Ack {
-            now,
-            newly_acked,
-            newly_delivered: self.recovery.newly_delivered().unwrap_or(newly_acked),
-            una: self.space.una,
-            nxt: self.space.nxt,
-            rtt,
-            srtt: self.rtt.srtt(),
-            in_flight_before,
-            in_flight: self.in_flight(),
-            limited_by: self.limited_by,
-            in_recovery: self.recovery.in_recovery(),
-            mss: self.mss,
-        };
+        let ack = self.ack_event(now, newly_acked, rtt, in_flight_before);
         let (cwnd, in_slow_start) = (self.growth.cwnd(), self.growth.in_slow_start());
         let mut step = in_slow_start.then(|| self.start.on_ack(&ack, cwnd, self.growth.ssthresh()));
         if !self.idle.may_grow(&ack, cwnd, in_slow_start) {
@@ -725,51 +716,6 @@ impl Sender {
         let push = len > Bytes::ZERO && (seq + len == self.end || self.hold.ends_record(seq + len));
         let new = seq >= self.space.max;
         (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push, new })
-    }
-
-    fn propose_after_idle(&mut self, now: Instant) {
-        if self.space.una != self.space.max {
-            return;
-        }
-        let proposal = self.idle.before_send(&self.usage(now));
-        self.take_proposal(proposal);
-    }
-
-    /// Nothing more goes out for now.
-    #[inline]
-    fn propose_after_burst(&mut self, now: Instant) {
-        if self.idle.looks_after_bursts() {
-            let proposal = self.idle.after_burst(&self.usage(now));
-            self.take_proposal(proposal);
-        }
-    }
-
-    fn usage(&self, now: Instant) -> Usage {
-        Usage {
-            now,
-            last_send: self.last_send,
-            rto: self.rtt.rto(),
-            cwnd: self.growth.cwnd(),
-            ssthresh: self.growth.ssthresh(),
-            in_slow_start: self.growth.in_slow_start(),
-            in_flight: self.in_flight(),
-            outstanding: self.space.max.since(self.space.una),
-            una: self.space.una,
-            nxt: self.space.max,
-            limited_by: self.limited_by,
-            undisturbed: !self.recovery.in_recovery() && self.consecutive_timeouts == 0,
-            initial_window: self.initial_window,
-            mss: self.mss,
-        }
-    }
-
-    fn take_proposal(&mut self, proposal: Option<Proposal>) {
-        if let Some(proposal) = proposal {
-            self.growth.rebase(&proposal);
-            if self.growth.in_slow_start() {
-                self.avoidance_from = None;
-            }
-        }
     }
 
     #[inline]
