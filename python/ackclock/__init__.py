@@ -41,6 +41,7 @@ from ackclock.scenario import (
     dumbbell,
     graph,
 )
+from ackclock.scripts import Drill, ScriptFailure, ScriptOutcome, ScriptReport, drill
 
 __version__ = _version()
 
@@ -50,6 +51,7 @@ __all__ = [
     "Bulk",
     "CrossTraffic",
     "DelayedAck",
+    "Drill",
     "Dumbbell",
     "Exponential",
     "Flow",
@@ -63,10 +65,14 @@ __all__ = [
     "Reverse",
     "Run",
     "Scenario",
+    "ScriptFailure",
+    "ScriptOutcome",
+    "ScriptReport",
     "Tcp",
     "Topology",
     "Uniform",
     "__version__",
+    "drill",
     "dumbbell",
     "graph",
     "schema",
