@@ -42,6 +42,7 @@ from ackclock.scenario import (
     dumbbell,
     graph,
 )
+from ackclock.scripts import Drill, ScriptFailure, ScriptOutcome, ScriptReport, drill
 
 __version__ = _version()
 
@@ -51,6 +52,7 @@ __all__ = [
     "Bulk",
     "CrossTraffic",
     "DelayedAck",
+    "Drill",
     "Dumbbell",
     "Exponential",
     "Flow",
@@ -65,10 +67,14 @@ __all__ = [
     "Reverse",
     "Run",
     "Scenario",
+    "ScriptFailure",
+    "ScriptOutcome",
+    "ScriptReport",
     "Tcp",
     "Topology",
     "Uniform",
     "__version__",
+    "drill",
     "dumbbell",
     "graph",
     "schema",
