@@ -82,7 +82,9 @@ impl Receiver {
         };
         let rule = match config.delayed_ack {
             None => AckRule::Each,
-            Some(delay) if delay.quick => AckRule::Quick(QuickAcks::new(delay)),
+            Some(delay) if delay.quick => {
+                AckRule::Quick(QuickAcks::new(delay, config.compressed_acks))
+            }
             Some(delay) => AckRule::Delayed(delay),
         };
         Self {
@@ -313,8 +315,7 @@ impl Receiver {
             let joined = self.keep_ahead(new);
             self.remember(seq, joined);
             // RFC 5681 §4.2: a duplicate ACK at once.
-            self.ack_now = true;
-            self.adapt_to_gap(segment);
+            self.ack_now |= !self.adapt_to_gap(now, segment, rtt);
             return;
         }
         if end <= self.nxt {
@@ -387,12 +388,29 @@ impl Receiver {
         self.grow(segment);
     }
 
-    fn adapt_to_gap(&mut self, segment: &Segment) {
-        if self.adapts && self.sack {
+    /// The same of data out of order; whether its ACK waits.
+    fn adapt_to_gap(&mut self, now: Instant, segment: &Segment, rtt: &RttEstimator) -> bool {
+        if !self.adapts {
+            return false;
+        }
+        if self.sack {
             self.grow(segment);
         }
+        let mut shortest = rtt.srtt();
         if let (Buffer::Tuned(tuning), Some(last)) = (&mut self.buffer, self.ahead.back()) {
             tuning.on_gap(last.end.since(self.nxt));
+            shortest = [shortest, tuning.rtt()].into_iter().flatten().min();
+        }
+        let AckRule::Quick(quick) = &mut self.rule else { return false };
+        if !self.sack || self.duplicate.is_some() {
+            return false;
+        }
+        match quick.on_gap(now, self.nxt, self.ack_timer, shortest.unwrap_or_default()) {
+            Verdict::Now => false,
+            Verdict::By(at) => {
+                self.ack_timer = Some(at);
+                true
+            }
         }
     }
 

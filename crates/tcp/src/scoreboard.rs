@@ -14,6 +14,7 @@ const DUP_THRESH: u64 = 3;
 
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "marks of RFC 6675 and RFC 8985, one a segment")]
 struct Sent {
     start: Seq,
     /// Numbers that it covers, a FIN's included.

@@ -22,9 +22,10 @@ use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
 use hold::{Against, Hold, Patience};
 
-pub(crate) use hold::Then;
 use modelled::Modelled;
 use pacing::Pacer;
+
+pub(crate) use hold::Then;
 
 /// What a sender counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -284,9 +285,7 @@ impl Sender {
     }
 
     pub(crate) fn write(&mut self, volume: Bytes, then: Then) {
-        if self.modelled.is_some() {
-            self.note_limits();
-        }
+        self.note_limits();
         self.end = self.end + volume;
         self.hold.on_write(then, self.end);
     }
@@ -625,7 +624,7 @@ impl Sender {
             }
             Alarm::Probe => self.timer = Some(now + self.rtt.rto()),
         }
-        self.note_alarm(now);
+        self.read_journal(now);
     }
 
     fn on_rto(&mut self, now: Instant) {
@@ -645,10 +644,10 @@ impl Sender {
         let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
         self.on_congestion(now, signal, self.rwnd);
         self.recovery.on_timeout(now, &mut self.space);
-        self.note_timeout(now);
         if self.patience.is_bounded() {
             self.timer = Some(now + self.patience.at_most(now, self.rtt.rto()));
         }
+        self.note_timeout(now);
     }
 
     /// The next stretch of data that may go out now, if any; called until it says no.
@@ -661,14 +660,13 @@ impl Sender {
             return None;
         }
         let stretch = self.next_stretch(now);
-        match stretch {
+        if let Some(stretch) = stretch {
             // A window probe is no use of the window.
-            Some(stretch) => self.sent_in_burst |= stretch.len > Bytes::ZERO,
-            None => {
-                self.pacer.end_quantum();
-                if std::mem::take(&mut self.sent_in_burst) {
-                    self.propose_after_burst(now);
-                }
+            self.sent_in_burst |= stretch.len > Bytes::ZERO;
+        } else {
+            self.pacer.end_quantum();
+            if std::mem::take(&mut self.sent_in_burst) {
+                self.propose_after_burst(now);
             }
         }
         stretch

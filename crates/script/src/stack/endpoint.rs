@@ -142,9 +142,8 @@ impl Stack for EndpointStack {
         match (endpoint.state(), endpoint.failure()) {
             (_, Some(Failure::Reset)) if !opened => Stage::Refused,
             (_, Some(Failure::Reset)) => Stage::Reset,
-            (_, Some(Failure::Aborted)) => Stage::Closed,
             (_, Some(Failure::HandshakeTimedOut | Failure::TimedOut)) => Stage::TimedOut,
-            (State::Closed | State::TimeWait, None) => Stage::Closed,
+            (State::Closed | State::TimeWait, None) | (_, Some(Failure::Aborted)) => Stage::Closed,
             (State::Listen, None) => Stage::Listening,
             (State::SynSent | State::SynReceived, None) => Stage::Opening,
             _ => Stage::Open,

@@ -16,6 +16,7 @@ use crate::error::hint;
 
 /// Settings of a connection before it is opened.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub(super) struct Plan {
     profile: Profile,
     variant: String,
@@ -37,6 +38,7 @@ pub(super) struct Plan {
     receive_memory: Option<Autotune>,
     syn_retries: Option<u32>,
     linear_syns: Option<u32>,
+    compressed_acks: Option<u32>,
     syn_ack_retries: Option<u32>,
     data_retries: Option<u32>,
     /// `TCP_NODELAY`.
@@ -58,7 +60,8 @@ const SHARED_MEMORY: Autotune =
     Autotune { initial: Bytes::new(540_000), most: Bytes::new(15 << 20) };
 
 /// Settings that mean something.
-const MEANT: [&str; 34] = [
+const MEANT: [&str; 35] = [
+    "tcp_comp_sack_nr",
     "tcp_congestion_control",
     "tcp_early_retrans",
     "tcp_ecn",
@@ -103,7 +106,7 @@ const NOT_SIMULATED: &str = "not simulated";
 const DEFAULT_ONLY: &str = "at its default";
 
 /// Settings without meaning, and why.
-const NOTHING: [(&str, &str); 62] = [
+const NOTHING: [(&str, &str); 61] = [
     ("net.core.default_qdisc", "no queue here"),
     ("net.core.netdev_max_backlog", "no queue here"),
     ("net.core.optmem_max", NO_LIMIT),
@@ -123,9 +126,8 @@ const NOTHING: [(&str, &str); 62] = [
     ("tcp_base_mss", "no path MTU discovery"),
     ("tcp_challenge_ack_limit", "challenge ACKs are not limited"),
     ("tcp_child_ehash_entries", ONE),
-    ("tcp_comp_sack_delay_ns", "ACKs are not compressed"),
-    ("tcp_comp_sack_nr", "ACKs are not compressed"),
-    ("tcp_comp_sack_slack_ns", "ACKs are not compressed"),
+    ("tcp_comp_sack_delay_ns", DEFAULT_ONLY),
+    ("tcp_comp_sack_slack_ns", "timers are exact"),
     ("tcp_dsack", "duplicates are always reported"),
     ("tcp_early_demux", ONE),
     ("tcp_ecn_fallback", "there is no fall-back"),
@@ -208,6 +210,7 @@ impl Plan {
             receive_memory: None,
             syn_retries: None,
             linear_syns: None,
+            compressed_acks: None,
             syn_ack_retries: None,
             data_retries: None,
             no_delay: false,
@@ -228,6 +231,7 @@ impl Plan {
         self.restart_after_idle = Some(false);
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm a setting")]
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
         if let Some((_, why)) = NOTHING.iter().find(|(known, _)| *known == name) {
             return Ok(Meaning::Nothing(why));
@@ -284,6 +288,7 @@ impl Plan {
                 });
             }
             "tcp_syn_retries" => self.syn_retries = retries(name, value)?,
+            "tcp_comp_sack_nr" => self.compressed_acks = retries(name, value)?,
             "tcp_syn_linear_timeouts" => self.linear_syns = retries(name, value)?,
             "tcp_synack_retries" => self.syn_ack_retries = retries(name, value)?,
             "tcp_retries2" => self.data_retries = retries(name, value)?,
@@ -424,6 +429,7 @@ impl Plan {
             (None, None) => {}
         }
         config.retries.syn = self.syn_retries.unwrap_or(config.retries.syn);
+        config.compressed_acks = self.compressed_acks.unwrap_or(config.compressed_acks);
         config.retries.linear_syn = self.linear_syns.unwrap_or(config.retries.linear_syn);
         config.retries.syn_ack = self.syn_ack_retries.unwrap_or(config.retries.syn_ack);
         config.retries.data = self.data_retries.or(config.retries.data);

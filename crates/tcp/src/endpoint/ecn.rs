@@ -9,6 +9,7 @@ use crate::sender::Stretch;
 
 /// What an end point knows of marks.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what either end has said, and what follows")]
 pub(super) struct Marking {
     config: EcnConfig,
     /// The SYN that was sent last asked for it.

@@ -1,5 +1,6 @@
 //! When ACKs of in-order data leave.
 
+use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::config::DelayedAck;
@@ -42,16 +43,24 @@ pub(super) struct QuickAcks {
     pushed: u8,
     /// Data that came has not been acknowledged.
     scheduled: bool,
+    /// RCV.NXT of the duplicate ACKs last sent, and how many were sent at once.
+    duplicates: (Seq, u32),
+    /// Duplicate ACKs that one ACK will stand for.
+    compressed: u32,
+    most_compressed: u32,
 }
 
 /// `TCP_MAX_QUICKACKS`.
 const MOST_QUICK: u64 = 16;
 
+/// `tcp_comp_sack_delay_ns`.
+const LONGEST_COMPRESSION: Duration = Duration::from_millis(1);
+
 /// `TCP_DELACK_MAX`.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 impl QuickAcks {
-    pub(super) const fn new(delay: DelayedAck) -> Self {
+    pub(super) const fn new(delay: DelayedAck, most_compressed: u32) -> Self {
         Self {
             delay,
             left: 0,
@@ -60,6 +69,9 @@ impl QuickAcks {
             last_data: Instant::START,
             pushed: 0,
             scheduled: false,
+            duplicates: (Seq::FIRST_BYTE, 0),
+            compressed: 0,
+            most_compressed,
         }
     }
 
@@ -155,8 +167,41 @@ impl QuickAcks {
         }
     }
 
+    /// Data came out of order, and the peer understands SACK: duplicate ACKs beyond the third may
+    /// wait, as one with all of their SACKs says as much (`tcp_comp_sack_delay_ns`,
+    /// `tcp_comp_sack_nr`, `tcp_comp_sack_rtt_percent`). `rtt` is the round-trip time.
+    pub(super) fn on_gap(
+        &mut self,
+        now: Instant,
+        nxt: Seq,
+        timer: Option<Instant>,
+        rtt: Duration,
+    ) -> Verdict {
+        self.scheduled = true;
+        if self.duplicates.0 != nxt {
+            self.duplicates = (nxt, 0);
+        }
+        if (self.left > 0 && !self.interactive) || self.compressed >= self.most_compressed {
+            return Verdict::Now;
+        }
+        if self.duplicates.1 < 3 {
+            self.duplicates.1 += 1;
+            return Verdict::Now;
+        }
+        self.compressed += 1;
+        let wait = (rtt * 33 / 100).min(LONGEST_COMPRESSION);
+        match timer {
+            Some(at) if self.compressed > 1 => Verdict::By(at),
+            Some(at) => Verdict::By(at.min(now + wait)),
+            None => Verdict::By(now + wait),
+        }
+    }
+
     /// An ACK waited in vain for something to carry it.
     pub(super) fn on_timer(&mut self, rtt: &RttEstimator) {
+        if self.compressed > 0 {
+            return;
+        }
         if self.interactive {
             self.interactive = false;
             self.wait = self.delay.timeout;
@@ -175,6 +220,7 @@ impl QuickAcks {
         }
         self.scheduled = false;
         self.pushed = 0;
+        self.compressed = 0;
     }
 
     /// Data of this end left: an answer, if it comes soon after the peer's.

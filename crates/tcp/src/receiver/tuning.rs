@@ -59,7 +59,7 @@ impl Tuning {
     }
 
     const fn full(&self) -> u64 {
-        self.memory * self.share >> 8
+        (self.memory * self.share) >> 8
     }
 
     /// The largest window that may ever be, from which the scale shift follows.
@@ -110,14 +110,14 @@ impl Tuning {
         if room == 0 || len < 128 {
             return false;
         }
-        let cost = (size.get() + OVERHEAD) * self.share >> 8;
+        let cost = ((size.get() + OVERHEAD) * self.share) >> 8;
         // A segment that takes more memory than its share lets the window grow only while the
         // memory is far from used up.
         let increase = if cost <= len {
             2 * self.mss
         } else {
             let mut cost = cost / 2;
-            let mut window = (self.config.most.get() * self.share >> 8) / 2;
+            let mut window = ((self.config.most.get() * self.share) >> 8) / 2;
             while cost > len && self.threshold <= window {
                 cost /= 2;
                 window /= 2;
@@ -163,6 +163,10 @@ impl Tuning {
 
     pub(super) const fn threshold(&self) -> u64 {
         self.threshold
+    }
+
+    pub(super) const fn rtt(&self) -> Option<Duration> {
+        self.rtt
     }
 
     /// What the last round trip's reads were worth.

@@ -367,7 +367,7 @@ impl Repair {
         }
     }
 
-    /// The window as PRR has it (RFC 9937 §6: cwnd = inflight + SndCnt).
+    /// The window as PRR has it (RFC 9937 §6: `cwnd = inflight + SndCnt`).
     pub(super) fn window(&self, cwnd: Bytes) -> Bytes {
         match &self.prr {
             Some(prr) if self.phase == Phase::Recovery => {

@@ -140,12 +140,11 @@ impl Sender {
         if self.hold.cork || self.hold.more {
             return self.waits_corked(now);
         }
-        let unacknowledged = match self.hold.nagle {
+        match self.hold.nagle {
             Nagle::Off => false,
             Nagle::On => self.space.una < self.space.max,
             Nagle::Minshall => self.space.una < self.hold.short_end,
-        };
-        unacknowledged
+        }
     }
 
     /// What is corked waits for an ACK, or as long as for one that is lost (Linux).

@@ -102,7 +102,7 @@ impl Sender {
     }
 
     /// Passes on what the scoreboard noted.
-    fn read_journal(&mut self, now: Instant) {
+    pub(super) fn read_journal(&mut self, now: Instant) {
         let Some(modelled) = &mut self.modelled else { return };
         let Some(journal) = self.recovery.journal() else { return };
         for change in journal.drain(..) {
@@ -120,14 +120,12 @@ impl Sender {
         self.read_journal(now);
     }
 
-    /// Recovery's own timer has expired, and may have found losses.
-    pub(super) fn note_alarm(&mut self, now: Instant) {
-        self.read_journal(now);
-    }
-
     /// What limits the sender, before something happens that may let it send
     /// (draft-ietf-ccwg-bbr-06 §4.1.2.4).
     pub(super) fn note_limits(&mut self) {
+        if self.modelled.is_none() {
+            return;
+        }
         let in_flight = self.in_flight();
         let has_room = in_flight + self.mss.bytes() <= self.growth.cwnd();
         let has_data = self.space.nxt < self.final_seq() || self.recovery.waits_to_resend();

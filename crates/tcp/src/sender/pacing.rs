@@ -109,7 +109,9 @@ impl Sender {
             return false;
         }
         let last = self.final_seq();
-        if self.space.nxt < last {
+        if self.space.nxt >= last {
+            self.limited_by = Limit::Application;
+        } else {
             let ahead = (self.space.nxt + self.mss.bytes()).since(self.space.una);
             let fits = self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space);
             // A rate that follows from the window holds back what the window would.
