@@ -454,9 +454,6 @@ class Tcp(_Table):
         exactly (RFC 8257).
     abe
         Whether a mark costs less than a loss (RFC 8511).
-    pacing
-        When segments leave: as soon as the window lets them, at the growth law's pacing rate if it
-        has one, or as Linux paces.
     """
 
     mss: str | None = None
@@ -482,7 +479,6 @@ class Tcp(_Table):
     ecn: Literal["off", "passive", "on"] | None = None
     ecn_echo: Literal["until_reduced", "exact"] | None = None
     abe: bool | None = None
-    pacing: Literal["off", "law", "linux"] | None = None
 
 
 @dataclass(frozen=True)
