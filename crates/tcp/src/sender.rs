@@ -309,6 +309,12 @@ impl Sender {
         (self.space.una..=self.space.max).contains(&ack) || self.accepts_probe(now, ack)
     }
 
+    /// Whether `ack` acknowledges more than any before.
+    #[inline]
+    pub(crate) fn advances_to(&self, ack: Seq) -> bool {
+        ack > self.space.una
+    }
+
     /// Whether `ack` acknowledges something that was never sent.
     pub(crate) fn is_ahead(&self, ack: Seq) -> bool {
         ack > self.space.max

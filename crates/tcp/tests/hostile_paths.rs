@@ -1,0 +1,104 @@
+//! What the hostile paths of `crates/lab/tests/hostile_path` found wrong, each reduced to the few
+//! segments that it takes.
+
+use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
+use ackclock_tcp::{Config, Endpoint, Profile, Variant};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
+
+/// An end point that opened a connection, and its peer, who does what the test says.
+struct Opened {
+    end: Endpoint,
+    now: Instant,
+}
+
+const fn millis(millis: u64) -> Instant {
+    Instant::from_nanos(millis * 1_000_000)
+}
+
+/// Segments of 1000 bytes.
+fn config(variant: &str, profile: Profile) -> Config {
+    let parts = variant.parse::<Variant>().unwrap().resolve(profile).unwrap();
+    let mss = Mss::new(1000).unwrap();
+    Config { mss, timestamps: false, sack: false, ..Config::new(parts, profile) }
+}
+
+impl Opened {
+    /// The handshake takes 100 ms; the peer takes 1000 bytes in a segment, knows neither SACK nor
+    /// timestamps nor scaling, and offers `window`.
+    fn new(config: Config, window: u32) -> Self {
+        let mut end = Endpoint::new(config);
+        end.connect(Instant::START);
+        assert!(end.poll_transmit(Instant::START).is_some(), "a SYN");
+        let mut this = Self { end, now: millis(100) };
+        let answer = Segment { ack: Seq::FIRST_BYTE, window, ..segment(Flags::SYN | Flags::ACK) };
+        let options = Options { mss: Mss::new(1000), ..Options::default() };
+        this.end.handle(this.now, &answer, IpMeta::default(), Some(&options));
+        this.sent();
+        this
+    }
+
+    /// The first number and the length of each segment of data that goes out now.
+    fn sent(&mut self) -> Vec<(u64, u32)> {
+        let out = std::iter::from_fn(|| self.end.poll_transmit(self.now)).take(1000);
+        out.map(|t| (t.segment.seq.get(), t.segment.len)).filter(|(_, len)| *len > 0).collect()
+    }
+
+    /// What goes out after the application has written so much.
+    fn write(&mut self, volume: u64) -> Vec<(u64, u32)> {
+        self.end.write(Bytes::new(volume));
+        self.sent()
+    }
+
+    /// What goes out after an ACK.
+    fn ack(&mut self, ack: u64, window: u32) -> Vec<(u64, u32)> {
+        self.take(Segment {
+            seq: Seq::FIRST_BYTE,
+            ack: Seq::new(ack),
+            window,
+            ..segment(Flags::ACK)
+        })
+    }
+
+    fn take(&mut self, segment: Segment) -> Vec<(u64, u32)> {
+        self.end.handle(self.now, &segment, IpMeta::default(), None);
+        self.sent()
+    }
+
+    /// The first data that timers send by `end`, and when.
+    fn until(&mut self, end: Instant) -> Option<(Instant, Vec<(u64, u32)>)> {
+        while let Some(at) = self.end.poll_at().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            let sent = self.sent();
+            if !sent.is_empty() {
+                return Some((self.now, sent));
+            }
+        }
+        self.now = end;
+        None
+    }
+}
+
+fn segment(flags: Flags) -> Segment {
+    Segment { flags, ..Segment::default() }
+}
+
+#[test]
+fn an_ack_of_more_brings_its_own_window_whatever_its_number() {
+    let mut opened = Opened::new(config("reno+iw3", Profile::Rfc), 3000);
+    assert_eq!(opened.write(9000), [(1, 1000), (1001, 1000), (2001, 1000)]);
+    // Two segments of the peer's, the first of which is lost.
+    let second = Segment {
+        seq: Seq::new(101),
+        len: 100,
+        ack: Seq::FIRST_BYTE,
+        window: 3000,
+        ..segment(Flags::ACK)
+    };
+    assert_eq!(opened.take(second), []);
+    // The first comes again. It acknowledges everything, and its window reaches to 3501: not to
+    // 6001, as if the window of the second began where this acknowledgment ends.
+    let first = Segment { seq: Seq::FIRST_BYTE, ack: Seq::new(3001), window: 500, ..second };
+    assert_eq!(opened.take(first), []);
+    let (_, sent) = opened.until(millis(10_000)).unwrap();
+    assert_eq!(sent, [(3001, 500)]);
+}
