@@ -102,3 +102,18 @@ fn an_ack_of_more_brings_its_own_window_whatever_its_number() {
     let (_, sent) = opened.until(millis(10_000)).unwrap();
     assert_eq!(sent, [(3001, 500)]);
 }
+
+#[test]
+fn a_timeout_sends_again_even_if_what_went_out_late_fills_the_window() {
+    let mut opened = Opened::new(config("reno+rack+iw10", Profile::Rfc), 60_000);
+    assert_eq!(opened.write(2000), [(1, 1000), (1001, 1000)]);
+    opened.now = millis(200);
+    assert_eq!(opened.ack(1001, 60_000), []);
+    // The second is lost. Of three more the last went out 10 ms before the timeout 1 s after the
+    // ACK, less than a round trip, so that RACK does not take them for lost; the window is then one
+    // segment.
+    opened.now = millis(1_190);
+    assert_eq!(opened.write(3000).len(), 3);
+    let (at, sent) = opened.until(millis(60_000)).unwrap();
+    assert_eq!((at, sent), (millis(1_200), vec![(1001, 1000)]));
+}
