@@ -117,3 +117,18 @@ fn a_timeout_sends_again_even_if_what_went_out_late_fills_the_window() {
     let (at, sent) = opened.until(millis(60_000)).unwrap();
     assert_eq!((at, sent), (millis(1_200), vec![(1001, 1000)]));
 }
+
+#[test]
+fn a_part_of_a_segment_is_sent_again_although_a_whole_one_would_not_fit() {
+    let mut opened = Opened::new(config("reno+gobackn", Profile::Rfc), 1600);
+    assert_eq!(opened.write(9000), [(1, 1000)]);
+    opened.now = millis(200);
+    assert_eq!(opened.ack(1001, 1600), [(1001, 1000)]);
+    opened.now = millis(300);
+    // 700 bytes are less than a segment, and than half of the largest window: they wait for half a
+    // second (RFC 9293 §3.8.6.2.1).
+    assert_eq!(opened.ack(2001, 700), []);
+    assert_eq!(opened.until(millis(60_000)).unwrap(), (millis(800), vec![(2001, 700)]));
+    // Nobody answers: the timeout is 1 s.
+    assert_eq!(opened.until(millis(60_000)).unwrap(), (millis(1_800), vec![(2001, 700)]));
+}
