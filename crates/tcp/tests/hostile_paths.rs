@@ -132,3 +132,20 @@ fn a_part_of_a_segment_is_sent_again_although_a_whole_one_would_not_fit() {
     // Nobody answers: the timeout is 1 s.
     assert_eq!(opened.until(millis(60_000)).unwrap(), (millis(1_800), vec![(2001, 700)]));
 }
+
+#[test]
+fn an_ack_that_a_retransmission_released_measures_no_round_trip() {
+    let mut opened = Opened::new(config("reno+rack+iw10", Profile::Rfc), 60_000);
+    assert_eq!(opened.write(4000).len(), 4);
+    // The first is lost, and lost again.
+    opened.now = millis(200);
+    assert_eq!(opened.ack(1, 60_000), []);
+    assert_eq!(opened.ack(1, 60_000), []);
+    assert_eq!(opened.ack(1, 60_000), [(1, 1000)]);
+    let (at, sent) = opened.until(millis(60_000)).unwrap();
+    assert_eq!((at, sent[0]), (millis(1_200), (1, 1000)));
+    // The others have waited at the receiver for more than a second.
+    opened.now = millis(1_300);
+    opened.ack(4001, 60_000);
+    assert_eq!(opened.end.sender().srtt(), Some(Duration::from_millis(100)));
+}
