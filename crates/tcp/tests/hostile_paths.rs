@@ -2,6 +2,7 @@
 //! segments that it takes.
 
 use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
+use ackclock_tcp::config::Pacing;
 use ackclock_tcp::{Config, Endpoint, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
@@ -148,4 +149,20 @@ fn an_ack_that_a_retransmission_released_measures_no_round_trip() {
     opened.now = millis(1_300);
     opened.ack(4001, 60_000);
     assert_eq!(opened.end.sender().srtt(), Some(Duration::from_millis(100)));
+}
+
+#[test]
+fn a_paced_sender_waits_for_a_small_window_by_a_timer() {
+    let paced = Config { pacing: Pacing::Linux, ..config("reno+iw10", Profile::Linux) };
+    let mut opened = Opened::new(paced, 60_000);
+    assert_eq!(opened.write(90_000).len(), 10);
+    opened.now = millis(200);
+    // The first of a window of twenty leave at once, the rest in time.
+    let paced = opened.ack(10_001, 60_000);
+    assert!(!paced.is_empty() && paced.len() < 20, "{paced:?}");
+    // All of them are acknowledged before the pacer lets the next one go, and the window is small.
+    let end = 10_001 + 1000 * paced.len() as u64;
+    assert_eq!(opened.ack(end, 500), []);
+    let (_, sent) = opened.until(millis(60_000)).unwrap();
+    assert_eq!(sent, [(end, 500)]);
 }
