@@ -166,3 +166,20 @@ fn a_paced_sender_waits_for_a_small_window_by_a_timer() {
     let (_, sent) = opened.until(millis(60_000)).unwrap();
     assert_eq!(sent, [(end, 500)]);
 }
+
+#[test]
+fn a_late_answer_to_a_probe_changes_nothing_once_its_byte_went_out_in_a_segment() {
+    let mut opened = Opened::new(config("reno", Profile::Rfc), 1000);
+    assert_eq!(opened.write(2000), [(1, 1000)]);
+    opened.now = millis(200);
+    assert_eq!(opened.ack(1001, 0), []);
+    let (at, sent) = opened.until(millis(60_000)).unwrap();
+    assert_eq!(sent, [(1001, 1)]);
+    // The window opened before the probe came, and all is sent and acknowledged.
+    assert_eq!(opened.ack(1001, 60_000), [(1001, 1000)]);
+    opened.now = at + Duration::from_millis(100);
+    assert_eq!(opened.ack(2001, 60_000), []);
+    // The answer to the probe was overtaken.
+    assert_eq!(opened.ack(1002, 60_000), []);
+    assert_eq!(opened.write(1000), [(2001, 1000)]);
+}
