@@ -220,6 +220,7 @@ impl Scoreboard {
     #[inline]
     pub fn on_cumulative_ack(&mut self, una: Seq, told: &mut Told) {
         let mut acked = 0;
+        let mut again = false;
         while let Some(first) = self.segments.front_mut() {
             if first.start >= una {
                 break;
@@ -246,11 +247,17 @@ impl Scoreboard {
                     self.sacked_before_lost_to -= 1;
                 }
             } else {
+                again |= first.resent_ever;
                 first.deliver(&mut self.highest_delivered, told);
             }
             self.segments.pop_front();
             self.base += 1;
             acked += 1;
+        }
+        if again {
+            // What was sent once may have waited at the receiver for what was sent again, as long as
+            // the repair took.
+            told.rtt_from = None;
         }
         if self.emulated > 0 {
             self.forget_emulated(acked, told);

@@ -309,6 +309,12 @@ impl Sender {
         (self.space.una..=self.space.max).contains(&ack) || self.accepts_probe(now, ack)
     }
 
+    /// Whether `ack` acknowledges more than any before.
+    #[inline]
+    pub(crate) fn advances_to(&self, ack: Seq) -> bool {
+        ack > self.space.una
+    }
+
     /// Whether `ack` acknowledges something that was never sent.
     pub(crate) fn is_ahead(&self, ack: Seq) -> bool {
         ack > self.space.max
@@ -687,9 +693,14 @@ impl Sender {
                 let range = self.recovery.last_resort(self.growth.cwnd())?;
                 return self.send_again(now, range);
             }
-            match self.against_window(now, stretch)? {
-                Against::Part(part) => stretch = part,
-                Against::Probe(probe) => return Some(probe),
+            if stretch.seq < self.space.max {
+                // The peer had room for it when it went out, whole segments or not.
+                stretch = self.stretch_at(stretch.seq, self.space.max)?;
+            } else {
+                match self.against_window(now, stretch)? {
+                    Against::Part(part) => stretch = part,
+                    Against::Probe(probe) => return Some(probe),
+                }
             }
         } else if stretch.len < self.mss.bytes() && self.waits_for_more(now, &stretch) {
             self.limited_by = Limit::Application;

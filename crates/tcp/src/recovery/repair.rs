@@ -324,7 +324,9 @@ impl Repair {
         self.phase = Phase::AfterTimeout;
         self.recover = send.max;
         self.duplicates = 0;
-        self.first = false;
+        // RFC 6298 §5.4: what is under way and not yet lost by time may fill more than the window of
+        // one segment, and without this retransmission no timer would run.
+        self.first = true;
     }
 
     pub(super) fn has_room(&self, cwnd: Bytes, len: Bytes) -> bool {

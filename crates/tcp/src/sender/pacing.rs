@@ -123,8 +123,9 @@ impl Sender {
             } else {
                 Limit::Pacing
             };
-            // Then it is for an ACK to wait.
-            let full = !fits || ahead > self.rwnd;
+            // Then it is for an ACK to wait, if one is to come: otherwise a closed window has to be
+            // probed when the pacer lets it.
+            let full = (!fits || ahead > self.rwnd) && self.space.una < self.space.max;
             if full && !self.recovery.in_recovery() && !self.recovery.waits_to_resend() {
                 return true;
             }
