@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use crate::Profile;
-use crate::event::{Ack, Delivery, LostSegment, Proposal, SlowStartStep};
+use crate::event::{Ack, Delivery, LostSegment, MarkReport, Proposal, SlowStartStep};
 use crate::idle::Usage;
 use crate::sender::hold::Then;
 use crate::variant::{Part, Parts, REGISTRY, Variant};
@@ -85,6 +85,12 @@ impl Growth for Recorder {
     }
     fn is_holding_back(&self) -> bool {
         self.law.is_holding_back()
+    }
+    fn measures_marks(&self) -> bool {
+        self.law.measures_marks()
+    }
+    fn on_marks(&mut self, report: &MarkReport) {
+        self.law.on_marks(report);
     }
     fn on_established(&mut self, established: &Established) {
         self.law.on_established(established);
