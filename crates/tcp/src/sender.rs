@@ -547,8 +547,11 @@ impl Sender {
     }
 
     fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
+        if self.marks.has_paid_for(signal, self.space.una) {
+            return;
+        }
         self.stats.congestion_events += 1;
-        self.marks.on_reduced(self.space.max);
+        self.marks.on_reduced(signal, self.space.max);
         if self.avoidance_from.is_none_or(|from| self.space.una < from) {
             self.stats.congestion_events_in_slow_start += 1;
         }

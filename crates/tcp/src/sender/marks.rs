@@ -17,6 +17,8 @@ pub struct Marks {
     measured: bool,
     /// Once this is acknowledged, an echo is one of a later window.
     reduced_until: Seq,
+    /// Once this is acknowledged, a loss is one of a later window than the last echo's.
+    paid_until: Seq,
     /// The peer is to be told that the window was reduced.
     tell: bool,
     /// The ACK being taken echoes a mark.
@@ -29,6 +31,7 @@ impl Marks {
             signal: Signal::Ecn { abe: config.abe },
             measured: false,
             reduced_until: Seq::FIRST_BYTE,
+            paid_until: Seq::FIRST_BYTE,
             tell: false,
             echoed: false,
         }
@@ -39,9 +42,20 @@ impl Marks {
     }
 
     /// The window was reduced while all before `max` had been sent.
-    pub(super) const fn on_reduced(&mut self, max: Seq) {
+    pub(super) fn on_reduced(&mut self, signal: Signal, max: Seq) {
         self.reduced_until = max;
+        if signal == self.signal {
+            self.paid_until = max;
+        }
         self.tell = true;
+    }
+}
+
+impl Marks {
+    /// Whether a loss found while SND.UNA is `una` costs no more: an echo has reduced the window of the
+    /// same data (RFC 3168 §6.1.2, RFC 8257 §3.5).
+    pub(super) fn has_paid_for(&self, signal: Signal, una: Seq) -> bool {
+        signal == Signal::Loss && una < self.paid_until
     }
 }
 

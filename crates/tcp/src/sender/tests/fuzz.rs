@@ -154,6 +154,8 @@ struct World {
     gate: Arc<Mutex<bool>>,
     /// SND.MAX at the last loss, until it is acknowledged, a timeout, or an undo.
     episode: Option<Seq>,
+    /// SND.MAX at the last reduction for a mark.
+    marked: Seq,
 }
 
 impl World {
@@ -179,6 +181,7 @@ impl World {
             heard,
             gate,
             episode: None,
+            marked: Seq::FIRST_BYTE,
         }
     }
 
@@ -234,8 +237,10 @@ impl World {
         for heard in std::mem::take(&mut *self.heard.lock().unwrap()) {
             match heard {
                 Heard::Timeout | Heard::Spurious => self.episode = None,
-                Heard::Mark => {}
+                Heard::Mark => self.marked = self.sender.space.max,
                 Heard::Loss => {
+                    let paid = self.sender.space.una < self.marked;
+                    assert!(!paid, "{name}: a loss in a window that a mark has reduced");
                     assert!(self.episode.is_none(), "{name}: two reductions for one episode");
                     self.episode = Some(self.sender.space.max);
                 }
