@@ -116,11 +116,15 @@ class Queue(_Table):
         ``"droptail"``: first in, first out. ``"fair"``: the flows are served in turn.
     counts_in_service
         Whether the packet being sent counts against the limit too.
+    mark
+        What waits when an arrival is marked with congestion (ECN), written and counted like the
+        limit; never if left out.
     """
 
     limit: str = "unlimited"
     kind: Literal["droptail", "fair"] = _key(default="droptail", always=True)
     counts_in_service: bool = False
+    mark: str | None = None
 
 
 @dataclass(frozen=True)
@@ -448,10 +452,11 @@ class Tcp(_Table):
     three_seconds_after_lost_syn
         Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
     ecn
-        Explicit congestion notification: never, if the peer asks for it, or asked for.
+        Explicit congestion notification: never, if the peer asks for it, or asked for (as `dctcp`
+        does).
     ecn_echo
         How the receiver tells of marks: until the sender has reduced its window (RFC 3168), or
-        exactly (RFC 8257).
+        exactly (RFC 8257, with `dctcp`).
     abe
         Whether a mark costs less than a loss (RFC 8511).
     """

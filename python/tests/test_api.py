@@ -22,7 +22,7 @@ from support import SMALL
 @pytest.fixture(scope="module")
 def everything() -> ac.Scenario:
     """A scenario that says all that can be said."""
-    queue = ac.Queue("50 packet", kind="fair", counts_in_service=True)
+    queue = ac.Queue("50 packet", kind="fair", counts_in_service=True, mark="20 packet")
     reorder = ac.Reorder(0.1, "3 ms")
     reverse = ac.Reverse(
         rate="1 Mbit/s",

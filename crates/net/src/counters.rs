@@ -53,6 +53,8 @@ pub struct Counters {
     pub duplicated: Volume,
     /// What had a bit flipped on the way, copies included.
     pub corrupted: Volume,
+    /// What came to the queue, was taken, and marked with congestion.
+    pub marked: Volume,
 }
 
 impl Counters {

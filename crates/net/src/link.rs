@@ -51,6 +51,9 @@ pub struct LinkConfig {
     pub limit: QueueLimit,
     /// Whether the packet being sent counts against the limit.
     pub counts_in_service: bool,
+    /// What waits when a packet is to be marked with congestion instead of dropped; `None` never
+    /// marks. Whether a packet may be marked only its header tells: see [`Link::is_marking`].
+    pub mark: Option<QueueLimit>,
     /// The probability that a packet is lost after it was sent.
     pub loss: f64,
 }
@@ -139,6 +142,7 @@ pub struct Link {
     delay: Duration,
     limit: QueueLimit,
     counts_in_service: bool,
+    mark: Option<QueueLimit>,
     /// `None` where nothing can befall a packet, so that such links ask no more than that.
     hazards: Option<Box<Hazards>>,
     counters: Counters,
@@ -168,6 +172,7 @@ impl Link {
             delay: config.delay,
             limit: config.limit,
             counts_in_service: config.counts_in_service,
+            mark: config.mark,
             hazards: hazards.any().then(|| Box::new(hazards)),
             counters: Counters::default(),
             delays: DelayHistogram::default(),
@@ -184,6 +189,35 @@ impl Link {
         u16::try_from(self.sources.len() - 1).expect("a link has fewer than 65,536 sources")
     }
 
+    /// Whether packets are ever marked here.
+    pub const fn marks(&self) -> bool {
+        self.mark.is_some()
+    }
+
+    /// Whether a packet that comes now finds so much waiting that it is to be marked with congestion
+    /// (RFC 3168 §5), if it may be and is not [dropped](Self::offer). To be asked before it is
+    /// offered; [`count_marked`](Self::count_marked) afterwards. The two stand beside `offer` so that
+    /// links without marks, most of them, pay nothing.
+    pub fn is_marking(&mut self, now: Instant) -> bool {
+        self.advance(now);
+        let (queued, in_service) = (self.counters.queued, self.in_service());
+        self.mark.is_some_and(|mark| mark.is_reached(queued, in_service, self.counts_in_service))
+    }
+
+    /// A packet of `size` bytes that was taken was marked.
+    pub const fn count_marked(&mut self, size: u32) {
+        self.counters.marked.count(size);
+    }
+
+    /// Bytes of the packet being sent.
+    #[inline]
+    fn in_service(&self) -> u32 {
+        match &self.queue {
+            Queue::Fifo(fifo) => fifo.in_service(),
+            Queue::Fair(fair) => fair.serving().map_or(0, |(packet, _)| packet.size),
+        }
+    }
+
     /// A packet comes to the queue.
     #[inline]
     pub fn offer(&mut self, now: Instant, packet: Packet) -> Verdict {
@@ -192,13 +226,9 @@ impl Link {
         if let Some(source) = packet.source {
             self.sources[usize::from(source)].offered.count(packet.size);
         }
-        let in_service = match &self.queue {
-            Queue::Fifo(fifo) => fifo.in_service(),
-            Queue::Fair(fair) => fair.serving().map_or(0, |(packet, _)| packet.size),
-        };
         let admitted = self.limit.admits(
             self.counters.queued,
-            in_service,
+            self.in_service(),
             self.counts_in_service,
             packet.size,
         );

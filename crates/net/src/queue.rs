@@ -52,6 +52,20 @@ impl QueueLimit {
             }
         }
     }
+
+    /// Whether what is held is at least this much, counted as in [`admits`](Self::admits).
+    pub(crate) const fn is_reached(
+        self,
+        held: Volume,
+        in_service: u32,
+        counts_in_service: bool,
+    ) -> bool {
+        let excused = (held.packets > 0 && !counts_in_service) as u64;
+        match self.unit {
+            QueueUnit::Packets => held.packets - excused >= self.amount,
+            QueueUnit::Bytes => held.bytes - excused * in_service as u64 >= self.amount,
+        }
+    }
 }
 
 /// Who goes next.
@@ -90,6 +104,24 @@ mod tests {
         assert!(!limit.admits(held(2), 100, false, 151));
         assert!(limit.admits(held(1), 100, true, 150));
         assert!(!limit.admits(held(2), 100, true, 100));
+    }
+
+    #[test]
+    fn a_mark_counts_as_the_limit_does() {
+        let mark = QueueLimit { amount: 2, unit: QueueUnit::Packets };
+        // One in service and one waiting; then two waiting.
+        assert!(!mark.is_reached(held(2), 100, false));
+        assert!(mark.is_reached(held(3), 100, false));
+        assert!(!mark.is_reached(held(1), 100, true));
+        assert!(mark.is_reached(held(2), 100, true));
+        assert!(!mark.is_reached(held(0), 0, false));
+        // 199 B of 299 wait, 200 of 300: 100 are being sent.
+        let mark = QueueLimit { amount: 200, unit: QueueUnit::Bytes };
+        let held = |bytes| Volume { packets: 3, bytes };
+        assert!(!mark.is_reached(held(299), 100, false));
+        assert!(mark.is_reached(held(300), 100, false));
+        assert!(!mark.is_reached(held(199), 100, true));
+        assert!(mark.is_reached(held(200), 100, true));
     }
 
     #[test]

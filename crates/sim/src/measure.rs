@@ -217,6 +217,7 @@ impl Measures {
                 delivered_bytes: delivered.bytes,
                 dropped_packets: dropped.packets,
                 dropped_bytes: dropped.bytes,
+                marked_packets: later.marked.since(earlier.marked).packets,
                 lost_packets: later.lost.since(earlier.lost).packets,
                 reordered_packets: later.reordered.since(earlier.reordered).packets,
                 duplicated_packets: later.duplicated.since(earlier.duplicated).packets,

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ackclock_net::{Arrival, Departure, Fate, Link, Packet, PacketId, Verdict};
-use ackclock_packet::{Options, Segment};
+use ackclock_packet::{Ecn, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -41,6 +41,24 @@ pub enum Step {
     Arrived(u32),
 }
 
+/// What an arrival at a link means beyond the link.
+#[derive(Clone, Copy, Debug, Default)]
+struct Attention {
+    /// A probe or an observer wants to see it.
+    watched: bool,
+    /// The packet may have to be marked.
+    marks: bool,
+}
+
+/// A packet comes to a link that wants attention.
+#[derive(Clone, Copy, Debug, Default)]
+struct Offering {
+    /// What packets have waited at the link.
+    waited: Duration,
+    /// It finds the queue so long that it is to be marked.
+    marking: bool,
+}
+
 /// Packets, links and clock.
 #[derive(Debug)]
 pub struct Network {
@@ -52,16 +70,23 @@ pub struct Network {
     free_options: Vec<u32>,
     /// Every path, one after another: links, then the host with the `DELIVER` bit.
     hops: Vec<u32>,
-    /// Links of which a probe or an observer wants to see every arrival.
-    watched: Vec<bool>,
+    /// What an arrival at each link means beyond the link; empty where it means nothing anywhere.
+    attention: Vec<Attention>,
     touched: Vec<u32>,
     /// What an observer sees.
     taps: Option<Box<Taps>>,
 }
 
 impl Network {
-    pub const fn new(wheel: Wheel, links: Vec<Link>) -> Self {
+    pub fn new(wheel: Wheel, links: Vec<Link>) -> Self {
+        let marking = || links.iter().map(Link::marks);
+        let attention = if marking().any(|marks| marks) {
+            marking().map(|marks| Attention { marks, watched: false }).collect()
+        } else {
+            Vec::new()
+        };
         Self {
+            attention,
             wheel,
             links,
             packets: Vec::new(),
@@ -69,7 +94,6 @@ impl Network {
             options: Vec::new(),
             free_options: Vec::new(),
             hops: Vec::new(),
-            watched: Vec::new(),
             touched: Vec::new(),
             taps: None,
         }
@@ -105,8 +129,8 @@ impl Network {
     /// Notes every arrival at these links; [`take_touched`](Self::take_touched) tells of them.
     pub fn watch(&mut self, wires: impl Iterator<Item = usize>) {
         for wire in wires {
-            self.watched.resize(self.links.len(), false);
-            self.watched[wire] = true;
+            self.attention.resize(self.links.len(), Attention::default());
+            self.attention[wire].watched = true;
         }
     }
 
@@ -118,20 +142,24 @@ impl Network {
 
     #[inline]
     fn offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Verdict {
-        let watched = !self.watched.is_empty() && self.watched[wire as usize];
-        let before = if watched { self.before_offer(now, wire) } else { Duration::ZERO };
+        let attention = self.attention.get(wire as usize).copied().unwrap_or_default();
+        let wanted = attention.watched | attention.marks;
+        let before =
+            if wanted { self.before_offer(now, wire, attention) } else { Offering::default() };
         let verdict = self.links[wire as usize].offer(now, packet);
-        if watched {
+        if wanted {
             self.after_offer(now, wire, packet, verdict, before);
         }
         verdict
     }
 
-    /// A packet comes to a link at which somebody looks; returns what packets have waited there.
     #[cold]
-    fn before_offer(&mut self, now: Instant, wire: u32) -> Duration {
-        self.touched.push(wire);
-        self.links[wire as usize].counters(now).queue_delay
+    fn before_offer(&mut self, now: Instant, wire: u32, attention: Attention) -> Offering {
+        if attention.watched {
+            self.touched.push(wire);
+        }
+        let link = &mut self.links[wire as usize];
+        Offering { waited: link.counters(now).queue_delay, marking: link.is_marking(now) }
     }
 
     #[cold]
@@ -141,16 +169,33 @@ impl Network {
         wire: u32,
         packet: Packet,
         verdict: Verdict,
-        before: Duration,
+        before: Offering,
     ) {
+        // Before anybody looks at the packet.
+        if before.marking && verdict != Verdict::Dropped {
+            self.mark(wire, packet);
+        }
         let seen = self.taps.as_ref().is_some_and(|taps| taps.sees(wire));
         if seen && !matches!(verdict, Verdict::Dropped | Verdict::Waits { .. }) {
             // A packet that will be lost is sent too, and only the counters say when.
-            let waited = self.links[wire as usize].counters(now).queue_delay - before;
+            let waited = self.links[wire as usize].counters(now).queue_delay - before.waited;
             let sent = self.sent(packet);
             if let Some(taps) = &mut self.taps {
                 taps.on_placed(wire, now + waited, sent);
             }
+        }
+    }
+
+    /// Marks a packet that was taken, if its sender understands marks (RFC 3168 §5).
+    fn mark(&mut self, wire: u32, packet: Packet) {
+        // Cross-traffic is not in the arena, and is none of ECN's.
+        if packet.source.is_some() {
+            return;
+        }
+        let ecn = &mut self.packets[packet.id.get() as usize].ip.ecn;
+        if matches!(ecn, Ecn::Ect0 | Ecn::Ect1) {
+            *ecn = Ecn::Ce;
+            self.links[wire as usize].count_marked(packet.size);
         }
     }
 

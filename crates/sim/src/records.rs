@@ -84,6 +84,8 @@ pub struct LinkRow {
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
+    /// Packets that the queue took and marked with congestion; they are not dropped.
+    pub marked_packets: u64,
     /// Packets lost at random after they were sent; they are among the delivered.
     pub lost_packets: u64,
     /// Packets held back after they were sent, so that others could overtake them, copies included.

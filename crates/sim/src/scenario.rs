@@ -214,6 +214,11 @@ pub struct QueueSpec {
     /// Whether the packet being sent counts against the limit too.
     #[serde(default)]
     pub counts_in_service: bool,
+    /// What waits when an arrival is marked with congestion (ECN) instead of only dropped when the
+    /// queue is full, in the units of `limit`, and counted like it. Packets that do not ask for ECN
+    /// are not marked. Default: no packet is marked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Text<Limit>>,
 }
 
 const fn unlimited() -> Text<Limit> {

@@ -22,6 +22,7 @@ pub struct Wire {
     /// What befalls packets on it besides loss.
     pub impairments: ImpairmentConfig,
     limit: Limit,
+    mark: Option<Limit>,
 }
 
 /// The links, and each flow's way across them.
@@ -83,6 +84,7 @@ impl Layout {
                 kind: QueueKind::Droptail,
                 limit: Text(default_limit),
                 counts_in_service: false,
+                mark: None,
             })
         };
         let impairments = |reorder: Option<&ReorderSpec>, duplicate, corrupt| ImpairmentConfig {
@@ -105,10 +107,12 @@ impl Layout {
                         },
                         limit: ackclock_net::QueueLimit::UNLIMITED,
                         counts_in_service: queue.counts_in_service,
+                        mark: None,
                         loss,
                     },
                     impairments: impaired,
                     limit: queue.limit.0,
+                    mark: queue.mark.map(|mark| mark.0),
                 });
             };
         wire(
@@ -184,7 +188,9 @@ impl Layout {
             }
         }
         for (wire, rtt) in self.wires.iter_mut().zip(longest) {
-            wire.config.limit = wire.limit.resolve(wire.config.rate, rtt);
+            let rate = wire.config.rate;
+            wire.config.limit = wire.limit.resolve(rate, rtt);
+            wire.config.mark = wire.mark.map(|mark| mark.resolve(rate, rtt));
         }
     }
 

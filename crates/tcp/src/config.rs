@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use ackclock_units::{Bytes, Duration, Mss, ParseError};
 
+use crate::growth::GrowthChoice;
 use crate::variant::Parts;
 
 /// Whose habits decide the details on which stacks differ.
@@ -275,6 +276,13 @@ impl Config {
     /// The settings of `parts` under `profile`, every key at its default.
     pub fn new(parts: Parts, profile: Profile) -> Self {
         let delayed = |timeout| Some(DelayedAck { every: 2, timeout, quick: false });
+        // RFC 8257 §3: nothing of DCTCP works without marks, nor without a receiver that echoes each.
+        let ecn = |mode| match parts.growth {
+            GrowthChoice::Dctcp => {
+                EcnConfig { mode: EcnMode::On, echo: EcnEcho::Exact, abe: false }
+            }
+            _ => EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false },
+        };
         let rto = |min, granularity| RtoConfig {
             min,
             initial: Duration::from_secs(1),
@@ -313,7 +321,7 @@ impl Config {
             // SYNs: with a timeout of 1 s at first, RFC 9293 §3.8.3's R2 of at least 3 minutes.
             retries: Retries { syn: 7, linear_syn: 0, syn_ack: 7, data: Some(15) },
             after_lost_syn: AfterLostSyn { forgiven: 0, three_seconds: true },
-            ecn: EcnConfig { mode: EcnMode::Off, echo: EcnEcho::UntilReduced, abe: false },
+            ecn: ecn(EcnMode::Off),
             answers_unsent: true,
         };
         match profile {
@@ -346,7 +354,7 @@ impl Config {
                 retries: Retries { syn: 6, linear_syn: 4, syn_ack: 5, data: Some(15) },
                 after_lost_syn: AfterLostSyn { forgiven: 1, three_seconds: false },
                 // tcp_ecn = 2.
-                ecn: EcnConfig { mode: EcnMode::Passive, ..common.ecn },
+                ecn: ecn(EcnMode::Passive),
                 answers_unsent: false,
                 ..common
             },

@@ -66,6 +66,21 @@ pub struct Ack {
     pub mss: Mss,
 }
 
+/// What an ACK of new data says of marks of congestion, for a law that measures how common they are.
+/// What was SACKed before and is acknowledged now counts, and what is only SACKed does not (RFC 8257
+/// §3.3 step 1).
+#[derive(Clone, Copy, Debug)]
+pub struct MarkReport {
+    /// Data that it acknowledges for the first time.
+    pub newly_acked: Bytes,
+    /// What of it met congestion, by the ACK's ECN echo: all or nothing.
+    pub marked: Bytes,
+    /// SND.UNA after it.
+    pub una: Seq,
+    /// SND.NXT when it arrived: a round that begins now ends when more than this is acknowledged.
+    pub nxt: Seq,
+}
+
 /// A round-trip time was measured, on an ACK of new data or on a duplicate, whether or not the window
 /// may grow on it. The handshake's is not one.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@
 mod bbr;
 mod cubic;
 mod cubic_linux;
+mod dctcp;
 mod highspeed;
 mod reno;
 mod tahoe;
@@ -17,14 +18,15 @@ use ackclock_units::{Bytes, Instant, Mss, Rate};
 
 use crate::Profile;
 use crate::event::{
-    Ack, Congestion, Delivery, Established, LostSegment, Proposal, RecoveryEnd, RttSample,
-    SendStart, SlowStartStep,
+    Ack, Congestion, Delivery, Established, LostSegment, MarkReport, Proposal, RecoveryEnd,
+    RttSample, SendStart, SlowStartStep,
 };
 use crate::variant::RenoWord;
 
 pub use bbr::{Bbr, Bbr1};
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
+pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
 pub use reno::Reno;
 pub use tahoe::Tahoe;
@@ -51,6 +53,8 @@ pub enum GrowthChoice {
     HighSpeed,
     /// Vegas.
     Vegas,
+    /// DCTCP.
+    Dctcp,
     /// BBR's first version.
     Bbr1,
     /// BBR as the current draft has it.
@@ -128,6 +132,17 @@ pub trait Growth: Debug + Send {
         None
     }
 
+    /// Whether the law measures how much of what it sends meets congestion, and is to be told of the
+    /// marks on every ACK ([`on_marks`](Self::on_marks)). Never changes.
+    fn measures_marks(&self) -> bool {
+        false
+    }
+
+    /// An ACK of new data, in recovery or not, whether or not the window may grow on it; before the
+    /// other events that it causes. Only of a law that
+    /// [measures marks](Self::measures_marks).
+    fn on_marks(&mut self, _: &MarkReport) {}
+
     /// Whether the law models the path. Such a law is told of every delivery and loss, and owns the
     /// window during a repair: recovery says what is lost, the window how much goes out, and no
     /// proportional rate reduction comes between. Never changes.
@@ -171,6 +186,8 @@ pub enum AnyGrowth {
     HighSpeed(HighSpeed),
     /// Vegas.
     Vegas(Vegas),
+    /// DCTCP.
+    Dctcp(Dctcp),
     /// BBR's first version, which is large.
     Bbr1(Box<Bbr1>),
     /// BBR as the current draft has it, which is large too.
@@ -195,6 +212,7 @@ impl AnyGrowth {
             }
             GrowthChoice::HighSpeed => Self::HighSpeed(HighSpeed::default()),
             GrowthChoice::Vegas => Self::Vegas(Vegas::default()),
+            GrowthChoice::Dctcp => Self::Dctcp(Dctcp::default()),
             GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
             GrowthChoice::Bbr => Self::Bbr(Box::default()),
         }
@@ -210,6 +228,7 @@ macro_rules! each {
             AnyGrowth::CubicLinux($law) => $call,
             AnyGrowth::HighSpeed($law) => $call,
             AnyGrowth::Vegas($law) => $call,
+            AnyGrowth::Dctcp($law) => $call,
             AnyGrowth::Bbr1($law) => $call,
             AnyGrowth::Bbr($law) => $call,
             AnyGrowth::Other($law) => $call,
@@ -266,6 +285,14 @@ impl Growth for AnyGrowth {
 
     fn pacing_rate(&self) -> Option<Rate> {
         each!(self, law => law.pacing_rate())
+    }
+
+    fn measures_marks(&self) -> bool {
+        each!(self, law => law.measures_marks())
+    }
+
+    fn on_marks(&mut self, report: &MarkReport) {
+        each!(self, law => law.on_marks(report));
     }
 
     fn models_path(&self) -> bool {

@@ -226,34 +226,55 @@ impl Receiver {
     }
 
     /// The application takes up to `volume`.
+    #[inline]
     pub(crate) fn read(&mut self, now: Instant, volume: Bytes) -> Bytes {
         let taken = volume.min(self.readable());
-        if taken == Bytes::ZERO {
-            return taken;
+        if taken > Bytes::ZERO {
+            self.read = self.read + taken;
+            let left = self.advertised.since(self.nxt);
+            match &self.buffer {
+                // The peer may be waiting for room for a segment.
+                Buffer::Fixed { step, .. } if !self.adapts => {
+                    if left < *step {
+                        self.offer_after_read(left + Bytes::new(1));
+                    }
+                }
+                _ => self.adapt_to_read(now, taken, left),
+            }
         }
-        let first = self.read + taken.min(self.peer_segment.get());
-        self.read = self.read + taken;
-        let unread = self.readable();
+        taken
+    }
+
+    fn adapt_to_read(&mut self, now: Instant, taken: Bytes, left: Bytes) {
         let unacked = self.nxt.since(self.acked);
         if let AckRule::Quick(quick) = &self.rule {
-            self.ack_now |= quick.on_read(unacked, self.peer_segment.get(), unread);
+            self.ack_now |= quick.on_read(unacked, self.peer_segment.get(), self.readable());
         }
-        let left = self.advertised.since(self.nxt);
-        // Whether the peer may be waiting for a larger window, and the least that helps it: a
-        // segment more, or under Linux twice as much.
-        let (stalled, least) = match &mut self.buffer {
-            Buffer::Fixed { step, .. } => (left < *step, left + Bytes::new(1)),
+        match &mut self.buffer {
+            Buffer::Fixed { step, .. } => {
+                if left < *step {
+                    self.offer_after_read(left + Bytes::new(1));
+                }
+            }
             Buffer::Tuned(tuning) => {
                 let ahead = self.ahead.back().map_or(Bytes::ZERO, |last| last.end.since(self.nxt));
                 // Linux measures with each packet of a read, of which the first decides.
+                let first =
+                    Seq::new(self.read.get() - taken.get()) + taken.min(self.peer_segment.get());
                 tuning.on_read(now, first, self.nxt, ahead);
-                (2 * left.get() <= tuning.clamp(), (left * 2).max(Bytes::new(1)))
+                // Linux tells of a window once it is worth twice what the peer knows of.
+                if 2 * left.get() <= tuning.clamp() {
+                    self.offer_after_read((left * 2).max(Bytes::new(1)));
+                }
             }
-        };
-        if stalled && !self.ack_now && !self.finished() {
+        }
+    }
+
+    /// Tells the peer of the window if it is `least` by now.
+    fn offer_after_read(&mut self, least: Bytes) {
+        if !self.ack_now && !self.finished() {
             self.ack_now = Bytes::new(u64::from(self.window())) >= least;
         }
-        taken
     }
 
     /// The window to advertise, as the peer will understand it after scaling.

@@ -2,6 +2,7 @@
 //! choices.
 
 mod hold;
+mod marks;
 mod modelled;
 mod pacing;
 mod usage;
@@ -23,6 +24,7 @@ use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
 use hold::{Against, Hold, Patience};
 
+use marks::Marks;
 use modelled::Modelled;
 use pacing::Pacer;
 
@@ -126,18 +128,6 @@ pub struct Sender {
     seed: u64,
 }
 
-/// What a sender makes of the peer's echoes of congestion marks (RFC 3168 §6.1.2).
-#[derive(Clone, Copy, Debug)]
-struct Marks {
-    abe: bool,
-    /// Once this is acknowledged, an echo is one of a later window.
-    reduced_until: Seq,
-    /// The peer is to be told that the window was reduced.
-    tell: bool,
-    /// The ACK being taken echoes a mark.
-    echoed: bool,
-}
-
 impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let parts = config.parts;
@@ -164,12 +154,7 @@ impl Sender {
             avoidance_from: None,
             hold: Hold::new(config),
             patience: Patience::new(config),
-            marks: Marks {
-                abe: config.ecn.abe,
-                reduced_until: Seq::FIRST_BYTE,
-                tell: false,
-                echoed: false,
-            },
+            marks: Marks::new(config.ecn),
             stats: SenderStats::default(),
             modelled: None,
             pacer: Pacer::new(config.pacing),
@@ -451,6 +436,7 @@ impl Sender {
 
     #[inline]
     fn on_new_data(&mut self, now: Instant, arrived: &Arrived<'_>, newly_acked: Bytes) {
+        let echoed = self.take_echo(arrived.ack);
         let in_flight_before = self.in_flight();
         self.space.una = arrived.ack;
         // After a go-back, an ACK may cover what was not yet sent again.
@@ -464,11 +450,8 @@ impl Sender {
         let mut restart_timer = true;
         match outcome {
             // RFC 3168 §6.1.2: an echo lets the window grow by nothing.
-            Outcome::None => {
-                if !std::mem::take(&mut self.marks.echoed) {
-                    self.grow(now, newly_acked, rtt, in_flight_before);
-                }
-            }
+            Outcome::None if echoed => {}
+            Outcome::None => self.grow(now, newly_acked, rtt, in_flight_before),
             Outcome::Repaired { at_most } => {
                 let in_flight = self.in_flight();
                 let ack = self.ack_event(now, newly_acked, rtt, in_flight_before);
@@ -563,26 +546,12 @@ impl Sender {
         self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
     }
 
-    /// The ACK that comes next echoes a mark of congestion: the window is reduced once a window of
-    /// data, whether for marks or for losses (RFC 3168 §6.1.2).
-    pub(crate) fn on_ecn_echo(&mut self, now: Instant, ack: Seq) {
-        self.marks.echoed = ack > self.space.una;
-        if self.space.una < self.marks.reduced_until || self.space.una == self.space.max {
+    fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
+        if self.marks.has_paid_for(signal, self.space.una) {
             return;
         }
-        let abe = self.marks.abe;
-        self.on_congestion(now, Signal::Ecn { abe }, self.rwnd);
-    }
-
-    /// Whether the segment of new data that goes out now is to say that the window was reduced.
-    pub(crate) fn takes_reduced(&mut self) -> bool {
-        std::mem::take(&mut self.marks.tell)
-    }
-
-    fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
         self.stats.congestion_events += 1;
-        self.marks.reduced_until = self.space.max;
-        self.marks.tell = true;
+        self.marks.on_reduced(signal, self.space.max);
         if self.avoidance_from.is_none_or(|from| self.space.una < from) {
             self.stats.congestion_events_in_slow_start += 1;
         }

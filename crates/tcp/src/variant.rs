@@ -143,6 +143,11 @@ pub const REGISTRY: &[Entry] = &[
         "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
     ),
     entry(
+        "dctcp",
+        Part::Growth(GrowthChoice::Dctcp),
+        "reduced by the share of its data that met congestion marks (RFC 8257); asks for ECN",
+    ),
+    entry(
         "bbr",
         Part::Growth(GrowthChoice::Bbr),
         "paced at the path's bandwidth, within what it holds without much loss (draft-ietf-ccwg-bbr-06)",
@@ -276,6 +281,7 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             GrowthChoice::Cubic { .. }
             | GrowthChoice::HighSpeed
             | GrowthChoice::Vegas
+            | GrowthChoice::Dctcp
             | GrowthChoice::Bbr
             | GrowthChoice::Bbr1 => WindowChoice::Segments(10),
         },

@@ -18,6 +18,7 @@ fn link(discipline: Discipline, loss: f64, impairments: ImpairmentConfig) -> Lin
         discipline,
         limit: QueueLimit::UNLIMITED,
         counts_in_service: false,
+        mark: None,
         loss,
     };
     let impairments = Impairments::new(impairments, |what| Stream::new(1, &format!("link {what}")));

@@ -11,6 +11,7 @@ fn config(discipline: Discipline, limit: u64) -> LinkConfig {
         discipline,
         limit: QueueLimit { amount: limit, unit: QueueUnit::Packets },
         counts_in_service: true,
+        mark: None,
         loss: 0.0,
     }
 }
@@ -93,6 +94,44 @@ fn random_loss_has_its_rate_and_is_counted() {
     // 1000 expected; standard deviation sqrt(10000 * 0.1 * 0.9) = 30.
     assert!(counters.lost.packets.abs_diff(1000) < 120, "{:?}", counters.lost);
     assert_eq!(counters.delivered.packets, 10_000);
+}
+
+#[test]
+fn a_link_marks_what_finds_two_packets() {
+    // A millisecond a packet; the packet being sent counts, as it does against the limit.
+    let mark = Some(QueueLimit { amount: 2, unit: QueueUnit::Packets });
+    for discipline in [Discipline::Fifo, Discipline::Fair] {
+        let mut link =
+            Link::new(&LinkConfig { mark, ..config(discipline, 10) }, Stream::new(1, "link"));
+        assert!(link.marks());
+        let mut wake = None;
+        for (id, (micros, expected)) in
+            // Three come at 0; at 2 ms the second leaves and one is held, then two, then three.
+            (0..).zip([
+                (0, false),
+                (0, false),
+                (0, true),
+                (2_000, false),
+                (2_500, true),
+                (2_500, true),
+            ])
+        {
+            let now = at_micros(micros);
+            while let Some(at) = wake.filter(|at| *at <= now) {
+                wake = link.depart(at).unwrap().wake;
+            }
+            assert_eq!(link.is_marking(now), expected, "{discipline:?} {id}");
+            match link.offer(now, packet(id, 0)) {
+                Verdict::Waits { wake: Some(at) } => wake = Some(at),
+                verdict => assert_ne!(verdict, Verdict::Dropped),
+            }
+        }
+        link.count_marked(1000);
+        let counters = link.counters(at_micros(2_500));
+        assert_eq!((counters.marked.packets, counters.marked.bytes), (1, 1000));
+        assert!(counters.conserved(), "{counters:?}");
+    }
+    assert!(!Link::new(&config(Discipline::Fifo, 10), Stream::new(1, "link")).marks());
 }
 
 proptest! {

@@ -205,6 +205,7 @@ fn what_waits_to_be_told_is_no_more_than_what_the_link_holds() {
         discipline,
         limit: QueueLimit::UNLIMITED,
         counts_in_service: false,
+        mark: None,
         loss: 0.0,
     };
     let mut links = vec![

@@ -81,9 +81,10 @@ pub struct TcpSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub three_seconds_after_lost_syn: Option<bool>,
     /// Explicit congestion notification: `"off"`, `"passive"` (if the peer asks for it) or `"on"`.
+    /// The variant `dctcp` asks for it in every profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<EcnSpec>,
-    /// How the receiver tells of marks: `"until_reduced"` or `"exact"`.
+    /// How the receiver tells of marks: `"until_reduced"` or `"exact"`; the latter with `dctcp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn_echo: Option<EcnEchoSpec>,
     /// Whether a mark costs less than a loss.

@@ -18,6 +18,16 @@ pub struct Reno {
     undo: Option<Window>,
 }
 
+impl Reno {
+    /// The threshold becomes `left`, and the window at most that.
+    pub(super) fn reduce_to(&mut self, left: Bytes) {
+        self.acked = Bytes::ZERO;
+        self.undo = Some(self.window);
+        self.window.ssthresh = Some(left);
+        self.window.cwnd = self.window.cwnd.min(left);
+    }
+}
+
 impl Growth for Reno {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {

@@ -16,7 +16,7 @@ pub(super) struct Tuning {
     config: Autotune,
     mss: u64,
     memory: u64,
-    /// 256ths of memory that payload takes.
+    /// What of 256 bytes of memory is payload.
     share: u64,
     /// The most that the memory can back (`window_clamp`).
     clamp: u64,

@@ -33,6 +33,7 @@ impl Sender {
         if self.modelled.is_some() {
             self.recovery.leave_to_law();
         }
+        self.marks.set_measured(self.growth.measures_marks());
     }
 
     /// What was before an acceptable ACK changes it; `None` if nothing was outstanding.

@@ -86,3 +86,50 @@ fn what_was_sacked_before_buys_nothing_when_it_is_acknowledged() {
     sender.on_ack(due + Duration::from_millis(50), &arrived(sacked.end, &[]));
     assert_eq!(sender.cwnd(), Bytes::new(3000));
 }
+
+fn alpha(sender: &Sender) -> f64 {
+    let AnyGrowth::Dctcp(law) = &sender.growth else { panic!("{:?}", sender.growth) };
+    law.alpha()
+}
+
+#[test]
+fn a_law_that_measures_marks_is_told_of_every_ack_before_it_reduces() {
+    let mut sender = sender("dctcp+iw20");
+    // The marks count on ACKs on which the window may not grow.
+    sender.idle = AnyIdle::Other(Box::new(Never));
+    sender.fill(at(0));
+    let segments = |n: u64| Seq::FIRST_BYTE + Bytes::new(1000 * n);
+    // Of the first window all is marked: alpha stays at 1, and 20 segments become 10.
+    sender.on_ecn_echo(at(50), segments(1));
+    sender.on_ack(at(50), &arrived(segments(1), &[]));
+    assert!((alpha(&sender) - 1.0).abs() < 1e-15);
+    assert_eq!(sender.cwnd(), Bytes::new(10_000));
+    sender.acks(at(50), 19);
+    sender.fill(at(50));
+    // One segment in twenty, acknowledged by the ACK that ends the window: 15/16 + 1/320 = 0.940625,
+    // and 10000 * (1 - 0.4703125) = 5296.9.
+    sender.on_ecn_echo(at(100), segments(21));
+    sender.on_ack(at(100), &arrived(segments(21), &[]));
+    assert!((alpha(&sender) - 0.940_625).abs() < 1e-15);
+    assert_eq!(sender.cwnd(), Bytes::new(5_296));
+    // An echo that acknowledges nothing new says nothing of any byte.
+    sender.on_ecn_echo(at(100), segments(21));
+    sender.on_ack(at(100), &arrived(segments(21), &[]));
+    sender.acks(at(100), 9);
+    sender.fill(at(100));
+    sender.acks(at(150), 1);
+    // Ten segments without a mark: 15/16 of it.
+    assert!((alpha(&sender) - 0.940_625 * 15.0 / 16.0).abs() < 1e-15);
+}
+
+#[test]
+fn an_echo_holds_back_the_growth_of_its_own_ack_alone() {
+    // The echo comes with a segment of the peer's that acknowledges what was never sent, which is not
+    // taken; the next ACK lets the window grow.
+    let mut sender = sender("reno+iw20");
+    sender.fill(at(0));
+    sender.on_ecn_echo(at(50), Seq::FIRST_BYTE + Bytes::new(1 << 20));
+    assert_eq!(sender.cwnd(), Bytes::new(10_000));
+    sender.acks(at(50), 10);
+    assert_eq!(sender.cwnd(), Bytes::new(11_000));
+}

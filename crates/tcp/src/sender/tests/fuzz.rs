@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use crate::Profile;
-use crate::event::{Ack, Delivery, LostSegment, Proposal, SlowStartStep};
+use crate::event::{Ack, Delivery, LostSegment, MarkReport, Proposal, SlowStartStep};
 use crate::idle::Usage;
 use crate::sender::hold::Then;
 use crate::variant::{Part, Parts, REGISTRY, Variant};
@@ -86,6 +86,12 @@ impl Growth for Recorder {
     fn is_holding_back(&self) -> bool {
         self.law.is_holding_back()
     }
+    fn measures_marks(&self) -> bool {
+        self.law.measures_marks()
+    }
+    fn on_marks(&mut self, report: &MarkReport) {
+        self.law.on_marks(report);
+    }
     fn on_established(&mut self, established: &Established) {
         self.law.on_established(established);
     }
@@ -148,6 +154,8 @@ struct World {
     gate: Arc<Mutex<bool>>,
     /// SND.MAX at the last loss, until it is acknowledged, a timeout, or an undo.
     episode: Option<Seq>,
+    /// SND.MAX at the last reduction for a mark.
+    marked: Seq,
 }
 
 impl World {
@@ -173,6 +181,7 @@ impl World {
             heard,
             gate,
             episode: None,
+            marked: Seq::FIRST_BYTE,
         }
     }
 
@@ -228,8 +237,10 @@ impl World {
         for heard in std::mem::take(&mut *self.heard.lock().unwrap()) {
             match heard {
                 Heard::Timeout | Heard::Spurious => self.episode = None,
-                Heard::Mark => {}
+                Heard::Mark => self.marked = self.sender.space.max,
                 Heard::Loss => {
+                    let paid = self.sender.space.una < self.marked;
+                    assert!(!paid, "{name}: a loss in a window that a mark has reduced");
                     assert!(self.episode.is_none(), "{name}: two reductions for one episode");
                     self.episode = Some(self.sender.space.max);
                 }
