@@ -610,9 +610,9 @@ impl Sender {
         let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
         self.on_congestion(now, signal, self.rwnd);
         self.recovery.on_timeout(now, &mut self.space);
-        if self.patience.is_bounded() {
-            self.timer = Some(now + self.patience.at_most(now, self.rtt.rto()));
-        }
+        // RFC 6298 §5.6, also if the pacer holds the retransmission back: an ACK may show meanwhile
+        // that there is none to send.
+        self.timer = Some(now + self.patience.at_most(now, self.rtt.rto()));
         self.note_timeout(now);
     }
 

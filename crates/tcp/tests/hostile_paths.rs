@@ -1,7 +1,7 @@
 //! What the hostile paths of `crates/lab/tests/hostile_path` found wrong, each reduced to the few
 //! segments that it takes.
 
-use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
+use ackclock_packet::{Flags, IpMeta, Options, Range, Segment, Seq};
 use ackclock_tcp::config::Pacing;
 use ackclock_tcp::{Config, Endpoint, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
@@ -24,15 +24,16 @@ fn config(variant: &str, profile: Profile) -> Config {
 }
 
 impl Opened {
-    /// The handshake takes 100 ms; the peer takes 1000 bytes in a segment, knows neither SACK nor
-    /// timestamps nor scaling, and offers `window`.
+    /// The handshake takes 100 ms; the peer takes 1000 bytes in a segment, knows SACK if this end does,
+    /// neither timestamps nor scaling, and offers `window`.
     fn new(config: Config, window: u32) -> Self {
         let mut end = Endpoint::new(config);
         end.connect(Instant::START);
         assert!(end.poll_transmit(Instant::START).is_some(), "a SYN");
         let mut this = Self { end, now: millis(100) };
         let answer = Segment { ack: Seq::FIRST_BYTE, window, ..segment(Flags::SYN | Flags::ACK) };
-        let options = Options { mss: Mss::new(1000), ..Options::default() };
+        let mss = Mss::new(1000);
+        let options = Options { mss, sack_permitted: config.sack, ..Options::default() };
         this.end.handle(this.now, &answer, IpMeta::default(), Some(&options));
         this.sent();
         this
@@ -58,6 +59,16 @@ impl Opened {
             window,
             ..segment(Flags::ACK)
         })
+    }
+
+    /// What goes out after an ACK that also reports a block.
+    fn sack(&mut self, ack: u64, block: core::ops::Range<u64>, window: u32) -> Vec<(u64, u32)> {
+        let mut options = Options::default();
+        options.sack.push(Range { start: Seq::new(block.start), end: Seq::new(block.end) });
+        let ack =
+            Segment { seq: Seq::FIRST_BYTE, ack: Seq::new(ack), window, ..segment(Flags::ACK) };
+        self.end.handle(self.now, &ack, IpMeta::default(), Some(&options));
+        self.sent()
     }
 
     fn take(&mut self, segment: Segment) -> Vec<(u64, u32)> {
@@ -182,4 +193,30 @@ fn a_late_answer_to_a_probe_changes_nothing_once_its_byte_went_out_in_a_segment(
     // The answer to the probe was overtaken.
     assert_eq!(opened.ack(1002, 60_000), []);
     assert_eq!(opened.write(1000), [(2001, 1000)]);
+}
+
+#[test]
+fn a_timeout_that_the_pacer_and_then_a_late_ack_made_void_leaves_a_timer() {
+    let config = config("reno+sack+iw10", Profile::Linux);
+    let mut opened = Opened::new(Config { pacing: Pacing::Linux, sack: true, ..config }, 60_000);
+    // Ten segments leave unpaced.
+    assert_eq!(opened.write(10_000).len(), 10);
+    opened.now = millis(200);
+    assert_eq!(opened.ack(10_001, 60_000), []);
+    opened.now = millis(300);
+    assert_eq!(opened.write(2000), [(10_001, 1000), (11_001, 1000)]);
+    let timeout = opened.now + opened.end.sender().rto();
+    // A quantum of two goes out a millisecond before the timeout: each takes 100 ms / (1.2 * 20) =
+    // 4.2 ms, at least half of it after the pause. So the retransmission waits for the pacer.
+    opened.now = Instant::from_nanos(timeout.as_nanos() - 1_000_000);
+    assert_eq!(opened.write(2000), [(12_001, 1000), (13_001, 1000)]);
+    opened.now = timeout;
+    assert_eq!(opened.sent(), []);
+    assert_eq!(opened.end.sender().stats().timeouts, 1);
+    // Meanwhile a segment that was sent once arrives: nothing was lost (F-RTO). But the first is.
+    opened.now = timeout + Duration::from_millis(1);
+    assert_eq!(opened.sack(10_001, 11_001..12_001, 60_000), []);
+    assert_eq!(opened.end.sender().stats().spurious, 1);
+    let (_, sent) = opened.until(millis(60_000)).unwrap();
+    assert_eq!(sent[0], (10_001, 1000));
 }

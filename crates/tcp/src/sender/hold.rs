@@ -272,10 +272,6 @@ impl Patience {
         self.user_timeout = timeout;
     }
 
-    pub(super) const fn is_bounded(&self) -> bool {
-        self.user_timeout.is_some()
-    }
-
     pub(super) const fn gone(&self) -> bool {
         self.gone
     }
