@@ -54,6 +54,7 @@ lint: lint-rust lint-python ## Formatting, lints, types, the law of dependence
 .PHONY: lint-rust
 lint-rust: .venv/.dev
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/python scripts/check_layers.py
 	$(BIN)/python scripts/check_dependencies.py
 	@if command -v cargo-deny >/dev/null; then cargo deny --all-features check bans licenses sources; \
@@ -77,6 +78,10 @@ test-python: .venv/.dev build ## The Python tests, on the installed release buil
 	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python -m pytest
 
+.PHONY: fuzz-seeds
+fuzz-seeds: ## What the fuzzers begin with, in fuzz/corpus (see CONTRIBUTING.md)
+	cargo run --quiet --locked --manifest-path fuzz/Cargo.toml --example seed
+
 .PHONY: bench
 bench: build ## The simulator's own speed, beside ns-2 if that is installed
 	$(BIN)/ackclock bench --peers
@@ -90,6 +95,7 @@ docs: build ## Generate docs/reference, and the README's picture from the last `
 .PHONY: format
 format: .venv/.dev ## Rewrite the sources in the house's format
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
@@ -99,7 +105,7 @@ lock: ## Pin the newest versions in requirements/
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .venv dist report target .pytest_cache .ruff_cache .mypy_cache
+	rm -rf .venv dist report target fuzz/target .pytest_cache .ruff_cache .mypy_cache
 	find python scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each file in .venv whose name begins with a dot stands for a finished step.

@@ -75,6 +75,7 @@ _CLI_INTRO = """\
 Results go to the standard output, and what tells of progress to the standard error. Exit codes:
 
 * 0: done;
+* 1: `drill` alone: a script failed;
 * 2: bad input, with one line on the standard error and nothing written;
 * 130: interrupted.
 """
@@ -198,7 +199,7 @@ def cli_page() -> str:
     for path, command in _commands("ackclock", typer.main.get_command(cli.app)):
         parameters = [each for each in command.params if not _of_every_command(each)]
         arguments = " ".join(
-            each.metavar or f"<{each.name}>"
+            (each.metavar or f"<{each.name}>") + ("..." if each.nargs < 0 else "")
             for each in parameters
             if each.param_type_name == "argument"
         )

@@ -33,6 +33,7 @@ from ackclock.scenario import (
     Measure,
     Probe,
     Queue,
+    Reorder,
     Reverse,
     Scenario,
     Tcp,
@@ -41,6 +42,7 @@ from ackclock.scenario import (
     dumbbell,
     graph,
 )
+from ackclock.scripts import Drill, ScriptFailure, ScriptOutcome, ScriptReport, drill
 
 __version__ = _version()
 
@@ -50,6 +52,7 @@ __all__ = [
     "Bulk",
     "CrossTraffic",
     "DelayedAck",
+    "Drill",
     "Dumbbell",
     "Exponential",
     "Flow",
@@ -60,13 +63,18 @@ __all__ = [
     "Part",
     "Probe",
     "Queue",
+    "Reorder",
     "Reverse",
     "Run",
     "Scenario",
+    "ScriptFailure",
+    "ScriptOutcome",
+    "ScriptReport",
     "Tcp",
     "Topology",
     "Uniform",
     "__version__",
+    "drill",
     "dumbbell",
     "graph",
     "schema",

@@ -6,12 +6,14 @@ from typing import Any, final
 
 __all__ = [
     "BadInput",
+    "Drill",
     "Run",
     "Table",
     "altman_infer",
     "altman_predict",
     "bench_dumbbell",
     "check_scenario",
+    "drill",
     "load_scenario",
     "registry",
     "response",
@@ -54,6 +56,16 @@ class Run:
     def write(self, directory: str) -> None:
         """Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all."""
 
+@final
+class Drill:
+    """What became of packetdrill scripts."""
+
+    def tap(self, notes: bool = False) -> str:
+        """Return the outcomes in the Test Anything Protocol, with the notes as comments or without."""
+
+    def to_json(self) -> str:
+        """Return the outcomes as JSON: {passed, failed, notes, scripts}."""
+
 def version() -> str: ...
 def schema() -> str:
     """Return the JSON schema of a scenario, as JSON text."""
@@ -94,6 +106,20 @@ def simulate_many(
 
     Rows are in the order of the input whatever the number of threads. ``progress`` is called
     with the number of finished runs; an interrupt raises KeyboardInterrupt.
+    """
+
+def drill(
+    paths: Sequence[str],
+    profile: str = "rfc",
+    settings: Sequence[tuple[str, str]] = ...,
+    compare_push: bool = False,
+    strict_end: bool = False,
+    threads: int | None = None,
+) -> Drill:
+    """Run packetdrill scripts against our own end point, over all cores. Raises BadInput.
+
+    Of the folders among ``paths`` every ``*.pkt`` is run. Results are in the order of the paths and
+    of the names in a folder, whatever the number of threads; an interrupt raises KeyboardInterrupt.
     """
 
 def altman_predict(parameters: str) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "Measure",
     "Probe",
     "Queue",
+    "Reorder",
     "Reverse",
     "Scenario",
     "Tcp",
@@ -123,6 +124,22 @@ class Queue(_Table):
 
 
 @dataclass(frozen=True)
+class Reorder(_Table):
+    """Packets that others overtake: a share, chosen at random, is held back after it was sent.
+
+    Attributes
+    ----------
+    share
+        The probability that a packet is held back, 0 to 1.
+    delay
+        By how much it arrives later than it would, such as ``"5 ms"``.
+    """
+
+    share: float
+    delay: str
+
+
+@dataclass(frozen=True)
 class Reverse(_Table):
     """What differs on the way back of a link; what is left out is as on the way there.
 
@@ -136,12 +153,21 @@ class Reverse(_Table):
         The queue.
     loss
         The probability of random loss, 0 to 1.
+    reorder
+        Packets that others overtake.
+    duplicate
+        The probability that a packet arrives twice, 0 to 1.
+    corrupt
+        The probability that a bit of a packet is flipped, 0 to 1.
     """
 
     rate: str | None = None
     delay: str | None = None
     queue: Queue | None = _key(default=None, read=Queue.from_table)
     loss: float | None = None
+    reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
+    duplicate: float | None = None
+    corrupt: float | None = None
 
 
 @dataclass(frozen=True)
@@ -161,6 +187,13 @@ class Link(_Table):
         The probability that a packet is lost at random after it was sent, 0 to 1.
     reverse
         What differs on the way back.
+    reorder
+        Packets that others overtake.
+    duplicate
+        The probability that a packet arrives twice, 0 to 1.
+    corrupt
+        The probability that a bit of a packet is flipped on the way, 0 to 1: the host that it is
+        for discards it, as its checksum is wrong.
     """
 
     rate: str
@@ -168,6 +201,9 @@ class Link(_Table):
     queue: Queue | None = _key(default=None, read=Queue.from_table)
     loss: float = 0.0
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
+    reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
+    duplicate: float = 0.0
+    corrupt: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -180,7 +216,7 @@ class GraphLink(_Table):
         The name by which cross-traffic, probes and results refer to it.
     from_node, to_node
         The nodes that it joins; ``from`` and ``to`` in a file.
-    rate, delay, queue, loss, reverse
+    rate, delay, queue, loss, reverse, reorder, duplicate, corrupt
         As those of :class:`Link`; the queue is without limit by default.
     """
 
@@ -192,6 +228,9 @@ class GraphLink(_Table):
     queue: Queue | None = _key(default=None, read=Queue.from_table)
     loss: float = 0.0
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
+    reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
+    duplicate: float = 0.0
+    corrupt: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -392,6 +431,9 @@ class Tcp(_Table):
         Whether to offer SACK.
     loss_reduces
         Which volume a loss reduces.
+    pacing
+        When segments leave: as soon as the window lets them, at the growth law's pacing rate if it
+        has one, or as Linux paces.
     nagle
         When less than a full segment waits: never, while anything is unacknowledged, or while
         another short segment is.
@@ -412,9 +454,6 @@ class Tcp(_Table):
         exactly (RFC 8257).
     abe
         Whether a mark costs less than a loss (RFC 8511).
-    pacing
-        When segments leave: as soon as the window lets them, at the growth law's pacing rate if it
-        has one, or as Linux paces.
     """
 
     mss: str | None = None
@@ -430,6 +469,7 @@ class Tcp(_Table):
     timestamps: bool | None = None
     sack: bool | None = None
     loss_reduces: Literal["flight_size", "cwnd"] | None = None
+    pacing: Literal["off", "law", "linux"] | None = None
     nagle: Literal["off", "on", "minshall"] | None = None
     syn_retries: int | None = None
     syn_ack_retries: int | None = None
@@ -439,7 +479,6 @@ class Tcp(_Table):
     ecn: Literal["off", "passive", "on"] | None = None
     ecn_echo: Literal["until_reduced", "exact"] | None = None
     abe: bool | None = None
-    pacing: Literal["off", "law", "linux"] | None = None
 
 
 @dataclass(frozen=True)

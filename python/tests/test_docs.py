@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,12 @@ from types import ModuleType
 import pytest
 
 import ackclock as ac
-from support import ROOT
+from support import ROOT, Answer
 
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/map.md", "docs/reference/scenario.md"]
+PAGES = [
+    *("README.md", "CONTRIBUTING.md", "docs/README.md", "docs/map.md"),
+    *("docs/guides/drill.md", "docs/reference/scenario.md"),
+]
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -38,6 +42,23 @@ def test_the_example_of_the_reference(tmp_path: Path) -> None:
     path = tmp_path / "example.toml"
     path.write_text(example, encoding="utf-8")
     assert ac.simulate(path).flows.num_rows == 4
+
+
+def test_the_examples_of_the_guide_to_drill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ackclock: Callable[..., Answer]
+) -> None:
+    (script,) = blocks("docs/guides/drill.md", "packetdrill")
+    (tap,) = blocks("docs/guides/drill.md", "tap")
+    (document,) = blocks("docs/guides/drill.md", "json")
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "scripts"
+    folder.mkdir()
+    (folder / "hello.pkt").write_text(script, encoding="utf-8")
+    wrong = script.replace("1:1001(1000) ack 1", "1:1001(1000) ack 2")
+    (folder / "wrong.pkt").write_text(wrong, encoding="utf-8")
+    assert ackclock("drill", "scripts") == Answer(1, tap, "")
+    answer = ackclock("drill", "scripts", "--set", "tcp_wmem=1", "--json")
+    assert json.loads(answer.out) == json.loads(document)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -19,6 +19,10 @@ from support import Answer
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark on the PATH")
+TCPDUMP = shutil.which("tcpdump")
+needs_tcpdump = pytest.mark.skipif(TCPDUMP is None, reason="no tcpdump on the PATH")
+TCPTRACE = shutil.which("tcptrace")
+needs_tcptrace = pytest.mark.skipif(TCPTRACE is None, reason="no tcptrace on the PATH")
 
 SENT_AGAIN = " || ".join(
     f"tcp.analysis.{word}"
@@ -123,17 +127,46 @@ def test_tshark_finds_nothing_malformed_and_every_checksum_good(tmp_path: Path) 
 
 
 @needs_tshark
-def test_interfaces_are_the_directions_of_the_link(tmp_path: Path) -> None:
+def test_flags_tell_the_directions_of_the_link(tmp_path: Path) -> None:
     run = ac.simulate(lossy("newreno"), pcap=tmp_path)
     (path,) = run.captures
     rows = {row["direction"]: row for row in run.links.to_pylist() if row["link"] == "bottleneck"}
-    for direction, row in rows.items():
-        shown = count(path, f'frame.interface_name == "bottleneck {direction}"')
-        assert shown == row["delivered_packets"] > 0
-    assert (
-        count(path, 'frame.interface_name == "bottleneck forward" && ip.src == 10.128.0.0/9') == 0
-    )
+    # epb_flags: 1 is inbound, 2 is outbound.
+    for direction, flag in (("forward", 2), ("reverse", 1)):
+        shown = count(path, f"frame.packet_flags_direction == {flag}")
+        assert shown == rows[direction]["delivered_packets"] > 0
+    assert count(path, "frame.packet_flags_direction == 2 && ip.src == 10.128.0.0/9") == 0
+    assert count(path, 'frame.interface_name == "bottleneck"') == count(path, "frame")
     assert count(path, "frame.time_delta < 0") == 0
+
+
+@needs_tcpdump
+def test_libpcap_reads_every_packet(tmp_path: Path) -> None:
+    run = ac.simulate(lossy("newreno+sack"), pcap=tmp_path)
+    (path,) = run.captures
+    assert TCPDUMP is not None
+    answer = subprocess.run(
+        [TCPDUMP, "-n", "-r", path], capture_output=True, text=True, timeout=120, check=True
+    )
+    lines = answer.stdout.splitlines()
+    assert len(lines) == delivered(run, "bottleneck")
+    assert sum("UDP, length 573" in line for line in lines) > 0  # 601 B less the headers' 28.
+    assert sum("sack 1 {" in line for line in lines) > 0
+
+
+@needs_tcptrace
+def test_tcptrace_counts_the_retransmissions_that_we_count(tmp_path: Path) -> None:
+    run = ac.simulate(lossy("newreno"), pcap=tmp_path, pcap_links="access-left-a")
+    (path,) = run.captures
+    assert TCPTRACE is not None
+    answer = subprocess.run(
+        [TCPTRACE, "-l", path], capture_output=True, text=True, timeout=120, check=True
+    )
+    (line,) = (line for line in answer.stdout.splitlines() if "rexmt data pkts" in line)
+    ours = run.flows.to_pylist()[0]["segments_retransmitted"]
+    # Of the sender, and of the receiver, which sends no data.
+    assert [int(word) for word in line.split() if word.isdigit()] == [ours, 0]
+    assert ours > 20
 
 
 def test_a_capture_is_a_function_of_scenario_and_seed(tmp_path: Path) -> None:

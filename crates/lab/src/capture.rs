@@ -1,4 +1,5 @@
-//! What links sent, as pcapng files: one a link, with an interface for each direction.
+//! What links sent, as pcapng files: one a link, with one interface, since libpcap refuses a file of
+//! more. Forward is outbound, reverse is inbound.
 //!
 //! The simulator's segments have 64-bit numbers and no addresses. Here each flow gets what the wire
 //! has: two addresses, two ports, two initial sequence numbers. All of it follows from the scenario
@@ -16,7 +17,7 @@ use ackclock_sim::{
     Names, Observer, Run, Scenario, Sent, SentSegment, Transmission, simulate_observed,
 };
 use ackclock_units::random::Stream;
-use ackclock_wire::pcapng::{Interface, InterfaceId, Section, Writer};
+use ackclock_wire::pcapng::{About, Interface, InterfaceId, PacketDirection, Section, Writer};
 use ackclock_wire::{
     Addresses, EncodeError, Encoded, MAX_HEADERS, Payload, Tuple, encode, encode_datagram,
 };
@@ -136,8 +137,7 @@ struct Recorder<'a> {
 struct LinkFile {
     writer: Writer<BufWriter<File>>,
     staged: Staged,
-    /// Forward and reverse.
-    interfaces: [InterfaceId; 2],
+    interface: InterfaceId,
 }
 
 impl<'a> Recorder<'a> {
@@ -182,12 +182,14 @@ impl<'a> Recorder<'a> {
             BadInput::new(format_args!("pcap: `{whose}` on link `{link}`: {error}"))
         })?;
         let Some(file) = &mut self.files[link] else { return Ok(()) };
-        let interface = file.interfaces[match transmission.direction {
-            Direction::Forward => 0,
-            Direction::Reverse => 1,
-        }];
+        let direction = match transmission.direction {
+            Direction::Forward => PacketDirection::Outbound,
+            Direction::Reverse => PacketDirection::Inbound,
+        };
+        let about = About { direction: Some(direction), comment: None };
+        let bytes = &buffer[..encoded.written];
         file.writer
-            .write(interface, transmission.at, &buffer[..encoded.written], encoded.length, None)
+            .write(file.interface, transmission.at, bytes, encoded.length, &about)
             .map_err(|error| StoreError::io(file.staged.path(), &error).into())
     }
 
@@ -252,18 +254,15 @@ impl LinkFile {
         let shown = printable(link, MAX_NAME_CHARS);
         let result = (|| {
             let mut writer = Writer::new(BufWriter::new(file), &section)?;
-            let mut add = |direction: Direction| {
-                let name = format!("{shown} {}", direction.as_str());
-                let interface =
-                    Interface { comment: Some(CAPTURE_POINT), ..Interface::named(&name) };
-                writer.add_interface(&interface)
-            };
-            let interfaces = [add(Direction::Forward)?, add(Direction::Reverse)?];
-            Ok((writer, interfaces))
+            let interface = writer.add_interface(&Interface {
+                comment: Some(CAPTURE_POINT),
+                ..Interface::named(&shown)
+            })?;
+            Ok((writer, interface))
         })();
-        let (writer, interfaces) =
+        let (writer, interface) =
             result.map_err(|error: io::Error| StoreError::io(path, &error))?;
-        Ok(Self { writer, staged, interfaces })
+        Ok(Self { writer, staged, interface })
     }
 
     fn finish(self) -> Result<(File, Staged), StoreError> {
@@ -277,8 +276,8 @@ impl LinkFile {
 }
 
 /// What every interface says of itself.
-const CAPTURE_POINT: &str = "a packet is recorded as its transmission begins, behind the queue: what the queue dropped is not \
-     here, what the link then lost is";
+const CAPTURE_POINT: &str = "outbound is forward, inbound is reverse; a packet is recorded as its transmission begins, behind \
+     the queue: what the queue dropped is not here, what the link then lost is";
 
 /// The longest name of a link, or title, in a capture.
 const MAX_NAME_CHARS: usize = 500;
@@ -299,11 +298,12 @@ const FLOW: Plan = Plan {
     from_port: 49_152,
     to_port: 9,
 };
+/// tcpdump takes a datagram from or to port 49152 for one of Broadcom's LI protocol.
 const CROSS: Plan = Plan {
     from: Ipv4Addr::new(10, 64, 0, 0),
     to: Ipv4Addr::new(10, 192, 0, 0),
-    from_port: 49_152,
-    to_port: 49_153,
+    from_port: 49_153,
+    to_port: 49_154,
 };
 
 fn tuple(plan: &Plan, n: usize) -> Tuple {

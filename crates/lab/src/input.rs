@@ -44,7 +44,7 @@ impl BadInput {
         Self { text: printable(&text.to_string(), MAX_MESSAGE_CHARS) }
     }
 
-    fn in_file(file: &str, line: Option<usize>, fault: &Fault) -> Self {
+    pub(crate) fn in_file(file: &str, line: Option<usize>, fault: &Fault) -> Self {
         match line {
             Some(line) => Self::new(format_args!("{file}:{line}: {fault}")),
             None => Self::new(format_args!("{file}: {fault}")),
@@ -84,7 +84,8 @@ impl fmt::Display for Fault {
 /// The first thing that keeps the file from being a scenario that can be run.
 pub fn load(path: &Path) -> Result<Scenario, BadInput> {
     let file = path.display().to_string();
-    let text = read(path).map_err(|fault| BadInput::in_file(&file, fault.line, &fault))?;
+    let text = read(path, A_SCENARIO_FILE)
+        .map_err(|fault| BadInput::in_file(&file, fault.line, &fault))?;
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     from_text(&file, &text, is_json)
 }
@@ -155,30 +156,32 @@ fn decode<T: DeserializeOwned>(document: &Document, schema: &Value) -> Result<T,
     })
 }
 
-fn read(path: &Path) -> Result<String, Fault> {
-    let fault = |error: &io::Error| {
-        let problem = match error.kind() {
-            io::ErrorKind::NotFound => "no such file".to_owned(),
-            io::ErrorKind::IsADirectory => "is a folder".to_owned(),
-            kind => format!("cannot be read ({kind})"),
-        };
-        Fault::new("", format!("{problem}, {A_SCENARIO_FILE}"))
-    };
+/// The text of a file; `expected` is the end of the message if there is none.
+pub(crate) fn read(path: &Path, expected: &str) -> Result<String, Fault> {
+    let fault = |problem: String| Fault::new("", format!("{problem}, {expected}"));
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|error| fault(&error))?;
+        .map_err(|error| fault(problem(&error)))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        let limit = MAX_FILE_BYTES >> 20;
-        return Err(Fault::new("", format!("is larger than {limit} MiB, {A_SCENARIO_FILE}")));
+        return Err(fault(format!("is larger than {} MiB", MAX_FILE_BYTES >> 20)));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Fault {
             line: Some(document::line_at(error.as_bytes(), at)),
-            ..Fault::new("", format!("byte {} is not UTF-8 text, {A_SCENARIO_FILE}", at + 1))
+            ..fault(format!("byte {} is not UTF-8 text", at + 1))
         }
     })
+}
+
+/// Why a file or a folder is not read.
+pub(crate) fn problem(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::IsADirectory => "is a folder".to_owned(),
+        kind => format!("cannot be read ({kind})"),
+    }
 }
 
 /// `text` on one line, of at most `max_chars`, with control and invisible characters escaped.

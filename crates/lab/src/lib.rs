@@ -3,13 +3,14 @@
 //! Everything below this crate is a function of its arguments. Here a scenario is read from a file
 //! ([`load`]), runs spread over the machine's cores ([`simulate_many`]), what they leave becomes
 //! Arrow tables ([`Tables`]) and Parquet files ([`write()`]), and what its links sent a capture
-//! ([`simulate_captured`]). Input that cannot be used gets one line
-//! ([`BadInput`]).
+//! ([`simulate_captured`]). packetdrill scripts are found and run ([`drill`]). Input that cannot be
+//! used gets one line ([`BadInput`]).
 
 mod background;
 pub mod bench;
 pub mod calculator;
 mod capture;
+mod drill;
 mod input;
 mod store;
 mod sweep;
@@ -20,6 +21,7 @@ pub use ackclock_sim::{Run, Scenario};
 pub use background::{Background, Ticket};
 pub use bench::bench_dumbbell;
 pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
+pub use drill::{DrillPlan, Drilled, drill};
 pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, to_json};
 pub use store::{StoreError, write, write_atomically};
 pub use sweep::{MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one};

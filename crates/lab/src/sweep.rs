@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ackclock_sim::{Run, Scenario, ScenarioError, simulate};
-use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::BadInput;
 use crate::store::StoreError;
@@ -63,20 +63,12 @@ pub fn simulate_many(
     progress: impl Fn(usize) + Sync,
     cancelled: impl Fn() -> bool + Sync,
 ) -> Result<Vec<Run>, SweepError> {
-    if threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
-        let expected = format_args!("threads: expected a whole number from 1 to {MAX_THREADS}");
-        return Err(BadInput::new(expected).into());
-    }
+    let pool = pool(threads)?;
     for (cell, scenario) in scenarios.iter().enumerate() {
         scenario.check().map_err(|error| {
             BadInput::new(format_args!("cell {cell}: {}: {}", error.key, error.message))
         })?;
     }
-    let pool = ThreadPoolBuilder::new()
-        // Zero: as many as there are cores.
-        .num_threads(threads.unwrap_or(0))
-        .build()
-        .map_err(|error| SweepError::Internal(error.to_string()))?;
     let finished = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let results: Vec<Result<Run, SweepError>> = pool.install(|| {
@@ -109,6 +101,19 @@ pub fn simulate_many(
         Some((_, error)) => Err(error.clone()),
         None => results.into_iter().collect(),
     }
+}
+
+/// As many threads as are asked for, or as there are cores.
+pub(crate) fn pool(threads: Option<usize>) -> Result<ThreadPool, SweepError> {
+    if threads.is_some_and(|threads| !(1..=MAX_THREADS).contains(&threads)) {
+        let expected = format_args!("threads: expected a whole number from 1 to {MAX_THREADS}");
+        return Err(BadInput::new(expected).into());
+    }
+    ThreadPoolBuilder::new()
+        // Zero: as many as there are cores.
+        .num_threads(threads.unwrap_or(0))
+        .build()
+        .map_err(|error| SweepError::Internal(error.to_string()))
 }
 
 /// What a panic said, without where: a path of the machine that built this says nothing.

@@ -114,6 +114,7 @@ fn flows(runs: &[Run], cells: bool) -> Table {
         .count("delivered_bytes", rows().map(|row| row.delivered_bytes))
         .count("segments_sent", rows().map(|row| row.segments_sent))
         .count("segments_retransmitted", rows().map(|row| row.segments_retransmitted))
+        .count("checksum_errors", rows().map(|row| row.checksum_errors))
         .count("timeouts", rows().map(|row| row.timeouts))
         .count("congestion_events", rows().map(|row| row.congestion_events))
         .count(
@@ -143,6 +144,9 @@ fn links(runs: &[Run], cells: bool) -> Table {
         .count("dropped_packets", rows().map(|row| row.dropped_packets))
         .count("dropped_bytes", rows().map(|row| row.dropped_bytes))
         .count("lost_packets", rows().map(|row| row.lost_packets))
+        .count("reordered_packets", rows().map(|row| row.reordered_packets))
+        .count("duplicated_packets", rows().map(|row| row.duplicated_packets))
+        .count("corrupted_packets", rows().map(|row| row.corrupted_packets))
         .count("queued_packets", rows().map(|row| row.queued_packets))
         .count("queued_bytes", rows().map(|row| row.queued_bytes))
         .optional("queue_delay_mean_s", rows().map(|row| row.queue_delay_mean_s))

@@ -1,5 +1,7 @@
 use ackclock_units::{Bytes, Duration};
 
+use crate::impairments::Fate;
+
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
@@ -24,7 +26,8 @@ impl Volume {
 }
 
 /// What a link counted since it was made. At any moment `offered = delivered + dropped + queued`,
-/// in packets and bytes.
+/// in packets and bytes; and `delivered - lost + duplicated` have arrived at its end or are on their
+/// way there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// What came to the queue.
@@ -43,6 +46,13 @@ pub struct Counters {
     pub busy: Duration,
     /// The sum over packets of the time from arrival to the start of transmission.
     pub queue_delay: Duration,
+    // Last, so that what every packet counts stays together in the cache.
+    /// What was held back on the way, copies included.
+    pub reordered: Volume,
+    /// The copies that were made on the way.
+    pub duplicated: Volume,
+    /// What had a bit flipped on the way, copies included.
+    pub corrupted: Volume,
 }
 
 impl Counters {
@@ -50,6 +60,19 @@ impl Counters {
     pub const fn conserved(&self) -> bool {
         self.offered.packets == self.delivered.packets + self.dropped.packets + self.queued.packets
             && self.offered.bytes == self.delivered.bytes + self.dropped.bytes + self.queued.bytes
+    }
+
+    /// What befell a packet that was sent.
+    #[cold]
+    pub(crate) fn count_fate(&mut self, fate: Fate, size: u32) {
+        if fate.is_lost() {
+            self.lost.count(size);
+        }
+        if fate.is_copied() {
+            self.duplicated.count(size);
+        }
+        (0..fate.late()).for_each(|_| self.reordered.count(size));
+        (0..fate.corrupted()).for_each(|_| self.corrupted.count(size));
     }
 
     /// Bytes held.

@@ -1,16 +1,18 @@
-//! What lies between end points: queues, links, loss, delay.
+//! What lies between end points: queues, links, loss, delay, reordering, duplicates, flipped bits.
 //!
 //! A [`Link`] is told the time and never asks for it. It holds packets by their [`PacketId`] alone,
 //! so that the same link carries simulated segments, cross-traffic and, one day, real bytes.
 
 mod counters;
 mod delay;
+mod impairments;
 mod link;
 mod queue;
 mod serializer;
 
 pub use counters::{Counters, SourceCounters, Volume};
 pub use delay::DelayHistogram;
+pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
 pub use link::{Departure, Link, LinkConfig, Packet, PacketId, Verdict};
 pub use queue::{Discipline, QueueLimit, QueueUnit};
 pub use serializer::Serializer;

@@ -1,10 +1,11 @@
-//! A link: a queue, a rate, a delay, a loss model.
+//! A link: a queue, a rate, a delay, a loss model, impairments.
 
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::counters::{Counters, SourceCounters};
 use crate::delay::DelayHistogram;
+use crate::impairments::{Arrival, Fate, Impairments};
 use crate::queue::{Discipline, Fair, Fifo, Placed, QueueLimit};
 use crate::serializer::Serializer;
 
@@ -66,6 +67,15 @@ pub enum Verdict {
     },
     /// It will be sent, and lost on the way.
     Lost,
+    /// It will be sent, and something else befalls it on the way: [`Link::arrivals`].
+    Impaired {
+        /// The start of transmission.
+        starts: Instant,
+        /// When it would arrive if nothing befell it.
+        at: Instant,
+        /// What befalls it.
+        fate: Fate,
+    },
     /// The queue refused it.
     Dropped,
     /// It waits for its turn; if the link was idle, [`Link::depart`] is to be called at `wake`.
@@ -82,8 +92,10 @@ pub struct Departure {
     pub packet: Packet,
     /// When its transmission began.
     pub started: Instant,
-    /// When it arrives at the link's end; `None` if it is lost on the way.
+    /// When it arrives at the link's end if nothing befalls it; `None` if it is lost on the way.
     pub arrives: Option<Instant>,
+    /// What befalls it: [`Link::arrivals`].
+    pub fate: Fate,
     /// When [`Link::depart`] is to be called again, if something waits.
     pub wake: Option<Instant>,
 }
@@ -94,6 +106,31 @@ enum Queue {
     Fair(Fair),
 }
 
+/// What befalls packets behind the queue.
+#[derive(Clone, Debug)]
+struct Hazards {
+    loss: f64,
+    random: Stream,
+    impairments: Option<Impairments>,
+}
+
+impl Hazards {
+    fn any(&self) -> bool {
+        self.loss > 0.0 || self.impairments.is_some()
+    }
+
+    /// What befalls the next packet; nothing more can befall one that is lost.
+    #[cold]
+    fn draw(&mut self) -> Fate {
+        let lost = self.loss > 0.0 && self.random.bernoulli(self.loss);
+        match &mut self.impairments {
+            _ if lost => Fate::LOST,
+            Some(impairments) => impairments.draw(),
+            None => Fate::INTACT,
+        }
+    }
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub struct Link {
@@ -102,8 +139,8 @@ pub struct Link {
     delay: Duration,
     limit: QueueLimit,
     counts_in_service: bool,
-    loss: f64,
-    random: Stream,
+    /// `None` where nothing can befall a packet, so that such links ask no more than that.
+    hazards: Option<Box<Hazards>>,
     counters: Counters,
     delays: DelayHistogram,
     sources: Vec<SourceCounters>,
@@ -112,6 +149,16 @@ pub struct Link {
 impl Link {
     /// An idle link whose losses are drawn from `random`.
     pub fn new(config: &LinkConfig, random: Stream) -> Self {
+        Self::with_hazards(config, Hazards { loss: config.loss, random, impairments: None })
+    }
+
+    /// The same with `impairments`.
+    pub fn impaired(config: &LinkConfig, random: Stream, impairments: Impairments) -> Self {
+        let impairments = Some(impairments);
+        Self::with_hazards(config, Hazards { loss: config.loss, random, impairments })
+    }
+
+    fn with_hazards(config: &LinkConfig, hazards: Hazards) -> Self {
         Self {
             queue: match config.discipline {
                 Discipline::Fifo => Queue::Fifo(Fifo::default()),
@@ -121,8 +168,7 @@ impl Link {
             delay: config.delay,
             limit: config.limit,
             counts_in_service: config.counts_in_service,
-            loss: config.loss,
-            random,
+            hazards: hazards.any().then(|| Box::new(hazards)),
             counters: Counters::default(),
             delays: DelayHistogram::default(),
             sources: Vec::new(),
@@ -190,13 +236,18 @@ impl Link {
         };
         let time = self.serializer.next(Bytes::new(u64::from(packet.size)));
         let departs = starts + time;
-        let lost = self.loss > 0.0 && self.random.bernoulli(self.loss);
-        fifo.place(Placed { departs, size: packet.size, source: packet.source, lost });
+        let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw());
+        fifo.place(Placed { departs, size: packet.size, source: packet.source, fate });
         let waited = starts.since(now);
         self.counters.busy += time;
         self.counters.queue_delay += waited;
         self.delays.record(waited);
-        if lost { Verdict::Lost } else { Verdict::Arrives { starts, at: departs + self.delay } }
+        let at = departs + self.delay;
+        match fate {
+            Fate::INTACT => Verdict::Arrives { starts, at },
+            Fate::LOST => Verdict::Lost,
+            _ => Verdict::Impaired { starts, at, fate },
+        }
     }
 
     /// Counts as delivered what has left by `now`. Ties: a packet that leaves at `now` makes room
@@ -205,8 +256,8 @@ impl Link {
     pub fn advance(&mut self, now: Instant) {
         if let Queue::Fifo(fifo) = &mut self.queue {
             while let Some(placed) = fifo.pop_departed(now) {
-                let Placed { size, source, lost, .. } = placed;
-                count_delivered(&mut self.counters, &mut self.sources, size, source, lost);
+                let Placed { size, source, fate, .. } = placed;
+                count_delivered(&mut self.counters, &mut self.sources, size, source, fate);
             }
         }
     }
@@ -237,15 +288,25 @@ impl Link {
         let Queue::Fair(fair) = &self.queue else { return None };
         let (packet, departs) = fair.serving()?;
         debug_assert_eq!(departs, now, "a departure event comes at the departure");
-        let lost = self.loss > 0.0 && self.random.bernoulli(self.loss);
-        count_delivered(&mut self.counters, &mut self.sources, packet.size, packet.source, lost);
+        let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw());
+        count_delivered(&mut self.counters, &mut self.sources, packet.size, packet.source, fate);
         let mut rate = self.serializer.clone();
         rate.rest();
         let started = Instant::from_nanos(
             now.as_nanos() - rate.next(Bytes::new(u64::from(packet.size))).as_nanos(),
         );
         let wake = self.serve_next(now, true);
-        Some(Departure { packet, started, arrives: (!lost).then_some(now + self.delay), wake })
+        let arrives = (!fate.is_lost()).then_some(now + self.delay);
+        Some(Departure { packet, started, arrives, fate, wake })
+    }
+
+    /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's if
+    /// there is one.
+    pub fn arrivals(&self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
+        match self.hazards.as_ref().and_then(|hazards| hazards.impairments.as_ref()) {
+            Some(impairments) => impairments.arrivals(at, fate),
+            None => (Arrival { at, corrupted: false }, None),
+        }
     }
 
     /// What was counted by `now`.
@@ -287,13 +348,13 @@ fn count_delivered(
     sources: &mut [SourceCounters],
     size: u32,
     source: Option<u16>,
-    lost: bool,
+    fate: Fate,
 ) {
     counters.queued.packets -= 1;
     counters.queued.bytes -= u64::from(size);
     counters.delivered.count(size);
-    if lost {
-        counters.lost.count(size);
+    if fate != Fate::INTACT {
+        counters.count_fate(fate, size);
     }
     if let Some(source) = source {
         counters.delivered_cross.count(size);

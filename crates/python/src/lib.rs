@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, Captures, Scenario, SweepError, Tables, Ticket, calculator, to_json,
+    Background, Captures, DrillPlan, Drilled, Scenario, SweepError, Tables, Ticket, calculator,
+    to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -89,6 +90,26 @@ impl Run {
     fn write(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
         py.detach(|| ackclock_lab::write(&directory, &self.tables, &self.scenarios))
             .map_err(|error| PyOSError::new_err(error.to_string()))
+    }
+}
+
+/// What became of packetdrill scripts.
+#[pyclass(frozen, module = "ackclock._core")]
+struct Drill {
+    drilled: Drilled,
+}
+
+#[pymethods]
+impl Drill {
+    /// Return the outcomes in the Test Anything Protocol, with the notes as comments or without.
+    #[pyo3(signature = (notes = false))]
+    fn tap(&self, notes: bool) -> String {
+        self.drilled.tap(notes)
+    }
+
+    /// Return the outcomes as JSON: {passed, failed, notes, scripts}.
+    fn to_json(&self) -> String {
+        self.drilled.to_json()
     }
 }
 
@@ -207,6 +228,30 @@ fn simulate_many(
     in_background(py, progress.as_ref(), Duration::ZERO, job)
 }
 
+/// Run packetdrill scripts against our own end point, over all cores. Raises ``BadInput``.
+///
+/// Of the folders among ``paths`` every ``*.pkt`` is run. Results are in the order of the paths and
+/// of the names in a folder, whatever the number of threads; an interrupt raises ``KeyboardInterrupt``.
+#[pyfunction]
+#[pyo3(signature = (
+    paths, profile = "rfc", settings = Vec::new(), compare_push = false, strict_end = false,
+    threads = None,
+))]
+fn drill(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    profile: &str,
+    settings: Vec<(String, String)>,
+    compare_push: bool,
+    strict_end: bool,
+    threads: Option<usize>,
+) -> PyResult<Drill> {
+    let profile = profile.to_owned();
+    let plan = DrillPlan { paths, profile, overrides: settings, compare_push, strict_end, threads };
+    let job = move |ticket: &Ticket| ackclock_lab::drill(&plan, || ticket.is_cancelled());
+    in_background(py, None, Duration::ZERO, job).map(|drilled| Drill { drilled })
+}
+
 /// Altman et al.'s fluid model: JSON in, JSON out. Raises ``BadInput``.
 #[pyfunction]
 fn altman_predict(py: Python<'_>, parameters: &str) -> PyResult<String> {
@@ -307,8 +352,8 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 mod _core {
     #[pymodule_export]
     use super::{
-        BadInput, Run, Table, altman_infer, altman_predict, bench_dumbbell, check_scenario,
-        load_scenario, registry, response, schema, simulate, simulate_many, variant_name,
+        BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, check_scenario,
+        drill, load_scenario, registry, response, schema, simulate, simulate_many, variant_name,
         variant_slug, version,
     };
 

@@ -6,12 +6,7 @@ use crate::{Settings, drill, parse};
 /// The entry of a fuzzer: any text is read or refused and run or stopped, never a panic, and a
 /// packet that was read is read again, once printed, as the same packet.
 ///
-/// As a target of cargo-fuzz:
-///
-/// ```text
-/// #![no_main]
-/// libfuzzer_sys::fuzz_target!(|data: &[u8]| ackclock_script::fuzz_script(data));
-/// ```
+/// It is the target `script` of `fuzz/`.
 ///
 /// # Panics
 ///

@@ -8,7 +8,7 @@
 //! | `[. ].../defaults.sh` | the defaults that the field's scripts share: [`Command::Defaults`] |
 //! | `.../sysctl_restore_*.sh` | nothing: there is nothing to restore |
 //! | `ip tcp_metrics flush ...` | nothing: there is no cache of metrics |
-//! | `tc qdisc ... fq`, `tc qdisc ...` | the setting `qdisc`, `fq` or `other`: the stack says what it can do |
+//! | `tc qdisc ... fq`, `tc qdisc ...` | the setting `qdisc`: `fq`, `closed` with `limit 0`, or `other`; the stack says what it can do |
 //! | `... > /dev/null`, `... 2>&1`, `... \|\| true` | not looked at |
 //!
 //! Everything else is refused by name.
@@ -64,7 +64,11 @@ pub(crate) fn commands(block: &Block) -> Result<Vec<(Span, Command)>, Fault> {
                 }
             }
             ["tc", "qdisc", rest @ ..] => {
-                let value = if rest.contains(&"fq") { "fq" } else { "other" };
+                let value = match rest {
+                    [.., "limit", "0"] => "closed",
+                    _ if rest.contains(&"fq") => "fq",
+                    _ => "other",
+                };
                 add(Command::Set { name: "qdisc".to_owned(), value: value.to_owned() });
             }
             ["ip", "tcp_metrics", ..] => {
@@ -243,7 +247,8 @@ mod tests {
              sysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_rmem=\"4096 8192 16384\"; \\\n\
              ../common/set_sysctls.py /proc/sys/net/ipv4/tcp_ecn=0 && \
              echo 0 > /sys/module/tcp_cubic/parameters/hystart\n\
-             tc qdisc replace dev tun0 root fq >/dev/null 2>&1 || true";
+             tc qdisc replace dev tun0 root fq >/dev/null 2>&1 || true\n\
+             tc qdisc replace dev tun0 root pfifo limit 0";
         assert_eq!(
             read(text),
             Ok(vec![
@@ -254,6 +259,7 @@ mod tests {
                 set("tcp_ecn", "0"),
                 set("tcp_cubic.hystart", "0"),
                 set("qdisc", "fq"),
+                set("qdisc", "closed"),
             ])
         );
     }

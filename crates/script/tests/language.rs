@@ -124,7 +124,7 @@ proptest! {
     ) {
         let outcome = drill("any.pkt", &pieces.join(" "), &Settings::default());
         let mut text = Vec::new();
-        tap(&[outcome], &mut text).unwrap();
+        tap(&[outcome], false, &mut text).unwrap();
         prop_assert!(text.starts_with(b"TAP version 13\n1..1\n"));
     }
 

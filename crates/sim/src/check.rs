@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ackclock_units::Duration;
 
 use crate::scenario::{
-    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, LinkSpec, Probe, Scenario,
-    Topology, What,
+    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, LinkSpec, Probe,
+    ReorderSpec, Scenario, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -117,7 +117,26 @@ fn check_topology(topology: &Topology) -> Result {
 fn check_link(key: &str, link: &LinkSpec) -> Result {
     check_share(&format!("{key}.loss"), link.loss)?;
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
-    check_share(&format!("{key}.reverse.loss"), reverse.unwrap_or(0.0))
+    check_share(&format!("{key}.reverse.loss"), reverse.unwrap_or(0.0))?;
+    check_impairments(key, link.reorder.as_ref(), [link.duplicate, link.corrupt])?;
+    let Some(reverse) = &link.reverse else { return Ok(()) };
+    let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
+    check_impairments(&format!("{key}.reverse"), reverse.reorder.as_ref(), shares)
+}
+
+fn check_impairments(
+    key: &str,
+    reorder: Option<&ReorderSpec>,
+    [duplicate, corrupt]: [f64; 2],
+) -> Result {
+    check_share(&format!("{key}.duplicate"), duplicate)?;
+    check_share(&format!("{key}.corrupt"), corrupt)?;
+    let Some(reorder) = reorder else { return Ok(()) };
+    check_share(&format!("{key}.reorder.share"), reorder.share)?;
+    if reorder.share > 0.0 && reorder.delay.0 == Duration::ZERO {
+        return refuse(&format!("{key}.reorder.delay"), "expected more than 0 s");
+    }
+    Ok(())
 }
 
 fn check_share(key: &str, share: f64) -> Result {

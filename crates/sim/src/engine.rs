@@ -1,7 +1,7 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
 use ackclock_app::{AnyApp, App, Bulk, Sink};
-use ackclock_net::{Link, Packet, PacketId};
+use ackclock_net::{Impairments, Link, Packet, PacketId};
 use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
@@ -35,6 +35,8 @@ pub struct Host {
     /// transmission.
     pub path_rtt_sum_ns: u64,
     pub path_rtts: u64,
+    /// Packets that arrived with a bit flipped.
+    pub checksum_errors: u64,
     /// Whether a probe wants to see every change.
     probed: bool,
     /// Whether the application's data has an end.
@@ -105,7 +107,14 @@ impl<'o> Engine<'o> {
             .iter()
             .map(|wire| {
                 let name = format!("link {} {}", wire.name, wire.direction.as_str());
-                Link::new(&wire.config, Stream::new(scenario.seed, &name))
+                let losses = Stream::new(scenario.seed, &name);
+                if !wire.impairments.any() {
+                    return Link::new(&wire.config, losses);
+                }
+                let impairments = Impairments::new(wire.impairments, |what| {
+                    Stream::new(scenario.seed, &format!("{name} {what}"))
+                });
+                Link::impaired(&wire.config, losses, impairments)
             })
             .collect();
         let mut network = Network::new(clock(&layout), links);
@@ -138,6 +147,7 @@ impl<'o> Engine<'o> {
                 echo: Instant::NEVER,
                 path_rtt_sum_ns: 0,
                 path_rtts: 0,
+                checksum_errors: 0,
                 probed: false,
                 sized: size.is_some(),
                 completed: None,
@@ -305,6 +315,11 @@ impl<'o> Engine<'o> {
         let h = host as usize;
         let this = &mut self.hosts[h];
         let (packet, options) = self.network.packet(id);
+        if packet.corrupted {
+            this.checksum_errors += 1;
+            self.network.release(id);
+            return;
+        }
         this.endpoint.handle(now, &packet.segment, packet.ip, options);
         if packet.segment.len > 0 {
             this.echo = packet.first_sent;

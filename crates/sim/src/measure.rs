@@ -42,6 +42,8 @@ struct FlowSnapshot {
     sender: SenderStats,
     path_rtt_sum_ns: u64,
     path_rtts: u64,
+    /// Of both ends.
+    checksum_errors: u64,
 }
 
 /// All counters at a moment.
@@ -145,6 +147,7 @@ impl Measures {
                 sender: *ends[0].endpoint.sender().stats(),
                 path_rtt_sum_ns: ends[0].path_rtt_sum_ns,
                 path_rtts: ends[0].path_rtts,
+                checksum_errors: ends.iter().map(|end| end.checksum_errors).sum(),
             })
             .collect();
         let links = network
@@ -178,6 +181,7 @@ impl Measures {
                 delivered_bytes,
                 segments_sent: sender(|s| s.segments_sent),
                 segments_retransmitted: sender(|s| s.segments_retransmitted),
+                checksum_errors: later.checksum_errors - earlier.checksum_errors,
                 timeouts: sender(|s| s.timeouts),
                 congestion_events: sender(|s| s.congestion_events),
                 congestion_events_in_slow_start: sender(|s| s.congestion_events_in_slow_start),
@@ -214,6 +218,9 @@ impl Measures {
                 dropped_packets: dropped.packets,
                 dropped_bytes: dropped.bytes,
                 lost_packets: later.lost.since(earlier.lost).packets,
+                reordered_packets: later.reordered.since(earlier.reordered).packets,
+                duplicated_packets: later.duplicated.since(earlier.duplicated).packets,
+                corrupted_packets: later.corrupted.since(earlier.corrupted).packets,
                 queued_packets: later.queued.packets,
                 queued_bytes: later.queued.bytes,
                 queue_delay_mean_s: mean_seconds(

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ackclock_net::{Departure, Link, Packet, PacketId, Verdict};
+use ackclock_net::{Arrival, Departure, Fate, Link, Packet, PacketId, Verdict};
 use ackclock_packet::{Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
@@ -26,6 +26,8 @@ pub struct InFlight {
     /// Options beside it, an index into the slab, or `NO_OPTIONS`.
     options: u32,
     pub ip: ackclock_packet::IpMeta,
+    /// A bit was flipped on the way: the host that it is for will see a wrong checksum.
+    pub corrupted: bool,
 }
 
 /// The last step of a path: not a link but the host that the packet is for.
@@ -142,7 +144,7 @@ impl Network {
         before: Duration,
     ) {
         let seen = self.taps.as_ref().is_some_and(|taps| taps.sees(wire));
-        if seen && matches!(verdict, Verdict::Arrives { .. } | Verdict::Lost) {
+        if seen && !matches!(verdict, Verdict::Dropped | Verdict::Waits { .. }) {
             // A packet that will be lost is sent too, and only the counters say when.
             let waited = self.links[wire as usize].counters(now).queue_delay - before;
             let sent = self.sent(packet);
@@ -221,14 +223,9 @@ impl Network {
             flow,
             options,
             ip: transmit.ip,
+            corrupted: false,
         };
-        let id = if let Some(id) = self.free.pop() {
-            self.packets[id as usize] = packet;
-            id
-        } else {
-            self.packets.push(packet);
-            index(self.packets.len() - 1)
-        };
+        let id = self.keep(packet);
         let starts = self.forward(now, id);
         if transmit.segment.len > 0
             && let Some(starts) = starts
@@ -243,6 +240,16 @@ impl Network {
         if let (Some(taps), Some(options)) = (&mut self.taps, &transmit.options) {
             taps.on_options(from, &transmit.segment, options);
         }
+    }
+
+    #[inline]
+    fn keep(&mut self, packet: InFlight) -> u32 {
+        if let Some(id) = self.free.pop() {
+            self.packets[id as usize] = packet;
+            return id;
+        }
+        self.packets.push(packet);
+        index(self.packets.len() - 1)
     }
 
     fn keep_options(&mut self, options: Options) -> u32 {
@@ -283,7 +290,35 @@ impl Network {
                 }
                 None
             }
+            Verdict::Impaired { starts, at, fate } => {
+                self.impair(wire, id, starts, at, fate);
+                Some(starts)
+            }
         }
+    }
+
+    /// Something befalls a packet on a link, which sent it at `started` and would deliver it at
+    /// `at`.
+    #[cold]
+    fn impair(&mut self, wire: u32, id: u32, started: Instant, at: Instant, fate: Fate) {
+        let (arrival, copy) = self.links[wire as usize].arrivals(at, fate);
+        if let Some(copied) = copy {
+            let mut packet = self.packets[id as usize];
+            if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
+                packet.first_sent = started;
+            }
+            if packet.options != NO_OPTIONS {
+                packet.options = self.keep_options(self.options[packet.options as usize]);
+            }
+            let copy = self.keep(packet);
+            self.arrive_at_end(copy, copied);
+        }
+        self.arrive_at_end(id, arrival);
+    }
+
+    fn arrive_at_end(&mut self, id: u32, arrival: Arrival) {
+        self.packets[id as usize].corrupted |= arrival.corrupted;
+        self.wheel.push(arrival.at, Class::Arrival, id);
     }
 
     /// Cross-traffic comes to a link.
@@ -311,7 +346,10 @@ impl Network {
             packet.first_sent = departure.started;
         }
         match departure.arrives {
-            Some(at) => self.wheel.push(at, Class::Arrival, id),
+            Some(at) if departure.fate == Fate::INTACT => {
+                self.wheel.push(at, Class::Arrival, id);
+            }
+            Some(at) => self.impair(wire, id, departure.started, at, departure.fate),
             None => self.release(id),
         }
     }

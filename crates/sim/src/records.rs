@@ -40,6 +40,8 @@ pub struct FlowRow {
     pub segments_sent: u64,
     /// Data segments sent again.
     pub segments_retransmitted: u64,
+    /// Packets that either end discarded because a bit was flipped on the way.
+    pub checksum_errors: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Reductions of the window on a loss, timeouts included.
@@ -84,6 +86,12 @@ pub struct LinkRow {
     pub dropped_bytes: u64,
     /// Packets lost at random after they were sent; they are among the delivered.
     pub lost_packets: u64,
+    /// Packets held back after they were sent, so that others could overtake them, copies included.
+    pub reordered_packets: u64,
+    /// Copies made of packets after they were sent; they are not among the delivered.
+    pub duplicated_packets: u64,
+    /// Packets in which a bit was flipped after they were sent, copies included.
+    pub corrupted_packets: u64,
     /// Packets held, the one being sent included, at the window's end.
     pub queued_packets: u64,
     /// Their bytes.

@@ -91,6 +91,16 @@ pub struct LinkSpec {
     /// The probability that a packet is lost at random after it was sent, both ways.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub loss: f64,
+    /// Packets that others overtake, both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<ReorderSpec>,
+    /// The probability that a packet arrives twice, both ways.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicate: f64,
+    /// The probability that a bit of a packet is flipped on the way, both ways: the host that it is
+    /// for discards it, as its checksum is wrong.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub corrupt: f64,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,
@@ -117,6 +127,26 @@ pub struct ReverseSpec {
     /// The probability of random loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
+    /// Packets that others overtake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<ReorderSpec>,
+    /// The probability that a packet arrives twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<f64>,
+    /// The probability that a bit of a packet is flipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<f64>,
+}
+
+/// Packets that others overtake: a share of a link's packets, chosen at random, is held back after
+/// it was sent.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReorderSpec {
+    /// The probability that a packet is held back.
+    pub share: f64,
+    /// By how much it arrives later than it would.
+    pub delay: Text<Duration>,
 }
 
 /// A link of a graph.
@@ -139,6 +169,16 @@ pub struct GraphLink {
     /// The probability that a packet is lost at random after it was sent, both ways.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub loss: f64,
+    /// Packets that others overtake, both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<ReorderSpec>,
+    /// The probability that a packet arrives twice, both ways.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicate: f64,
+    /// The probability that a bit of a packet is flipped on the way, both ways: the host that it is
+    /// for discards it, as its checksum is wrong.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub corrupt: f64,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,
@@ -152,6 +192,9 @@ impl GraphLink {
             delay: self.delay,
             queue: self.queue.clone(),
             loss: self.loss,
+            reorder: self.reorder.clone(),
+            duplicate: self.duplicate,
+            corrupt: self.corrupt,
             reverse: self.reverse.clone(),
         }
     }

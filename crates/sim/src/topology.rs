@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ackclock_net::{Discipline, LinkConfig};
+use ackclock_net::{Discipline, ImpairmentConfig, LinkConfig, Reorder};
 use ackclock_units::{Duration, Rate};
 
 use crate::ScenarioError;
-use crate::scenario::{Direction, Limit, LinkSpec, QueueKind, QueueSpec, Scenario, Text, Topology};
+use crate::scenario::{
+    Direction, Limit, LinkSpec, QueueKind, QueueSpec, ReorderSpec, Scenario, Text, Topology,
+};
 
 /// One direction of a link.
 #[derive(Clone, Debug)]
@@ -17,6 +19,8 @@ pub struct Wire {
     pub direction: Direction,
     /// Its settings.
     pub config: LinkConfig,
+    /// What befalls packets on it besides loss.
+    pub impairments: ImpairmentConfig,
     limit: Limit,
 }
 
@@ -81,31 +85,51 @@ impl Layout {
                 counts_in_service: false,
             })
         };
-        let mut wire = |direction, rate: Rate, delay: Duration, queue: QueueSpec, loss| {
-            self.wires.push(Wire {
-                name: name.to_owned(),
-                direction,
-                config: LinkConfig {
-                    rate,
-                    delay,
-                    discipline: match queue.kind {
-                        QueueKind::Droptail => Discipline::Fifo,
-                        QueueKind::Fair => Discipline::Fair,
-                    },
-                    limit: ackclock_net::QueueLimit::UNLIMITED,
-                    counts_in_service: queue.counts_in_service,
-                    loss,
-                },
-                limit: queue.limit.0,
-            });
+        let impairments = |reorder: Option<&ReorderSpec>, duplicate, corrupt| ImpairmentConfig {
+            reorder: reorder
+                .map_or_else(Reorder::default, |r| Reorder { share: r.share, delay: r.delay.0 }),
+            duplicate,
+            corrupt,
         };
-        wire(Direction::Forward, spec.rate.0, spec.delay.0, queue(spec.queue.as_ref()), spec.loss);
+        let mut wire =
+            |direction, rate: Rate, delay: Duration, queue: QueueSpec, loss, impaired| {
+                self.wires.push(Wire {
+                    name: name.to_owned(),
+                    direction,
+                    config: LinkConfig {
+                        rate,
+                        delay,
+                        discipline: match queue.kind {
+                            QueueKind::Droptail => Discipline::Fifo,
+                            QueueKind::Fair => Discipline::Fair,
+                        },
+                        limit: ackclock_net::QueueLimit::UNLIMITED,
+                        counts_in_service: queue.counts_in_service,
+                        loss,
+                    },
+                    impairments: impaired,
+                    limit: queue.limit.0,
+                });
+            };
+        wire(
+            Direction::Forward,
+            spec.rate.0,
+            spec.delay.0,
+            queue(spec.queue.as_ref()),
+            spec.loss,
+            impairments(spec.reorder.as_ref(), spec.duplicate, spec.corrupt),
+        );
         wire(
             Direction::Reverse,
             reverse.rate.unwrap_or(spec.rate).0,
             reverse.delay.unwrap_or(spec.delay).0,
             queue(reverse.queue.as_ref().or(spec.queue.as_ref())),
             reverse.loss.unwrap_or(spec.loss),
+            impairments(
+                reverse.reorder.as_ref().or(spec.reorder.as_ref()),
+                reverse.duplicate.unwrap_or(spec.duplicate),
+                reverse.corrupt.unwrap_or(spec.corrupt),
+            ),
         );
         at
     }

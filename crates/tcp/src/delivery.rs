@@ -162,7 +162,17 @@ impl Tracker {
     }
 
     /// The first record that ends after `seq`.
+    #[inline]
     fn position(&self, seq: Seq) -> usize {
+        // Segments are nearly all of one size, so that counting finds nearly all of them.
+        if let Some(first) = self.records.front() {
+            let guess = seq.since(first.start).get() / first.len().get().max(1);
+            let guess = usize::try_from(guess).unwrap_or(usize::MAX);
+            if self.records.get(guess).is_some_and(|record| record.start <= seq && seq < record.end)
+            {
+                return guess;
+            }
+        }
         self.records.partition_point(|record| record.end <= seq)
     }
 

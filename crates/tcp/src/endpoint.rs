@@ -377,9 +377,12 @@ impl Endpoint {
         }
         let flags = segment.flags.without(Flags::ECE | Flags::CWR);
         let pure = segment.len == 0 && flags == Flags::ACK;
-        // RFC 9293 §3.10.7.4: no window of a segment that a later one has overtaken.
-        let window = if segment.seq >= self.window_from {
-            self.window_from = segment.seq;
+        // RFC 9293 §3.10.7.4: no window of a segment that a later one has overtaken. But what
+        // acknowledges more is later, whatever its number: its window counts from its own
+        // acknowledgment, and the one before would reach too far from there.
+        let later = segment.seq >= self.window_from || self.sender.advances_to(segment.ack);
+        let window = if later {
+            self.window_from = self.window_from.max(segment.seq);
             Bytes::new(u64::from(segment.window))
         } else {
             self.sender.rwnd()
@@ -433,6 +436,14 @@ impl Endpoint {
             return None;
         }
         Some(())
+    }
+
+    /// Lets the timers expire that are due at `now`, while the layer below takes no segment: use it
+    /// in place of [`poll_transmit`](Self::poll_transmit) for as long.
+    pub fn expire_timers(&mut self, now: Instant) {
+        if self.state == State::Established {
+            self.on_timers(now);
+        }
     }
 
     fn poll_transmit_slowly(&mut self, now: Instant) -> Option<Transmit> {

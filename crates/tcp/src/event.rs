@@ -231,7 +231,7 @@ pub struct Delivery {
     pub maybe_delayed: bool,
     /// The smoothed round-trip time, once there is one.
     pub srtt: Option<Duration>,
-    /// Data in flight before the ACK, and after it.
+    /// Data in flight before the ACK.
     pub in_flight_before: Bytes,
     /// Data in flight after it.
     pub in_flight: Bytes,

@@ -446,7 +446,7 @@ impl DuplicateAcks {
         Self { limited_transmit: config.limited_transmit, ..Self::default() }
     }
 
-    /// How far beyond the window limited transmit goes now: FlightSize <= cwnd + 2 * SMSS, a segment
+    /// How far beyond the window limited transmit goes now: `FlightSize <= cwnd + 2 * SMSS`, a segment
     /// for each duplicate.
     fn beyond(&self, mss: Mss) -> Bytes {
         let segments = if self.limited_transmit { self.count.min(DUP_THRESH - 1) } else { 0 };

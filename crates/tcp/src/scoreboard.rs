@@ -14,6 +14,7 @@ const DUP_THRESH: u64 = 3;
 
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "marks of RFC 6675 and RFC 8985, one a segment")]
 struct Sent {
     start: Seq,
     /// Numbers that it covers, a FIN's included.
@@ -219,6 +220,7 @@ impl Scoreboard {
     #[inline]
     pub fn on_cumulative_ack(&mut self, una: Seq, told: &mut Told) {
         let mut acked = 0;
+        let mut again = false;
         while let Some(first) = self.segments.front_mut() {
             if first.start >= una {
                 break;
@@ -245,11 +247,17 @@ impl Scoreboard {
                     self.sacked_before_lost_to -= 1;
                 }
             } else {
+                again |= first.resent_ever;
                 first.deliver(&mut self.highest_delivered, told);
             }
             self.segments.pop_front();
             self.base += 1;
             acked += 1;
+        }
+        if again {
+            // What was sent once may have waited at the receiver for what was sent again, as long as
+            // the repair took.
+            told.rtt_from = None;
         }
         if self.emulated > 0 {
             self.forget_emulated(acked, told);

@@ -4,17 +4,18 @@
 mod hold;
 mod modelled;
 mod pacing;
+mod usage;
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces, Nagle};
 use crate::event::{
-    Ack, Congestion, Established, Handshake, Limit, Proposal, RecoveryEnd, RttSample, SendStart,
-    Signal, SlowStartStep,
+    Congestion, Established, Handshake, Limit, RecoveryEnd, RttSample, SendStart, Signal,
+    SlowStartStep,
 };
 use crate::growth::{AnyGrowth, Growth};
-use crate::idle::{AnyIdle, Idle, Usage};
+use crate::idle::{AnyIdle, Idle};
 use crate::recovery::{
     AckSeen, Alarm, AnyRecovery, Clocks, Outcome, Recovery, SendSpace, SentSegment, Tally,
 };
@@ -285,9 +286,7 @@ impl Sender {
     }
 
     pub(crate) fn write(&mut self, volume: Bytes, then: Then) {
-        if self.modelled.is_some() {
-            self.note_limits();
-        }
+        self.note_limits();
         self.end = self.end + volume;
         self.hold.on_write(then, self.end);
     }
@@ -308,6 +307,12 @@ impl Sender {
     #[inline]
     pub(crate) fn accepts(&mut self, now: Instant, ack: Seq) -> bool {
         (self.space.una..=self.space.max).contains(&ack) || self.accepts_probe(now, ack)
+    }
+
+    /// Whether `ack` acknowledges more than any before.
+    #[inline]
+    pub(crate) fn advances_to(&self, ack: Seq) -> bool {
+        ack > self.space.una
     }
 
     /// Whether `ack` acknowledges something that was never sent.
@@ -385,10 +390,10 @@ impl Sender {
     /// An acceptable ACK.
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
-        if self.modelled.is_some() {
-            self.take_modelled_ack(now, arrived);
-        } else {
-            self.take_ack(now, arrived);
+        let before = if self.modelled.is_some() { self.before_ack(arrived) } else { None };
+        self.take_ack(now, arrived);
+        if let Some(before) = before {
+            self.after_ack(now, &before);
         }
     }
 
@@ -466,7 +471,10 @@ impl Sender {
             }
             Outcome::Repaired { at_most } => {
                 let in_flight = self.in_flight();
-                let newly_delivered = self.recovery.newly_delivered().unwrap_or(newly_acked);
+                let ack = self.ack_event(now, newly_acked, rtt, in_flight_before);
+                let grows =
+                    self.idle.may_grow(&ack, self.growth.cwnd(), self.growth.in_slow_start());
+                let newly_delivered = if grows { ack.newly_delivered } else { Bytes::ZERO };
                 let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss: self.mss };
                 self.growth.on_recovery_end(&end);
             }
@@ -490,20 +498,7 @@ impl Sender {
         rtt: Option<Duration>,
         in_flight_before: Bytes,
     ) {
-        let ack = Ack {
-            now,
-            newly_acked,
-            newly_delivered: self.recovery.newly_delivered().unwrap_or(newly_acked),
-            una: self.space.una,
-            nxt: self.space.nxt,
-            rtt,
-            srtt: self.rtt.srtt(),
-            in_flight_before,
-            in_flight: self.in_flight(),
-            limited_by: self.limited_by,
-            in_recovery: self.recovery.in_recovery(),
-            mss: self.mss,
-        };
+        let ack = self.ack_event(now, newly_acked, rtt, in_flight_before);
         let (cwnd, in_slow_start) = (self.growth.cwnd(), self.growth.in_slow_start());
         let mut step = in_slow_start.then(|| self.start.on_ack(&ack, cwnd, self.growth.ssthresh()));
         if !self.idle.may_grow(&ack, cwnd, in_slow_start) {
@@ -626,7 +621,7 @@ impl Sender {
             }
             Alarm::Probe => self.timer = Some(now + self.rtt.rto()),
         }
-        self.note_alarm(now);
+        self.read_journal(now);
     }
 
     fn on_rto(&mut self, now: Instant) {
@@ -656,14 +651,20 @@ impl Sender {
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
         if self.pacer.active && self.holds_back(now) {
+            if std::mem::take(&mut self.sent_in_burst) {
+                self.propose_after_burst(now);
+            }
             return None;
         }
         let stretch = self.next_stretch(now);
-        match stretch {
+        if let Some(stretch) = stretch {
             // A window probe is no use of the window.
-            Some(stretch) => self.sent_in_burst |= stretch.len > Bytes::ZERO,
-            None if std::mem::take(&mut self.sent_in_burst) => self.propose_after_burst(now),
-            None => {}
+            self.sent_in_burst |= stretch.len > Bytes::ZERO;
+        } else {
+            self.pacer.end_quantum();
+            if std::mem::take(&mut self.sent_in_burst) {
+                self.propose_after_burst(now);
+            }
         }
         stretch
     }
@@ -692,9 +693,14 @@ impl Sender {
                 let range = self.recovery.last_resort(self.growth.cwnd())?;
                 return self.send_again(now, range);
             }
-            match self.against_window(now, stretch)? {
-                Against::Part(part) => stretch = part,
-                Against::Probe(probe) => return Some(probe),
+            if stretch.seq < self.space.max {
+                // The peer had room for it when it went out, whole segments or not.
+                stretch = self.stretch_at(stretch.seq, self.space.max)?;
+            } else {
+                match self.against_window(now, stretch)? {
+                    Against::Part(part) => stretch = part,
+                    Against::Probe(probe) => return Some(probe),
+                }
             }
         } else if stretch.len < self.mss.bytes() && self.waits_for_more(now, &stretch) {
             self.limited_by = Limit::Application;
@@ -721,51 +727,6 @@ impl Sender {
         let push = len > Bytes::ZERO && (seq + len == self.end || self.hold.ends_record(seq + len));
         let new = seq >= self.space.max;
         (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push, new })
-    }
-
-    fn propose_after_idle(&mut self, now: Instant) {
-        if self.space.una != self.space.max {
-            return;
-        }
-        let proposal = self.idle.before_send(&self.usage(now));
-        self.take_proposal(proposal);
-    }
-
-    /// Nothing more goes out for now.
-    #[inline]
-    fn propose_after_burst(&mut self, now: Instant) {
-        if self.idle.looks_after_bursts() {
-            let proposal = self.idle.after_burst(&self.usage(now));
-            self.take_proposal(proposal);
-        }
-    }
-
-    fn usage(&self, now: Instant) -> Usage {
-        Usage {
-            now,
-            last_send: self.last_send,
-            rto: self.rtt.rto(),
-            cwnd: self.growth.cwnd(),
-            ssthresh: self.growth.ssthresh(),
-            in_slow_start: self.growth.in_slow_start(),
-            in_flight: self.in_flight(),
-            outstanding: self.space.max.since(self.space.una),
-            una: self.space.una,
-            nxt: self.space.max,
-            limited_by: self.limited_by,
-            undisturbed: !self.recovery.in_recovery() && self.consecutive_timeouts == 0,
-            initial_window: self.initial_window,
-            mss: self.mss,
-        }
-    }
-
-    fn take_proposal(&mut self, proposal: Option<Proposal>) {
-        if let Some(proposal) = proposal {
-            self.growth.rebase(&proposal);
-            if self.growth.in_slow_start() {
-                self.avoidance_from = None;
-            }
-        }
     }
 
     #[inline]

@@ -54,7 +54,9 @@
 //! let mut buffer = [0; MAX_HEADERS];
 //! let encoded = encode(&headers, Payload::Omitted(segment.len), &mut buffer)?;
 //! let bytes = &buffer[..encoded.written];
-//! capture.write(link, Instant::from_nanos(12_345), bytes, encoded.length, None)?;
+//! let about =
+//!     pcapng::About { direction: Some(pcapng::PacketDirection::Outbound), comment: None };
+//! capture.write(link, Instant::from_nanos(12_345), bytes, encoded.length, &about)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -82,7 +84,7 @@ mod tcp_options;
 pub use direction::{Direction, Unwrapper, Widened};
 pub use encode::{Encoded, MAX_HEADERS, Payload, encode, encode_datagram};
 pub use error::{EncodeError, Layer, ParseError};
-pub use fuzz::fuzz_parse;
+pub use fuzz::{fuzz_packet, fuzz_parse};
 pub use headers::{Addresses, Headers, Tuple};
 pub use parse::{Parsed, parse, parse_unverified};
 pub use tcp_options::{SackEdges, TcpOptions, Timestamps};

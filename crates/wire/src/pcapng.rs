@@ -1,6 +1,6 @@
 //! Captures in pcapng (draft-ietf-opsawg-pcapng): a section header, interface descriptions, enhanced
 //! packet blocks, all little-endian. Packets begin with their IP header (link type RAW), times are
-//! nanoseconds since the run began.
+//! nanoseconds since the run began. Which way a packet went is one of its options (`epb_flags`).
 //!
 //! The same calls give the same bytes: neither time nor host nor build is in them.
 
@@ -35,6 +35,24 @@ impl<'a> Interface<'a> {
     }
 }
 
+/// Which way a packet passed its interface: the direction bits of `epb_flags`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketDirection {
+    /// It came in.
+    Inbound,
+    /// It went out.
+    Outbound,
+}
+
+/// What is said of a packet beside its bytes. The default is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct About<'a> {
+    /// Which way it went (`epb_flags`).
+    pub direction: Option<PacketDirection>,
+    /// Anything else (`opt_comment`).
+    pub comment: Option<&'a str>,
+}
+
 /// The number of an interface in its capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceId(usize);
@@ -61,6 +79,9 @@ impl<W: Write> Writer<W> {
     }
 
     /// Describes one more interface.
+    ///
+    /// Wireshark reads any number of them. libpcap (1.10.3 was tried) refuses the second: it compares
+    /// the file's number of link type RAW, 101, with its own, 12.
     pub fn add_interface(&mut self, interface: &Interface<'_>) -> io::Result<InterfaceId> {
         let options = [
             text(IF_NAME, Some(interface.name))?,
@@ -85,7 +106,7 @@ impl<W: Write> Writer<W> {
         at: Instant,
         bytes: &[u8],
         length: usize,
-        comment: Option<&str>,
+        about: &About<'_>,
     ) -> io::Result<()> {
         let &snaplen = self
             .snaplens
@@ -104,7 +125,13 @@ impl<W: Write> Writer<W> {
         fixed[8..12].copy_from_slice(&nanos[..4]);
         fixed[12..16].copy_from_slice(&word(bytes.len())?.to_le_bytes());
         fixed[16..].copy_from_slice(&word(length)?.to_le_bytes());
-        block(&mut self.inner, ENHANCED_PACKET, &fixed, bytes, &[text(COMMENT, comment)?])
+        let flags = about.direction.map(|direction| match direction {
+            PacketDirection::Inbound => INBOUND.to_le_bytes(),
+            PacketDirection::Outbound => OUTBOUND.to_le_bytes(),
+        });
+        let flags = flags.as_ref().map(|flags| (EPB_FLAGS, &flags[..]));
+        let options = [flags, text(COMMENT, about.comment)?];
+        block(&mut self.inner, ENHANCED_PACKET, &fixed, bytes, &options)
     }
 
     /// Flushes what is beneath.
@@ -192,9 +219,13 @@ const LINKTYPE_RAW: u16 = 101;
 /// Options, with an end of their own.
 const COMMENT: u16 = 1;
 const IF_NAME: u16 = 2;
+const EPB_FLAGS: u16 = 2;
 const SHB_USERAPPL: u16 = 4;
 const IF_TSRESOL: u16 = 9;
 const END_OF_OPTIONS: [u8; 4] = [0; 4];
+/// The direction of a packet, in the lowest two bits of its flags.
+const INBOUND: u32 = 1;
+const OUTBOUND: u32 = 2;
 /// Times count 10^-9 s.
 const NANOSECONDS: u8 = 9;
 

@@ -10,6 +10,7 @@ use ackclock_packet::{
     Range, Segment, Seq,
 };
 use ackclock_units::{Instant, Mss};
+use ackclock_wire::pcapng::PacketDirection;
 use ackclock_wire::{Addresses, Direction, Payload, Tuple, encode, pcapng};
 
 const V4: Addresses =
@@ -100,7 +101,9 @@ fn capture(snaplen: u32, damage: impl Fn(usize, &mut [u8])) -> Vec<u8> {
             let bytes = &mut buffer[..encoded.written];
             damage(number, bytes);
             let at = Instant::from_nanos(1_000_000_001 + 1000 * number as u64);
-            writer.write(interface, at, bytes, encoded.length, None).unwrap();
+            let way = if client { PacketDirection::Outbound } else { PacketDirection::Inbound };
+            let about = pcapng::About { direction: Some(way), comment: None };
+            writer.write(interface, at, bytes, encoded.length, &about).unwrap();
             number += 1;
         }
     }
@@ -165,6 +168,7 @@ fn tshark_notices_a_flipped_bit() {
 fn tshark_reads_the_fields_that_were_written() {
     let fields = [
         "frame.interface_name",
+        "frame.packet_flags_direction",
         "frame.time_epoch",
         "tcp.seq_raw",
         "tcp.seq",
@@ -184,13 +188,13 @@ fn tshark_reads_the_fields_that_were_written() {
     let Some(packets) = tshark(&capture(0, |_, _| ()), &fields) else { return };
     let expected = [
         // 0xffff_f800 = 4294965248. SYN, ECE, CWR = c2.
-        (0, "ipv4;1.000000001;4294965248;0;0;0;65535;0x00c2;0;;1460;7;1000;;;"),
-        (1, "ipv4;1.000001001;77;0;1;0;65535;0x0052;0;;1460;7;1000;;;240"),
-        (2, "ipv4;1.000002001;4294965249;1;1;1448;65536;0x0010;2;;;;1000;;;"),
+        (0, "ipv4;0x00000002;1.000000001;4294965248;0;0;0;65535;0x00c2;0;;1460;7;1000;;;"),
+        (1, "ipv4;0x00000001;1.000001001;77;0;1;0;65535;0x0052;0;;1460;7;1000;;;240"),
+        (2, "ipv4;0x00000002;1.000002001;4294965249;1;1;1448;65536;0x0010;2;;;;1000;;;"),
         // The number has wrapped: 4294965248 + 2897 - 2^32 = 849.
-        (3, "ipv4;1.000003001;849;2897;1;1448;65536;0x0010;3;;;;1000;;;"),
-        (5, "ipv4;1.000005001;78;1;1449;0;65536;0x0050;0;;;;1000;2897;4345;"),
-        (14, "ipv6;1.000014001;849;2897;1;1448;65536;0x0010;;3;;;1000;;;"),
+        (3, "ipv4;0x00000002;1.000003001;849;2897;1;1448;65536;0x0010;3;;;;1000;;;"),
+        (5, "ipv4;0x00000001;1.000005001;78;1;1449;0;65536;0x0050;0;;;;1000;2897;4345;"),
+        (14, "ipv6;0x00000002;1.000014001;849;2897;1;1448;65536;0x0010;;3;;;1000;;;"),
     ];
     for (number, line) in expected {
         assert_eq!(packets[number].join(";"), line, "packet {number}");

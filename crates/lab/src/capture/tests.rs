@@ -48,7 +48,8 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 struct Packet {
-    interface: u32,
+    /// `forward` or `reverse`, as its flags say.
+    direction: &'static str,
     nanos: u64,
     captured: usize,
     /// With the zeros that were left out.
@@ -71,11 +72,18 @@ fn read(path: &Path) -> (Vec<String>, Vec<Packet>) {
                 names.push(String::from_utf8(name.to_vec()).unwrap());
             }
             6 => {
+                assert_eq!(word(at + 8), 0, "the only interface");
                 let captured = size(at + 20);
+                let options = at + 28 + captured.next_multiple_of(4);
+                assert_eq!(word(options), 4 << 16 | 2, "four bytes of epb_flags");
                 let mut packet = bytes[at + 28..at + 28 + captured].to_vec();
                 packet.resize(size(at + 24), 0);
                 packets.push(Packet {
-                    interface: word(at + 8),
+                    direction: match word(options + 4) {
+                        2 => "forward",
+                        1 => "reverse",
+                        flags => panic!("flags {flags:#x}"),
+                    },
                     nanos: u64::from(word(at + 12)) << 32 | u64::from(word(at + 16)),
                     captured,
                     bytes: packet,
@@ -109,15 +117,15 @@ fn a_capture_holds_what_the_link_delivered_in_order_of_time() {
         assert_eq!(files(&folder).len(), 3, "no temporary file is left");
         for (path, link) in paths.iter().zip(links) {
             let (names, packets) = read(path);
-            assert_eq!(names, [format!("{link} forward"), format!("{link} reverse")]);
+            assert_eq!(names, [link]);
             assert!(packets.is_sorted_by_key(|packet| packet.nanos));
             assert!(packets.iter().all(|packet| packet.captured <= 128));
-            for (interface, direction) in (0..).zip(["forward", "reverse"]) {
+            for direction in ["forward", "reverse"] {
                 let row = run.links.iter().find(|row| {
                     (&*row.measure, &*row.link, row.direction) == ("run", link, direction)
                 });
                 let row = row.unwrap();
-                let of_wire = || packets.iter().filter(|packet| packet.interface == interface);
+                let of_wire = || packets.iter().filter(|packet| packet.direction == direction);
                 assert_eq!(of_wire().count() as u64, row.delivered_packets, "{row:?}");
                 let bytes: usize = of_wire().map(|packet| packet.bytes.len()).sum();
                 assert_eq!(bytes as u64, row.delivered_bytes, "{row:?}");
@@ -142,7 +150,7 @@ fn flows_have_addresses_numbers_and_scaled_windows_of_their_own() {
     for (packet, parsed) in tcp(&packets) {
         let headers = parsed.headers;
         let Addresses::V4 { source, destination } = headers.tuple.addresses else { panic!("IPv4") };
-        let forward = packet.interface == 0;
+        let forward = packet.direction == "forward";
         let (client, server) = if forward { (source, destination) } else { (destination, source) };
         assert_eq!(client.octets()[..3], [10, 0, 0]);
         assert_eq!(server.octets(), [10, 128, 0, client.octets()[3]]);

@@ -1,5 +1,7 @@
 use std::fs;
 
+use ackclock_sim::scenario::Topology;
+use ackclock_units::Duration;
 use proptest::prelude::*;
 
 use super::*;
@@ -74,16 +76,42 @@ fn an_unknown_key_gets_the_nearest_word() {
     );
     assert_eq!(
         error_with("rate = \"10 Mbit/s\"", "rte = \"10 Mbit/s\""),
-        "s.toml:7: topology.bottleneck.rte: unknown key, expected one of `delay`, `loss`, `queue`, \
-         `rate`, `reverse` (did you mean `rate`?)"
+        "s.toml:7: topology.bottleneck.rte: unknown key, expected one of `corrupt`, `delay`, \
+         `duplicate`, `loss`, `queue`, `rate`, `reorder`, `reverse` (did you mean `rate`?)"
     );
     assert_eq!(
         error_with("mss =", "colour ="),
         "s.toml:16: flow[0].tcp.colour: unknown key, expected one of `abe`, `clock_granularity`, \
-         `data_retries`, `delayed_ack`, `ecn`, `ecn_echo`, `initial_rto`, `initial_window`, \
-         `loss_reduces`, `lost_syns_forgiven`, `max_rto`, `min_rto`, `mss`, `nagle`, \
-         `pacing`, `receive_autotune`, `receive_window`, `sack`, `syn_ack_retries`, `syn_retries`, \
-         `three_seconds_after_lost_syn`, `timestamps`, `window_scaling`"
+             `data_retries`, `delayed_ack`, `ecn`, `ecn_echo`, `initial_rto`, `initial_window`, \
+             `loss_reduces`, `lost_syns_forgiven`, `max_rto`, `min_rto`, `mss`, `nagle`, \
+             `pacing`, `receive_autotune`, `receive_window`, `sack`, `syn_ack_retries`, `syn_retries`, \
+             `three_seconds_after_lost_syn`, `timestamps`, `window_scaling`"
+    );
+}
+
+#[test]
+fn an_impairment_is_read_both_ways() {
+    let impaired = GOOD.replace(
+        "delay = \"1 ms\" }",
+        "delay = \"1 ms\", reorder = { share = 0.5, delay = \"2 ms\" }, duplicate = 1, \
+         reverse = { corrupt = 0.5, duplicate = 0 } }",
+    );
+    let scenario = from_text("s.toml", &impaired, false).unwrap();
+    let Topology::Dumbbell { access, .. } = &scenario.topology else { panic!("a dumbbell") };
+    let reorder = access.reorder.as_ref().unwrap();
+    assert_eq!((reorder.share, reorder.delay.0), (0.5, Duration::from_millis(2)));
+    assert_eq!((access.duplicate, access.corrupt), (1.0, 0.0));
+    let reverse = access.reverse.as_ref().unwrap();
+    assert_eq!(
+        (&reverse.reorder, reverse.duplicate, reverse.corrupt),
+        (&None, Some(0.0), Some(0.5))
+    );
+    let json = to_json(&scenario);
+    assert_eq!(to_json(&from_json(&json).unwrap()), json);
+    // As netem has it, without a delay.
+    assert_eq!(
+        error_with("delay = \"1 ms\" }", "delay = \"1 ms\", reorder = 0.5 }"),
+        "s.toml:8: topology.access.reorder: found the number 0.5, expected a table with `share`"
     );
 }
 

@@ -1,5 +1,7 @@
 use ackclock_units::Instant;
 
+use crate::impairments::Fate;
+
 /// A packet that was given its place on the wire: what the counters need once it has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
@@ -9,8 +11,8 @@ pub struct Placed {
     pub size: u32,
     /// The cross-traffic source, by its number at this link.
     pub source: Option<u16>,
-    /// Whether it is lost after that.
-    pub lost: bool,
+    /// What befalls it after that.
+    pub fate: Fate,
 }
 
 /// First in, first out, without departure events: a packet's departure is known when it comes, so
@@ -47,7 +49,7 @@ impl Fifo {
 
     #[cold]
     fn grow(&mut self) {
-        let idle = Placed { departs: Instant::START, size: 0, source: None, lost: false };
+        let idle = Placed { departs: Instant::START, size: 0, source: None, fate: Fate::INTACT };
         let mut larger = vec![idle; (2 * self.ring.len()).max(4)];
         for n in self.departed..self.placed {
             let at = n & (larger.len() - 1);
@@ -84,7 +86,7 @@ mod tests {
     fn the_ring_keeps_the_order_as_it_grows_and_turns() {
         let mut fifo = Fifo::default();
         let at = Instant::from_nanos;
-        let placed = |n: u64| Placed { departs: at(n), size: 1, source: None, lost: false };
+        let placed = |n: u64| Placed { departs: at(n), size: 1, source: None, fate: Fate::INTACT };
         let (mut next, mut left) = (0, 0);
         // Held: 3, 6, 9 ... 30, across several growths and turns.
         for _ in 0..10 {

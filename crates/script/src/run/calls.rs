@@ -472,12 +472,12 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn read(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let Volume { volume, at_once, .. } = volume(call)?;
+        let Volume { data, at_once, .. } = volume(call)?;
         if socket.role != Role::Connection {
             return Ok(Answer::Error("ENOTCONN"));
         }
-        let got = self.stack.read(self.now, volume);
-        if got > Bytes::ZERO || volume == Bytes::ZERO {
+        let got = self.stack.read(self.now, data);
+        if got > Bytes::ZERO || data == Bytes::ZERO {
             return Ok(Answer::Value(count(got)));
         }
         if self.stack.peer_finished() || socket.no_reads {
@@ -497,7 +497,7 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn write(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let Volume { volume, at_once, kind } = volume(call)?;
+        let Volume { data, at_once, kind } = volume(call)?;
         if socket.role != Role::Connection || socket.no_writes {
             return Ok(Answer::Error("EPIPE"));
         }
@@ -507,7 +507,7 @@ impl<S: Stack> Runner<'_, S> {
         Ok(match self.stack.stage() {
             Stage::Opening if socket.nonblocking || at_once => Answer::Error("EAGAIN"),
             Stage::Opening => Answer::Blocks,
-            Stage::Open => Answer::Value(count(self.stack.write(self.now, volume, kind))),
+            Stage::Open => Answer::Value(count(self.stack.write(self.now, data, kind))),
             _ => Answer::Error("EPIPE"),
         })
     }
@@ -593,7 +593,7 @@ fn names(expr: &Expr) -> Vec<&str> {
 
 /// How much a call moves, and what its flags say.
 struct Volume {
-    volume: Bytes,
+    data: Bytes,
     /// It must not block.
     at_once: bool,
     kind: Write,
@@ -622,7 +622,7 @@ fn volume(call: &Call) -> Called<Volume> {
     // 2^40 at a time is more than anyone's buffer, and cannot overflow.
     let volume = u64::try_from(volume).ok().filter(|volume| *volume <= 1 << 40);
     let volume = volume.ok_or_else(|| Fault::new(call.span, "this is no volume of data"))?;
-    Ok(Volume { volume: Bytes::new(volume), at_once, kind })
+    Ok(Volume { data: Bytes::new(volume), at_once, kind })
 }
 
 /// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.

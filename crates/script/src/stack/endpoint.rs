@@ -14,6 +14,8 @@ pub struct EndpointStack {
     plan: Plan,
     endpoint: Option<Endpoint>,
     listening: bool,
+    /// The queue below takes nothing: what would go out does not.
+    closed_below: bool,
 }
 
 /// `TCP_INFINITE_SSTHRESH`: what Linux says while there is no threshold.
@@ -22,7 +24,7 @@ const NO_THRESHOLD: i64 = 0x7fff_ffff;
 impl EndpointStack {
     /// An end point with the defaults of `profile`.
     pub fn new(profile: Profile) -> Self {
-        Self { plan: Plan::new(profile), endpoint: None, listening: false }
+        Self { plan: Plan::new(profile), endpoint: None, listening: false, closed_below: false }
     }
 
     fn waits(&self) -> bool {
@@ -32,6 +34,11 @@ impl EndpointStack {
 
 impl Stack for EndpointStack {
     fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
+        if name == "qdisc" && !self.waits() {
+            // A queue may be changed under an open connection; pacing may not.
+            self.closed_below = value == "closed";
+            return Ok(Meaning::Applied);
+        }
         let meaning = self.plan.set(name, value)?;
         if meaning == Meaning::Applied && !self.waits() {
             return Err(format!("`{name}` cannot be changed once the connection is open"));
@@ -135,9 +142,8 @@ impl Stack for EndpointStack {
         match (endpoint.state(), endpoint.failure()) {
             (_, Some(Failure::Reset)) if !opened => Stage::Refused,
             (_, Some(Failure::Reset)) => Stage::Reset,
-            (_, Some(Failure::Aborted)) => Stage::Closed,
             (_, Some(Failure::HandshakeTimedOut | Failure::TimedOut)) => Stage::TimedOut,
-            (State::Closed | State::TimeWait, None) => Stage::Closed,
+            (State::Closed | State::TimeWait, None) | (_, Some(Failure::Aborted)) => Stage::Closed,
             (State::Listen, None) => Stage::Listening,
             (State::SynSent | State::SynReceived, None) => Stage::Opening,
             _ => Stage::Open,
@@ -151,7 +157,12 @@ impl Stack for EndpointStack {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        self.endpoint.as_mut()?.poll_transmit(now)
+        let endpoint = self.endpoint.as_mut()?;
+        if self.closed_below {
+            endpoint.expire_timers(now);
+            return None;
+        }
+        endpoint.poll_transmit(now)
     }
 
     fn poll_at(&self) -> Option<Instant> {

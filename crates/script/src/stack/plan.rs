@@ -16,6 +16,7 @@ use crate::error::hint;
 
 /// Settings of a connection before it is opened.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub(super) struct Plan {
     profile: Profile,
     variant: String,
@@ -230,6 +231,7 @@ impl Plan {
         self.restart_after_idle = Some(false);
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm a setting")]
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
         if let Some((_, why)) = NOTHING.iter().find(|(known, _)| *known == name) {
             return Ok(Meaning::Nothing(why));

@@ -1,6 +1,8 @@
 use crate::records::Run;
 use crate::{Scenario, simulate};
 
+mod bbr;
+
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()
 }
@@ -71,6 +73,9 @@ fn every_byte_arrives_once_over_a_lossy_path() {
         "newreno+gobackn",
         "newreno+sack",
         "newreno+prr",
+        "bbr1",
+        "bbr",
+        "bbr+sack",
     ] {
         for seed in 1..=5 {
             let text = one_flow(
@@ -249,3 +254,5 @@ fn what_cannot_be_run_is_refused_by_key() {
     let measure = r#", "measure": [{"name": "m", "from": "30 s"}]"#;
     assert!(refused(reno, "", measure).starts_with("measure[0].from:"));
 }
+
+mod impairments;

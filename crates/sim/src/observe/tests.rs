@@ -46,10 +46,12 @@ fn scenario(bottleneck: &str) -> Scenario {
     serde_json::from_str(&text).unwrap()
 }
 
-const QUEUES: [&str; 4] = [
+const QUEUES: [&str; 6] = [
     "",
     r#", "loss": 0.02"#,
     r#", "queue": {"kind": "fair", "limit": "20 packet"}, "loss": 0.02"#,
+    r#", "reorder": {"share": 0.1, "delay": "7 ms"}, "duplicate": 0.05, "corrupt": 0.02"#,
+    r#", "queue": {"kind": "fair", "limit": "20 packet"}, "duplicate": 0.05, "corrupt": 0.02"#,
     // A way back so slow that a packet of it is sent for half a second.
     r#", "queue": {"kind": "fair", "limit": "20 packet"}, "reverse": {"rate": "20 kbit/s"}"#,
 ];

@@ -151,6 +151,10 @@ impl Tuning {
             free.next_multiple_of(1 << shift)
         } else if current + segment <= free || current > free {
             free - free % segment.max(1)
+        } else if segment == full && free > current + full / 2 {
+            // The buffer holds no more than a segment: a part of it has to do, or a window that has
+            // become small would stay so.
+            free
         } else {
             current
         };
@@ -251,4 +255,23 @@ pub(super) struct Offer {
     pub(super) window: u64,
     /// Less than half of the memory is free.
     pub(super) short: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_became_small_opens_again_in_a_buffer_of_one_segment() {
+        // 2000 bytes of memory, half of it payload.
+        let memory = Bytes::new(2000);
+        let config = Autotune { initial: memory, most: memory };
+        let mut tuning = Tuning::new(config, Mss::new(1460).unwrap());
+        tuning.on_established(Instant::START, Bytes::new(1000));
+        let window = |current| tuning.window(Bytes::ZERO, Bytes::new(1460), current, 0).window;
+        assert_eq!(window(1000), 1000);
+        assert_eq!(window(1), 1000);
+        // Less than half of the buffer more is not worth an update.
+        assert_eq!(window(600), 600);
+    }
 }

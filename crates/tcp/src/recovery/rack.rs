@@ -55,6 +55,9 @@ pub struct Rack {
     probe_at: Option<Instant>,
     probe_due: bool,
     probe: Option<Probe>,
+    /// SND.MAX when a probe's repair last cost window: other losses of that flight cost no more (RFC
+    /// 3168 §6.1.2 says once a window).
+    paid_until: Seq,
 }
 
 impl Rack {
@@ -74,6 +77,7 @@ impl Rack {
             probe_at: None,
             probe_due: false,
             probe: None,
+            paid_until: Seq::default(),
         }
     }
 
@@ -171,10 +175,17 @@ impl Recovery for Rack {
             Phase::Open if more => {
                 let outstanding = send.max.since(send.una) + ack.newly_acked + told.newly_sacked;
                 self.enter(outstanding, ack.cwnd, send);
-                Outcome::LossFound
+                if send.una < self.paid_until {
+                    Outcome::PartlyRepaired { restart_timer: true }
+                } else {
+                    Outcome::LossFound
+                }
             }
             Phase::Open if ended.is_some() => return Outcome::Repaired { at_most: None },
-            Phase::Open if by_probe => return Outcome::LossFound,
+            Phase::Open if by_probe => {
+                self.paid_until = send.max;
+                return Outcome::LossFound;
+            }
             Phase::Open | Phase::AfterTimeout => return Outcome::None,
             Phase::Recovery if !advanced => Outcome::None,
             Phase::Recovery => Outcome::PartlyRepaired { restart_timer: true },
@@ -278,7 +289,7 @@ impl Recovery for Rack {
             if self.find_lost(now) > Bytes::ZERO && self.repair.phase == Phase::Open {
                 self.enter(outstanding, cwnd, send);
                 self.repair.on_alarm();
-                return Alarm::LossFound;
+                return if send.una < self.paid_until { Alarm::None } else { Alarm::LossFound };
             }
             return Alarm::None;
         }

@@ -324,7 +324,9 @@ impl Repair {
         self.phase = Phase::AfterTimeout;
         self.recover = send.max;
         self.duplicates = 0;
-        self.first = false;
+        // RFC 6298 §5.4: what is under way and not yet lost by time may fill more than the window of
+        // one segment, and without this retransmission no timer would run.
+        self.first = true;
     }
 
     pub(super) fn has_room(&self, cwnd: Bytes, len: Bytes) -> bool {
@@ -367,10 +369,16 @@ impl Repair {
         }
     }
 
-    /// The window as PRR has it (RFC 9937 §6: cwnd = inflight + SndCnt).
+    /// The window as PRR has it (RFC 9937 §6: `cwnd = inflight + SndCnt`).
     pub(super) fn window(&self, cwnd: Bytes) -> Bytes {
         match &self.prr {
-            Some(prr) if self.phase == Phase::Recovery => self.board.pipe() + prr.budget(),
+            Some(prr) if self.phase == Phase::Recovery => {
+                // As the next segment would find it.
+                let mut prr = *prr;
+                let pipe = self.board.pipe();
+                prr.settle(cwnd, pipe, self.mss, self.config.whole_segments);
+                pipe + prr.budget()
+            }
             _ => cwnd,
         }
     }

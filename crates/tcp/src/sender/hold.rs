@@ -232,9 +232,9 @@ impl Sender {
     /// other.
     #[cold]
     pub(super) fn accepts_probe(&mut self, now: Instant, ack: Seq) -> bool {
-        let Some((end, sent, again)) = self.hold.probed.filter(|(end, _, _)| *end == ack) else {
-            return false;
-        };
+        // Not if the byte has gone out in a segment since then: that is like any other.
+        let waits = |(end, _, _): &(Seq, _, _)| *end == ack && *end > self.space.max;
+        let Some((end, sent, again)) = self.hold.probed.filter(waits) else { return false };
         if self.space.una < self.space.max {
             return false;
         }

@@ -17,6 +17,15 @@ pub struct Modelled {
     timeout_until: Seq,
 }
 
+/// The sender just before an ACK.
+#[derive(Clone, Copy, Debug)]
+pub struct BeforeAck {
+    in_flight: Bytes,
+    lost: Bytes,
+    /// Whether it repeats the one before and tells nothing else.
+    duplicate: bool,
+}
+
 impl Sender {
     /// The growth law or the recovery is another one.
     pub(super) fn introduce(&mut self) {
@@ -26,24 +35,30 @@ impl Sender {
         }
     }
 
-    /// An acceptable ACK, with such a law; as [`take_ack`](Self::take_ack).
+    /// What was before an acceptable ACK changes it; `None` if nothing was outstanding.
     #[inline(never)]
-    pub(super) fn take_modelled_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
+    pub(super) fn before_ack(&mut self, arrived: &Arrived<'_>) -> Option<BeforeAck> {
         if self.space.una == self.space.max {
-            self.take_ack(now, arrived);
-            return;
+            return None;
         }
         self.note_limits();
-        let in_flight_before = self.in_flight();
-        let duplicate =
-            arrived.ack == self.space.una && arrived.pure && arrived.window == self.rwnd;
-        let lost_before = self.modelled.as_ref().map_or(Bytes::ZERO, |m| m.tracker.lost());
-        self.take_ack(now, arrived);
+        Some(BeforeAck {
+            in_flight: self.in_flight(),
+            lost: self.modelled.as_ref().map_or(Bytes::ZERO, |modelled| modelled.tracker.lost()),
+            duplicate: arrived.ack == self.space.una
+                && arrived.pure
+                && arrived.window == self.rwnd
+                && arrived.sack.is_empty(),
+        })
+    }
 
+    /// The ACK has been taken in, and the law told of what recovery saw in it.
+    #[inline(never)]
+    pub(super) fn after_ack(&mut self, now: Instant, before: &BeforeAck) {
         let selective = self.recovery.journal().is_some();
         if let Some(modelled) = &mut self.modelled {
             modelled.tracker.on_cumulative_ack(now, self.space.una);
-            if duplicate && !selective {
+            if before.duplicate && !selective {
                 modelled.tracker.on_anonymous(now, self.mss);
             }
         }
@@ -62,14 +77,14 @@ impl Sender {
         let delivery = Delivery {
             now,
             newly_delivered: delivered.data,
-            newly_lost: modelled.tracker.lost() - lost_before,
+            newly_lost: modelled.tracker.lost() - before.lost,
             delivered: modelled.tracker.delivered(),
             lost: modelled.tracker.lost(),
             sample: delivered.sample,
             rtt: delivered.rtt,
             maybe_delayed: delivered.maybe_delayed,
             srtt: self.rtt.srtt(),
-            in_flight_before,
+            in_flight_before: before.in_flight,
             in_flight,
             is_cwnd_limited: modelled.tracker.is_cwnd_limited(),
             repair,
@@ -87,7 +102,7 @@ impl Sender {
     }
 
     /// Passes on what the scoreboard noted.
-    fn read_journal(&mut self, now: Instant) {
+    pub(super) fn read_journal(&mut self, now: Instant) {
         let Some(modelled) = &mut self.modelled else { return };
         let Some(journal) = self.recovery.journal() else { return };
         for change in journal.drain(..) {
@@ -105,14 +120,12 @@ impl Sender {
         self.read_journal(now);
     }
 
-    /// Recovery's own timer has expired, and may have found losses.
-    pub(super) fn note_alarm(&mut self, now: Instant) {
-        self.read_journal(now);
-    }
-
     /// What limits the sender, before something happens that may let it send
     /// (draft-ietf-ccwg-bbr-06 §4.1.2.4).
     pub(super) fn note_limits(&mut self) {
+        if self.modelled.is_none() {
+            return;
+        }
         let in_flight = self.in_flight();
         let has_room = in_flight + self.mss.bytes() <= self.growth.cwnd();
         let has_data = self.space.nxt < self.final_seq() || self.recovery.waits_to_resend();

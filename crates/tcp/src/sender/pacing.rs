@@ -3,7 +3,9 @@
 //! Segments leave one at a time, each the time that the one before it takes at the pacing rate after
 //! that one (draft-ietf-ccwg-bbr-06 §5.6.2), by a timer of the sender's own, as Linux paces without
 //! the `fq` queue. The quantum is one segment: the smallest that §5.6.3 allows for, and what a host
-//! without segmentation offload sends. Data and retransmissions wait; ACKs do not.
+//! without segmentation offload sends. Where it is Linux that paces, the quantum is what Linux would
+//! hand down at once: what the rate carries in a millisecond, at least two segments
+//! (`tcp_tso_autosize`). Data and retransmissions wait; ACKs do not.
 
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -32,6 +34,10 @@ pub struct Pacer {
     pub wake: Instant,
     /// Segments that may still leave unpaced.
     unpaced: u32,
+    /// Data that may still leave with the quantum that has begun, and the unused time that it may
+    /// make up for.
+    quantum: Bytes,
+    credit: Duration,
 }
 
 impl Pacer {
@@ -40,21 +46,47 @@ impl Pacer {
             Pacing::Linux => UNPACED,
             Pacing::Off | Pacing::Law => 0,
         };
-        Self { pacing, active: false, next: Instant::START, wake: Instant::NEVER, unpaced }
+        Self {
+            pacing,
+            active: false,
+            next: Instant::START,
+            wake: Instant::NEVER,
+            unpaced,
+            quantum: Bytes::ZERO,
+            credit: Duration::ZERO,
+        }
     }
 
-    /// A segment left at `now` that takes `span` at the pacing rate.
-    fn on_sent(&mut self, now: Instant, span: Duration) {
+    /// Nothing more goes out for now: what is left of a quantum is lost.
+    pub const fn end_quantum(&mut self) {
+        self.quantum = Bytes::ZERO;
+    }
+
+    /// Whether a segment may leave at `now`.
+    fn may_send(&self, now: Instant) -> bool {
+        self.next <= now || self.quantum > Bytes::ZERO
+    }
+
+    /// A segment of `len` left at `now` that takes `span` at the pacing rate; full ones have `mss`.
+    fn on_sent(&mut self, now: Instant, span: Duration, len: Bytes, mss: Bytes) {
         if self.unpaced > 0 {
             self.unpaced -= 1;
             self.next = now;
             return;
         }
-        // Linux makes up for time that passed unused, up to half of what this segment takes.
-        let credit = match self.pacing {
-            Pacing::Linux => now.since(self.next).min(span / 2),
-            Pacing::Off | Pacing::Law => Duration::ZERO,
-        };
+        if self.pacing != Pacing::Linux {
+            self.next = self.next.max(now) + span;
+            return;
+        }
+        if self.quantum == Bytes::ZERO {
+            let in_a_millisecond = len * 1_000_000 / span.as_nanos().max(1);
+            self.quantum = (in_a_millisecond / mss.get() * mss.get()).max(mss * 2);
+            self.credit = now.since(self.next);
+        }
+        self.quantum = self.quantum.saturating_sub(len);
+        // Linux makes up for time that passed unused, up to half of what is sent takes.
+        let credit = self.credit.min(span / 2);
+        self.credit = self.credit.saturating_sub(credit);
         self.next = self.next.max(now) + span.saturating_sub(credit);
     }
 }
@@ -73,11 +105,13 @@ impl Sender {
     #[inline(never)]
     pub(super) fn holds_back(&mut self, now: Instant) -> bool {
         self.pacer.wake = Instant::NEVER;
-        if self.pacer.next <= now {
+        if self.pacer.may_send(now) {
             return false;
         }
         let last = self.final_seq();
-        if self.space.nxt < last {
+        if self.space.nxt >= last {
+            self.limited_by = Limit::Application;
+        } else {
             let ahead = (self.space.nxt + self.mss.bytes()).since(self.space.una);
             let fits = self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space);
             // A rate that follows from the window holds back what the window would.
@@ -89,8 +123,9 @@ impl Sender {
             } else {
                 Limit::Pacing
             };
-            // Then it is for an ACK to wait.
-            let full = !fits || ahead > self.rwnd;
+            // Then it is for an ACK to wait, if one is to come: otherwise a closed window has to be
+            // probed when the pacer lets it.
+            let full = (!fits || ahead > self.rwnd) && self.space.una < self.space.max;
             if full && !self.recovery.in_recovery() && !self.recovery.waits_to_resend() {
                 return true;
             }
@@ -108,7 +143,7 @@ impl Sender {
             Some(rate) => rate.transmission_time(len),
             None => self.span_by_window(len),
         };
-        self.pacer.on_sent(now, span);
+        self.pacer.on_sent(now, span, len, self.mss.bytes());
     }
 
     /// The time for `len` at Linux's rate for laws that give none (`tcp_update_pacing_rate`).

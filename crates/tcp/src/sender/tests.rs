@@ -1,5 +1,9 @@
+mod fuzz;
+
 use super::*;
 use crate::Profile;
+use crate::event::{Ack, Proposal};
+use crate::idle::Usage;
 use crate::variant::Variant;
 
 /// No ACK lets the window grow.

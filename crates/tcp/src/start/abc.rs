@@ -9,23 +9,23 @@ use crate::event::{Ack, SlowStartStep};
 /// L (§2.3), in segments.
 const L: u64 = 2;
 
-/// cwnd += min(N, L) for an ACK of N new bytes; L is one segment while what follows a timeout is
-/// repaired, when ACKs of data that had arrived before are common.
+/// cwnd += min(N, L) for an ACK of N new bytes; L is one segment in a slow start after a timeout, when
+/// ACKs of data that had arrived before are common.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Abc {
     after_timeout: bool,
+    /// The window at the last ACK. A smaller one at the next begins another slow start: after a
+    /// timeout with one segment, after silence with more.
+    last_cwnd: Bytes,
 }
 
 impl SlowStart for Abc {
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
-        // Only a timeout leaves a threshold and a window of one segment; the window of a slow start
-        // after silence has the first one's size, unless that too was one segment.
-        if ssthresh.is_none() {
-            self.after_timeout = false;
-        } else if cwnd <= ack.mss.bytes() {
-            self.after_timeout = true;
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, _: Option<Bytes>) -> SlowStartStep {
+        if cwnd < self.last_cwnd {
+            self.after_timeout = cwnd <= ack.mss.bytes();
         }
+        self.last_cwnd = cwnd;
         let most = if self.after_timeout { 1 } else { L };
         SlowStartStep::grow(ack.newly_acked.min(ack.mss.times(most)))
     }
@@ -68,6 +68,8 @@ mod tests {
         assert_eq!(windows(&mut path, &[1, 2, 3, 5]), [11, 13, 15, 17]);
         (path.cwnd, path.ssthresh) = (Bytes::new(SEGMENT), Some(Bytes::new(8 * SEGMENT)));
         assert_eq!(windows(&mut path, &[1, 2, 2]), [2, 3, 4]);
+        path.cwnd = Bytes::new(2 * SEGMENT);
+        assert_eq!(windows(&mut path, &[1, 2]), [3, 5], "after silence");
     }
 
     #[test]

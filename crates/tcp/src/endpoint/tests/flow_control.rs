@@ -52,7 +52,7 @@ fn a_lost_window_update_is_made_up_for_by_a_probe() {
         let mut pair = Pair::new(of(profile), server);
         pair.lazy = true;
         pair.ends[0].write(Bytes::new(6000));
-        pair.until(300);
+        pair.until(600);
         assert_eq!(pair.ends[1].readable(), Bytes::new(2000), "{profile}");
         // The window opens, and the ACK that says so is lost.
         pair.ends[1].read(pair.now, Bytes::new(2000));

@@ -111,3 +111,16 @@ fn as_linux_paces_a_window_takes_five_sixths_of_a_round_trip_in_avoidance() {
     let silent = each.iter().filter(|n| **n == 0).count();
     assert!((3 * 3..=3 * 4).contains(&silent), "{each:?}");
 }
+
+#[test]
+fn bbr_with_a_peer_without_sack_delivers_all_the_same() {
+    for variant in ["bbr", "bbr1"] {
+        let mut pair = Pair::new(config(variant), config("newreno"));
+        pair.drop = vec![12, 40, 41, 60, 100, 101, 102];
+        pair.ends[0].write(Bytes::new(400_000));
+        pair.ends[0].shutdown_write();
+        pair.until(20_000);
+        assert_eq!(pair.ends[1].received(), Bytes::new(400_000), "{variant}");
+        assert!(pair.ends[0].sender().all_acked(), "{variant}");
+    }
+}

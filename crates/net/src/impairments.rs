@@ -1,0 +1,139 @@
+//! What befalls packets on their way besides loss: some are held back, doubled, or a bit is flipped.
+
+use ackclock_units::random::Stream;
+use ackclock_units::{Duration, Instant};
+
+/// How often a link does to packets what a wire does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ImpairmentConfig {
+    /// Packets that others overtake.
+    pub reorder: Reorder,
+    /// The probability that a packet arrives twice.
+    pub duplicate: f64,
+    /// The probability that a bit of a packet is flipped.
+    pub corrupt: f64,
+}
+
+impl ImpairmentConfig {
+    /// Whether anything can happen at all.
+    pub fn any(&self) -> bool {
+        self.reorder.share > 0.0 || self.duplicate > 0.0 || self.corrupt > 0.0
+    }
+}
+
+/// Packets that are held back.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reorder {
+    /// The probability that a packet is.
+    pub share: f64,
+    /// By how much it arrives later than it would.
+    pub delay: Duration,
+}
+
+/// What befalls a packet on its way, drawn when it gets its place on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate(u8);
+
+impl Fate {
+    /// It arrives once, in time, as it was sent.
+    pub const INTACT: Self = Self(0);
+    /// It does not arrive.
+    pub const LOST: Self = Self(1);
+    const LATE: Self = Self(1 << 1);
+    const CORRUPTED: Self = Self(1 << 2);
+    const COPIED: Self = Self(1 << 3);
+    const COPY_LATE: Self = Self(1 << 4);
+    const COPY_CORRUPTED: Self = Self(1 << 5);
+
+    const fn has(self, what: Self) -> bool {
+        self.0 & what.0 != 0
+    }
+
+    const fn add_if(&mut self, befalls: bool, what: Self) {
+        if befalls {
+            self.0 |= what.0;
+        }
+    }
+
+    /// Whether it does not arrive.
+    pub const fn is_lost(self) -> bool {
+        self.has(Self::LOST)
+    }
+
+    /// Whether it arrives twice.
+    pub const fn is_copied(self) -> bool {
+        self.has(Self::COPIED)
+    }
+
+    /// How many of its arrivals, none to two, are late.
+    pub const fn late(self) -> u64 {
+        self.has(Self::LATE) as u64 + self.has(Self::COPY_LATE) as u64
+    }
+
+    /// In how many of its arrivals, none to two, a bit is flipped.
+    pub const fn corrupted(self) -> u64 {
+        self.has(Self::CORRUPTED) as u64 + self.has(Self::COPY_CORRUPTED) as u64
+    }
+}
+
+/// A packet at a link's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When.
+    pub at: Instant,
+    /// Whether a bit of it was flipped on the way.
+    pub corrupted: bool,
+}
+
+/// A link's impairments and their draws.
+///
+/// Each has a random stream of its own, so that one more impairment leaves the others' draws, and
+/// those of the link's losses, as they were.
+#[derive(Clone, Debug)]
+pub struct Impairments {
+    config: ImpairmentConfig,
+    late: Stream,
+    copies: Stream,
+    flips: Stream,
+}
+
+impl Impairments {
+    /// The impairments of `config`; `stream` makes the random stream of the one that it is told.
+    pub fn new(config: ImpairmentConfig, stream: impl Fn(&str) -> Stream) -> Self {
+        Self {
+            config,
+            late: stream("reorder"),
+            copies: stream("duplicate"),
+            flips: stream("corrupt"),
+        }
+    }
+
+    /// What befalls the next packet that is not lost.
+    pub(crate) fn draw(&mut self) -> Fate {
+        let draw = |stream: &mut Stream, p: f64| p > 0.0 && stream.bernoulli(p);
+        let ImpairmentConfig { reorder, duplicate, corrupt } = self.config;
+        let mut fate = Fate::INTACT;
+        fate.add_if(draw(&mut self.late, reorder.share), Fate::LATE);
+        fate.add_if(draw(&mut self.flips, corrupt), Fate::CORRUPTED);
+        if draw(&mut self.copies, duplicate) {
+            fate.add_if(true, Fate::COPIED);
+            // What befalls the copy comes from the copies' stream, for the originals' sake.
+            fate.add_if(draw(&mut self.copies, reorder.share), Fate::COPY_LATE);
+            fate.add_if(draw(&mut self.copies, corrupt), Fate::COPY_CORRUPTED);
+        }
+        fate
+    }
+
+    /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's.
+    pub(crate) fn arrivals(&self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
+        let arrival = |late, corrupted| Arrival {
+            at: if late { at + self.config.reorder.delay } else { at },
+            corrupted,
+        };
+        let copy = || arrival(fate.has(Fate::COPY_LATE), fate.has(Fate::COPY_CORRUPTED));
+        (arrival(fate.has(Fate::LATE), fate.has(Fate::CORRUPTED)), fate.is_copied().then(copy))
+    }
+}
+
+#[cfg(test)]
+mod tests;

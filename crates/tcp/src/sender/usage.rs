@@ -1,0 +1,81 @@
+//! What the window's use is told to the growth law and to the idle rule.
+
+use ackclock_units::{Bytes, Duration, Instant};
+
+use super::Sender;
+use crate::event::{Ack, Proposal};
+use crate::growth::Growth;
+use crate::idle::{Idle, Usage};
+use crate::recovery::Recovery;
+
+impl Sender {
+    /// An ACK as the four choices see it.
+    #[inline]
+    pub(super) fn ack_event(
+        &self,
+        now: Instant,
+        newly_acked: Bytes,
+        rtt: Option<Duration>,
+        in_flight_before: Bytes,
+    ) -> Ack {
+        Ack {
+            now,
+            newly_acked,
+            newly_delivered: self.recovery.newly_delivered().unwrap_or(newly_acked),
+            una: self.space.una,
+            nxt: self.space.nxt,
+            rtt,
+            srtt: self.rtt.srtt(),
+            in_flight_before,
+            in_flight: self.in_flight(),
+            limited_by: self.limited_by,
+            in_recovery: self.recovery.in_recovery(),
+            mss: self.mss,
+        }
+    }
+
+    pub(super) fn propose_after_idle(&mut self, now: Instant) {
+        if self.space.una != self.space.max {
+            return;
+        }
+        let proposal = self.idle.before_send(&self.usage(now));
+        self.take_proposal(proposal);
+    }
+
+    /// Nothing more goes out for now.
+    #[inline]
+    pub(super) fn propose_after_burst(&mut self, now: Instant) {
+        if self.idle.looks_after_bursts() {
+            let proposal = self.idle.after_burst(&self.usage(now));
+            self.take_proposal(proposal);
+        }
+    }
+
+    fn usage(&self, now: Instant) -> Usage {
+        Usage {
+            now,
+            last_send: self.last_send,
+            rto: self.rtt.rto(),
+            cwnd: self.growth.cwnd(),
+            ssthresh: self.growth.ssthresh(),
+            in_slow_start: self.growth.in_slow_start(),
+            in_flight: self.in_flight(),
+            outstanding: self.space.max.since(self.space.una),
+            una: self.space.una,
+            nxt: self.space.max,
+            limited_by: self.limited_by,
+            undisturbed: !self.recovery.in_recovery() && self.consecutive_timeouts == 0,
+            initial_window: self.initial_window,
+            mss: self.mss,
+        }
+    }
+
+    fn take_proposal(&mut self, proposal: Option<Proposal>) {
+        if let Some(proposal) = proposal {
+            self.growth.rebase(&proposal);
+            if self.growth.in_slow_start() {
+                self.avoidance_from = None;
+            }
+        }
+    }
+}

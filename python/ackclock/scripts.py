@@ -1,0 +1,206 @@
+"""Running packetdrill scripts, and what becomes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ackclock import _core
+from ackclock.errors import BadInput
+from ackclock.scenario import Profile
+
+__all__ = ["Drill", "ScriptFailure", "ScriptOutcome", "ScriptReport", "drill"]
+
+
+@dataclass(frozen=True)
+class ScriptFailure:
+    """Why a script failed.
+
+    Attributes
+    ----------
+    line, column
+        The place in the script, both from 1.
+    message
+        What is wrong, in one line.
+    expected, actual
+        Both packets in packetdrill's notation, if packets differ.
+    """
+
+    line: int
+    column: int
+    message: str
+    expected: str | None
+    actual: str | None
+
+
+@dataclass(frozen=True)
+class ScriptReport:
+    """What a script that passed did.
+
+    Attributes
+    ----------
+    packets_in
+        Packets of the script's that came in.
+    packets_out
+        Expected packets that went out.
+    assertions
+        Assertions that held.
+    took_s
+        How long it took, in virtual seconds.
+    notes
+        What it asked for that has no meaning here, or was passed over; each with its place.
+    """
+
+    packets_in: int
+    packets_out: int
+    assertions: int
+    took_s: float
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ScriptOutcome:
+    """What became of a script.
+
+    Attributes
+    ----------
+    file
+        Its path.
+    failure
+        Why it failed, if it did.
+    report
+        What it did, if it passed.
+    """
+
+    file: str
+    failure: ScriptFailure | None
+    report: ScriptReport | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was as the script says."""
+        return self.failure is None
+
+
+class Drill:
+    """What became of scripts.
+
+    Attributes
+    ----------
+    scripts : tuple of ScriptOutcome
+        In the order of the paths; of a folder, in the order of the names.
+    notes : tuple of str
+        Which of the settings set nothing, and why.
+    """
+
+    def __init__(self, core: _core.Drill) -> None:
+        self._core = core
+        read = json.loads(core.to_json())
+        self.notes: tuple[str, ...] = tuple(read["notes"])
+        self.scripts: tuple[ScriptOutcome, ...] = tuple(map(_outcome, read["scripts"]))
+
+    @property
+    def passed(self) -> int:
+        """The number of scripts that passed."""
+        return sum(script.passed for script in self.scripts)
+
+    @property
+    def failed(self) -> int:
+        """The number of scripts that failed."""
+        return len(self.scripts) - self.passed
+
+    def tap(self, *, notes: bool = False) -> str:
+        """Return the outcomes in the Test Anything Protocol, version 13.
+
+        Parameters
+        ----------
+        notes
+            Whether notes follow as comments.
+        """
+        return self._core.tap(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``ackclock drill --json`` prints."""
+        rows = [
+            {"file": script.file, "passed": script.passed} | asdict(script)
+            for script in self.scripts
+        ]
+        return {
+            "passed": self.passed,
+            "failed": self.failed,
+            "notes": list(self.notes),
+            "scripts": rows,
+        }
+
+    def __repr__(self) -> str:
+        """Return how many passed, and how many failed."""
+        return f"Drill(passed={self.passed}, failed={self.failed})"
+
+
+def _outcome(row: Mapping[str, Any]) -> ScriptOutcome:
+    failure, report = row["failure"], row["report"]
+    return ScriptOutcome(
+        file=row["file"],
+        failure=failure and ScriptFailure(**failure),
+        report=report and ScriptReport(**report | {"notes": tuple(report["notes"])}),
+    )
+
+
+def drill(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    profile: Profile = "rfc",
+    settings: Mapping[str, str | int] | None = None,
+    compare_push: bool = False,
+    strict_end: bool = False,
+    threads: int | None = None,
+) -> Drill:
+    """Run packetdrill scripts against the laboratory's own end point, in virtual time.
+
+    Nothing of a script is executed by a shell or by Python. Other Python threads go on meanwhile.
+
+    Parameters
+    ----------
+    paths
+        Scripts, and folders of which every ``*.pkt`` is run.
+    profile
+        Whose habits decide where a script says nothing.
+    settings
+        Settings by name that come after a script's own, such as ``{"tcp_sack": 0}``.
+    compare_push
+        Whether the flag ``P`` is compared.
+    strict_end
+        Whether a packet that is left over at the end of a script is a failure.
+    threads
+        How many scripts go on at once; default: one a core.
+
+    Returns
+    -------
+    Drill
+        What became of them. A script that cannot be read as one has failed like others.
+
+    Raises
+    ------
+    BadInput
+        A profile or a setting that is none, or a path at which there is no script.
+    """
+    if threads is not None and threads < 1:
+        raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return Drill(
+        _core.drill(
+            [os.fspath(path) for path in several],
+            profile,
+            # `True` is the setting 1.
+            [
+                (name, value if isinstance(value, str) else str(int(value)))
+                for name, value in (settings or {}).items()
+            ],
+            compare_push,
+            strict_end,
+            threads,
+        )
+    )
