@@ -476,9 +476,10 @@ impl Endpoint {
     #[inline]
     fn poll_segment(&mut self, now: Instant) -> Option<Transmit> {
         if self.marking.used()
-            && let Some(early) = self.take_early_ack()
+            && let Some(mut segment) = self.take_early_ack()
         {
-            return Some(self.stamped(now, early, IpMeta::default(), None));
+            self.timestamps.stamp(now, &mut segment, None);
+            return Some(Transmit { segment, ip: IpMeta::default(), options: None });
         }
         let stretch = self.sender.poll_transmit(now);
         if stretch.is_none() && !self.receiver.ack_due() {
@@ -503,26 +504,26 @@ impl Endpoint {
         if self.marking.used() {
             ip.ecn = self.mark(&mut segment, stretch.as_ref());
         }
+        self.timestamps.last_ack_sent = segment.ack;
+        if self.receiver.has_sack() {
+            return Some(self.with_sack(now, segment, ip));
+        }
+        self.receiver.on_ack_sent(segment.window);
+        if self.timestamps.used {
+            self.timestamps.stamp(now, &mut segment, None);
+        }
+        // Without options from here on, or 100 bytes of them would be copied for nothing.
+        Some(Transmit { segment, ip, options: None })
+    }
+
+    #[inline(never)]
+    fn with_sack(&mut self, now: Instant, mut segment: Segment, ip: IpMeta) -> Transmit {
         let options = self
             .receiver
             .sack_blocks(self.timestamps.used)
             .map(|sack| Options { sack, ..Options::default() });
-        self.timestamps.last_ack_sent = segment.ack;
         self.receiver.on_ack_sent(segment.window);
-        Some(self.stamped(now, segment, ip, options))
-    }
-
-    #[inline]
-    fn stamped(
-        &self,
-        now: Instant,
-        mut segment: Segment,
-        ip: IpMeta,
-        options: Option<Options>,
-    ) -> Transmit {
-        if self.timestamps.used || options.is_some() {
-            self.timestamps.stamp(now, &mut segment, options.as_ref());
-        }
+        self.timestamps.stamp(now, &mut segment, options.as_ref());
         Transmit { segment, ip, options }
     }
 

@@ -158,11 +158,16 @@ impl Receiver {
         self.sack = true;
     }
 
+    /// Whether the next ACK has SACK blocks.
+    #[inline]
+    pub(crate) fn has_sack(&self) -> bool {
+        self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())
+    }
+
     /// The SACK blocks of the next ACK; `None` if there is nothing to report. Beside `timestamps`
     /// there is room for three (RFC 2018 §3).
-    #[inline]
     pub(crate) fn sack_blocks(&self, timestamps: bool) -> Option<SackBlocks> {
-        if !self.sack || (self.ahead.is_empty() && self.duplicate.is_none()) {
+        if !self.has_sack() {
             return None;
         }
         let mut blocks = SackBlocks::default();
