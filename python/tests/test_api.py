@@ -23,12 +23,15 @@ from support import SMALL
 def everything() -> ac.Scenario:
     """A scenario that says all that can be said."""
     queue = ac.Queue("50 packet", kind="fair", counts_in_service=True)
-    reverse = ac.Reverse(rate="1 Mbit/s", delay="5 ms", queue=queue, loss=0.01)
+    loss = ac.PeriodicLoss(every=1000, first=10)
+    reverse = ac.Reverse(rate="1 Mbit/s", delay="5 ms", queue=queue, loss=loss)
     return ac.Scenario(
         topology=ac.graph(
             [
                 ac.GraphLink("up", "s", "m", "10 Mbit/s", "10 ms", queue, 0.001, reverse),
-                ac.GraphLink("down", "m", "t", rate="5 Mbit/s", delay="10 ms"),
+                ac.GraphLink(
+                    "down", "m", "t", rate="5 Mbit/s", delay="10 ms", loss=ac.PeriodicLoss(500)
+                ),
             ]
         ),
         flows=[

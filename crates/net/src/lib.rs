@@ -6,11 +6,13 @@
 mod counters;
 mod delay;
 mod link;
+mod loss;
 mod queue;
 mod serializer;
 
 pub use counters::{Counters, SourceCounters, Volume};
 pub use delay::DelayHistogram;
 pub use link::{Departure, Link, LinkConfig, Packet, PacketId, Verdict};
+pub use loss::Loss;
 pub use queue::{Discipline, QueueLimit, QueueUnit};
 pub use serializer::Serializer;

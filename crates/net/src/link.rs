@@ -5,6 +5,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::counters::{Counters, SourceCounters};
 use crate::delay::DelayHistogram;
+use crate::loss::{Loss, Losses};
 use crate::queue::{Discipline, Fair, Fifo, Placed, QueueLimit};
 use crate::serializer::Serializer;
 
@@ -35,6 +36,8 @@ pub struct Packet {
     pub class: u32,
     /// The cross-traffic source, by its number at this link; `None` for a flow's packet.
     pub source: Option<u16>,
+    /// Whether it carries a flow's data.
+    pub data: bool,
 }
 
 /// A link's settings in one direction.
@@ -50,8 +53,8 @@ pub struct LinkConfig {
     pub limit: QueueLimit,
     /// Whether the packet being sent counts against the limit.
     pub counts_in_service: bool,
-    /// The probability that a packet is lost after it was sent.
-    pub loss: f64,
+    /// Which packets are lost after they were sent.
+    pub loss: Loss,
 }
 
 /// What became of a packet that was offered.
@@ -102,7 +105,7 @@ pub struct Link {
     delay: Duration,
     limit: QueueLimit,
     counts_in_service: bool,
-    loss: f64,
+    loss: Losses,
     random: Stream,
     counters: Counters,
     delays: DelayHistogram,
@@ -121,7 +124,7 @@ impl Link {
             delay: config.delay,
             limit: config.limit,
             counts_in_service: config.counts_in_service,
-            loss: config.loss,
+            loss: Losses::new(config.loss),
             random,
             counters: Counters::default(),
             delays: DelayHistogram::default(),
@@ -190,7 +193,7 @@ impl Link {
         };
         let time = self.serializer.next(Bytes::new(u64::from(packet.size)));
         let departs = starts + time;
-        let lost = self.loss > 0.0 && self.random.bernoulli(self.loss);
+        let lost = self.loss.strike(packet.data, &mut self.random);
         fifo.place(Placed { departs, size: packet.size, source: packet.source, lost });
         let waited = starts.since(now);
         self.counters.busy += time;
@@ -237,7 +240,7 @@ impl Link {
         let Queue::Fair(fair) = &self.queue else { return None };
         let (packet, departs) = fair.serving()?;
         debug_assert_eq!(departs, now, "a departure event comes at the departure");
-        let lost = self.loss > 0.0 && self.random.bernoulli(self.loss);
+        let lost = self.loss.strike(packet.data, &mut self.random);
         count_delivered(&mut self.counters, &mut self.sources, packet.size, packet.source, lost);
         let mut rate = self.serializer.clone();
         rate.rest();

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ackclock_units::Duration;
 
 use crate::scenario::{
-    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, LinkSpec, Probe, Scenario,
-    Topology, What,
+    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, LinkSpec, LossSpec,
+    PeriodicLoss, Probe, Scenario, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -115,16 +115,24 @@ fn check_topology(topology: &Topology) -> Result {
 }
 
 fn check_link(key: &str, link: &LinkSpec) -> Result {
-    check_share(&format!("{key}.loss"), link.loss)?;
+    check_loss(&format!("{key}.loss"), link.loss)?;
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
-    check_share(&format!("{key}.reverse.loss"), reverse.unwrap_or(0.0))
+    check_loss(&format!("{key}.reverse.loss"), reverse.unwrap_or_default())
 }
 
-fn check_share(key: &str, share: f64) -> Result {
-    if (0.0..=1.0).contains(&share) {
-        return Ok(());
+fn check_loss(key: &str, loss: LossSpec) -> Result {
+    match loss {
+        LossSpec::Random(share) if !(0.0..=1.0).contains(&share) => {
+            refuse(key, &format!("{share} is not a probability, expected a number from 0 to 1"))
+        }
+        LossSpec::Periodic(PeriodicLoss { every: 0, .. }) => {
+            refuse(&format!("{key}.every"), "expected at least 1 packet")
+        }
+        LossSpec::Periodic(PeriodicLoss { first: Some(0), .. }) => {
+            refuse(&format!("{key}.first"), "expected at least 1, the first packet")
+        }
+        _ => Ok(()),
     }
-    refuse(key, &format!("{share} is not a probability, expected a number from 0 to 1"))
 }
 
 fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {

@@ -99,13 +99,19 @@ impl Layout {
                 limit: queue.limit.0,
             });
         };
-        wire(Direction::Forward, spec.rate.0, spec.delay.0, queue(spec.queue.as_ref()), spec.loss);
+        wire(
+            Direction::Forward,
+            spec.rate.0,
+            spec.delay.0,
+            queue(spec.queue.as_ref()),
+            spec.loss.model(),
+        );
         wire(
             Direction::Reverse,
             reverse.rate.unwrap_or(spec.rate).0,
             reverse.delay.unwrap_or(spec.delay).0,
             queue(reverse.queue.as_ref().or(spec.queue.as_ref())),
-            reverse.loss.unwrap_or(spec.loss),
+            reverse.loss.unwrap_or(spec.loss).model(),
         );
         at
     }

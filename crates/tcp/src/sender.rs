@@ -32,6 +32,8 @@ pub struct SenderStats {
     pub rtt_samples: u64,
     /// The sum of srtt after each of them, in nanoseconds.
     pub srtt_sum_ns: u64,
+    /// The sum of the retransmission timeout after each of them, in nanoseconds.
+    pub rto_sum_ns: u64,
 }
 
 /// A stretch of data that is to go out now.
@@ -352,6 +354,7 @@ impl Sender {
         self.rtt.on_sample(rtt);
         self.stats.rtt_samples += 1;
         self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
+        self.stats.rto_sum_ns += self.rtt.rto().as_nanos();
     }
 
     fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
