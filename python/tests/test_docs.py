@@ -13,6 +13,7 @@ import ackclock as ac
 from support import ROOT
 
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/map.md", "docs/reference/scenario.md"]
+PAGES += ["docs/README.md", "docs/studies/response.md"]
 
 
 def blocks(page: str, language: str) -> list[str]:
