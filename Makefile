@@ -87,10 +87,9 @@ bench: build ## The simulator's own speed, beside ns-2 if that is installed
 	$(BIN)/ackclock bench --peers
 
 .PHONY: docs
-docs: build ## Generate docs/reference, and the README's picture from the last `make demo`
+docs: build ## Generate docs/reference, and docs/images from the reports in report/
 	$(BIN)/python scripts/reference.py
-	@if test -d report/altman1997/data; then $(BIN)/python scripts/picture.py; \
-	else echo "skipped: the picture (no report/altman1997; make demo writes it)"; fi
+	$(BIN)/python scripts/picture.py
 
 .PHONY: format
 format: .venv/.dev ## Rewrite the sources in the house's format

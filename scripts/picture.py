@@ -1,32 +1,74 @@
-"""Draw the README's picture from the data of a report: python scripts/picture.py REPORT."""
+"""Draw the documentation's pictures from the reports' data: python scripts/picture.py [REPORTS].
+
+REPORTS is the folder that `ackclock reproduce` writes into, by default `report`. A picture whose
+report is not there is left as it is.
+"""
+
+from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from ackclock.plots.style import to_svg
-from ackclock.studies.altman1997 import figures
+from ackclock.studies.altman1997 import figures as altman1997
+from ackclock.studies.response import figures as response
+from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
+from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
 
+Table = Callable[[str], pl.DataFrame]
+
+#: By file: the study, how it is drawn from the study's tables, its title and its description.
+PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
+    "altman-cases": (
+        "altman1997",
+        lambda table: altman1997.table(table("cases"), table("published"), 1),
+        "Table 1 of Altman et al.: published, theory, simulation",
+        "Throughput over what the path leaves free, and round-trip time",
+    ),
+    "response-windows": (
+        "response",
+        lambda table: response.windows(table("periodic"), WINDOW_LIMIT),
+        "Mean windows of Reno and CUBIC over the loss rate",
+        "Formulas as lines, simulations as marks, and the ratio of the two",
+    ),
+    "response-cycles": (
+        "response",
+        lambda table: response.cycles(table("traces"), table("approach"), WINDOW_LIMIT),
+        "The window over time, and how CUBIC finds its cycle",
+        "Windows of CUBIC and Reno over six losses; CUBIC's mean window over the losses",
+    ),
+    "response-random": (
+        "response",
+        lambda table: response.random(table("random"), RATE_LIMIT, RANDOM_RTT_MS, MIN_RTOS_MS[0]),
+        "Rates with random losses over the models'",
+        "By the loss rate on one path, and by the timeout on every path",
+    ),
+}
+
 
 def main() -> None:
-    """Read the report's cases and write docs/images/altman-cases.svg."""
-    data = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "report/altman1997") / "data"
-    made = figures.table(
-        pl.read_parquet(data / "cases.parquet"), pl.read_parquet(data / "published.parquet"), 1
-    )
-    made.patch.set_facecolor("white")
-    svg = to_svg(
-        made,
-        "readme",
-        title="Table 1 of Altman et al.: published, theory, simulation",
-        description="Throughput over what the path leaves free, and round-trip time",
-    )
-    (ROOT / "docs/images/altman-cases.svg").write_text(
-        '<?xml version="1.0" encoding="utf-8"?>\n' + svg, encoding="utf-8"
-    )
+    """Read the reports and write docs/images."""
+    reports = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "report"
+    for name, (study, draw, title, description) in PICTURES.items():
+        data = reports / study / "data"
+        if not data.is_dir():
+            print(f"skipped: {name} (no {data}; `ackclock reproduce {study}` writes it)")
+            continue
+        made = draw(lambda table, data=data: pl.read_parquet(data / f"{table}.parquet"))
+        made.patch.set_facecolor("white")
+        svg = to_svg(made, name, title=title, description=description)
+        path = ROOT / "docs" / "images" / f"{name}.svg"
+        path.write_text('<?xml version="1.0" encoding="utf-8"?>\n' + svg, encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

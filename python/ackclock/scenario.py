@@ -28,6 +28,7 @@ __all__ = [
     "GraphLink",
     "Link",
     "Measure",
+    "PeriodicLoss",
     "Probe",
     "Queue",
     "Reorder",
@@ -144,6 +145,27 @@ class Reorder(_Table):
 
 
 @dataclass(frozen=True)
+class PeriodicLoss(_Table):
+    """A loss at regular intervals, without chance.
+
+    Attributes
+    ----------
+    every
+        Of the packets that carry a flow's data, new or sent again, every so-manieth is lost.
+        Packets without data, and cross-traffic, are neither lost nor counted.
+    first
+        The number of the first that is lost, from 1; default: ``every``.
+    """
+
+    every: int
+    first: int | None = None
+
+
+def _read_loss(value: Any) -> float | PeriodicLoss:
+    return PeriodicLoss.from_table(value) if isinstance(value, Mapping) else value
+
+
+@dataclass(frozen=True)
 class Reverse(_Table):
     """What differs on the way back of a link; what is left out is as on the way there.
 
@@ -156,7 +178,8 @@ class Reverse(_Table):
     queue
         The queue.
     loss
-        The probability of random loss, 0 to 1.
+        Which packets are lost after they were sent: a probability, 0 to 1, or a
+        :class:`PeriodicLoss`.
     reorder
         Packets that others overtake.
     duplicate
@@ -168,7 +191,7 @@ class Reverse(_Table):
     rate: str | None = None
     delay: str | None = None
     queue: Queue | None = _key(default=None, read=Queue.from_table)
-    loss: float | None = None
+    loss: float | PeriodicLoss | None = _key(default=None, read=_read_loss)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float | None = None
     corrupt: float | None = None
@@ -188,7 +211,8 @@ class Link(_Table):
         The queue both ways. Default: drop-tail, of one bandwidth-delay product on the bottleneck
         of a dumbbell and without limit elsewhere.
     loss
-        The probability that a packet is lost at random after it was sent, 0 to 1.
+        Which packets are lost after they were sent, both ways: a probability, 0 to 1, or a
+        :class:`PeriodicLoss`.
     reverse
         What differs on the way back.
     reorder
@@ -203,7 +227,7 @@ class Link(_Table):
     rate: str
     delay: str
     queue: Queue | None = _key(default=None, read=Queue.from_table)
-    loss: float = 0.0
+    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
@@ -230,7 +254,7 @@ class GraphLink(_Table):
     rate: str = _key()
     delay: str = _key()
     queue: Queue | None = _key(default=None, read=Queue.from_table)
-    loss: float = 0.0
+    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0

@@ -28,7 +28,7 @@ def everything() -> ac.Scenario:
         rate="1 Mbit/s",
         delay="5 ms",
         queue=queue,
-        loss=0.01,
+        loss=ac.PeriodicLoss(every=1000, first=10),
         reorder=reorder,
         duplicate=0.01,
         corrupt=0.02,
@@ -45,6 +45,7 @@ def everything() -> ac.Scenario:
                     delay="10 ms",
                     reorder=reorder,
                     duplicate=0.03,
+                    loss=ac.PeriodicLoss(500),
                     corrupt=0.04,
                 ),
             ]

@@ -15,7 +15,7 @@ from support import ROOT, Answer
 
 PAGES = [
     *("README.md", "CONTRIBUTING.md", "docs/README.md", "docs/map.md"),
-    *("docs/guides/drill.md", "docs/reference/scenario.md"),
+    *("docs/guides/drill.md", "docs/reference/scenario.md", "docs/studies/response.md"),
 ]
 
 

@@ -122,6 +122,7 @@ fn flows(runs: &[Run], cells: bool) -> Table {
             rows().map(|row| row.congestion_events_in_slow_start),
         )
         .optional("srtt_mean_s", rows().map(|row| row.srtt_mean_s))
+        .optional("rto_mean_s", rows().map(|row| row.rto_mean_s))
         .optional("path_rtt_mean_s", rows().map(|row| row.path_rtt_mean_s))
         .optional("established_s", rows().map(|row| row.established_s))
         .optional("completed_s", rows().map(|row| row.completed_s))

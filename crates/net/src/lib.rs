@@ -7,6 +7,7 @@ mod counters;
 mod delay;
 mod impairments;
 mod link;
+mod loss;
 mod queue;
 mod serializer;
 
@@ -14,5 +15,6 @@ pub use counters::{Counters, SourceCounters, Volume};
 pub use delay::DelayHistogram;
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
 pub use link::{Departure, Link, LinkConfig, Packet, PacketId, Verdict};
+pub use loss::Loss;
 pub use queue::{Discipline, QueueLimit, QueueUnit};
 pub use serializer::Serializer;

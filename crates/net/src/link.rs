@@ -6,6 +6,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use crate::counters::{Counters, SourceCounters};
 use crate::delay::DelayHistogram;
 use crate::impairments::{Arrival, Fate, Impairments};
+use crate::loss::{Loss, Losses};
 use crate::queue::{Discipline, Fair, Fifo, Placed, QueueLimit};
 use crate::serializer::Serializer;
 
@@ -36,6 +37,8 @@ pub struct Packet {
     pub class: u32,
     /// The cross-traffic source, by its number at this link; `None` for a flow's packet.
     pub source: Option<u16>,
+    /// Whether it carries a flow's data.
+    pub data: bool,
 }
 
 /// A link's settings in one direction.
@@ -54,8 +57,8 @@ pub struct LinkConfig {
     /// What waits when a packet is to be marked with congestion instead of dropped; `None` never
     /// marks. Whether a packet may be marked only its header tells: see [`Link::is_marking`].
     pub mark: Option<QueueLimit>,
-    /// The probability that a packet is lost after it was sent.
-    pub loss: f64,
+    /// Which packets are lost after they were sent.
+    pub loss: Loss,
 }
 
 /// What became of a packet that was offered.
@@ -112,20 +115,21 @@ enum Queue {
 /// What befalls packets behind the queue.
 #[derive(Clone, Debug)]
 struct Hazards {
-    loss: f64,
+    losses: Losses,
     random: Stream,
     impairments: Option<Impairments>,
 }
 
 impl Hazards {
     fn any(&self) -> bool {
-        self.loss > 0.0 || self.impairments.is_some()
+        self.losses.any() || self.impairments.is_some()
     }
 
-    /// What befalls the next packet; nothing more can befall one that is lost.
+    /// What befalls the next packet, which carries a flow's `data` or not; nothing more can befall one
+    /// that is lost.
     #[cold]
-    fn draw(&mut self) -> Fate {
-        let lost = self.loss > 0.0 && self.random.bernoulli(self.loss);
+    fn draw(&mut self, data: bool) -> Fate {
+        let lost = self.losses.strike(data, &mut self.random);
         match &mut self.impairments {
             _ if lost => Fate::LOST,
             Some(impairments) => impairments.draw(),
@@ -153,13 +157,19 @@ pub struct Link {
 impl Link {
     /// An idle link whose losses are drawn from `random`.
     pub fn new(config: &LinkConfig, random: Stream) -> Self {
-        Self::with_hazards(config, Hazards { loss: config.loss, random, impairments: None })
+        Self::with_hazards(
+            config,
+            Hazards { losses: Losses::new(config.loss), random, impairments: None },
+        )
     }
 
     /// The same with `impairments`.
     pub fn impaired(config: &LinkConfig, random: Stream, impairments: Impairments) -> Self {
         let impairments = Some(impairments);
-        Self::with_hazards(config, Hazards { loss: config.loss, random, impairments })
+        Self::with_hazards(
+            config,
+            Hazards { losses: Losses::new(config.loss), random, impairments },
+        )
     }
 
     fn with_hazards(config: &LinkConfig, hazards: Hazards) -> Self {
@@ -266,7 +276,7 @@ impl Link {
         };
         let time = self.serializer.next(Bytes::new(u64::from(packet.size)));
         let departs = starts + time;
-        let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw());
+        let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
         fifo.place(Placed { departs, size: packet.size, source: packet.source, fate });
         let waited = starts.since(now);
         self.counters.busy += time;
@@ -318,7 +328,7 @@ impl Link {
         let Queue::Fair(fair) = &self.queue else { return None };
         let (packet, departs) = fair.serving()?;
         debug_assert_eq!(departs, now, "a departure event comes at the departure");
-        let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw());
+        let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
         count_delivered(&mut self.counters, &mut self.sources, packet.size, packet.source, fate);
         let mut rate = self.serializer.clone();
         rate.rest();

@@ -6,8 +6,8 @@ use ackclock_net::QueueLimit;
 use ackclock_units::Duration;
 
 use crate::scenario::{
-    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, Limit, LinkSpec, Probe,
-    QueueSpec, ReorderSpec, Scenario, Topology, What,
+    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, Limit, LinkSpec, LossSpec,
+    PeriodicLoss, Probe, QueueSpec, ReorderSpec, Scenario, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -116,9 +116,9 @@ fn check_topology(topology: &Topology) -> Result {
 }
 
 fn check_link(key: &str, link: &LinkSpec) -> Result {
-    check_share(&format!("{key}.loss"), link.loss)?;
+    check_loss(&format!("{key}.loss"), link.loss)?;
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
-    check_share(&format!("{key}.reverse.loss"), reverse.unwrap_or(0.0))?;
+    check_loss(&format!("{key}.reverse.loss"), reverse.unwrap_or_default())?;
     check_impairments(key, link.reorder.as_ref(), [link.duplicate, link.corrupt])?;
     check_queue(&format!("{key}.queue"), link.queue.as_ref())?;
     let Some(reverse) = &link.reverse else { return Ok(()) };
@@ -162,6 +162,19 @@ fn check_impairments(
         return refuse(&format!("{key}.reorder.delay"), "expected more than 0 s");
     }
     Ok(())
+}
+
+fn check_loss(key: &str, loss: LossSpec) -> Result {
+    match loss {
+        LossSpec::Random(share) => check_share(key, share),
+        LossSpec::Periodic(PeriodicLoss { every: 0, .. }) => {
+            refuse(&format!("{key}.every"), "expected at least 1 packet")
+        }
+        LossSpec::Periodic(PeriodicLoss { first: Some(0), .. }) => {
+            refuse(&format!("{key}.first"), "expected at least 1, the first packet")
+        }
+        LossSpec::Periodic(_) => Ok(()),
+    }
 }
 
 fn check_share(key: &str, share: f64) -> Result {

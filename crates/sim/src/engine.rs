@@ -208,6 +208,7 @@ impl<'o> Engine<'o> {
                     size: u32::try_from(spec.size.0.get()).expect("the check bounds the size"),
                     class: u32::try_from(class).expect("fewer than 2^32 classes"),
                     source: Some(number),
+                    data: false,
                 },
                 kind: spec.kind,
                 period_ns,

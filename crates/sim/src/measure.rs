@@ -186,6 +186,7 @@ impl Measures {
                 congestion_events: sender(|s| s.congestion_events),
                 congestion_events_in_slow_start: sender(|s| s.congestion_events_in_slow_start),
                 srtt_mean_s: mean_seconds(sender(|s| s.srtt_sum_ns), sender(|s| s.rtt_samples)),
+                rto_mean_s: mean_seconds(sender(|s| s.rto_sum_ns), sender(|s| s.rtt_samples)),
                 path_rtt_mean_s: mean_seconds(
                     later.path_rtt_sum_ns - earlier.path_rtt_sum_ns,
                     later.path_rtts - earlier.path_rtts,

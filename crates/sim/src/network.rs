@@ -319,6 +319,7 @@ impl Network {
             size: u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX),
             class: packet.flow,
             source: None,
+            data: packet.segment.len > 0,
         };
         match self.offer(now, wire, offered) {
             Verdict::Arrives { starts, at } => {

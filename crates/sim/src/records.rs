@@ -50,6 +50,9 @@ pub struct FlowRow {
     pub congestion_events_in_slow_start: u64,
     /// The mean of srtt over the ACKs that updated it; null without any.
     pub srtt_mean_s: Option<f64>,
+    /// The mean of the retransmission timeout over the ACKs that updated it, so that no back-off is
+    /// in it; null without any.
+    pub rto_mean_s: Option<f64>,
     /// The mean over data packets of the time from the start of transmission on the first link to
     /// the arrival of the ACK that the packet triggered; null without any.
     pub path_rtt_mean_s: Option<f64>,

@@ -7,7 +7,9 @@
 mod tcp;
 mod text;
 
-use ackclock_net::{QueueLimit, QueueUnit};
+use core::num::NonZeroU64;
+
+use ackclock_net::{Loss, QueueLimit, QueueUnit};
 use ackclock_tcp::{Config, Profile, Variant};
 use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
@@ -88,9 +90,6 @@ pub struct LinkSpec {
     /// bottleneck, without limit elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueSpec>,
-    /// The probability that a packet is lost at random after it was sent, both ways.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub loss: f64,
     /// Packets that others overtake, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderSpec>,
@@ -101,14 +100,67 @@ pub struct LinkSpec {
     /// for discards it, as its checksum is wrong.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt: f64,
+    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`, or
+    /// `{ every = 1000 }`.
+    #[serde(default, skip_serializing_if = "LossSpec::is_none")]
+    pub loss: LossSpec,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,
 }
 
+/// Which packets a link loses after they were sent.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a probability such as 0.01, or { every = 1000 }")]
+pub enum LossSpec {
+    /// Each with this probability, from 0 to 1, independently of the others.
+    Random(f64),
+    /// One in so many, without chance.
+    Periodic(PeriodicLoss),
+}
+
+/// A loss at regular intervals, as the models of response functions have it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeriodicLoss {
+    /// Of the packets that carry a flow's data, new or sent again, every so-manieth is lost, in the
+    /// order in which the link sends them; each direction counts for itself, over all flows. Packets
+    /// without data, and cross-traffic, are neither lost nor counted.
+    pub every: u64,
+    /// The number of the first that is lost, from 1; default: `every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<u64>,
+}
+
+impl Default for LossSpec {
+    fn default() -> Self {
+        Self::Random(0.0)
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
+}
+
+impl LossSpec {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// As a link has it.
+    ///
+    /// # Panics
+    /// If a number of packets is 0, which [`Scenario::check`] refuses.
+    pub fn model(self) -> Loss {
+        match self {
+            Self::Random(probability) => Loss::Random(probability),
+            Self::Periodic(PeriodicLoss { every, first }) => {
+                let count = |n| NonZeroU64::new(n).expect("the check found at least 1");
+                Loss::Periodic { period: count(every), first: count(first.unwrap_or(every)) }
+            }
+        }
+    }
 }
 
 /// What differs on the way back of a link.
@@ -124,9 +176,9 @@ pub struct ReverseSpec {
     /// The queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueSpec>,
-    /// The probability of random loss.
+    /// Which packets are lost after they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<f64>,
+    pub loss: Option<LossSpec>,
     /// Packets that others overtake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderSpec>,
@@ -166,9 +218,6 @@ pub struct GraphLink {
     /// The queue, both ways. Default: drop-tail without limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueSpec>,
-    /// The probability that a packet is lost at random after it was sent, both ways.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub loss: f64,
     /// Packets that others overtake, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderSpec>,
@@ -179,6 +228,10 @@ pub struct GraphLink {
     /// for discards it, as its checksum is wrong.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt: f64,
+    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`, or
+    /// `{ every = 1000 }`.
+    #[serde(default, skip_serializing_if = "LossSpec::is_none")]
+    pub loss: LossSpec,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,

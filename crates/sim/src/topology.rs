@@ -120,7 +120,7 @@ impl Layout {
             spec.rate.0,
             spec.delay.0,
             queue(spec.queue.as_ref()),
-            spec.loss,
+            spec.loss.model(),
             impairments(spec.reorder.as_ref(), spec.duplicate, spec.corrupt),
         );
         wire(
@@ -128,7 +128,7 @@ impl Layout {
             reverse.rate.unwrap_or(spec.rate).0,
             reverse.delay.unwrap_or(spec.delay).0,
             queue(reverse.queue.as_ref().or(spec.queue.as_ref())),
-            reverse.loss.unwrap_or(spec.loss),
+            reverse.loss.unwrap_or(spec.loss).model(),
             impairments(
                 reverse.reorder.as_ref().or(spec.reorder.as_ref()),
                 reverse.duplicate.unwrap_or(spec.duplicate),

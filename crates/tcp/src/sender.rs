@@ -52,6 +52,8 @@ pub struct SenderStats {
     pub srtt_sum_ns: u64,
     /// Probes of a closed window.
     pub window_probes: u64,
+    /// The sum of the retransmission timeout after each of them, in nanoseconds.
+    pub rto_sum_ns: u64,
 }
 
 /// A stretch of data that is to go out now.
@@ -544,6 +546,7 @@ impl Sender {
         self.growth.on_rtt(&RttSample { now, rtt });
         self.stats.rtt_samples += 1;
         self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
+        self.stats.rto_sum_ns += self.rtt.rto().as_nanos();
     }
 
     fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {

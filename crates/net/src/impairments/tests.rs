@@ -19,7 +19,7 @@ fn link(discipline: Discipline, loss: f64, impairments: ImpairmentConfig) -> Lin
         limit: QueueLimit::UNLIMITED,
         counts_in_service: false,
         mark: None,
-        loss,
+        loss: crate::Loss::Random(loss),
     };
     let impairments = Impairments::new(impairments, |what| Stream::new(1, &format!("link {what}")));
     Link::impaired(&config, Stream::new(1, "link"), impairments)
@@ -35,7 +35,8 @@ fn arrivals(mut link: Link, packets: u32) -> (Vec<(u32, Arrival)>, Counters) {
     };
     let mut now = Instant::START;
     for id in 0..packets {
-        let packet = Packet { id: PacketId::new(id), size: 1000, class: 0, source: None };
+        let packet =
+            Packet { id: PacketId::new(id), size: 1000, class: 0, source: None, data: true };
         match link.offer(now, packet) {
             Verdict::Arrives { at, .. } => note(id, link.arrivals(at, Fate::INTACT)),
             Verdict::Impaired { at, fate, .. } => note(id, link.arrivals(at, fate)),

@@ -1,3 +1,5 @@
+use core::num::NonZeroU64;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -12,12 +14,12 @@ fn config(discipline: Discipline, limit: u64) -> LinkConfig {
         limit: QueueLimit { amount: limit, unit: QueueUnit::Packets },
         counts_in_service: true,
         mark: None,
-        loss: 0.0,
+        loss: Loss::NONE,
     }
 }
 
 fn packet(id: u32, class: u32) -> Packet {
-    Packet { id: PacketId::new(id), size: 1000, class, source: None }
+    Packet { id: PacketId::new(id), size: 1000, class, source: None, data: true }
 }
 
 const fn at_micros(micros: u64) -> Instant {
@@ -85,7 +87,7 @@ fn a_fair_link_gives_each_class_its_share() {
 
 #[test]
 fn random_loss_has_its_rate_and_is_counted() {
-    let lossy = LinkConfig { loss: 0.1, ..config(Discipline::Fifo, u64::MAX) };
+    let lossy = LinkConfig { loss: Loss::Random(0.1), ..config(Discipline::Fifo, u64::MAX) };
     let mut link = Link::new(&lossy, Stream::new(3, "lossy"));
     for id in 0..10_000 {
         link.offer(at_micros(u64::from(id) * 1_000), packet(id, 0));
@@ -134,6 +136,48 @@ fn a_link_marks_what_finds_two_packets() {
     assert!(!Link::new(&config(Discipline::Fifo, 10), Stream::new(1, "link")).marks());
 }
 
+/// The packets that are lost of those offered, of which the flagged carry data, on a link that loses
+/// number `first` and every third after it.
+fn lost_of(discipline: Discipline, first: u64, data: &[bool]) -> (Vec<u32>, Counters) {
+    let number = |n| NonZeroU64::new(n).unwrap();
+    let loss = Loss::Periodic { period: number(3), first: number(first) };
+    let config = LinkConfig { loss, ..config(discipline, 1) };
+    let mut link = Link::new(&config, Stream::new(1, "periodic"));
+    let mut lost = Vec::new();
+    for (id, &data) in (0_u32..).zip(data) {
+        let now = at_micros(u64::from(id) * 1_000);
+        match link.offer(now, Packet { data, ..packet(id, 0) }) {
+            Verdict::Waits { wake } => {
+                let departure = link.depart(wake.unwrap()).unwrap();
+                lost.extend(departure.arrives.is_none().then_some(id));
+            }
+            Verdict::Lost => lost.push(id),
+            Verdict::Arrives { .. } => {}
+            Verdict::Impaired { .. } => panic!("nothing impairs the link"),
+            Verdict::Dropped => panic!("the queue has room"),
+        }
+    }
+    (lost, link.counters(at_micros(1_000_000)))
+}
+
+#[test]
+fn every_third_data_packet_is_lost_and_no_other() {
+    for discipline in [Discipline::Fifo, Discipline::Fair] {
+        let (lost, counters) = lost_of(discipline, 3, &[true; 10]);
+        assert_eq!(lost, [2, 5, 8]);
+        assert_eq!((counters.lost.packets, counters.delivered.packets), (3, 10));
+        // Packets 0, 2, 4, 5, 8, 9 carry data: the third and the sixth of them.
+        let data = [true, false, true, false, true, true, false, false, true, true, false];
+        let (lost, _) = lost_of(discipline, 3, &data);
+        assert_eq!(lost, [4, 9]);
+        // The first of them, and the fourth.
+        let (lost, _) = lost_of(discipline, 1, &data);
+        assert_eq!(lost, [0, 5]);
+        let (lost, _) = lost_of(discipline, 5, &[true; 10]);
+        assert_eq!(lost, [4, 7]);
+    }
+}
+
 proptest! {
     /// Offered = delivered + dropped + queued after every step, whatever comes, on every kind of
     /// queue and limit.
@@ -169,6 +213,7 @@ proptest! {
                 size,
                 class,
                 source: (class == 3).then_some(source),
+                data: class != 3,
             };
             if let Verdict::Waits { wake: Some(at) } = link.offer(now, packet) {
                 wake = Some(at);

@@ -58,7 +58,10 @@ mod tests {
     #[test]
     fn classes_take_turns_whatever_their_backlog() {
         let mut fair = Fair::default();
-        let packet = |id, class| Packet { id: PacketId::new(id), size: 100, class, source: None };
+        let packet = |id, class| {
+            let id = PacketId::new(id);
+            Packet { id, size: 100, class, source: None, data: true }
+        };
         for (id, class) in [(0, 0), (1, 0), (2, 0), (3, 1), (4, 2), (5, 1)] {
             fair.push(packet(id, class), Instant::START);
         }

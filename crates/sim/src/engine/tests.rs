@@ -96,6 +96,40 @@ fn every_byte_arrives_once_over_a_lossy_path() {
 }
 
 #[test]
+fn a_flow_loses_just_the_segments_that_the_link_is_told_to_lose() {
+    // 410 segments. The 100th, 250th and 400th transmission of data is lost on its way over the link;
+    // as each is made once more, 413 leave no room for a fourth loss at 550. The ACKs pass.
+    let text = one_flow(
+        r#", "variant": "newreno+sack", "app": {"kind": "bulk", "size": "393600 B"}"#,
+        r#", "loss": {"every": 150, "first": 100}, "queue": {"kind": "droptail"}"#,
+        "",
+    );
+    let run = run(&text);
+    let (flow, link) = (&run.flows[0], &run.links[0]);
+    assert_eq!((flow.delivered_bytes, flow.segments_retransmitted), (393_600, 3));
+    assert_eq!((flow.segments_sent, flow.congestion_events, flow.timeouts), (413, 3, 0));
+    assert_eq!((&*link.link, link.direction, link.lost_packets), ("bottleneck", "forward", 3));
+    assert_eq!((run.links[1].direction, run.links[1].lost_packets), ("reverse", 0));
+}
+
+#[test]
+fn the_mean_timeout_is_that_of_a_steady_path() {
+    // The round trip is the same for every packet: 41.248 ms, as above. RTTVAR falls to nothing and
+    // leaves the granularity, 1 ms, and the result is rounded up to it: 43 ms (RFC 6298 section 2).
+    let text = one_flow(
+        r#", "variant": "reno""#,
+        "",
+        r#", "measure": [{"name": "late", "from": "10 s"}]"#,
+    )
+    .replace(
+        r#""960 B","#,
+        r#""960 B", "receive_window": "960 B", "min_rto": "1 ms", "clock_granularity": "1 ms","#,
+    );
+    let late = &run(&text).flows[1];
+    assert!((late.rto_mean_s.unwrap() - 0.043).abs() < 1e-9, "{late:?}");
+}
+
+#[test]
 fn a_long_flow_fills_the_bottleneck() {
     // 960 of 1000 bytes are payload: at most 7.68 Mbit/s. The buffer holds one bandwidth-delay
     // product, so that halving the window leaves the link just full.
@@ -240,6 +274,12 @@ fn what_cannot_be_run_is_refused_by_key() {
     assert!(
         refused(reno, r#", "loss": 1.5"#, "").starts_with("topology.bottleneck.loss: 1.5 is not")
     );
+    let every = refused(reno, r#", "loss": {"every": 0}"#, "");
+    assert!(every.starts_with("topology.bottleneck.loss.every: expected at least 1"), "{every}");
+    let first = refused(reno, r#", "loss": {"every": 9, "first": 0}"#, "");
+    assert!(first.starts_with("topology.bottleneck.loss.first: expected at least 1"), "{first}");
+    let reverse = refused(reno, r#", "reverse": {"loss": {"every": 0}}"#, "");
+    assert!(reverse.starts_with("topology.bottleneck.reverse.loss.every:"), "{reverse}");
     assert!(
         refused(r#", "variant": "tahoe+partialack""#, "", "")
             .starts_with("flow[0].variant: `tahoe`")

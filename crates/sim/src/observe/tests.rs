@@ -206,7 +206,7 @@ fn what_waits_to_be_told_is_no_more_than_what_the_link_holds() {
         limit: QueueLimit::UNLIMITED,
         counts_in_service: false,
         mark: None,
-        loss: 0.0,
+        loss: ackclock_net::Loss::NONE,
     };
     let mut links = vec![
         Link::new(&config(8_000_000, Discipline::Fifo), Stream::new(1, "there")),
@@ -226,6 +226,7 @@ fn what_waits_to_be_told_is_no_more_than_what_the_link_holds() {
                 size: 1000,
                 class: 0,
                 source: None,
+                data: true,
             };
             let ackclock_net::Verdict::Arrives { starts, .. } =
                 links[wire as usize].offer(now, offered)

@@ -139,7 +139,10 @@ impl State {
     /// Remembers the window as the place where the path was full (§4.7).
     fn remember(&mut self) {
         self.w_max = Some(match self.w_max {
-            Some(w_max) if self.cwnd < w_max => self.cwnd * (1.0 + BETA) / 2.0,
+            // DEVIATION(rfc9438 §4.7): less by a segment, as it is where windows are whole numbers.
+            // This one comes up to its plateau from below, and a loss there finds it some hundredths
+            // of a segment short, which says nothing of the path.
+            Some(w_max) if self.cwnd <= w_max - 1.0 => self.cwnd * (1.0 + BETA) / 2.0,
             _ => self.cwnd,
         });
     }

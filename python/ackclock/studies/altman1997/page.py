@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ackclock.plots.style import to_svg
 from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet, Verdicts
 from ackclock.studies._frame import ClaimResult
+from ackclock.studies._frame_report import Drawn, count, drawing
 from ackclock.studies.altman1997.analysis import Results
 from ackclock.studies.altman1997.maps import PAPER_BOX, RTT_LIMIT, THP_LIMIT
 from ackclock.studies.altman1997.scenarios import MAP_BUFFER_PACKETS, MAP_RANGES
@@ -17,7 +17,6 @@ from ackclock.studies.altman1997.scenarios import MAP_BUFFER_PACKETS, MAP_RANGES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.studies.altman1997.study import Drawn
 
 KEY = "altman1997"
 
@@ -26,7 +25,7 @@ def build(
     results: Results,
     judged: Sequence[ClaimResult],
     drawn: Mapping[str, Figure],
-    recipes: Mapping[str, Drawn],
+    recipes: Mapping[str, Drawn[Results]],
     version: str,
 ) -> Page:
     """Return the report."""
@@ -36,22 +35,13 @@ def build(
     quick = results.plan.quick
 
     def draw(key: str, label: str, caption: str) -> Drawing:
-        recipe = recipes[key]
-        command = f"ackclock reproduce {KEY}/{key} --out DIR" + (" --quick" if quick else "")
-        return Drawing(
-            key=key,
-            label=label,
-            caption=caption,
-            svg=to_svg(drawn[key], key, title=label, description=caption),
-            command=command,
-            python=_python(recipe.call, recipe.data),
-            data=recipe.data,
-        )
+        recipe, made = recipes[key], drawn[key]
+        return drawing(KEY, key, recipe, made, label=label, caption=caption, quick=quick)
 
     def verdict(*names: str) -> Verdicts:
         return Verdicts(tuple(claims[name] for name in names))
 
-    counts = _count(judged)
+    counts = count(judged)
     return Page(
         title="A fluid model of TCP, held against a packet simulation",
         subtitle=(
@@ -89,27 +79,6 @@ def build(
             ),
         ),
     )
-
-
-def _python(call: str, data: Sequence[str]) -> str:
-    module = call.partition(".")[0]
-    lines = ["import polars as pl", f"from ackclock.studies.{KEY} import {module}", ""]
-    lines += [f'{name} = pl.read_parquet("data/{name}.parquet")' for name in data]
-    lines += [f"figure = {call}", 'figure.savefig("figure.pdf")']
-    return "\n".join(lines)
-
-
-def _count(judged: Sequence[ClaimResult]) -> str:
-    texts = []
-    for verdict, words in (
-        ("reproduced", "reproduced"),
-        ("not reproduced", "not reproduced, in whole or in part"),
-        ("under-specified", "under-specified"),
-    ):
-        number = sum(claim.verdict == verdict for claim in judged)
-        if number:
-            texts.append(f"<strong>{number}</strong> {'is' if number == 1 else 'are'} {words}")
-    return ", ".join(texts)
 
 
 def _banner(results: Results) -> str:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
 from rich.console import Console
 
-from ackclock.plots.style import to_svg
 from ackclock.report import render
 from ackclock.studies._frame import ClaimResult
 from ackclock.studies._frame_core import Core, core_identity
@@ -20,9 +16,9 @@ from ackclock.studies._frame_parts import (
     PartStore,
     digest,
     run_parts,
-    write_parquet,
     write_text,
 )
+from ackclock.studies._frame_report import Drawn, write_figure, write_tables
 from ackclock.studies.altman1997 import figures, figures_beyond
 from ackclock.studies.altman1997.analysis import Results, analyse
 from ackclock.studies.altman1997.page import build
@@ -38,16 +34,6 @@ KEY = "altman1997"
 _TABLES = ("table-1", "table-2", "table-3")
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """How a figure is made: the parts it needs, the tables it reads, the function, the call."""
-
-    draw: Callable[[Results], Figure]
-    parts: tuple[str, ...]
-    data: tuple[str, ...]
-    call: str
-
-
 def _beside(results: Results) -> Figure:
     return figures.window(
         results["f7"],
@@ -56,7 +42,7 @@ def _beside(results: Results) -> Figure:
     )
 
 
-FIGURES: Mapping[str, Drawn] = {
+FIGURES: Mapping[str, Drawn[Results]] = {
     "f1": Drawn(lambda _results: figures.diagram(), (), (), "figures.diagram()"),
     "f2": Drawn(lambda r: figures.window(r["f2"]), ("traces",), ("f2",), "figures.window(f2)"),
     "f3": Drawn(lambda r: figures.window(r["f3"]), ("traces",), ("f3",), "figures.window(f3)"),
@@ -172,7 +158,9 @@ def reproduce(
     with console.status("Reducing and drawing"):
         results = analyse(core, plan, found)
         if figure is not None:
-            _write_figure(out, figure, results, metadata)
+            recipe = FIGURES[figure]
+            data = {name: results[name] for name in recipe.data}
+            write_figure(out, figure, recipe.draw(results), data, metadata)
             return []
         judged = [claim.judge(results) for claim in CLAIMS]
         _write(out, results, judged, metadata, core.version())
@@ -186,18 +174,6 @@ def _code() -> str:
     return digest(*(here / name for name in names), here.parent / "_frame_core.py")
 
 
-def _write_figure(out: Path, key: str, results: Results, metadata: Mapping[str, str]) -> None:
-    drawn = FIGURES[key]
-    for name in drawn.data:
-        write_parquet(out / "data" / f"{name}.parquet", results[name], metadata)
-    write_text(out / f"{key}.svg", _standalone(to_svg(drawn.draw(results), key)))
-
-
-def _standalone(svg: str) -> str:
-    """Return an SVG element as a file of its own, in a font that every machine has."""
-    return svg.replace("var(--figure-font, 'DejaVu Sans', sans-serif)", "sans-serif")
-
-
 def _write(
     out: Path,
     results: Results,
@@ -205,33 +181,6 @@ def _write(
     metadata: Mapping[str, str],
     version: str,
 ) -> None:
-    tables = {**results.tables, "predicates": predicate_rows(judged)}
-    for name, frame in tables.items():
-        write_parquet(out / "data" / f"{name}.parquet", frame, {**metadata, "table": name})
-    svgs = {key: drawn.draw(results) for key, drawn in FIGURES.items()}
-    page = build(results, judged, svgs, FIGURES, version)
-    claims = [claim.as_json() for claim in judged]
-    text = json.dumps(claims, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text(out / "claims.json", text + "\n")
-    write_text(out / "index.html", render(page))
-
-
-def predicate_rows(judged: list[ClaimResult]) -> pl.DataFrame:
-    """Return every observation of every predicate, a row each."""
-    rows = [
-        {
-            "claim": claim.id,
-            "verdict": claim.verdict,
-            "predicate": part.predicate.id,
-            "metric": part.predicate.metric,
-            "comparison": part.predicate.comparison,
-            "tolerance": part.predicate.tolerance,
-            "observed": seen.label,
-            "value": seen.value,
-            "passed": passed,
-        }
-        for claim in judged
-        for part in claim.parts
-        for seen, passed in zip(part.observations, part.passed, strict=True)
-    ]
-    return pl.DataFrame(rows, schema_overrides={"value": pl.Float64, "tolerance": pl.Float64})
+    write_tables(out, results.tables, judged, metadata)
+    drawn = {key: recipe.draw(results) for key, recipe in FIGURES.items()}
+    write_text(out / "index.html", render(build(results, judged, drawn, FIGURES, version)))

@@ -115,6 +115,22 @@ fn a_second_loss_before_the_plateau_gives_room_to_others() {
     assert!((state(&story).epoch.unwrap().k - 2.972).abs() < 1e-3);
 }
 
+/// Fast convergence took a window some hundredths of a segment short of the plateau for a path with
+/// less room, and `W_max` fell by 15 % at every such loss.
+#[test]
+fn a_loss_on_the_plateau_takes_no_room_away() {
+    // K = cbrt(30/0.4) = 4.217 s. t = 4: the window lies between W(3.9) = 100 - 0.4 · 0.317³ = 99.987
+    // and W(4.1) = 99.999. t = 2.4: between W(2.3) = 100 - 0.4 · 1.917³ = 97.18 and W(2.5) = 97.98.
+    let w_max_of_a_loss_at = |millis| {
+        let mut story = after_loss(100);
+        story.ack(1).run(Duration::from_millis(millis));
+        story.congestion(Signal::Loss, 90);
+        state(&story).w_max.unwrap()
+    };
+    assert_between(99.987, w_max_of_a_loss_at(4_000), 99.999);
+    assert_between(0.85 * 97.18, w_max_of_a_loss_at(2_400), 0.85 * 97.98);
+}
+
 #[test]
 fn after_a_timeout_the_curve_begins_at_its_plateau() {
     // §4.8: ssthresh = 70; the stage begins at 70 with K = 0: W(t) = 70 + 0.4 t³.

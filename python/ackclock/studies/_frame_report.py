@@ -1,0 +1,115 @@
+"""What every study's report is written with: figures and their recipes, verdicts as data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic
+
+import polars as pl
+
+from ackclock.plots.style import to_svg
+from ackclock.report.page import Drawing
+from ackclock.studies._frame import ClaimResult, R
+from ackclock.studies._frame_parts import write_parquet, write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Drawn(Generic[R]):
+    """How a figure is made: the parts it needs, the tables it reads, the function, the call."""
+
+    draw: Callable[[R], Figure]
+    parts: tuple[str, ...]
+    data: tuple[str, ...]
+    call: str
+
+
+def drawing(
+    study: str,
+    key: str,
+    recipe: Drawn[R],
+    made: Figure,
+    *,
+    label: str,
+    caption: str,
+    quick: bool,
+) -> Drawing:
+    """Return a figure for the page, with the command and the lines of Python that make it again."""
+    module = recipe.call.partition(".")[0]
+    lines = ["import polars as pl", f"from ackclock.studies.{study} import {module}", ""]
+    lines += [f'{name} = pl.read_parquet("data/{name}.parquet")' for name in recipe.data]
+    lines += [f"figure = {recipe.call}", 'figure.savefig("figure.pdf")']
+    return Drawing(
+        key=key,
+        label=label,
+        caption=caption,
+        svg=to_svg(made, key, title=label, description=caption),
+        command=f"ackclock reproduce {study}/{key} --out DIR" + (" --quick" if quick else ""),
+        python="\n".join(lines),
+        data=recipe.data,
+    )
+
+
+def write_figure(
+    out: Path, key: str, made: Figure, data: Mapping[str, pl.DataFrame], metadata: Mapping[str, str]
+) -> None:
+    """Write a figure as a file of its own, in a font that every machine has, and its data."""
+    for name, frame in data.items():
+        write_parquet(out / "data" / f"{name}.parquet", frame, metadata)
+    svg = to_svg(made, key)
+    font = "var(--figure-font, 'DejaVu Sans', sans-serif)"
+    write_text(out / f"{key}.svg", svg.replace(font, "sans-serif"))
+
+
+def write_tables(
+    out: Path,
+    tables: Mapping[str, pl.DataFrame],
+    judged: Sequence[ClaimResult],
+    metadata: Mapping[str, str],
+) -> None:
+    """Write every table, every observation of every predicate, and the verdicts for programs."""
+    for name, frame in {**tables, "predicates": predicate_rows(judged)}.items():
+        write_parquet(out / "data" / f"{name}.parquet", frame, {**metadata, "table": name})
+    claims = [claim.as_json() for claim in judged]
+    text = json.dumps(claims, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text(out / "claims.json", text + "\n")
+
+
+def predicate_rows(judged: Sequence[ClaimResult]) -> pl.DataFrame:
+    """Return every observation of every predicate, a row each."""
+    rows = [
+        {
+            "claim": claim.id,
+            "verdict": claim.verdict,
+            "predicate": part.predicate.id,
+            "metric": part.predicate.metric,
+            "comparison": part.predicate.comparison,
+            "tolerance": part.predicate.tolerance,
+            "observed": seen.label,
+            "value": seen.value,
+            "passed": passed,
+        }
+        for claim in judged
+        for part in claim.parts
+        for seen, passed in zip(part.observations, part.passed, strict=True)
+    ]
+    return pl.DataFrame(rows, schema_overrides={"value": pl.Float64, "tolerance": pl.Float64})
+
+
+def count(judged: Sequence[ClaimResult]) -> str:
+    """Return how many claims have which verdict, in words, as HTML."""
+    texts: list[str] = []
+    for verdict, words in (
+        ("reproduced", "reproduced"),
+        ("not reproduced", "not reproduced, in whole or in part"),
+        ("under-specified", "under-specified"),
+    ):
+        number = sum(claim.verdict == verdict for claim in judged)
+        if number:
+            texts.append(f"<strong>{number}</strong> {'is' if number == 1 else 'are'} {words}")
+    return ", ".join(texts)
