@@ -174,8 +174,8 @@ fn overrides_come_last_and_those_that_set_nothing_are_noted() {
     assert!(
         result.tap(true).ends_with("# `tcp_wmem=1 2 3` means nothing: memory is not limited\n")
     );
-    let passed_over = with("tcp_ecn", "1").notes;
-    assert!(passed_over[0].starts_with("`tcp_ecn=1` is passed over: "), "{passed_over:?}");
+    let passed_over = with("tcp_ecn", "3").notes;
+    assert!(passed_over[0].starts_with("`tcp_ecn=3` is passed over: "), "{passed_over:?}");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn outcomes_as_json() {
                         "line": 9, "column": 1,
                         "message": "this packet differs in ack",
                         "expected": "0.100000 > P. 1:1001(1000) ack 2",
-                        "actual": "0.100000 > . 1:1001(1000) ack 1 win 65535",
+                        "actual": "0.100000 > P. 1:1001(1000) ack 1 win 65535",
                     },
                     "report": null,
                 },
