@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
 use ackclock_net::{
-    Arrival, Discipline, Fate, ImpairmentConfig, Impairments, Link, LinkConfig, Packet, PacketId,
-    QueueLimit, QueueUnit, Reorder, Verdict,
+    Arrival, Discipline, Fate, ImpairmentConfig, Impairments, Link, LinkConfig, Loss, Packet,
+    PacketId, QueueLimit, QueueUnit, Reorder, Verdict,
 };
 use ackclock_tcp::{Failure, State};
 use ackclock_units::random::Stream;
@@ -249,7 +249,7 @@ impl<'a> Run<'a> {
 
     fn offer(&mut self, from: usize, bytes: Vec<u8>) {
         let size = u32::try_from(bytes.len()).expect("a packet");
-        let packet = Packet { id: PacketId::new(0), size, class: 0, source: None };
+        let packet = Packet { id: PacketId::new(0), size, class: 0, source: None, data: true };
         let link = &mut self.links[from];
         let (arrival, copy) = match link.offer(self.now, packet) {
             Verdict::Arrives { at, .. } => link.arrivals(at, Fate::INTACT),
@@ -329,7 +329,8 @@ fn link(way: &Way, seed: u64, n: usize) -> Link {
         discipline: Discipline::Fifo,
         limit: QueueLimit { amount: way.queue_packets, unit: QueueUnit::Packets },
         counts_in_service: false,
-        loss: way.loss,
+        mark: None,
+        loss: Loss::Random(way.loss),
     };
     let impairments = ImpairmentConfig {
         reorder: Reorder { share: way.late_share, delay: way.late_by },
