@@ -179,11 +179,23 @@ impl Stack for EndpointStack {
         let tally = sender.tally();
         let rtt = sender.rtt();
         let window = sender.window();
+        let agreed = endpoint.agreed();
+        let shifts = agreed.window_shifts;
         TcpInfo {
             state: Some(state_number(endpoint.state())),
             ca_state: Some(recovery_state(sender)),
             retransmits: Some(i64::from(sender.consecutive_timeouts())),
             backoff: Some(i64::from(rtt.backoff())),
+            // TCPI_OPT_TIMESTAMPS, _SACK, _WSCALE and _ECN.
+            options: Some(
+                i64::from(agreed.timestamps)
+                    | i64::from(agreed.sack) << 1
+                    | i64::from(shifts.is_some()) << 2
+                    | i64::from(agreed.ecn) << 3,
+            ),
+            snd_wscale: Some(shifts.map_or(0, |(theirs, _)| i64::from(theirs))),
+            rcv_wscale: Some(shifts.map_or(0, |(_, ours)| i64::from(ours))),
+            advmss: whole(endpoint.offered_mss().bytes().get()),
             rto: micros(sender.rto()),
             snd_mss: whole(mss.bytes().get()),
             rtt: sender.srtt().and_then(micros),
