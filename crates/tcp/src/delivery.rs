@@ -211,6 +211,7 @@ impl Tracker {
 
     /// Everything before `una` is acknowledged.
     pub fn on_cumulative_ack(&mut self, now: Instant, una: Seq) {
+        let mut missing = true;
         while let Some(first) = self.records.front_mut() {
             if first.start >= una {
                 break;
@@ -227,10 +228,12 @@ impl Tracker {
             self.records.pop_front();
             if !record.is_delivered {
                 let len = record.len();
-                let known = self.anonymous.min(len);
+                // The first was missing: no duplicate ACK was for it.
+                let known = if missing { Bytes::ZERO } else { self.anonymous.min(len) };
                 self.anonymous -= known;
                 self.deliver(now, &record, len - known);
             }
+            missing = false;
         }
         if self.records.is_empty() {
             self.anonymous = Bytes::ZERO;
@@ -240,8 +243,8 @@ impl Tracker {
     /// A duplicate ACK of a receiver that does not say which segment arrived.
     pub fn on_anonymous(&mut self, now: Instant, mss: Mss) {
         let (Some(first), Some(last)) = (self.records.front(), self.records.back()) else { return };
-        let outstanding = last.end.since(first.start);
-        let data = mss.bytes().min(outstanding.saturating_sub(self.anonymous));
+        let beyond_first = last.end.since(first.end);
+        let data = mss.bytes().min(beyond_first.saturating_sub(self.anonymous));
         self.anonymous += data;
         self.count(now, data);
     }

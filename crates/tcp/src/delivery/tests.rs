@@ -176,11 +176,32 @@ fn without_sack_a_duplicate_ack_is_a_segment() {
     // The ACK of everything is for the one that was missing.
     let delivered = tracker.ack(ms(203), 4);
     assert_eq!((delivered.data, tracker.delivered()), (segments(1), segments(4)));
-    // More duplicates than there is data in flight say nothing.
+    // More duplicates than there is data behind the first segment say nothing.
     tracker.send(ms(300), 4, 1);
+    tracker.send(ms(300), 5, 2);
     tracker.on_anonymous(ms(301), MSS());
     tracker.on_anonymous(ms(302), MSS());
     assert_eq!(tracker.finish(ms(302), Duration::ZERO, MSS()).data, segments(1));
+}
+
+#[test]
+fn every_ack_of_more_delivers_what_was_missing() {
+    let mut tracker = Tracker::default();
+    for n in 0..4 {
+        tracker.send(ms(0), n, n + 1);
+    }
+    // All but the last are lost; it arrives three times, as the path doubles packets. A rate of zero
+    // would follow if the three counted for those that go out again.
+    for _ in 0..3 {
+        tracker.on_anonymous(ms(100), MSS());
+    }
+    tracker.finish(ms(100), Duration::ZERO, MSS());
+    for n in 0..3 {
+        tracker.send(ms(200 + 100 * n), n, 1);
+        let delivered = tracker.ack(ms(300 + 100 * n), n + 1);
+        assert_eq!(delivered.data, segments(1), "{n}");
+        assert!(delivered.sample.unwrap().rate() > 0.0);
+    }
 }
 
 #[test]
