@@ -113,6 +113,8 @@ pub struct Way {
     pub rate_bps: u64,
     pub delay: Duration,
     pub queue_packets: u64,
+    /// What waits when packets are marked instead of dropped.
+    pub mark_packets: Option<u64>,
     pub loss: f64,
     pub late_share: f64,
     pub late_by: Duration,
@@ -264,13 +266,16 @@ fn way(hostility: Hostility) -> impl Strategy<Value = Way> {
         Hostility::None => (0.0, 0.0, 0.0, 0.0),
     };
     let share = |most: f64| (0.0..=1.0_f64).prop_map(move |x| most * x);
-    let line = (log_uniform(64_000, 1_000_000_000), micros(1, 150_000), log_uniform(2, 1_000));
+    let line = (log_uniform(64_000, 1_000_000_000), micros(1, 150_000));
+    let queue = (log_uniform(2, 1_000), prop::option::of(log_uniform(1, 100)));
     let harm = (share(late), micros(10, 500_000), share(doubled), share(damaged));
-    (line, harm).prop_map(move |((rate, delay, queue), (late_share, late_by, doubled, damaged))| {
+    (line, queue, harm).prop_map(move |((rate, delay), (queue, mark), harm)| {
+        let (late_share, late_by, doubled, damaged) = harm;
         Way {
             rate_bps: rate.into(),
             delay,
             queue_packets: if loss > 0.0 { queue.into() } else { u64::MAX },
+            mark_packets: mark.map(u64::from),
             loss,
             late_share,
             late_by,

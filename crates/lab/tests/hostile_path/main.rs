@@ -15,10 +15,10 @@ mod flips;
 mod host;
 mod run;
 
-use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 use case::{Case, Hostility, cases};
-use run::{Totals, run, trace};
+use run::{Outcome, Totals, run, trace};
 
 /// Runs of the hostile path.
 const RUNS: u32 = 10_000;
@@ -42,10 +42,14 @@ fn survive(hostility: Hostility, runs: u32) -> Totals {
     let mut runner =
         TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let totals = std::cell::RefCell::new(Totals::default());
-    let result = runner.run(&cases(hostility), |case: Case| {
-        let outcome = run(&case, &mut totals.borrow_mut());
-        outcome.map(drop).map_err(proptest::test_runner::TestCaseError::fail)
-    });
+    let result =
+        runner.run(&cases(hostility), |case: Case| match run(&case, &mut totals.borrow_mut()) {
+            Ok(Outcome::TimedOut) if !matches!(hostility, Hostility::Hostile) => {
+                Err(TestCaseError::fail("timed out, on such a path"))
+            }
+            Ok(_) => Ok(()),
+            Err(why) => Err(TestCaseError::fail(why)),
+        });
     match result {
         Ok(()) => totals.into_inner(),
         Err(TestError::Fail(why, case)) => panic!(
@@ -78,12 +82,11 @@ fn every_byte_arrives_once_and_in_order_over_a_hostile_path() {
 #[test]
 fn every_byte_arrives_once_and_in_order_over_a_shaky_path() {
     // Rare losses let windows grow, so that what is lost is lost among many.
-    let totals = survive(Hostility::Shaky, RUNS / 5);
-    assert_eq!(totals.timed_out, 0, "{totals:?}");
+    survive(Hostility::Shaky, RUNS / 5);
 }
 
 #[test]
 fn every_byte_arrives_once_and_in_order_over_a_clean_path() {
     let totals = survive(Hostility::None, RUNS / 10);
-    assert_eq!((totals.timed_out, totals.lost, totals.dropped), (0, 0, 0), "{totals:?}");
+    assert_eq!((totals.lost, totals.dropped), (0, 0), "{totals:?}");
 }

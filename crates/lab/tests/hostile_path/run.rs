@@ -9,6 +9,7 @@ use ackclock_net::{
     Arrival, Discipline, Fate, ImpairmentConfig, Impairments, Link, LinkConfig, Loss, Packet,
     PacketId, QueueLimit, QueueUnit, Reorder, Verdict,
 };
+use ackclock_packet::Ecn;
 use ackclock_tcp::{Failure, State};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
@@ -182,8 +183,7 @@ impl<'a> Run<'a> {
             let acts =
                 self.hosts.iter().filter_map(|host| host.acts_at().filter(|at| *at > self.now));
             let arrival = self.in_flight.first_key_value().map(|(key, _)| key.0);
-            let next =
-                timers.chain(acts).chain(arrival).min().ok_or("nothing will ever happen again")?;
+            let next = timers.chain(acts).chain(arrival).min().ok_or_else(|| self.stuck())?;
             if next > Instant::START + LONGEST {
                 return Err("a day was not enough".into());
             }
@@ -199,6 +199,12 @@ impl<'a> Run<'a> {
             }
         }
         Err("too many packets for so little data".into())
+    }
+
+    /// Nothing is to happen any more.
+    fn stuck(&self) -> String {
+        let [a, b] = self.hosts.each_ref().map(|host| host.endpoint.sender());
+        format!("nothing will ever happen again\n{a:?}\n{b:?}")
     }
 
     /// The end of the run, if this is it.
@@ -233,9 +239,12 @@ impl<'a> Run<'a> {
         host.open(self.now, n == 0 || self.case.simultaneous);
         host.act(self.now)?;
         for _ in 0..MOST_STEPS {
-            let Some(transmit) = self.hosts[n].endpoint.poll_transmit(self.now) else {
+            let Some(mut transmit) = self.hosts[n].endpoint.poll_transmit(self.now) else {
                 return Ok(());
             };
+            if transmit.ip.ecn == Ecn::Ect0 && self.links[n].is_marking(self.now) {
+                transmit.ip.ecn = Ecn::Ce;
+            }
             let bytes = self.hosts[n].encode(&transmit)?;
             self.note(n, "sends", &bytes);
             let expected = transmit.segment.wire_size().get() + if self.case.ipv6 { 20 } else { 0 };
@@ -323,13 +332,14 @@ impl<'a> Run<'a> {
 }
 
 fn link(way: &Way, seed: u64, n: usize) -> Link {
+    let packets = |amount| QueueLimit { amount, unit: QueueUnit::Packets };
     let config = LinkConfig {
         rate: Rate::from_bps(way.rate_bps),
         delay: way.delay,
         discipline: Discipline::Fifo,
-        limit: QueueLimit { amount: way.queue_packets, unit: QueueUnit::Packets },
+        limit: packets(way.queue_packets),
         counts_in_service: false,
-        mark: None,
+        mark: way.mark_packets.map(packets),
         loss: Loss::Random(way.loss),
     };
     let impairments = ImpairmentConfig {
