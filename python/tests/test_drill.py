@@ -123,7 +123,7 @@ def test_packets_that_differ_stand_one_above_the_other(ackclock: Callable[..., A
         '  at: "first/different.pkt:10:1"\n'
         '  message: "this packet differs in ack"\n'
         '  expected: "0.100000 > P. 1:1001(1000) ack 2"\n'
-        '  actual:   "0.100000 > .  1:1001(1000) ack 1 win 65535"\n'
+        '  actual:   "0.100000 > P. 1:1001(1000) ack 1 win 65535"\n'
         "  ...\n",
         "",
     )
@@ -175,7 +175,7 @@ def test_json(ackclock: Callable[..., Answer]) -> None:
                     "column": 1,
                     "message": "this packet differs in ack",
                     "expected": "0.100000 > P. 1:1001(1000) ack 2",
-                    "actual": "0.100000 > . 1:1001(1000) ack 1 win 65535",
+                    "actual": "0.100000 > P. 1:1001(1000) ack 1 win 65535",
                 },
                 "report": None,
             },
@@ -233,11 +233,11 @@ def test_what_is_compared_more_strictly(tmp_path: Path, ackclock: Callable[..., 
 
 def test_notes(tmp_path: Path, ackclock: Callable[..., Answer]) -> None:
     path = script(tmp_path, f"`sysctl -q net.ipv4.tcp_wmem=1`\n{GOOD}")
-    arguments = ("drill", path, "--set", "tcp_ecn=1")
+    arguments = ("drill", path, "--set", "tcp_moderate_rcvbuf=0")
     assert read_tap(ackclock(*arguments).out).comments == []
     of_script, of_command = read_tap(ackclock(*arguments, "--notes").out).comments
     assert of_script == f"{path}:1:2: `tcp_wmem=1` means nothing: memory is not limited"
-    assert of_command.startswith("`tcp_ecn=1` is passed over: ")
+    assert of_command.startswith("`tcp_moderate_rcvbuf=0` is passed over: ")
 
 
 def test_names_do_not_break_the_protocol(tmp_path: Path, ackclock: Callable[..., Answer]) -> None:
@@ -301,7 +301,7 @@ def test_from_python() -> None:
     failure = result.scripts[0].failure
     assert failure is not None
     assert (failure.line, failure.column) == (10, 1)
-    assert failure.actual == "0.100000 > . 1:1001(1000) ack 1 win 65535"
+    assert failure.actual == "0.100000 > P. 1:1001(1000) ack 1 win 65535"
     report = result.scripts[1].report
     assert report is not None
     assert (report.packets_in, report.packets_out, report.notes) == (2, 2, ())
