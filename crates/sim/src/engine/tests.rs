@@ -1,6 +1,7 @@
 use crate::records::Run;
 use crate::{Scenario, simulate};
 
+mod aqm;
 mod bbr;
 mod marks;
 
