@@ -345,6 +345,9 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     };
     let idle = match (growth, profile) {
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, _) => IdleChoice::NoIdle,
+        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => {
+            IdleChoice::Linux { restart: true }
+        }
         // slow_start_restart_ of ns-2.35.
         (_, Profile::Ns2) => IdleChoice::NS2,
         (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc) => {
