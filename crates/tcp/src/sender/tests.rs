@@ -15,7 +15,7 @@ impl Idle for Never {
         None
     }
 
-    fn may_grow(&self, _: &Ack, _: Bytes, _: bool) -> bool {
+    fn may_grow(&mut self, _: &Ack, _: Bytes, _: bool) -> bool {
         false
     }
 }
