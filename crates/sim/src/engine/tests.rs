@@ -3,6 +3,7 @@ use crate::{Scenario, simulate};
 
 mod aqm;
 mod bbr;
+mod ccp;
 mod marks;
 
 fn scenario(text: &str) -> Scenario {
