@@ -154,6 +154,7 @@ fn links(runs: &[Run], cells: bool) -> Table {
         .count("delivered_bytes", rows().map(|row| row.delivered_bytes))
         .count("dropped_packets", rows().map(|row| row.dropped_packets))
         .count("dropped_bytes", rows().map(|row| row.dropped_bytes))
+        .count("dropped_early_packets", rows().map(|row| row.dropped_early_packets))
         .count("marked_packets", rows().map(|row| row.marked_packets))
         .count("lost_packets", rows().map(|row| row.lost_packets))
         .count("reordered_packets", rows().map(|row| row.reordered_packets))

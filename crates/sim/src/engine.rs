@@ -161,13 +161,14 @@ impl<'o> Engine<'o> {
             .map(|wire| {
                 let name = format!("link {} {}", wire.name, wire.direction.as_str());
                 let losses = Stream::new(scenario.seed, &name);
-                if !wire.impairments.any() {
-                    return Link::new(&wire.config, losses);
-                }
-                let impairments = Impairments::new(wire.impairments, |what| {
-                    Stream::new(scenario.seed, &format!("{name} {what}"))
-                });
-                Link::impaired(&wire.config, losses, impairments)
+                let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
+                let link = if wire.impairments.any() {
+                    let impairments = Impairments::new(wire.impairments, stream);
+                    Link::impaired(&wire.config, losses, impairments)
+                } else {
+                    Link::new(&wire.config, losses)
+                };
+                link.with_queue_draws(&wire.config.discipline, stream("queue"))
             })
             .collect();
         let mut network = Network::new(clock(scenario, &layout), links);
@@ -275,6 +276,7 @@ impl<'o> Engine<'o> {
                     class: u32::try_from(class).expect("fewer than 2^32 classes"),
                     source: Some(number),
                     data: false,
+                    ecn: false,
                 },
                 kind: spec.kind,
                 period_ns,

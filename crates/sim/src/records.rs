@@ -90,10 +90,12 @@ pub struct LinkRow {
     pub delivered_packets: u64,
     /// Their bytes.
     pub delivered_bytes: u64,
-    /// Packets that the queue refused.
+    /// Packets that the queue refused, or dropped after it had taken them.
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
+    /// Those of them that the queue's discipline dropped although there was room.
+    pub dropped_early_packets: u64,
     /// Packets that the queue took and marked with congestion; they are not dropped.
     pub marked_packets: u64,
     /// Packets lost at random after they were sent; they are among the delivered.
