@@ -5,6 +5,7 @@ mod aqm;
 mod bbr;
 mod ccp;
 mod marks;
+mod traffic;
 
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()
