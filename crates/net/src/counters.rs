@@ -18,6 +18,12 @@ impl Volume {
         self.bytes += size as u64;
     }
 
+    /// Takes one back.
+    pub(crate) const fn uncount(&mut self, size: u32) {
+        self.packets -= 1;
+        self.bytes -= size as u64;
+    }
+
     /// What was added since `earlier`.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {

@@ -1,9 +1,11 @@
 //! A link: a queue, a rate, a delay, a loss model, impairments.
 
+use std::collections::VecDeque;
+
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
-use crate::counters::{Counters, SourceCounters};
+use crate::counters::{Counters, SourceCounters, Volume};
 use crate::delay::DelayHistogram;
 use crate::impairments::{Arrival, Fate, Impairments};
 use crate::loss::{Loss, Losses};
@@ -109,7 +111,7 @@ pub struct Departure {
 #[derive(Clone, Debug)]
 enum Queue {
     Fifo(Fifo),
-    Fair(Fair),
+    Fair(Box<Fair>),
 }
 
 /// What befalls packets behind the queue.
@@ -139,19 +141,40 @@ impl Hazards {
 }
 
 /// One direction of a link.
+///
+/// What every packet touches stands here; the rest is boxed, so that the links of a thousand flows
+/// stay in the cache.
 #[derive(Clone, Debug)]
 pub struct Link {
     queue: Queue,
     serializer: Serializer,
     delay: Duration,
+    /// With this many packets held the queue is full; zero if only the limit itself can tell.
+    room: u64,
+    /// What the queue took, and what of it has left.
+    taken: Volume,
+    left: Volume,
+    busy: Duration,
+    queue_delay: Duration,
+    /// Packets that waited at all.
+    waited: u64,
+    /// `None` where nothing can befall a packet, so that such links ask no more than that.
+    hazards: Option<Box<Hazards>>,
+    rare: Box<Rare>,
+}
+
+/// What only some packets touch.
+#[derive(Clone, Debug)]
+struct Rare {
     limit: QueueLimit,
     counts_in_service: bool,
     mark: Option<QueueLimit>,
-    /// `None` where nothing can befall a packet, so that such links ask no more than that.
-    hazards: Option<Box<Hazards>>,
+    /// All that is not counted in [`Link`] itself.
     counters: Counters,
     delays: DelayHistogram,
     sources: Vec<SourceCounters>,
+    /// Packets refused after the clock's time: when, and their size.
+    refused_ahead: VecDeque<(Instant, u32)>,
 }
 
 impl Link {
@@ -176,17 +199,26 @@ impl Link {
         Self {
             queue: match config.discipline {
                 Discipline::Fifo => Queue::Fifo(Fifo::default()),
-                Discipline::Fair => Queue::Fair(Fair::default()),
+                Discipline::Fair => Queue::Fair(Box::default()),
             },
             serializer: Serializer::new(config.rate),
             delay: config.delay,
-            limit: config.limit,
-            counts_in_service: config.counts_in_service,
-            mark: config.mark,
+            room: config.limit.room(config.counts_in_service).unwrap_or(0),
+            taken: Volume::default(),
+            left: Volume::default(),
+            busy: Duration::ZERO,
+            queue_delay: Duration::ZERO,
+            waited: 0,
             hazards: hazards.any().then(|| Box::new(hazards)),
-            counters: Counters::default(),
-            delays: DelayHistogram::default(),
-            sources: Vec::new(),
+            rare: Box::new(Rare {
+                limit: config.limit,
+                counts_in_service: config.counts_in_service,
+                mark: config.mark,
+                counters: Counters::default(),
+                delays: DelayHistogram::default(),
+                sources: Vec::new(),
+                refused_ahead: VecDeque::new(),
+            }),
         }
     }
 
@@ -195,13 +227,14 @@ impl Link {
     /// # Panics
     /// With more than 65,536 sources at one link.
     pub fn add_source(&mut self) -> u16 {
-        self.sources.push(SourceCounters::default());
-        u16::try_from(self.sources.len() - 1).expect("a link has fewer than 65,536 sources")
+        let sources = &mut self.rare.sources;
+        sources.push(SourceCounters::default());
+        u16::try_from(sources.len() - 1).expect("a link has fewer than 65,536 sources")
     }
 
     /// Whether packets are ever marked here.
     pub const fn marks(&self) -> bool {
-        self.mark.is_some()
+        self.rare.mark.is_some()
     }
 
     /// Whether a packet that comes now finds so much waiting that it is to be marked with congestion
@@ -210,78 +243,107 @@ impl Link {
     /// links without marks, most of them, pay nothing.
     pub fn is_marking(&mut self, now: Instant) -> bool {
         self.advance(now);
-        let (queued, in_service) = (self.counters.queued, self.in_service());
-        self.mark.is_some_and(|mark| mark.is_reached(queued, in_service, self.counts_in_service))
+        let counts = self.rare.counts_in_service;
+        self.rare.mark.is_some_and(|mark| mark.is_reached(self.held(), self.in_service(), counts))
     }
 
     /// A packet of `size` bytes that was taken was marked.
     pub const fn count_marked(&mut self, size: u32) {
-        self.counters.marked.count(size);
+        self.rare.counters.marked.count(size);
+    }
+
+    /// What is held, the packet being sent included.
+    const fn held(&self) -> Volume {
+        self.taken.since(self.left)
     }
 
     /// Bytes of the packet being sent.
-    #[inline]
     fn in_service(&self) -> u32 {
         match &self.queue {
-            Queue::Fifo(fifo) => fifo.in_service(),
+            Queue::Fifo(_) if self.left.packets == self.taken.packets => 0,
+            Queue::Fifo(fifo) => fifo.get(self.left.packets).size,
             Queue::Fair(fair) => fair.serving().map_or(0, |(packet, _)| packet.size),
         }
     }
 
     /// A packet comes to the queue.
-    #[inline]
     pub fn offer(&mut self, now: Instant, packet: Packet) -> Verdict {
-        self.advance(now);
-        self.counters.offered.count(packet.size);
-        if let Some(source) = packet.source {
-            self.sources[usize::from(source)].offered.count(packet.size);
-        }
-        let admitted = self.limit.admits(
-            self.counters.queued,
-            self.in_service(),
-            self.counts_in_service,
-            packet.size,
-        );
-        if !admitted {
-            self.counters.dropped.count(packet.size);
-            if let Some(source) = packet.source {
-                self.sources[usize::from(source)].dropped.count(packet.size);
-            }
+        self.offer_ahead(now, packet, now)
+    }
+
+    /// A packet comes to the queue at `comes`, which is known at `clock` already because the only
+    /// link that leads here has sent it. Nothing may have been offered for later.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
+    pub fn offer_ahead(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
+        self.advance(comes);
+        let held = self.taken.packets - self.left.packets;
+        if held >= self.room && !self.admits(packet.size) {
+            self.refuse(comes, packet, clock);
             return Verdict::Dropped;
         }
-        self.counters.queued.count(packet.size);
         match &mut self.queue {
-            Queue::Fifo(_) => self.place(now, packet),
+            Queue::Fifo(_) => self.place(comes, packet, clock),
             Queue::Fair(fair) => {
-                fair.push(packet, now);
-                let wake =
-                    if fair.serving().is_none() { self.serve_next(now, false) } else { None };
-                Verdict::Waits { wake }
+                self.rare.count_taken(packet);
+                fair.push(packet, comes);
+                let idle = fair.serving().is_none();
+                self.taken.count(packet.size);
+                Verdict::Waits { wake: if idle { self.serve_next(comes, false) } else { None } }
             }
         }
     }
 
+    /// Whether the queue is not full after all: what its `room` does not say.
+    #[cold]
+    fn admits(&self, size: u32) -> bool {
+        let Rare { limit, counts_in_service, .. } = &*self.rare;
+        limit.admits(self.held(), self.in_service(), *counts_in_service, size)
+    }
+
+    #[cold]
+    fn refuse(&mut self, comes: Instant, packet: Packet, clock: Instant) {
+        let rare = &mut *self.rare;
+        rare.counters.dropped.count(packet.size);
+        if let Some(source) = packet.source {
+            rare.sources[usize::from(source)].offered.count(packet.size);
+            rare.sources[usize::from(source)].dropped.count(packet.size);
+        }
+        if comes > clock {
+            while rare.refused_ahead.front().is_some_and(|(at, _)| *at <= clock) {
+                rare.refused_ahead.pop_front();
+            }
+            rare.refused_ahead.push_back((comes, packet.size));
+        }
+    }
+
     #[inline]
-    fn place(&mut self, now: Instant, packet: Packet) -> Verdict {
+    fn place(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
         let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only a FIFO places") };
         let free = fifo.busy_until();
-        let starts = if free > now {
+        let starts = if free > comes {
+            let waited = free.since(comes);
+            self.queue_delay += waited;
+            self.waited += 1;
+            self.rare.delays.record_positive(waited.as_nanos());
             free
         } else {
-            // Back to back (free = now) the fraction is kept.
-            if free < now {
+            // Back to back (free = comes) the fraction is kept.
+            if free < comes {
                 self.serializer.rest();
             }
-            now
+            comes
         };
         let time = self.serializer.next(Bytes::new(u64::from(packet.size)));
         let departs = starts + time;
         let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
-        fifo.place(Placed { departs, size: packet.size, source: packet.source, fate });
-        let waited = starts.since(now);
-        self.counters.busy += time;
-        self.counters.queue_delay += waited;
-        self.delays.record(waited);
+        let placed = Placed::new(comes, departs, packet.size, packet.source, fate);
+        if !placed.is_plain() {
+            self.rare.count_taken(packet);
+        }
+        fifo.place(self.taken.packets, placed, self.left.packets, clock);
+        self.taken.count(packet.size);
+        self.busy += time;
         let at = departs + self.delay;
         match fate {
             Fate::INTACT => Verdict::Arrives { starts, at },
@@ -295,9 +357,15 @@ impl Link {
     #[inline]
     pub fn advance(&mut self, now: Instant) {
         if let Queue::Fifo(fifo) = &mut self.queue {
-            while let Some(placed) = fifo.pop_departed(now) {
-                let Placed { size, source, fate, .. } = placed;
-                count_delivered(&mut self.counters, &mut self.sources, size, source, fate);
+            while self.left.packets < self.taken.packets {
+                let placed = fifo.get(self.left.packets);
+                if placed.departs > now {
+                    break;
+                }
+                self.left.count(placed.size);
+                if !placed.is_plain() {
+                    self.rare.count_delivered(placed.size, placed.source(), placed.fate());
+                }
             }
         }
     }
@@ -317,9 +385,9 @@ impl Link {
         let departs = now + time;
         fair.set_serving(Some((packet, departs)));
         let waited = now.since(came);
-        self.counters.busy += time;
-        self.counters.queue_delay += waited;
-        self.delays.record(waited);
+        self.busy += time;
+        self.queue_delay += waited;
+        self.rare.delays.record(waited);
         Some(departs)
     }
 
@@ -329,7 +397,8 @@ impl Link {
         let (packet, departs) = fair.serving()?;
         debug_assert_eq!(departs, now, "a departure event comes at the departure");
         let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
-        count_delivered(&mut self.counters, &mut self.sources, packet.size, packet.source, fate);
+        self.left.count(packet.size);
+        self.rare.count_delivered(packet.size, packet.source, fate);
         let mut rate = self.serializer.clone();
         rate.rest();
         let started = Instant::from_nanos(
@@ -349,26 +418,98 @@ impl Link {
         }
     }
 
-    /// What was counted by `now`.
+    /// What was counted by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
     pub fn counters(&mut self, now: Instant) -> Counters {
         self.advance(now);
-        let unsent = match &self.queue {
-            Queue::Fifo(fifo) => fifo.busy_until().since(now),
-            Queue::Fair(fair) => {
-                fair.serving().map_or(Duration::ZERO, |(_, departs)| departs.since(now))
+        let (mut taken, mut left, mut busy) = (self.taken, self.left, self.busy);
+        let (mut queue_delay, mut dropped) = (self.queue_delay, self.rare.counters.dropped);
+        let mut lost = self.rare.counters.lost;
+        match &self.queue {
+            Queue::Fifo(fifo) => {
+                for ahead in self.ahead(now) {
+                    taken.uncount(ahead.size);
+                    busy = busy.saturating_sub(ahead.departs.since(ahead.starts));
+                    queue_delay = queue_delay.saturating_sub(ahead.starts.since(ahead.comes));
+                }
+                if let Some(last) = taken.packets.checked_sub(1).filter(|n| *n >= fifo.kept()) {
+                    busy = busy.saturating_sub(fifo.get(last).departs.since(now));
+                }
+                while left.packets > fifo.kept() {
+                    let last = fifo.get(left.packets - 1);
+                    if last.departs <= now {
+                        break;
+                    }
+                    left.uncount(last.size);
+                    if last.fate().is_lost() {
+                        lost.uncount(last.size);
+                    }
+                }
             }
+            Queue::Fair(fair) => {
+                let unsent = fair.serving().map_or(Duration::ZERO, |(_, at)| at.since(now));
+                busy = busy.saturating_sub(unsent);
+            }
+        }
+        for (_, size) in self.rare.refused_ahead.iter().filter(|(at, _)| *at > now) {
+            dropped.uncount(*size);
+        }
+        let offered =
+            Volume { packets: taken.packets + dropped.packets, bytes: taken.bytes + dropped.bytes };
+        Counters {
+            offered,
+            delivered: left,
+            dropped,
+            queued: taken.since(left),
+            lost,
+            busy,
+            queue_delay,
+            ..self.rare.counters
+        }
+    }
+
+    /// What was offered ahead of `now`, the last first.
+    fn ahead(&self, now: Instant) -> impl Iterator<Item = Ahead> {
+        let fifo = match &self.queue {
+            Queue::Fifo(fifo) => Some(fifo),
+            Queue::Fair(_) => None,
         };
-        Counters { busy: self.counters.busy.saturating_sub(unsent), ..self.counters }
+        fifo.into_iter().flat_map(move |fifo| {
+            let kept = fifo.kept()..self.taken.packets;
+            kept.rev().map_while(move |n| {
+                let placed = *fifo.get(n);
+                // What the ring forgot has left by `now`.
+                let free = if n > fifo.kept() { fifo.get(n - 1).departs } else { Instant::START };
+                (placed.comes > now).then(|| Ahead {
+                    comes: placed.comes,
+                    starts: placed.comes.max(free),
+                    departs: placed.departs,
+                    size: placed.size,
+                })
+            })
+        })
     }
 
     /// What each cross-traffic source met, as of the last call of [`advance`](Self::advance).
     pub fn sources(&self) -> &[SourceCounters] {
-        &self.sources
+        &self.rare.sources
     }
 
-    /// The delays in the queue so far.
-    pub const fn delays(&self) -> &DelayHistogram {
-        &self.delays
+    /// The delays in the queue by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
+    pub fn delays(&self, now: Instant) -> DelayHistogram {
+        let mut delays = self.rare.delays.clone();
+        if matches!(self.queue, Queue::Fair(_)) {
+            return delays;
+        }
+        let (mut taken, mut waited) = (self.taken.packets, self.waited);
+        for ahead in self.ahead(now) {
+            taken -= 1;
+            let delay = ahead.starts.since(ahead.comes);
+            if delay > Duration::ZERO {
+                waited -= 1;
+                delays.forget_positive(delay.as_nanos());
+            }
+        }
+        delays.with_zeros(taken - waited)
     }
 
     /// The rate.
@@ -382,23 +523,34 @@ impl Link {
     }
 }
 
-#[inline]
-fn count_delivered(
-    counters: &mut Counters,
-    sources: &mut [SourceCounters],
+/// A packet offered before its time.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    comes: Instant,
+    starts: Instant,
+    departs: Instant,
     size: u32,
-    source: Option<u16>,
-    fate: Fate,
-) {
-    counters.queued.packets -= 1;
-    counters.queued.bytes -= u64::from(size);
-    counters.delivered.count(size);
-    if fate != Fate::INTACT {
-        counters.count_fate(fate, size);
+}
+
+impl Rare {
+    /// A packet that may be cross-traffic is taken.
+    #[cold]
+    fn count_taken(&mut self, packet: Packet) {
+        if let Some(source) = packet.source {
+            self.sources[usize::from(source)].offered.count(packet.size);
+        }
     }
-    if let Some(source) = source {
-        counters.delivered_cross.count(size);
-        sources[usize::from(source)].delivered.count(size);
+
+    /// A packet left that is cross-traffic or that something befalls.
+    #[cold]
+    fn count_delivered(&mut self, size: u32, source: Option<u16>, fate: Fate) {
+        if fate != Fate::INTACT {
+            self.counters.count_fate(fate, size);
+        }
+        if let Some(source) = source {
+            self.counters.delivered_cross.count(size);
+            self.sources[usize::from(source)].delivered.count(size);
+        }
     }
 }
 

@@ -19,7 +19,10 @@ fn main() -> ExitCode {
         ["w", flows, bps, seconds, variant] => bench(flows, bps, seconds, variant, "1"),
         ["w", flows, bps, seconds, variant, runs] => bench(flows, bps, seconds, variant, runs),
         ["digest", files @ ..] => files.iter().try_for_each(|file| digest(file)),
-        _ => Err("usage: drive w N BITS_PER_SECOND SECONDS VARIANT [RUNS] | drive digest FILE...".into()),
+        _ => {
+            Err("usage: drive w N BITS_PER_SECOND SECONDS VARIANT [RUNS] | drive digest FILE..."
+                .into())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -93,8 +96,7 @@ fn digest(file: &str) -> Result<(), String> {
         write!(digest, "{:?}", Run { events: 0, ..run.clone() }).expect("never fails");
         digest.0
     };
-    let scenario: Scenario =
-        serde_json::from_str(&text).map_err(|why| format!("{file}: {why}"))?;
+    let scenario: Scenario = serde_json::from_str(&text).map_err(|why| format!("{file}: {why}"))?;
     let run = simulate(&scenario).map_err(|why| format!("{file}: {why}"))?;
     let links: Vec<usize> =
         (0..Names::of(&scenario).map_err(|why| why.to_string())?.links.len()).collect();

@@ -6,6 +6,7 @@ use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
+use crate::fusing::{Elsewhere, fused};
 use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
 use crate::observe::{Observer, Taps};
@@ -117,7 +118,13 @@ impl<'o> Engine<'o> {
                 Link::impaired(&wire.config, losses, impairments)
             })
             .collect();
-        let mut network = Network::new(clock(&layout), links);
+        let probes = Probes::new(scenario, &entries, &names, &layout);
+        let elsewhere = Elsewhere {
+            crossed: &crossed(scenario, &layout),
+            watched: &probes.wires_seen_on_change().collect::<Vec<_>>(),
+            probed: &probes.flows_seen_on_change(),
+        };
+        let mut network = Network::new(clock(&layout), links, fused(&layout, &elsewhere));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
@@ -165,7 +172,7 @@ impl<'o> Engine<'o> {
         let mut engine = Self {
             sources: Vec::new(),
             measures: Measures::new(scenario, &names, &variants, &layout),
-            probes: Probes::new(scenario, &entries, &names, &layout),
+            probes,
             end,
             run: Run {
                 flow_names: names,
@@ -235,6 +242,13 @@ impl<'o> Engine<'o> {
             self.hosts[2 * flow].probed = true;
         }
         self.network.watch(self.probes.wires_seen_on_change());
+    }
+
+    /// The same run with an event wherever a packet comes to a link.
+    #[cfg(test)]
+    pub fn unfused(mut self) -> Self {
+        self.network.unfuse();
+        self
     }
 
     /// Tells `observer` what `links` send.
@@ -408,6 +422,12 @@ fn draw(span: &DurationDraw, random: &mut Stream) -> Duration {
             Duration::from_secs_f64(random.exponential(draw.exponential.0.as_secs_f64()))
         }
     }
+}
+
+/// The links that cross-traffic enters at.
+fn crossed(scenario: &Scenario, layout: &Layout) -> Vec<usize> {
+    let wire = |spec: &CrossTraffic| layout.wire(&spec.link, spec.direction);
+    scenario.cross_traffic.iter().filter_map(wire).collect()
 }
 
 /// A clock for the links of `layout`.

@@ -19,6 +19,7 @@
 
 mod check;
 mod engine;
+mod fusing;
 mod measure;
 mod network;
 mod observe;

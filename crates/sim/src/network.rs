@@ -32,6 +32,12 @@ pub struct InFlight {
 
 /// The last step of a path: not a link but the host that the packet is for.
 const DELIVER: u32 = 1 << 31;
+/// A link that a packet is offered to as soon as the link before has sent it.
+const FUSED: u32 = 1 << 30;
+/// A link that wants attention.
+const WANTED: u32 = 1 << 29;
+/// A link's number.
+const WIRE: u32 = WANTED - 1;
 
 /// What a packet meets next.
 pub enum Step {
@@ -68,25 +74,27 @@ pub struct Network {
     free: Vec<u32>,
     options: Vec<Options>,
     free_options: Vec<u32>,
-    /// Every path, one after another: links, then the host with the `DELIVER` bit.
+    /// Every path, one after another: links, `FUSED` or `WANTED` or neither, then the host with the
+    /// `DELIVER` bit.
     hops: Vec<u32>,
-    /// What an arrival at each link means beyond the link; empty where it means nothing anywhere.
+    /// What an arrival at each link means beyond the link.
     attention: Vec<Attention>,
+    /// Which links are fused with the one before; empty if none is.
+    fused: Vec<bool>,
     touched: Vec<u32>,
     /// What an observer sees.
     taps: Option<Box<Taps>>,
 }
 
 impl Network {
-    pub fn new(wheel: Wheel, links: Vec<Link>) -> Self {
-        let marking = || links.iter().map(Link::marks);
-        let attention = if marking().any(|marks| marks) {
-            marking().map(|marks| Attention { marks, watched: false }).collect()
-        } else {
-            Vec::new()
-        };
+    /// Links and a clock. A packet is offered to a link that is `fused` when the only link that leads
+    /// there has sent it, with the time at which it will come: see [`crate::fusing`].
+    pub fn new(wheel: Wheel, links: Vec<Link>, fused: Vec<bool>) -> Self {
+        let attention =
+            links.iter().map(|link| Attention { marks: link.marks(), watched: false }).collect();
         Self {
             attention,
+            fused,
             wheel,
             links,
             packets: Vec::new(),
@@ -101,6 +109,8 @@ impl Network {
 
     /// Notes what `taps` sees; [`tell`](Self::tell) tells an observer of it.
     pub fn tap(&mut self, taps: Taps) {
+        // An observer is told of packets in the order of time.
+        self.unfuse();
         self.watch(taps.wires());
         self.taps = Some(Box::new(taps));
     }
@@ -126,12 +136,36 @@ impl Network {
         }
     }
 
+    /// Offers packets to each link only when they come.
+    pub fn unfuse(&mut self) {
+        self.fused.clear();
+        self.note_hops();
+    }
+
     /// Notes every arrival at these links; [`take_touched`](Self::take_touched) tells of them.
     pub fn watch(&mut self, wires: impl Iterator<Item = usize>) {
         for wire in wires {
-            self.attention.resize(self.links.len(), Attention::default());
             self.attention[wire].watched = true;
         }
+        self.note_hops();
+    }
+
+    fn note_hops(&mut self) {
+        for at in 0..self.hops.len() {
+            if self.hops[at] & DELIVER == 0 {
+                self.hops[at] = self.hop((self.hops[at] & WIRE) as usize);
+            }
+        }
+    }
+
+    /// What a path says of a link.
+    fn hop(&self, wire: usize) -> u32 {
+        let number = index(wire);
+        assert!(number <= WIRE, "fewer than 2^29 links");
+        let Attention { watched, marks } = self.attention[wire];
+        let wanted = if watched || marks { WANTED } else { 0 };
+        let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
+        number | wanted | fused
     }
 
     /// A watched link at which a packet has arrived.
@@ -140,22 +174,9 @@ impl Network {
         self.touched.pop().map(|wire| wire as usize)
     }
 
-    #[inline]
-    fn offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Verdict {
-        let attention = self.attention.get(wire as usize).copied().unwrap_or_default();
-        let wanted = attention.watched | attention.marks;
-        let before =
-            if wanted { self.before_offer(now, wire, attention) } else { Offering::default() };
-        let verdict = self.links[wire as usize].offer(now, packet);
-        if wanted {
-            self.after_offer(now, wire, packet, verdict, before);
-        }
-        verdict
-    }
-
     #[cold]
-    fn before_offer(&mut self, now: Instant, wire: u32, attention: Attention) -> Offering {
-        if attention.watched {
+    fn before_offer(&mut self, now: Instant, wire: u32) -> Offering {
+        if self.attention[wire as usize].watched {
             self.touched.push(wire);
         }
         let link = &mut self.links[wire as usize];
@@ -229,6 +250,7 @@ impl Network {
 
     /// The host at the end of the path on which `hop` is.
     fn destination(&self, hop: u32) -> u32 {
+        // Of a packet that is being offered, `hop` is the link itself; of one that has left, the next.
         let rest = &self.hops[hop as usize..];
         let end = rest.iter().find(|hop| **hop & DELIVER != 0);
         end.expect("a path ends at a host") & !DELIVER
@@ -237,7 +259,9 @@ impl Network {
     /// Adds a path over `wires` to `host`; returns the index of its first hop.
     pub fn add_path(&mut self, wires: &[usize], host: u32) -> u32 {
         let first = index(self.hops.len());
-        self.hops.extend(wires.iter().map(|wire| index(*wire)));
+        for wire in wires {
+            self.hops.push(self.hop(*wire));
+        }
         self.hops.push(host | DELIVER);
         first
     }
@@ -271,12 +295,7 @@ impl Network {
             corrupted: false,
         };
         let id = self.keep(packet);
-        let starts = self.forward(now, id);
-        if transmit.segment.len > 0
-            && let Some(starts) = starts
-        {
-            self.packets[id as usize].first_sent = starts;
-        }
+        self.forward(now, id);
     }
 
     #[cold]
@@ -306,40 +325,61 @@ impl Network {
         index(self.options.len() - 1)
     }
 
-    /// Offers a packet to the link that comes next on its path; returns when its transmission
-    /// begins, if that is known.
-    #[inline]
-    fn forward(&mut self, now: Instant, id: u32) -> Option<Instant> {
-        let packet = &mut self.packets[id as usize];
-        let wire = self.hops[packet.hop as usize];
-        packet.hop += 1;
+    /// Offers a packet to the link that comes next on its path, and to those that are fused with it.
+    fn forward(&mut self, now: Instant, id: u32) {
+        let packet = &self.packets[id as usize];
+        let data = packet.segment.len > 0;
         let offered = Packet {
             id: PacketId::new(id),
             // Headers, options and an MSS of 16 bits.
             size: u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX),
             class: packet.flow,
             source: None,
-            data: packet.segment.len > 0,
+            data,
         };
-        match self.offer(now, wire, offered) {
-            Verdict::Arrives { starts, at } => {
-                self.wheel.push(at, Class::Arrival, id);
-                Some(starts)
+        let mut hop = packet.hop;
+        let mut comes = now;
+        loop {
+            let step = self.hops[hop as usize];
+            let wire = step & WIRE;
+            hop += 1;
+            let before =
+                if step & WANTED == 0 { Offering::default() } else { self.before_offer(now, wire) };
+            let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
+            if step & WANTED != 0 {
+                self.after_offer(now, wire, offered, verdict, before);
             }
-            Verdict::Lost | Verdict::Dropped => {
-                self.release(id);
-                None
-            }
-            Verdict::Waits { wake } => {
-                if let Some(at) = wake {
-                    self.wheel.push(at, Class::Departure, wire);
+            match verdict {
+                Verdict::Arrives { starts, at } => {
+                    let next = self.hops[hop as usize];
+                    let packet = &mut self.packets[id as usize];
+                    if data && packet.first_sent == Instant::NEVER {
+                        packet.first_sent = starts;
+                    }
+                    if next & (FUSED | DELIVER) == FUSED {
+                        comes = at;
+                        continue;
+                    }
+                    packet.hop = hop;
+                    self.wheel.push(at, Class::Arrival, id);
                 }
-                None
+                Verdict::Lost | Verdict::Dropped => self.release(id),
+                Verdict::Waits { wake } => {
+                    self.packets[id as usize].hop = hop;
+                    if let Some(at) = wake {
+                        self.wheel.push(at, Class::Departure, wire);
+                    }
+                }
+                Verdict::Impaired { starts, at, fate } => {
+                    let packet = &mut self.packets[id as usize];
+                    if data && packet.first_sent == Instant::NEVER {
+                        packet.first_sent = starts;
+                    }
+                    packet.hop = hop;
+                    self.impair(wire, id, starts, at, fate);
+                }
             }
-            Verdict::Impaired { starts, at, fate } => {
-                self.impair(wire, id, starts, at, fate);
-                Some(starts)
-            }
+            return;
         }
     }
 
@@ -369,7 +409,14 @@ impl Network {
 
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
-        if let Verdict::Waits { wake: Some(at) } = self.offer(now, wire, packet) {
+        let Attention { watched, marks } = self.attention[wire as usize];
+        let before =
+            if watched || marks { self.before_offer(now, wire) } else { Offering::default() };
+        let verdict = self.links[wire as usize].offer(now, packet);
+        if watched || marks {
+            self.after_offer(now, wire, packet, verdict, before);
+        }
+        if let Verdict::Waits { wake: Some(at) } = verdict {
             self.wheel.push(at, Class::Departure, wire);
         }
     }
