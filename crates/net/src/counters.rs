@@ -19,6 +19,7 @@ impl Volume {
     }
 
     /// Takes one back.
+    #[inline]
     pub(crate) const fn uncount(&mut self, size: u32) {
         self.packets -= 1;
         self.bytes -= size as u64;
@@ -40,7 +41,7 @@ pub struct Counters {
     pub offered: Volume,
     /// What was sent to the last bit.
     pub delivered: Volume,
-    /// What the queue refused.
+    /// What the queue refused, or dropped after it had taken it.
     pub dropped: Volume,
     /// What is held, the packet being sent included.
     pub queued: Volume,
@@ -61,6 +62,8 @@ pub struct Counters {
     pub corrupted: Volume,
     /// What came to the queue, was taken, and marked with congestion.
     pub marked: Volume,
+    /// Of the dropped, what the discipline dropped although there was room.
+    pub dropped_early: Volume,
 }
 
 impl Counters {
@@ -96,6 +99,6 @@ pub struct SourceCounters {
     pub offered: Volume,
     /// What was sent to the last bit.
     pub delivered: Volume,
-    /// What the queue refused.
+    /// What the queue refused, or dropped after it had taken it.
     pub dropped: Volume,
 }

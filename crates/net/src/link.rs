@@ -9,7 +9,9 @@ use crate::counters::{Counters, SourceCounters, Volume};
 use crate::delay::DelayHistogram;
 use crate::impairments::{Arrival, Fate, Impairments};
 use crate::loss::{Loss, Losses};
-use crate::queue::{Discipline, Fair, Fifo, Placed, QueueLimit};
+use crate::queue::{
+    Admission, Discipline, Effect, Fifo, Placed, QueueLimit, Reason, Room, Scheduled, Serving,
+};
 use crate::serializer::Serializer;
 
 /// A packet's place in the arena of whoever owns the packets.
@@ -41,6 +43,8 @@ pub struct Packet {
     pub source: Option<u16>,
     /// Whether it carries a flow's data.
     pub data: bool,
+    /// Whether it asks for ECN (RFC 3168 §5); looked at where [`Link::marks`].
+    pub ecn: bool,
 }
 
 /// A link's settings in one direction.
@@ -111,7 +115,7 @@ pub struct Departure {
 #[derive(Clone, Debug)]
 enum Queue {
     Fifo(Fifo),
-    Fair(Box<Fair>),
+    Scheduled(Box<Scheduled>),
 }
 
 /// What befalls packets behind the queue.
@@ -169,6 +173,8 @@ struct Rare {
     limit: QueueLimit,
     counts_in_service: bool,
     mark: Option<QueueLimit>,
+    /// Whether the discipline marks packets by itself.
+    discipline_marks: bool,
     /// All that is not counted in [`Link`] itself.
     counters: Counters,
     delays: DelayHistogram,
@@ -179,6 +185,9 @@ struct Rare {
 
 impl Link {
     /// An idle link whose losses are drawn from `random`.
+    ///
+    /// Where the discipline draws too, it is to be given a stream of its own:
+    /// [`with_queue_draws`](Self::with_queue_draws).
     pub fn new(config: &LinkConfig, random: Stream) -> Self {
         Self::with_hazards(
             config,
@@ -195,12 +204,20 @@ impl Link {
         )
     }
 
+    /// The same, whose discipline draws from `random`.
+    #[must_use]
+    pub fn with_queue_draws(mut self, discipline: &Discipline, random: Stream) -> Self {
+        let rate = self.serializer.rate();
+        self.queue = match Scheduled::new(discipline, rate, random) {
+            Some(scheduled) => Queue::Scheduled(Box::new(scheduled)),
+            None => Queue::Fifo(Fifo::default()),
+        };
+        self
+    }
+
     fn with_hazards(config: &LinkConfig, hazards: Hazards) -> Self {
-        Self {
-            queue: match config.discipline {
-                Discipline::Fifo => Queue::Fifo(Fifo::default()),
-                Discipline::Fair => Queue::Fair(Box::default()),
-            },
+        let link = Self {
+            queue: Queue::Fifo(Fifo::default()),
             serializer: Serializer::new(config.rate),
             delay: config.delay,
             room: config.limit.room(config.counts_in_service).unwrap_or(0),
@@ -214,12 +231,14 @@ impl Link {
                 limit: config.limit,
                 counts_in_service: config.counts_in_service,
                 mark: config.mark,
+                discipline_marks: config.discipline.marks(),
                 counters: Counters::default(),
                 delays: DelayHistogram::default(),
                 sources: Vec::new(),
                 refused_ahead: VecDeque::new(),
             }),
-        }
+        };
+        link.with_queue_draws(&config.discipline, Stream::new(0, "queue"))
     }
 
     /// Adds a cross-traffic source and returns its number at this link.
@@ -234,7 +253,7 @@ impl Link {
 
     /// Whether packets are ever marked here.
     pub const fn marks(&self) -> bool {
-        self.rare.mark.is_some()
+        self.rare.mark.is_some() || self.rare.discipline_marks
     }
 
     /// Whether a packet that comes now finds so much waiting that it is to be marked with congestion
@@ -262,7 +281,7 @@ impl Link {
         match &self.queue {
             Queue::Fifo(_) if self.left.packets == self.taken.packets => 0,
             Queue::Fifo(fifo) => fifo.get(self.left.packets).size,
-            Queue::Fair(fair) => fair.serving().map_or(0, |(packet, _)| packet.size),
+            Queue::Scheduled(queue) => queue.serving.map_or(0, |serving| serving.packet.size),
         }
     }
 
@@ -277,20 +296,58 @@ impl Link {
     #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
     pub fn offer_ahead(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
         self.advance(comes);
+        if let Queue::Scheduled(_) = self.queue {
+            return self.schedule(comes, packet);
+        }
         let held = self.taken.packets - self.left.packets;
         if held >= self.room && !self.admits(packet.size) {
             self.refuse(comes, packet, clock);
             return Verdict::Dropped;
         }
-        match &mut self.queue {
-            Queue::Fifo(_) => self.place(comes, packet, clock),
-            Queue::Fair(fair) => {
-                self.rare.count_taken(packet);
-                fair.push(packet, comes);
-                let idle = fair.serving().is_none();
-                self.taken.count(packet.size);
-                Verdict::Waits { wake: if idle { self.serve_next(comes, false) } else { None } }
+        self.place(comes, packet, clock)
+    }
+
+    /// A packet comes to a scheduled queue.
+    #[inline(never)]
+    fn schedule(&mut self, now: Instant, packet: Packet) -> Verdict {
+        let room = Room { fits: self.admits(packet.size), limit: self.rare.limit };
+        self.rare.count_offered(packet);
+        let Queue::Scheduled(queue) = &mut self.queue else {
+            unreachable!("a FIFO places what comes")
+        };
+        if let Admission::Refused(reason) = queue.offer(now, packet, &room) {
+            self.rare.count_dropped(packet, reason);
+            return Verdict::Dropped;
+        }
+        let idle = queue.serving.is_none();
+        self.taken.count(packet.size);
+        self.settle();
+        Verdict::Waits { wake: if idle { self.serve_next(now, false) } else { None } }
+    }
+
+    /// Counts what the discipline has done.
+    #[inline]
+    fn settle(&mut self) {
+        let Queue::Scheduled(queue) = &mut self.queue else { return };
+        for effect in queue.log.uncounted() {
+            match *effect {
+                Effect::Marked(packet) => self.rare.counters.marked.count(packet.size),
+                Effect::Dropped(packet, reason) => {
+                    self.taken.uncount(packet.size);
+                    self.rare.count_dropped(packet, reason);
+                }
             }
+        }
+    }
+
+    /// What the discipline has done to a packet besides refusing it as it came: to be asked until
+    /// there is no more, whenever a packet [waits](Verdict::Waits), has [left](Self::depart), or the
+    /// [limit](Self::set_limit) has changed. The counters know it already.
+    #[inline]
+    pub fn take_effect(&mut self) -> Option<Effect> {
+        match &mut self.queue {
+            Queue::Fifo(_) => None,
+            Queue::Scheduled(queue) => queue.log.take(),
         }
     }
 
@@ -304,11 +361,8 @@ impl Link {
     #[cold]
     fn refuse(&mut self, comes: Instant, packet: Packet, clock: Instant) {
         let rare = &mut *self.rare;
-        rare.counters.dropped.count(packet.size);
-        if let Some(source) = packet.source {
-            rare.sources[usize::from(source)].offered.count(packet.size);
-            rare.sources[usize::from(source)].dropped.count(packet.size);
-        }
+        rare.count_offered(packet);
+        rare.count_dropped(packet, Reason::Full);
         if comes > clock {
             while rare.refused_ahead.front().is_some_and(|(at, _)| *at <= clock) {
                 rare.refused_ahead.pop_front();
@@ -339,7 +393,7 @@ impl Link {
         let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
         let placed = Placed::new(comes, departs, packet.size, packet.source, fate);
         if !placed.is_plain() {
-            self.rare.count_taken(packet);
+            self.rare.count_offered(packet);
         }
         fifo.place(self.taken.packets, placed, self.left.packets, clock);
         self.taken.count(packet.size);
@@ -372,41 +426,60 @@ impl Link {
 
     /// Starts sending the next packet of a scheduled queue; returns when it will have left.
     fn serve_next(&mut self, now: Instant, back_to_back: bool) -> Option<Instant> {
-        let Queue::Fair(fair) = &mut self.queue else { return None };
-        let next = fair.pop();
-        let Some((packet, came)) = next else {
-            fair.set_serving(None);
-            return None;
-        };
-        if !back_to_back {
-            self.serializer.rest();
-        }
-        let time = self.serializer.next(Bytes::new(u64::from(packet.size)));
-        let departs = now + time;
-        fair.set_serving(Some((packet, departs)));
-        let waited = now.since(came);
-        self.busy += time;
-        self.queue_delay += waited;
-        self.rare.delays.record(waited);
-        Some(departs)
+        let Queue::Scheduled(queue) = &mut self.queue else { return None };
+        let next = queue.next(now);
+        let departs = next.map(|next| {
+            if !back_to_back {
+                self.serializer.rest();
+            }
+            let time = self.serializer.next(Bytes::new(u64::from(next.packet.size)));
+            let waited = now.since(next.came);
+            self.busy += time;
+            self.queue_delay += waited;
+            self.rare.delays.record(waited);
+            now + time
+        });
+        queue.serving = next.zip(departs).map(|(next, departs)| Serving {
+            packet: next.packet,
+            started: now,
+            departs,
+        });
+        self.settle();
+        departs
     }
 
     /// The packet being sent by a scheduled queue leaves; `None` if there is none.
     pub fn depart(&mut self, now: Instant) -> Option<Departure> {
-        let Queue::Fair(fair) = &self.queue else { return None };
-        let (packet, departs) = fair.serving()?;
+        let Queue::Scheduled(queue) = &self.queue else { return None };
+        let Serving { packet, started, departs } = queue.serving?;
         debug_assert_eq!(departs, now, "a departure event comes at the departure");
         let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
         self.left.count(packet.size);
         self.rare.count_delivered(packet.size, packet.source, fate);
-        let mut rate = self.serializer.clone();
-        rate.rest();
-        let started = Instant::from_nanos(
-            now.as_nanos() - rate.next(Bytes::new(u64::from(packet.size))).as_nanos(),
-        );
         let wake = self.serve_next(now, true);
         let arrives = (!fate.is_lost()).then_some(now + self.delay);
         Some(Departure { packet, started, arrives, fate, wake })
+    }
+
+    /// A scheduled queue has another limit from now on; what is too much is dropped from its tail.
+    pub fn set_limit(&mut self, limit: QueueLimit) {
+        self.rare.limit = limit;
+        let counts = self.rare.counts_in_service;
+        while limit.is_exceeded(self.held(), self.in_service(), counts) {
+            let Queue::Scheduled(queue) = &mut self.queue else { return };
+            if !queue.drop_last() {
+                return;
+            }
+            self.settle();
+        }
+    }
+
+    /// A scheduled queue's link has another rate from the next packet on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.serializer = Serializer::new(rate);
+        if let Queue::Scheduled(queue) = &mut self.queue {
+            queue.set_rate(rate);
+        }
     }
 
     /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's if
@@ -445,8 +518,9 @@ impl Link {
                     }
                 }
             }
-            Queue::Fair(fair) => {
-                let unsent = fair.serving().map_or(Duration::ZERO, |(_, at)| at.since(now));
+            Queue::Scheduled(queue) => {
+                let unsent =
+                    queue.serving.map_or(Duration::ZERO, |serving| serving.departs.since(now));
                 busy = busy.saturating_sub(unsent);
             }
         }
@@ -471,7 +545,7 @@ impl Link {
     fn ahead(&self, now: Instant) -> impl Iterator<Item = Ahead> {
         let fifo = match &self.queue {
             Queue::Fifo(fifo) => Some(fifo),
-            Queue::Fair(_) => None,
+            Queue::Scheduled(_) => None,
         };
         fifo.into_iter().flat_map(move |fifo| {
             let kept = fifo.kept()..self.taken.packets;
@@ -497,7 +571,7 @@ impl Link {
     /// The delays in the queue by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
     pub fn delays(&self, now: Instant) -> DelayHistogram {
         let mut delays = self.rare.delays.clone();
-        if matches!(self.queue, Queue::Fair(_)) {
+        if matches!(self.queue, Queue::Scheduled(_)) {
             return delays;
         }
         let (mut taken, mut waited) = (self.taken.packets, self.waited);
@@ -533,11 +607,21 @@ struct Ahead {
 }
 
 impl Rare {
-    /// A packet that may be cross-traffic is taken.
+    /// A packet comes that may be cross-traffic.
     #[cold]
-    fn count_taken(&mut self, packet: Packet) {
+    fn count_offered(&mut self, packet: Packet) {
         if let Some(source) = packet.source {
             self.sources[usize::from(source)].offered.count(packet.size);
+        }
+    }
+
+    fn count_dropped(&mut self, packet: Packet, reason: Reason) {
+        self.counters.dropped.count(packet.size);
+        if reason == Reason::Early {
+            self.counters.dropped_early.count(packet.size);
+        }
+        if let Some(source) = packet.source {
+            self.sources[usize::from(source)].dropped.count(packet.size);
         }
     }
 

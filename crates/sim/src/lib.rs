@@ -22,6 +22,7 @@ mod engine;
 mod fusing;
 mod measure;
 mod network;
+mod objects;
 mod observe;
 mod probe;
 pub mod records;

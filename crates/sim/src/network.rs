@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ackclock_net::{Arrival, Departure, Fate, Link, Packet, PacketId, Verdict};
+use ackclock_net::{Arrival, Departure, Effect, Fate, Link, Packet, PacketId, Verdict};
 use ackclock_packet::{Ecn, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
@@ -175,9 +175,14 @@ impl Network {
     }
 
     #[cold]
-    fn before_offer(&mut self, now: Instant, wire: u32) -> Offering {
-        if self.attention[wire as usize].watched {
+    fn before_offer(&mut self, now: Instant, wire: u32, packet: &mut Packet) -> Offering {
+        let attention = self.attention[wire as usize];
+        if attention.watched {
             self.touched.push(wire);
+        }
+        // Cross-traffic is not in the arena, and is none of ECN's.
+        if attention.marks && packet.source.is_none() {
+            packet.ecn = self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
         }
         let link = &mut self.links[wire as usize];
         Offering { waited: link.counters(now).queue_delay, marking: link.is_marking(now) }
@@ -204,6 +209,31 @@ impl Network {
             if let Some(taps) = &mut self.taps {
                 taps.on_placed(wire, now + waited, sent);
             }
+        }
+    }
+
+    /// Does to packets what the discipline of a scheduled link has done to them.
+    #[inline]
+    fn take_effects(&mut self, wire: u32) {
+        while let Some(effect) = self.links[wire as usize].take_effect() {
+            match effect {
+                Effect::Marked(packet) => {
+                    self.packets[packet.id.get() as usize].ip.ecn = Ecn::Ce;
+                }
+                Effect::Dropped(packet, _) if packet.source.is_none() => {
+                    self.release(packet.id.get());
+                }
+                Effect::Dropped(..) => {}
+            }
+        }
+    }
+
+    /// A packet waits at a scheduled link, which is to be woken at `wake` if it was idle.
+    #[inline]
+    fn wait(&mut self, wire: u32, wake: Option<Instant>) {
+        self.take_effects(wire);
+        if let Some(at) = wake {
+            self.wheel.push(at, Class::Departure, wire);
         }
     }
 
@@ -329,13 +359,14 @@ impl Network {
     fn forward(&mut self, now: Instant, id: u32) {
         let packet = &self.packets[id as usize];
         let data = packet.segment.len > 0;
-        let offered = Packet {
+        let mut offered = Packet {
             id: PacketId::new(id),
             // Headers, options and an MSS of 16 bits.
             size: u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX),
             class: packet.flow,
             source: None,
             data,
+            ecn: false,
         };
         let mut hop = packet.hop;
         let mut comes = now;
@@ -343,8 +374,11 @@ impl Network {
             let step = self.hops[hop as usize];
             let wire = step & WIRE;
             hop += 1;
-            let before =
-                if step & WANTED == 0 { Offering::default() } else { self.before_offer(now, wire) };
+            let before = if step & WANTED == 0 {
+                Offering::default()
+            } else {
+                self.before_offer(now, wire, &mut offered)
+            };
             let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
             if step & WANTED != 0 {
                 self.after_offer(now, wire, offered, verdict, before);
@@ -366,9 +400,7 @@ impl Network {
                 Verdict::Lost | Verdict::Dropped => self.release(id),
                 Verdict::Waits { wake } => {
                     self.packets[id as usize].hop = hop;
-                    if let Some(at) = wake {
-                        self.wheel.push(at, Class::Departure, wire);
-                    }
+                    self.wait(wire, wake);
                 }
                 Verdict::Impaired { starts, at, fate } => {
                     let packet = &mut self.packets[id as usize];
@@ -409,24 +441,24 @@ impl Network {
 
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
+        let mut packet = packet;
         let Attention { watched, marks } = self.attention[wire as usize];
+        let wanted = watched || marks;
         let before =
-            if watched || marks { self.before_offer(now, wire) } else { Offering::default() };
+            if wanted { self.before_offer(now, wire, &mut packet) } else { Offering::default() };
         let verdict = self.links[wire as usize].offer(now, packet);
-        if watched || marks {
+        if wanted {
             self.after_offer(now, wire, packet, verdict, before);
         }
-        if let Verdict::Waits { wake: Some(at) } = verdict {
-            self.wheel.push(at, Class::Departure, wire);
+        if let Verdict::Waits { wake } = verdict {
+            self.wait(wire, wake);
         }
     }
 
     /// The packet being sent by a scheduled link leaves it.
     pub fn depart(&mut self, now: Instant, wire: u32) {
         let Some(departure) = self.links[wire as usize].depart(now) else { return };
-        if let Some(at) = departure.wake {
-            self.wheel.push(at, Class::Departure, wire);
-        }
+        self.wait(wire, departure.wake);
         if self.taps.is_some() {
             self.note_departure(now, wire, &departure);
         }
