@@ -97,11 +97,14 @@ impl Fifo {
 
     #[cold]
     fn make_room(&mut self, n: u64, left: u64, clock: Instant) {
-        while self.kept < left && self.get(self.kept).departs <= clock {
-            self.kept += 1;
-        }
-        if n - self.kept < self.ring.len() as u64 {
-            return;
+        // All that has left, or half of the ring: to ask each packet would fetch the whole ring.
+        let half = self.kept + self.ring.len() as u64 / 2;
+        for first in [left, half] {
+            let has_left = |first: u64| self.get(first - 1).departs <= clock;
+            if self.kept < first && first <= left && has_left(first) {
+                self.kept = first;
+                return;
+            }
         }
         let none = Placed::new(Instant::START, Instant::START, 0, None, Fate::INTACT);
         let grown = (2 * self.ring.len()).max(4);
@@ -149,9 +152,13 @@ mod tests {
         (0..20).for_each(|n| fifo.place(n, placed(n), n, Instant::START));
         assert_eq!(fifo.kept(), 0);
         (0..20).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
-        // 12 more fill the ring of 32; by 5 ns five have left.
-        (20..33).for_each(|n| fifo.place(n, placed(n), n, at(5)));
-        assert_eq!((fifo.kept(), fifo.ring.len()), (5, 32));
+        // 12 more fill the ring of 32. By 15 ns 15 have left, which is not yet half of it: it grows.
+        (20..33).for_each(|n| fifo.place(n, placed(n), n, at(15)));
+        assert_eq!((fifo.kept(), fifo.ring.len()), (0, 64));
+        // By 40 ns a half of the 64 has.
+        (33..65).for_each(|n| fifo.place(n, placed(n), n, at(40)));
+        assert_eq!((fifo.kept(), fifo.ring.len()), (32, 64));
+        (32..65).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
     }
 
     #[test]
