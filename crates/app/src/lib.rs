@@ -1,8 +1,10 @@
 //! What asks for data: an application sits on an end point, writes, reads and closes.
 
 mod bulk;
+pub mod video;
 
 pub use bulk::Bulk;
+pub use video::{VideoClient, VideoServer};
 
 use std::fmt::Debug;
 
@@ -59,6 +61,10 @@ pub enum AnyApp {
     Bulk(Bulk),
     /// A sink.
     Sink(Sink),
+    /// What sends a video.
+    VideoServer(VideoServer),
+    /// What plays it.
+    VideoClient(Box<VideoClient>),
     /// A user's own.
     Other(Box<dyn App>),
 }
@@ -74,6 +80,8 @@ impl App for AnyApp {
         match self {
             Self::Bulk(app) => app.poll(now, endpoint, notes),
             Self::Sink(app) => app.poll(now, endpoint, notes),
+            Self::VideoServer(app) => app.poll(now, endpoint, notes),
+            Self::VideoClient(app) => app.poll(now, endpoint, notes),
             Self::Other(app) => app.poll(now, endpoint, notes),
         }
     }
