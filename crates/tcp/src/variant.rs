@@ -16,9 +16,10 @@ use std::str::FromStr;
 
 use crate::Profile;
 use crate::growth::{CcpSettings, CubicForm, GrowthChoice};
-use crate::idle::IdleChoice;
+use crate::idle::{CwvRto, IdleChoice, IdleClock};
 use crate::recovery::RecoveryChoice;
 use crate::start::{SlowStartChoice, WindowChoice};
+use ackclock_units::Duration;
 
 /// The places that a part's word can fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -238,8 +239,51 @@ pub const REGISTRY: &[Entry] = &[
     ),
     entry(
         "rfc5681",
-        Part::Idle(IdleChoice::Rfc5681),
+        Part::Idle(IdleChoice::RFC5681),
         "restart window after an RTO without sending (RFC 5681 §4.1)",
+    ),
+    Entry {
+        word: "rfc5681",
+        argument: Some("timer"),
+        part: Part::Idle(IdleChoice::Rfc5681 { clock: IdleClock::Timer, restart_window: None }),
+        help: "the same, with the RTO counted from the ACK of everything",
+    },
+    Entry {
+        word: "rfc5681",
+        argument: Some("rw=1"),
+        part: Part::Idle(IdleChoice::Rfc5681 {
+            clock: IdleClock::LastSend,
+            restart_window: Some(1),
+        }),
+        help: "a restart window of so many segments",
+    },
+    Entry {
+        word: "rfc5681",
+        argument: Some("timer,rw=1"),
+        part: Part::Idle(IdleChoice::NS2),
+        help: "both, as ns-2 has it",
+    },
+    entry(
+        "cwv",
+        Part::Idle(IdleChoice::Cwv { rto: CwvRto::Clamped }),
+        "only a full window grows; silence halves it once an RTO, down to a segment (RFC 2861)",
+    ),
+    Entry {
+        word: "cwv",
+        argument: Some("rto=unclamped"),
+        part: Part::Idle(IdleChoice::Cwv { rto: CwvRto::Unclamped }),
+        help: "the same, with an RTO that has no minimum",
+    },
+    Entry {
+        word: "cwv",
+        argument: Some("rto=500ms"),
+        part: Part::Idle(IdleChoice::Cwv { rto: CwvRto::Fixed(Duration::from_millis(500)) }),
+        help: "the same, counting a fixed time, of any length",
+    },
+    entry(
+        "newcwv",
+        Part::Idle(IdleChoice::NewCwv),
+        "the window is kept for 5 min; a loss is answered from what was used of it (RFC 7661)",
     ),
     entry(
         "linuxidle",
@@ -320,11 +364,15 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     };
     let idle = match (growth, profile) {
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, _) => IdleChoice::NoIdle,
-        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) => IdleChoice::Rfc5681,
-        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) | (_, Profile::Linux) => {
+        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => {
             IdleChoice::Linux { restart: true }
         }
-        (_, Profile::Rfc | Profile::Ns2) => IdleChoice::Rfc5681,
+        // slow_start_restart_ of ns-2.35.
+        (_, Profile::Ns2) => IdleChoice::NS2,
+        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc) => {
+            IdleChoice::RFC5681
+        }
+        (_, Profile::Linux) => IdleChoice::Linux { restart: true },
     };
     Parts { growth, recovery, window, slow_start, idle }
 }
@@ -397,6 +445,11 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
 fn word_of(part: Part) -> String {
     if let Part::Window(WindowChoice::Segments(n)) = part {
         return format!("iw{n}");
+    }
+    if let Part::Idle(idle) = part
+        && let Some(spelled) = idle.spelled()
+    {
+        return spelled;
     }
     if let Part::Growth(GrowthChoice::Ccp(settings)) = part {
         return format!("{}({settings})", settings.word());
@@ -504,6 +557,9 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     if let Some(entry) = candidates.iter().find(|e| e.argument == argument) {
         return Ok(entry.part);
     }
+    if let Some(idle) = IdleChoice::parse(word, argument) {
+        return Ok(Part::Idle(idle));
+    }
     let ccp = candidates.iter().find_map(|e| match e.part {
         Part::Growth(GrowthChoice::Ccp(settings)) => Some(settings),
         _ => None,
@@ -528,7 +584,7 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
             word: word.to_owned(),
             argument: argument.unwrap_or_default().to_owned(),
             name: name.to_owned(),
-            expected: forms.join(" or "),
+            expected: IdleChoice::expected(word).map_or(forms.join(" or "), str::to_owned),
         });
     }
     if let (Some(digits), None) = (word.strip_prefix("iw"), argument)

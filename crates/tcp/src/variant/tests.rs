@@ -196,3 +196,42 @@ proptest! {
         let _ = text.parse::<Variant>();
     }
 }
+
+#[test]
+fn idle_rules_take_arguments_and_print_alike() {
+    for (written, profile, canonical) in [
+        ("newreno+cwv(rto=clamped)", Profile::Ns2, "newreno+cwv"),
+        ("newreno+cwv(rto=0.5s)", Profile::Ns2, "newreno+cwv(rto=500ms)"),
+        ("cubic+cwv(rto=unclamped)", Profile::Rfc, "cubic+cwv(rto=unclamped)"),
+        ("newreno+rfc5681(rw=1,timer)", Profile::Rfc, "newreno+rfc5681(timer,rw=1)"),
+        ("newreno+rfc5681(timer,rw=1)", Profile::Ns2, "newreno"),
+        ("newreno+rfc5681", Profile::Ns2, "newreno+rfc5681"),
+        ("newreno+rfc5681(rw=4)", Profile::Rfc, "newreno+rfc5681(rw=4)"),
+        ("newreno+newcwv", Profile::Linux, "reno+newcwv"),
+    ] {
+        let name = written
+            .parse::<Variant>()
+            .map(|variant| variant.resolve(profile).unwrap().name(profile))
+            .unwrap_or_default();
+        assert_eq!(name, canonical, "{written}");
+        if !name.is_empty() {
+            let again = name.parse::<Variant>().unwrap().resolve(profile).unwrap();
+            assert_eq!(again.name(profile), name);
+        }
+    }
+}
+
+#[test]
+fn an_idle_rule_says_what_it_takes() {
+    for text in ["newreno+cwv(500ms)", "newreno+cwv(rto=0s)", "newreno+cwv(rto=1s,rto=2s)"] {
+        let error = text.parse::<Variant>().unwrap_err().to_string();
+        assert!(
+            error.ends_with("expected nothing, `rto=unclamped`, or a time such as `rto=500ms`"),
+            "{error}"
+        );
+    }
+    for text in ["newreno+rfc5681(rw=0)", "newreno+rfc5681(rw=01)", "newreno+rfc5681(timer,timer)"]
+    {
+        assert!(text.parse::<Variant>().is_err(), "{text}");
+    }
+}
