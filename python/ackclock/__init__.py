@@ -40,6 +40,7 @@ from ackclock.scenario import (
     Tcp,
     Topology,
     Uniform,
+    Video,
     dumbbell,
     graph,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "Tcp",
     "Topology",
     "Uniform",
+    "Video",
     "__version__",
     "drill",
     "dumbbell",

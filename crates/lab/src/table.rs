@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_sim::Run;
-use ackclock_sim::records::{FlowRow, LinkRow, Objects, SourceRow};
+use ackclock_sim::records::{FlowRow, LinkRow, Objects, SourceRow, VideoRow};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
@@ -36,6 +36,8 @@ pub struct Tables {
     pub sources: Table,
     /// One row an object that an application gave as a whole.
     pub objects: Table,
+    /// One row a flow that is a video.
+    pub videos: Table,
     /// One row a sample of a flow.
     pub flow_samples: Table,
     /// One row a sample of a link.
@@ -56,12 +58,13 @@ impl Tables {
     }
 
     /// Every table.
-    pub fn all(&self) -> [&Table; 6] {
+    pub fn all(&self) -> [&Table; 7] {
         [
             &self.flows,
             &self.links,
             &self.sources,
             &self.objects,
+            &self.videos,
             &self.flow_samples,
             &self.link_samples,
         ]
@@ -73,6 +76,7 @@ impl Tables {
             links: links(runs, cells),
             sources: sources(runs, cells),
             objects: objects(runs, cells),
+            videos: videos(runs, cells),
             flow_samples: flow_samples(runs, cells),
             link_samples: link_samples(runs, cells),
             events: runs.iter().map(|run| run.events).sum(),
@@ -195,6 +199,23 @@ fn objects(runs: &[Run], cells: bool) -> Table {
         .optional("first_byte_s", objects().flat_map(|o| &o.first_byte_ns).map(time))
         .optional("completed_s", objects().flat_map(|o| &o.completed_ns).map(time))
         .table("objects")
+}
+
+fn videos(runs: &[Run], cells: bool) -> Table {
+    let rows: Vec<&VideoRow> = runs.iter().flat_map(|run| &run.videos).collect();
+    let rows = || rows.iter().copied();
+    Columns::new(runs, cells, |run| run.videos.len())
+        .text("flow", rows().map(|row| &*row.flow))
+        .count("pictures", rows().map(|row| row.pictures))
+        .count("shown", rows().map(|row| row.shown))
+        .count("late", rows().map(|row| row.late))
+        .count("discarded", rows().map(|row| row.discarded))
+        .count("underflows", rows().map(|row| row.underflows))
+        .number("stall_s", rows().map(|row| row.stall_s))
+        .optional("startup_s", rows().map(|row| row.startup_s))
+        .optional("finished_s", rows().map(|row| row.finished_s))
+        .count("taken_bytes", rows().map(|row| row.taken_bytes))
+        .table("videos")
 }
 
 fn flow_samples(runs: &[Run], cells: bool) -> Table {

@@ -5,10 +5,11 @@ mod queue;
 use std::collections::BTreeSet;
 
 use ackclock_units::Duration;
+use ackclock_units::random::Stream;
 
 use crate::scenario::{
-    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, LinkSpec, LossSpec,
-    PeriodicLoss, Probe, ReorderSpec, Scenario, Topology, What,
+    AppSpec, CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, LinkSpec,
+    LossSpec, PeriodicLoss, Probe, ReorderSpec, Scenario, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -202,6 +203,16 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
     }
     if config.receive_window.get() == 0 {
         return refuse(&key("tcp.receive_window"), "expected more than 0 B");
+    }
+    if let AppSpec::Video(video) = &flow.app {
+        // A video drawn at random is refused for the same reasons whatever the draw, but for its
+        // largest picture; the run tells of that.
+        let player = video.player(&mut Stream::new(scenario.seed, "check"));
+        if let Err((of, why)) = player
+            && !(of == "buffer" && video.pictures.is_empty())
+        {
+            return refuse(&key(&format!("app.{of}")), why);
+        }
     }
     if let DurationDraw::Uniform(draw) = &flow.start
         && draw.uniform[0].0 > draw.uniform[1].0

@@ -167,6 +167,11 @@ impl Player {
         report
     }
 
+    /// What was taken from the connection.
+    pub const fn taken(&self) -> Bytes {
+        Bytes::new(self.taken)
+    }
+
     /// The video.
     pub const fn pictures(&self) -> &Pictures {
         &self.pictures

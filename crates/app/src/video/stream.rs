@@ -47,18 +47,23 @@ impl App for VideoServer {
 #[derive(Clone, Debug)]
 pub struct VideoClient {
     player: Player,
-    asked: bool,
+    asked: Option<Instant>,
 }
 
 impl VideoClient {
     /// A client with `player`.
     pub const fn new(player: Player) -> Self {
-        Self { player, asked: false }
+        Self { player, asked: None }
     }
 
     /// What became of the video by `now`.
     pub fn report(&self, now: Instant) -> PlayerReport {
         self.player.report(now)
+    }
+
+    /// When the connection was opened.
+    pub const fn asked(&self) -> Option<Instant> {
+        self.asked
     }
 
     /// The player.
@@ -74,8 +79,8 @@ impl App for VideoClient {
         endpoint: &mut Endpoint,
         _: &mut Vec<Note>,
     ) -> Option<Instant> {
-        if !self.asked {
-            self.asked = true;
+        if self.asked.is_none() {
+            self.asked = Some(now);
             endpoint.write(REQUEST);
         }
         // What is shown makes room, and what is taken may be what is shown next.

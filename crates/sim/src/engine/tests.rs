@@ -4,6 +4,7 @@ use crate::{Scenario, simulate};
 mod bbr;
 mod ccp;
 mod marks;
+mod video;
 
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()
