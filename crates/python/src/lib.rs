@@ -67,6 +67,12 @@ impl Run {
         Table::of(&self.tables.objects)
     }
 
+    /// One row a connection of a traffic class.
+    #[getter]
+    fn connections(&self) -> Table {
+        Table::of(&self.tables.connections)
+    }
+
     /// One row a flow that is a video.
     #[getter]
     fn videos(&self) -> Table {

@@ -162,6 +162,11 @@ impl Endpoint {
         }
     }
 
+    /// A connection in CLOSED in the place of this one, which may keep its memory.
+    pub fn renew(&mut self, config: Config) {
+        *self = Self::new(config);
+    }
+
     /// The application gives `volume` more to send. Ignored after
     /// [`shutdown_write`](Self::shutdown_write).
     pub fn write(&mut self, volume: Bytes) {
@@ -238,6 +243,10 @@ impl Endpoint {
             }
             if segment.len > 0 {
                 self.receiver.on_data(now, segment, self.sender.rtt());
+                // The FIN may have come before what fills the gap.
+                if self.receiver.finished() {
+                    self.on_peer_finished(now);
+                }
             }
             return;
         }
@@ -570,6 +579,11 @@ impl Endpoint {
     /// When the handshake was done.
     pub const fn established_at(&self) -> Option<Instant> {
         self.established_at
+    }
+
+    /// How often this end sent its SYN or SYN-ACK.
+    pub const fn syns_sent(&self) -> u32 {
+        self.opening.syns_sent()
     }
 
     /// The sending half.

@@ -1,9 +1,11 @@
 use crate::records::Run;
 use crate::{Scenario, simulate};
 
+mod aqm;
 mod bbr;
 mod ccp;
 mod marks;
+mod traffic;
 mod video;
 
 fn scenario(text: &str) -> Scenario {
