@@ -44,6 +44,7 @@ from ackclock.scenario import (
     Tcp,
     Topology,
     Uniform,
+    Video,
     dumbbell,
     graph,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "Tcp",
     "Topology",
     "Uniform",
+    "Video",
     "__version__",
     "drill",
     "dumbbell",

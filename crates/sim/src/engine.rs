@@ -1,6 +1,6 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
-use ackclock_app::{AnyApp, App, Bulk, Client, Note, Server, Sink};
+use ackclock_app::{AnyApp, App, Bulk, Client, Note, Server, Sink, VideoClient, VideoServer};
 use ackclock_net::{Impairments, Line, Link, Packet, PacketId};
 use ackclock_packet::Flags;
 use ackclock_tcp::{Config, Endpoint, State};
@@ -13,7 +13,7 @@ use crate::network::{Network, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::probe::Probes;
-use crate::records::Run;
+use crate::records::{Run, VideoRow};
 use crate::scenario::{AppSpec, CrossKind, CrossTraffic, Scenario};
 use crate::topology::{Layout, flow_names};
 use crate::traffic::{Classes, Slot, likely_line_rtt};
@@ -195,7 +195,6 @@ impl<'o> Engine<'o> {
             let stagger = spec.stagger.map_or(Duration::ZERO, |t| t.0) * seen[entries[n]];
             seen[entries[n]] += 1;
             let opens = Instant::START + spec.start.sample(&mut random) + stagger;
-            let AppSpec::Bulk { size } = &spec.app;
             let [there, back] = &layout.paths[n];
             let host = |app, first_hop, opens, endpoint| Host {
                 endpoint,
@@ -212,18 +211,25 @@ impl<'o> Engine<'o> {
                 awaited: NOTHING_AWAITED,
                 watched: false,
                 vacant: false,
-                sized: size.is_some(),
+                sized: spec.app.is_sized(),
                 completed: None,
             };
             let to_receiver = network.add_path(there, 2 * flow + 1);
             let to_sender = network.add_path(back, 2 * flow);
-            let mut passive = Endpoint::new(config);
-            passive.listen();
-            let bulk = AnyApp::Bulk(Bulk::new(size.map(|t| t.0)));
-            hosts.push(host(bulk, to_receiver, opens, Endpoint::new(config)));
-            hosts.push(host(AnyApp::Sink(Sink), to_sender, Instant::NEVER, passive));
-            network.wheel.push(opens, Class::Timer, 2 * flow);
-            hosts[2 * n].armed = opens;
+            let (sends, receives) =
+                apps(&spec.app, scenario.seed, name).map_err(|(key, why)| {
+                    ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
+                })?;
+            // Who asks for a video opens the connection; otherwise, who sends.
+            let opener = u32::from(matches!(receives, AnyApp::VideoClient(_)));
+            hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
+            hosts.push(host(receives, to_sender, Instant::NEVER, Endpoint::new(config)));
+            let passive = 2 * n + 1 - opener as usize;
+            hosts[passive].endpoint.listen();
+            let active = &mut hosts[2 * n + opener as usize];
+            active.opens = opens;
+            active.armed = opens;
+            network.wheel.push(opens, Class::Timer, 2 * flow + opener);
         }
         let mut run = Run {
             flow_names: names,
@@ -371,6 +377,12 @@ impl<'o> Engine<'o> {
             self.record(slot, None);
         }
         self.run.events = self.events;
+        for (n, ends) in self.hosts.chunks_exact(2).enumerate() {
+            if let AnyApp::VideoClient(client) = &ends[1].app {
+                let flow = self.run.flow_names[n].clone();
+                self.run.videos.push(VideoRow::new(flow, client, self.end));
+            }
+        }
         Some(self.run)
     }
 
@@ -666,6 +678,24 @@ impl<'o> Engine<'o> {
         let next = source.next(now);
         self.network.wheel.push(next, Class::Cross, n);
     }
+}
+
+/// The applications at the sending and at the receiving end of the flow `name`, or the key that is
+/// wrong, and why.
+fn apps(
+    spec: &AppSpec,
+    seed: u64,
+    name: &str,
+) -> Result<(AnyApp, AnyApp), (&'static str, &'static str)> {
+    Ok(match spec {
+        AppSpec::Bulk { size } => (AnyApp::Bulk(Bulk::new(size.map(|t| t.0))), AnyApp::Sink(Sink)),
+        AppSpec::Video(spec) => {
+            let player = spec.player(&mut Stream::new(seed, &format!("flow {name} video")))?;
+            let server = VideoServer::new(player.pictures().volume());
+            let client = Box::new(VideoClient::new(player));
+            (AnyApp::VideoServer(server), AnyApp::VideoClient(client))
+        }
+    })
 }
 
 /// The name of the `n`th source of the file.

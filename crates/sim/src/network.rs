@@ -375,12 +375,7 @@ impl Network {
 
     /// Adds a path over `wires` to `host` of a connection that comes and goes, between private lines
     /// if there are any.
-    pub fn add_passing_path(
-        &mut self,
-        wires: &[usize],
-        lines: Option<[u32; 2]>,
-        host: u32,
-    ) -> u32 {
+    pub fn add_passing_path(&mut self, wires: &[usize], lines: Option<[u32; 2]>, host: u32) -> u32 {
         let first = index(self.hops.len());
         self.hops.extend(lines.map(|[up, _]| up | LINE));
         self.add_path(wires, host);

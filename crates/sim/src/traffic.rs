@@ -425,7 +425,9 @@ fn draw_line(laws: &LineLaws, random: &mut Stream) -> LineConfig {
 fn arrivals(spec: &Traffic, seed: u64) -> AnyArrivals {
     let mut random = Stream::new(seed, &format!("traffic {} arrivals", spec.name));
     match &spec.arrivals {
-        ArrivalsSpec::Poisson { rate } => AnyArrivals::Poisson(Poisson::new(rate.0.as_hz(), random)),
+        ArrivalsSpec::Poisson { rate } => {
+            AnyArrivals::Poisson(Poisson::new(rate.0.as_hz(), random))
+        }
         ArrivalsSpec::Periodic { rate, phase } => {
             let phase = phase.unwrap_or_else(|| random.uniform());
             AnyArrivals::Periodic(Periodic::new(rate.0.as_hz(), phase))

@@ -82,7 +82,9 @@ impl VariantChoice {
     pub fn shares(&self) -> Vec<(Variant, f64)> {
         match self {
             Self::One(variant) => vec![(variant.0.clone(), 1.0)],
-            Self::Mix(mix) => mix.iter().map(|share| (share.variant.0.clone(), share.weight)).collect(),
+            Self::Mix(mix) => {
+                mix.iter().map(|share| (share.variant.0.clone(), share.weight)).collect()
+            }
         }
     }
 }
@@ -264,9 +266,8 @@ impl Traffic {
     /// # Errors
     /// One line saying which choices do not go together.
     pub fn configs(&self) -> Result<Vec<(Config, f64)>, String> {
-        let config = |(variant, weight)| {
-            Ok((super::config(&variant, self.profile.0, &self.tcp)?, weight))
-        };
+        let config =
+            |(variant, weight)| Ok((super::config(&variant, self.profile.0, &self.tcp)?, weight));
         self.variant.shares().into_iter().map(config).collect()
     }
 
