@@ -1,8 +1,10 @@
 //! What asks for data: an application sits on an end point, writes, reads and closes.
 
 mod bulk;
+mod packmime;
 
 pub use bulk::Bulk;
+pub use packmime::{Exchange, PackMime, PackMimeSettings, WebConnection, WebSession};
 
 use std::fmt::Debug;
 

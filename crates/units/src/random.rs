@@ -13,6 +13,18 @@ const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// `SplitMix64`'s increment.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The key of (seed, name).
+fn key(seed: u64, name: &str) -> u64 {
+    // FNV-1a spreads the name; the finaliser separates names and seeds that differ in one bit.
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    mix(seed.wrapping_add(GOLDEN)) ^ mix(hash)
+}
+
 /// One component's random stream.
 #[derive(Clone, Debug)]
 pub struct Stream {
@@ -22,13 +34,12 @@ pub struct Stream {
 impl Stream {
     /// The stream of the component `name` in the run of `seed`.
     pub fn new(seed: u64, name: &str) -> Self {
-        // FNV-1a spreads the name; the finaliser separates names and seeds that differ in one bit.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
-            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let mut z = mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ mix(hash);
+        Self::of_key(key(seed, name))
+    }
+
+    fn of_key(mut z: u64) -> Self {
         let mut next = || {
-            z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            z = z.wrapping_add(GOLDEN);
             mix(z)
         };
         Self { state: [next(), next(), next(), next()] }
@@ -62,6 +73,26 @@ impl Stream {
     /// True with probability `p`.
     pub fn bernoulli(&mut self, p: f64) -> bool {
         self.uniform() < p
+    }
+}
+
+/// Streams by number, for components that are alike and many: each is keyed by (seed, name, number)
+/// alone, whatever the others drew.
+#[derive(Clone, Copy, Debug)]
+pub struct Streams {
+    key: u64,
+}
+
+impl Streams {
+    /// The streams of the components `name` in the run of `seed`.
+    pub fn new(seed: u64, name: &str) -> Self {
+        Self { key: key(seed, name) }
+    }
+
+    /// The stream of component `number`.
+    pub fn of(&self, number: u64) -> Stream {
+        // Stepped first, or component 0 would be the key's own stream, shifted.
+        Stream::of_key(self.key ^ mix(number.wrapping_mul(GOLDEN).wrapping_add(1)))
     }
 }
 
