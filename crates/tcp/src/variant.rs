@@ -18,7 +18,7 @@ use crate::Profile;
 use crate::growth::{CubicForm, GrowthChoice};
 use crate::idle::IdleChoice;
 use crate::recovery::RecoveryChoice;
-use crate::start::{SlowStartChoice, WindowChoice};
+use crate::start::{SlowStartChoice, SynLossChoice, WindowChoice};
 
 /// The places that a part's word can fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +29,8 @@ pub enum Slot {
     Recovery,
     /// The first window after the handshake.
     Window,
+    /// What a lost SYN or SYN-ACK does to it.
+    SynLoss,
     /// The slow-start law.
     SlowStart,
     /// What the window is worth after silence.
@@ -41,6 +43,7 @@ impl fmt::Display for Slot {
             Self::Growth => "growth",
             Self::Recovery => "recovery",
             Self::Window => "first window",
+            Self::SynLoss => "answer to a lost SYN",
             Self::SlowStart => "slow-start law",
             Self::Idle => "idle rule",
         })
@@ -56,6 +59,8 @@ pub enum Part {
     Recovery(RecoveryChoice),
     /// A first window.
     Window(WindowChoice),
+    /// An answer to a lost SYN or SYN-ACK.
+    SynLoss(SynLossChoice),
     /// A slow-start law.
     SlowStart(SlowStartChoice),
     /// An idle rule.
@@ -69,6 +74,7 @@ impl Part {
             Self::Growth(_) => Slot::Growth,
             Self::Recovery(_) => Slot::Recovery,
             Self::Window(_) => Slot::Window,
+            Self::SynLoss(_) => Slot::SynLoss,
             Self::SlowStart(_) => Slot::SlowStart,
             Self::Idle(_) => Slot::Idle,
         }
@@ -188,6 +194,24 @@ pub const REGISTRY: &[Entry] = &[
         Part::Window(WindowChoice::Rfc3390),
         "min(4 MSS, max(2 MSS, 4380 B)) (RFC 3390)",
     ),
+    Entry {
+        word: "synloss",
+        argument: Some("rfc5681"),
+        part: Part::SynLoss(SynLossChoice::Rfc5681),
+        help: "a window of one segment after a lost SYN or SYN-ACK (RFC 5681 §3.1)",
+    },
+    Entry {
+        word: "synloss",
+        argument: Some("rfc6928"),
+        part: Part::SynLoss(SynLossChoice::Rfc6928),
+        help: "the same, but only after two, and not after a spurious timeout (RFC 6928 §2, Linux)",
+    },
+    Entry {
+        word: "synloss",
+        argument: Some("ns2"),
+        part: Part::SynLoss(SynLossChoice::Ns2),
+        help: "the whole window, and a threshold of two segments (ns-2's FullTcp)",
+    },
     entry(
         "standard",
         Part::SlowStart(SlowStartChoice::Standard),
@@ -238,6 +262,31 @@ pub const REGISTRY: &[Entry] = &[
     entry("noidle", Part::Idle(IdleChoice::NoIdle), "the window keeps its worth"),
 ];
 
+/// A word with numbers in it, which the registry cannot list one by one.
+pub struct Form {
+    /// How it is written, with capitals or `<N>` for the numbers.
+    pub text: &'static str,
+    /// The slot that it fills.
+    pub slot: Slot,
+    /// One line of help.
+    pub help: &'static str,
+}
+
+/// The words with numbers in them.
+pub const FORMS: &[Form] = &[
+    Form { text: "iw<N>", slot: Slot::Window, help: "N segments, 1 to 1000" },
+    Form {
+        text: "tsl(IW,SSTHRESH)",
+        slot: Slot::SynLoss,
+        help: "after a lost SYN or SYN-ACK a window of IW and a threshold of SSTHRESH segments (TSL)",
+    },
+    Form {
+        text: "tsl(half,IW,SSTHRESH)",
+        slot: Slot::SynLoss,
+        help: "both halved for each lost SYN or SYN-ACK, down to so many segments (TSL)",
+    },
+];
+
 /// Which of the two words for RFC 5681's law was written: they differ in their default recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenoWord {
@@ -256,6 +305,8 @@ pub struct Parts {
     pub recovery: RecoveryChoice,
     /// The first window.
     pub window: WindowChoice,
+    /// What a lost SYN or SYN-ACK does to it.
+    pub syn_loss: SynLossChoice,
     /// The slow-start law.
     pub slow_start: SlowStartChoice,
     /// The idle rule.
@@ -289,6 +340,11 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
         // windowInit_ of ns-2.35.
         Profile::Ns2 => WindowChoice::Segments(2),
     };
+    let syn_loss = match profile {
+        Profile::Rfc => SynLossChoice::Rfc5681,
+        Profile::Linux => SynLossChoice::Rfc6928,
+        Profile::Ns2 => SynLossChoice::Ns2,
+    };
     let slow_start = match (growth, profile) {
         // RFC 9438 §4.10 recommends HyStart++; Linux has its predecessor, ns-2.35's CUBIC neither.
         (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => SlowStartChoice::HyStart,
@@ -306,7 +362,7 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
         }
         (_, Profile::Linux) => IdleChoice::Linux { restart: true },
     };
-    Parts { growth, recovery, window, slow_start, idle }
+    Parts { growth, recovery, window, syn_loss, slow_start, idle }
 }
 
 /// Whether `growth` has a way of its own to do what the parts of `slot` do, so that none of them goes
@@ -367,6 +423,9 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
     if parts.window != defaults.window {
         beyond.push(Part::Window(parts.window));
     }
+    if parts.syn_loss != defaults.syn_loss {
+        beyond.push(Part::SynLoss(parts.syn_loss));
+    }
     if parts.slow_start != defaults.slow_start {
         beyond.push(Part::SlowStart(parts.slow_start));
     }
@@ -377,8 +436,15 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
 }
 
 fn word_of(part: Part) -> String {
-    if let Part::Window(WindowChoice::Segments(n)) = part {
-        return format!("iw{n}");
+    match part {
+        Part::Window(WindowChoice::Segments(n)) => return format!("iw{n}"),
+        Part::SynLoss(SynLossChoice::Tsl { window, ssthresh }) => {
+            return format!("tsl({window},{ssthresh})");
+        }
+        Part::SynLoss(SynLossChoice::TslHalf { window, ssthresh }) => {
+            return format!("tsl(half,{window},{ssthresh})");
+        }
+        _ => {}
     }
     let entry =
         REGISTRY.iter().find(|e| e.part == part).expect("the registry has a word for every part");
@@ -462,14 +528,48 @@ fn words(slot: impl Fn(Slot) -> bool) -> String {
             words.push(entry.word);
         }
     }
-    if slot(Slot::Window) {
-        words.push("iw<N>");
-    }
+    words.extend(FORMS.iter().filter(|form| slot(form.slot)).map(|form| form.text));
     words.join(", ")
 }
 
 /// The largest `iw<N>`: RFC 6928 asks for ten; a thousand is already a burst of 1.5 MB.
 const LARGEST_INITIAL_WINDOW: u32 = 1000;
+
+/// The largest threshold of `tsl`: no window is larger (RFC 7323 §2.3, with segments of 16 kB).
+const LARGEST_THRESHOLD: u32 = 65_535;
+
+/// A whole number in its only spelling: `03` would be a second one of `3`.
+fn whole_number(text: &str, least: u32, most: u32) -> Option<u32> {
+    let n = text.parse::<u32>().ok()?;
+    ((least..=most).contains(&n) && text == n.to_string()).then_some(n)
+}
+
+fn parse_tsl(argument: Option<&str>, name: &str) -> Result<Part, VariantError> {
+    let given = argument.unwrap_or_default();
+    let (half, numbers) = match given.strip_prefix("half,") {
+        Some(rest) => (true, rest),
+        None => (false, given),
+    };
+    let read = || {
+        let (window, ssthresh) = numbers.split_once(',')?;
+        let window = whole_number(window, 1, LARGEST_INITIAL_WINDOW)?;
+        let ssthresh = whole_number(ssthresh, 2, LARGEST_THRESHOLD)?;
+        Some(if half {
+            SynLossChoice::TslHalf { window, ssthresh }
+        } else {
+            SynLossChoice::Tsl { window, ssthresh }
+        })
+    };
+    read().map(Part::SynLoss).ok_or_else(|| VariantError::Argument {
+        word: "tsl".to_owned(),
+        argument: given.to_owned(),
+        name: name.to_owned(),
+        expected: format!(
+            "`IW,SSTHRESH` or `half,IW,SSTHRESH` in segments, 1 to {LARGEST_INITIAL_WINDOW} and 2 to \
+             {LARGEST_THRESHOLD}"
+        ),
+    })
+}
 
 fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     let (word, argument) = match text.split_once('(') {
@@ -495,11 +595,11 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
             expected: forms.join(" or "),
         });
     }
+    if word == "tsl" {
+        return parse_tsl(argument, name);
+    }
     if let (Some(digits), None) = (word.strip_prefix("iw"), argument)
-        && let Ok(n) = digits.parse::<u32>()
-        && (1..=LARGEST_INITIAL_WINDOW).contains(&n)
-        // `iw03` would be a second spelling of `iw3`.
-        && digits == n.to_string()
+        && let Some(n) = whole_number(digits, 1, LARGEST_INITIAL_WINDOW)
     {
         return Ok(Part::Window(WindowChoice::Segments(n)));
     }
@@ -576,6 +676,7 @@ impl Variant {
                 Part::Growth(growth) => resolved.growth = growth,
                 Part::Recovery(recovery) => resolved.recovery = recovery,
                 Part::Window(window) => resolved.window = window,
+                Part::SynLoss(rule) => resolved.syn_loss = rule,
                 Part::SlowStart(law) => resolved.slow_start = law,
                 Part::Idle(idle) => resolved.idle = idle,
             }

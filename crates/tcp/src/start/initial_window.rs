@@ -2,8 +2,6 @@
 
 use ackclock_units::{Bytes, Mss};
 
-use crate::event::Handshake;
-
 /// A first window, as a name spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowChoice {
@@ -21,16 +19,6 @@ impl WindowChoice {
             Self::Segments(n) => mss.times(u64::from(n)),
         }
     }
-
-    /// The window once the handshake is done: one segment if the SYN or SYN-ACK had to be sent
-    /// again (RFC 5681 §3.1).
-    pub fn after(self, handshake: &Handshake) -> Bytes {
-        if handshake.retransmissions > 0 {
-            handshake.mss.bytes()
-        } else {
-            self.window(handshake.mss)
-        }
-    }
 }
 
 #[cfg(test)]
@@ -45,14 +33,5 @@ mod tests {
             let mss = Mss::new(mss).unwrap();
             assert_eq!(WindowChoice::Rfc3390.window(mss), Bytes::new(bytes));
         }
-    }
-
-    #[test]
-    fn a_lost_syn_leaves_one_segment() {
-        let mss = Mss::default();
-        let after =
-            |retransmissions| WindowChoice::Segments(10).after(&Handshake { retransmissions, mss });
-        assert_eq!(after(0), Bytes::new(14_600));
-        assert_eq!(after(1), Bytes::new(1_460));
     }
 }
