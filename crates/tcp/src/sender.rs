@@ -11,6 +11,7 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces, Nagle};
+use crate::endpoint::timestamp_clock;
 use crate::event::{
     Congestion, Established, Handshake, Limit, RecoveryEnd, RttSample, SendStart, Signal,
     SlowStartStep,
@@ -445,7 +446,7 @@ impl Sender {
         self.space.nxt = self.space.nxt.max(arrived.ack);
         self.consecutive_timeouts = 0;
         let outcome = self.recover(now, false, newly_acked, arrived);
-        let rtt = self.sample(now, arrived.ack);
+        let rtt = self.sample(now, arrived.ack).or_else(|| self.echoed_rtt(now, arrived));
         if let Some(rtt) = rtt {
             self.on_rtt(now, rtt);
         }
@@ -538,6 +539,17 @@ impl Sender {
         let (_, sent) = self.timed.filter(|(timed, _)| ack >= *timed)?;
         self.timed = None;
         Some(now.since(sent))
+    }
+
+    /// The round-trip time by the timestamp that an ACK of new data echoes (RFC 7323 §4.1), where the
+    /// clock of segments says nothing because all that is acknowledged was sent again: without it a
+    /// long repair would keep the timeout backed off. It counts milliseconds, one at least.
+    fn echoed_rtt(&self, now: Instant, arrived: &Arrived<'_>) -> Option<Duration> {
+        let echo =
+            arrived.echo.filter(|_| self.timed.is_none() || self.recovery.times_segments())?;
+        let elapsed = timestamp_clock(now).wrapping_sub(echo);
+        // More is an echo of what was never sent.
+        (elapsed < u32::MAX / 2).then(|| Duration::from_millis(u64::from(elapsed.max(1))))
     }
 
     #[inline]

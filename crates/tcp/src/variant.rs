@@ -357,10 +357,11 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     };
     let idle = match (growth, profile) {
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, _) => IdleChoice::NoIdle,
-        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc | Profile::Ns2) => {
-            IdleChoice::Rfc5681
+        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) => IdleChoice::Rfc5681,
+        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) | (_, Profile::Linux) => {
+            IdleChoice::Linux { restart: true }
         }
-        (_, Profile::Linux) => IdleChoice::Linux { restart: true },
+        (_, Profile::Rfc | Profile::Ns2) => IdleChoice::Rfc5681,
     };
     Parts { growth, recovery, window, syn_loss, slow_start, idle }
 }

@@ -152,10 +152,13 @@ impl Recovery for Rack {
         if let Some(newest) = told.newest {
             self.newest = self.newest.max(Some(newest));
         }
+        let repairing = self.repair.phase != Phase::Open;
         let ended = self.repair.progress(ack, &told, send);
         match ended {
             Some(Outcome::Spurious) => {
-                self.reorder_at = None;
+                if repairing {
+                    self.reorder_at = None;
+                }
                 return Outcome::Spurious;
             }
             Some(Outcome::Repaired { .. }) => {

@@ -204,6 +204,11 @@ impl Repair {
     ) -> Option<Outcome> {
         let advanced = ack.newly_acked > Bytes::ZERO;
         if self.phase == Phase::Open {
+            // The DSACK of the last retransmission comes when all is acknowledged.
+            if self.undo.dsack && self.undo.all_accounted() && self.config.undo {
+                self.undo = Undo::default();
+                return Some(Outcome::Spurious);
+            }
             return None;
         }
         let over = send.una >= self.recover;
@@ -212,11 +217,14 @@ impl Repair {
         if was_late || self.timeout_was_spurious(advanced, over, told, send) {
             self.board.nothing_is_lost();
             self.close();
+            self.undo = Undo::default();
             return Some(Outcome::Spurious);
         }
         if over {
             let was = self.phase;
             self.close();
+            // From here on an echo says nothing of the repair.
+            self.undo.first_resent_at = None;
             if was == Phase::Recovery {
                 return Some(Outcome::Repaired { at_most: None });
             }
@@ -228,7 +236,6 @@ impl Repair {
         self.phase = Phase::Open;
         self.duplicates = 0;
         self.frto = Frto::Off;
-        self.undo = Undo::default();
     }
 
     /// F-RTO, steps 2 and 3.
