@@ -4,7 +4,7 @@ mod bulk;
 mod packmime;
 
 pub use bulk::Bulk;
-pub use packmime::{Exchange, PackMime, PackMimeSettings, WebConnection, WebSession};
+pub use packmime::{Exchange, PackMimeArrivals, PackMimeSessions, WebConnection};
 
 use std::fmt::Debug;
 

@@ -10,22 +10,13 @@ mod fractional;
 mod normal;
 mod quantile;
 
-use ackclock_units::random::{Stream, Streams};
+use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration};
 
 use fft::Fft;
 use fractional::{circle, correlated};
-use normal::{Normal, Place, gamma_of_mean_one};
+use normal::{Place, gamma_of_mean_one};
 use quantile::Tables;
-
-/// The settings of the model.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PackMimeSettings {
-    /// Mean rate of new connections per second.
-    pub rate_per_s: f64,
-    /// Whether connections may carry several objects (HTTP/1.1), as 9 % of them then do.
-    pub persistent: bool,
-}
 
 /// A request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +35,18 @@ pub struct Exchange {
 /// A connection of the model, before it opens.
 #[derive(Clone, Debug)]
 pub struct WebConnection {
-    /// Time since the arrival of the one before, or since the beginning.
-    pub gap: Duration,
     /// The client's part of the base round-trip time, half of it in each direction.
     pub client_rtt: Duration,
     /// The server's part, likewise.
     pub server_rtt: Duration,
     /// Whether the first response validates a cache rather than bringing an object.
     pub validates_cache: bool,
-    /// What is asked for.
-    pub session: WebSession,
+    /// The objects that it still asks for.
+    pages: Pages,
+    habits: [GapHabit; 2],
+    /// In a persistent connection every request has the size of the first.
+    request: Bytes,
+    first_response: Bytes,
 }
 
 /// 2^x/(1+2^x), which ties a parameter to the rate.
@@ -71,18 +64,47 @@ fn weibull(shape: f64, place: Place) -> f64 {
 /// without.
 #[derive(Debug)]
 struct Series {
-    memory: Vec<f32>,
+    d: f64,
     /// √(1−v), √v.
     weights: (f64, f64),
+    /// How many of g are drawn at once.
+    block: usize,
+    /// They come from one stream, block after block.
+    random: Stream,
+    memory: Vec<f32>,
+    at: usize,
 }
 
 impl Series {
-    fn new(memory: Vec<f32>, white_share: f64) -> Self {
-        Self { memory, weights: (libm::sqrt(1.0 - white_share), libm::sqrt(white_share)) }
+    fn new(d: f64, white_share: f64, block: usize, seed: u64, name: &str) -> Self {
+        Self {
+            d,
+            weights: (libm::sqrt(1.0 - white_share), libm::sqrt(white_share)),
+            block,
+            random: Stream::new(seed, name),
+            memory: Vec::new(),
+            at: 0,
+        }
     }
 
-    fn place(&self, at: usize, white: f64) -> Place {
-        Place::of_normal(self.weights.0 * f64::from(self.memory[at]) + self.weights.1 * white)
+    /// Whether the next number begins another block.
+    fn is_over(&self) -> bool {
+        self.at == self.memory.len()
+    }
+
+    /// The place of the next number, of which `white` is n; with the transform that another block takes,
+    /// if there is one already.
+    fn next(&mut self, white: f64, fft: Option<&Fft>) -> Place {
+        if self.is_over() {
+            let own = fft.is_none().then(|| Fft::new(circle(self.block)));
+            if let Some(fft) = fft.or(own.as_ref()) {
+                self.memory = correlated(self.d, self.block, fft, &mut self.random);
+            }
+            self.at = 0;
+        }
+        let g = f64::from(self.memory[self.at]);
+        self.at += 1;
+        Place::of_normal(self.weights.0 * g + self.weights.1 * white)
     }
 }
 
@@ -139,124 +161,128 @@ struct GapHabit {
 impl GapHabit {
     /// `location` and `spread` as (mean, variance) and (factor, shape of a gamma of mean 1).
     fn new((mean, variance): (f64, f64), (factor, shape): (f64, f64), stream: &mut Stream) -> Self {
-        let location = mean + libm::sqrt(variance) * Normal::default().draw(stream);
+        let location = mean + libm::sqrt(variance) * stream.normal();
         Self { location, sd: libm::sqrt(factor * gamma_of_mean_one(shape, stream)) }
     }
 
     fn draw(self, stream: &mut Stream) -> f64 {
-        libm::exp2(self.location + self.sd * Normal::default().draw(stream))
+        libm::exp2(self.location + self.sd * stream.normal())
     }
 }
 
-/// The source of connections: PackMime-HTTP's model in one run.
-///
-/// Numbers with a long memory are drawn for blocks of up to [`BLOCK`](Self::BLOCK) connections: the
-/// memory ends where a block ends. Everything else of connection k comes from the random stream
-/// (seed, name, k), so that nothing that another connection does changes it.
+/// The most connections whose numbers share a memory: it begins anew after so many.
+const BLOCK: usize = 1 << 20;
+
+/// How many numbers to draw at once for `count` connections.
+fn block(count: Option<u64>) -> usize {
+    count.and_then(|count| usize::try_from(count).ok()).map_or(BLOCK, |count| count.clamp(1, BLOCK))
+}
+
+/// When the connections of PackMime-HTTP open.
 #[derive(Debug)]
-pub struct PackMime {
-    settings: PackMimeSettings,
-    seed: u64,
-    name: String,
-    streams: Streams,
-    /// Connections in a block, and how many of this one are past.
-    block: usize,
-    at: usize,
-    /// The number of the next connection.
-    next: u64,
-    /// Shape and scale of the gaps between connections, s.
-    gap: (f64, f64),
+pub struct PackMimeArrivals {
+    /// Shape and scale of the gaps, s.
+    shape: f64,
+    scale_s: f64,
+    gaps: Series,
+    random: Stream,
+}
+
+impl PackMimeArrivals {
+    /// Arrivals at `rate_per_s` on average, of the component `name` in the run of `seed`. `count` is how
+    /// many will be asked for, if that is known: less room is taken for fewer.
+    ///
+    /// # Panics
+    /// If the rate is not a positive number.
+    pub fn new(rate_per_s: f64, count: Option<u64>, seed: u64, name: &str) -> Self {
+        assert!(rate_per_s.is_finite() && rate_per_s > 0.0, "a positive rate, not {rate_per_s}");
+        let shape = logistic(0.352, 0.388, rate_per_s);
+        Self {
+            shape,
+            scale_s: 1.0 / (rate_per_s * libm::tgamma(1.0 + 1.0 / shape)),
+            gaps: Series::new(
+                0.33,
+                logistic(0.333, 0.414, rate_per_s),
+                block(count),
+                seed,
+                &format!("{name}/gaps"),
+            ),
+            random: Stream::new(seed, &format!("{name}/arrivals")),
+        }
+    }
+
+    /// The time from one connection to the next.
+    pub fn gap(&mut self) -> Duration {
+        let white = self.random.normal();
+        seconds(self.scale_s * weibull(self.shape, self.gaps.next(white, None)))
+    }
+}
+
+/// What the connections of PackMime-HTTP do.
+#[derive(Debug)]
+pub struct PackMimeSessions {
+    persistent: bool,
     runs: Runs,
     /// Before a page's first object, and before any other. As in ns-2 they are drawn once a run: the
     /// typical gap differs by a factor of several between runs.
     habits: [GapHabit; 2],
-    gaps: Series,
     requests: Series,
     clients: Series,
     servers: Series,
 }
 
-impl PackMime {
-    /// The most connections that share a memory.
-    pub const BLOCK: u64 = 1 << 20;
-
-    /// The traffic of the component `name` in the run of `seed`. `count` is how many connections will
-    /// be asked for, if that is known: less room is taken for fewer.
+impl PackMimeSessions {
+    /// Sessions as they are on a link with `rate_per_s` new connections a second, of the component
+    /// `name` in the run of `seed`; `count` as for the arrivals. `persistent` connections (HTTP/1.1), 9 %
+    /// of all, carry several objects; without it every connection carries one.
     ///
     /// # Panics
     /// If the rate is not a positive number.
-    pub fn new(settings: PackMimeSettings, count: Option<u64>, seed: u64, name: &str) -> Self {
-        let rate = settings.rate_per_s;
-        assert!(rate.is_finite() && rate > 0.0, "a positive rate, not {rate}");
-        let most = count.unwrap_or(Self::BLOCK).clamp(1, Self::BLOCK);
-        let block = usize::try_from(most).expect("a block fits into memory");
-        let shape = logistic(0.352, 0.388, rate);
+    pub fn new(
+        rate_per_s: f64,
+        persistent: bool,
+        count: Option<u64>,
+        seed: u64,
+        name: &str,
+    ) -> Self {
+        assert!(rate_per_s.is_finite() && rate_per_s > 0.0, "a positive rate, not {rate_per_s}");
         let mut habit = Stream::new(seed, &format!("{name}/habits"));
-        let empty = || Series { memory: Vec::new(), weights: (0.0, 0.0) };
+        let series = |d: f64, (intercept, slope): (f64, f64), what: &str| {
+            let white_share = logistic(intercept, slope, rate_per_s);
+            Series::new(d, white_share, block(count), seed, &format!("{name}/{what}"))
+        };
         Self {
-            settings,
-            seed,
-            name: name.to_owned(),
-            streams: Streams::new(seed, name),
-            block,
-            at: 0,
-            next: 0,
-            gap: (shape, 1.0 / (rate * libm::tgamma(1.0 + 1.0 / shape))),
-            runs: Runs::new(rate, Stream::new(seed, &format!("{name}/runs"))),
+            persistent,
+            runs: Runs::new(rate_per_s, Stream::new(seed, &format!("{name}/runs"))),
             habits: [
                 GapHabit::new((3.22, 0.73), (1.21, 1.85), &mut habit),
                 GapHabit::new((-4.15, 3.12), (1.57, 2.35), &mut habit),
             ],
-            gaps: empty(),
-            requests: empty(),
-            clients: empty(),
-            servers: empty(),
+            requests: series(0.31, (0.123, 0.494), "requests"),
+            clients: series(0.31, (-0.445, 0.554), "clients"),
+            servers: series(0.32, (-0.053, 0.396), "servers"),
         }
     }
 
-    fn begin_block(&mut self, first: u64) {
-        let rate = self.settings.rate_per_s;
-        let fft = Fft::new(circle(self.block));
-        let series = |what: &str, d: f64, share: (f64, f64)| {
-            let name = format!("{}/{what}/{first}", self.name);
-            let memory = correlated(d, self.block, &fft, Stream::new(self.seed, &name));
-            Series::new(memory, logistic(share.0, share.1, rate))
-        };
-        self.gaps = series("gaps", 0.33, (0.333, 0.414));
-        self.requests = series("requests", 0.31, (0.123, 0.494));
-        self.clients = series("clients", 0.31, (-0.445, 0.554));
-        self.servers = series("servers", 0.32, (-0.053, 0.396));
-    }
-
-    /// The next connection to arrive.
-    pub fn next_connection(&mut self) -> WebConnection {
-        if self.at == self.block {
-            self.at = 0;
-        }
-        if self.at == 0 {
-            self.begin_block(self.next);
-        }
-        let at = self.at;
-        let mut stream = self.streams.of(self.next);
-        self.next += 1;
-        self.at += 1;
-        let mut white = Normal::default();
-        let mut place = |series: &Series| series.place(at, white.draw(&mut stream));
-        let gap_s = self.gap.1 * weibull(self.gap.0, place(&self.gaps));
+    /// The next connection; what it has to itself is drawn from `random`, its own stream.
+    pub fn next_connection(&mut self, random: &mut Stream) -> WebConnection {
+        let fft = self.requests.is_over().then(|| Fft::new(circle(self.requests.block)));
+        let fft = fft.as_ref();
         let tables = Tables::get();
-        let request = bytes(tables.request.at(place(&self.requests)));
-        let client_ms = tables.client_ms.at(place(&self.clients));
-        let server_ms = tables.server_ms.at(place(&self.servers));
+        let request = bytes(tables.request.at(self.requests.next(random.normal(), fft)));
+        let client_ms = tables.client_ms.at(self.clients.next(random.normal(), fft));
+        let server_ms = tables.server_ms.at(self.servers.next(random.normal(), fft));
         let validates_cache = self.runs.next();
         let table = if validates_cache { &tables.validation } else { &tables.download };
-        let first_response = bytes(table.at(Place::uniform(&mut stream)));
-        let session = WebSession::new(&self.settings, self.habits, request, first_response, stream);
+        let first_response = bytes(table.at(Place::uniform(random)));
         WebConnection {
-            gap: seconds(gap_s),
             client_rtt: seconds(client_ms * 1e-3),
             server_rtt: seconds(server_ms * 1e-3),
             validates_cache,
-            session,
+            pages: Pages::new(self.persistent, random),
+            habits: self.habits,
+            request,
+            first_response,
         }
     }
 }
@@ -276,69 +302,73 @@ fn seconds(s: f64) -> Duration {
     Duration::from_secs_f64(s.min(3.2e7))
 }
 
-/// The objects that a connection still asks for.
-#[derive(Clone, Debug)]
-pub struct WebSession {
-    stream: Stream,
-    habits: [GapHabit; 2],
-    request: Bytes,
-    first_response: Bytes,
-    begun: bool,
-    /// Pages after this one, and objects of this one that are left.
-    pages: u64,
+/// How many objects a connection asks for.
+#[derive(Clone, Copy, Debug)]
+struct Pages {
+    /// Pages after this one.
+    more: u64,
+    /// Objects of this one that are left.
     objects: u64,
-    several_pages: bool,
-    /// Location and sd of the size of a later response, in powers of two; drawn when first needed.
-    later: Option<GapHabit>,
+    several: bool,
 }
 
-impl WebSession {
-    fn new(
-        settings: &PackMimeSettings,
-        habits: [GapHabit; 2],
-        request: Bytes,
-        first_response: Bytes,
-        mut stream: Stream,
-    ) -> Self {
-        let persistent = stream.bernoulli(0.09) && settings.persistent;
-        let mut session = Self {
-            stream,
-            habits,
-            request,
-            first_response,
-            begun: false,
-            pages: 0,
-            objects: 1,
-            several_pages: false,
-            later: None,
-        };
-        if persistent {
-            session.several_pages = !session.stream.bernoulli(0.82);
-            if session.several_pages {
-                session.pages = one_and_more(0.417, &mut session.stream) - 1;
+impl Pages {
+    fn new(may_persist: bool, random: &mut Stream) -> Self {
+        // Drawn in any case, so that what follows is the same with and without persistence.
+        let persists = random.bernoulli(0.09);
+        let mut pages = Self { more: 0, objects: 1, several: false };
+        if persists && may_persist {
+            pages.several = !random.bernoulli(0.82);
+            if pages.several {
+                pages.more = one_and_more(0.417, random) - 1;
             }
-            session.objects = session.objects_of_page();
+            pages.objects = pages.draw_objects(random);
         }
-        session
+        pages
     }
 
-    fn objects_of_page(&mut self) -> u64 {
-        if self.several_pages && self.stream.bernoulli(0.69) {
-            1
-        } else {
-            one_and_more(1.578, &mut self.stream)
-        }
+    fn draw_objects(self, random: &mut Stream) -> u64 {
+        if self.several && random.bernoulli(0.69) { 1 } else { one_and_more(1.578, random) }
     }
 
-    fn response(&mut self) -> Bytes {
-        // A validation is followed by validations.
-        if !self.begun || self.first_response <= Bytes::new(275) {
-            return self.first_response;
+    /// Whether another object comes, and then whether it is the first of a page.
+    fn next(&mut self, random: &mut Stream) -> Option<bool> {
+        let turns = self.objects == 0;
+        if turns {
+            self.more = self.more.checked_sub(1)?;
+            self.objects = self.draw_objects(random);
         }
-        let stream = &mut self.stream;
-        let later =
-            *self.later.get_or_insert_with(|| GapHabit::new((10.62, 0.94), (2.43, 3.22), stream));
-        bytes(later.draw(stream))
+        self.objects -= 1;
+        Some(turns)
+    }
+}
+
+impl WebConnection {
+    /// What it asks for, in order, into `exchanges`; drawn from `random`, its own stream.
+    pub fn exchanges_into(mut self, random: &mut Stream, exchanges: &mut Vec<Exchange>) {
+        let mut later = None;
+        exchanges.clear();
+        while let Some(begins_page) = self.pages.next(random) {
+            let first = exchanges.is_empty();
+            let gap = if first {
+                Duration::ZERO
+            } else {
+                seconds(self.habits[usize::from(!begins_page)].draw(random))
+            };
+            // A validation is followed by validations.
+            let response = if first || self.first_response <= Bytes::new(275) {
+                self.first_response
+            } else {
+                // Location and spread of the sizes are the connection's own.
+                let habit = *later
+                    .get_or_insert_with(|| GapHabit::new((10.62, 0.94), (2.43, 3.22), random));
+                bytes(habit.draw(random))
+            };
+            // 1/max(10, W) s, W Weibull of shape 0.63 and scale 305.
+            let rate = 305.0 * weibull(0.63, Place::uniform(random));
+            let server_delay = seconds(1.0 / rate.max(10.0));
+            exchanges.push(Exchange { gap, request: self.request, server_delay, response });
+        }
     }
 }
 
@@ -350,31 +380,6 @@ impl WebSession {
 )]
 fn one_and_more(mean: f64, stream: &mut Stream) -> u64 {
     1 + (libm::ceil(stream.exponential(mean)) as u64).max(1)
-}
-
-impl Iterator for WebSession {
-    type Item = Exchange;
-
-    fn next(&mut self) -> Option<Exchange> {
-        let mut begins_page = false;
-        if self.objects == 0 {
-            self.pages = self.pages.checked_sub(1)?;
-            self.objects = self.objects_of_page();
-            begins_page = true;
-        }
-        self.objects -= 1;
-        let gap = if self.begun {
-            seconds(self.habits[usize::from(!begins_page)].draw(&mut self.stream))
-        } else {
-            Duration::ZERO
-        };
-        let response = self.response();
-        self.begun = true;
-        // 1/max(10, W) s, W Weibull of shape 0.63 and scale 305.
-        let rate = 305.0 * weibull(0.63, Place::uniform(&mut self.stream));
-        let server_delay = seconds(1.0 / rate.max(10.0));
-        Some(Exchange { gap, request: self.request, server_delay, response })
-    }
 }
 
 #[cfg(test)]

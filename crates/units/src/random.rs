@@ -70,6 +70,12 @@ impl Stream {
         -mean * libm::log(1.0 - self.uniform())
     }
 
+    /// A standard normal draw, by Box and Muller's transform of two uniform draws.
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
+        radius * libm::cos(std::f64::consts::TAU * self.uniform())
+    }
+
     /// True with probability `p`.
     pub fn bernoulli(&mut self, p: f64) -> bool {
         self.uniform() < p

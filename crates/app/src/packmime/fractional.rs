@@ -52,18 +52,18 @@ pub(super) const fn circle(n: usize) -> usize {
 /// As `f32`, because a million of them are kept, and a quantile of a web object's size has no use for
 /// more than seven digits.
 #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough, as said")]
-pub(super) fn correlated(d: f64, n: usize, fft: &Fft, mut stream: Stream) -> Vec<f32> {
+pub(super) fn correlated(d: f64, n: usize, fft: &Fft, stream: &mut Stream) -> Vec<f32> {
     let m = circle(n);
     let lambda = eigenvalues(d, fft, m);
     let mut normal = Normal::default();
     let size = 2.0 * m as f64;
     // The circle's spectrum: independent, with the eigenvalues as variances (times its length).
     let mut spectrum: Vec<Complex> = Vec::with_capacity(m);
-    spectrum.push(Complex::new(libm::sqrt(lambda[0] * size) * normal.draw(&mut stream), 0.0));
-    let last = libm::sqrt(lambda[m] * size) * normal.draw(&mut stream);
+    spectrum.push(Complex::new(libm::sqrt(lambda[0] * size) * normal.draw(stream), 0.0));
+    let last = libm::sqrt(lambda[m] * size) * normal.draw(stream);
     for lambda in &lambda[1..m] {
         let sd = libm::sqrt(lambda * size / 2.0);
-        spectrum.push(Complex::new(normal.draw(&mut stream), normal.draw(&mut stream)).times(sd));
+        spectrum.push(Complex::new(normal.draw(stream), normal.draw(stream)).times(sd));
     }
     drop(lambda);
     real_inverse(fft, &mut spectrum, last);
@@ -151,7 +151,7 @@ mod tests {
         let fft = Fft::new(circle(n));
         let mut got = [0.0; 4];
         for seed in 0..seeds {
-            let y = correlated(0.33, n, &fft, Stream::new(seed, "test"));
+            let y = correlated(0.33, n, &fft, &mut Stream::new(seed, "test"));
             for (lag, got) in got.iter_mut().enumerate() {
                 let sum: f64 = y.iter().zip(&y[lag..]).map(|(a, b)| f64::from(a * b)).sum();
                 *got += sum / ((n - lag) as f64 * seeds as f64);
@@ -178,7 +178,7 @@ mod tests {
         let (mut short, mut long) = (0.0, 0.0);
         let fft = Fft::new(circle(1 << 16));
         for seed in 0..20 {
-            let y = correlated(0.33, 1 << 16, &fft, Stream::new(seed, "test"));
+            let y = correlated(0.33, 1 << 16, &fft, &mut Stream::new(seed, "test"));
             short += variance(&y, 64);
             long += variance(&y, 4096);
         }
