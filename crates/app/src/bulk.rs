@@ -1,7 +1,7 @@
 use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Instant};
 
-use crate::App;
+use crate::{App, Note};
 
 /// Sends as much as the connection takes, or `size`, after which it closes.
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +19,19 @@ impl Bulk {
 
 impl App for Bulk {
     #[inline]
-    fn poll(&mut self, _: Instant, endpoint: &mut Endpoint) -> Option<Instant> {
+    fn poll(
+        &mut self,
+        _: Instant,
+        endpoint: &mut Endpoint,
+        notes: &mut Vec<Note>,
+    ) -> Option<Instant> {
         if !self.written {
             self.written = true;
             endpoint.write(self.size.unwrap_or(Bytes::UNLIMITED));
-            if self.size.is_some() {
+            if let Some(size) = self.size {
+                if size > Bytes::ZERO {
+                    notes.push(Note::Object(size));
+                }
                 endpoint.shutdown_write();
             }
         }

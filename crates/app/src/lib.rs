@@ -9,13 +9,27 @@ pub use packmime::{Exchange, PackMimeArrivals, PackMimeSessions, WebConnection};
 use std::fmt::Debug;
 
 use ackclock_tcp::Endpoint;
-use ackclock_units::Instant;
+use ackclock_units::{Bytes, Instant};
+
+/// What an application tells a run, besides what it does with its end point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// It gives the connection an object (a message, a file, a picture) of so many bytes, more than
+    /// none, which follow in the stream those of the last object.
+    Object(Bytes),
+}
 
 /// An application on one end point.
 pub trait App: Debug + Send {
     /// Something changed: the connection opened, data arrived, or the moment that the last call
-    /// asked for has come. Returns the next moment at which to be called even if nothing changes.
-    fn poll(&mut self, now: Instant, endpoint: &mut Endpoint) -> Option<Instant>;
+    /// asked for has come. Returns the next moment at which to be called even if nothing changes;
+    /// `notes` takes what the run is to know.
+    fn poll(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint,
+        notes: &mut Vec<Note>,
+    ) -> Option<Instant>;
 }
 
 /// The application at the receiving end of a one-way transfer: it reads all that arrives, and
@@ -25,7 +39,12 @@ pub struct Sink;
 
 impl App for Sink {
     #[inline]
-    fn poll(&mut self, now: Instant, endpoint: &mut Endpoint) -> Option<Instant> {
+    fn poll(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint,
+        _: &mut Vec<Note>,
+    ) -> Option<Instant> {
         endpoint.read(now, endpoint.readable());
         if endpoint.peer_finished() {
             endpoint.shutdown_write();
@@ -48,11 +67,16 @@ pub enum AnyApp {
 
 impl App for AnyApp {
     #[inline]
-    fn poll(&mut self, now: Instant, endpoint: &mut Endpoint) -> Option<Instant> {
+    fn poll(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint,
+        notes: &mut Vec<Note>,
+    ) -> Option<Instant> {
         match self {
-            Self::Bulk(app) => app.poll(now, endpoint),
-            Self::Sink(app) => app.poll(now, endpoint),
-            Self::Other(app) => app.poll(now, endpoint),
+            Self::Bulk(app) => app.poll(now, endpoint, notes),
+            Self::Sink(app) => app.poll(now, endpoint, notes),
+            Self::Other(app) => app.poll(now, endpoint, notes),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_sim::Run;
-use ackclock_sim::records::{FlowRow, LinkRow, SourceRow};
+use ackclock_sim::records::{FlowRow, LinkRow, Objects, SourceRow};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
@@ -34,6 +34,8 @@ pub struct Tables {
     pub links: Table,
     /// One row a (measure, cross-traffic source).
     pub sources: Table,
+    /// One row an object that an application gave as a whole.
+    pub objects: Table,
     /// One row a sample of a flow.
     pub flow_samples: Table,
     /// One row a sample of a link.
@@ -54,8 +56,15 @@ impl Tables {
     }
 
     /// Every table.
-    pub fn all(&self) -> [&Table; 5] {
-        [&self.flows, &self.links, &self.sources, &self.flow_samples, &self.link_samples]
+    pub fn all(&self) -> [&Table; 6] {
+        [
+            &self.flows,
+            &self.links,
+            &self.sources,
+            &self.objects,
+            &self.flow_samples,
+            &self.link_samples,
+        ]
     }
 
     fn of(runs: &[Run], cells: bool) -> Self {
@@ -63,6 +72,7 @@ impl Tables {
             flows: flows(runs, cells),
             links: links(runs, cells),
             sources: sources(runs, cells),
+            objects: objects(runs, cells),
             flow_samples: flow_samples(runs, cells),
             link_samples: link_samples(runs, cells),
             events: runs.iter().map(|run| run.events).sum(),
@@ -144,6 +154,7 @@ fn links(runs: &[Run], cells: bool) -> Table {
         .count("delivered_bytes", rows().map(|row| row.delivered_bytes))
         .count("dropped_packets", rows().map(|row| row.dropped_packets))
         .count("dropped_bytes", rows().map(|row| row.dropped_bytes))
+        .count("dropped_early_packets", rows().map(|row| row.dropped_early_packets))
         .count("marked_packets", rows().map(|row| row.marked_packets))
         .count("lost_packets", rows().map(|row| row.lost_packets))
         .count("reordered_packets", rows().map(|row| row.reordered_packets))
@@ -168,6 +179,22 @@ fn sources(runs: &[Run], cells: bool) -> Table {
         .count("delivered_packets", rows().map(|row| row.delivered_packets))
         .count("dropped_packets", rows().map(|row| row.dropped_packets))
         .table("sources")
+}
+
+fn objects(runs: &[Run], cells: bool) -> Table {
+    let objects = || runs.iter().map(|run| &run.objects);
+    let time = |ns: &u64| (*ns != Objects::NOT_YET).then(|| seconds(*ns));
+    Columns::new(runs, cells, |run| run.objects.flow.len())
+        .names("flow", runs, |run| {
+            (&run.objects.flow, run.flow_names.iter().map(|name| &**name).collect())
+        })
+        .count("connection", objects().flat_map(|o| &o.connection).map(|n| u64::from(*n)))
+        .count("object", objects().flat_map(|o| &o.object).copied())
+        .count("bytes", objects().flat_map(|o| &o.bytes).copied())
+        .number("requested_s", objects().flat_map(|o| &o.requested_ns).map(|ns| seconds(*ns)))
+        .optional("first_byte_s", objects().flat_map(|o| &o.first_byte_ns).map(time))
+        .optional("completed_s", objects().flat_map(|o| &o.completed_ns).map(time))
+        .table("objects")
 }
 
 fn flow_samples(runs: &[Run], cells: bool) -> Table {

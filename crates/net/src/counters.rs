@@ -18,6 +18,12 @@ impl Volume {
         self.bytes += size as u64;
     }
 
+    #[inline]
+    pub(crate) const fn uncount(&mut self, size: u32) {
+        self.packets -= 1;
+        self.bytes -= size as u64;
+    }
+
     /// What was added since `earlier`.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
@@ -34,7 +40,7 @@ pub struct Counters {
     pub offered: Volume,
     /// What was sent to the last bit.
     pub delivered: Volume,
-    /// What the queue refused.
+    /// What the queue refused, or dropped after it had taken it.
     pub dropped: Volume,
     /// What is held, the packet being sent included.
     pub queued: Volume,
@@ -55,6 +61,8 @@ pub struct Counters {
     pub corrupted: Volume,
     /// What came to the queue, was taken, and marked with congestion.
     pub marked: Volume,
+    /// Of the dropped, what the discipline dropped although there was room.
+    pub dropped_early: Volume,
 }
 
 impl Counters {
@@ -90,6 +98,6 @@ pub struct SourceCounters {
     pub offered: Volume,
     /// What was sent to the last bit.
     pub delivered: Volume,
-    /// What the queue refused.
+    /// What the queue refused, or dropped after it had taken it.
     pub dropped: Volume,
 }

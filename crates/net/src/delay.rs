@@ -36,6 +36,12 @@ impl DelayHistogram {
         counts[step] = counts[step].saturating_add(1);
     }
 
+    /// How many delays were counted.
+    pub fn count(&self) -> u64 {
+        let steps = self.octaves.iter().flatten().flat_map(|octave| octave.iter());
+        self.zeros + steps.map(|count| u64::from(*count)).sum::<u64>()
+    }
+
     /// The delay below which a share `q` of those counted since `earlier` lies; `None` if none was.
     pub fn quantile_since(&self, earlier: &Self, q: f64) -> Option<Duration> {
         let count = |histogram: &Self, octave: usize, step: usize| {

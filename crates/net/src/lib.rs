@@ -16,5 +16,8 @@ pub use delay::DelayHistogram;
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
 pub use link::{Departure, Link, LinkConfig, Packet, PacketId, Verdict};
 pub use loss::Loss;
-pub use queue::{Discipline, QueueLimit, QueueUnit};
+pub use queue::{
+    Classes, CoDelConfig, DelayEstimate, Discipline, Effect, FqCoDelConfig, PieConfig, QueueLimit,
+    QueueUnit, Reason, RedConfig,
+};
 pub use serializer::Serializer;

@@ -7,7 +7,9 @@ use crate::counters::{Counters, SourceCounters};
 use crate::delay::DelayHistogram;
 use crate::impairments::{Arrival, Fate, Impairments};
 use crate::loss::{Loss, Losses};
-use crate::queue::{Discipline, Fair, Fifo, Placed, QueueLimit};
+use crate::queue::{
+    Admission, Discipline, Effect, Fifo, Placed, QueueLimit, Reason, Room, Scheduled, Serving,
+};
 use crate::serializer::Serializer;
 
 /// A packet's place in the arena of whoever owns the packets.
@@ -39,6 +41,8 @@ pub struct Packet {
     pub source: Option<u16>,
     /// Whether it carries a flow's data.
     pub data: bool,
+    /// Whether it asks for ECN (RFC 3168 §5); looked at where [`Link::marks`].
+    pub ecn: bool,
 }
 
 /// A link's settings in one direction.
@@ -109,7 +113,7 @@ pub struct Departure {
 #[derive(Clone, Debug)]
 enum Queue {
     Fifo(Fifo),
-    Fair(Fair),
+    Scheduled(Box<Scheduled>),
 }
 
 /// What befalls packets behind the queue.
@@ -147,6 +151,8 @@ pub struct Link {
     limit: QueueLimit,
     counts_in_service: bool,
     mark: Option<QueueLimit>,
+    /// Whether the discipline marks packets by itself.
+    discipline_marks: bool,
     /// `None` where nothing can befall a packet, so that such links ask no more than that.
     hazards: Option<Box<Hazards>>,
     counters: Counters,
@@ -156,6 +162,9 @@ pub struct Link {
 
 impl Link {
     /// An idle link whose losses are drawn from `random`.
+    ///
+    /// Where the discipline draws too, it is to be given a stream of its own:
+    /// [`with_queue_draws`](Self::with_queue_draws).
     pub fn new(config: &LinkConfig, random: Stream) -> Self {
         Self::with_hazards(
             config,
@@ -172,22 +181,32 @@ impl Link {
         )
     }
 
+    /// The same, whose discipline draws from `random`.
+    #[must_use]
+    pub fn with_queue_draws(mut self, discipline: &Discipline, random: Stream) -> Self {
+        let rate = self.serializer.rate();
+        self.queue = match Scheduled::new(discipline, rate, random) {
+            Some(scheduled) => Queue::Scheduled(Box::new(scheduled)),
+            None => Queue::Fifo(Fifo::default()),
+        };
+        self
+    }
+
     fn with_hazards(config: &LinkConfig, hazards: Hazards) -> Self {
-        Self {
-            queue: match config.discipline {
-                Discipline::Fifo => Queue::Fifo(Fifo::default()),
-                Discipline::Fair => Queue::Fair(Fair::default()),
-            },
+        let link = Self {
+            queue: Queue::Fifo(Fifo::default()),
             serializer: Serializer::new(config.rate),
             delay: config.delay,
             limit: config.limit,
             counts_in_service: config.counts_in_service,
             mark: config.mark,
+            discipline_marks: config.discipline.marks(),
             hazards: hazards.any().then(|| Box::new(hazards)),
             counters: Counters::default(),
             delays: DelayHistogram::default(),
             sources: Vec::new(),
-        }
+        };
+        link.with_queue_draws(&config.discipline, Stream::new(0, "queue"))
     }
 
     /// Adds a cross-traffic source and returns its number at this link.
@@ -201,7 +220,7 @@ impl Link {
 
     /// Whether packets are ever marked here.
     pub const fn marks(&self) -> bool {
-        self.mark.is_some()
+        self.mark.is_some() || self.discipline_marks
     }
 
     /// Whether a packet that comes now finds so much waiting that it is to be marked with congestion
@@ -224,7 +243,7 @@ impl Link {
     fn in_service(&self) -> u32 {
         match &self.queue {
             Queue::Fifo(fifo) => fifo.in_service(),
-            Queue::Fair(fair) => fair.serving().map_or(0, |(packet, _)| packet.size),
+            Queue::Scheduled(queue) => queue.serving.map_or(0, |serving| serving.packet.size),
         }
     }
 
@@ -236,28 +255,54 @@ impl Link {
         if let Some(source) = packet.source {
             self.sources[usize::from(source)].offered.count(packet.size);
         }
-        let admitted = self.limit.admits(
-            self.counters.queued,
-            self.in_service(),
-            self.counts_in_service,
-            packet.size,
-        );
-        if !admitted {
-            self.counters.dropped.count(packet.size);
-            if let Some(source) = packet.source {
-                self.sources[usize::from(source)].dropped.count(packet.size);
-            }
+        if let Queue::Scheduled(_) = self.queue {
+            return self.schedule(now, packet);
+        }
+        if !self.admits(packet.size) {
+            count_dropped(&mut self.counters, &mut self.sources, packet, Reason::Full);
             return Verdict::Dropped;
         }
         self.counters.queued.count(packet.size);
+        self.place(now, packet)
+    }
+
+    #[inline]
+    fn admits(&self, size: u32) -> bool {
+        self.limit.admits(self.counters.queued, self.in_service(), self.counts_in_service, size)
+    }
+
+    /// A packet comes to a scheduled queue.
+    #[inline(never)]
+    fn schedule(&mut self, now: Instant, packet: Packet) -> Verdict {
+        let room = Room { fits: self.admits(packet.size), limit: self.limit };
+        let Queue::Scheduled(queue) = &mut self.queue else {
+            unreachable!("a FIFO places what comes")
+        };
+        if let Admission::Refused(reason) = queue.offer(now, packet, &room) {
+            count_dropped(&mut self.counters, &mut self.sources, packet, reason);
+            return Verdict::Dropped;
+        }
+        let idle = queue.serving.is_none();
+        self.counters.queued.count(packet.size);
+        self.settle();
+        Verdict::Waits { wake: if idle { self.serve_next(now, false) } else { None } }
+    }
+
+    /// Counts what the discipline has done.
+    #[inline]
+    fn settle(&mut self) {
+        let Queue::Scheduled(queue) = &mut self.queue else { return };
+        count_effects(queue.log.uncounted(), &mut self.counters, &mut self.sources);
+    }
+
+    /// What the discipline has done to a packet besides refusing it as it came: to be asked until
+    /// there is no more, whenever a packet [waits](Verdict::Waits), has [left](Self::depart), or the
+    /// [limit](Self::set_limit) has changed. The counters know it already.
+    #[inline]
+    pub fn take_effect(&mut self) -> Option<Effect> {
         match &mut self.queue {
-            Queue::Fifo(_) => self.place(now, packet),
-            Queue::Fair(fair) => {
-                fair.push(packet, now);
-                let wake =
-                    if fair.serving().is_none() { self.serve_next(now, false) } else { None };
-                Verdict::Waits { wake }
-            }
+            Queue::Fifo(_) => None,
+            Queue::Scheduled(queue) => queue.log.take(),
         }
     }
 
@@ -304,40 +349,60 @@ impl Link {
 
     /// Starts sending the next packet of a scheduled queue; returns when it will have left.
     fn serve_next(&mut self, now: Instant, back_to_back: bool) -> Option<Instant> {
-        let Queue::Fair(fair) = &mut self.queue else { return None };
-        let next = fair.pop();
-        let Some((packet, came)) = next else {
-            fair.set_serving(None);
-            return None;
-        };
-        if !back_to_back {
-            self.serializer.rest();
-        }
-        let time = self.serializer.next(Bytes::new(u64::from(packet.size)));
-        let departs = now + time;
-        fair.set_serving(Some((packet, departs)));
-        let waited = now.since(came);
-        self.counters.busy += time;
-        self.counters.queue_delay += waited;
-        self.delays.record(waited);
-        Some(departs)
+        let Queue::Scheduled(queue) = &mut self.queue else { return None };
+        let next = queue.next(now);
+        let departs = next.map(|next| {
+            if !back_to_back {
+                self.serializer.rest();
+            }
+            let time = self.serializer.next(Bytes::new(u64::from(next.packet.size)));
+            let waited = now.since(next.came);
+            self.counters.busy += time;
+            self.counters.queue_delay += waited;
+            self.delays.record(waited);
+            now + time
+        });
+        queue.serving = next.zip(departs).map(|(next, departs)| Serving {
+            packet: next.packet,
+            started: now,
+            departs,
+        });
+        self.settle();
+        departs
     }
 
     /// The packet being sent by a scheduled queue leaves; `None` if there is none.
     pub fn depart(&mut self, now: Instant) -> Option<Departure> {
-        let Queue::Fair(fair) = &self.queue else { return None };
-        let (packet, departs) = fair.serving()?;
+        let Queue::Scheduled(queue) = &self.queue else { return None };
+        let Serving { packet, started, departs } = queue.serving?;
         debug_assert_eq!(departs, now, "a departure event comes at the departure");
         let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
         count_delivered(&mut self.counters, &mut self.sources, packet.size, packet.source, fate);
-        let mut rate = self.serializer.clone();
-        rate.rest();
-        let started = Instant::from_nanos(
-            now.as_nanos() - rate.next(Bytes::new(u64::from(packet.size))).as_nanos(),
-        );
         let wake = self.serve_next(now, true);
         let arrives = (!fate.is_lost()).then_some(now + self.delay);
         Some(Departure { packet, started, arrives, fate, wake })
+    }
+
+    /// A scheduled queue has another limit from now on; what is too much is dropped from its tail.
+    pub fn set_limit(&mut self, limit: QueueLimit) {
+        self.limit = limit;
+        let Queue::Scheduled(queue) = &mut self.queue else { return };
+        loop {
+            let held = self.counters.queued;
+            let serving = queue.serving.map_or(0, |serving| serving.packet.size);
+            if !limit.is_exceeded(held, serving, self.counts_in_service) || !queue.drop_last() {
+                break;
+            }
+            count_effects(queue.log.uncounted(), &mut self.counters, &mut self.sources);
+        }
+    }
+
+    /// A scheduled queue's link has another rate from the next packet on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.serializer = Serializer::new(rate);
+        if let Queue::Scheduled(queue) = &mut self.queue {
+            queue.set_rate(rate);
+        }
     }
 
     /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's if
@@ -354,8 +419,8 @@ impl Link {
         self.advance(now);
         let unsent = match &self.queue {
             Queue::Fifo(fifo) => fifo.busy_until().since(now),
-            Queue::Fair(fair) => {
-                fair.serving().map_or(Duration::ZERO, |(_, departs)| departs.since(now))
+            Queue::Scheduled(queue) => {
+                queue.serving.map_or(Duration::ZERO, |serving| serving.departs.since(now))
             }
         };
         Counters { busy: self.counters.busy.saturating_sub(unsent), ..self.counters }
@@ -399,6 +464,35 @@ fn count_delivered(
     if let Some(source) = source {
         counters.delivered_cross.count(size);
         sources[usize::from(source)].delivered.count(size);
+    }
+}
+
+fn count_dropped(
+    counters: &mut Counters,
+    sources: &mut [SourceCounters],
+    packet: Packet,
+    reason: Reason,
+) {
+    counters.dropped.count(packet.size);
+    if reason == Reason::Early {
+        counters.dropped_early.count(packet.size);
+    }
+    if let Some(source) = packet.source {
+        sources[usize::from(source)].dropped.count(packet.size);
+    }
+}
+
+/// Counts what a discipline has done to packets that it had taken.
+#[inline]
+fn count_effects(effects: &[Effect], counters: &mut Counters, sources: &mut [SourceCounters]) {
+    for effect in effects {
+        match *effect {
+            Effect::Marked(packet) => counters.marked.count(packet.size),
+            Effect::Dropped(packet, reason) => {
+                counters.queued.uncount(packet.size);
+                count_dropped(counters, sources, packet, reason);
+            }
+        }
     }
 }
 

@@ -1,10 +1,20 @@
 //! What waits in front of a link, and who goes next.
 
+mod codel;
 mod fair;
 mod fifo;
+mod fq_codel;
+mod line;
+mod pie;
+mod red;
+mod scheduled;
 
-pub use fair::Fair;
+pub use codel::CoDelConfig;
 pub use fifo::{Fifo, Placed};
+pub use fq_codel::{Classes, FqCoDelConfig};
+pub use pie::{DelayEstimate, PieConfig};
+pub use red::RedConfig;
+pub use scheduled::{Admission, Effect, Reason, Room, Scheduled, Serving};
 
 use crate::counters::Volume;
 
@@ -53,6 +63,17 @@ impl QueueLimit {
         }
     }
 
+    /// Whether what is held is more than this much, counted as in [`admits`](Self::admits).
+    pub(crate) const fn is_exceeded(
+        self,
+        held: Volume,
+        in_service: u32,
+        counts_in_service: bool,
+    ) -> bool {
+        let more = Self { amount: self.amount.saturating_add(1), unit: self.unit };
+        more.is_reached(held, in_service, counts_in_service) && self.amount < u64::MAX
+    }
+
     /// Whether what is held is at least this much, counted as in [`admits`](Self::admits).
     pub(crate) const fn is_reached(
         self,
@@ -69,12 +90,33 @@ impl QueueLimit {
 }
 
 /// Who goes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discipline {
     /// First in, first out.
     Fifo,
     /// One queue a class, served in turn a packet at a time.
     Fair,
+    /// Random early detection.
+    Red(RedConfig),
+    /// Controlled delay.
+    CoDel(CoDelConfig),
+    /// Controlled delay of each flow, served by deficit round robin.
+    FqCoDel(FqCoDelConfig),
+    /// The proportional integral controller enhanced.
+    Pie(PieConfig),
+}
+
+impl Discipline {
+    /// Whether it marks packets by itself.
+    pub const fn marks(&self) -> bool {
+        match self {
+            Self::Fifo | Self::Fair => false,
+            Self::Red(config) => config.ecn,
+            Self::CoDel(config) => config.ecn || config.ce_threshold.is_some(),
+            Self::FqCoDel(config) => config.codel.ecn || config.codel.ce_threshold.is_some(),
+            Self::Pie(config) => config.ecn,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -61,6 +61,12 @@ impl Run {
         Table::of(&self.tables.sources)
     }
 
+    /// One row an object that an application gave as a whole.
+    #[getter]
+    fn objects(&self) -> Table {
+        Table::of(&self.tables.objects)
+    }
+
     /// One row a sample of a flow.
     #[getter]
     fn flow_samples(&self) -> Table {

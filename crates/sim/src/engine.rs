@@ -1,13 +1,14 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
-use ackclock_app::{AnyApp, App, Bulk, Sink};
+use ackclock_app::{AnyApp, App, Bulk, Note, Sink};
 use ackclock_net::{Impairments, Link, Packet, PacketId};
 use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
+use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::probe::Probes;
 use crate::records::Run;
@@ -37,6 +38,8 @@ pub struct Host {
     pub path_rtts: u64,
     /// Packets that arrived with a bit flipped.
     pub checksum_errors: u64,
+    /// The volume to arrive at which an object begins or is complete.
+    awaited: Bytes,
     /// Whether a probe wants to see every change.
     probed: bool,
     /// Whether the application's data has an end.
@@ -88,6 +91,9 @@ pub struct Engine<'o> {
     sources: Vec<CrossSource>,
     measures: Measures,
     probes: Probes,
+    objects: ObjectLog,
+    /// What the application that was polled last told.
+    notes: Vec<Note>,
     end: Instant,
     run: Run,
     events: u64,
@@ -108,13 +114,14 @@ impl<'o> Engine<'o> {
             .map(|wire| {
                 let name = format!("link {} {}", wire.name, wire.direction.as_str());
                 let losses = Stream::new(scenario.seed, &name);
-                if !wire.impairments.any() {
-                    return Link::new(&wire.config, losses);
-                }
-                let impairments = Impairments::new(wire.impairments, |what| {
-                    Stream::new(scenario.seed, &format!("{name} {what}"))
-                });
-                Link::impaired(&wire.config, losses, impairments)
+                let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
+                let link = if wire.impairments.any() {
+                    let impairments = Impairments::new(wire.impairments, stream);
+                    Link::impaired(&wire.config, losses, impairments)
+                } else {
+                    Link::new(&wire.config, losses)
+                };
+                link.with_queue_draws(&wire.config.discipline, stream("queue"))
             })
             .collect();
         let mut network = Network::new(clock(&layout), links);
@@ -148,6 +155,7 @@ impl<'o> Engine<'o> {
                 path_rtt_sum_ns: 0,
                 path_rtts: 0,
                 checksum_errors: 0,
+                awaited: NOTHING_AWAITED,
                 probed: false,
                 sized: size.is_some(),
                 completed: None,
@@ -166,6 +174,8 @@ impl<'o> Engine<'o> {
             sources: Vec::new(),
             measures: Measures::new(scenario, &names, &variants, &layout),
             probes: Probes::new(scenario, &entries, &names, &layout),
+            objects: ObjectLog::new(names.len()),
+            notes: Vec::new(),
             end,
             run: Run {
                 flow_names: names,
@@ -209,6 +219,7 @@ impl<'o> Engine<'o> {
                     class: u32::try_from(class).expect("fewer than 2^32 classes"),
                     source: Some(number),
                     data: false,
+                    ecn: false,
                 },
                 kind: spec.kind,
                 period_ns,
@@ -354,7 +365,19 @@ impl<'o> Engine<'o> {
     #[inline]
     fn pump(&mut self, now: Instant, h: usize) {
         let host = &mut self.hosts[h];
-        host.app_at = host.app.poll(now, &mut host.endpoint);
+        host.app_at = host.app.poll(now, &mut host.endpoint, &mut self.notes);
+        if !self.notes.is_empty() {
+            self.take_notes(now, h);
+        }
+        let host = &mut self.hosts[h];
+        if host.endpoint.received() >= host.awaited {
+            host.awaited = self.objects.on_received(
+                now,
+                h / 2,
+                host.endpoint.received(),
+                &mut self.run.objects,
+            );
+        }
         while let Some(transmit) = host.endpoint.poll_transmit(now) {
             // Only a pure ACK answers one data packet and nothing else.
             let echo = if transmit.segment.len > 0 {
@@ -376,6 +399,15 @@ impl<'o> Engine<'o> {
         }
         if host.probed {
             self.probes.on_flow_change(h / 2, now, &self.hosts, &mut self.run);
+        }
+    }
+
+    /// An application told something.
+    #[cold]
+    fn take_notes(&mut self, now: Instant, h: usize) {
+        for note in self.notes.drain(..) {
+            let awaited = self.objects.on_note(now, h / 2, note, &mut self.run.objects);
+            self.hosts[h | 1].awaited = awaited;
         }
     }
 

@@ -21,6 +21,7 @@ mod check;
 mod engine;
 mod measure;
 mod network;
+mod objects;
 mod observe;
 mod probe;
 pub mod records;

@@ -218,6 +218,7 @@ impl Measures {
                 delivered_bytes: delivered.bytes,
                 dropped_packets: dropped.packets,
                 dropped_bytes: dropped.bytes,
+                dropped_early_packets: later.dropped_early.since(earlier.dropped_early).packets,
                 marked_packets: later.marked.since(earlier.marked).packets,
                 lost_packets: later.lost.since(earlier.lost).packets,
                 reordered_packets: later.reordered.since(earlier.reordered).packets,
@@ -225,9 +226,10 @@ impl Measures {
                 corrupted_packets: later.corrupted.since(earlier.corrupted).packets,
                 queued_packets: later.queued.packets,
                 queued_bytes: later.queued.bytes,
+                // What still waits in a scheduled queue has no delay yet.
                 queue_delay_mean_s: mean_seconds(
                     waited.as_nanos(),
-                    offered.packets - dropped.packets,
+                    delays.count() - delays_before.count(),
                 ),
                 queue_delay_p99_s: delays
                     .quantile_since(delays_before, 0.99)

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ackclock_net::{Arrival, Departure, Fate, Link, Packet, PacketId, Verdict};
+use ackclock_net::{Arrival, Departure, Effect, Fate, Link, Packet, PacketId, Verdict};
 use ackclock_packet::{Ecn, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
@@ -141,11 +141,14 @@ impl Network {
     }
 
     #[inline]
-    fn offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Verdict {
+    fn offer(&mut self, now: Instant, wire: u32, mut packet: Packet) -> Verdict {
         let attention = self.attention.get(wire as usize).copied().unwrap_or_default();
         let wanted = attention.watched | attention.marks;
-        let before =
-            if wanted { self.before_offer(now, wire, attention) } else { Offering::default() };
+        let before = if wanted {
+            self.before_offer(now, wire, &mut packet, attention)
+        } else {
+            Offering::default()
+        };
         let verdict = self.links[wire as usize].offer(now, packet);
         if wanted {
             self.after_offer(now, wire, packet, verdict, before);
@@ -154,9 +157,19 @@ impl Network {
     }
 
     #[cold]
-    fn before_offer(&mut self, now: Instant, wire: u32, attention: Attention) -> Offering {
+    fn before_offer(
+        &mut self,
+        now: Instant,
+        wire: u32,
+        packet: &mut Packet,
+        attention: Attention,
+    ) -> Offering {
         if attention.watched {
             self.touched.push(wire);
+        }
+        // Cross-traffic is not in the arena, and is none of ECN's.
+        if attention.marks && packet.source.is_none() {
+            packet.ecn = self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
         }
         let link = &mut self.links[wire as usize];
         Offering { waited: link.counters(now).queue_delay, marking: link.is_marking(now) }
@@ -183,6 +196,31 @@ impl Network {
             if let Some(taps) = &mut self.taps {
                 taps.on_placed(wire, now + waited, sent);
             }
+        }
+    }
+
+    /// Does to packets what the discipline of a scheduled link has done to them.
+    #[inline]
+    fn take_effects(&mut self, wire: u32) {
+        while let Some(effect) = self.links[wire as usize].take_effect() {
+            match effect {
+                Effect::Marked(packet) => {
+                    self.packets[packet.id.get() as usize].ip.ecn = Ecn::Ce;
+                }
+                Effect::Dropped(packet, _) if packet.source.is_none() => {
+                    self.release(packet.id.get());
+                }
+                Effect::Dropped(..) => {}
+            }
+        }
+    }
+
+    /// A packet waits at a scheduled link, which is to be woken at `wake` if it was idle.
+    #[inline]
+    fn wait(&mut self, wire: u32, wake: Option<Instant>) {
+        self.take_effects(wire);
+        if let Some(at) = wake {
+            self.wheel.push(at, Class::Departure, wire);
         }
     }
 
@@ -320,6 +358,7 @@ impl Network {
             class: packet.flow,
             source: None,
             data: packet.segment.len > 0,
+            ecn: false,
         };
         match self.offer(now, wire, offered) {
             Verdict::Arrives { starts, at } => {
@@ -331,9 +370,7 @@ impl Network {
                 None
             }
             Verdict::Waits { wake } => {
-                if let Some(at) = wake {
-                    self.wheel.push(at, Class::Departure, wire);
-                }
+                self.wait(wire, wake);
                 None
             }
             Verdict::Impaired { starts, at, fate } => {
@@ -369,17 +406,15 @@ impl Network {
 
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
-        if let Verdict::Waits { wake: Some(at) } = self.offer(now, wire, packet) {
-            self.wheel.push(at, Class::Departure, wire);
+        if let Verdict::Waits { wake } = self.offer(now, wire, packet) {
+            self.wait(wire, wake);
         }
     }
 
     /// The packet being sent by a scheduled link leaves it.
     pub fn depart(&mut self, now: Instant, wire: u32) {
         let Some(departure) = self.links[wire as usize].depart(now) else { return };
-        if let Some(at) = departure.wake {
-            self.wheel.push(at, Class::Departure, wire);
-        }
+        self.wait(wire, departure.wake);
         if self.taps.is_some() {
             self.note_departure(now, wire, &departure);
         }

@@ -1,5 +1,7 @@
 //! What a run leaves behind: rows and columns, with units in their names.
 
+use ackclock_units::{Bytes, Instant};
+
 /// Everything a run leaves behind. A pure function of (scenario, seed).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -9,6 +11,8 @@ pub struct Run {
     pub links: Vec<LinkRow>,
     /// One row a (measure, cross-traffic source).
     pub sources: Vec<SourceRow>,
+    /// What applications gave as a whole, in the order in which they did.
+    pub objects: Objects,
     /// What the flow probes recorded.
     pub flow_samples: FlowSamples,
     /// What the link probes recorded.
@@ -83,10 +87,12 @@ pub struct LinkRow {
     pub delivered_packets: u64,
     /// Their bytes.
     pub delivered_bytes: u64,
-    /// Packets that the queue refused.
+    /// Packets that the queue refused, or dropped after it had taken them.
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
+    /// Those of them that the queue's discipline dropped although there was room.
+    pub dropped_early_packets: u64,
     /// Packets that the queue took and marked with congestion; they are not dropped.
     pub marked_packets: u64,
     /// Packets lost at random after they were sent; they are among the delivered.
@@ -124,6 +130,59 @@ pub struct SourceRow {
     pub delivered_packets: u64,
     /// Packets that the queue refused.
     pub dropped_packets: u64,
+}
+
+/// Objects, a column each: what applications gave as a whole, such as a message or a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Objects {
+    /// Which flow, an index into [`Run::flow_names`].
+    pub flow: Vec<u32>,
+    /// Which of the flow's connections, from 0.
+    pub connection: Vec<u32>,
+    /// Which of the connection's objects, from 0.
+    pub object: Vec<u64>,
+    /// Its size.
+    pub bytes: Vec<u64>,
+    /// When the application gave it, or asked for it, in nanoseconds since the run began.
+    pub requested_ns: Vec<u64>,
+    /// When the receiving application read its first byte; [`NOT_YET`](Self::NOT_YET) if it did not.
+    pub first_byte_ns: Vec<u64>,
+    /// When it read the last; [`NOT_YET`](Self::NOT_YET) if it did not.
+    pub completed_ns: Vec<u64>,
+}
+
+impl Objects {
+    /// The time of what has not happened by the end of the run.
+    pub const NOT_YET: u64 = u64::MAX;
+
+    /// Adds an object that is given, or asked for, now; returns its row.
+    pub fn request(
+        &mut self,
+        flow: u32,
+        connection: u32,
+        object: u64,
+        bytes: Bytes,
+        now: Instant,
+    ) -> usize {
+        self.flow.push(flow);
+        self.connection.push(connection);
+        self.object.push(object);
+        self.bytes.push(bytes.get());
+        self.requested_ns.push(now.as_nanos());
+        self.first_byte_ns.push(Self::NOT_YET);
+        self.completed_ns.push(Self::NOT_YET);
+        self.flow.len() - 1
+    }
+
+    /// The first byte of the object of `row` is read.
+    pub fn begin(&mut self, row: usize, now: Instant) {
+        self.first_byte_ns[row] = now.as_nanos();
+    }
+
+    /// The last byte of the object of `row` is read.
+    pub fn complete(&mut self, row: usize, now: Instant) {
+        self.completed_ns[row] = now.as_nanos();
+    }
 }
 
 /// Flow samples, a column each.

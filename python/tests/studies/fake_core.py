@@ -55,7 +55,8 @@ class FakeCore:
         if self.interrupt_at == self.calls:
             raise KeyboardInterrupt
         tables: dict[str, list[dict[str, Any]]] = {
-            name: [] for name in ("flows", "links", "sources", "flow_samples", "link_samples")
+            name: []
+            for name in ("flows", "links", "sources", "objects", "flow_samples", "link_samples")
         }
         for cell, text in enumerate(scenarios):
             _run(cell, json.loads(text), self.leak, tables)
@@ -70,6 +71,11 @@ class FakeCore:
 
 
 SCHEMAS = {
+    "objects": pa.schema(
+        [("cell", pa.int64()), ("flow", pa.string()), ("connection", pa.int64()),
+         ("object", pa.int64()), ("bytes", pa.int64()), ("requested_s", pa.float64()),
+         ("first_byte_s", pa.float64()), ("completed_s", pa.float64())]
+    ),
     "flow_samples": pa.schema(
         [("cell", pa.int64()), ("time_s", pa.float64()), ("flow", pa.string()),
          ("cwnd_segments", pa.float64()), ("ssthresh_segments", pa.float64())]

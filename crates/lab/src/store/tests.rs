@@ -55,7 +55,7 @@ fn what_is_written_is_read_back() {
         assert_eq!(metadata["ackclock.version"], version());
         assert_eq!(metadata["ackclock.scenario"], to_json(&scenario));
     }
-    assert_eq!(files(&folder.join("a/b")).len(), 5, "no temporary file is left");
+    assert_eq!(files(&folder.join("a/b")).len(), 6, "no temporary file is left");
 }
 
 #[test]
@@ -75,6 +75,7 @@ fn the_number_of_threads_changes_no_byte() {
             "flows.parquet",
             "link_samples.parquet",
             "links.parquet",
+            "objects.parquet",
             "scenarios.parquet",
             "sources.parquet",
         ]

@@ -1,4 +1,4 @@
-use ackclock_sim::records::{FlowSamples, LinkSamples};
+use ackclock_sim::records::{FlowSamples, LinkSamples, Objects};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 
@@ -25,6 +25,15 @@ fn run(names: &[&str], flow: &[u32]) -> Run {
             delivered_flow_packets: vec![3],
             delivered_cross_packets: vec![4],
             dropped_packets: vec![5],
+        },
+        objects: Objects {
+            flow: vec![0, 0],
+            connection: vec![0, 0],
+            object: vec![0, 1],
+            bytes: vec![1460, 20],
+            requested_ns: vec![0, 1_000_000_000],
+            first_byte_ns: vec![500_000_000, Objects::NOT_YET],
+            completed_ns: vec![750_000_000, Objects::NOT_YET],
         },
         events: 10,
         ..Run::default()
@@ -53,6 +62,16 @@ fn what_was_not_recorded_is_null() {
 }
 
 #[test]
+fn an_object_that_has_not_arrived_has_no_times() {
+    let batch = Tables::of_run(&run(&["a"], &[0])).objects.batch;
+    let column = |name: &str| batch.column_by_name(name).unwrap().as_primitive::<Float64Type>();
+    assert_eq!(column("requested_s").values(), &[0.0, 1.0]);
+    assert_eq!(column("completed_s").iter().collect::<Vec<_>>(), [Some(0.75), None]);
+    assert_eq!(column("first_byte_s").iter().collect::<Vec<_>>(), [Some(0.5), None]);
+    assert_eq!(names_of(&batch, "flow"), ["a", "a"]);
+}
+
+#[test]
 fn cells_keep_their_own_names() {
     let runs = [run(&["a", "b"], &[1, 0]), run(&["c", "a"], &[0, 1])];
     let tables = Tables::of_cells(&runs);
@@ -71,7 +90,7 @@ fn cells_keep_their_own_names() {
 fn an_empty_run_has_every_column() {
     let tables = Tables::of_run(&Run::default());
     let columns: Vec<usize> = tables.all().map(|table| table.batch.num_columns()).into();
-    assert_eq!(columns, [17, 20, 7, 6, 8]);
+    assert_eq!(columns, [17, 20, 7, 7, 6, 8]);
     assert_eq!(Tables::of_cells(&[]).flows.batch.num_columns(), 18);
 }
 

@@ -35,8 +35,14 @@ fn arrivals(mut link: Link, packets: u32) -> (Vec<(u32, Arrival)>, Counters) {
     };
     let mut now = Instant::START;
     for id in 0..packets {
-        let packet =
-            Packet { id: PacketId::new(id), size: 1000, class: 0, source: None, data: true };
+        let packet = Packet {
+            id: PacketId::new(id),
+            size: 1000,
+            class: 0,
+            source: None,
+            data: true,
+            ecn: false,
+        };
         match link.offer(now, packet) {
             Verdict::Arrives { at, .. } => note(id, link.arrivals(at, Fate::INTACT)),
             Verdict::Impaired { at, fate, .. } => note(id, link.arrivals(at, fate)),

@@ -19,7 +19,7 @@ fn config(discipline: Discipline, limit: u64) -> LinkConfig {
 }
 
 fn packet(id: u32, class: u32) -> Packet {
-    Packet { id: PacketId::new(id), size: 1000, class, source: None, data: true }
+    Packet { id: PacketId::new(id), size: 1000, class, source: None, data: true, ecn: false }
 }
 
 const fn at_micros(micros: u64) -> Instant {
@@ -214,6 +214,7 @@ proptest! {
                 class,
                 source: (class == 3).then_some(source),
                 data: class != 3,
+                ecn: false,
             };
             if let Verdict::Waits { wake: Some(at) } = link.offer(now, packet) {
                 wake = Some(at);

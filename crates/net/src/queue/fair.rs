@@ -2,51 +2,54 @@ use std::collections::VecDeque;
 
 use ackclock_units::Instant;
 
+use super::line::{Line, Waiting};
+use super::scheduled::{Admission, Log, Queueing, Reason, Room};
 use crate::link::Packet;
 
 /// One queue a class, served in turn a packet at a time: with packets of one size, Nagle's fair
 /// queueing (RFC 970 §5), the packet form of processor sharing by flow.
 #[derive(Clone, Debug, Default)]
 pub struct Fair {
-    queues: Vec<VecDeque<(Packet, Instant)>>,
+    queues: Vec<Line>,
     /// Classes with something waiting, in the order of their turns.
     turns: VecDeque<u32>,
-    /// The packet being sent, and when it will have left.
-    serving: Option<(Packet, Instant)>,
 }
 
-impl Fair {
-    /// A packet waits.
-    pub fn push(&mut self, packet: Packet, now: Instant) {
+impl Queueing for Fair {
+    fn offer(&mut self, now: Instant, packet: Packet, room: &Room, _: &mut Log) -> Admission {
+        if !room.fits {
+            return Admission::Refused(Reason::Full);
+        }
         let class = packet.class as usize;
         if self.queues.len() <= class {
-            self.queues.resize_with(class + 1, VecDeque::new);
+            self.queues.resize_with(class + 1, Line::default);
         }
-        if self.queues[class].is_empty() {
+        if self.queues[class].packets() == 0 {
             self.turns.push_back(packet.class);
         }
-        self.queues[class].push_back((packet, now));
+        self.queues[class].push(now, packet);
+        Admission::Taken
     }
 
-    /// The packet whose turn it is, and when it came.
-    pub fn pop(&mut self) -> Option<(Packet, Instant)> {
+    fn next(&mut self, _: Instant, _: &mut Log) -> Option<Waiting> {
         let class = self.turns.pop_front()?;
         let queue = &mut self.queues[class as usize];
-        let next = queue.pop_front();
-        if !queue.is_empty() {
+        let next = queue.pop();
+        if queue.packets() > 0 {
             self.turns.push_back(class);
         }
         next
     }
 
-    /// The packet being sent, and when it will have left.
-    pub const fn serving(&self) -> Option<(Packet, Instant)> {
-        self.serving
-    }
-
-    /// A packet is being sent until `departs`, or none is.
-    pub const fn set_serving(&mut self, serving: Option<(Packet, Instant)>) {
-        self.serving = serving;
+    fn pop_last(&mut self) -> Option<Packet> {
+        let longest = self.turns.iter().max_by_key(|class| self.queues[**class as usize].bytes());
+        let class = *longest?;
+        let queue = &mut self.queues[class as usize];
+        let last = queue.pop_last();
+        if queue.packets() == 0 {
+            self.turns.retain(|turn| *turn != class);
+        }
+        last
     }
 }
 
@@ -54,20 +57,43 @@ impl Fair {
 mod tests {
     use super::*;
     use crate::PacketId;
+    use crate::queue::QueueLimit;
+
+    const ROOM: Room = Room { fits: true, limit: QueueLimit::UNLIMITED };
+
+    fn filled(packets: &[(u32, u32)]) -> Fair {
+        let mut fair = Fair::default();
+        for &(id, class) in packets {
+            let id = PacketId::new(id);
+            let packet = Packet { id, size: 100, class, source: None, data: true, ecn: false };
+            fair.offer(Instant::START, packet, &ROOM, &mut Log::default());
+        }
+        fair
+    }
+
+    fn order(fair: &mut Fair) -> Vec<u32> {
+        let next = || fair.next(Instant::START, &mut Log::default());
+        std::iter::from_fn(next).map(|next| next.packet.id.get()).collect()
+    }
+
+    const SIX: [(u32, u32); 6] = [(0, 0), (1, 0), (2, 0), (3, 1), (4, 2), (5, 1)];
 
     #[test]
     fn classes_take_turns_whatever_their_backlog() {
-        let mut fair = Fair::default();
-        let packet = |id, class| {
-            let id = PacketId::new(id);
-            Packet { id, size: 100, class, source: None, data: true }
-        };
-        for (id, class) in [(0, 0), (1, 0), (2, 0), (3, 1), (4, 2), (5, 1)] {
-            fair.push(packet(id, class), Instant::START);
-        }
-        let order: Vec<u32> =
-            std::iter::from_fn(|| fair.pop()).map(|(packet, _)| packet.id.get()).collect();
         // Turns: 0, 1, 2, then 0, 1, then 0.
-        assert_eq!(order, [0, 3, 4, 1, 5, 2]);
+        assert_eq!(order(&mut filled(&SIX)), [0, 3, 4, 1, 5, 2]);
+    }
+
+    #[test]
+    fn the_longest_queue_gives_up_its_last() {
+        let mut fair = filled(&SIX);
+        // Class 0 holds three, then two as class 1 does; a class without packets has no turn.
+        assert_eq!(fair.pop_last().unwrap().id.get(), 2);
+        fair.pop_last();
+        fair.pop_last();
+        assert_eq!(order(&mut fair), [0, 3, 4]);
+        let mut single = filled(&[(0, 0)]);
+        assert_eq!(single.pop_last().unwrap().id.get(), 0);
+        assert!(single.pop_last().is_none() && order(&mut single).is_empty());
     }
 }

@@ -60,6 +60,15 @@ fn a_transfer_takes_the_time_that_its_packets_take() {
     assert!((flow.established_s.unwrap() - 0.040_115_2).abs() < 1e-9, "{flow:?}");
     assert!((flow.completed_s.unwrap() - 0.081_363_2).abs() < 5e-6, "{flow:?}");
     assert_eq!((flow.segments_sent, flow.delivered_bytes), (1, 960));
+    // The receiver has it a one-way trip after that: 40.1152 + 1.2 + 20 = 61.3152 ms.
+    let objects = &run.objects;
+    assert_eq!(
+        (&*objects.flow, &*objects.object, &*objects.bytes),
+        (&[0][..], &[0][..], &[960][..])
+    );
+    assert_eq!(objects.requested_ns, [0]);
+    assert_eq!(objects.first_byte_ns, objects.completed_ns);
+    assert!(objects.completed_ns[0].abs_diff(61_315_200) < 5000, "{objects:?}");
     // From the start of transmission on the first link: 1.2 + 20 + 20.048 ms.
     assert!((flow.path_rtt_mean_s.unwrap() - 0.041_248).abs() < 1e-9, "{flow:?}");
 }

@@ -227,6 +227,7 @@ fn what_waits_to_be_told_is_no_more_than_what_the_link_holds() {
                 class: 0,
                 source: None,
                 data: true,
+                ecn: false,
             };
             let ackclock_net::Verdict::Arrives { starts, .. } =
                 links[wire as usize].offer(now, offered)
