@@ -1,10 +1,14 @@
 //! What asks for data: an application sits on an end point, writes, reads and closes.
 
+mod arrivals;
 mod bulk;
 mod packmime;
+mod session;
 
+pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
 pub use bulk::Bulk;
-pub use packmime::{Exchange, PackMimeArrivals, PackMimeSessions, WebConnection};
+pub use packmime::{PackMimeArrivals, PackMimeSessions, WebConnection};
+pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
 
 use std::fmt::Debug;
 
@@ -17,6 +21,17 @@ pub enum Note {
     /// It gives the connection an object (a message, a file, a picture) of so many bytes, more than
     /// none, which follow in the stream those of the last object.
     Object(Bytes),
+    /// An exchange of a session begins, whose object has so many bytes.
+    Requested {
+        /// The response, or, if there is none, the request.
+        bytes: Bytes,
+        /// When the application asked; it may be before now.
+        at: Instant,
+    },
+    /// The first byte of the exchange's object was read by the end that it is for.
+    Begun,
+    /// The last byte was.
+    Completed,
 }
 
 /// An application on one end point.
@@ -61,6 +76,10 @@ pub enum AnyApp {
     Bulk(Bulk),
     /// A sink.
     Sink(Sink),
+    /// The asking end of a session; boxed, as it is larger than the others.
+    Client(Box<Client>),
+    /// The answering end of a session.
+    Server(Box<Server>),
     /// A user's own.
     Other(Box<dyn App>),
 }
@@ -76,6 +95,8 @@ impl App for AnyApp {
         match self {
             Self::Bulk(app) => app.poll(now, endpoint, notes),
             Self::Sink(app) => app.poll(now, endpoint, notes),
+            Self::Client(app) => app.poll(now, endpoint, notes),
+            Self::Server(app) => app.poll(now, endpoint, notes),
             Self::Other(app) => app.poll(now, endpoint, notes),
         }
     }

@@ -11,26 +11,15 @@ mod normal;
 mod quantile;
 
 use ackclock_units::random::Stream;
-use ackclock_units::{Bytes, Duration};
+use ackclock_units::{Bytes, Duration, Instant};
+
+use crate::Arrivals;
+use crate::session::{Exchange, Session, Sessions, Side};
 
 use fft::Fft;
 use fractional::{circle, correlated};
 use normal::{Place, gamma_of_mean_one};
 use quantile::Tables;
-
-/// A request and its response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    /// How long the client waits before it asks: after the whole of the previous response, zero for
-    /// a connection's first.
-    pub gap: Duration,
-    /// Size of the request.
-    pub request: Bytes,
-    /// How long the server takes from the request's last byte to the response's first.
-    pub server_delay: Duration,
-    /// Size of the response.
-    pub response: Bytes,
-}
 
 /// A connection of the model, before it opens.
 #[derive(Clone, Debug)]
@@ -380,6 +369,25 @@ impl WebConnection {
 )]
 fn one_and_more(mean: f64, stream: &mut Stream) -> u64 {
     1 + (libm::ceil(stream.exponential(mean)) as u64).max(1)
+}
+
+impl Arrivals for PackMimeArrivals {
+    fn next(&mut self, last: Instant) -> Option<Instant> {
+        Some(last + self.gap())
+    }
+}
+
+impl Sessions for PackMimeSessions {
+    fn plan(&mut self, _: u64, random: &mut Stream, session: &mut Session) {
+        let connection = self.next_connection(random);
+        session.delays = Some([connection.client_rtt / 2, connection.server_rtt / 2]);
+        session.closes = Side::Server;
+        connection.exchanges_into(random, &mut session.exchanges);
+    }
+
+    fn draws_delays(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

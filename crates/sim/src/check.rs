@@ -1,13 +1,16 @@
 //! What a scenario must fulfil beyond reading well.
 
+mod traffic;
+
 use std::collections::BTreeSet;
 
 use ackclock_net::QueueLimit;
+use ackclock_tcp::Config;
 use ackclock_units::Duration;
 
 use crate::scenario::{
-    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, Limit, LinkSpec, LossSpec,
-    PeriodicLoss, Probe, QueueSpec, ReorderSpec, Scenario, Topology, What,
+    CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow, Limit, LinkSpec, LossSpec, PeriodicLoss,
+    Probe, QueueSpec, ReorderSpec, Scenario, TcpSpec, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -28,8 +31,8 @@ pub fn check(scenario: &Scenario) -> Result {
     if scenario.duration.0 == Duration::ZERO {
         return refuse("duration", "expected more than 0 s");
     }
-    if scenario.flows.is_empty() {
-        return refuse("flow", "a scenario needs at least one [[flow]]");
+    if scenario.flows.is_empty() && scenario.traffic.is_empty() {
+        return refuse("flow", "a scenario needs at least one [[flow]] or [[traffic]]");
     }
     check_topology(&scenario.topology)?;
     let mut names = BTreeSet::new();
@@ -42,6 +45,16 @@ pub fn check(scenario: &Scenario) -> Result {
                 &format!("flow[{n}].name"),
                 &format!("`{}` is the name of another flow; expected a new one", flow.name),
             );
+        }
+    }
+    for (n, class) in scenario.traffic.iter().enumerate() {
+        traffic::check(n, class, scenario)?;
+        if !names.insert(class.name.as_str()) {
+            let message = format!(
+                "`{}` is the name of another class or flow; expected a new one",
+                class.name
+            );
+            return refuse(&format!("traffic[{n}].name"), &message);
         }
     }
     if total > MOST_FLOWS {
@@ -193,43 +206,48 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
         return refuse(&key("count"), "expected at least 1");
     }
     let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
-    if flow.tcp.initial_window == Some(0) {
-        return refuse(&key("tcp.initial_window"), "expected at least 1 segment");
-    }
-    if config.rto.initial == Duration::ZERO {
-        return refuse(&key("tcp.initial_rto"), "expected more than 0 s");
-    }
-    if config.rto.max < config.rto.min {
-        return refuse(&key("tcp.max_rto"), "expected at least `min_rto`");
-    }
-    if let Some(DelayedAckSpec::On(on)) = &flow.tcp.delayed_ack
-        && on.every == 0
-    {
-        return refuse(&key("tcp.delayed_ack.every"), "expected at least 1 segment");
-    }
-    if let Some(autotune) = config.autotune {
-        // RFC 7323 §2.3: no window exceeds 2^30 bytes.
-        if autotune.most.get() > 1 << 30 {
-            return refuse(&key("tcp.receive_autotune.most"), "expected at most 1 GiB");
-        }
-        if autotune.initial.get() == 0 || autotune.initial > autotune.most {
-            let expected = "expected more than 0 B and at most `most`";
-            return refuse(&key("tcp.receive_autotune.initial"), expected);
-        }
-    }
-    if config.receive_window.get() == 0 {
-        return refuse(&key("tcp.receive_window"), "expected more than 0 B");
-    }
-    if let DurationDraw::Uniform(draw) = &flow.start
-        && draw.uniform[0].0 > draw.uniform[1].0
-    {
-        return refuse(&key("start.uniform"), "expected the shorter of the two first");
+    check_tcp(&key("tcp"), &flow.tcp, &config)?;
+    if let Some((at, expected)) = flow.start.fault() {
+        return refuse(&key(&format!("start{at}")), expected);
     }
     let in_graph = matches!(scenario.topology, Topology::Graph { .. });
     for (word, node) in [("from", &flow.from), ("to", &flow.to)] {
         if node.is_some() && !in_graph {
             return refuse(&key(word), "a dumbbell's flows have no nodes; leave this key out");
         }
+    }
+    Ok(())
+}
+
+/// The settings of connections, as written in the table `key` and as they are.
+fn check_tcp(key: &str, tcp: &TcpSpec, config: &Config) -> Result {
+    let key = |word: &str| format!("{key}.{word}");
+    if tcp.initial_window == Some(0) {
+        return refuse(&key("initial_window"), "expected at least 1 segment");
+    }
+    if config.rto.initial == Duration::ZERO {
+        return refuse(&key("initial_rto"), "expected more than 0 s");
+    }
+    if config.rto.max < config.rto.min {
+        return refuse(&key("max_rto"), "expected at least `min_rto`");
+    }
+    if let Some(DelayedAckSpec::On(on)) = &tcp.delayed_ack
+        && on.every == 0
+    {
+        return refuse(&key("delayed_ack.every"), "expected at least 1 segment");
+    }
+    if let Some(autotune) = config.autotune {
+        // RFC 7323 §2.3: no window exceeds 2^30 bytes.
+        if autotune.most.get() > 1 << 30 {
+            return refuse(&key("receive_autotune.most"), "expected at most 1 GiB");
+        }
+        if autotune.initial.get() == 0 || autotune.initial > autotune.most {
+            let expected = "expected more than 0 B and at most `most`";
+            return refuse(&key("receive_autotune.initial"), expected);
+        }
+    }
+    if config.receive_window.get() == 0 {
+        return refuse(&key("receive_window"), "expected more than 0 B");
     }
     Ok(())
 }

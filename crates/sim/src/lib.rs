@@ -18,6 +18,7 @@
 //! ```
 
 mod check;
+mod choice;
 mod engine;
 mod measure;
 mod network;
@@ -27,6 +28,7 @@ mod probe;
 pub mod records;
 pub mod scenario;
 mod topology;
+mod traffic;
 mod wheel;
 
 use std::fmt;

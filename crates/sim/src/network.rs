@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use ackclock_net::{Arrival, Departure, Effect, Fate, Link, Packet, PacketId, Verdict};
-use ackclock_packet::{Ecn, Options, Segment};
+use ackclock_net::{Arrival, Departure, Effect, Fate, Line, Link, Packet, PacketId, Verdict};
+use ackclock_packet::{Ecn, Flags, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -32,6 +32,18 @@ pub struct InFlight {
 
 /// The last step of a path: not a link but the host that the packet is for.
 const DELIVER: u32 = 1 << 31;
+
+/// A step of a path that is a private line.
+const LINE: u32 = 1 << 30;
+
+/// A packet of a connection that comes and goes is lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Gone {
+    /// Its flow.
+    pub flow: u32,
+    /// Its control bits.
+    pub flags: Flags,
+}
 
 /// What a packet meets next.
 pub enum Step {
@@ -73,6 +85,15 @@ pub struct Network {
     /// What an arrival at each link means beyond the link; empty where it means nothing anywhere.
     attention: Vec<Attention>,
     touched: Vec<u32>,
+    /// Private lines of connections that come and go.
+    lines: Vec<Line>,
+    /// The first flow that is such a connection's, and how many packets each has in the network;
+    /// empty where there are none.
+    first_passing: u32,
+    aloft: Vec<u32>,
+    gone: Vec<Gone>,
+    /// Something was added to `touched` or to `gone`.
+    news: bool,
     /// What an observer sees.
     taps: Option<Box<Taps>>,
 }
@@ -95,6 +116,11 @@ impl Network {
             free_options: Vec::new(),
             hops: Vec::new(),
             touched: Vec::new(),
+            lines: Vec::new(),
+            first_passing: 0,
+            aloft: Vec::new(),
+            gone: Vec::new(),
+            news: false,
             taps: None,
         }
     }
@@ -134,6 +160,17 @@ impl Network {
         }
     }
 
+    /// Whether [`take_touched`](Self::take_touched) or [`take_gone`](Self::take_gone) have something.
+    #[inline]
+    pub const fn has_news(&mut self) -> bool {
+        std::mem::replace(&mut self.news, false)
+    }
+
+    /// A packet of a connection that comes and goes has been lost.
+    pub fn take_gone(&mut self) -> Option<Gone> {
+        self.gone.pop()
+    }
+
     /// A watched link at which a packet has arrived.
     #[inline]
     pub fn take_touched(&mut self) -> Option<usize> {
@@ -166,6 +203,7 @@ impl Network {
     ) -> Offering {
         if attention.watched {
             self.touched.push(wire);
+            self.news = true;
         }
         // Cross-traffic is not in the arena, and is none of ECN's.
         if attention.marks && packet.source.is_none() {
@@ -325,8 +363,61 @@ impl Network {
         }
     }
 
+    /// Adds a path over `wires` to `host` of a connection that comes and goes, between private lines
+    /// if there are any.
+    pub fn add_passing_path(&mut self, wires: &[usize], lines: Option<[u32; 2]>, host: u32) -> u32 {
+        let first = index(self.hops.len());
+        self.hops.extend(lines.map(|[up, _]| up | LINE));
+        self.add_path(wires, host);
+        if let Some([_, down]) = lines {
+            let end = self.hops.len() - 1;
+            self.hops.insert(end, down | LINE);
+        }
+        first
+    }
+
+    /// The flows from `first` on come and go: their packets are counted.
+    pub const fn count_from(&mut self, first: u32) {
+        self.first_passing = first;
+    }
+
+    /// The first of them.
+    pub const fn first_passing(&self) -> u32 {
+        self.first_passing
+    }
+
+    /// Makes room for the packets of one more of them.
+    pub fn add_passing_flow(&mut self) {
+        self.aloft.push(0);
+    }
+
+    /// Whether the `n`th of them has packets in the network.
+    #[inline]
+    pub fn is_aloft(&self, n: u32) -> bool {
+        self.aloft[n as usize] > 0
+    }
+
+    /// Makes private lines; returns the first's number.
+    pub fn add_lines(&mut self, lines: [Line; 4]) -> u32 {
+        self.lines.extend(lines);
+        index(self.lines.len() - 4)
+    }
+
+    /// Replaces them.
+    pub fn renew_lines(&mut self, first: u32, lines: [Line; 4]) {
+        self.lines[first as usize..][..4].clone_from_slice(&lines);
+    }
+
+    #[inline]
+    fn aloft_mut(&mut self, flow: u32) -> Option<&mut u32> {
+        self.aloft.get_mut(flow.wrapping_sub(self.first_passing) as usize)
+    }
+
     #[inline]
     fn keep(&mut self, packet: InFlight) -> u32 {
+        if let Some(aloft) = self.aloft_mut(packet.flow) {
+            *aloft += 1;
+        }
         if let Some(id) = self.free.pop() {
             self.packets[id as usize] = packet;
             return id;
@@ -351,6 +442,9 @@ impl Network {
         let packet = &mut self.packets[id as usize];
         let wire = self.hops[packet.hop as usize];
         packet.hop += 1;
+        if wire & LINE != 0 {
+            return self.pass_line(now, id, wire & !LINE);
+        }
         let offered = Packet {
             id: PacketId::new(id),
             // Headers, options and an MSS of 16 bits.
@@ -362,11 +456,11 @@ impl Network {
         };
         match self.offer(now, wire, offered) {
             Verdict::Arrives { starts, at } => {
-                self.wheel.push(at, Class::Arrival, id);
+                self.arrive_at(at, wire, id);
                 Some(starts)
             }
             Verdict::Lost | Verdict::Dropped => {
-                self.release(id);
+                self.discard(id);
                 None
             }
             Verdict::Waits { wake } => {
@@ -378,6 +472,41 @@ impl Network {
                 Some(starts)
             }
         }
+    }
+
+    /// An intact packet is to come to the end of the link `wire`.
+    #[inline]
+    fn arrive_at(&mut self, at: Instant, wire: u32, id: u32) {
+        if !self.lines.is_empty() && self.goes_on(at, wire, id) {
+            return;
+        }
+        self.wheel.push(at, Class::Arrival, id);
+    }
+
+    /// A packet that is to come to the end of a link goes on to a private line if that is next: then
+    /// its way is known, without an event between the two.
+    fn goes_on(&mut self, at: Instant, wire: u32, id: u32) -> bool {
+        let packet = &mut self.packets[id as usize];
+        let next = self.hops[packet.hop as usize];
+        // The line is to be told of packets in the order in which they come to it.
+        let is_line = next & (LINE | DELIVER) == LINE && !self.links[wire as usize].reorders();
+        if is_line {
+            packet.hop += 1;
+            self.pass_line(at, id, next & !LINE);
+        }
+        is_line
+    }
+
+    /// A packet comes to a private line at `at`; returns when its transmission begins.
+    fn pass_line(&mut self, at: Instant, id: u32, line: u32) -> Option<Instant> {
+        let size = self.packets[id as usize].segment.wire_size().get();
+        let passage = self.lines[line as usize].pass(at, u32::try_from(size).unwrap_or(u32::MAX));
+        let Some(arrives) = passage.arrives else {
+            self.discard(id);
+            return None;
+        };
+        self.wheel.push(arrives, Class::Arrival, id);
+        Some(passage.starts)
     }
 
     /// Something befalls a packet on a link, which sent it at `started` and would deliver it at
@@ -427,11 +556,9 @@ impl Network {
             packet.first_sent = departure.started;
         }
         match departure.arrives {
-            Some(at) if departure.fate == Fate::INTACT => {
-                self.wheel.push(at, Class::Arrival, id);
-            }
+            Some(at) if departure.fate == Fate::INTACT => self.arrive_at(at, wire, id),
             Some(at) => self.impair(wire, id, departure.started, at, departure.fate),
-            None => self.release(id),
+            None => self.discard(id),
         }
     }
 
@@ -455,9 +582,23 @@ impl Network {
         (packet, options)
     }
 
-    /// The packet is gone: its place is free.
+    /// The packet is lost.
+    fn discard(&mut self, id: u32) {
+        let InFlight { flow, segment, .. } = self.packets[id as usize];
+        if self.aloft_mut(flow).is_some() {
+            self.gone.push(Gone { flow, flags: segment.flags });
+            self.news = true;
+        }
+        self.release(id);
+    }
+
+    /// The packet has left the network: its place is free.
     #[inline]
     pub fn release(&mut self, id: u32) {
+        let flow = self.packets[id as usize].flow;
+        if let Some(aloft) = self.aloft_mut(flow) {
+            *aloft -= 1;
+        }
         let options = self.packets[id as usize].options;
         if options != NO_OPTIONS {
             self.free_options.push(options);

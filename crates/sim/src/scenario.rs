@@ -4,8 +4,10 @@
 //! generated from these types. Quantities are text with a unit ("10 Mbit/s"); unknown keys are
 //! refused by name.
 
+mod draw;
 mod tcp;
 mod text;
+mod traffic;
 
 use core::num::NonZeroU64;
 
@@ -15,11 +17,19 @@ use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use draw::{
+    Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
+    QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
+};
 pub use tcp::{
     AutotuneOn, AutotuneSpec, DelayedAckOn, DelayedAckSpec, EcnEchoSpec, EcnSpec, LossReducesSpec,
     NagleSpec, Off, TcpSpec,
 };
 pub use text::Text;
+pub use traffic::{
+    AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
+    VariantChoice, VariantShare,
+};
 
 /// A run, as data: topology, flows, cross-traffic, what to measure, a seed.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -38,6 +48,9 @@ pub struct Scenario {
     /// The TCP connections.
     #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Flow>,
+    /// Connections that come and go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<Traffic>,
     /// Traffic that no end point controls.
     #[serde(default, rename = "cross_traffic", skip_serializing_if = "Vec::is_empty")]
     pub cross_traffic: Vec<CrossTraffic>,
@@ -360,43 +373,6 @@ impl Default for AppSpec {
     }
 }
 
-/// A span of time, or a distribution to draw it from.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(
-    untagged,
-    expecting = "expected a duration such as \"30 ms\", { uniform = [\"0 s\", \"1 s\"] } or { exponential = \"1 s\" }"
-)]
-pub enum DurationDraw {
-    /// Always the same.
-    Fixed(Text<Duration>),
-    /// Uniform between the two.
-    Uniform(UniformDuration),
-    /// Exponential with the given mean.
-    Exponential(ExponentialDuration),
-}
-
-/// A uniform distribution.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UniformDuration {
-    /// The shortest and the longest.
-    pub uniform: [Text<Duration>; 2],
-}
-
-/// An exponential distribution.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExponentialDuration {
-    /// The mean.
-    pub exponential: Text<Duration>,
-}
-
-impl Default for DurationDraw {
-    fn default() -> Self {
-        Self::Fixed(Text(Duration::ZERO))
-    }
-}
-
 /// Packets that no end point controls, entering at a link's queue and leaving at the link's end.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -539,13 +515,17 @@ impl Flow {
     /// # Errors
     /// One line saying which choices do not go together.
     pub fn config(&self) -> Result<Config, String> {
-        let profile = self.profile.0;
-        let mut parts = self.variant.0.resolve(profile).map_err(|e| e.to_string())?;
-        if let Some(segments) = self.tcp.initial_window {
-            parts.window = ackclock_tcp::WindowChoice::Segments(segments);
-        }
-        Ok(self.tcp.config(Config::new(parts, profile)))
+        config(&self.variant.0, self.profile.0, &self.tcp)
     }
+}
+
+/// The settings of the connections of a sender.
+fn config(variant: &Variant, profile: Profile, tcp: &TcpSpec) -> Result<Config, String> {
+    let mut parts = variant.resolve(profile).map_err(|e| e.to_string())?;
+    if let Some(segments) = tcp.initial_window {
+        parts.window = ackclock_tcp::WindowChoice::Segments(segments);
+    }
+    Ok(tcp.config(Config::new(parts, profile)))
 }
 
 impl Limit {

@@ -7,7 +7,8 @@ use ackclock_units::{Duration, Rate};
 
 use crate::ScenarioError;
 use crate::scenario::{
-    Direction, Limit, LinkSpec, QueueKind, QueueSpec, ReorderSpec, Scenario, Text, Topology,
+    Direction, DumbbellSide, Limit, LinkSpec, QueueKind, QueueSpec, ReorderSpec, Scenario, Text,
+    Topology,
 };
 
 /// One direction of a link.
@@ -32,6 +33,8 @@ pub struct Layout {
     pub wires: Vec<Wire>,
     /// For each flow the wires from its sender to its receiver, and those back.
     pub paths: Vec<[Vec<usize>; 2]>,
+    /// The same for each traffic class, from its clients to its servers.
+    pub class_paths: Vec<[Vec<usize>; 2]>,
 }
 
 impl Layout {
@@ -72,6 +75,18 @@ impl Layout {
             );
             let forward = vec![left, 0, right];
             self.paths.push([forward.clone(), back(&forward)]);
+        }
+        for class in &scenario.traffic {
+            let name = &class.name;
+            let left = self.add(&format!("access-left-{name}"), access, UNLIMITED);
+            let right = access_right.unwrap_or(access);
+            let right = self.add(&format!("access-right-{name}"), right, UNLIMITED);
+            let forward = vec![left, 0, right];
+            let reverse = back(&forward);
+            self.class_paths.push(match class.clients() {
+                DumbbellSide::Left => [forward, reverse],
+                DumbbellSide::Right => [reverse, forward],
+            });
         }
     }
 
@@ -143,47 +158,40 @@ impl Layout {
         let graph = Graph::new(links.iter().map(|l| (l.from.as_str(), l.to.as_str())), &self.wires);
         for entry in entries {
             let flow = &scenario.flows[*entry];
-            let node = |key: &str, name: Option<&String>| {
-                let key = format!("flow[{entry}].{key}");
-                let name = name.ok_or_else(|| {
-                    ScenarioError::new(&key, "missing: a flow of a graph names its node here")
-                })?;
-                graph.node(name).ok_or_else(|| {
-                    ScenarioError::unknown(&key, "node", name, graph.nodes.keys().copied())
-                })
-            };
-            let from = node("from", flow.from.as_ref())?;
-            let to = node("to", flow.to.as_ref())?;
-            let path = |from, to| {
-                graph.shortest(from, to).ok_or_else(|| {
-                    ScenarioError::new(
-                        &format!("flow[{entry}].to"),
-                        "there is no path to this node from the flow's `from`",
-                    )
-                })
-            };
-            if from == to {
-                return Err(ScenarioError::new(
-                    &format!("flow[{entry}].to"),
-                    "expected another node than `from`",
-                ));
-            }
-            self.paths.push([path(from, to)?, path(to, from)?]);
+            let key = format!("flow[{entry}]");
+            self.paths.push(graph.there_and_back(&key, flow.from.as_ref(), flow.to.as_ref())?);
+        }
+        for (n, class) in scenario.traffic.iter().enumerate() {
+            let key = format!("traffic[{n}]");
+            self.class_paths.push(graph.there_and_back(
+                &key,
+                class.from.as_ref(),
+                class.to.as_ref(),
+            )?);
         }
         Ok(())
     }
 
+    fn delay_of(&self, path: &[Vec<usize>; 2]) -> Duration {
+        path.iter().flatten().map(|wire| self.wires[*wire].config.delay).sum()
+    }
+
     /// The propagation delay of a flow's way there and back.
     pub fn base_rtt(&self, flow: usize) -> Duration {
-        self.paths[flow].iter().flatten().map(|wire| self.wires[*wire].config.delay).sum()
+        self.delay_of(&self.paths[flow])
+    }
+
+    /// The same of the links that the connections of a traffic class share.
+    pub fn class_rtt(&self, class: usize) -> Duration {
+        self.delay_of(&self.class_paths[class])
     }
 
     /// Turns multiples of the bandwidth-delay product into packets.
     fn resolve_limits(&mut self) {
         let mut longest = vec![Duration::ZERO; self.wires.len()];
-        for flow in 0..self.paths.len() {
-            let rtt = self.base_rtt(flow);
-            for wire in self.paths[flow].iter().flatten() {
+        for path in self.paths.iter().chain(&self.class_paths) {
+            let rtt = self.delay_of(path);
+            for wire in path.iter().flatten() {
                 longest[*wire] = longest[*wire].max(rtt);
             }
         }
@@ -254,6 +262,35 @@ impl<'a> Graph<'a> {
 
     fn node(&self, name: &str) -> Option<usize> {
         self.nodes.get(name).copied()
+    }
+
+    /// The path between two nodes and the one back; `key` is the table that names them.
+    fn there_and_back(
+        &self,
+        key: &str,
+        from: Option<&String>,
+        to: Option<&String>,
+    ) -> Result<[Vec<usize>; 2], ScenarioError> {
+        let node = |word: &str, name: Option<&String>| {
+            let key = format!("{key}.{word}");
+            let name = name.ok_or_else(|| {
+                ScenarioError::new(&key, "missing: in a graph the node is named here")
+            })?;
+            self.node(name).ok_or_else(|| {
+                ScenarioError::unknown(&key, "node", name, self.nodes.keys().copied())
+            })
+        };
+        let (from, to) = (node("from", from)?, node("to", to)?);
+        let key = format!("{key}.to");
+        if from == to {
+            return Err(ScenarioError::new(&key, "expected another node than `from`"));
+        }
+        let path = |from, to| {
+            self.shortest(from, to).ok_or_else(|| {
+                ScenarioError::new(&key, "there is no path to this node from `from`")
+            })
+        };
+        Ok([path(from, to)?, path(to, from)?])
     }
 
     /// The wires of the path of least delay, then of fewest links, then of the links named first.

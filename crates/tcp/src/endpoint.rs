@@ -163,6 +163,11 @@ impl Endpoint {
         }
     }
 
+    /// A connection in CLOSED in the place of this one, which may keep its memory.
+    pub fn renew(&mut self, config: Config) {
+        *self = Self::new(config);
+    }
+
     /// The application gives `volume` more to send. Ignored after
     /// [`shutdown_write`](Self::shutdown_write).
     pub fn write(&mut self, volume: Bytes) {
@@ -571,6 +576,11 @@ impl Endpoint {
     /// When the handshake was done.
     pub const fn established_at(&self) -> Option<Instant> {
         self.established_at
+    }
+
+    /// How often this end sent its SYN or SYN-ACK.
+    pub const fn syns_sent(&self) -> u32 {
+        self.opening.syns_sent()
     }
 
     /// The sending half.

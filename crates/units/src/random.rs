@@ -6,6 +6,10 @@
 //! through `SplitMix64` as its authors advise. Both are pinned here rather than taken from a crate,
 //! because a crate may change its sequence between versions and a published figure may not.
 
+mod law;
+
+pub use law::Law;
+
 /// The finaliser of `SplitMix64`: a bijection that mixes every bit into every other.
 const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -58,6 +58,10 @@ impl Opening {
             passive: false,
         }
     }
+
+    pub(super) const fn syns_sent(&self) -> u32 {
+        self.syns_sent
+    }
 }
 
 impl Endpoint {

@@ -1,0 +1,107 @@
+"""The study's scenarios: web traffic over one bottleneck, and the variants that meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MSS_BYTES = 1460
+BOTTLENECK_BPS = 10_000_000
+WARM_UP_S = 60
+INITIAL_RTO_S = 1.0
+HIGH_RTT_S = 0.05
+
+BASE = "newreno+sack"
+
+TSL = {
+    "1,2": f"{BASE}+tsl(1,2)",
+    "1,16": f"{BASE}+tsl(1,16)",
+    "1,1000": f"{BASE}+tsl(1,1000)",
+    "3,2": f"{BASE}+tsl(3,2)",
+    "3,16": f"{BASE}+tsl(3,16)",
+    "3,1000": f"{BASE}+tsl(3,1000)",
+}
+"""The paper's variants by its own names: window and threshold after a lost SYN-ACK, in segments.
+
+``1,2`` is what it calls TCP; an ns-2 that nobody changed behaves as ``3,2``.
+"""
+
+RFC6928 = f"{BASE}+synloss(rfc6928)"
+STANDARD, BEST = TSL["1,2"], TSL["3,16"]
+OTHERS = tuple(name for name in TSL if name != "1,2")
+"""The five columns of the paper's tables."""
+
+VARIANTS = (*TSL.values(), RFC6928)
+
+LABELS: Mapping[str, str] = {
+    **{variant: f"TSL {short}" for short, variant in TSL.items()},
+    STANDARD: "TCP (1,2)",
+    RFC6928: "RFC 6928",
+}
+
+LOADS = (0.4, 0.6, 0.75, 0.9, 0.98)
+LONG_LOADS = (0.4, 0.9, 0.98)
+"""The loads that the paper's figures show; the others lie between."""
+
+GUESSES: Mapping[float, float] = {0.4: 57.0, 0.6: 87.0, 0.75: 108.0, 0.9: 128.0, 0.98: 147.0}
+"""Connections per second with which the search for a load's rate begins; it ends where it must."""
+
+TOLERANCE: Mapping[float, float] = {0.4: 0.004, 0.6: 0.006, 0.75: 0.0075, 0.9: 0.005, 0.98: 0.003}
+"""How near to the load the mean utilisation over the seeds has to be.
+
+Closer where the curve is flat: at 98 % the rate changes by 3 % where the utilisation does by 0.3.
+"""
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Of connections that use TSL 3,16, in the mixed populations of Figure 12; the rest use 1,2."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is run: the study, or its quick version."""
+
+    quick: bool
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds; all variants of one seed meet the same connections."""
+        return (1, 2) if self.quick else (1, 2, 3, 4, 5)
+
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """The loads."""
+        return LONG_LOADS if self.quick else LOADS
+
+    def connections(self, load: float) -> int:
+        """Return how many connections a run opens after its warm-up, on average."""
+        if self.quick:
+            return 20_000
+        return 750_000 if load in LONG_LOADS else 200_000
+
+    def tolerance(self, load: float) -> float:
+        """Return how near to the load the search goes."""
+        return 3 * TOLERANCE[load] if self.quick else TOLERANCE[load]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One run.
+
+    ``variant`` is a name, or shares by name for a mixed population. ``synack_loss`` is the
+    probability that the client's own line loses a packet that comes to it before the connection is
+    open: a loss that is not congestion.
+    """
+
+    variant: str | Mapping[str, float]
+    rate_per_s: float
+    connections: int
+    seed: int
+    feedback: Mapping[str, Any] = field(default_factory=dict)
+    tcp: Mapping[str, Any] = field(default_factory=dict)
+    synack_loss: float = 0.0
+
+    @property
+    def duration_s(self) -> int:
+        """What is simulated: the warm-up, then the time that so many arrivals take on average."""
+        return WARM_UP_S + max(1, round(self.connections / self.rate_per_s))
