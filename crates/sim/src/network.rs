@@ -246,7 +246,7 @@ impl Network {
                     self.packets[packet.id.get() as usize].ip.ecn = Ecn::Ce;
                 }
                 Effect::Dropped(packet, _) if packet.source.is_none() => {
-                    self.release(packet.id.get());
+                    self.discard(packet.id.get());
                 }
                 Effect::Dropped(..) => {}
             }

@@ -244,6 +244,10 @@ impl Endpoint {
             }
             if segment.len > 0 {
                 self.receiver.on_data(now, segment, self.sender.rtt());
+                // The FIN may have come before what fills the gap.
+                if self.receiver.finished() {
+                    self.on_peer_finished(now);
+                }
             }
             return;
         }
