@@ -79,6 +79,11 @@ class Plan:
             return 20_000
         return 750_000 if load in LONG_LOADS else 200_000
 
+    @property
+    def mixed_connections(self) -> int:
+        """Connections of a run with a mixed population."""
+        return 20_000 if self.quick else 300_000
+
     def tolerance(self, load: float) -> float:
         """Return how near to the load the search goes."""
         return 3 * TOLERANCE[load] if self.quick else TOLERANCE[load]
@@ -88,20 +93,80 @@ class Plan:
 class Setting:
     """One run.
 
-    ``variant`` is a name, or shares by name for a mixed population. ``synack_loss`` is the
-    probability that the client's own line loses a packet that comes to it before the connection is
-    open: a loss that is not congestion.
+    ``variant`` is a name, or shares by name for a mixed population. ``loss`` is the share of packets
+    to the clients that are lost at random, without congestion.
     """
 
     variant: str | Mapping[str, float]
     rate_per_s: float
     connections: int
     seed: int
-    feedback: Mapping[str, Any] = field(default_factory=dict)
     tcp: Mapping[str, Any] = field(default_factory=dict)
-    synack_loss: float = 0.0
+    loss: float = 0.0
 
     @property
     def duration_s(self) -> int:
         """What is simulated: the warm-up, then the time that so many arrivals take on average."""
         return WARM_UP_S + max(1, round(self.connections / self.rate_per_s))
+
+    def scenario(self) -> dict[str, Any]:
+        """Return the run as a scenario.
+
+        The gigabit edges are a line of each connection's own: a link of 10 Mbit/s cannot fill one
+        that all share.
+        """
+        edge = {"rate": "1 Gbit/s"}
+        return {
+            "title": f"Web traffic, {self.rate_per_s:.2f} connections a second",
+            "duration": f"{self.duration_s} s",
+            "seed": self.seed,
+            "topology": {
+                "kind": "graph",
+                "link": [
+                    {
+                        "name": "bottleneck",
+                        "from": "servers",
+                        "to": "clients",
+                        "rate": f"{BOTTLENECK_BPS} bit/s",
+                        "delay": "0 ms",
+                        "queue": {"kind": "droptail", "limit": "100 packet"},
+                        **({"loss": self.loss, "reverse": {"loss": 0}} if self.loss else {}),
+                    }
+                ],
+            },
+            "traffic": [
+                {
+                    "name": "web",
+                    "variant": self._variant(),
+                    "profile": "ns2",
+                    "tcp": {
+                        "mss": f"{MSS_BYTES} B",
+                        "initial_window": 3,
+                        "receive_window": f"{1000 * MSS_BYTES} B",
+                        **self.tcp,
+                    },
+                    "arrivals": {"kind": "packmime", "rate": f"{self.rate_per_s!r} /s"},
+                    "app": {"kind": "packmime", "http": "1.1"},
+                    "from": "clients",
+                    "to": "servers",
+                    "access": {"client": edge, "server": edge},
+                }
+            ],
+            "measure": [
+                {"name": "warmup", "from": "0 s", "for": f"{WARM_UP_S} s"},
+                {"name": "steady", "from": f"{WARM_UP_S} s"},
+            ],
+            "probe": [
+                {
+                    "link": "bottleneck",
+                    "what": ["queue"],
+                    "every": "1 s",
+                    "from": f"{WARM_UP_S} s",
+                }
+            ],
+        }
+
+    def _variant(self) -> Any:
+        if isinstance(self.variant, str):
+            return self.variant
+        return [{"variant": name, "weight": weight} for name, weight in self.variant.items()]
