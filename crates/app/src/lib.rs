@@ -7,7 +7,9 @@ mod session;
 
 pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
 pub use bulk::Bulk;
-pub use packmime::{PackMimeArrivals, PackMimeSessions, WebConnection};
+pub use packmime::{
+    PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, WebConnection, packmime_reference,
+};
 pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
 
 use std::fmt::Debug;

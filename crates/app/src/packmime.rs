@@ -18,6 +18,8 @@ use crate::session::{Exchange, Session, Sessions, Side};
 
 use fft::Fft;
 use fractional::{circle, correlated};
+pub use quantile::{PACKMIME_QUANTITIES, packmime_reference};
+
 use normal::{Place, gamma_of_mean_one};
 use quantile::Tables;
 

@@ -499,8 +499,10 @@ impl Network {
 
     /// A packet comes to a private line at `at`; returns when its transmission begins.
     fn pass_line(&mut self, at: Instant, id: u32, line: u32) -> Option<Instant> {
-        let size = self.packets[id as usize].segment.wire_size().get();
-        let passage = self.lines[line as usize].pass(at, u32::try_from(size).unwrap_or(u32::MAX));
+        let segment = &self.packets[id as usize].segment;
+        let size = u32::try_from(segment.wire_size().get()).unwrap_or(u32::MAX);
+        let syn = segment.flags.contains(Flags::SYN);
+        let passage = self.lines[line as usize].pass(at, size, syn);
         let Some(arrives) = passage.arrives else {
             self.discard(id);
             return None;

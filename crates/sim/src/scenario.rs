@@ -28,7 +28,7 @@ pub use tcp::{
 pub use text::Text;
 pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
-    VariantChoice, VariantShare,
+    VariantChoice, VariantFeedback, VariantShare,
 };
 
 /// A run, as data: topology, flows, cross-traffic, what to measure, a seed.

@@ -16,7 +16,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::choice::Choice;
 use crate::records::{Connections, Objects, Outcome};
-use crate::scenario::{AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic};
+use crate::scenario::{AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic, VariantChoice};
 use crate::{ScenarioError, scenario};
 
 /// The random streams of a class, by connection. What a connection draws from one changes nothing in
@@ -366,7 +366,10 @@ impl Class {
             session: Session::default(),
             streams: ClassStreams::new(scenario.seed, name),
             configs,
-            choice: Choice::new(weights),
+            choice: match &spec.variant {
+                VariantChoice::Feedback(of) => Choice::feedback(of.threshold, of.memory),
+                VariantChoice::One(_) | VariantChoice::Mix(_) => Choice::new(weights),
+            },
             access: lines.then(|| [&spec.access.client, &spec.access.server].map(AccessLine::laws)),
             shared_rtt: *shared_rtt,
             paths: paths.clone(),
@@ -425,6 +428,7 @@ fn draw_line(laws: &LineLaws, random: &mut Stream) -> LineConfig {
             .as_ref()
             .map(|law| Rate::from_bps(sample(law, random).round().max(1.0) as u64)),
         loss: sample(&laws.loss, random).clamp(0.0, 1.0),
+        syn_loss: sample(&laws.syn_loss, random).clamp(0.0, 1.0),
     }
 }
 

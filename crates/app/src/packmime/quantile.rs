@@ -120,12 +120,26 @@ impl Tables {
     }
 }
 
-/// The column `name` of the table on its grid: (p, value).
-#[cfg(test)]
-pub(super) fn reference(name: &str) -> Vec<(f64, f64)> {
-    let column = CSV.lines().next().unwrap().split(',').position(|word| word == name).unwrap();
-    let number = |line: &str, at: usize| line.split(',').nth(at).unwrap().parse::<f64>().unwrap();
-    CSV.lines().skip(1).map(|line| (number(line, 0), number(line, column))).collect()
+/// The quantities of the reference: ns-2.35's generators, by the names of the table's columns.
+pub const PACKMIME_QUANTITIES: [&str; 6] = [
+    "request_bytes",
+    "response_download_bytes",
+    "response_cache_validation_bytes",
+    "rtt_client_part_ms",
+    "rtt_server_part_ms",
+    "server_delay_ms",
+];
+
+/// The quantile function of one of [`PACKMIME_QUANTITIES`] on its grid, as (p, value); nothing of another
+/// name.
+pub fn packmime_reference(name: &str) -> Vec<(f64, f64)> {
+    let mut lines = CSV.lines();
+    let header = lines.next().unwrap_or_default();
+    let Some(column) = header.split(',').position(|word| word == name) else {
+        return Vec::new();
+    };
+    let number = |line: &str, at: usize| line.split(',').nth(at)?.parse::<f64>().ok();
+    lines.filter_map(|line| Some((number(line, 0)?, number(line, column)?))).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use super::quantile::reference;
+use super::packmime_reference as reference;
 use super::*;
 use ackclock_units::random::Streams;
 

@@ -65,6 +65,14 @@ pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
 }
 
 fn check_variants(key: &str, choice: &VariantChoice) -> Result {
+    if let VariantChoice::Feedback(of) = choice {
+        if !(0.0..=1.0).contains(&of.threshold) {
+            return refuse(&format!("{key}.threshold"), "expected a share from 0 to 1");
+        }
+        if !(of.memory >= 1.0 && of.memory.is_finite()) {
+            return refuse(&format!("{key}.memory"), "expected at least 1 connection");
+        }
+    }
     let VariantChoice::Mix(mix) = choice else { return Ok(()) };
     for (i, share) in mix.iter().enumerate() {
         if !(share.weight >= 0.0 && share.weight.is_finite()) {
@@ -103,14 +111,18 @@ fn check_app(key: &str, app: &TrafficApp) -> Result {
 fn check_line(key: &str, line: &AccessLine) -> Result {
     check_draw(key, "delay", &line.delay)?;
     line.rate.as_ref().map_or(Ok(()), |rate| check_draw(key, "rate", rate))?;
-    check_draw(key, "loss", &line.loss)?;
-    match &line.loss {
-        Draw::Fixed(share) if !(0.0..=1.0).contains(share) => refuse(
-            &format!("{key}.loss"),
-            &format!("{share} is not a probability, expected a number from 0 to 1"),
-        ),
-        _ => Ok(()),
+    for (word, loss) in [("loss", &line.loss), ("syn_loss", &line.syn_loss)] {
+        check_draw(key, word, loss)?;
+        if let Draw::Fixed(share) = loss
+            && !(0.0..=1.0).contains(share)
+        {
+            return refuse(
+                &format!("{key}.{word}"),
+                &format!("{share} is not a probability, expected a number from 0 to 1"),
+            );
+        }
     }
+    Ok(())
 }
 
 fn check_draw<T: Quantity>(table: &str, key: &str, draw: &Draw<T>) -> Result {

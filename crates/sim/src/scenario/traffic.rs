@@ -58,13 +58,15 @@ pub struct Traffic {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "expected a variant such as \"newreno+sack\", or a list of { variant, weight }"
+    expecting = "expected a variant such as \"newreno+sack\", a list of { variant, weight }, or { calm, congested, threshold }"
 )]
 pub enum VariantChoice {
     /// Every connection's.
     One(Text<Variant>),
     /// A mix.
     Mix(Vec<VariantShare>),
+    /// One or the other, as the server's SYN-ACKs fare.
+    Feedback(VariantFeedback),
 }
 
 /// A variant of a mix.
@@ -77,6 +79,26 @@ pub struct VariantShare {
     pub weight: f64,
 }
 
+/// The server chooses the sender of each connection that it accepts by the share of its recent SYN-ACKs
+/// that had to be sent again.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VariantFeedback {
+    /// The sender up to the threshold.
+    pub calm: Text<Variant>,
+    /// The sender above.
+    pub congested: Text<Variant>,
+    /// The share.
+    pub threshold: f64,
+    /// Over how many connections it is taken: each weighs less than the next by one part in so many.
+    #[serde(default = "hundred")]
+    pub memory: f64,
+}
+
+const fn hundred() -> f64 {
+    100.0
+}
+
 impl VariantChoice {
     /// The senders with their weights.
     pub fn shares(&self) -> Vec<(Variant, f64)> {
@@ -85,6 +107,8 @@ impl VariantChoice {
             Self::Mix(mix) => {
                 mix.iter().map(|share| (share.variant.0.clone(), share.weight)).collect()
             }
+            // Which of the two it is falls when the server accepts.
+            Self::Feedback(of) => vec![(of.calm.0.clone(), 1.0), (of.congested.0.clone(), 0.0)],
         }
     }
 }
@@ -246,6 +270,10 @@ pub struct AccessLine {
     /// The probability that a packet is lost on it; a distribution draws it for each connection.
     #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
     pub loss: Draw<f64>,
+    /// The probability that a SYN or SYN-ACK is lost on it, besides: to a middlebox that takes it for
+    /// an attack.
+    #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
+    pub syn_loss: Draw<f64>,
 }
 
 impl AccessLine {
@@ -349,6 +377,8 @@ pub struct LineLaws {
     pub rate: Option<Law>,
     /// The probability of loss.
     pub loss: Law,
+    /// The probability of loss of a SYN or SYN-ACK, besides.
+    pub syn_loss: Law,
 }
 
 impl AccessLine {
@@ -358,6 +388,7 @@ impl AccessLine {
             delay: self.delay.law(),
             rate: self.rate.as_ref().map(Draw::law),
             loss: self.loss.law(),
+            syn_loss: self.syn_loss.law(),
         }
     }
 }
