@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "Run"]
 
 #: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
-TABLES = ("flows", "links", "sources", "objects", "flow_samples", "link_samples")
+TABLES = (
+    *("flows", "links", "sources", "objects", "connections"),
+    *("flow_samples", "link_samples"),
+)
 
 _SHOWN = {
     "flows": ("cell", "flow", "variant", "goodput_bps", "segments_retransmitted", "timeouts"),
@@ -60,6 +63,11 @@ class Run:
     def objects(self) -> pa.Table:
         """One row an object that an application gave as a whole: when, and when it arrived."""
         return pa.table(self._core.objects)
+
+    @cached_property
+    def connections(self) -> pa.Table:
+        """One row a connection of a traffic class: when it opened and closed, and what it met."""
+        return pa.table(self._core.connections)
 
     @cached_property
     def flow_samples(self) -> pa.Table:

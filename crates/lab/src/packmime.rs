@@ -66,7 +66,8 @@ pub fn packmime(parameters: &str) -> Result<String, BadInput> {
         }
         let Some((connection, mut random)) = last else { continue };
         let validates = connection.validates_cache;
-        let parts = [connection.client_rtt, connection.server_rtt].map(|rtt| rtt.as_secs_f64() * 1e3);
+        let parts =
+            [connection.client_rtt, connection.server_rtt].map(|rtt| rtt.as_secs_f64() * 1e3);
         connection.exchanges_into(&mut random, &mut exchanges);
         let first = exchanges[0];
         drawn[0].push(first.request.get() as f64);
@@ -157,7 +158,8 @@ mod tests {
     #[test]
     fn draws_are_the_references() {
         let answer: Value =
-            serde_json::from_str(&packmime(r#"{"rate_per_s": 100, "draws": 20000}"#).unwrap()).unwrap();
+            serde_json::from_str(&packmime(r#"{"rate_per_s": 100, "draws": 20000}"#).unwrap())
+                .unwrap();
         for row in answer["quantities"].as_array().unwrap() {
             if let Some(distance) = row["distance"].as_f64() {
                 assert!(distance < row["critical"].as_f64().unwrap(), "{row}");

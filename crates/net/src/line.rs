@@ -110,9 +110,8 @@ mod tests {
     fn a_middlebox_takes_what_opens_connections_alone() {
         let config = LineConfig { syn_loss: 0.25, ..LineConfig::default() };
         let mut line = Line::new(&config, Stream::new(1, "line"));
-        let mut lost = |syn| {
-            (0..40_000).filter(|_| line.pass(at(0), 40, syn).arrives.is_none()).count()
-        };
+        let mut lost =
+            |syn| (0..40_000).filter(|_| line.pass(at(0), 40, syn).arrives.is_none()).count();
         assert_eq!(lost(false), 0);
         // As below.
         assert!(lost(true).abs_diff(10_000) < 348);

@@ -67,6 +67,12 @@ impl Run {
         Table::of(&self.tables.objects)
     }
 
+    /// One row a connection of a traffic class.
+    #[getter]
+    fn connections(&self) -> Table {
+        Table::of(&self.tables.connections)
+    }
+
     /// One row a sample of a flow.
     #[getter]
     fn flow_samples(&self) -> Table {
@@ -365,8 +371,8 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, check_scenario,
-        drill, load_scenario, packmime, registry, response, schema, simulate, simulate_many, variant_name,
-        variant_slug, version,
+        drill, load_scenario, packmime, registry, response, schema, simulate, simulate_many,
+        variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

@@ -15,10 +15,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Profile;
-use crate::growth::{CubicForm, GrowthChoice};
-use crate::idle::IdleChoice;
+use crate::growth::{CcpSettings, CubicForm, GrowthChoice};
+use crate::idle::{CwvRto, IdleChoice, IdleClock};
 use crate::recovery::RecoveryChoice;
-use crate::start::{SlowStartChoice, SynLossChoice, WindowChoice};
+use crate::start::{
+    LARGEST_INITIAL_WINDOW, SlowStartChoice, SynLossChoice, WindowChoice, whole_number,
+};
+use ackclock_units::Duration;
 
 /// The places that a part's word can fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,6 +152,23 @@ pub const REGISTRY: &[Entry] = &[
         "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
     ),
     entry(
+        "compound",
+        Part::Growth(GrowthChoice::Compound),
+        "Reno's window and one that grows while there is no queue (draft-sridharan-tcpm-ctcp-02)",
+    ),
+    Entry {
+        word: "ccp",
+        argument: Some("1"),
+        part: Part::Growth(GrowthChoice::Ccp(CcpSettings::CCP)),
+        help: "the path's storage less its backlog (Watanabe 2013, eq. 5): `Kp`, then `literal`, `buffer`",
+    },
+    Entry {
+        word: "ccpd",
+        argument: Some("1,2000"),
+        part: Part::Growth(GrowthChoice::Ccp(CcpSettings::CCPD)),
+        help: "the same with a derivative (eq. 6): `Kp,Kd`, Kd in microseconds, then `literal`, `buffer`",
+    },
+    entry(
         "dctcp",
         Part::Growth(GrowthChoice::Dctcp),
         "reduced by the share of its data that met congestion marks (RFC 8257); asks for ECN",
@@ -245,8 +265,51 @@ pub const REGISTRY: &[Entry] = &[
     ),
     entry(
         "rfc5681",
-        Part::Idle(IdleChoice::Rfc5681),
+        Part::Idle(IdleChoice::RFC5681),
         "restart window after an RTO without sending (RFC 5681 §4.1)",
+    ),
+    Entry {
+        word: "rfc5681",
+        argument: Some("timer"),
+        part: Part::Idle(IdleChoice::Rfc5681 { clock: IdleClock::Timer, restart_window: None }),
+        help: "the same, with the RTO counted from the ACK of everything",
+    },
+    Entry {
+        word: "rfc5681",
+        argument: Some("rw=1"),
+        part: Part::Idle(IdleChoice::Rfc5681 {
+            clock: IdleClock::LastSend,
+            restart_window: Some(1),
+        }),
+        help: "a restart window of so many segments",
+    },
+    Entry {
+        word: "rfc5681",
+        argument: Some("timer,rw=1"),
+        part: Part::Idle(IdleChoice::NS2),
+        help: "both, as ns-2 has it",
+    },
+    entry(
+        "cwv",
+        Part::Idle(IdleChoice::Cwv { rto: CwvRto::Clamped }),
+        "only a full window grows; silence halves it once an RTO, down to a segment (RFC 2861)",
+    ),
+    Entry {
+        word: "cwv",
+        argument: Some("rto=unclamped"),
+        part: Part::Idle(IdleChoice::Cwv { rto: CwvRto::Unclamped }),
+        help: "the same, with an RTO that has no minimum",
+    },
+    Entry {
+        word: "cwv",
+        argument: Some("rto=500ms"),
+        part: Part::Idle(IdleChoice::Cwv { rto: CwvRto::Fixed(Duration::from_millis(500)) }),
+        help: "the same, counting a fixed time, of any length",
+    },
+    entry(
+        "newcwv",
+        Part::Idle(IdleChoice::NewCwv),
+        "the window is kept for 5 min; a loss is answered from what was used of it (RFC 7661)",
     ),
     entry(
         "linuxidle",
@@ -332,6 +395,8 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             GrowthChoice::Cubic { .. }
             | GrowthChoice::HighSpeed
             | GrowthChoice::Vegas
+            | GrowthChoice::Compound
+            | GrowthChoice::Ccp(_)
             | GrowthChoice::Dctcp
             | GrowthChoice::Bbr
             | GrowthChoice::Bbr1 => WindowChoice::Segments(10),
@@ -357,11 +422,15 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     };
     let idle = match (growth, profile) {
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, _) => IdleChoice::NoIdle,
-        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) => IdleChoice::Rfc5681,
-        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) | (_, Profile::Linux) => {
+        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => {
             IdleChoice::Linux { restart: true }
         }
-        (_, Profile::Rfc | Profile::Ns2) => IdleChoice::Rfc5681,
+        // slow_start_restart_ of ns-2.35.
+        (_, Profile::Ns2) => IdleChoice::NS2,
+        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc) => {
+            IdleChoice::RFC5681
+        }
+        (_, Profile::Linux) => IdleChoice::Linux { restart: true },
     };
     Parts { growth, recovery, window, syn_loss, slow_start, idle }
 }
@@ -393,13 +462,11 @@ impl Parts {
         REGISTRY
             .iter()
             .filter_map(|e| match e.part {
-                Part::Growth(growth)
-                    if growth.under(profile).same_law(self.growth.under(profile)) =>
-                {
-                    Some((growth, parts_beyond(self, defaults(growth, profile))))
-                }
+                Part::Growth(growth) => Some(growth.with_numbers_of(self.growth)),
                 _ => None,
             })
+            .filter(|growth| growth.under(profile).same_law(self.growth.under(profile)))
+            .map(|growth| (growth, parts_beyond(self, defaults(growth, profile))))
             .min_by_key(|(growth, parts)| {
                 // Under `linux` the two words for Reno's law mean one sender, which Linux calls reno.
                 let newreno = *growth == GrowthChoice::Reno { word: RenoWord::NewReno };
@@ -437,15 +504,21 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
 }
 
 fn word_of(part: Part) -> String {
-    match part {
-        Part::Window(WindowChoice::Segments(n)) => return format!("iw{n}"),
-        Part::SynLoss(SynLossChoice::Tsl { window, ssthresh }) => {
-            return format!("tsl({window},{ssthresh})");
-        }
-        Part::SynLoss(SynLossChoice::TslHalf { window, ssthresh }) => {
-            return format!("tsl(half,{window},{ssthresh})");
-        }
-        _ => {}
+    if let Part::Window(WindowChoice::Segments(n)) = part {
+        return format!("iw{n}");
+    }
+    if let Part::SynLoss(rule) = part
+        && let Some(spelled) = rule.spelled()
+    {
+        return spelled;
+    }
+    if let Part::Idle(idle) = part
+        && let Some(spelled) = idle.spelled()
+    {
+        return spelled;
+    }
+    if let Part::Growth(GrowthChoice::Ccp(settings)) = part {
+        return format!("{}({settings})", settings.word());
     }
     let entry =
         REGISTRY.iter().find(|e| e.part == part).expect("the registry has a word for every part");
@@ -533,42 +606,13 @@ fn words(slot: impl Fn(Slot) -> bool) -> String {
     words.join(", ")
 }
 
-/// The largest `iw<N>`: RFC 6928 asks for ten; a thousand is already a burst of 1.5 MB.
-const LARGEST_INITIAL_WINDOW: u32 = 1000;
-
-/// The largest threshold of `tsl`: no window is larger (RFC 7323 §2.3, with segments of 16 kB).
-const LARGEST_THRESHOLD: u32 = 65_535;
-
-/// A whole number in its only spelling: `03` would be a second one of `3`.
-fn whole_number(text: &str, least: u32, most: u32) -> Option<u32> {
-    let n = text.parse::<u32>().ok()?;
-    ((least..=most).contains(&n) && text == n.to_string()).then_some(n)
-}
-
 fn parse_tsl(argument: Option<&str>, name: &str) -> Result<Part, VariantError> {
     let given = argument.unwrap_or_default();
-    let (half, numbers) = match given.strip_prefix("half,") {
-        Some(rest) => (true, rest),
-        None => (false, given),
-    };
-    let read = || {
-        let (window, ssthresh) = numbers.split_once(',')?;
-        let window = whole_number(window, 1, LARGEST_INITIAL_WINDOW)?;
-        let ssthresh = whole_number(ssthresh, 2, LARGEST_THRESHOLD)?;
-        Some(if half {
-            SynLossChoice::TslHalf { window, ssthresh }
-        } else {
-            SynLossChoice::Tsl { window, ssthresh }
-        })
-    };
-    read().map(Part::SynLoss).ok_or_else(|| VariantError::Argument {
+    SynLossChoice::tsl(given).map(Part::SynLoss).ok_or_else(|| VariantError::Argument {
         word: "tsl".to_owned(),
         argument: given.to_owned(),
         name: name.to_owned(),
-        expected: format!(
-            "`IW,SSTHRESH` or `half,IW,SSTHRESH` in segments, 1 to {LARGEST_INITIAL_WINDOW} and 2 to \
-             {LARGEST_THRESHOLD}"
-        ),
+        expected: SynLossChoice::EXPECTED.to_owned(),
     })
 }
 
@@ -584,6 +628,24 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     if let Some(entry) = candidates.iter().find(|e| e.argument == argument) {
         return Ok(entry.part);
     }
+    if let Some(idle) = IdleChoice::parse(word, argument) {
+        return Ok(Part::Idle(idle));
+    }
+    let ccp = candidates.iter().find_map(|e| match e.part {
+        Part::Growth(GrowthChoice::Ccp(settings)) => Some(settings),
+        _ => None,
+    });
+    if let Some(form) = ccp {
+        return match argument.and_then(|argument| form.read(argument)) {
+            Some(settings) => Ok(Part::Growth(GrowthChoice::Ccp(settings))),
+            None => Err(VariantError::Argument {
+                word: word.to_owned(),
+                argument: argument.unwrap_or_default().to_owned(),
+                name: name.to_owned(),
+                expected: form.expected().to_owned(),
+            }),
+        };
+    }
     if !candidates.is_empty() {
         let forms: Vec<String> = candidates
             .iter()
@@ -593,7 +655,7 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
             word: word.to_owned(),
             argument: argument.unwrap_or_default().to_owned(),
             name: name.to_owned(),
-            expected: forms.join(" or "),
+            expected: IdleChoice::expected(word).map_or(forms.join(" or "), str::to_owned),
         });
     }
     if word == "tsl" {
@@ -682,14 +744,24 @@ impl Variant {
                 Part::Idle(idle) => resolved.idle = idle,
             }
         }
-        let models_path = matches!(resolved.growth, GrowthChoice::Bbr | GrowthChoice::Bbr1);
-        if models_path && !matches!(resolved.recovery, RecoveryChoice::Sack | RecoveryChoice::Rack)
+        let models_path = match resolved.growth {
+            GrowthChoice::Bbr | GrowthChoice::Bbr1 => Some(
+                "BBR must know which segments arrived, and says itself how much is sent while \
+                 losses are repaired",
+            ),
+            GrowthChoice::Ccp(_) => Some(
+                "CCP must know which segments arrived, and its window goes on moving while losses \
+                 are repaired",
+            ),
+            _ => None,
+        };
+        if let Some(reason) = models_path
+            && !matches!(resolved.recovery, RecoveryChoice::Sack | RecoveryChoice::Rack)
         {
             return Err(VariantError::Refused {
                 growth: word_of(Part::Growth(resolved.growth)),
                 part: word_of(Part::Recovery(resolved.recovery)),
-                reason: "BBR must know which segments arrived, and says itself how much is sent \
-                         while losses are repaired",
+                reason,
             });
         }
         let tahoe = matches!(resolved.growth, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);

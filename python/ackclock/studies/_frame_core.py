@@ -57,6 +57,7 @@ class Tables:
     links: pl.DataFrame
     sources: pl.DataFrame
     objects: pl.DataFrame
+    connections: pl.DataFrame
     flow_samples: pl.DataFrame
     link_samples: pl.DataFrame
 
@@ -75,6 +76,7 @@ def simulate(
         links=_frame(run.links),
         sources=_frame(run.sources),
         objects=_frame(run.objects),
+        connections=_frame(run.connections),
         flow_samples=_frame(run.flow_samples),
         link_samples=_frame(run.link_samples),
     )

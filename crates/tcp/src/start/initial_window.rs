@@ -11,6 +11,15 @@ pub enum WindowChoice {
     Segments(u32),
 }
 
+/// The largest `iw<N>`: RFC 6928 asks for ten; a thousand is already a burst of 1.5 MB.
+pub(crate) const LARGEST_INITIAL_WINDOW: u32 = 1000;
+
+/// A whole number in its only spelling: `03` would be a second one of `3`.
+pub(crate) fn whole_number(text: &str, least: u32, most: u32) -> Option<u32> {
+    let n = text.parse::<u32>().ok()?;
+    ((least..=most).contains(&n) && text == n.to_string()).then_some(n)
+}
+
 impl WindowChoice {
     /// The window for segments of `mss`.
     pub fn window(self, mss: Mss) -> Bytes {

@@ -2,6 +2,7 @@
 
 use ackclock_units::Bytes;
 
+use super::{LARGEST_INITIAL_WINDOW, whole_number};
 use crate::event::Handshake;
 
 /// An answer to a lost SYN or SYN-ACK, as a name spells it. An end knows of a loss by its own timer,
@@ -30,7 +31,35 @@ pub enum SynLossChoice {
     },
 }
 
+/// The largest threshold of `tsl`: no window has more segments of 16 kB (RFC 7323 §2.3).
+const LARGEST_THRESHOLD: u32 = 65_535;
+
 impl SynLossChoice {
+    /// What `tsl` takes.
+    pub(crate) const EXPECTED: &str =
+        "`IW,SSTHRESH` or `half,IW,SSTHRESH` in segments, 1 to 1000 and 2 to 65535";
+
+    /// TSL with the argument as it is written.
+    pub(crate) fn tsl(argument: &str) -> Option<Self> {
+        let (half, numbers) = match argument.strip_prefix("half,") {
+            Some(rest) => (true, rest),
+            None => (false, argument),
+        };
+        let (window, ssthresh) = numbers.split_once(',')?;
+        let window = whole_number(window, 1, LARGEST_INITIAL_WINDOW)?;
+        let ssthresh = whole_number(ssthresh, 2, LARGEST_THRESHOLD)?;
+        Some(if half { Self::TslHalf { window, ssthresh } } else { Self::Tsl { window, ssthresh } })
+    }
+
+    /// Its word, where that has numbers in it.
+    pub(crate) fn spelled(self) -> Option<String> {
+        match self {
+            Self::Rfc5681 | Self::Rfc6928 | Self::Ns2 => None,
+            Self::Tsl { window, ssthresh } => Some(format!("tsl({window},{ssthresh})")),
+            Self::TslHalf { window, ssthresh } => Some(format!("tsl(half,{window},{ssthresh})")),
+        }
+    }
+
     /// The window and threshold with which data begins, if that would be `window` and no threshold
     /// without losses.
     pub fn after(self, window: Bytes, handshake: &Handshake) -> (Bytes, Option<Bytes>) {

@@ -43,6 +43,13 @@ fn two_spellings_of_one_sender_print_alike() {
         ("newreno+standard+tsl(half,1,2)+iw3", "newreno+iw3+tsl(half,1,2)"),
         ("newreno+synloss(rfc5681)", "newreno"),
         ("cubic+synloss(rfc6928)", "cubic+synloss(rfc6928)"),
+        ("compound+rack", "compound"),
+        ("ccp(1)", "ccp(1)"),
+        ("ccp(1.0,incremental,path)+rack", "ccp(1)"),
+        ("ccp(0.50,buffer,literal)+sack", "ccp(0.5,literal,buffer)+sack"),
+        ("ccpd(1,2000)", "ccpd(1,2000)"),
+        ("ccpd(1,4000,literal)", "ccpd(1,4000,literal)"),
+        ("ccpd(0.125,0,path,literal)", "ccpd(0.125,0,literal)"),
     ] {
         assert_eq!(name(written, Profile::Rfc), printed, "{written}");
     }
@@ -119,6 +126,31 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
         let said = error(&format!("bbr1+{recovery}"));
         assert!(said.contains("says itself how much is sent while losses are repaired"), "{said}");
     }
+    assert!(error("ccp(1)+partialack").contains("its window goes on moving"));
+    assert!(
+        error("ccp(0)").starts_with("`ccp` in `ccp(0)` does not take `0`; expected `Kp` up to")
+    );
+    for spelling in [
+        "ccp",
+        "ccp()",
+        "ccp(01)",
+        "ccp(.5)",
+        "ccp(1.)",
+        "ccp(1.0001)",
+        "ccp(-1)",
+        "ccp(1001)",
+        "ccp(1,2000)",
+        "ccp(1,literal,literal)",
+        "ccp(1, literal)",
+        "ccp(1,path,buffer)",
+        "ccpd(1)",
+        "ccpd(1,2.5)",
+        "ccpd(1,02)",
+        "ccpd(1,1000000001)",
+        "ccpd(1,2000,soft)",
+    ] {
+        assert!(error(spelling).contains("; expected `Kp"), "{spelling}: {}", error(spelling));
+    }
     assert!(error("vegas+standard").contains("Vegas has a slow start of its own"));
     for spelling in
         ["reno+iw0", "reno+iw03", "reno+iw1001", "reno+iw", "reno +iw3", "RENO", "reno(", "reno)"]
@@ -143,6 +175,7 @@ fn a_slug_is_a_file_name() {
     assert_eq!(slug("tahoe(bytes)"), "tahoe-bytes");
     assert_eq!(slug("cubic(linux)+iw3"), "cubic-linux_iw3");
     assert_eq!(slug("newreno+sack+tsl(3,16)"), "newreno_sack_tsl-3-16");
+    assert_eq!(slug("ccpd(1,4000)"), "ccpd-1-4000");
 }
 
 fn parts() -> impl Strategy<Value = String> {
@@ -183,5 +216,44 @@ proptest! {
     #[test]
     fn no_text_makes_the_parser_panic(text in "\\PC{0,40}") {
         let _ = text.parse::<Variant>();
+    }
+}
+
+#[test]
+fn idle_rules_take_arguments_and_print_alike() {
+    for (written, profile, canonical) in [
+        ("newreno+cwv(rto=clamped)", Profile::Ns2, "newreno+cwv"),
+        ("newreno+cwv(rto=0.5s)", Profile::Ns2, "newreno+cwv(rto=500ms)"),
+        ("cubic+cwv(rto=unclamped)", Profile::Rfc, "cubic+cwv(rto=unclamped)"),
+        ("newreno+rfc5681(rw=1,timer)", Profile::Rfc, "newreno+rfc5681(timer,rw=1)"),
+        ("newreno+rfc5681(timer,rw=1)", Profile::Ns2, "newreno"),
+        ("newreno+rfc5681", Profile::Ns2, "newreno+rfc5681"),
+        ("newreno+rfc5681(rw=4)", Profile::Rfc, "newreno+rfc5681(rw=4)"),
+        ("newreno+newcwv", Profile::Linux, "reno+newcwv"),
+    ] {
+        let name = written
+            .parse::<Variant>()
+            .map(|variant| variant.resolve(profile).unwrap().name(profile))
+            .unwrap_or_default();
+        assert_eq!(name, canonical, "{written}");
+        if !name.is_empty() {
+            let again = name.parse::<Variant>().unwrap().resolve(profile).unwrap();
+            assert_eq!(again.name(profile), name);
+        }
+    }
+}
+
+#[test]
+fn an_idle_rule_says_what_it_takes() {
+    for text in ["newreno+cwv(500ms)", "newreno+cwv(rto=0s)", "newreno+cwv(rto=1s,rto=2s)"] {
+        let error = text.parse::<Variant>().unwrap_err().to_string();
+        assert!(
+            error.ends_with("expected nothing, `rto=unclamped`, or a time such as `rto=500ms`"),
+            "{error}"
+        );
+    }
+    for text in ["newreno+rfc5681(rw=0)", "newreno+rfc5681(rw=01)", "newreno+rfc5681(timer,timer)"]
+    {
+        assert!(text.parse::<Variant>().is_err(), "{text}");
     }
 }

@@ -107,7 +107,7 @@ impl Idle for Gate {
         None
     }
 
-    fn may_grow(&self, _: &Ack, _: Bytes, _: bool) -> bool {
+    fn may_grow(&mut self, _: &Ack, _: Bytes, _: bool) -> bool {
         *self.0.lock().unwrap()
     }
 }
@@ -160,7 +160,8 @@ struct World {
 }
 
 impl World {
-    fn new(parts: Parts, lost_syn_acks: u32) -> Self {
+    /// Whether the window may grow is for the story to say, or for the idle rule of `parts`.
+    fn new(parts: Parts, gated: bool, lost_syn_acks: u32) -> Self {
         let config = Config { mss: Mss::new(1000).unwrap(), ..Config::new(parts, Profile::Rfc) };
         let (heard, gate) = (Arc::default(), Arc::new(Mutex::new(true)));
         let mut sender = Sender::new(&config);
@@ -168,7 +169,9 @@ impl World {
             law: AnyGrowth::new(parts.growth),
             heard: Arc::clone(&heard),
         }));
-        sender.idle = AnyIdle::Other(Box::new(Gate(Arc::clone(&gate))));
+        if gated {
+            sender.idle = AnyIdle::Other(Box::new(Gate(Arc::clone(&gate))));
+        }
         sender.set_rwnd(Bytes::new(1 << 30));
         let handshake =
             Handshake { syn_ack_retransmissions: lost_syn_acks, ..Handshake::clean(config.mss) };
@@ -293,17 +296,17 @@ const SYN_LOSSES: [SynLossChoice; 6] = [
     SynLossChoice::TslHalf { window: 1, ssthresh: 2 },
 ];
 
-/// Every law with every recovery that goes with it.
-fn senders() -> Vec<(String, Parts)> {
+/// Every law with every choice of a slot that goes with it.
+fn senders_with(chosen: fn(&Part) -> bool) -> Vec<(String, Parts)> {
     let of = |slot: fn(&Part) -> bool| {
         REGISTRY.iter().filter(move |entry| slot(&entry.part)).map(|entry| match entry.argument {
             None => entry.word.to_owned(),
             Some(argument) => format!("{}({argument})", entry.word),
         })
     };
-    let recoveries: Vec<String> = of(|part| matches!(part, Part::Recovery(_))).collect();
+    let choices: Vec<String> = of(chosen).collect();
     of(|part| matches!(part, Part::Growth(_)))
-        .flat_map(|law| recoveries.iter().map(move |recovery| format!("{law}+{recovery}")))
+        .flat_map(|law| choices.iter().map(move |choice| format!("{law}+{choice}")))
         .filter_map(|name| {
             let parts = name.parse::<Variant>().unwrap().resolve(Profile::Rfc).ok()?;
             Some((name, parts))
@@ -322,8 +325,8 @@ proptest! {
         lost_syn_acks in 0_u32..3,
         syn_loss in prop::sample::select(SYN_LOSSES.to_vec()),
     ) {
-        for (name, parts) in senders() {
-            let mut world = World::new(Parts { syn_loss, ..parts }, lost_syn_acks);
+        for (name, parts) in senders_with(|part| matches!(part, Part::Recovery(_))) {
+            let mut world = World::new(Parts { syn_loss, ..parts }, true, lost_syn_acks);
             for step in &steps {
                 let (before, undone) = (world.sender.cwnd(), world.sender.stats.spurious);
                 world.perform(step);
@@ -342,6 +345,25 @@ proptest! {
                 world.check(&name);
                 world.transmit();
                 world.check(&name);
+            }
+        }
+    }
+
+    /// Every law with every idle rule: never less than a segment, and no idle rule makes the window
+    /// larger than it was.
+    #[test]
+    fn an_idle_rule_only_takes(steps in prop::collection::vec(step(), 1..150)) {
+        for (name, parts) in senders_with(|part| matches!(part, Part::Idle(_))) {
+            let mut world = World::new(parts, false, 0);
+            for step in &steps {
+                world.perform(step);
+                world.check(&name);
+                // Nothing but the idle rule moves the window where nothing arrives.
+                let before = world.sender.cwnd();
+                world.transmit();
+                let cwnd = world.sender.cwnd();
+                prop_assert!(cwnd <= before, "{name}: {step:?}: {before:?} to {cwnd:?}");
+                prop_assert!(cwnd >= world.sender.mss().bytes(), "{name}: {step:?}");
             }
         }
     }
