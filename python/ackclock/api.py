@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,7 +149,13 @@ def variant_name(variant: str, profile: Profile = "rfc") -> str:
     return _core.variant_name(variant, profile)
 
 
-def packmime(*, rate_per_s: float, draws: int = 20_000, seed: int = 0) -> dict[str, Any]:
+def packmime(
+    *,
+    rate_per_s: float,
+    draws: int = 20_000,
+    seed: int = 0,
+    probabilities: Sequence[float] | None = None,
+) -> dict[str, Any]:
     """Draw from the model of PackMime-HTTP, and hold the draws against ns-2's generators.
 
     Parameters
@@ -161,6 +167,8 @@ def packmime(*, rate_per_s: float, draws: int = 20_000, seed: int = 0) -> dict[s
         they are independent, as successive ones of one run are not.
     seed
         The seed of the first value.
+    probabilities
+        Where quantiles are given.
 
     Returns
     -------
@@ -175,7 +183,9 @@ def packmime(*, rate_per_s: float, draws: int = 20_000, seed: int = 0) -> dict[s
     BadInput
         A number out of range.
     """
-    question = {"rate_per_s": rate_per_s, "draws": draws, "seed": seed}
+    question: dict[str, Any] = {"rate_per_s": rate_per_s, "draws": draws, "seed": seed}
+    if probabilities is not None:
+        question["probabilities"] = list(probabilities)
     return json.loads(_core.packmime(json.dumps(question)))
 
 

@@ -27,11 +27,14 @@ struct Question {
     /// Seed of the first.
     #[serde(default)]
     seed: u64,
+    /// Where the answer gives quantiles.
+    #[serde(default)]
+    probabilities: Option<Vec<f64>>,
 }
 
 /// Draws of the model's quantities beside the quantiles of ns-2.35's generators.
 ///
-/// Takes `rate_per_s`, `draws` and perhaps `seed` (0). Every value is drawn in a run of its own, so that
+/// Takes `rate_per_s`, `draws` and perhaps `seed` (0) and `probabilities`. Every value is drawn in a run of its own, so that
 /// they are independent of one another, as those of one run are not. Gives `probabilities` and, in
 /// `quantities`, for each: `quantity`, `unit`, `n`, `drawn` and `reference` (quantiles; the latter null
 /// where there is no table), `distance` (of Kolmogorov and Smirnov) and `critical`, which one sample of a
@@ -49,6 +52,12 @@ pub fn packmime(parameters: &str) -> Result<String, BadInput> {
         return Err(BadInput::new(format_args!(
             "draws: {}, expected a number from 100 to 10,000,000",
             question.draws
+        )));
+    }
+    let at = question.probabilities.unwrap_or_else(|| PROBABILITIES.to_vec());
+    if let Some(p) = at.iter().find(|p| !(0.0..1.0).contains(*p)) {
+        return Err(BadInput::new(format_args!(
+            "probabilities: {p}, expected numbers from 0 to below 1"
         )));
     }
     let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); PACKMIME_QUANTITIES.len()];
@@ -85,15 +94,15 @@ pub fn packmime(parameters: &str) -> Result<String, BadInput> {
     let mut rows = Vec::new();
     for (name, sample) in PACKMIME_QUANTITIES.iter().zip(&mut drawn) {
         let (quantity, unit) = name.rsplit_once('_').unwrap_or((name, ""));
-        rows.push(row(quantity, unit, sample, &packmime_reference(name)));
+        rows.push(row(quantity, unit, sample, &packmime_reference(name), &at));
     }
-    rows.push(row("rtt", "ms", &mut rtts, &[]));
-    rows.push(row("arrival_gap", "ms", &mut gaps, &[]));
+    rows.push(row("rtt", "ms", &mut rtts, &[], &at));
+    rows.push(row("arrival_gap", "ms", &mut gaps, &[], &at));
     let share = |count: u64| count as f64 / question.draws as f64;
     let below = rtts.partition_point(|rtt| *rtt < 50.0) as u64;
     Ok(json!({
         "rate_per_s": rate,
-        "probabilities": PROBABILITIES,
+        "probabilities": at,
         "quantities": rows,
         "mean_objects": objects as f64 / question.draws as f64,
         "persistent_share": share(persistent),
@@ -103,14 +112,14 @@ pub fn packmime(parameters: &str) -> Result<String, BadInput> {
     .to_string())
 }
 
-fn row(quantity: &str, unit: &str, sample: &mut [f64], law: &[(f64, f64)]) -> Value {
+fn row(quantity: &str, unit: &str, sample: &mut [f64], law: &[(f64, f64)], at: &[f64]) -> Value {
     sample.sort_by(f64::total_cmp);
     let n = sample.len();
-    let drawn: Vec<f64> = PROBABILITIES.iter().map(|p| quantile(sample, *p)).collect();
+    let drawn: Vec<f64> = at.iter().map(|p| quantile(sample, *p)).collect();
     let (mut reference, mut distance, mut critical) = (Value::Null, Value::Null, Value::Null);
     if !law.is_empty() {
-        let at = |p: f64| law[law.partition_point(|(q, _)| *q < p - 1e-9).min(law.len() - 1)].1;
-        reference = json!(PROBABILITIES.map(at));
+        let value = |p: &f64| law[law.partition_point(|(q, _)| *q < p - 1e-9).min(law.len() - 1)].1;
+        reference = json!(at.iter().map(value).collect::<Vec<_>>());
         let quantum = if unit == "bytes" { 1.0 } else { 1e-6 };
         distance = json!(distance_from(sample, law, quantum));
         critical = json!(1.949 / (n as f64).sqrt());

@@ -77,7 +77,7 @@ class Results:
 def analyse(
     plan: Plan,
     found: Mapping[str, pl.DataFrame],
-    marginals: pl.DataFrame | None,
+    draws: Mapping[str, Any] | None,
 ) -> Results:
     """Return the tables for which there are parts."""
     tables: dict[str, pl.DataFrame] = {}
@@ -98,9 +98,43 @@ def analyse(
         tables["mixed"] = whole.select(
             [name for name in whole.columns if name not in LISTS]
         ).sort("share", "seed")
-    if marginals is not None:
-        tables["marginals"] = marginals
+    for name in ("feedback", "middlebox", "rto", "ftp"):
+        beside = [frame for part, frame in found.items() if part.startswith(f"{name}-")]
+        if beside:
+            whole = pl.concat(beside, how="diagonal_relaxed")
+            tables[name] = whole.select([each for each in whole.columns if each not in LISTS])
+    if draws is not None:
+        tables |= marginals(draws)
     return Results(plan, tables)
+
+
+def marginals(draws: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """Return the model's draws: their distances from the reference, curves, and round trips."""
+    judged = [row for row in draws["quantities"] if row["distance"] is not None]
+    curves = [
+        {"quantity": row["quantity"], "unit": row["unit"], "p": p, "drawn": value,
+         "reference": None if row["reference"] is None else row["reference"][n]}
+        for row in draws["quantities"]
+        for n, (p, value) in enumerate(zip(draws["probabilities"], row["drawn"], strict=True))
+    ]  # fmt: skip
+    rtt = next(row for row in draws["quantities"] if row["quantity"] == "rtt")
+    middle = min(
+        range(len(draws["probabilities"])), key=lambda n: abs(draws["probabilities"][n] - 0.5)
+    )
+    return {
+        "marginals": pl.DataFrame(
+            [{key: row[key] for key in ("quantity", "unit", "n", "distance", "critical")}
+             for row in judged]
+        ),
+        "curves": pl.DataFrame(curves, schema_overrides={"reference": pl.Float64}),
+        "rtt_shares": pl.DataFrame(
+            {
+                "below_50_ms": [draws["rtt_below_50_ms_share"]],
+                "median_ms": [rtt["drawn"][middle]],
+                "mean_ms": [rtt["mean"]],
+            }
+        ),
+    }  # fmt: skip
 
 
 def _lost(runs: pl.DataFrame) -> pl.DataFrame:

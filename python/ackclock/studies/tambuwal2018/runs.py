@@ -15,14 +15,20 @@ from ackclock.studies._frame_parts import Advance, Part
 from ackclock.studies.tambuwal2018.scenarios import (
     BEST,
     BOTTLENECK_BPS,
+    FTP_FLOWS,
     GUESSES,
     HIGH_RTT_S,
     INITIAL_RTO_S,
     MSS_BYTES,
+    OTHER_THRESHOLDS,
+    QUIET_LOAD,
     SHARES,
     STANDARD,
+    SYN_LOSS,
+    THRESHOLD,
     VARIANTS,
     WARM_UP_S,
+    Feedback,
     Plan,
     Setting,
 )
@@ -56,11 +62,15 @@ def responses(tables: Tables) -> pl.DataFrame:
     A response lasts from the request, of a connection's first object from the opening, to the last
     byte.
     """
-    opened = tables.connections.filter(pl.col("opened_s") >= WARM_UP_S).select(
+    opened = tables.connections.filter(
+        pl.col("opened_s") >= WARM_UP_S, pl.col("class").cast(pl.String) == "web"
+    ).select(
         "connection", "variant", "base_rtt_s", "lost_synack", "lost_syn", "synack_retransmits"
     )
     return (
-        tables.objects.filter(pl.col("completed_s").is_not_null())
+        tables.objects.filter(
+            pl.col("completed_s").is_not_null(), pl.col("flow").cast(pl.String) == "web"
+        )
         .select(
             "connection",
             "object",
@@ -103,7 +113,9 @@ def measure(tables: Tables) -> dict[str, Any]:
         raise BrokenRunError(msg)
     bottleneck = link.row(0, named=True)
     objects = responses(tables)
-    connections = tables.connections.filter(pl.col("opened_s") >= WARM_UP_S)
+    connections = tables.connections.filter(
+        pl.col("opened_s") >= WARM_UP_S, pl.col("class").cast(pl.String) == "web"
+    )
     first = objects.filter(pl.col("object") == 0)
     lost = first.filter(pl.col("lost_synack") == 1, pl.col("lost_syn") == 0).with_columns(
         ((pl.col("response_s") - INITIAL_RTO_S) / pl.col("base_rtt_s")).alias("rtts"),
@@ -133,6 +145,10 @@ def measure(tables: Tables) -> dict[str, Any]:
         "synack_lost_response_rtt_p50": _quantile(lost, "rtts", 0.5),
         "synack_lost_any": first.filter(pl.col("lost_synack") > 0).height,
         "synack_lost_share": connections.select((pl.col("lost_synack") > 0).mean()).item(),
+        "ftp_bps": _ftp_bps(tables),
+        "standard_share": connections.select(
+            (pl.col("variant").cast(pl.String) == STANDARD).mean()
+        ).item(),
         "connections_not_closed": connections.filter(
             ~pl.col("outcome").cast(pl.String).is_in(["closed", "open"])
         ).height,
@@ -200,6 +216,21 @@ def run_all(
         rows = list(pool.map(one, zip(settings, keys, strict=True)))
     lists = {name: pl.List(kind) for name, kind in LISTS.items()}
     return pl.DataFrame(rows, schema_overrides=lists, infer_schema_length=None)
+
+
+def _ftp_bps(tables: Tables) -> float | None:
+    """Return the goodput of the long-lived transfers together, warm-up included."""
+    mine = tables.connections.filter(pl.col("class").cast(pl.String) == "ftp")
+    if not mine.height:
+        return None
+    whole = tables.links.filter(pl.col("measure") == "run", pl.col("direction") == "forward")
+    return 8 * float(mine["bytes_to_server"].sum()) / float(whole["duration_s"][0])
+
+
+def _thresholds(rates: Mapping[float, float]) -> list[tuple[float, list[float]]]:
+    loads = list(rates)
+    high = [load for load in loads if load >= 0.9]
+    return [(THRESHOLD, loads), *((threshold, high) for threshold in OTHER_THRESHOLDS)]
 
 
 # ---------------------------------------------------------------------------------------- Rates
@@ -295,6 +326,48 @@ def parts(
             ]
             add(f"runs-{100 * load:g}-{seed}", settings, keys)
         rate = rates[0.4]
+        add(
+            f"feedback-{seed}",
+            [
+                Setting(Feedback(threshold), rates[load], plan.connections(load), seed)
+                for threshold, loads in _thresholds(rates)
+                for load in loads
+            ],
+            [
+                {"threshold": threshold, "load": load, "seed": seed}
+                for threshold, loads in _thresholds(rates)
+                for load in loads
+            ],
+        )
+        quiet = rate * QUIET_LOAD / 0.4
+        add(
+            f"middlebox-{seed}",
+            [
+                Setting(variant, quiet, plan.beside_connections, seed, syn_loss=SYN_LOSS)
+                for variant in VARIANTS
+            ],
+            [{"variant": variant, "seed": seed} for variant in VARIANTS],
+        )
+        pairs = [(variant, late) for variant in (STANDARD, BEST) for late in (False, True)]
+        add(
+            f"rto-{seed}",
+            [
+                Setting(
+                    variant, rate, plan.beside_connections, seed,
+                    tcp={"three_seconds_after_lost_syn": late},
+                )
+                for variant, late in pairs
+            ],
+            [{"variant": variant, "three_seconds": late, "seed": seed} for variant, late in pairs],
+        )  # fmt: skip
+        add(
+            f"ftp-{seed}",
+            [
+                Setting(variant, rate, plan.beside_connections, seed, ftp=FTP_FLOWS)
+                for variant in (STANDARD, BEST)
+            ],
+            [{"variant": variant, "seed": seed} for variant in (STANDARD, BEST)],
+        )
         add(
             f"mixed-{seed}",
             [

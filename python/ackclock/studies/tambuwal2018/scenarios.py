@@ -84,25 +84,68 @@ class Plan:
         """Connections of a run with a mixed population."""
         return 20_000 if self.quick else 300_000
 
+    @property
+    def beside_connections(self) -> int:
+        """Connections of a run beside the paper's."""
+        return 10_000 if self.quick else 200_000
+
     def tolerance(self, load: float) -> float:
         """Return how near to the load the search goes."""
         return 3 * TOLERANCE[load] if self.quick else TOLERANCE[load]
 
 
 @dataclass(frozen=True)
+class Feedback:
+    """What stops TSL: a server whose SYN-ACKs are lost too often gives new connections 1,2.
+
+    No bit on the wire, nothing of the client: an exponential mean over the server's last hundred
+    connections, of the share whose SYN-ACK it had to send again.
+    """
+
+    threshold: float
+    memory: float = 100.0
+
+    def as_variant(self) -> dict[str, Any]:
+        """Return it as a scenario has it."""
+        return {
+            "calm": BEST,
+            "congested": STANDARD,
+            "threshold": self.threshold,
+            "memory": self.memory,
+        }
+
+
+THRESHOLD = 0.06
+"""A sender in congestion avoidance keeps √(1.5/p) segments at a loss rate p (Mathis et al. 1997): at 6 %
+five. Where more than that is lost, beginning with three and doubling twice is past what the path
+gives anybody."""
+
+OTHER_THRESHOLDS = (0.03, 0.12)
+
+SYN_LOSS = 0.01
+QUIET_LOAD = 0.1
+"""The middlebox: one SYN or SYN-ACK in a hundred, on a path that is used to a tenth."""
+
+FTP_FLOWS = 2
+FTP_ONE_WAY_S = 0.025
+
+
+@dataclass(frozen=True)
 class Setting:
     """One run.
 
-    ``variant`` is a name, or shares by name for a mixed population. ``loss`` is the share of packets
-    to the clients that are lost at random, without congestion.
+    ``variant`` is a name, shares by name for a mixed population, or a :class:`Feedback`.
+    ``syn_loss`` is the share of SYNs and SYN-ACKs that a middlebox before the servers takes, without
+    congestion; ``ftp`` so many transfers without end run beside the web.
     """
 
-    variant: str | Mapping[str, float]
+    variant: str | Mapping[str, float] | Feedback
     rate_per_s: float
     connections: int
     seed: int
     tcp: Mapping[str, Any] = field(default_factory=dict)
-    loss: float = 0.0
+    syn_loss: float = 0.0
+    ftp: int = 0
 
     @property
     def duration_s(self) -> int:
@@ -130,7 +173,6 @@ class Setting:
                         "rate": f"{BOTTLENECK_BPS} bit/s",
                         "delay": "0 ms",
                         "queue": {"kind": "droptail", "limit": "100 packet"},
-                        **({"loss": self.loss, "reverse": {"loss": 0}} if self.loss else {}),
                     }
                 ],
             },
@@ -149,8 +191,12 @@ class Setting:
                     "app": {"kind": "packmime", "http": "1.1"},
                     "from": "clients",
                     "to": "servers",
-                    "access": {"client": edge, "server": edge},
-                }
+                    "access": {
+                        "client": edge,
+                        "server": {**edge, "syn_loss": self.syn_loss} if self.syn_loss else edge,
+                    },
+                },
+                *self._ftp(),
             ],
             "measure": [
                 {"name": "warmup", "from": "0 s", "for": f"{WARM_UP_S} s"},
@@ -166,7 +212,28 @@ class Setting:
             ],
         }
 
+    def _ftp(self) -> list[dict[str, Any]]:
+        """Return the long-lived class: transfers from the servers to the clients, from the start."""
+        if not self.ftp:
+            return []
+        line = {"rate": "1 Gbit/s", "delay": f"{FTP_ONE_WAY_S / 2!r} s"}
+        return [
+            {
+                "name": "ftp",
+                "variant": BASE,
+                "profile": "ns2",
+                "tcp": {"mss": f"{MSS_BYTES} B", "initial_window": 3},
+                "arrivals": {"kind": "list", "at": ["0 s"] * self.ftp},
+                "app": {"kind": "bulk", "size": "1 TB"},
+                "from": "servers",
+                "to": "clients",
+                "access": {"client": line, "server": line},
+            }
+        ]
+
     def _variant(self) -> Any:
+        if isinstance(self.variant, Feedback):
+            return self.variant.as_variant()
         if isinstance(self.variant, str):
             return self.variant
         return [{"variant": name, "weight": weight} for name, weight in self.variant.items()]
