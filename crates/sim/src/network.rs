@@ -531,7 +531,8 @@ impl Network {
     fn pass_line(&mut self, at: Instant, id: u32, line: u32) {
         let packet = &mut self.packets[id as usize];
         let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
-        let passage = self.lines[line as usize].pass(at, size);
+        let syn = packet.segment.flags.contains(Flags::SYN);
+        let passage = self.lines[line as usize].pass(at, size, syn);
         if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
             packet.first_sent = passage.starts;
         }
