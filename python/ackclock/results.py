@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "Run"]
 
 #: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
-TABLES = ("flows", "links", "sources", "objects", "flow_samples", "link_samples")
+TABLES = ("flows", "links", "sources", "crossings", "objects", "flow_samples", "link_samples")
 
 _SHOWN = {
     "flows": ("cell", "flow", "variant", "goodput_bps", "segments_retransmitted", "timeouts"),
@@ -55,6 +55,11 @@ class Run:
     def sources(self) -> pa.Table:
         """One row a (measure, cross-traffic source): packets offered, delivered, dropped."""
         return pa.table(self._core.sources)
+
+    @cached_property
+    def crossings(self) -> pa.Table:
+        """One row a (measure, flow, link, direction), where a measure counts crossings."""
+        return pa.table(self._core.crossings)
 
     @cached_property
     def objects(self) -> pa.Table:

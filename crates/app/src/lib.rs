@@ -1,8 +1,12 @@
 //! What asks for data: an application sits on an end point, writes, reads and closes.
 
 mod bulk;
+mod cbr;
+mod onoff;
 
 pub use bulk::Bulk;
+pub use cbr::{Cbr, Turn};
+pub use onoff::{Burst, Draws, OnOff};
 
 use std::fmt::Debug;
 
@@ -15,6 +19,21 @@ pub enum Note {
     /// It gives the connection an object (a message, a file, a picture) of so many bytes, more than
     /// none, which follow in the stream those of the last object.
     Object(Bytes),
+    /// Something happens to it that measures and changes of the path can wait for.
+    Moment(Moment),
+}
+
+/// A moment in the life of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// It falls silent.
+    Idle,
+    /// The silence is over: the first data after it is given at this instant.
+    Resume,
+    /// It has less to send from now on.
+    Limited,
+    /// It has as much to send as before: the first data is given at this instant.
+    Restore,
 }
 
 /// An application on one end point.
@@ -59,6 +78,10 @@ pub enum AnyApp {
     Bulk(Bulk),
     /// A sink.
     Sink(Sink),
+    /// Messages at a constant rate; boxed, as it is larger than the others.
+    Cbr(Box<Cbr>),
+    /// Bursts.
+    OnOff(Box<OnOff>),
     /// A user's own.
     Other(Box<dyn App>),
 }
@@ -74,6 +97,8 @@ impl App for AnyApp {
         match self {
             Self::Bulk(app) => app.poll(now, endpoint, notes),
             Self::Sink(app) => app.poll(now, endpoint, notes),
+            Self::Cbr(app) => app.poll(now, endpoint, notes),
+            Self::OnOff(app) => app.poll(now, endpoint, notes),
             Self::Other(app) => app.poll(now, endpoint, notes),
         }
     }

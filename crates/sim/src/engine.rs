@@ -1,18 +1,19 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
-use ackclock_app::{AnyApp, App, Bulk, Note, Sink};
+use ackclock_app::{AnyApp, App, Note, Sink};
 use ackclock_net::{Impairments, Link, Packet, PacketId};
 use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::changes::Changes;
 use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::probe::Probes;
 use crate::records::Run;
-use crate::scenario::{AppSpec, CrossKind, CrossTraffic, DurationDraw, Scenario};
+use crate::scenario::{CrossKind, CrossTraffic, Scenario};
 use crate::topology::{Layout, flow_names};
 use crate::wheel::{Class, Event};
 use crate::{ScenarioError, flow_entries};
@@ -36,6 +37,9 @@ pub struct Host {
     /// transmission.
     pub path_rtt_sum_ns: u64,
     pub path_rtts: u64,
+    /// Packets with data that arrived, and their bytes.
+    pub arrived_packets: u64,
+    pub arrived_bytes: u64,
     /// Packets that arrived with a bit flipped.
     pub checksum_errors: u64,
     /// The volume to arrive at which an object begins or is complete.
@@ -92,6 +96,7 @@ pub struct Engine<'o> {
     measures: Measures,
     probes: Probes,
     objects: ObjectLog,
+    changes: Changes,
     /// What the application that was polled last told.
     notes: Vec<Note>,
     end: Instant,
@@ -140,8 +145,7 @@ impl<'o> Engine<'o> {
             let mut random = Stream::new(scenario.seed, &format!("flow {name}"));
             let stagger = spec.stagger.map_or(Duration::ZERO, |t| t.0) * seen[entries[n]];
             seen[entries[n]] += 1;
-            let opens = Instant::START + draw(&spec.start, &mut random) + stagger;
-            let AppSpec::Bulk { size } = &spec.app;
+            let opens = Instant::START + spec.start.sample(&mut random) + stagger;
             let [there, back] = &layout.paths[n];
             let host = |app, first_hop, opens, endpoint| Host {
                 endpoint,
@@ -154,25 +158,30 @@ impl<'o> Engine<'o> {
                 echo: Instant::NEVER,
                 path_rtt_sum_ns: 0,
                 path_rtts: 0,
+                arrived_packets: 0,
+                arrived_bytes: 0,
                 checksum_errors: 0,
                 awaited: NOTHING_AWAITED,
                 probed: false,
-                sized: size.is_some(),
+                sized: spec.app.is_sized(),
                 completed: None,
             };
             let to_receiver = network.add_path(there, 2 * flow + 1);
             let to_sender = network.add_path(back, 2 * flow);
             let mut passive = Endpoint::new(config);
             passive.listen();
-            let bulk = AnyApp::Bulk(Bulk::new(size.map(|t| t.0)));
-            hosts.push(host(bulk, to_receiver, opens, Endpoint::new(config)));
+            let app =
+                spec.app.app(|what| Stream::new(scenario.seed, &format!("flow {name} {what}")));
+            hosts.push(host(app, to_receiver, opens, Endpoint::new(config)));
             hosts.push(host(AnyApp::Sink(Sink), to_sender, Instant::NEVER, passive));
             network.wheel.push(opens, Class::Timer, 2 * flow);
             hosts[2 * n].armed = opens;
         }
+        let changes = Changes::new(scenario, &entries, &names, &layout, &mut network);
         let mut engine = Self {
             sources: Vec::new(),
-            measures: Measures::new(scenario, &names, &variants, &layout),
+            changes,
+            measures: Measures::new(scenario, &entries, &names, &variants, &layout),
             probes: Probes::new(scenario, &entries, &names, &layout),
             objects: ObjectLog::new(names.len()),
             notes: Vec::new(),
@@ -236,6 +245,10 @@ impl<'o> Engine<'o> {
     }
 
     fn schedule_observers(&mut self) {
+        for (n, at) in self.changes.moments() {
+            self.network.wheel.push(at, Class::Change, n);
+        }
+        self.network.count(&self.measures.crossed(), self.hosts.len() / 2);
         for (n, at) in self.measures.moments() {
             self.network.wheel.push(at, Class::Measure, n);
         }
@@ -290,10 +303,14 @@ impl<'o> Engine<'o> {
                 }
             }
             Class::Departure => self.network.depart(now, subject),
+            Class::Change => self.change(now, subject),
             Class::Timer => self.wake(now, subject),
             Class::Cross => self.cross(now, subject),
             Class::Measure => {
-                self.measures.on_moment(subject, now, &mut self.network, &self.hosts);
+                let next = self.measures.on_moment(subject, now, &mut self.network, &self.hosts);
+                if let Some((subject, at)) = next {
+                    self.network.wheel.push(at, Class::Measure, subject);
+                }
             }
             Class::Probe => {
                 let next = self.probes.on_moment(
@@ -335,6 +352,8 @@ impl<'o> Engine<'o> {
         this.endpoint.handle(now, &packet.segment, packet.ip, options);
         if packet.segment.len > 0 {
             this.echo = packet.first_sent;
+            this.arrived_packets += 1;
+            this.arrived_bytes += packet.segment.wire_size().get();
         } else if packet.first_sent != Instant::NEVER {
             this.path_rtt_sum_ns += now.since(packet.first_sent).as_nanos();
             this.path_rtts += 1;
@@ -405,9 +424,38 @@ impl<'o> Engine<'o> {
     /// An application told something.
     #[cold]
     fn take_notes(&mut self, now: Instant, h: usize) {
-        for note in self.notes.drain(..) {
-            let awaited = self.objects.on_note(now, h / 2, note, &mut self.run.objects);
-            self.hosts[h | 1].awaited = awaited;
+        for note in std::mem::take(&mut self.notes) {
+            match note {
+                Note::Object(bytes) => {
+                    let objects = &mut self.run.objects;
+                    self.hosts[h | 1].awaited = self.objects.on_given(now, h / 2, bytes, objects);
+                }
+                Note::Moment(moment) => {
+                    let begun = self.measures.on_flow_event(
+                        h / 2,
+                        moment,
+                        now,
+                        &mut self.network,
+                        &self.hosts,
+                    );
+                    for (subject, at) in begun {
+                        self.network.wheel.push(at, Class::Measure, subject);
+                    }
+                    for n in self.changes.on_flow_event(h / 2, moment) {
+                        self.network.wheel.push(now, Class::Change, n);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The path changes.
+    #[cold]
+    fn change(&mut self, now: Instant, n: u32) {
+        for (flow, hops) in self.changes.apply(n, now, &mut self.network) {
+            for (host, hop) in self.hosts[2 * flow..].iter_mut().zip(hops) {
+                host.first_hop = hop;
+            }
         }
     }
 
@@ -427,19 +475,6 @@ impl<'o> Engine<'o> {
 /// The name of the `n`th source of the file.
 pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
     spec.name.clone().unwrap_or_else(|| format!("cross-{}", n + 1))
-}
-
-fn draw(span: &DurationDraw, random: &mut Stream) -> Duration {
-    match span {
-        DurationDraw::Fixed(fixed) => fixed.0,
-        DurationDraw::Uniform(draw) => {
-            let [low, high] = draw.uniform.map(|t| t.0.as_secs_f64());
-            Duration::from_secs_f64(random.uniform_in(low, high))
-        }
-        DurationDraw::Exponential(draw) => {
-            Duration::from_secs_f64(random.exponential(draw.exponential.0.as_secs_f64()))
-        }
-    }
 }
 
 /// A clock for the links of `layout`.

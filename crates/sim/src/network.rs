@@ -48,6 +48,8 @@ struct Attention {
     watched: bool,
     /// The packet may have to be marked.
     marks: bool,
+    /// A measure counts the packets of each flow.
+    counts: bool,
 }
 
 /// A packet comes to a link that wants attention.
@@ -73,6 +75,8 @@ pub struct Network {
     /// What an arrival at each link means beyond the link; empty where it means nothing anywhere.
     attention: Vec<Attention>,
     touched: Vec<u32>,
+    /// For each wire that counts, packets offered and dropped by flow.
+    crossings: Vec<Vec<[u64; 2]>>,
     /// What an observer sees.
     taps: Option<Box<Taps>>,
 }
@@ -81,7 +85,7 @@ impl Network {
     pub fn new(wheel: Wheel, links: Vec<Link>) -> Self {
         let marking = || links.iter().map(Link::marks);
         let attention = if marking().any(|marks| marks) {
-            marking().map(|marks| Attention { marks, watched: false }).collect()
+            marking().map(|marks| Attention { marks, ..Attention::default() }).collect()
         } else {
             Vec::new()
         };
@@ -95,6 +99,7 @@ impl Network {
             free_options: Vec::new(),
             hops: Vec::new(),
             touched: Vec::new(),
+            crossings: Vec::new(),
             taps: None,
         }
     }
@@ -134,6 +139,46 @@ impl Network {
         }
     }
 
+    /// Counts the packets of each of `flows` flows at these links.
+    pub fn count(&mut self, wires: &[usize], flows: usize) {
+        if wires.is_empty() {
+            return;
+        }
+        self.attention.resize(self.links.len(), Attention::default());
+        self.crossings.resize(self.links.len(), Vec::new());
+        for wire in wires {
+            self.attention[*wire].counts = true;
+            self.crossings[*wire] = vec![[0; 2]; flows];
+        }
+    }
+
+    /// Packets offered and dropped, by wire and flow; nothing of wires that do not count.
+    pub fn crossings(&self) -> &[Vec<[u64; 2]>] {
+        &self.crossings
+    }
+
+    #[cold]
+    fn count_crossing(&mut self, wire: u32, packet: Packet, what: usize) {
+        if packet.source.is_some() {
+            return;
+        }
+        let counts = self.crossings.get_mut(wire as usize);
+        if let Some(count) = counts.and_then(|counts| counts.get_mut(packet.class as usize)) {
+            count[what] += 1;
+        }
+    }
+
+    /// A link changes.
+    pub fn change(&mut self, now: Instant, wire: usize, change: impl FnOnce(&mut Link)) {
+        let link = &mut self.links[wire];
+        link.advance(now);
+        change(link);
+        self.take_effects(u32::try_from(wire).expect("fewer than 2^32 links"));
+        if self.attention.get(wire).is_some_and(|attention| attention.watched) {
+            self.touched.push(u32::try_from(wire).expect("fewer than 2^32 links"));
+        }
+    }
+
     /// A watched link at which a packet has arrived.
     #[inline]
     pub fn take_touched(&mut self) -> Option<usize> {
@@ -143,7 +188,7 @@ impl Network {
     #[inline]
     fn offer(&mut self, now: Instant, wire: u32, mut packet: Packet) -> Verdict {
         let attention = self.attention.get(wire as usize).copied().unwrap_or_default();
-        let wanted = attention.watched | attention.marks;
+        let wanted = attention.watched | attention.marks | attention.counts;
         let before = if wanted {
             self.before_offer(now, wire, &mut packet, attention)
         } else {
@@ -152,6 +197,12 @@ impl Network {
         let verdict = self.links[wire as usize].offer(now, packet);
         if wanted {
             self.after_offer(now, wire, packet, verdict, before);
+            if attention.counts {
+                self.count_crossing(wire, packet, 0);
+                if verdict == Verdict::Dropped {
+                    self.count_crossing(wire, packet, 1);
+                }
+            }
         }
         verdict
     }
@@ -208,6 +259,7 @@ impl Network {
                     self.packets[packet.id.get() as usize].ip.ecn = Ecn::Ce;
                 }
                 Effect::Dropped(packet, _) if packet.source.is_none() => {
+                    self.count_crossing(wire, packet, 1);
                     self.release(packet.id.get());
                 }
                 Effect::Dropped(..) => {}

@@ -17,6 +17,8 @@ use ackclock_units::{Duration, Instant};
 pub enum Class {
     /// A packet leaves a link whose departures are events.
     Departure,
+    /// The path changes.
+    Change,
     /// A packet arrives at the end of a link.
     Arrival,
     /// A timer of an end point or its application is due.
@@ -29,8 +31,15 @@ pub enum Class {
     Probe,
 }
 
-const CLASSES: [Class; 6] =
-    [Class::Departure, Class::Arrival, Class::Timer, Class::Cross, Class::Measure, Class::Probe];
+const CLASSES: [Class; 7] = [
+    Class::Departure,
+    Class::Change,
+    Class::Arrival,
+    Class::Timer,
+    Class::Cross,
+    Class::Measure,
+    Class::Probe,
+];
 
 /// Sequence numbers take the low bits of an event's order, its class the high ones: 2^56 events
 /// are more than a run will see.

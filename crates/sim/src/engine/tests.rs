@@ -3,6 +3,7 @@ use crate::{Scenario, simulate};
 
 mod bbr;
 mod marks;
+mod moments;
 
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()
