@@ -10,27 +10,57 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from ackclock import _core
+from ackclock._table import Table as _Table
+from ackclock._table import each as _each
+from ackclock._table import key as _key
 from ackclock.errors import BadInput
+from ackclock.moments import (
+    After,
+    App,
+    Bulk,
+    Bursts,
+    Cbr,
+    Event,
+    Exponential,
+    Idle,
+    Limited,
+    LinkChange,
+    Measure,
+    OnOff,
+    QueueChange,
+    Uniform,
+    read_app,
+    read_draw,
+)
 
 __all__ = [
+    "After",
     "App",
     "Bulk",
+    "Bursts",
+    "Cbr",
     "CrossTraffic",
     "DelayedAck",
     "Dumbbell",
+    "Event",
     "Exponential",
     "Flow",
     "Graph",
     "GraphLink",
+    "Idle",
+    "Limited",
     "Link",
+    "LinkChange",
     "Measure",
+    "OnOff",
     "PeriodicLoss",
     "Probe",
     "Queue",
+    "QueueChange",
     "Reorder",
     "Reverse",
     "Scenario",
@@ -44,65 +74,6 @@ __all__ = [
 Direction: TypeAlias = Literal["forward", "reverse"]
 Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
 What: TypeAlias = Literal["cwnd", "ssthresh", "srtt", "in_flight", "queue"]
-
-
-def _key(
-    *,
-    default: Any = MISSING,
-    name: str | None = None,
-    read: Callable[[Any], Any] | None = None,
-    always: bool = False,
-) -> Any:
-    """Return a field that stands in a file under ``name`` and is read back by ``read``."""
-    metadata = {"name": name, "read": read, "always": always}
-    if default is MISSING:
-        return field(metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
-def _to_plain(value: object) -> object:
-    if isinstance(value, _Table):
-        return value.to_dict()
-    if isinstance(value, tuple):
-        return [_to_plain(item) for item in cast("tuple[object, ...]", value)]
-    return value
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table of a scenario file."""
-
-    KIND: ClassVar[str | None] = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys that differ from their defaults, as they would stand in a file."""
-        table: dict[str, Any] = {} if self.KIND is None else {"kind": self.KIND}
-        for key in fields(self):
-            value = getattr(self, key.name)
-            if value is None or (value == key.default and not key.metadata.get("always")):
-                continue
-            if value == () and not key.metadata.get("always"):
-                continue
-            table[key.metadata.get("name") or key.name] = _to_plain(value)
-        return table
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> Self:
-        """Return the value of a table that the core has checked."""
-        values: dict[str, Any] = {}
-        for key in fields(cls):
-            name = key.metadata.get("name") or key.name
-            if name in table:
-                read = key.metadata.get("read")
-                values[key.name] = read(table[name]) if read else table[name]
-        return cls(**values)
-
-
-def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def read_each(items: Any) -> tuple[Any, ...]:
-        return tuple(read(item) for item in items)
-
-    return read_each
 
 
 @dataclass(frozen=True)
@@ -161,7 +132,8 @@ class PeriodicLoss(_Table):
     first: int | None = None
 
 
-def _read_loss(value: Any) -> float | PeriodicLoss:
+def read_loss(value: Any) -> float | PeriodicLoss:
+    """Return the losses that a file has as ``value``."""
     return PeriodicLoss.from_table(value) if isinstance(value, Mapping) else value
 
 
@@ -191,7 +163,7 @@ class Reverse(_Table):
     rate: str | None = None
     delay: str | None = None
     queue: Queue | None = _key(default=None, read=Queue.from_table)
-    loss: float | PeriodicLoss | None = _key(default=None, read=_read_loss)
+    loss: float | PeriodicLoss | None = _key(default=None, read=read_loss)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float | None = None
     corrupt: float | None = None
@@ -227,7 +199,7 @@ class Link(_Table):
     rate: str
     delay: str
     queue: Queue | None = _key(default=None, read=Queue.from_table)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: float | PeriodicLoss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
@@ -254,7 +226,7 @@ class GraphLink(_Table):
     rate: str = _key()
     delay: str = _key()
     queue: Queue | None = _key(default=None, read=Queue.from_table)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: float | PeriodicLoss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
@@ -338,49 +310,6 @@ def graph(links: Sequence[GraphLink]) -> Graph:
         The topology.
     """
     return Graph(links=links)
-
-
-@dataclass(frozen=True)
-class Uniform(_Table):
-    """A duration drawn uniformly between two.
-
-    Attributes
-    ----------
-    low, high
-        The shortest and the longest, such as ``"0 s"`` and ``"1 s"``.
-    """
-
-    low: str
-    high: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"uniform": [low, high]}``."""
-        return {"uniform": [self.low, self.high]}
-
-
-@dataclass(frozen=True)
-class Exponential(_Table):
-    """A duration drawn exponentially.
-
-    Attributes
-    ----------
-    mean
-        The mean, such as ``"1 s"``.
-    """
-
-    mean: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"exponential": mean}``."""
-        return {"exponential": self.mean}
-
-
-def _read_draw(value: Any) -> str | Uniform | Exponential:
-    if isinstance(value, str):
-        return value
-    if "uniform" in value:
-        return Uniform(*value["uniform"])
-    return Exponential(value["exponential"])
 
 
 @dataclass(frozen=True)
@@ -511,24 +440,6 @@ class Tcp(_Table):
 
 
 @dataclass(frozen=True)
-class Bulk(_Table):
-    """As much data as the connection takes.
-
-    Attributes
-    ----------
-    size
-        The volume after which the connection closes, such as ``"10 MB"``; default: no end.
-    """
-
-    KIND: ClassVar[str | None] = "bulk"
-
-    size: str | None = None
-
-
-App: TypeAlias = Bulk
-
-
-@dataclass(frozen=True)
 class Flow(_Table):
     """One TCP connection, or ``count`` alike.
 
@@ -556,12 +467,12 @@ class Flow(_Table):
     """
 
     variant: str
-    app: App = _key(default=Bulk(), read=Bulk.from_table)
+    app: App = _key(default=Bulk(), read=read_app)
     name: str | None = None
     count: int = 1
     profile: Profile = "rfc"
     tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
-    start: str | Uniform | Exponential = _key(default="0 s", read=_read_draw)
+    start: str | Uniform | Exponential = _key(default="0 s", read=read_draw)
     stagger: str | None = None
     from_node: str | None = _key(default=None, name="from")
     to_node: str | None = _key(default=None, name="to")
@@ -601,25 +512,6 @@ class CrossTraffic(_Table):
     phase: float | None = None
     start: str = "0 s"
     stop: str | None = None
-
-
-@dataclass(frozen=True)
-class Measure(_Table):
-    """A window of time over which flows and links are measured.
-
-    Attributes
-    ----------
-    name
-        The name: the column ``measure`` of the results. ``run``, the whole run, is always there.
-    start
-        When it begins, such as ``"10 s"``; ``from`` in a file.
-    duration
-        How long it lasts; default: to the end of the run. ``for`` in a file.
-    """
-
-    name: str
-    start: str = _key(name="from")
-    duration: str | None = _key(default=None, name="for")
 
 
 @dataclass(frozen=True)
@@ -676,6 +568,8 @@ class Scenario(_Table):
         What the scenario shows, in one line.
     cross_traffic
         Traffic that no end point controls.
+    events
+        Changes of the path on the way.
     measures
         Windows of time over which flows and links are measured.
     probes
@@ -688,6 +582,7 @@ class Scenario(_Table):
     seed: int = 1
     title: str = ""
     cross_traffic: Sequence[CrossTraffic] = _key(default=(), read=_each(CrossTraffic.from_table))
+    events: Sequence[Event] = _key(default=(), name="event", read=_each(Event.from_table))
     measures: Sequence[Measure] = _key(default=(), name="measure", read=_each(Measure.from_table))
     probes: Sequence[Probe] = _key(default=(), name="probe", read=_each(Probe.from_table))
 
@@ -698,7 +593,7 @@ class Scenario(_Table):
             for place, flow in enumerate(self.flows, start=1)
         )
         object.__setattr__(self, "flows", tuple(flows))
-        for name in ("cross_traffic", "measures", "probes"):
+        for name in ("cross_traffic", "events", "measures", "probes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @classmethod
