@@ -1,15 +1,15 @@
 //! What a scenario must fulfil beyond reading well.
 
 mod moments;
+mod queue;
 
 use std::collections::BTreeSet;
 
-use ackclock_net::QueueLimit;
 use ackclock_units::Duration;
 
 use crate::scenario::{
-    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, Limit, LinkSpec, LossSpec,
-    PeriodicLoss, Probe, QueueSpec, ReorderSpec, Scenario, Topology, What,
+    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, LinkSpec, LossSpec,
+    PeriodicLoss, Probe, ReorderSpec, Scenario, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -111,33 +111,15 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
     check_loss(&format!("{key}.reverse.loss"), reverse.unwrap_or_default())?;
     check_impairments(key, link.reorder.as_ref(), [link.duplicate, link.corrupt])?;
-    check_queue(&format!("{key}.queue"), link.queue.as_ref())?;
+    if let Some(queue) = &link.queue {
+        queue::check_queue(&format!("{key}.queue"), queue)?;
+    }
     let Some(reverse) = &link.reverse else { return Ok(()) };
-    check_queue(&format!("{key}.reverse.queue"), reverse.queue.as_ref())?;
+    if let Some(queue) = &reverse.queue {
+        queue::check_queue(&format!("{key}.reverse.queue"), queue)?;
+    }
     let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
     check_impairments(&format!("{key}.reverse"), reverse.reorder.as_ref(), shares)
-}
-
-/// A mark that an arrival never finds, because the queue is full before, is a mistake.
-fn check_queue(key: &str, queue: Option<&QueueSpec>) -> Result {
-    let Some((mark, limit)) = queue.and_then(|queue| Some((queue.mark?.0, queue.limit.0))) else {
-        return Ok(());
-    };
-    let never = match (mark, limit) {
-        (Limit::Fixed(QueueLimit::UNLIMITED), _) => true,
-        (Limit::Fixed(mark), Limit::Fixed(limit)) => {
-            mark.unit == limit.unit && mark.amount >= limit.amount
-        }
-        (Limit::Bdp(mark), Limit::Bdp(limit)) => mark >= limit,
-        _ => false,
-    };
-    if never {
-        return refuse(
-            &format!("{key}.mark"),
-            "expected less than `limit`: nothing would be marked",
-        );
-    }
-    Ok(())
 }
 
 fn check_impairments(

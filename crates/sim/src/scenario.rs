@@ -6,12 +6,13 @@
 
 mod app;
 mod change;
+mod queue;
 mod tcp;
 mod text;
 
 use core::num::NonZeroU64;
 
-use ackclock_net::{Loss, QueueLimit, QueueUnit};
+use ackclock_net::Loss;
 use ackclock_tcp::{Config, Profile, Variant};
 use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use app::{AppSpec, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
 pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
+pub use queue::{Classify, Estimate, Limit, QueueSpec};
 pub use tcp::{
     AutotuneOn, AutotuneSpec, DelayedAckOn, DelayedAckSpec, EcnEchoSpec, EcnSpec, LossReducesSpec,
     NagleSpec, Off, TcpSpec,
@@ -258,52 +260,6 @@ impl GraphLink {
             reverse: self.reverse.clone(),
         }
     }
-}
-
-/// What waits in front of a link, and who goes next.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct QueueSpec {
-    /// The discipline.
-    pub kind: QueueKind,
-    /// The most that waits: packets ("50 packet"), bytes ("64 kB"), a multiple of the
-    /// bandwidth-delay product ("1 BDP", floor(rate x largest base RTT across the link / 1500 B)
-    /// packets), or "unlimited".
-    #[serde(default = "unlimited")]
-    pub limit: Text<Limit>,
-    /// Whether the packet being sent counts against the limit too.
-    #[serde(default)]
-    pub counts_in_service: bool,
-    /// What waits when an arrival is marked with congestion (ECN) instead of only dropped when the
-    /// queue is full, in the units of `limit`, and counted like it. Packets that do not ask for ECN
-    /// are not marked. Default: no packet is marked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark: Option<Text<Limit>>,
-}
-
-const fn unlimited() -> Text<Limit> {
-    Text(Limit::Fixed(QueueLimit::UNLIMITED))
-}
-
-/// A queue's discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueKind {
-    /// First in, first out; an arrival that finds the queue full is dropped.
-    Droptail,
-    /// One queue a flow and one a cross-traffic source, served in turn a packet at a time (with
-    /// equal sizes, processor sharing by flow); an arrival that finds the shared buffer full is
-    /// dropped.
-    Fair,
-}
-
-/// A queue's limit, as written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Limit {
-    /// So many packets or bytes, or none.
-    Fixed(QueueLimit),
-    /// So many times the bandwidth-delay product.
-    Bdp(f64),
 }
 
 /// One TCP connection, or `count` alike.
@@ -560,23 +516,5 @@ impl Flow {
             parts.window = ackclock_tcp::WindowChoice::Segments(segments);
         }
         Ok(self.tcp.config(Config::new(parts, profile)))
-    }
-}
-
-impl Limit {
-    /// The limit of a link of `rate` whose longest base round trip is `rtt`.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "floor of a positive number of packets"
-    )]
-    pub fn resolve(self, rate: Rate, rtt: Duration) -> QueueLimit {
-        match self {
-            Self::Fixed(limit) => limit,
-            Self::Bdp(multiple) => {
-                let bdp = (rate.volume_in(rtt).get() / 1500) as f64;
-                QueueLimit { amount: ((bdp * multiple) as u64).max(1), unit: QueueUnit::Packets }
-            }
-        }
     }
 }

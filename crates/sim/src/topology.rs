@@ -7,7 +7,7 @@ use ackclock_units::{Duration, Rate};
 
 use crate::ScenarioError;
 use crate::scenario::{
-    Direction, Flow, Limit, LinkSpec, QueueKind, QueueSpec, ReorderSpec, Scenario, Text, Topology,
+    Direction, Flow, Limit, LinkSpec, QueueSpec, ReorderSpec, Scenario, Topology,
 };
 
 /// One direction of a link.
@@ -23,6 +23,8 @@ pub struct Wire {
     pub impairments: ImpairmentConfig,
     limit: Limit,
     mark: Option<Limit>,
+    /// The queue of another discipline than drop-tail, which most links have.
+    managed: Option<Box<QueueSpec>>,
 }
 
 /// The links, and each flow's way across them.
@@ -53,7 +55,7 @@ impl Layout {
                 layout.route(scenario, entries)?;
             }
         }
-        layout.resolve_limits();
+        layout.resolve_queues()?;
         layout.let_change(scenario);
         Ok(layout)
     }
@@ -84,12 +86,7 @@ impl Layout {
         let at = self.wires.len();
         let reverse = spec.reverse.clone().unwrap_or_default();
         let queue = |spec: Option<&QueueSpec>| {
-            spec.cloned().unwrap_or(QueueSpec {
-                kind: QueueKind::Droptail,
-                limit: Text(default_limit),
-                counts_in_service: false,
-                mark: None,
-            })
+            spec.cloned().unwrap_or_else(|| QueueSpec::droptail(default_limit))
         };
         let impairments = |reorder: Option<&ReorderSpec>, duplicate, corrupt| ImpairmentConfig {
             reorder: reorder
@@ -105,18 +102,17 @@ impl Layout {
                     config: LinkConfig {
                         rate,
                         delay,
-                        discipline: match queue.kind {
-                            QueueKind::Droptail => Discipline::Fifo,
-                            QueueKind::Fair => Discipline::Fair,
-                        },
+                        discipline: Discipline::Fifo,
                         limit: ackclock_net::QueueLimit::UNLIMITED,
-                        counts_in_service: queue.counts_in_service,
+                        counts_in_service: queue.counts_in_service(),
                         mark: None,
                         loss,
                     },
                     impairments: impaired,
-                    limit: queue.limit.0,
-                    mark: queue.mark.map(|mark| mark.0),
+                    limit: queue.limit(),
+                    mark: queue.mark(),
+                    managed: (!matches!(queue, QueueSpec::Droptail { .. }))
+                        .then(|| Box::new(queue)),
                 });
             };
         wire(
@@ -194,8 +190,8 @@ impl Layout {
         self.paths[flow].iter().flatten().map(|wire| self.wires[*wire].config.delay).sum()
     }
 
-    /// Turns multiples of the bandwidth-delay product into packets.
-    fn resolve_limits(&mut self) {
+    /// Sets up the queues, of which the limits may be multiples of the bandwidth-delay product.
+    fn resolve_queues(&mut self) -> Result<(), ScenarioError> {
         let mut longest = vec![Duration::ZERO; self.wires.len()];
         for flow in 0..self.paths.len() {
             let rtt = self.base_rtt(flow);
@@ -207,7 +203,22 @@ impl Layout {
             let rate = wire.config.rate;
             wire.config.limit = wire.limit.resolve(rate, rtt);
             wire.config.mark = wire.mark.map(|mark| mark.resolve(rate, rtt));
+            let Some(queue) = &wire.managed else { continue };
+            wire.config.discipline = queue.discipline(rate, rtt);
+            if let Discipline::Red(red) = wire.config.discipline
+                && red.min_th >= red.max_th
+            {
+                return Err(ScenarioError::new(
+                    "topology",
+                    &format!(
+                        "on link `{}` the `max_th` of the queue comes to {}, expected more than its \
+                         `min_th`, {}",
+                        wire.name, red.max_th, red.min_th
+                    ),
+                ));
+            }
         }
+        Ok(())
     }
 
     /// The largest base round trip of a flow across `wire`, were the wires' delays `delays`.

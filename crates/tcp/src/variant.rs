@@ -15,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Profile;
-use crate::growth::{CubicForm, GrowthChoice};
+use crate::growth::{CcpSettings, CubicForm, GrowthChoice};
 use crate::idle::{CwvRto, IdleChoice, IdleClock};
 use crate::recovery::RecoveryChoice;
 use crate::start::{SlowStartChoice, WindowChoice};
@@ -143,6 +143,23 @@ pub const REGISTRY: &[Entry] = &[
         Part::Growth(GrowthChoice::Vegas),
         "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
     ),
+    entry(
+        "compound",
+        Part::Growth(GrowthChoice::Compound),
+        "Reno's window and one that grows while there is no queue (draft-sridharan-tcpm-ctcp-02)",
+    ),
+    Entry {
+        word: "ccp",
+        argument: Some("1"),
+        part: Part::Growth(GrowthChoice::Ccp(CcpSettings::CCP)),
+        help: "the path's storage less its backlog (Watanabe 2013, eq. 5): `Kp`, then `literal`, `buffer`",
+    },
+    Entry {
+        word: "ccpd",
+        argument: Some("1,2000"),
+        part: Part::Growth(GrowthChoice::Ccp(CcpSettings::CCPD)),
+        help: "the same with a derivative (eq. 6): `Kp,Kd`, Kd in microseconds, then `literal`, `buffer`",
+    },
     entry(
         "dctcp",
         Part::Growth(GrowthChoice::Dctcp),
@@ -325,6 +342,8 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             GrowthChoice::Cubic { .. }
             | GrowthChoice::HighSpeed
             | GrowthChoice::Vegas
+            | GrowthChoice::Compound
+            | GrowthChoice::Ccp(_)
             | GrowthChoice::Dctcp
             | GrowthChoice::Bbr
             | GrowthChoice::Bbr1 => WindowChoice::Segments(10),
@@ -385,13 +404,11 @@ impl Parts {
         REGISTRY
             .iter()
             .filter_map(|e| match e.part {
-                Part::Growth(growth)
-                    if growth.under(profile).same_law(self.growth.under(profile)) =>
-                {
-                    Some((growth, parts_beyond(self, defaults(growth, profile))))
-                }
+                Part::Growth(growth) => Some(growth.with_numbers_of(self.growth)),
                 _ => None,
             })
+            .filter(|growth| growth.under(profile).same_law(self.growth.under(profile)))
+            .map(|growth| (growth, parts_beyond(self, defaults(growth, profile))))
             .min_by_key(|(growth, parts)| {
                 // Under `linux` the two words for Reno's law mean one sender, which Linux calls reno.
                 let newreno = *growth == GrowthChoice::Reno { word: RenoWord::NewReno };
@@ -433,6 +450,9 @@ fn word_of(part: Part) -> String {
         && let Some(spelled) = idle.spelled()
     {
         return spelled;
+    }
+    if let Part::Growth(GrowthChoice::Ccp(settings)) = part {
+        return format!("{}({settings})", settings.word());
     }
     let entry =
         REGISTRY.iter().find(|e| e.part == part).expect("the registry has a word for every part");
@@ -540,6 +560,21 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     if let Some(idle) = IdleChoice::parse(word, argument) {
         return Ok(Part::Idle(idle));
     }
+    let ccp = candidates.iter().find_map(|e| match e.part {
+        Part::Growth(GrowthChoice::Ccp(settings)) => Some(settings),
+        _ => None,
+    });
+    if let Some(form) = ccp {
+        return match argument.and_then(|argument| form.read(argument)) {
+            Some(settings) => Ok(Part::Growth(GrowthChoice::Ccp(settings))),
+            None => Err(VariantError::Argument {
+                word: word.to_owned(),
+                argument: argument.unwrap_or_default().to_owned(),
+                name: name.to_owned(),
+                expected: form.expected().to_owned(),
+            }),
+        };
+    }
     if !candidates.is_empty() {
         let forms: Vec<String> = candidates
             .iter()
@@ -637,14 +672,24 @@ impl Variant {
                 Part::Idle(idle) => resolved.idle = idle,
             }
         }
-        let models_path = matches!(resolved.growth, GrowthChoice::Bbr | GrowthChoice::Bbr1);
-        if models_path && !matches!(resolved.recovery, RecoveryChoice::Sack | RecoveryChoice::Rack)
+        let models_path = match resolved.growth {
+            GrowthChoice::Bbr | GrowthChoice::Bbr1 => Some(
+                "BBR must know which segments arrived, and says itself how much is sent while \
+                 losses are repaired",
+            ),
+            GrowthChoice::Ccp(_) => Some(
+                "CCP must know which segments arrived, and its window goes on moving while losses \
+                 are repaired",
+            ),
+            _ => None,
+        };
+        if let Some(reason) = models_path
+            && !matches!(resolved.recovery, RecoveryChoice::Sack | RecoveryChoice::Rack)
         {
             return Err(VariantError::Refused {
                 growth: word_of(Part::Growth(resolved.growth)),
                 part: word_of(Part::Recovery(resolved.recovery)),
-                reason: "BBR must know which segments arrived, and says itself how much is sent \
-                         while losses are repaired",
+                reason,
             });
         }
         let tahoe = matches!(resolved.growth, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);

@@ -108,7 +108,7 @@ fn a_packet_without_account_is_found() {
         delivered_bytes: 10_500,
         dropped_packets: 2,
         dropped_bytes: 3_000,
-        dropped_early_packets: 0,
+        dropped_early_packets: 1,
         marked_packets: 0,
         lost_packets: 0,
         reordered_packets: 0,

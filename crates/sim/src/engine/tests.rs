@@ -2,6 +2,7 @@ use crate::records::Run;
 use crate::{Scenario, simulate};
 
 mod bbr;
+mod ccp;
 mod marks;
 mod moments;
 

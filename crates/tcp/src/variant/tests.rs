@@ -39,6 +39,13 @@ fn two_spellings_of_one_sender_print_alike() {
         ("vegas+iw10", "vegas"),
         ("bbr+rack+iw10", "bbr"),
         ("bbr1+sack", "bbr1+sack"),
+        ("compound+rack", "compound"),
+        ("ccp(1)", "ccp(1)"),
+        ("ccp(1.0,incremental,path)+rack", "ccp(1)"),
+        ("ccp(0.50,buffer,literal)+sack", "ccp(0.5,literal,buffer)+sack"),
+        ("ccpd(1,2000)", "ccpd(1,2000)"),
+        ("ccpd(1,4000,literal)", "ccpd(1,4000,literal)"),
+        ("ccpd(0.125,0,path,literal)", "ccpd(0.125,0,literal)"),
     ] {
         assert_eq!(name(written, Profile::Rfc), printed, "{written}");
     }
@@ -98,6 +105,31 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
         let said = error(&format!("bbr1+{recovery}"));
         assert!(said.contains("says itself how much is sent while losses are repaired"), "{said}");
     }
+    assert!(error("ccp(1)+partialack").contains("its window goes on moving"));
+    assert!(
+        error("ccp(0)").starts_with("`ccp` in `ccp(0)` does not take `0`; expected `Kp` up to")
+    );
+    for spelling in [
+        "ccp",
+        "ccp()",
+        "ccp(01)",
+        "ccp(.5)",
+        "ccp(1.)",
+        "ccp(1.0001)",
+        "ccp(-1)",
+        "ccp(1001)",
+        "ccp(1,2000)",
+        "ccp(1,literal,literal)",
+        "ccp(1, literal)",
+        "ccp(1,path,buffer)",
+        "ccpd(1)",
+        "ccpd(1,2.5)",
+        "ccpd(1,02)",
+        "ccpd(1,1000000001)",
+        "ccpd(1,2000,soft)",
+    ] {
+        assert!(error(spelling).contains("; expected `Kp"), "{spelling}: {}", error(spelling));
+    }
     assert!(error("vegas+standard").contains("Vegas has a slow start of its own"));
     for spelling in
         ["reno+iw0", "reno+iw03", "reno+iw1001", "reno+iw", "reno +iw3", "RENO", "reno(", "reno)"]
@@ -121,6 +153,7 @@ fn a_slug_is_a_file_name() {
     assert_eq!(slug("newreno+iw10"), "newreno_iw10");
     assert_eq!(slug("tahoe(bytes)"), "tahoe-bytes");
     assert_eq!(slug("cubic(linux)+iw3"), "cubic-linux_iw3");
+    assert_eq!(slug("ccpd(1,4000)"), "ccpd-1-4000");
 }
 
 fn parts() -> impl Strategy<Value = String> {
