@@ -56,6 +56,7 @@ class Tables:
     flows: pl.DataFrame
     links: pl.DataFrame
     sources: pl.DataFrame
+    crossings: pl.DataFrame
     objects: pl.DataFrame
     flow_samples: pl.DataFrame
     link_samples: pl.DataFrame
@@ -74,6 +75,7 @@ def simulate(
         flows=_frame(run.flows),
         links=_frame(run.links),
         sources=_frame(run.sources),
+        crossings=_frame(run.crossings),
         objects=_frame(run.objects),
         flow_samples=_frame(run.flow_samples),
         link_samples=_frame(run.link_samples),
