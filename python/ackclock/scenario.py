@@ -18,26 +18,54 @@ from ackclock._table import Table as _Table
 from ackclock._table import each as _each
 from ackclock._table import key as _key
 from ackclock.errors import BadInput
+from ackclock.moments import (
+    After,
+    App,
+    Bulk,
+    Bursts,
+    Cbr,
+    Event,
+    Exponential,
+    Idle,
+    Limited,
+    LinkChange,
+    Measure,
+    OnOff,
+    QueueChange,
+    Uniform,
+    Video,
+    read_app,
+    read_draw,
+)
 from ackclock.queues import AnyQueue, CoDel, FqCoDel, Pie, Queue, Red, read_queue
 
 __all__ = [
+    "After",
     "App",
     "Bulk",
+    "Bursts",
+    "Cbr",
     "CoDel",
     "CrossTraffic",
     "DelayedAck",
     "Dumbbell",
+    "Event",
     "Exponential",
     "Flow",
     "FqCoDel",
     "Graph",
     "GraphLink",
+    "Idle",
+    "Limited",
     "Link",
+    "LinkChange",
     "Measure",
+    "OnOff",
     "PeriodicLoss",
     "Pie",
     "Probe",
     "Queue",
+    "QueueChange",
     "Red",
     "Reorder",
     "Reverse",
@@ -88,7 +116,8 @@ class PeriodicLoss(_Table):
     first: int | None = None
 
 
-def _read_loss(value: Any) -> float | PeriodicLoss:
+def read_loss(value: Any) -> float | PeriodicLoss:
+    """Return the losses that a file has as ``value``."""
     return PeriodicLoss.from_table(value) if isinstance(value, Mapping) else value
 
 
@@ -118,7 +147,7 @@ class Reverse(_Table):
     rate: str | None = None
     delay: str | None = None
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss | None = _key(default=None, read=_read_loss)
+    loss: float | PeriodicLoss | None = _key(default=None, read=read_loss)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float | None = None
     corrupt: float | None = None
@@ -154,7 +183,7 @@ class Link(_Table):
     rate: str
     delay: str
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: float | PeriodicLoss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
@@ -181,7 +210,7 @@ class GraphLink(_Table):
     rate: str = _key()
     delay: str = _key()
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: float | PeriodicLoss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
@@ -265,49 +294,6 @@ def graph(links: Sequence[GraphLink]) -> Graph:
         The topology.
     """
     return Graph(links=links)
-
-
-@dataclass(frozen=True)
-class Uniform(_Table):
-    """A duration drawn uniformly between two.
-
-    Attributes
-    ----------
-    low, high
-        The shortest and the longest, such as ``"0 s"`` and ``"1 s"``.
-    """
-
-    low: str
-    high: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"uniform": [low, high]}``."""
-        return {"uniform": [self.low, self.high]}
-
-
-@dataclass(frozen=True)
-class Exponential(_Table):
-    """A duration drawn exponentially.
-
-    Attributes
-    ----------
-    mean
-        The mean, such as ``"1 s"``.
-    """
-
-    mean: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"exponential": mean}``."""
-        return {"exponential": self.mean}
-
-
-def _read_draw(value: Any) -> str | Uniform | Exponential:
-    if isinstance(value, str):
-        return value
-    if "uniform" in value:
-        return Uniform(*value["uniform"])
-    return Exponential(value["exponential"])
 
 
 @dataclass(frozen=True)
@@ -442,63 +428,6 @@ class Tcp(_Table):
 
 
 @dataclass(frozen=True)
-class Bulk(_Table):
-    """As much data as the connection takes.
-
-    Attributes
-    ----------
-    size
-        The volume after which the connection closes, such as ``"10 MB"``; default: no end.
-    """
-
-    KIND: ClassVar[str | None] = "bulk"
-
-    size: str | None = None
-
-
-@dataclass(frozen=True)
-class Video(_Table):
-    """A video over HTTP: the receiver asks for a file, the sender sends it, a player shows it.
-
-    Attributes
-    ----------
-    pictures
-        The bytes of each picture, in the order in which they are sent and shown; see
-        :func:`ackclock.picture_sizes`.
-    size, length
-        Instead: the volume of a video whose pictures are drawn at random, such as ``"409 MB"``,
-        and how long it lasts, such as ``"624 s"``.
-    picture_rate
-        Pictures a second.
-    buffer
-        The most that the playout buffer holds, such as ``"656 kB"``.
-    start, resume
-        What it holds when play begins (default: ``buffer``), and when play goes on after it ran
-        empty (default: as ``start``).
-    catch_up
-        How many times as fast as usual late pictures are shown.
-    """
-
-    KIND: ClassVar[str | None] = "video"
-
-    pictures: Sequence[int] | None = _key(default=None, read=tuple)
-    size: str | None = None
-    length: str | None = None
-    picture_rate: float = 30.0
-    buffer: str = "656 kB"
-    start: str | None = None
-    resume: str | None = None
-    catch_up: float = 1.1
-
-
-App: TypeAlias = Bulk | Video
-
-
-def _read_app(table: Any) -> App:
-    return Video.from_table(table) if table.get("kind") == Video.KIND else Bulk.from_table(table)
-
-
-@dataclass(frozen=True)
 class Flow(_Table):
     """One TCP connection, or ``count`` alike.
 
@@ -526,12 +455,12 @@ class Flow(_Table):
     """
 
     variant: str
-    app: App = _key(default=Bulk(), read=_read_app)
+    app: App = _key(default=Bulk(), read=read_app)
     name: str | None = None
     count: int = 1
     profile: Profile = "rfc"
     tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
-    start: str | Uniform | Exponential = _key(default="0 s", read=_read_draw)
+    start: str | Uniform | Exponential = _key(default="0 s", read=read_draw)
     stagger: str | None = None
     from_node: str | None = _key(default=None, name="from")
     to_node: str | None = _key(default=None, name="to")
@@ -571,25 +500,6 @@ class CrossTraffic(_Table):
     phase: float | None = None
     start: str = "0 s"
     stop: str | None = None
-
-
-@dataclass(frozen=True)
-class Measure(_Table):
-    """A window of time over which flows and links are measured.
-
-    Attributes
-    ----------
-    name
-        The name: the column ``measure`` of the results. ``run``, the whole run, is always there.
-    start
-        When it begins, such as ``"10 s"``; ``from`` in a file.
-    duration
-        How long it lasts; default: to the end of the run. ``for`` in a file.
-    """
-
-    name: str
-    start: str = _key(name="from")
-    duration: str | None = _key(default=None, name="for")
 
 
 @dataclass(frozen=True)
@@ -646,6 +556,8 @@ class Scenario(_Table):
         What the scenario shows, in one line.
     cross_traffic
         Traffic that no end point controls.
+    events
+        Changes of the path on the way.
     measures
         Windows of time over which flows and links are measured.
     probes
@@ -658,6 +570,7 @@ class Scenario(_Table):
     seed: int = 1
     title: str = ""
     cross_traffic: Sequence[CrossTraffic] = _key(default=(), read=_each(CrossTraffic.from_table))
+    events: Sequence[Event] = _key(default=(), name="event", read=_each(Event.from_table))
     measures: Sequence[Measure] = _key(default=(), name="measure", read=_each(Measure.from_table))
     probes: Sequence[Probe] = _key(default=(), name="probe", read=_each(Probe.from_table))
 
@@ -668,7 +581,7 @@ class Scenario(_Table):
             for place, flow in enumerate(self.flows, start=1)
         )
         object.__setattr__(self, "flows", tuple(flows))
-        for name in ("cross_traffic", "measures", "probes"):
+        for name in ("cross_traffic", "events", "measures", "probes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @classmethod
