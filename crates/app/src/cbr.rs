@@ -162,6 +162,7 @@ mod tests {
                 match note {
                     Note::Object(_) => messages.push(now.as_nanos() / 1000),
                     Note::Moment(moment) => moments.push((now.as_nanos() / 1000, moment)),
+                    told => panic!("no session: {told:?}"),
                 }
             }
         }

@@ -2,21 +2,21 @@
 
 mod arrivals;
 mod bulk;
+mod cbr;
+mod onoff;
 mod packmime;
 mod session;
 pub mod video;
-mod cbr;
-mod onoff;
 
 pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
 pub use bulk::Bulk;
+pub use cbr::{Cbr, Turn};
+pub use onoff::{Burst, Draws, OnOff};
 pub use packmime::{
     PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, WebConnection, packmime_reference,
 };
 pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
 pub use video::{VideoClient, VideoServer};
-pub use cbr::{Cbr, Turn};
-pub use onoff::{Burst, Draws, OnOff};
 
 use std::fmt::Debug;
 

@@ -153,7 +153,7 @@ mod tests {
             next = app.poll(now, &mut endpoint, &mut notes);
             objects.extend(notes.drain(..).filter_map(|note| match note {
                 Note::Object(bytes) => Some((now.as_nanos() / 1_000_000, bytes.get())),
-                Note::Moment(_) => None,
+                _ => None,
             }));
         }
         objects

@@ -232,10 +232,9 @@ impl<'o> Engine<'o> {
             let to_receiver = network.add_path(there, 2 * flow + 1);
             let to_sender = network.add_path(back, 2 * flow);
             let stream = |what: &str| Stream::new(scenario.seed, &format!("flow {name} {what}"));
-            let (sends, receives) =
-                spec.app.apps(stream).map_err(|(key, why)| {
-                    ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
-                })?;
+            let (sends, receives) = spec.app.apps(stream).map_err(|(key, why)| {
+                ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
+            })?;
             // Who asks for a video opens the connection; otherwise, who sends.
             let opener = u32::from(matches!(receives, AnyApp::VideoClient(_)));
             hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));

@@ -323,11 +323,8 @@ impl Measures {
         if !whole {
             return Snapshot { flows, crossings, ..Snapshot::default() };
         }
-        let links = network
-            .links
-            .iter_mut()
-            .map(|link| (link.counters(now), link.delays(now)))
-            .collect();
+        let links =
+            network.links.iter_mut().map(|link| (link.counters(now), link.delays(now))).collect();
         let sources =
             self.sources.iter().map(|s| network.links[s.wire].sources()[s.number]).collect();
         Snapshot { flows, crossings, links, sources }

@@ -114,8 +114,7 @@ impl Network {
     /// Links and a clock. A packet is offered to a link that is `fused` when the only link that leads
     /// there has sent it, with the time at which it will come: see [`crate::fusing`].
     pub fn new(wheel: Wheel, links: Vec<Link>, fused: Vec<bool>) -> Self {
-        let attention =
-            links
+        let attention = links
             .iter()
             .map(|link| Attention { marks: link.marks(), ..Attention::default() })
             .collect();

@@ -5,9 +5,9 @@ mod aqm;
 mod bbr;
 mod ccp;
 mod marks;
+mod moments;
 mod traffic;
 mod video;
-mod moments;
 
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()
