@@ -73,6 +73,12 @@ impl Run {
         Table::of(&self.tables.connections)
     }
 
+    /// One row a flow that is a video.
+    #[getter]
+    fn videos(&self) -> Table {
+        Table::of(&self.tables.videos)
+    }
+
     /// One row a sample of a flow.
     #[getter]
     fn flow_samples(&self) -> Table {
