@@ -7,6 +7,7 @@ mod ccp;
 mod marks;
 mod traffic;
 mod video;
+mod web;
 
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()
