@@ -35,7 +35,7 @@ pub use tcp::{
 pub use text::Text;
 pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
-    VariantChoice, VariantFeedback, VariantShare,
+    UtilisationFull, UtilisationSpec, VariantChoice, VariantFeedback, VariantShare,
 };
 pub use video::VideoSpec;
 

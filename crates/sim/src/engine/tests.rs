@@ -8,6 +8,7 @@ mod marks;
 mod moments;
 mod traffic;
 mod video;
+mod web;
 
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()
