@@ -165,10 +165,11 @@ pub enum QueueSpec {
         /// Whether smaller packets are dropped with a smaller probability.
         #[serde(default)]
         byte_mode: bool,
-        /// Whether packets that ask for ECN are marked instead of dropped...
+        /// Whether packets that ask for ECN are marked instead of dropped, while the probability is
+        /// below `mark_below`.
         #[serde(default)]
         ecn: bool,
-        /// ... while the probability is below this.
+        /// The probability from which on these are dropped, too.
         #[serde(default = "pie_mark_below")]
         mark_below: f64,
         /// Whether drops keep a distance from one another.
