@@ -16,7 +16,7 @@ A TCP sender is written once and judged by theory and by packet simulation, on t
 
 from ackclock import theory
 from ackclock._core import version as _version
-from ackclock.api import Part, schema, simulate, simulate_many, variant_name, variants
+from ackclock.api import Part, packmime, schema, simulate, simulate_many, variant_name, variants
 from ackclock.errors import BadInput
 from ackclock.results import Run
 from ackclock.scenario import (
@@ -44,6 +44,7 @@ from ackclock.scenario import (
     Tcp,
     Topology,
     Uniform,
+    Video,
     dumbbell,
     graph,
 )
@@ -83,10 +84,12 @@ __all__ = [
     "Tcp",
     "Topology",
     "Uniform",
+    "Video",
     "__version__",
     "drill",
     "dumbbell",
     "graph",
+    "packmime",
     "schema",
     "simulate",
     "simulate_many",

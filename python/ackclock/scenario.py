@@ -45,6 +45,7 @@ __all__ = [
     "Tcp",
     "Topology",
     "Uniform",
+    "Video",
     "dumbbell",
     "graph",
 ]
@@ -397,8 +398,11 @@ class Tcp(_Table):
         The connection is given up once data was not answered for as long as so many
         retransmissions take from the smallest timeout on.
     lost_syns_forgiven
-        Retransmissions of the SYN or SYN-ACK that leave the first window as it is; one more, and
-        it is one segment.
+        Retransmissions of the SYN or SYN-ACK that count as none before the variant's answer to a
+        lost SYN; in place of that answer's own number.
+    answer_repeated_syn
+        Whether a SYN that comes again before the SYN-ACK is acknowledged is answered with another
+        SYN-ACK at once, rather than by its timer.
     three_seconds_after_lost_syn
         Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
     ecn
@@ -430,6 +434,7 @@ class Tcp(_Table):
     syn_ack_retries: int | None = None
     data_retries: int | None = None
     lost_syns_forgiven: int | None = None
+    answer_repeated_syn: bool | None = None
     three_seconds_after_lost_syn: bool | None = None
     ecn: Literal["off", "passive", "on"] | None = None
     ecn_echo: Literal["until_reduced", "exact"] | None = None
@@ -451,7 +456,46 @@ class Bulk(_Table):
     size: str | None = None
 
 
-App: TypeAlias = Bulk
+@dataclass(frozen=True)
+class Video(_Table):
+    """A video over HTTP: the receiver asks for a file, the sender sends it, a player shows it.
+
+    Attributes
+    ----------
+    pictures
+        The bytes of each picture, in the order in which they are sent and shown; see
+        :func:`ackclock.picture_sizes`.
+    size, length
+        Instead: the volume of a video whose pictures are drawn at random, such as ``"409 MB"``,
+        and how long it lasts, such as ``"624 s"``.
+    picture_rate
+        Pictures a second.
+    buffer
+        The most that the playout buffer holds, such as ``"656 kB"``.
+    start, resume
+        What it holds when play begins (default: ``buffer``), and when play goes on after it ran
+        empty (default: as ``start``).
+    catch_up
+        How many times as fast as usual late pictures are shown.
+    """
+
+    KIND: ClassVar[str | None] = "video"
+
+    pictures: Sequence[int] | None = _key(default=None, read=tuple)
+    size: str | None = None
+    length: str | None = None
+    picture_rate: float = 30.0
+    buffer: str = "656 kB"
+    start: str | None = None
+    resume: str | None = None
+    catch_up: float = 1.1
+
+
+App: TypeAlias = Bulk | Video
+
+
+def _read_app(table: Any) -> App:
+    return Video.from_table(table) if table.get("kind") == Video.KIND else Bulk.from_table(table)
 
 
 @dataclass(frozen=True)
@@ -482,7 +526,7 @@ class Flow(_Table):
     """
 
     variant: str
-    app: App = _key(default=Bulk(), read=Bulk.from_table)
+    app: App = _key(default=Bulk(), read=_read_app)
     name: str | None = None
     count: int = 1
     profile: Profile = "rfc"

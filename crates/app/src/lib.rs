@@ -2,11 +2,17 @@
 
 mod arrivals;
 mod bulk;
+mod packmime;
 mod session;
+pub mod video;
 
 pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
 pub use bulk::Bulk;
+pub use packmime::{
+    PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, WebConnection, packmime_reference,
+};
 pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
+pub use video::{VideoClient, VideoServer};
 
 use std::fmt::Debug;
 
@@ -78,6 +84,10 @@ pub enum AnyApp {
     Client(Box<Client>),
     /// The answering end of a session.
     Server(Box<Server>),
+    /// What sends a video.
+    VideoServer(VideoServer),
+    /// What plays it.
+    VideoClient(Box<VideoClient>),
     /// A user's own.
     Other(Box<dyn App>),
 }
@@ -95,6 +105,8 @@ impl App for AnyApp {
             Self::Sink(app) => app.poll(now, endpoint, notes),
             Self::Client(app) => app.poll(now, endpoint, notes),
             Self::Server(app) => app.poll(now, endpoint, notes),
+            Self::VideoServer(app) => app.poll(now, endpoint, notes),
+            Self::VideoClient(app) => app.poll(now, endpoint, notes),
             Self::Other(app) => app.poll(now, endpoint, notes),
         }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_sim::Run;
-use ackclock_sim::records::{Connections, FlowRow, LinkRow, Objects, Outcome, SourceRow};
+use ackclock_sim::records::{Connections, FlowRow, LinkRow, Objects, Outcome, SourceRow, VideoRow};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
@@ -38,6 +38,8 @@ pub struct Tables {
     pub objects: Table,
     /// One row a connection of a traffic class.
     pub connections: Table,
+    /// One row a flow that is a video.
+    pub videos: Table,
     /// One row a sample of a flow.
     pub flow_samples: Table,
     /// One row a sample of a link.
@@ -58,13 +60,14 @@ impl Tables {
     }
 
     /// Every table.
-    pub fn all(&self) -> [&Table; 7] {
+    pub fn all(&self) -> [&Table; 8] {
         [
             &self.flows,
             &self.links,
             &self.sources,
             &self.objects,
             &self.connections,
+            &self.videos,
             &self.flow_samples,
             &self.link_samples,
         ]
@@ -77,6 +80,7 @@ impl Tables {
             sources: sources(runs, cells),
             objects: objects(runs, cells),
             connections: connections(runs, cells),
+            videos: videos(runs, cells),
             flow_samples: flow_samples(runs, cells),
             link_samples: link_samples(runs, cells),
             events: runs.iter().map(|run| run.events).sum(),
@@ -244,6 +248,23 @@ fn connections(runs: &[Run], cells: bool) -> Table {
         .count("bytes_to_server", rows().flat_map(|c| &c.bytes_to_server).copied())
         .count("bytes_to_client", rows().flat_map(|c| &c.bytes_to_client).copied())
         .table("connections")
+}
+
+fn videos(runs: &[Run], cells: bool) -> Table {
+    let rows: Vec<&VideoRow> = runs.iter().flat_map(|run| &run.videos).collect();
+    let rows = || rows.iter().copied();
+    Columns::new(runs, cells, |run| run.videos.len())
+        .text("flow", rows().map(|row| &*row.flow))
+        .count("pictures", rows().map(|row| row.pictures))
+        .count("shown", rows().map(|row| row.shown))
+        .count("late", rows().map(|row| row.late))
+        .count("discarded", rows().map(|row| row.discarded))
+        .count("underflows", rows().map(|row| row.underflows))
+        .number("stall_s", rows().map(|row| row.stall_s))
+        .optional("startup_s", rows().map(|row| row.startup_s))
+        .optional("finished_s", rows().map(|row| row.finished_s))
+        .count("taken_bytes", rows().map(|row| row.taken_bytes))
+        .table("videos")
 }
 
 fn flow_samples(runs: &[Run], cells: bool) -> Table {

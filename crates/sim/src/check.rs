@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 
 use ackclock_tcp::Config;
 use ackclock_units::Duration;
+use ackclock_units::random::Stream;
 
 use crate::scenario::{
-    CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow, LinkSpec, LossSpec, PeriodicLoss, Probe,
-    ReorderSpec, Scenario, TcpSpec, Topology, What,
+    AppSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow, LinkSpec, LossSpec,
+    PeriodicLoss, Probe, ReorderSpec, Scenario, TcpSpec, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -50,8 +51,10 @@ pub fn check(scenario: &Scenario) -> Result {
     for (n, class) in scenario.traffic.iter().enumerate() {
         traffic::check(n, class, scenario)?;
         if !names.insert(class.name.as_str()) {
-            let message =
-                format!("`{}` is the name of another class or flow; expected a new one", class.name);
+            let message = format!(
+                "`{}` is the name of another class or flow; expected a new one",
+                class.name
+            );
             return refuse(&format!("traffic[{n}].name"), &message);
         }
     }
@@ -187,6 +190,16 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
     }
     let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
     check_tcp(&key("tcp"), &flow.tcp, &config)?;
+    if let AppSpec::Video(video) = &flow.app {
+        // A video drawn at random is refused for the same reasons whatever the draw, but for its
+        // largest picture; the run tells of that.
+        let player = video.player(&mut Stream::new(scenario.seed, "check"));
+        if let Err((of, why)) = player
+            && !(of == "buffer" && video.pictures.is_empty())
+        {
+            return refuse(&key(&format!("app.{of}")), why);
+        }
+    }
     if let Some((at, expected)) = flow.start.fault() {
         return refuse(&key(&format!("start{at}")), expected);
     }

@@ -1,18 +1,19 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
-use ackclock_app::{AnyApp, App, Bulk, Client, Note, Server, Sink};
+use ackclock_app::{AnyApp, App, Bulk, Client, Note, Server, Sink, VideoClient, VideoServer};
 use ackclock_net::{Impairments, Line, Link, Packet, PacketId};
 use ackclock_packet::Flags;
 use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::fusing::{Elsewhere, fused};
 use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::probe::Probes;
-use crate::records::Run;
+use crate::records::{Run, VideoRow};
 use crate::scenario::{AppSpec, CrossKind, CrossTraffic, Scenario};
 use crate::topology::{Layout, flow_names};
 use crate::traffic::{Classes, Slot, likely_line_rtt};
@@ -171,7 +172,13 @@ impl<'o> Engine<'o> {
                 link.with_queue_draws(&wire.config.discipline, stream("queue"))
             })
             .collect();
-        let mut network = Network::new(clock(scenario, &layout), links);
+        let probes = Probes::new(scenario, &entries, &names, &layout);
+        let elsewhere = Elsewhere {
+            crossed: &crossed(scenario, &layout),
+            watched: &probes.wires_seen_on_change().collect::<Vec<_>>(),
+            probed: &probes.flows_seen_on_change(),
+        };
+        let mut network = Network::new(clock(scenario, &layout), links, fused(&layout, &elsewhere));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
@@ -188,7 +195,6 @@ impl<'o> Engine<'o> {
             let stagger = spec.stagger.map_or(Duration::ZERO, |t| t.0) * seen[entries[n]];
             seen[entries[n]] += 1;
             let opens = Instant::START + spec.start.sample(&mut random) + stagger;
-            let AppSpec::Bulk { size } = &spec.app;
             let [there, back] = &layout.paths[n];
             let host = |app, first_hop, opens, endpoint| Host {
                 endpoint,
@@ -205,18 +211,25 @@ impl<'o> Engine<'o> {
                 awaited: NOTHING_AWAITED,
                 watched: false,
                 vacant: false,
-                sized: size.is_some(),
+                sized: spec.app.is_sized(),
                 completed: None,
             };
             let to_receiver = network.add_path(there, 2 * flow + 1);
             let to_sender = network.add_path(back, 2 * flow);
-            let mut passive = Endpoint::new(config);
-            passive.listen();
-            let bulk = AnyApp::Bulk(Bulk::new(size.map(|t| t.0)));
-            hosts.push(host(bulk, to_receiver, opens, Endpoint::new(config)));
-            hosts.push(host(AnyApp::Sink(Sink), to_sender, Instant::NEVER, passive));
-            network.wheel.push(opens, Class::Timer, 2 * flow);
-            hosts[2 * n].armed = opens;
+            let (sends, receives) =
+                apps(&spec.app, scenario.seed, name).map_err(|(key, why)| {
+                    ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
+                })?;
+            // Who asks for a video opens the connection; otherwise, who sends.
+            let opener = u32::from(matches!(receives, AnyApp::VideoClient(_)));
+            hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
+            hosts.push(host(receives, to_sender, Instant::NEVER, Endpoint::new(config)));
+            let passive = 2 * n + 1 - opener as usize;
+            hosts[passive].endpoint.listen();
+            let active = &mut hosts[2 * n + opener as usize];
+            active.opens = opens;
+            active.armed = opens;
+            network.wheel.push(opens, Class::Timer, 2 * flow + opener);
         }
         let mut run = Run {
             flow_names: names,
@@ -235,7 +248,7 @@ impl<'o> Engine<'o> {
         let mut engine = Self {
             sources: Vec::new(),
             measures: Measures::new(scenario, names, &variants, &layout),
-            probes: Probes::new(scenario, &entries, names, &layout),
+            probes,
             objects: ObjectLog::new(names.len()),
             traffic,
             lasting: hosts.len(),
@@ -321,6 +334,13 @@ impl<'o> Engine<'o> {
         self.network.watch(self.probes.wires_seen_on_change());
     }
 
+    /// The same run with an event wherever a packet comes to a link.
+    #[cfg(test)]
+    pub fn unfused(mut self) -> Self {
+        self.network.unfuse();
+        self
+    }
+
     /// Tells `observer` what `links` send.
     #[must_use]
     pub fn observed(mut self, links: &[usize], observer: &'o mut dyn Observer) -> Self {
@@ -357,6 +377,12 @@ impl<'o> Engine<'o> {
             self.record(slot, None);
         }
         self.run.events = self.events;
+        for (n, ends) in self.hosts.chunks_exact(2).enumerate() {
+            if let AnyApp::VideoClient(client) = &ends[1].app {
+                let flow = self.run.flow_names[n].clone();
+                self.run.videos.push(VideoRow::new(flow, client, self.end));
+            }
+        }
         Some(self.run)
     }
 
@@ -654,6 +680,24 @@ impl<'o> Engine<'o> {
     }
 }
 
+/// The applications at the sending and at the receiving end of the flow `name`, or the key that is
+/// wrong, and why.
+fn apps(
+    spec: &AppSpec,
+    seed: u64,
+    name: &str,
+) -> Result<(AnyApp, AnyApp), (&'static str, &'static str)> {
+    Ok(match spec {
+        AppSpec::Bulk { size } => (AnyApp::Bulk(Bulk::new(size.map(|t| t.0))), AnyApp::Sink(Sink)),
+        AppSpec::Video(spec) => {
+            let player = spec.player(&mut Stream::new(seed, &format!("flow {name} video")))?;
+            let server = VideoServer::new(player.pictures().volume());
+            let client = Box::new(VideoClient::new(player));
+            (AnyApp::VideoServer(server), AnyApp::VideoClient(client))
+        }
+    })
+}
+
 /// The name of the `n`th source of the file.
 pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
     spec.name.clone().unwrap_or_else(|| format!("cross-{}", n + 1))
@@ -662,6 +706,12 @@ pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
 /// A place in an arena, of fewer than 2^32.
 fn index(n: usize) -> u32 {
     u32::try_from(n).expect("an arena of fewer than 2^32 entries")
+}
+
+/// The links that cross-traffic enters at.
+fn crossed(scenario: &Scenario, layout: &Layout) -> Vec<usize> {
+    let wire = |spec: &CrossTraffic| layout.wire(&spec.link, spec.direction);
+    scenario.cross_traffic.iter().filter_map(wire).collect()
 }
 
 /// A clock for the links of `layout`.

@@ -1,5 +1,6 @@
 //! What a run leaves behind: rows and columns, with units in their names.
 
+use ackclock_app::VideoClient;
 use ackclock_units::{Bytes, Instant};
 
 /// Everything a run leaves behind. A pure function of (scenario, seed).
@@ -16,6 +17,8 @@ pub struct Run {
     /// Connections of traffic classes, in the order in which they ended; those that are open when the
     /// run ends come last.
     pub connections: Connections,
+    /// One row a flow that is a video, at the end of the run.
+    pub videos: Vec<VideoRow>,
     /// What the flow probes recorded.
     pub flow_samples: FlowSamples,
     /// What the link probes recorded.
@@ -133,6 +136,54 @@ pub struct SourceRow {
     pub delivered_packets: u64,
     /// Packets that the queue refused.
     pub dropped_packets: u64,
+}
+
+/// What became of a video by the end of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VideoRow {
+    /// The flow.
+    pub flow: String,
+    /// Pictures of the video.
+    pub pictures: u64,
+    /// Those that were shown.
+    pub shown: u64,
+    /// Those of them that were shown later than if play had never stopped.
+    pub late: u64,
+    /// Those that were discarded, because a part of them was missing at their deadline.
+    pub discarded: u64,
+    /// How often the playout buffer ran empty.
+    pub underflows: u64,
+    /// How long play stood still.
+    pub stall_s: f64,
+    /// From the opening of the connection to the first picture; null before it.
+    pub startup_s: Option<f64>,
+    /// When the time of the last picture was over; null before it.
+    pub finished_s: Option<f64>,
+    /// Bytes that the player took.
+    pub taken_bytes: u64,
+}
+
+impl VideoRow {
+    /// What `client` of `flow` tells at `end`.
+    pub fn new(flow: String, client: &VideoClient, end: Instant) -> Self {
+        let report = client.report(end);
+        let player = client.player();
+        Self {
+            flow,
+            pictures: player.pictures().count() as u64,
+            shown: report.shown,
+            late: report.late,
+            discarded: report.discarded,
+            underflows: report.underflows,
+            stall_s: report.stalled.as_secs_f64(),
+            startup_s: report
+                .began
+                .zip(client.asked())
+                .map(|(at, from)| at.since(from).as_secs_f64()),
+            finished_s: report.finished.map(Instant::as_secs_f64),
+            taken_bytes: player.taken().get(),
+        }
+    }
 }
 
 /// Objects, a column each: what applications gave as a whole, such as a message or a file.

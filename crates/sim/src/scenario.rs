@@ -9,6 +9,7 @@ mod queue;
 mod tcp;
 mod text;
 mod traffic;
+mod video;
 
 use core::num::NonZeroU64;
 
@@ -30,8 +31,9 @@ pub use tcp::{
 pub use text::Text;
 pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
-    VariantChoice, VariantShare,
+    VariantChoice, VariantFeedback, VariantShare,
 };
+pub use video::VideoSpec;
 
 /// A run, as data: topology, flows, cross-traffic, what to measure, a seed.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -321,6 +323,19 @@ pub enum AppSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<Text<Bytes>>,
     },
+    /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends
+    /// all of it, and a player shows it.
+    Video(VideoSpec),
+}
+
+impl AppSpec {
+    /// Whether what it sends has an end.
+    pub const fn is_sized(&self) -> bool {
+        match self {
+            Self::Bulk { size } => size.is_some(),
+            Self::Video(_) => true,
+        }
+    }
 }
 
 impl Default for AppSpec {

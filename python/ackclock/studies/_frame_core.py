@@ -58,6 +58,7 @@ class Tables:
     sources: pl.DataFrame
     objects: pl.DataFrame
     connections: pl.DataFrame
+    videos: pl.DataFrame
     flow_samples: pl.DataFrame
     link_samples: pl.DataFrame
 
@@ -77,6 +78,7 @@ def simulate(
         sources=_frame(run.sources),
         objects=_frame(run.objects),
         connections=_frame(run.connections),
+        videos=_frame(run.videos),
         flow_samples=_frame(run.flow_samples),
         link_samples=_frame(run.link_samples),
     )

@@ -57,7 +57,7 @@ class FakeCore:
         tables: dict[str, list[dict[str, Any]]] = {
             name: []
             for name in (
-                *("flows", "links", "sources", "objects", "connections"),
+                *("flows", "links", "sources", "objects", "connections", "videos"),
                 *("flow_samples", "link_samples"),
             )
         }

@@ -6,6 +6,7 @@ mod bbr;
 mod ccp;
 mod marks;
 mod traffic;
+mod video;
 
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()

@@ -228,12 +228,11 @@ impl<T: Quantity> Draw<T> {
 
 #[expect(clippy::float_cmp, reason = "0 and 1 are written, not computed")]
 fn is_distribution<T: Quantity>(quantiles: &[Quantile<T>]) -> bool {
-    let ends = quantiles.first().map(|q| q.p) == Some(0.0)
-        && quantiles.last().map(|q| q.p) == Some(1.0);
-    let ascends =
-        |pair: &[Quantile<T>]| {
-            pair[0].p < pair[1].p && pair[0].value.amount() <= pair[1].value.amount()
-        };
+    let ends =
+        quantiles.first().map(|q| q.p) == Some(0.0) && quantiles.last().map(|q| q.p) == Some(1.0);
+    let ascends = |pair: &[Quantile<T>]| {
+        pair[0].p < pair[1].p && pair[0].value.amount() <= pair[1].value.amount()
+    };
     ends && quantiles.len() > 1 && quantiles.windows(2).all(ascends)
 }
 

@@ -179,7 +179,8 @@ fn nothing_is_lost_when_slots_pass_from_one_to_the_next() {
 
 #[test]
 fn a_run_is_a_function_of_scenario_and_seed() {
-    let [one, again, other] = [crowd(r#""cubic""#, ""), crowd(r#""cubic""#, ""), crowd(r#""cubic""#, r#", "seed": 2"#)];
+    let [one, again, other] =
+        [crowd(r#""cubic""#, ""), crowd(r#""cubic""#, ""), crowd(r#""cubic""#, r#", "seed": 2"#)];
     assert_eq!(one, again);
     assert_ne!(one.connections.opened_ns, other.connections.opened_ns);
 }
@@ -255,8 +256,8 @@ fn a_server_that_nobody_answers_gives_up_too() {
 
 #[test]
 fn what_is_open_at_the_end_has_a_row_too() {
-    let text = one_class(&at_start(r#"{"kind": "bulk", "size": "960 B"}"#), "")
-        .replace("30 s", "1.05 s");
+    let text =
+        one_class(&at_start(r#"{"kind": "bulk", "size": "960 B"}"#), "").replace("30 s", "1.05 s");
     let run = run(&text);
     assert_eq!(run.connections.outcome, [Outcome::Open]);
     assert_eq!(run.connections.closed_ns, [Connections::NOT_YET]);
