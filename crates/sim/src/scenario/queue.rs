@@ -140,10 +140,10 @@ pub enum QueueSpec {
         /// The most that waits.
         #[serde(default = "unlimited")]
         limit: Text<Limit>,
-        /// The delay that is aimed at (QDELAY_REF).
+        /// The delay that is aimed at (`QDELAY_REF`).
         #[serde(default = "millis::<15>")]
         target: Text<Duration>,
-        /// How often the probability is computed (T_UPDATE).
+        /// How often the probability is computed (`T_UPDATE`).
         #[serde(default = "millis::<15>")]
         update: Text<Duration>,
         /// What a second of delay beyond the target adds to the probability, before the steps are
@@ -153,7 +153,7 @@ pub enum QueueSpec {
         /// What a second by which the delay has grown adds to it.
         #[serde(default = "pie_beta")]
         beta: f64,
-        /// For how long nothing is dropped as congestion begins (MAX_BURST).
+        /// For how long nothing is dropped as congestion begins (`MAX_BURST`).
         #[serde(default = "millis::<150>")]
         burst: Text<Duration>,
         /// How the delay is known.
