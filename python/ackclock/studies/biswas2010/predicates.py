@@ -169,7 +169,7 @@ def _beginning(results: Results) -> list[Observation]:
     """Return how far the two windows are apart while both are below what the application uses."""
     one, other = _trace(results, STANDARD), _trace(results, CWV)
     used = _used_window(one)
-    rising = one.filter(pl.col("cwnd_segments") < used)
+    rising = one.filter(pl.col("cwnd_segments") > 0, pl.col("cwnd_segments") < used)
     return [
         Observation(f"{row['time_s']:.2f} s", abs(_window_at(other, row["time_s"]) / row["cwnd_segments"] - 1))
         for row in rising.head(40).iter_rows(named=True)

@@ -11,11 +11,12 @@ from ackclock.studies._frame_parts import Advance, Part
 from ackclock.studies.biswas2010 import scenarios
 from ackclock.studies.biswas2010.scenarios import MESSAGES, PACKET_BYTES, Plan, Setting, Video, cwv_rto
 
-KEYS = ("mix", "n", "variant", "cwv_rto")
-
 
 def _settings(settings: Sequence[Setting]) -> pl.DataFrame:
-    """Return one row a (run, variant): what was varied, and the flows' name."""
+    """Return one row a (run, variant): what was varied, and the flows' name.
+
+    In a mixed run standard flows carry the timeout that their rivals count.
+    """
     return pl.DataFrame(
         [
             {
@@ -25,7 +26,7 @@ def _settings(settings: Sequence[Setting]) -> pl.DataFrame:
                 "n": setting.n,
                 "variant": variant,
                 "rival": next((v for v in setting.variants if v != variant), None),
-                "cwv_rto": cwv_rto(variant),
+                "cwv_rto": next(filter(None, map(cwv_rto, (variant, *setting.variants))), None),
                 "mode": setting.mode,
                 "period_s": setting.period_s,
                 "delay_s": setting.delay_s,
