@@ -78,12 +78,11 @@ def by_flows(
                 look = {**LOOKS[standard], "linestyle": (0, (1, 1.5)), "color": COLOURS["orange"]}
                 if these.height:
                     _curve(panel, these, "n", column, **{**look, "label": "standard beside newCWV"})
-            panel.set(xlabel="flows", title=name, xticks=sorted(rows["n"].unique().to_list()),
-                      ylim=(0, None))  # fmt: skip
+            panel.set(xlabel="flows", title=name, xticks=sorted(rows["n"].unique().to_list()))
             if column == "rate_bps":
                 _share(panel, rows)
             panel.legend(fontsize=7, labelspacing=0.3)
-        panels[0].set_ylabel(_SAYS[column])
+        panels[0].set(ylabel=_SAYS[column], ylim=(0, None))
         return made
 
 
@@ -119,7 +118,7 @@ def silences(rows: pl.DataFrame, x: str, flows: Sequence[int], *, label: str) ->
     """Draw rates and drop rates over how long the silence, or the limited period, lasts."""
     rows = rows.filter(pl.col("mix") == "homo", pl.col("delay_s") == 0.1)
     with styled():
-        made, panels = figure(4.9, 2, len(flows), sharex=True, sharey="row")
+        made, panels = figure(4.9, 2, len(flows), sharex=True)
         for column, n in enumerate(flows):
             for line, what in enumerate(("rate_bps", "drop_rate")):
                 panel = panels[line, column]
@@ -127,7 +126,8 @@ def silences(rows: pl.DataFrame, x: str, flows: Sequence[int], *, label: str) ->
                     these = rows.filter(pl.col("variant") == variant, pl.col("n") == n)
                     if these.height > 1:
                         _curve(panel, these, x, what, **LOOKS[variant])
-                panel.set(xscale="log", ylim=(0, None))
+                panel.set(xscale="log")
+                panel.set_ylim(0, None if rows.filter(pl.col("n") == n)[what].max() else 1)
                 panel.set_xticks([0.5, 1, 2, 5, 10, 30] if x == "period_s" and rows[x].max() > 6  # type: ignore[operator]
                                  else [0.5, 1, 2, 5])  # fmt: skip
                 panel.minorticks_off()
@@ -147,7 +147,9 @@ def delays(rows: pl.DataFrame, means: pl.DataFrame) -> Figure:
         by_message = (
             rows.filter(pl.col("idle_s") == 1.5)
             .group_by("changed_bps", "variant", "message")
-            .agg(pl.col("message_delay_s").mean())
+            .agg(pl.col("message_delay_s").mean(), pl.col("missing").sum())
+            # Where messages are missing, the mean would be of the lucky ones.
+            .filter(pl.col("missing") == 0)
         )
         for line, (capacity, name) in enumerate(((None, "100 Mbit/s stay"), (2_000_000, "2 Mbit/s"))):
             left, right = panels[line]
@@ -228,7 +230,8 @@ def choices(rows: pl.DataFrame, names: Sequence[str]) -> Figure:
         panels[0, 0].invert_yaxis()
         for panel in panels[1]:
             panel.set_xlabel("received, kbit/s a flow")
-        panels[0, 1].legend(fontsize=7, loc="lower right")
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        made.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7)
         return made
 
 
@@ -252,9 +255,11 @@ def videos(rows: pl.DataFrame, rules: Sequence[str]) -> Figure:
                         label=f"{growth.replace('cubic', 'CUBIC').replace('reno', 'Reno')}, {word}",
                     )  # fmt: skip
             panel.set(xlabel="time of a segment, s", title=f"round trip {rtt_ms} ms",
-                      yticks=range(len(rules)), xlim=(0, None))  # fmt: skip
+                      yticks=range(len(rules)))  # fmt: skip
+            panel.set_xlim(0, None)
             panel.set_yticklabels(list(rules))
             panel.tick_params(axis="y", length=0)
         panels[0].invert_yaxis()
-        panels[1].legend(fontsize=7)
+        handles, labels = panels[0].get_legend_handles_labels()
+        made.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=7)
         return made

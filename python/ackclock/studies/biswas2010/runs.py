@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -153,15 +154,18 @@ def video(tables: Tables, settings: Sequence[Video]) -> pl.DataFrame:
     )
 
 
+Reduce = Callable[[Tables, Sequence[Any]], pl.DataFrame]
+
+
 def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
     """Return everything that the study simulates, in the order in which it runs."""
 
-    def chunks(name: str, settings: list[Setting]) -> list[Part]:
+    def chunks(name: str, settings: list[Setting], reduce: Reduce = restart) -> list[Part]:
         by_period: dict[float, list[Setting]] = {}
         for setting in settings:
             by_period.setdefault(setting.period_s, []).append(setting)
         return [
-            _part(core, threads, f"{name}-{period_s:g}", these, restart)
+            _part(core, threads, f"{name}-{period_s:g}", these, reduce)
             for period_s, these in by_period.items()
         ]
 
@@ -170,7 +174,7 @@ def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
         *chunks("idle", scenarios.idle(plan)),
         *chunks("long", scenarios.long_path(plan)),
         *chunks("limited", scenarios.limited(plan)),
-        _part(core, threads, "delay", scenarios.delays(plan), delay),
+        *chunks("delay", scenarios.delays(plan), delay),
         _part(core, threads, "choices", scenarios.choices(plan), restart),
         _part(core, threads, "video", scenarios.videos(plan), video),
     ]
@@ -181,7 +185,7 @@ def _part(
     threads: int | None,
     name: str,
     settings: Sequence[Setting] | Sequence[Video],
-    reduce: Callable[[Tables, Sequence[object]], pl.DataFrame],
+    reduce: Reduce,
 ) -> Part:
     texts = [setting.scenario() for setting in settings]
 

@@ -123,6 +123,8 @@ class Setting:
     watched: bool = False
     """Whether the windows are recorded, and the run goes on for a second more."""
     tail_s: float = 0.5
+    stop: bool = False
+    """Whether the sources stop once the messages whose delay counts are given."""
 
     @property
     def base_rtt_s(self) -> float:
@@ -209,6 +211,9 @@ class Setting:
             app["idle"] = [period]
         else:
             app["limited"] = [{**period, "rate": f"{LIMITED_BPS} bit/s"}]
+        if self.stop:
+            message_s = 8 * MSS_BYTES / RATE_BPS
+            app["stop"] = f"{INTERRUPT_S[1] + self.period_s + MESSAGES * message_s:.6f} s"
         if self.jitter_s:
             app["jitter"] = f"{self.jitter_s} s"
         return app
@@ -283,7 +288,7 @@ def delays(plan: Plan) -> list[Setting]:
     return [
         Setting(
             "homo", DELAYED, (variant,), "idle", idle_s, SHORT_S, seed,
-            changed_bps=capacity, tail_s=4.0,
+            changed_bps=capacity, stop=True, tail_s=5.0 if capacity is None else 45.0,
         )
         for capacity in (None, 2_000_000)
         for idle_s in idles
