@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from matplotlib.ticker import StrMethodFormatter
 
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.studies.biswas2010.scenarios import CUBICS, CWV, CWV_RTOS, NEWCWV, RFC5681, STANDARD
@@ -16,22 +17,33 @@ if TYPE_CHECKING:
 
 INK, GREY, PALE = COLOURS["ink"], COLOURS["grey"], COLOURS["pale"]
 
+_HOLLOW = {"markerfacecolor": "white"}
+_DASHED, _DOTTED = {"linestyle": (0, (3, 2))}, {"linestyle": (0, (1, 1.5))}
+_STANDARD = {"color": INK, "marker": "o"}
+_CLOCK = {"color": GREY, "marker": "v"}
+_CWV = {"color": COLOURS["blue"], "marker": "s"}
+_CWV_500 = {"color": COLOURS["sky"], "marker": "D"}
+_CWV_FREE = {"color": COLOURS["sky"], "marker": "^"}
+_NEWCWV = {"color": COLOURS["orange"], "marker": "P"}
+_LINUX = {"color": COLOURS["purple"], "marker": "d"}
+_NONE = {"color": COLOURS["green"], "marker": "X"}
+
 LOOKS: dict[str, dict[str, Any]] = {
-    STANDARD: {"label": "standard", "color": INK, "marker": "o"},
-    RFC5681: {"label": "standard, RFC’s clock", "color": GREY, "marker": "v", "linestyle": (0, (3, 2))},
-    CWV: {"label": "CWV", "color": COLOURS["blue"], "marker": "s"},
-    CWV_RTOS["500 ms"]: {"label": "CWV, 500 ms", "color": COLOURS["sky"], "marker": "D", "linestyle": (0, (3, 2))},
-    CWV_RTOS["unclamped"]: {"label": "CWV, no minimum", "color": COLOURS["sky"], "marker": "^", "linestyle": (0, (1, 1.5))},
-    NEWCWV: {"label": "newCWV", "color": COLOURS["orange"], "marker": "P"},
-    "newreno+noidle": {"label": "none", "color": COLOURS["green"], "marker": "X"},
-    CUBICS[0]: {"label": "CUBIC, standard", "color": INK, "marker": "o", "markerfacecolor": "white"},
-    CUBICS[1]: {"label": "CUBIC, RFC’s clock", "color": GREY, "marker": "v", "markerfacecolor": "white"},
-    CUBICS[2]: {"label": "CUBIC, CWV", "color": COLOURS["blue"], "marker": "s", "markerfacecolor": "white"},
-    CUBICS[3]: {"label": "CUBIC, CWV, 500 ms", "color": COLOURS["sky"], "marker": "D", "markerfacecolor": "white"},
-    CUBICS[4]: {"label": "CUBIC, newCWV", "color": COLOURS["orange"], "marker": "P", "markerfacecolor": "white"},
-    CUBICS[5]: {"label": "CUBIC, Linux", "color": COLOURS["purple"], "marker": "d", "markerfacecolor": "white"},
-    CUBICS[6]: {"label": "CUBIC, none", "color": COLOURS["green"], "marker": "X", "markerfacecolor": "white"},
-}  # fmt: skip
+    STANDARD: {"label": "standard", **_STANDARD},
+    RFC5681: {"label": "standard, RFC’s clock", **_CLOCK, **_DASHED},
+    CWV: {"label": "CWV", **_CWV},
+    CWV_RTOS["500 ms"]: {"label": "CWV, 500 ms", **_CWV_500, **_DASHED},
+    CWV_RTOS["unclamped"]: {"label": "CWV, no minimum", **_CWV_FREE, **_DOTTED},
+    NEWCWV: {"label": "newCWV", **_NEWCWV},
+    "newreno+noidle": {"label": "none", **_NONE},
+    CUBICS[0]: {"label": "CUBIC, standard", **_STANDARD, **_HOLLOW},
+    CUBICS[1]: {"label": "CUBIC, RFC’s clock", **_CLOCK, **_HOLLOW},
+    CUBICS[2]: {"label": "CUBIC, CWV", **_CWV, **_HOLLOW},
+    CUBICS[3]: {"label": "CUBIC, CWV, 500 ms", **_CWV_500, **_HOLLOW},
+    CUBICS[4]: {"label": "CUBIC, newCWV", **_NEWCWV, **_HOLLOW},
+    CUBICS[5]: {"label": "CUBIC, Linux", **_LINUX, **_HOLLOW},
+    CUBICS[6]: {"label": "CUBIC, none", **_NONE, **_HOLLOW},
+}
 """Colour by rule; hollow is CUBIC."""
 
 RENO_SHOWN = (STANDARD, RFC5681, *CWV_RTOS.values(), NEWCWV)
@@ -131,7 +143,7 @@ def silences(rows: pl.DataFrame, x: str, flows: Sequence[int], *, label: str) ->
                 panel.set_xticks([0.5, 1, 2, 5, 10, 30] if x == "period_s" and rows[x].max() > 6  # type: ignore[operator]
                                  else [0.5, 1, 2, 5])  # fmt: skip
                 panel.minorticks_off()
-                panel.xaxis.set_major_formatter(lambda value, _place: f"{value:g}")
+                panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
                 if column == 0:
                     panel.set_ylabel(_SAYS[what])
             panels[0, column].set_title(f"{n} flows")
@@ -151,7 +163,9 @@ def delays(rows: pl.DataFrame, means: pl.DataFrame) -> Figure:
             # Where messages are missing, the mean would be of the lucky ones.
             .filter(pl.col("missing") == 0)
         )
-        for line, (capacity, name) in enumerate(((None, "100 Mbit/s stay"), (2_000_000, "2 Mbit/s"))):
+        for line, (capacity, name) in enumerate(
+            ((None, "100 Mbit/s stay"), (2_000_000, "2 Mbit/s"))
+        ):
             left, right = panels[line]
             for variant in RENO_SHOWN:
                 look = LOOKS[variant]
@@ -171,7 +185,7 @@ def delays(rows: pl.DataFrame, means: pl.DataFrame) -> Figure:
             right.axvspan(5, 22, color=PALE, alpha=0.35, linewidth=0)
             right.minorticks_off()
             right.set_xticks([2.5, 5, 10, 22, 50, 150])
-            right.xaxis.set_major_formatter(lambda value, _place: f"{value:g}")
+            right.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panels[1, 0].set_xlabel("message after the restart")
         panels[1, 1].set_xlabel("silence, round trips")
         panels[0, 1].legend(fontsize=7, labelspacing=0.3)
@@ -208,7 +222,9 @@ def choices(rows: pl.DataFrame, names: Sequence[str]) -> Figure:
     """Draw rates under other choices that the paper leaves open."""
     with styled():
         made, panels = figure(4.8, 2, 2, sharey=True)
-        for line, (mode, title) in enumerate((("idle", "1.5 s of silence"), ("limited", "5 s at 12 kbit/s"))):
+        for line, (mode, title) in enumerate(
+            (("idle", "1.5 s of silence"), ("limited", "5 s at 12 kbit/s"))
+        ):
             for column, n in enumerate(sorted(rows["n"].unique().to_list())):
                 panel = panels[line, column]
                 here = rows.filter(pl.col("mode") == mode, pl.col("n") == n)
@@ -221,8 +237,8 @@ def choices(rows: pl.DataFrame, names: Sequence[str]) -> Figure:
                         [row["rate_bps"] / 1e3 for row in found],
                         [place + shift for place in range(len(found))],
                         xerr=[(row["rate_bps_ci"] or 0.0) / 1e3 for row in found],
-                        linestyle="none", color=look["color"], marker=look["marker"], markersize=4.5,
-                        capsize=2, label=look["label"],
+                        linestyle="none", color=look["color"], marker=look["marker"],
+                        markersize=4.5, capsize=2, label=look["label"],
                     )  # fmt: skip
                 panel.set(yticks=range(len(names)), title=f"{title}, {n} flows", xlim=(0, None))
                 panel.set_yticklabels(list(names))

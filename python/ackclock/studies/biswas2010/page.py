@@ -71,7 +71,11 @@ def build(
             Section("idle", "After silence (Figures 3 to 5)", _idle(results, draw, verdict)),
             Section("long", "On a long path (Figures 6 and 7)", _long(results, draw, verdict)),
             Section("delay", "Delay (Figure 8)", _delay(draw, verdict)),
-            Section("limited", "After a limited period (Figures 9 to 11)", _limited(results, draw, verdict)),
+            Section(
+                "limited",
+                "After a limited period (Figures 9 to 11)",
+                _limited(results, draw, verdict),
+            ),
             Section("table", "Table 3 in numbers", _table(results, draw, verdict)),
             Section("choices", "What the paper leaves open", _choices(draw)),
             Section("video", "Video over HTTP today", _video(results, draw)),
@@ -95,7 +99,9 @@ def _banner(results: Results) -> str:
     )
 
 
-def _row(results: Results, table: str, variant: str, n: int, period_s: float, **more: Any) -> dict[str, Any]:
+def _row(
+    results: Results, table: str, variant: str, n: int, period_s: float, **more: Any
+) -> dict[str, Any]:
     wanted = {"mix": "homo", "delay_s": 0.1, "rival": None, **more}
     rows = results[table].filter(
         pl.col("variant") == variant,
@@ -116,17 +122,20 @@ def _percent(row: Mapping[str, Any]) -> str:
 
 def _findings(results: Results) -> str:
     n = 16
-    idle = {v: _row(results, "idle_means", v, n, 1.5) for v in (STANDARD, CWV, NEWCWV, CWV_RTOS["unclamped"])}
+    idle = {
+        v: _row(results, "idle_means", v, n, 1.5)
+        for v in (STANDARD, CWV, NEWCWV, CWV_RTOS["unclamped"])
+    }
     slow = {v: _row(results, "applimited_means", v, n, 5.0) for v in (STANDARD, CWV, NEWCWV)}
     return (
-        f"With {n} alike flows, 1.5 s of silence leave standard TCP {_kbps(idle[STANDARD])} a flow and "
-        f"{_percent(idle[STANDARD])} of drops over five round trips; CWV {_kbps(idle[CWV])} and "
-        f"{_percent(idle[CWV])}, or {_kbps(idle[CWV_RTOS['unclamped']])} and "
-        f"{_percent(idle[CWV_RTOS['unclamped']])} if its timeout has no minimum; newCWV "
+        f"With {n} alike flows, 1.5 s of silence leave standard TCP {_kbps(idle[STANDARD])} a "
+        f"flow and {_percent(idle[STANDARD])} of drops over five round trips; CWV "
+        f"{_kbps(idle[CWV])} and {_percent(idle[CWV])}, or {_kbps(idle[CWV_RTOS['unclamped']])} "
+        f"and {_percent(idle[CWV_RTOS['unclamped']])} if its timeout has no minimum; newCWV "
         f"{_kbps(idle[NEWCWV])} and {_percent(idle[NEWCWV])}. After 5 s at 12 kbit/s it is "
         f"{_kbps(slow[STANDARD])} and {_percent(slow[STANDARD])}, {_kbps(slow[CWV])} and "
-        f"{_percent(slow[CWV])}, {_kbps(slow[NEWCWV])} and {_percent(slow[NEWCWV])}. The capacity is "
-        f"{2000 / n:.0f} kbit/s a flow."
+        f"{_percent(slow[CWV])}, {_kbps(slow[NEWCWV])} and {_percent(slow[NEWCWV])}. The capacity "
+        f"is {2000 / n:.0f} kbit/s a flow."
     )
 
 
@@ -134,8 +143,9 @@ def _window(draw: Any, verdict: Any) -> tuple[Any, ...]:
     return (
         draw(
             "f1",
-            "One flow of 512 kbit/s on a path that stays as it is. Shaded: its silence. Standard TCP "
-            "lets the window grow with every ACK, used or not; CWV and newCWV only while it is full.",
+            "One flow of 512 kbit/s on a path that stays as it is. Shaded: its silence. Standard "
+            "TCP lets the window grow with every ACK, used or not; CWV and newCWV only while it "
+            "is full.",
         ),
         verdict("biswas-f1"),
     )
@@ -145,15 +155,18 @@ def _idle(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
     four = {v: _row(results, "idle_means", v, 4, 1.5) for v in (STANDARD, CWV)}
     return (
         Prose(
-            "Packets that arrive at the receivers over five round trips from each flow’s own restart, "
-            "as a rate. Up to three flows fit into 2 Mbit/s; with four, CWV’s quick restart pays in "
-            f"full ({_kbps(four[CWV])} against {_kbps(four[STANDARD])}), and with many the path is full "
-            "whatever they do, so that what is left of the difference is drops."
+            "Packets that arrive at the receivers over five round trips from each flow’s own "
+            "restart, as a rate. Up to three flows fit into 2 Mbit/s; with four, CWV’s quick "
+            f"restart pays in full ({_kbps(four[CWV])} against {_kbps(four[STANDARD])}), and with "
+            "many the path is full whatever they do, so that what is left of the difference is "
+            "drops."
         ),
         draw(
             "f3",
-            "Half of the flows standard, half of the rule (means with 95 % intervals over seeds). Where "
-            "they share a path, what one side wins the other loses. The standard curve is of flows beside "
+            "Half of the flows standard, half of the rule (means with 95 % intervals over "
+            "seeds). Where "
+            "they share a path, what one side wins the other loses. The standard curve is of "
+            "flows beside "
             "CWV; dashed in orange, beside newCWV.",
         ),
         verdict("biswas-f3"),
@@ -162,23 +175,21 @@ def _idle(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
         verdict("biswas-f4f5"),
         draw(
             "silence",
-            "The longer the silence, the more often CWV halves, until it is where standard TCP is. Below "
-            "one timeout nobody pays, and standard TCP, whose window has grown to hundreds of segments, "
-            "sends what the application gives.",
+            "The longer the silence, the more often CWV halves, until it is where standard TCP "
+            "is. Below one timeout nobody pays, and standard TCP, whose window has grown to "
+            "hundreds of segments, sends what the application gives.",
         ),
         verdict("biswas-idle-short", "biswas-idle-long"),
     )
 
 
 def _long(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
-    gain = {
-        v: _row(results, "idle_means", v, 4, 2.0, delay_s=0.3) for v in (STANDARD, CWV)
-    }
+    gain = {v: _row(results, "idle_means", v, 4, 2.0, delay_s=0.3) for v in (STANDARD, CWV)}
     return (
         draw(
             "f6",
-            "One way 300 ms, 2 s of silence, all flows alike. Slow start from one segment takes five "
-            "round trips of 0.6 s to the rate that the application wants: with four flows "
+            "One way 300 ms, 2 s of silence, all flows alike. Slow start from one segment takes "
+            "five round trips of 0.6 s to the rate that the application wants: with four flows "
             f"{_kbps(gain[STANDARD])} in place of {_kbps(gain[CWV])}.",
         ),
         draw("f7", "The drop rates of the same runs; the buffer is 100 packets."),
@@ -189,14 +200,14 @@ def _long(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
 def _delay(draw: Any, verdict: Any) -> tuple[Any, ...]:
     return (
         Prose(
-            "The time from a message’s writing to its reading, 25 flows. At 2 Mbit/s 25 flows of 512 "
-            "kbit/s cannot be carried, and every delay grows without bound; the published figure can only "
-            "be one in which the capacity stays, and both are shown."
+            "The time from a message’s writing to its reading, 25 flows. At 2 Mbit/s 25 flows of "
+            "512 kbit/s cannot be carried, and every delay grows without bound; the published "
+            "figure can only be one in which the capacity stays, and both are shown."
         ),
         draw(
             "f8",
-            f"Left: means over flows and seeds by message. Right: means of the first {FIRST} messages, "
-            "with 95 % intervals; shaded, the 5 to 22 round trips of the paper.",
+            f"Left: means over flows and seeds by message. Right: means of the first {FIRST} "
+            "messages, with 95 % intervals; shaded, the 5 to 22 round trips of the paper.",
         ),
         verdict("biswas-f8"),
         Prose(
@@ -211,10 +222,10 @@ def _limited(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
     words = ", ".join(f"{ratio:.0f} times after {period_s:g} s" for period_s, ratio in drift)
     return (
         Prose(
-            "12 kbit/s are a packet in 0.973 s, just less than the smallest timeout: nobody is idle. "
-            "Standard TCP keeps the window that it had; CWV takes it down to what is used, and starts "
-            f"again from there. Of eight flows each standard one has a window of so much of its share of "
-            f"the pipe: {words}."
+            "12 kbit/s are a packet in 0.973 s, just less than the smallest timeout: nobody is "
+            "idle. Standard TCP keeps the window that it had; CWV takes it down to what is used, "
+            "and starts again from there. Of eight flows each standard one has a window of so "
+            f"much of its share of the pipe: {words}."
         ),
         draw("f9", "As Figure 3, over ten round trips after the rate is restored."),
         verdict("biswas-f9"),
@@ -229,15 +240,15 @@ def _limited(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
 def _table(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
     return (
         Prose(
-            "The paper’s Table 3 has words: fair to the application, fair to the path. Here are the "
-            "numbers behind them for every rule, as means over the numbers of flows."
+            "The paper’s Table 3 has words: fair to the application, fair to the path. Here are "
+            "the numbers behind them for every rule, as means over the numbers of flows."
         ),
         verdict("biswas-t3"),
         _numbers(results),
         draw(
             "trade",
-            "What a rule gains for the application it pays for with drops: the better corner is the upper "
-            "left. Hollow: CUBIC with Reno’s recovery.",
+            "What a rule gains for the application it pays for with drops: the better corner is "
+            "the upper left. Hollow: CUBIC with Reno’s recovery.",
         ),
     )
 
@@ -263,7 +274,8 @@ def _numbers(results: Results) -> Sheet:
         key="table-3",
         label="Every rule, idle and application-limited",
         caption=(
-            "All flows alike, 100 ms one way, means over numbers of flows and seeds: 1.5 s of silence over "
+            "All flows alike, 100 ms one way, means over numbers of flows and seeds: 1.5 s of "
+            "silence over "
             "five round trips, 5 s at 12 kbit/s over ten."
         ),
         heads=("rule", "sender", *heads, *heads),
@@ -277,9 +289,9 @@ def _numbers(results: Results) -> Sheet:
 def _choices(draw: Any) -> tuple[Any, ...]:
     return (
         Prose(
-            "The paper names neither the buffer’s unit, nor the receivers’ ACKs, nor the recovery, and "
-            "its sources are without jitter. None of these changes an order above; the timeout that CWV "
-            "counts does, and is on every figure."
+            "The paper names neither the buffer’s unit, nor the receivers’ ACKs, nor the "
+            "recovery, and its sources are without jitter. None of these changes an order above; "
+            "the timeout that CWV counts does, and is on every figure."
         ),
         draw("choices", "Rates with 95 % intervals under one other choice at a time."),
     )
@@ -290,13 +302,20 @@ def _video(results: Results, draw: Any) -> tuple[Any, ...]:
     took = {row["rule"]: row["took_s"] for row in rows.iter_rows(named=True)}
     return (
         Prose(
-            "Two videos of 5 Mbit/s share 20 Mbit/s with a buffer of one bandwidth-delay product. A segment "
-            "of four seconds is 2.5 MB, given at once; then the connection is silent until the next. Senders "
-            "are Linux’s (CUBIC with HyStart, RACK, ten segments at first). At a round trip of 200 ms a "
-            f"segment takes CUBIC {took['Linux']:.2f} s under Linux’s rule, {took['RFC 5681']:.2f} s under "
-            f"RFC 5681’s, {took['CWV']:.2f} s under CWV and {took['newCWV']:.2f} s under newCWV."
+            "Two videos of 5 Mbit/s share 20 Mbit/s with a buffer of one bandwidth-delay "
+            "product. A segment of four seconds is 2.5 MB, given at once; then the connection is "
+            "silent until the next. Senders are Linux’s (CUBIC with HyStart, RACK, ten segments "
+            f"at first). At a round trip of 200 ms a segment takes CUBIC {took['Linux']:.2f} s "
+            f"under Linux’s rule, {took['RFC 5681']:.2f} s under RFC 5681’s, {took['CWV']:.2f} s "
+            f"under CWV and {took['newCWV']:.2f} s under newCWV."
         ),
-        draw("video", "From given to read, after each flow’s first segment: filled the mean, hollow the 95th percentile."),
+        draw(
+            "video",
+            (
+                "From given to read, after each flow’s first segment: filled the mean, hollow the "
+                "95th percentile."
+            ),
+        ),
     )
 
 
@@ -313,7 +332,10 @@ def _made(results: Results) -> tuple[Any, ...]:
                 for name, value in (
                     ("bottleneck", "100 Mbit/s, then 2 Mbit/s"),
                     ("one-way delay of the bottleneck", "100 ms; 300 ms on the long path"),
-                    ("buffer", "one bandwidth-delay product: 34 packets at 2 Mbit/s, 100 on the long path"),
+                    (
+                        "buffer",
+                        "one bandwidth-delay product: 34 packets at 2 Mbit/s, 100 on the long path",
+                    ),
                     ("access links", "100 Mbit/s, 1 ms"),
                     ("segment", "1460 B; 1500 B on the wire"),
                     ("receive window", "1027 segments (1.5 MB)"),
@@ -326,19 +348,26 @@ def _made(results: Results) -> tuple[Any, ...]:
                     ("first window", "3 segments"),
                     ("recovery", "NewReno without SACK; every packet is acknowledged"),
                     ("flows", ", ".join(map(str, plan.flows)) + " in all; mixed: half of each"),
-                    ("interruption", "at 10 s + U(0, 0.2 s), each flow by itself; start at U(0, 1 s)"),
-                    ("the path changes", "while all are silent; or with the first flow that is restored"),
+                    (
+                        "interruption",
+                        "at 10 s + U(0, 0.2 s), each flow by itself; start at U(0, 1 s)",
+                    ),
+                    (
+                        "the path changes",
+                        "while all are silent; or with the first flow that is restored",
+                    ),
                     ("seeds", f"{len(plan.seeds)}"),
                 )
             ),
             text_columns=frozenset({1}),
         ),
         Prose(
-            "Standard TCP is ns-2’s: the retransmission timer goes on after the last ACK, so that the "
-            "window restarts an RTO and a round trip after the last packet; the RFC’s clock, from the last "
-            "packet sent, is beside it. CWV counts the timeout with its minimum of 1 s, a fixed 500 ms, or "
-            "the timeout without a minimum. Rates of two variants are called different where the 95 % "
-            f"interval of the difference does not reach zero. Moderate congestion is up to {MODERATE_FLOWS} "
-            f"flows; severe overflow, more than {100 * SEVERE:.0f} % of drops."
+            "Standard TCP is ns-2’s: the retransmission timer goes on after the last ACK, so "
+            "that the window restarts an RTO and a round trip after the last packet; the RFC’s "
+            "clock, from the last packet sent, is beside it. CWV counts the timeout with its "
+            "minimum of 1 s, a fixed 500 ms, or the timeout without a minimum. Rates of two "
+            "variants are called different where the 95 % interval of the difference does not "
+            f"reach zero. Moderate congestion is up to {MODERATE_FLOWS} flows; severe overflow, "
+            f"more than {100 * SEVERE:.0f} % of drops."
         ),
     )

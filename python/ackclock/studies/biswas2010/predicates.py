@@ -6,6 +6,7 @@ Written before the study's first full run. A later change is a decision record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
@@ -171,7 +172,10 @@ def _beginning(results: Results) -> list[Observation]:
     used = _used_window(one)
     rising = one.filter(pl.col("cwnd_segments") > 0, pl.col("cwnd_segments") < used)
     return [
-        Observation(f"{row['time_s']:.2f} s", abs(_window_at(other, row["time_s"]) / row["cwnd_segments"] - 1))
+        Observation(
+            f"{row['time_s']:.2f} s",
+            abs(_window_at(other, row["time_s"]) / row["cwnd_segments"] - 1),
+        )
         for row in rising.head(40).iter_rows(named=True)
         if row["time_s"] < 3.0
     ]
@@ -196,9 +200,10 @@ def _one(label: str, value: Callable[[Results], float]) -> Measure:
 F1 = Claim(
     id="biswas-f1",
     statement=(
-        "cwnd over time of one bursty flow: both slow-start alike; standard TCP keeps growing cwnd "
-        "while application-limited, CWV stops at the used window; after an idle period above one RTO "
-        "standard TCP restarts from the restart window, CWV from half (halved per RTO idle)."
+        "cwnd over time of one bursty flow: both slow-start alike; standard TCP keeps growing "
+        "cwnd while application-limited, CWV stops at the used window; after an idle period "
+        "above one RTO standard TCP restarts from the restart window, CWV from half (halved per "
+        "RTO idle)."
     ),
     predicates=(
         _at_most("alike", "distance of the two windows in slow start", 0.01, _beginning),
@@ -232,7 +237,9 @@ F1 = Claim(
 # ------------------------------------------------------------------------------- silence
 
 
-def _means(table: str, mix: str, period_s: float, delay_s: float = SHORT_S) -> Callable[[Results], dict[str, Any]]:
+def _means(
+    table: str, mix: str, period_s: float, delay_s: float = SHORT_S
+) -> Callable[[Results], dict[str, Any]]:
     """Return mean rates and drop rates by number of flows, both protocols."""
 
     def measured(results: Results) -> dict[str, Any]:
@@ -242,13 +249,17 @@ def _means(table: str, mix: str, period_s: float, delay_s: float = SHORT_S) -> C
             for name, variant in (("standard", STANDARD), ("cwv", CWV)):
                 out[f"{name}_{n}_kbps"] = round(_mean(rows, "rate_bps", variant) / 1e3, 1)
                 if mix == "homo":
-                    out[f"{name}_{n}_drop_percent"] = round(100 * _mean(rows, "drop_rate", variant), 2)
+                    out[f"{name}_{n}_drop_percent"] = round(
+                        100 * _mean(rows, "drop_rate", variant), 2
+                    )
         return out
 
     return measured
 
 
-def _others(make: Callable[[str], tuple[Predicate[Results], ...]]) -> dict[str, tuple[Predicate[Results], ...]]:
+def _others(
+    make: Callable[[str], tuple[Predicate[Results], ...]],
+) -> dict[str, tuple[Predicate[Results], ...]]:
     """Return the predicates under the other readings of the timeout that CWV counts."""
     return {
         f"CWV counting the timeout “{reading}”": make(variant)
@@ -293,7 +304,8 @@ def _same(period_s: float) -> Callable[[str], tuple[Predicate[Results], ...]]:
 
 IDLE_SHORT = _claim(
     "biswas-idle-short",
-    "Idle below one RTO (about 0.5 s in their runs): cwnd unchanged, both protocols perform the same.",
+    "Idle below one RTO (about 0.5 s in their runs): cwnd unchanged, both protocols perform the "
+    "same.",
     _same(0.5),
     _means("idle", "homo", 0.5),
     {"says": "the two protocols achieve the same performance"},
@@ -309,8 +321,8 @@ IDLE_LONG = _claim(
 
 F3 = _claim(
     "biswas-f3",
-    "Heterogeneous flows, idle 1.5 s, path changes 100 -> 2 Mb/s while idle: CWV’s average received "
-    "rate over 5 RTT after restart is above standard TCP’s.",
+    "Heterogeneous flows, idle 1.5 s, path changes 100 -> 2 Mb/s while idle: CWV’s average "
+    "received rate over 5 RTT after restart is above standard TCP’s.",
     lambda cwv: (
         _more(
             "rate", "CWV’s rate above standard TCP’s",
@@ -323,8 +335,8 @@ F3 = _claim(
 
 F45 = _claim(
     "biswas-f4f5",
-    "Homogeneous flows, idle 1.5 s: CWV’s received rate is above standard TCP’s, and so is its drop "
-    "rate at the bottleneck.",
+    "Homogeneous flows, idle 1.5 s: CWV’s received rate is above standard TCP’s, and so is its "
+    "drop rate at the bottleneck.",
     lambda cwv: (
         _more(
             "rate", "CWV’s rate above standard TCP’s",
@@ -358,10 +370,13 @@ F67 = _claim(
     "moderate congestion without severe overflow.",
     lambda cwv: (
         _more(
-            "rate", "CWV’s rate above standard TCP’s",
+            "rate",
+            "CWV’s rate above standard TCP’s",
             _differences("idle", "rate_bps", cwv, more="cwv", period_s=2.0, delay_s=LONG_S),
         ),
-        _at_most("severe", f"CWV’s drop rate with at most {MODERATE_FLOWS} flows", SEVERE, _severe(cwv)),
+        _at_most(
+            "severe", f"CWV’s drop rate with at most {MODERATE_FLOWS} flows", SEVERE, _severe(cwv)
+        ),
     ),
     _means("idle", "homo", 2.0, LONG_S),
     {"says": "a higher rate at moderate congestion without severe overflow"},
@@ -375,9 +390,7 @@ def _delay_ratio(results: Results, cwv: str, capacity: int | None, idle_s: float
     rows = results["delay_means"].filter(
         pl.col("changed_bps").eq_missing(capacity), pl.col("idle_s") == idle_s
     )
-    means = [
-        float(rows.filter(_is(variant))["first_delay_s"][0]) for variant in (cwv, STANDARD)
-    ]
+    means = [float(rows.filter(_is(variant))["first_delay_s"][0]) for variant in (cwv, STANDARD)]
     return means[0] / means[1]
 
 
@@ -441,8 +454,8 @@ F8 = Claim(
     id="biswas-f8",
     statement=(
         "25 connections, idle 1.5 s: one-way application-to-application delay after restart is "
-        "substantially lower with CWV. The benefit stands between about 5 and 22 RTTs of idle, and is "
-        "gone below and above."
+        "substantially lower with CWV. The benefit stands between about 5 and 22 RTTs of idle, "
+        "and is gone below and above."
     ),
     predicates=_f8(CWV, None),
     alternatives={
@@ -458,12 +471,14 @@ F8 = Claim(
 
 F9 = _claim(
     "biswas-f9",
-    "Application-limited 5 s (512 -> 12 -> 512 kb/s), heterogeneous: standard TCP’s arrival rate is "
-    "above CWV’s (the opposite of the idle case).",
+    "Application-limited 5 s (512 -> 12 -> 512 kb/s), heterogeneous: standard TCP’s arrival rate "
+    "is above CWV’s (the opposite of the idle case).",
     lambda cwv: (
         _more(
             "rate", "standard TCP’s rate above CWV’s",
-            _differences("applimited", "rate_bps", cwv, more="standard", mix="hetero", period_s=5.0),
+            _differences(
+                "applimited", "rate_bps", cwv, more="standard", mix="hetero", period_s=5.0
+            ),
         ),
     ),
     _means("applimited", "hetero", 5.0),
@@ -500,16 +515,16 @@ def _drifts(results: Results) -> list[Observation]:
     ratios = window_over_pipe(results, STANDARD)
     return [
         Observation(f"{one:g} to {other:g} s", later - earlier)
-        for (one, earlier), (other, later) in zip(ratios, ratios[1:], strict=False)
+        for (one, earlier), (other, later) in pairwise(ratios)
     ]
 
 
 F1011 = Claim(
     id="biswas-f10f11",
     statement=(
-        "Application-limited 5 s, homogeneous: standard TCP’s arrival rate is higher, and its drop "
-        "rate is much higher than CWV’s. The longer the limited period, the less standard TCP’s cwnd "
-        "tells of the bandwidth-delay product."
+        "Application-limited 5 s, homogeneous: standard TCP’s arrival rate is higher, and its "
+        "drop rate is much higher than CWV’s. The longer the limited period, the less standard "
+        "TCP’s cwnd tells of the bandwidth-delay product."
     ),
     predicates=(
         _more(
@@ -522,7 +537,8 @@ F1011 = Claim(
         ),
         Predicate(
             "drift", "the window drifts from the pipe",
-            "growth of standard TCP’s window over its share of the pipe, from one period to the next",
+            ("growth of standard TCP’s window over its share of the pipe, from one period to the "
+            "next"),
             ">", 0.0, _drifts,
         ),
     ),
@@ -552,7 +568,9 @@ def _over_flows(table: str, column: str, mix: str, period_s: float, *, more: str
     def measure(results: Results) -> list[Observation]:
         gaps = [
             _mean(rows, column, CWV) - _mean(rows, column, STANDARD)
-            for _n, rows in _cells(results, table, mix=mix, period_s=period_s, delay_s=SHORT_S, cwv=CWV)
+            for _n, rows in _cells(
+                results, table, mix=mix, period_s=period_s, delay_s=SHORT_S, cwv=CWV
+            )
         ]
         sign = 1 if more == "cwv" else -1
         return [Observation("mean over the numbers of flows", sign * sum(gaps) / len(gaps))]
@@ -568,7 +586,10 @@ def _eight(results: Results) -> dict[str, Any]:
             _cells(results, table, mix="homo", period_s=period_s, delay_s=SHORT_S, cwv=CWV)
         )
         for name, variant in (("standard", STANDARD), ("cwv", CWV)):
-            for word, column, scale in (("kbps", "rate_bps", 1e-3), ("drop_percent", "drop_rate", 100)):
+            for word, column, scale in (
+                ("kbps", "rate_bps", 1e-3),
+                ("drop_percent", "drop_rate", 100),
+            ):
                 mean = sum(_mean(rows, column, variant) for _n, rows in cells) / len(cells)
                 out[f"{name}_{case}_{word}"] = round(scale * mean, 2)
     return out
@@ -577,8 +598,8 @@ def _eight(results: Results) -> dict[str, Any]:
 T3 = Claim(
     id="biswas-t3",
     statement=(
-        "Table 3: fairness to application and to path, idle and application-limited, both protocols: "
-        "eight verdicts."
+        "Table 3: fairness to application and to path, idle and application-limited, both "
+        "protocols: eight verdicts."
     ),
     predicates=(
         _more("application-idle", "to the application, idle: CWV’s rate above standard TCP’s",
@@ -598,4 +619,3 @@ T3 = Claim(
 )  # fmt: skip
 
 CLAIMS: tuple[Claim[Results], ...] = (F1, IDLE_SHORT, F3, F45, IDLE_LONG, F67, F8, F9, F1011, T3)
-

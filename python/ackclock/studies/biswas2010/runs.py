@@ -10,7 +10,14 @@ import polars as pl
 from ackclock.studies._frame_core import Core, Tables, simulate
 from ackclock.studies._frame_parts import Advance, Part
 from ackclock.studies.biswas2010 import scenarios
-from ackclock.studies.biswas2010.scenarios import MESSAGES, PACKET_BYTES, Plan, Setting, Video, cwv_rto
+from ackclock.studies.biswas2010.scenarios import (
+    MESSAGES,
+    PACKET_BYTES,
+    Plan,
+    Setting,
+    Video,
+    cwv_rto,
+)
 
 
 def _settings(settings: Sequence[Setting]) -> pl.DataFrame:
@@ -49,14 +56,20 @@ def _group() -> pl.Expr:
 def restart(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
     """Return a row a (run, variant): rate and drops from each flow's own restart on.
 
-    The rate is that of the packets that reached the receiver, retransmissions in, as packets of 1500
-    bytes, a flow's mean. Drops are over packets offered to the bottleneck in the same windows.
+    The rate is that of the packets that reached the receiver, retransmissions in, as packets of
+    1500 bytes, a flow's mean. Drops are over packets offered to the bottleneck in the same windows.
     """
     here = pl.col("measure") == "restart"
-    flows = tables.flows.filter(here).group_by("cell", _group()).agg(
-        (pl.col("arrived_packets") * (8 * PACKET_BYTES) / pl.col("duration_s")).mean().alias("rate_bps"),
-        pl.col("timeouts").mean(),
-        pl.len().alias("flows"),
+    flows = (
+        tables.flows.filter(here)
+        .group_by("cell", _group())
+        .agg(
+            (pl.col("arrived_packets") * (8 * PACKET_BYTES) / pl.col("duration_s"))
+            .mean()
+            .alias("rate_bps"),
+            pl.col("timeouts").mean(),
+            pl.len().alias("flows"),
+        )
     )
     crossed = tables.crossings.filter(here, pl.col("direction") == "forward")
     drops = crossed.group_by("cell", _group()).agg(
@@ -138,8 +151,12 @@ def video(tables: Tables, settings: Sequence[Video]) -> pl.DataFrame:
             for cell, setting in enumerate(settings)
         ]
     )
-    sent = tables.flows.filter(pl.col("measure") == "run").group_by("cell").agg(
-        (pl.col("segments_retransmitted").sum() / pl.col("segments_sent").sum()).alias("resent")
+    sent = (
+        tables.flows.filter(pl.col("measure") == "run")
+        .group_by("cell")
+        .agg(
+            (pl.col("segments_retransmitted").sum() / pl.col("segments_sent").sum()).alias("resent")
+        )
     )
     segments = tables.objects.select(
         "cell",

@@ -1,4 +1,4 @@
-"""The study's scenarios: flows that fall silent, or slow down, and a path that shrinks meanwhile."""
+"""The study's scenarios: flows that fall silent or slow down, and a path that shrinks then."""
 
 from __future__ import annotations
 
@@ -43,7 +43,15 @@ NEWCWV = "newreno+newcwv"
 RENOS = (STANDARD, RFC5681, *CWV_RTOS.values(), NEWCWV, "newreno+noidle")
 CUBICS = tuple(
     f"cubic+partialack{rule}"
-    for rule in ("", "+rfc5681(rw=1)", "+cwv", "+cwv(rto=500ms)", "+newcwv", "+linuxidle", "+noidle")
+    for rule in (
+        "",
+        "+rfc5681(rw=1)",
+        "+cwv",
+        "+cwv(rto=500ms)",
+        "+newcwv",
+        "+linuxidle",
+        "+noidle",
+    )
 )
 """CUBIC with Reno's recovery, so that they differ in growth alone."""
 
@@ -225,7 +233,9 @@ def idle(plan: Plan) -> list[Setting]:
         Setting("homo", n, (variant,), "idle", idle_s, SHORT_S, seed)
         for idle_s in plan.idles
         for n in plan.flows
-        for variant in (VARIANTS if idle_s == 1.5 else (STANDARD, RFC5681, *CWV_RTOS.values(), NEWCWV))
+        for variant in (
+            VARIANTS if idle_s == 1.5 else (STANDARD, RFC5681, *CWV_RTOS.values(), NEWCWV)
+        )
         for seed in plan.seeds
     ]
     settings += [
@@ -301,7 +311,16 @@ def traces(plan: Plan) -> list[Setting]:
     """Return the runs whose windows are shown: one flow, and eight that were limited for a time."""
     one = [
         Setting(
-            "homo", 1, (variant,), "idle", 1.5, SHORT_S, 1, changed_bps=None, watched=True, tail_s=2.0
+            "homo",
+            1,
+            (variant,),
+            "idle",
+            1.5,
+            SHORT_S,
+            1,
+            changed_bps=None,
+            watched=True,
+            tail_s=2.0,
         )
         for variant in (STANDARD, CWV, NEWCWV)
     ]
@@ -322,6 +341,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "the delay trebles too": {"changed_delay_s": 0.3},
 }
 CHOICE_FLOWS = (8, 25)
+CHOICE_CASES: tuple[tuple[Mode, float], ...] = (("idle", 1.5), ("limited", 5.0))
 
 
 def choices(plan: Plan) -> list[Setting]:
@@ -329,7 +349,7 @@ def choices(plan: Plan) -> list[Setting]:
     return [
         Setting("homo", n, (variant,), mode, period_s, SHORT_S, seed, choice=name, **choice)
         for name, choice in CHOICES.items()
-        for mode, period_s in (("idle", 1.5), ("limited", 5.0))
+        for mode, period_s in CHOICE_CASES
         for n in CHOICE_FLOWS
         for variant in (STANDARD, CWV, NEWCWV)
         for seed in plan.seeds

@@ -54,9 +54,7 @@ FIGURES: Mapping[str, Drawn[Results]] = {
     "f10": _by_flows("applimited_means", "rate_bps", "homo", 5.0),
     "f11": _by_flows("applimited_means", "drop_rate", "homo", 5.0),
     "silence": Drawn(
-        lambda r: figures.silences(
-            r["idle_means"], "period_s", (4, 16, 32), label="silence, s"
-        ),
+        lambda r: figures.silences(r["idle_means"], "period_s", (4, 16, 32), label="silence, s"),
         ("idle",),
         ("idle_means",),
         'figures.silences(idle_means, "period_s", (4, 16, 32), label="silence, s")',
