@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame import Claim, Observation, Predicate
+from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
 from ackclock.studies.biswas2010.analysis import Results, difference
 from ackclock.studies.biswas2010.scenarios import (
     CWV,
@@ -37,6 +37,7 @@ SEVERE = 0.10
 """Drops beyond this share are a severe overflow."""
 
 Measure = Callable[[Results], Sequence[Observation]]
+Explain = Callable[[Results, tuple[PartResult, ...]], str]
 
 
 def _is(variant: str) -> pl.Expr:
@@ -257,6 +258,105 @@ def _means(
     return measured
 
 
+# What was found where a statement does not hold: the numbers behind it, from the same tables.
+
+
+def _at(
+    results: Results,
+    table: str,
+    variant: str,
+    n: int,
+    period_s: float,
+    delay_s: float = SHORT_S,
+) -> dict[str, Any]:
+    rows = results[f"{table}_means"].filter(
+        _is(variant),
+        pl.col("mix") == "homo",
+        pl.col("n") == n,
+        pl.col("period_s") == period_s,
+        pl.col("delay_s") == delay_s,
+    )
+    return rows.row(0, named=True)
+
+
+def _holds(parts: tuple[PartResult, ...]) -> bool:
+    return all(part.holds for part in parts)
+
+
+def _why_not_same(results: Results, parts: tuple[PartResult, ...]) -> str:
+    if _holds(parts):
+        return ""
+    n = max(results.plan.flows)
+    windows = [_restarts(results, variant)[0] for variant in (STANDARD, CWV)]
+    drops = [
+        100 * _at(results, "idle", variant, n, 0.5)["drop_rate"] for variant in (STANDARD, CWV)
+    ]
+    return (
+        f"Neither window is cut, but they are not alike: after 10 s standard TCP’s has grown to "
+        f"{windows[0]:.0f} segments, CWV’s stands at {windows[1]:.0f}. Where the path has become "
+        f"too small, the first sends all that the application gives: of {n} flows {drops[0]:.0f} % "
+        f"is dropped against {drops[1]:.0f} %."
+    )
+
+
+def _why_not_above(results: Results, parts: tuple[PartResult, ...]) -> str:
+    if _holds(parts):
+        return ""
+    n = max(results.plan.flows)
+    standard, cwv = (_at(results, "idle", variant, n, 1.5) for variant in (STANDARD, CWV))
+    return (
+        f"With {n} flows the path is full under either rule ({2000 / n:.0f} kbit/s a flow): "
+        f"{cwv['rate_bps'] / 1e3:.1f} against {standard['rate_bps'] / 1e3:.1f} kbit/s, and what "
+        f"CWV drops beyond costs {cwv['timeouts']:.2f} timeouts a flow against "
+        f"{standard['timeouts']:.2f}."
+    )
+
+
+def _why_severe(results: Results, parts: tuple[PartResult, ...]) -> str:
+    if _holds(parts):
+        return ""
+    n = max(flows for flows in results.plan.flows if flows <= MODERATE_FLOWS)
+    standard, cwv = (_at(results, "idle", v, n, 2.0, LONG_S) for v in (STANDARD, CWV))
+    return (
+        f"The rate is higher, but not without overflow: {n} flows ask for "
+        f"{n * RATE_BPS * 1500 / MSS_BYTES / 2e6:.1f} times the capacity; CWV gives them "
+        f"{cwv['rate_bps'] / standard['rate_bps']:.1f} times standard TCP’s rate and loses "
+        f"{100 * cwv['drop_rate']:.0f} % of the packets against "
+        f"{100 * standard['drop_rate']:.0f} %."
+    )
+
+
+def _why_no_delay(results: Results, parts: tuple[PartResult, ...]) -> str:
+    if _holds(parts):
+        return ""
+    idles = results["delay_means"]["idle_s"].unique().sort().to_list()
+    lower = [s for s in idles if _delay_ratio(results, CWV, None, s) <= SUBSTANTIAL]
+    if not lower:
+        return "No silence leaves CWV’s delay substantially lower."
+    return (
+        f"With a timeout of 1 s the benefit stands at {lower[0]:g} to {lower[-1]:g} s of silence, "
+        f"{lower[0] / RTT_S:.0f} to {lower[-1] / RTT_S:.0f} round trips: by the third halving "
+        "nothing is left of a window of eleven segments."
+    )
+
+
+def _where_level(table: str, mix: str) -> Explain:
+    def explain(results: Results, parts: tuple[PartResult, ...]) -> str:
+        level = [seen.label for part in parts[:1] for seen in part.failing]
+        if not level:
+            return ""
+        cells = dict(_cells(results, table, mix=mix, period_s=5.0, delay_s=SHORT_S, cwv=CWV))
+        words = [
+            f"{n} flows {_mean(cells[n], 'rate_bps', STANDARD) / 1e3:.0f} and "
+            f"{_mean(cells[n], 'rate_bps', CWV) / 1e3:.0f} kbit/s"
+            for n in cells
+            if f"{n} flows" in level
+        ]
+        return f"Level, standard TCP and CWV: {', '.join(words)}; all fits, or all is full."
+
+    return explain
+
+
 def _others(
     make: Callable[[str], tuple[Predicate[Results], ...]],
 ) -> dict[str, tuple[Predicate[Results], ...]]:
@@ -274,6 +374,7 @@ def _claim(
     make: Callable[[str], tuple[Predicate[Results], ...]],
     measured: Callable[[Results], dict[str, Any]],
     published: dict[str, Any],
+    explain: Explain = lambda _results, _parts: "",
 ) -> Claim[Results]:
     return Claim(
         id=name,
@@ -282,6 +383,7 @@ def _claim(
         alternatives=_others(make),
         published=lambda _results: published,
         measured=measured,
+        explain=explain,
     )
 
 
@@ -309,6 +411,7 @@ IDLE_SHORT = _claim(
     _same(0.5),
     _means("idle", "homo", 0.5),
     {"says": "the two protocols achieve the same performance"},
+    _why_not_same,
 )
 
 IDLE_LONG = _claim(
@@ -349,6 +452,7 @@ F45 = _claim(
     ),
     _means("idle", "homo", 1.5),
     {"says": "CWV above standard TCP, in both, for every number of flows"},
+    _why_not_above,
 )  # fmt: skip
 
 
@@ -380,6 +484,7 @@ F67 = _claim(
     ),
     _means("idle", "homo", 2.0, LONG_S),
     {"says": "a higher rate at moderate congestion without severe overflow"},
+    _why_severe,
 )
 
 
@@ -464,6 +569,7 @@ F8 = Claim(
     },
     published=lambda _results: {"benefit_rtts": [5, 22]},
     measured=_delays_measured,
+    explain=_why_no_delay,
 )
 
 
@@ -483,6 +589,7 @@ F9 = _claim(
     ),
     _means("applimited", "hetero", 5.0),
     {"says": "standard TCP above CWV for every number of flows"},
+    _where_level("applimited", "hetero"),
 )  # fmt: skip
 
 
@@ -556,6 +663,7 @@ F1011 = Claim(
     ),
     published=lambda _results: {"says": "a higher rate, and a much larger drop rate"},
     measured=_means("applimited", "homo", 5.0),
+    explain=_where_level("applimited", "homo"),
 )  # fmt: skip
 
 
