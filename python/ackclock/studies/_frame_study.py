@@ -65,8 +65,8 @@ class Build(Protocol[T]):
 class Definition(Generic[P, T]):
     """What makes a study.
 
-    ``code`` are the files of its folder that decide what a part holds: with another text of theirs a
-    finished part is not taken for finished. A figure names the parts that it needs by their whole
+    ``code`` are the files of its folder that decide what a part holds: with another text of theirs
+    a finished part is not taken for finished. A figure names the parts that it needs by their whole
     names, or by what comes before the first ``-``.
     """
 
@@ -117,7 +117,9 @@ class Definition(Generic[P, T]):
         try:
             found = run_parts(todo, store, ledger, console)
         except KeyboardInterrupt:
-            console.print("Interrupted; the finished parts are kept, and the next run begins there.")
+            console.print(
+                "Interrupted; the finished parts are kept, and the next run begins there."
+            )
             raise
         with console.status("Reducing and drawing"):
             results = self.analyse(core, plan, found)

@@ -52,7 +52,9 @@ def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Result
         tables["choices_means"] = over_seeds(choices)
     delays = joined("delay")
     if delays is not None:
-        tables["delay"] = delays.rename({"period_s": "idle_s"}).drop("mode", "choice", "rival", "mix")
+        tables["delay"] = delays.rename({"period_s": "idle_s"}).drop(
+            "mode", "choice", "rival", "mix"
+        )
         tables["delay_means"] = _delays(tables["delay"])
     for name in ("traces", "video"):
         rows = joined(name)
@@ -80,9 +82,9 @@ def over_seeds(rows: pl.DataFrame) -> pl.DataFrame:
                 "seeds": group.height,
             }
         )
-    strings = dict.fromkeys(("rival", "cwv_rto"), pl.String)
-    numbers = dict.fromkeys(("rate_bps_ci", "drop_rate", "drop_rate_ci"), pl.Float64)
-    return pl.DataFrame(reduced, schema_overrides=strings | numbers, infer_schema_length=None)
+    types: dict[str, type[pl.DataType]] = dict.fromkeys(("rival", "cwv_rto"), pl.String)
+    types |= dict.fromkeys(("rate_bps_ci", "drop_rate", "drop_rate_ci"), pl.Float64)
+    return pl.DataFrame(reduced, schema_overrides=types, infer_schema_length=None)
 
 
 def difference(
@@ -90,8 +92,8 @@ def difference(
 ) -> Estimate:
     """Return the mean of one variant less the other's, with its 95 % interval over seeds.
 
-    ``paired``: the two are of one run, so that the difference of each seed counts. Otherwise they are
-    of runs that share nothing but the seed's number, and the variances add (Welch).
+    ``paired``: the two are of one run, so that the difference of each seed counts. Otherwise they
+    are of runs that share nothing but the seed's number, and the variances add (Welch).
     """
     first = rows.filter(one).sort("seed")[column].to_numpy()
     second = rows.filter(other).sort("seed")[column].to_numpy()

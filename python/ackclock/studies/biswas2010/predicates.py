@@ -6,11 +6,12 @@ Written before the study's first full run. A later change is a decision record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame import Claim, Observation, Predicate
+from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
 from ackclock.studies.biswas2010.analysis import Results, difference
 from ackclock.studies.biswas2010.scenarios import (
     CWV,
@@ -36,6 +37,7 @@ SEVERE = 0.10
 """Drops beyond this share are a severe overflow."""
 
 Measure = Callable[[Results], Sequence[Observation]]
+Explain = Callable[[Results, tuple[PartResult, ...]], str]
 
 
 def _is(variant: str) -> pl.Expr:
@@ -169,9 +171,12 @@ def _beginning(results: Results) -> list[Observation]:
     """Return how far the two windows are apart while both are below what the application uses."""
     one, other = _trace(results, STANDARD), _trace(results, CWV)
     used = _used_window(one)
-    rising = one.filter(pl.col("cwnd_segments") < used)
+    rising = one.filter(pl.col("cwnd_segments") > 0, pl.col("cwnd_segments") < used)
     return [
-        Observation(f"{row['time_s']:.2f} s", abs(_window_at(other, row["time_s"]) / row["cwnd_segments"] - 1))
+        Observation(
+            f"{row['time_s']:.2f} s",
+            abs(_window_at(other, row["time_s"]) / row["cwnd_segments"] - 1),
+        )
         for row in rising.head(40).iter_rows(named=True)
         if row["time_s"] < 3.0
     ]
@@ -196,9 +201,10 @@ def _one(label: str, value: Callable[[Results], float]) -> Measure:
 F1 = Claim(
     id="biswas-f1",
     statement=(
-        "cwnd over time of one bursty flow: both slow-start alike; standard TCP keeps growing cwnd "
-        "while application-limited, CWV stops at the used window; after an idle period above one RTO "
-        "standard TCP restarts from the restart window, CWV from half (halved per RTO idle)."
+        "cwnd over time of one bursty flow: both slow-start alike; standard TCP keeps growing "
+        "cwnd while application-limited, CWV stops at the used window; after an idle period "
+        "above one RTO standard TCP restarts from the restart window, CWV from half (halved per "
+        "RTO idle)."
     ),
     predicates=(
         _at_most("alike", "distance of the two windows in slow start", 0.01, _beginning),
@@ -232,7 +238,9 @@ F1 = Claim(
 # ------------------------------------------------------------------------------- silence
 
 
-def _means(table: str, mix: str, period_s: float, delay_s: float = SHORT_S) -> Callable[[Results], dict[str, Any]]:
+def _means(
+    table: str, mix: str, period_s: float, delay_s: float = SHORT_S
+) -> Callable[[Results], dict[str, Any]]:
     """Return mean rates and drop rates by number of flows, both protocols."""
 
     def measured(results: Results) -> dict[str, Any]:
@@ -242,13 +250,116 @@ def _means(table: str, mix: str, period_s: float, delay_s: float = SHORT_S) -> C
             for name, variant in (("standard", STANDARD), ("cwv", CWV)):
                 out[f"{name}_{n}_kbps"] = round(_mean(rows, "rate_bps", variant) / 1e3, 1)
                 if mix == "homo":
-                    out[f"{name}_{n}_drop_percent"] = round(100 * _mean(rows, "drop_rate", variant), 2)
+                    out[f"{name}_{n}_drop_percent"] = round(
+                        100 * _mean(rows, "drop_rate", variant), 2
+                    )
         return out
 
     return measured
 
 
-def _others(make: Callable[[str], tuple[Predicate[Results], ...]]) -> dict[str, tuple[Predicate[Results], ...]]:
+# What was found where a statement does not hold: the numbers behind it, from the same tables.
+
+
+def _at(
+    results: Results,
+    table: str,
+    variant: str,
+    n: int,
+    period_s: float,
+    delay_s: float = SHORT_S,
+) -> dict[str, Any]:
+    rows = results[f"{table}_means"].filter(
+        _is(variant),
+        pl.col("mix") == "homo",
+        pl.col("n") == n,
+        pl.col("period_s") == period_s,
+        pl.col("delay_s") == delay_s,
+    )
+    return rows.row(0, named=True)
+
+
+def _holds(parts: tuple[PartResult, ...]) -> bool:
+    return all(part.holds for part in parts)
+
+
+def _why_not_same(results: Results, parts: tuple[PartResult, ...]) -> str:
+    if _holds(parts):
+        return ""
+    n = max(results.plan.flows)
+    windows = [_restarts(results, variant)[0] for variant in (STANDARD, CWV)]
+    drops = [
+        100 * _at(results, "idle", variant, n, 0.5)["drop_rate"] for variant in (STANDARD, CWV)
+    ]
+    return (
+        f"Neither window is cut, but they are not alike: after 10 s standard TCP’s has grown to "
+        f"{windows[0]:.0f} segments, CWV’s stands at {windows[1]:.0f}. Where the path has become "
+        f"too small, the first sends all that the application gives: of {n} flows {drops[0]:.0f} % "
+        f"is dropped against {drops[1]:.0f} %."
+    )
+
+
+def _why_not_above(results: Results, parts: tuple[PartResult, ...]) -> str:
+    if _holds(parts):
+        return ""
+    n = max(results.plan.flows)
+    standard, cwv = (_at(results, "idle", variant, n, 1.5) for variant in (STANDARD, CWV))
+    return (
+        f"With {n} flows the path is full under either rule ({2000 / n:.0f} kbit/s a flow): "
+        f"{cwv['rate_bps'] / 1e3:.1f} against {standard['rate_bps'] / 1e3:.1f} kbit/s, and what "
+        f"CWV drops beyond costs {cwv['timeouts']:.2f} timeouts a flow against "
+        f"{standard['timeouts']:.2f}."
+    )
+
+
+def _why_severe(results: Results, parts: tuple[PartResult, ...]) -> str:
+    if _holds(parts):
+        return ""
+    n = max(flows for flows in results.plan.flows if flows <= MODERATE_FLOWS)
+    standard, cwv = (_at(results, "idle", v, n, 2.0, LONG_S) for v in (STANDARD, CWV))
+    return (
+        f"The rate is higher, but not without overflow: {n} flows ask for "
+        f"{n * RATE_BPS * 1500 / MSS_BYTES / 2e6:.1f} times the capacity; CWV gives them "
+        f"{cwv['rate_bps'] / standard['rate_bps']:.1f} times standard TCP’s rate and loses "
+        f"{100 * cwv['drop_rate']:.0f} % of the packets against "
+        f"{100 * standard['drop_rate']:.0f} %."
+    )
+
+
+def _why_no_delay(results: Results, parts: tuple[PartResult, ...]) -> str:
+    if _holds(parts):
+        return ""
+    idles = results["delay_means"]["idle_s"].unique().sort().to_list()
+    lower = [s for s in idles if _delay_ratio(results, CWV, None, s) <= SUBSTANTIAL]
+    if not lower:
+        return "No silence leaves CWV’s delay substantially lower."
+    return (
+        f"With a timeout of 1 s the benefit stands at {lower[0]:g} to {lower[-1]:g} s of silence, "
+        f"{lower[0] / RTT_S:.0f} to {lower[-1] / RTT_S:.0f} round trips: by the third halving "
+        "nothing is left of a window of eleven segments."
+    )
+
+
+def _where_level(table: str, mix: str) -> Explain:
+    def explain(results: Results, parts: tuple[PartResult, ...]) -> str:
+        level = [seen.label for part in parts[:1] for seen in part.failing]
+        if not level:
+            return ""
+        cells = dict(_cells(results, table, mix=mix, period_s=5.0, delay_s=SHORT_S, cwv=CWV))
+        words = [
+            f"{n} flows {_mean(cells[n], 'rate_bps', STANDARD) / 1e3:.0f} and "
+            f"{_mean(cells[n], 'rate_bps', CWV) / 1e3:.0f} kbit/s"
+            for n in cells
+            if f"{n} flows" in level
+        ]
+        return f"Level, standard TCP and CWV: {', '.join(words)}; all fits, or all is full."
+
+    return explain
+
+
+def _others(
+    make: Callable[[str], tuple[Predicate[Results], ...]],
+) -> dict[str, tuple[Predicate[Results], ...]]:
     """Return the predicates under the other readings of the timeout that CWV counts."""
     return {
         f"CWV counting the timeout “{reading}”": make(variant)
@@ -263,6 +374,7 @@ def _claim(
     make: Callable[[str], tuple[Predicate[Results], ...]],
     measured: Callable[[Results], dict[str, Any]],
     published: dict[str, Any],
+    explain: Explain = lambda _results, _parts: "",
 ) -> Claim[Results]:
     return Claim(
         id=name,
@@ -271,6 +383,7 @@ def _claim(
         alternatives=_others(make),
         published=lambda _results: published,
         measured=measured,
+        explain=explain,
     )
 
 
@@ -293,10 +406,12 @@ def _same(period_s: float) -> Callable[[str], tuple[Predicate[Results], ...]]:
 
 IDLE_SHORT = _claim(
     "biswas-idle-short",
-    "Idle below one RTO (about 0.5 s in their runs): cwnd unchanged, both protocols perform the same.",
+    "Idle below one RTO (about 0.5 s in their runs): cwnd unchanged, both protocols perform the "
+    "same.",
     _same(0.5),
     _means("idle", "homo", 0.5),
     {"says": "the two protocols achieve the same performance"},
+    _why_not_same,
 )
 
 IDLE_LONG = _claim(
@@ -309,8 +424,8 @@ IDLE_LONG = _claim(
 
 F3 = _claim(
     "biswas-f3",
-    "Heterogeneous flows, idle 1.5 s, path changes 100 -> 2 Mb/s while idle: CWV’s average received "
-    "rate over 5 RTT after restart is above standard TCP’s.",
+    "Heterogeneous flows, idle 1.5 s, path changes 100 -> 2 Mb/s while idle: CWV’s average "
+    "received rate over 5 RTT after restart is above standard TCP’s.",
     lambda cwv: (
         _more(
             "rate", "CWV’s rate above standard TCP’s",
@@ -323,8 +438,8 @@ F3 = _claim(
 
 F45 = _claim(
     "biswas-f4f5",
-    "Homogeneous flows, idle 1.5 s: CWV’s received rate is above standard TCP’s, and so is its drop "
-    "rate at the bottleneck.",
+    "Homogeneous flows, idle 1.5 s: CWV’s received rate is above standard TCP’s, and so is its "
+    "drop rate at the bottleneck.",
     lambda cwv: (
         _more(
             "rate", "CWV’s rate above standard TCP’s",
@@ -337,6 +452,7 @@ F45 = _claim(
     ),
     _means("idle", "homo", 1.5),
     {"says": "CWV above standard TCP, in both, for every number of flows"},
+    _why_not_above,
 )  # fmt: skip
 
 
@@ -358,13 +474,17 @@ F67 = _claim(
     "moderate congestion without severe overflow.",
     lambda cwv: (
         _more(
-            "rate", "CWV’s rate above standard TCP’s",
+            "rate",
+            "CWV’s rate above standard TCP’s",
             _differences("idle", "rate_bps", cwv, more="cwv", period_s=2.0, delay_s=LONG_S),
         ),
-        _at_most("severe", f"CWV’s drop rate with at most {MODERATE_FLOWS} flows", SEVERE, _severe(cwv)),
+        _at_most(
+            "severe", f"CWV’s drop rate with at most {MODERATE_FLOWS} flows", SEVERE, _severe(cwv)
+        ),
     ),
     _means("idle", "homo", 2.0, LONG_S),
     {"says": "a higher rate at moderate congestion without severe overflow"},
+    _why_severe,
 )
 
 
@@ -375,9 +495,7 @@ def _delay_ratio(results: Results, cwv: str, capacity: int | None, idle_s: float
     rows = results["delay_means"].filter(
         pl.col("changed_bps").eq_missing(capacity), pl.col("idle_s") == idle_s
     )
-    means = [
-        float(rows.filter(_is(variant))["first_delay_s"][0]) for variant in (cwv, STANDARD)
-    ]
+    means = [float(rows.filter(_is(variant))["first_delay_s"][0]) for variant in (cwv, STANDARD)]
     return means[0] / means[1]
 
 
@@ -441,8 +559,8 @@ F8 = Claim(
     id="biswas-f8",
     statement=(
         "25 connections, idle 1.5 s: one-way application-to-application delay after restart is "
-        "substantially lower with CWV. The benefit stands between about 5 and 22 RTTs of idle, and is "
-        "gone below and above."
+        "substantially lower with CWV. The benefit stands between about 5 and 22 RTTs of idle, "
+        "and is gone below and above."
     ),
     predicates=_f8(CWV, None),
     alternatives={
@@ -451,6 +569,7 @@ F8 = Claim(
     },
     published=lambda _results: {"benefit_rtts": [5, 22]},
     measured=_delays_measured,
+    explain=_why_no_delay,
 )
 
 
@@ -458,16 +577,19 @@ F8 = Claim(
 
 F9 = _claim(
     "biswas-f9",
-    "Application-limited 5 s (512 -> 12 -> 512 kb/s), heterogeneous: standard TCP’s arrival rate is "
-    "above CWV’s (the opposite of the idle case).",
+    "Application-limited 5 s (512 -> 12 -> 512 kb/s), heterogeneous: standard TCP’s arrival rate "
+    "is above CWV’s (the opposite of the idle case).",
     lambda cwv: (
         _more(
             "rate", "standard TCP’s rate above CWV’s",
-            _differences("applimited", "rate_bps", cwv, more="standard", mix="hetero", period_s=5.0),
+            _differences(
+                "applimited", "rate_bps", cwv, more="standard", mix="hetero", period_s=5.0
+            ),
         ),
     ),
     _means("applimited", "hetero", 5.0),
     {"says": "standard TCP above CWV for every number of flows"},
+    _where_level("applimited", "hetero"),
 )  # fmt: skip
 
 
@@ -500,16 +622,16 @@ def _drifts(results: Results) -> list[Observation]:
     ratios = window_over_pipe(results, STANDARD)
     return [
         Observation(f"{one:g} to {other:g} s", later - earlier)
-        for (one, earlier), (other, later) in zip(ratios, ratios[1:], strict=False)
+        for (one, earlier), (other, later) in pairwise(ratios)
     ]
 
 
 F1011 = Claim(
     id="biswas-f10f11",
     statement=(
-        "Application-limited 5 s, homogeneous: standard TCP’s arrival rate is higher, and its drop "
-        "rate is much higher than CWV’s. The longer the limited period, the less standard TCP’s cwnd "
-        "tells of the bandwidth-delay product."
+        "Application-limited 5 s, homogeneous: standard TCP’s arrival rate is higher, and its "
+        "drop rate is much higher than CWV’s. The longer the limited period, the less standard "
+        "TCP’s cwnd tells of the bandwidth-delay product."
     ),
     predicates=(
         _more(
@@ -522,7 +644,8 @@ F1011 = Claim(
         ),
         Predicate(
             "drift", "the window drifts from the pipe",
-            "growth of standard TCP’s window over its share of the pipe, from one period to the next",
+            ("growth of standard TCP’s window over its share of the pipe, from one period to the "
+            "next"),
             ">", 0.0, _drifts,
         ),
     ),
@@ -540,6 +663,7 @@ F1011 = Claim(
     ),
     published=lambda _results: {"says": "a higher rate, and a much larger drop rate"},
     measured=_means("applimited", "homo", 5.0),
+    explain=_where_level("applimited", "homo"),
 )  # fmt: skip
 
 
@@ -552,7 +676,9 @@ def _over_flows(table: str, column: str, mix: str, period_s: float, *, more: str
     def measure(results: Results) -> list[Observation]:
         gaps = [
             _mean(rows, column, CWV) - _mean(rows, column, STANDARD)
-            for _n, rows in _cells(results, table, mix=mix, period_s=period_s, delay_s=SHORT_S, cwv=CWV)
+            for _n, rows in _cells(
+                results, table, mix=mix, period_s=period_s, delay_s=SHORT_S, cwv=CWV
+            )
         ]
         sign = 1 if more == "cwv" else -1
         return [Observation("mean over the numbers of flows", sign * sum(gaps) / len(gaps))]
@@ -568,7 +694,10 @@ def _eight(results: Results) -> dict[str, Any]:
             _cells(results, table, mix="homo", period_s=period_s, delay_s=SHORT_S, cwv=CWV)
         )
         for name, variant in (("standard", STANDARD), ("cwv", CWV)):
-            for word, column, scale in (("kbps", "rate_bps", 1e-3), ("drop_percent", "drop_rate", 100)):
+            for word, column, scale in (
+                ("kbps", "rate_bps", 1e-3),
+                ("drop_percent", "drop_rate", 100),
+            ):
                 mean = sum(_mean(rows, column, variant) for _n, rows in cells) / len(cells)
                 out[f"{name}_{case}_{word}"] = round(scale * mean, 2)
     return out
@@ -577,8 +706,8 @@ def _eight(results: Results) -> dict[str, Any]:
 T3 = Claim(
     id="biswas-t3",
     statement=(
-        "Table 3: fairness to application and to path, idle and application-limited, both protocols: "
-        "eight verdicts."
+        "Table 3: fairness to application and to path, idle and application-limited, both "
+        "protocols: eight verdicts."
     ),
     predicates=(
         _more("application-idle", "to the application, idle: CWV’s rate above standard TCP’s",
@@ -598,4 +727,3 @@ T3 = Claim(
 )  # fmt: skip
 
 CLAIMS: tuple[Claim[Results], ...] = (F1, IDLE_SHORT, F3, F45, IDLE_LONG, F67, F8, F9, F1011, T3)
-

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import polars as pl
 
 from ackclock.studies._frame_core import Core, Tables, simulate
 from ackclock.studies._frame_parts import Advance, Part
 from ackclock.studies.biswas2010 import scenarios
-from ackclock.studies.biswas2010.scenarios import MESSAGES, PACKET_BYTES, Plan, Setting, Video, cwv_rto
-
-KEYS = ("mix", "n", "variant", "cwv_rto")
+from ackclock.studies.biswas2010.scenarios import (
+    MESSAGES,
+    PACKET_BYTES,
+    Plan,
+    Setting,
+    Video,
+    cwv_rto,
+)
 
 
 def _settings(settings: Sequence[Setting]) -> pl.DataFrame:
-    """Return one row a (run, variant): what was varied, and the flows' name."""
+    """Return one row a (run, variant): what was varied, and the flows' name.
+
+    In a mixed run standard flows carry the timeout that their rivals count.
+    """
     return pl.DataFrame(
         [
             {
@@ -25,7 +34,7 @@ def _settings(settings: Sequence[Setting]) -> pl.DataFrame:
                 "n": setting.n,
                 "variant": variant,
                 "rival": next((v for v in setting.variants if v != variant), None),
-                "cwv_rto": cwv_rto(variant),
+                "cwv_rto": next(filter(None, map(cwv_rto, (variant, *setting.variants))), None),
                 "mode": setting.mode,
                 "period_s": setting.period_s,
                 "delay_s": setting.delay_s,
@@ -47,14 +56,20 @@ def _group() -> pl.Expr:
 def restart(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
     """Return a row a (run, variant): rate and drops from each flow's own restart on.
 
-    The rate is that of the packets that reached the receiver, retransmissions in, as packets of 1500
-    bytes, a flow's mean. Drops are over packets offered to the bottleneck in the same windows.
+    The rate is that of the packets that reached the receiver, retransmissions in, as packets of
+    1500 bytes, a flow's mean. Drops are over packets offered to the bottleneck in the same windows.
     """
     here = pl.col("measure") == "restart"
-    flows = tables.flows.filter(here).group_by("cell", _group()).agg(
-        (pl.col("arrived_packets") * (8 * PACKET_BYTES) / pl.col("duration_s")).mean().alias("rate_bps"),
-        pl.col("timeouts").mean(),
-        pl.len().alias("flows"),
+    flows = (
+        tables.flows.filter(here)
+        .group_by("cell", _group())
+        .agg(
+            (pl.col("arrived_packets") * (8 * PACKET_BYTES) / pl.col("duration_s"))
+            .mean()
+            .alias("rate_bps"),
+            pl.col("timeouts").mean(),
+            pl.len().alias("flows"),
+        )
     )
     crossed = tables.crossings.filter(here, pl.col("direction") == "forward")
     drops = crossed.group_by("cell", _group()).agg(
@@ -136,8 +151,12 @@ def video(tables: Tables, settings: Sequence[Video]) -> pl.DataFrame:
             for cell, setting in enumerate(settings)
         ]
     )
-    sent = tables.flows.filter(pl.col("measure") == "run").group_by("cell").agg(
-        (pl.col("segments_retransmitted").sum() / pl.col("segments_sent").sum()).alias("resent")
+    sent = (
+        tables.flows.filter(pl.col("measure") == "run")
+        .group_by("cell")
+        .agg(
+            (pl.col("segments_retransmitted").sum() / pl.col("segments_sent").sum()).alias("resent")
+        )
     )
     segments = tables.objects.select(
         "cell",
@@ -152,15 +171,18 @@ def video(tables: Tables, settings: Sequence[Video]) -> pl.DataFrame:
     )
 
 
+Reduce = Callable[[Tables, Sequence[Any]], pl.DataFrame]
+
+
 def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
     """Return everything that the study simulates, in the order in which it runs."""
 
-    def chunks(name: str, settings: list[Setting]) -> list[Part]:
+    def chunks(name: str, settings: list[Setting], reduce: Reduce = restart) -> list[Part]:
         by_period: dict[float, list[Setting]] = {}
         for setting in settings:
             by_period.setdefault(setting.period_s, []).append(setting)
         return [
-            _part(core, threads, f"{name}-{period_s:g}", these, restart)
+            _part(core, threads, f"{name}-{period_s:g}", these, reduce)
             for period_s, these in by_period.items()
         ]
 
@@ -169,7 +191,7 @@ def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
         *chunks("idle", scenarios.idle(plan)),
         *chunks("long", scenarios.long_path(plan)),
         *chunks("limited", scenarios.limited(plan)),
-        _part(core, threads, "delay", scenarios.delays(plan), delay),
+        *chunks("delay", scenarios.delays(plan), delay),
         _part(core, threads, "choices", scenarios.choices(plan), restart),
         _part(core, threads, "video", scenarios.videos(plan), video),
     ]
@@ -180,7 +202,7 @@ def _part(
     threads: int | None,
     name: str,
     settings: Sequence[Setting] | Sequence[Video],
-    reduce: Callable[[Tables, Sequence[object]], pl.DataFrame],
+    reduce: Reduce,
 ) -> Part:
     texts = [setting.scenario() for setting in settings]
 

@@ -1,4 +1,4 @@
-"""The study's scenarios: flows that fall silent, or slow down, and a path that shrinks meanwhile."""
+"""The study's scenarios: flows that fall silent or slow down, and a path that shrinks then."""
 
 from __future__ import annotations
 
@@ -43,7 +43,15 @@ NEWCWV = "newreno+newcwv"
 RENOS = (STANDARD, RFC5681, *CWV_RTOS.values(), NEWCWV, "newreno+noidle")
 CUBICS = tuple(
     f"cubic+partialack{rule}"
-    for rule in ("", "+rfc5681(rw=1)", "+cwv", "+cwv(rto=500ms)", "+newcwv", "+linuxidle", "+noidle")
+    for rule in (
+        "",
+        "+rfc5681(rw=1)",
+        "+cwv",
+        "+cwv(rto=500ms)",
+        "+newcwv",
+        "+linuxidle",
+        "+noidle",
+    )
 )
 """CUBIC with Reno's recovery, so that they differ in growth alone."""
 
@@ -123,6 +131,8 @@ class Setting:
     watched: bool = False
     """Whether the windows are recorded, and the run goes on for a second more."""
     tail_s: float = 0.5
+    stop: bool = False
+    """Whether the sources stop once the messages whose delay counts are given."""
 
     @property
     def base_rtt_s(self) -> float:
@@ -209,6 +219,9 @@ class Setting:
             app["idle"] = [period]
         else:
             app["limited"] = [{**period, "rate": f"{LIMITED_BPS} bit/s"}]
+        if self.stop:
+            message_s = 8 * MSS_BYTES / RATE_BPS
+            app["stop"] = f"{INTERRUPT_S[1] + self.period_s + MESSAGES * message_s:.6f} s"
         if self.jitter_s:
             app["jitter"] = f"{self.jitter_s} s"
         return app
@@ -220,7 +233,9 @@ def idle(plan: Plan) -> list[Setting]:
         Setting("homo", n, (variant,), "idle", idle_s, SHORT_S, seed)
         for idle_s in plan.idles
         for n in plan.flows
-        for variant in (VARIANTS if idle_s == 1.5 else (STANDARD, RFC5681, *CWV_RTOS.values(), NEWCWV))
+        for variant in (
+            VARIANTS if idle_s == 1.5 else (STANDARD, RFC5681, *CWV_RTOS.values(), NEWCWV)
+        )
         for seed in plan.seeds
     ]
     settings += [
@@ -283,7 +298,7 @@ def delays(plan: Plan) -> list[Setting]:
     return [
         Setting(
             "homo", DELAYED, (variant,), "idle", idle_s, SHORT_S, seed,
-            changed_bps=capacity, tail_s=4.0,
+            changed_bps=capacity, stop=True, tail_s=5.0 if capacity is None else 45.0,
         )
         for capacity in (None, 2_000_000)
         for idle_s in idles
@@ -296,7 +311,16 @@ def traces(plan: Plan) -> list[Setting]:
     """Return the runs whose windows are shown: one flow, and eight that were limited for a time."""
     one = [
         Setting(
-            "homo", 1, (variant,), "idle", 1.5, SHORT_S, 1, changed_bps=None, watched=True, tail_s=2.0
+            "homo",
+            1,
+            (variant,),
+            "idle",
+            1.5,
+            SHORT_S,
+            1,
+            changed_bps=None,
+            watched=True,
+            tail_s=2.0,
         )
         for variant in (STANDARD, CWV, NEWCWV)
     ]
@@ -317,6 +341,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "the delay trebles too": {"changed_delay_s": 0.3},
 }
 CHOICE_FLOWS = (8, 25)
+CHOICE_CASES: tuple[tuple[Mode, float], ...] = (("idle", 1.5), ("limited", 5.0))
 
 
 def choices(plan: Plan) -> list[Setting]:
@@ -324,7 +349,7 @@ def choices(plan: Plan) -> list[Setting]:
     return [
         Setting("homo", n, (variant,), mode, period_s, SHORT_S, seed, choice=name, **choice)
         for name, choice in CHOICES.items()
-        for mode, period_s in (("idle", 1.5), ("limited", 5.0))
+        for mode, period_s in CHOICE_CASES
         for n in CHOICE_FLOWS
         for variant in (STANDARD, CWV, NEWCWV)
         for seed in plan.seeds
