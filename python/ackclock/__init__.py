@@ -17,6 +17,15 @@ A TCP sender is written once and judged by theory and by packet simulation, on t
 from ackclock import theory
 from ackclock._core import version as _version
 from ackclock.api import Part, packmime, schema, simulate, simulate_many, variant_name, variants
+from ackclock.draws import (
+    Exponential,
+    Lognormal,
+    Pareto,
+    Quantiles,
+    Uniform,
+    Values,
+    Weibull,
+)
 from ackclock.errors import BadInput
 from ackclock.results import Run
 from ackclock.scenario import (
@@ -26,7 +35,6 @@ from ackclock.scenario import (
     CrossTraffic,
     DelayedAck,
     Dumbbell,
-    Exponential,
     Flow,
     FqCoDel,
     Graph,
@@ -43,17 +51,33 @@ from ackclock.scenario import (
     Scenario,
     Tcp,
     Topology,
-    Uniform,
+    Traffic,
     Video,
     dumbbell,
     graph,
+)
+from ackclock.traffic import (
+    Access,
+    AccessLine,
+    At,
+    Feedback,
+    PackMime,
+    PackMimeArrivals,
+    Periodic,
+    Poisson,
+    Request,
+    Share,
+    Upload,
 )
 from ackclock.scripts import Drill, ScriptFailure, ScriptOutcome, ScriptReport, drill
 
 __version__ = _version()
 
 __all__ = [
+    "Access",
+    "AccessLine",
     "App",
+    "At",
     "BadInput",
     "Bulk",
     "CoDel",
@@ -62,29 +86,43 @@ __all__ = [
     "Drill",
     "Dumbbell",
     "Exponential",
+    "Feedback",
     "Flow",
     "FqCoDel",
     "Graph",
     "GraphLink",
     "Link",
+    "Lognormal",
     "Measure",
+    "PackMime",
+    "PackMimeArrivals",
+    "Pareto",
     "Part",
+    "Periodic",
     "PeriodicLoss",
     "Pie",
+    "Poisson",
     "Probe",
+    "Quantiles",
     "Queue",
     "Red",
     "Reorder",
+    "Request",
     "Reverse",
     "Run",
     "Scenario",
     "ScriptFailure",
     "ScriptOutcome",
     "ScriptReport",
+    "Share",
     "Tcp",
     "Topology",
+    "Traffic",
     "Uniform",
+    "Upload",
+    "Values",
     "Video",
+    "Weibull",
     "__version__",
     "drill",
     "dumbbell",
