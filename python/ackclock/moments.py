@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table, each, key
+from ackclock.draws import Draw, read_draw
 
 __all__ = [
     "After",
@@ -17,64 +18,15 @@ __all__ = [
     "Bursts",
     "Cbr",
     "Event",
-    "Exponential",
     "Idle",
     "Limited",
     "LinkChange",
     "Measure",
     "OnOff",
-    "Uniform",
     "Video",
 ]
 
 FlowEvent: TypeAlias = Literal["idle", "resume", "limited", "restore"]
-
-
-@dataclass(frozen=True)
-class Uniform(Table):
-    """A duration drawn uniformly between two.
-
-    Attributes
-    ----------
-    low, high
-        The shortest and the longest, such as ``"0 s"`` and ``"1 s"``.
-    """
-
-    low: str
-    high: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"uniform": [low, high]}``."""
-        return {"uniform": [self.low, self.high]}
-
-
-@dataclass(frozen=True)
-class Exponential(Table):
-    """A duration drawn exponentially.
-
-    Attributes
-    ----------
-    mean
-        The mean, such as ``"1 s"``.
-    """
-
-    mean: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"exponential": mean}``."""
-        return {"exponential": self.mean}
-
-
-Draw: TypeAlias = str | Uniform | Exponential
-
-
-def read_draw(value: Any) -> Draw:
-    """Return the duration, or the distribution, that a file has as ``value``."""
-    if isinstance(value, str):
-        return value
-    if "uniform" in value:
-        return Uniform(*value["uniform"])
-    return Exponential(value["exponential"])
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,11 @@ impl ObjectLog {
         Self { streams: vec![Stream::default(); flows] }
     }
 
+    /// Whether a row may still change.
+    pub fn has_pending(&self) -> bool {
+        self.streams.iter().any(|stream| !stream.pending.is_empty())
+    }
+
     /// The sender of `flow` gives an object of so many bytes; returns the volume at which
     /// [`on_received`](Self::on_received) is to be called next.
     pub fn on_given(
