@@ -518,9 +518,9 @@ fn index(n: usize) -> u32 {
 /// What the wheel should expect: the spacing of events at the fastest link that flows share, and
 /// how far ahead they are scheduled.
 pub fn clock_for(busiest_bps: u64, longest_delay: Duration) -> Wheel {
-    // A packet of 1500 bytes makes about six events; about four events a slot.
+    // A packet of 1500 bytes makes about four events; about eight events a slot.
     let packets_per_second = (busiest_bps / 12_000).max(1);
-    let spacing = Duration::from_nanos(1_000_000_000 * 4 / (6 * packets_per_second).max(1));
+    let spacing = Duration::from_nanos(1_000_000_000 * 8 / (4 * packets_per_second).max(1));
     Wheel::new(spacing, longest_delay)
 }
 
