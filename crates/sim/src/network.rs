@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ackclock_net::{Arrival, Departure, Effect, Fate, Link, Packet, PacketId, Verdict};
-use ackclock_packet::{Ecn, Options, Segment};
+use ackclock_packet::{Ecn, IpMeta, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -25,7 +25,7 @@ pub struct InFlight {
     pub flow: u32,
     /// Options beside it, an index into the slab, or `NO_OPTIONS`.
     options: u32,
-    pub ip: ackclock_packet::IpMeta,
+    pub ip: IpMeta,
     /// A bit was flipped on the way: the host that it is for will see a wrong checksum.
     pub corrupted: bool,
 }
@@ -54,6 +54,27 @@ struct Attention {
     watched: bool,
     /// The packet may have to be marked.
     marks: bool,
+}
+
+/// What became of a packet, without the rest of the verdict: so that the verdict itself need not lie in
+/// memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Became {
+    /// It has its place on the wire.
+    Sent,
+    Dropped,
+    Waiting,
+}
+
+impl Became {
+    #[inline]
+    const fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Dropped => Self::Dropped,
+            Verdict::Waits { .. } => Self::Waiting,
+            Verdict::Arrives { .. } | Verdict::Lost | Verdict::Impaired { .. } => Self::Sent,
+        }
+    }
 }
 
 /// A packet comes to a link that wants attention.
@@ -194,15 +215,15 @@ impl Network {
         now: Instant,
         wire: u32,
         packet: Packet,
-        verdict: Verdict,
+        became: Became,
         before: Offering,
     ) {
         // Before anybody looks at the packet.
-        if before.marking && verdict != Verdict::Dropped {
+        if before.marking && became != Became::Dropped {
             self.mark(wire, packet);
         }
         let seen = self.taps.as_ref().is_some_and(|taps| taps.sees(wire));
-        if seen && !matches!(verdict, Verdict::Dropped | Verdict::Waits { .. }) {
+        if seen && became == Became::Sent {
             // A packet that will be lost is sent too, and only the counters say when.
             let waited = self.links[wire as usize].counters(now).queue_delay - before.waited;
             let sent = self.sent(packet);
@@ -315,7 +336,9 @@ impl Network {
                 self.keep_options(options)
             }
         };
-        let packet = InFlight {
+        let id = self.free.pop().unwrap_or_else(|| self.make_place());
+        // Written in place: a copy of it would cost as much again.
+        self.packets[id as usize] = InFlight {
             segment: transmit.segment,
             first_sent: echo,
             hop: first_hop,
@@ -324,7 +347,6 @@ impl Network {
             ip: transmit.ip,
             corrupted: false,
         };
-        let id = self.keep(packet);
         self.forward(now, id);
     }
 
@@ -336,14 +358,25 @@ impl Network {
         }
     }
 
-    #[inline]
-    fn keep(&mut self, packet: InFlight) -> u32 {
-        if let Some(id) = self.free.pop() {
-            self.packets[id as usize] = packet;
-            return id;
-        }
-        self.packets.push(packet);
+    /// A place for one packet more.
+    #[cold]
+    fn make_place(&mut self) -> u32 {
+        self.packets.push(InFlight {
+            segment: Segment::default(),
+            first_sent: Instant::NEVER,
+            hop: 0,
+            flow: 0,
+            options: NO_OPTIONS,
+            ip: IpMeta::default(),
+            corrupted: false,
+        });
         index(self.packets.len() - 1)
+    }
+
+    fn keep(&mut self, packet: InFlight) -> u32 {
+        let id = self.free.pop().unwrap_or_else(|| self.make_place());
+        self.packets[id as usize] = packet;
+        id
     }
 
     fn keep_options(&mut self, options: Options) -> u32 {
@@ -381,7 +414,7 @@ impl Network {
             };
             let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
             if step & WANTED != 0 {
-                self.after_offer(now, wire, offered, verdict, before);
+                self.after_offer(now, wire, offered, Became::of(&verdict), before);
             }
             match verdict {
                 Verdict::Arrives { starts, at } => {
@@ -448,7 +481,7 @@ impl Network {
             if wanted { self.before_offer(now, wire, &mut packet) } else { Offering::default() };
         let verdict = self.links[wire as usize].offer(now, packet);
         if wanted {
-            self.after_offer(now, wire, packet, verdict, before);
+            self.after_offer(now, wire, packet, Became::of(&verdict), before);
         }
         if let Verdict::Waits { wake } = verdict {
             self.wait(wire, wake);
