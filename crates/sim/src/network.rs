@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ackclock_net::{Arrival, Departure, Effect, Fate, Line, Link, Packet, PacketId, Verdict};
-use ackclock_packet::{Ecn, Flags, Options, Segment};
+use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -25,7 +25,7 @@ pub struct InFlight {
     pub flow: u32,
     /// Options beside it, an index into the slab, or `NO_OPTIONS`.
     options: u32,
-    pub ip: ackclock_packet::IpMeta,
+    pub ip: IpMeta,
     /// A bit was flipped on the way: the host that it is for will see a wrong checksum.
     pub corrupted: bool,
 }
@@ -67,6 +67,27 @@ struct Attention {
     marks: bool,
     /// A measure counts the packets of each flow.
     counts: bool,
+}
+
+/// What became of a packet, without the rest of the verdict: so that the verdict itself need not lie in
+/// memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Became {
+    /// It has its place on the wire.
+    Sent,
+    Dropped,
+    Waiting,
+}
+
+impl Became {
+    #[inline]
+    const fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Dropped => Self::Dropped,
+            Verdict::Waits { .. } => Self::Waiting,
+            Verdict::Arrives { .. } | Verdict::Lost | Verdict::Impaired { .. } => Self::Sent,
+        }
+    }
 }
 
 /// A packet comes to a link that wants attention.
@@ -279,21 +300,21 @@ impl Network {
         now: Instant,
         wire: u32,
         packet: Packet,
-        verdict: Verdict,
+        became: Became,
         before: Offering,
     ) {
         // Before anybody looks at the packet.
-        if before.marking && verdict != Verdict::Dropped {
+        if before.marking && became != Became::Dropped {
             self.mark(wire, packet);
         }
         if self.attention[wire as usize].counts {
             self.count_crossing(wire, packet, 0);
-            if verdict == Verdict::Dropped {
+            if became == Became::Dropped {
                 self.count_crossing(wire, packet, 1);
             }
         }
         let seen = self.taps.as_ref().is_some_and(|taps| taps.sees(wire));
-        if seen && !matches!(verdict, Verdict::Dropped | Verdict::Waits { .. }) {
+        if seen && became == Became::Sent {
             // A packet that will be lost is sent too, and only the counters say when.
             let waited = self.links[wire as usize].counters(now).queue_delay - before.waited;
             let sent = self.sent(packet);
@@ -407,7 +428,12 @@ impl Network {
                 self.keep_options(options)
             }
         };
-        let packet = InFlight {
+        if let Some(aloft) = self.aloft_mut(flow) {
+            *aloft += 1;
+        }
+        let id = self.free.pop().unwrap_or_else(|| self.make_place());
+        // Written in place: a copy of it would cost as much again.
+        self.packets[id as usize] = InFlight {
             segment: transmit.segment,
             first_sent: echo,
             hop: first_hop,
@@ -416,7 +442,6 @@ impl Network {
             ip: transmit.ip,
             corrupted: false,
         };
-        let id = self.keep(packet);
         self.forward(now, id);
     }
 
@@ -478,17 +503,28 @@ impl Network {
         self.aloft.get_mut(flow.wrapping_sub(self.first_passing) as usize)
     }
 
-    #[inline]
+    /// A place for one packet more.
+    #[cold]
+    fn make_place(&mut self) -> u32 {
+        self.packets.push(InFlight {
+            segment: Segment::default(),
+            first_sent: Instant::NEVER,
+            hop: 0,
+            flow: 0,
+            options: NO_OPTIONS,
+            ip: IpMeta::default(),
+            corrupted: false,
+        });
+        index(self.packets.len() - 1)
+    }
+
     fn keep(&mut self, packet: InFlight) -> u32 {
         if let Some(aloft) = self.aloft_mut(packet.flow) {
             *aloft += 1;
         }
-        if let Some(id) = self.free.pop() {
-            self.packets[id as usize] = packet;
-            return id;
-        }
-        self.packets.push(packet);
-        index(self.packets.len() - 1)
+        let id = self.free.pop().unwrap_or_else(|| self.make_place());
+        self.packets[id as usize] = packet;
+        id
     }
 
     fn keep_options(&mut self, options: Options) -> u32 {
@@ -530,7 +566,7 @@ impl Network {
             };
             let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
             if step & WANTED != 0 {
-                self.after_offer(now, wire, offered, verdict, before);
+                self.after_offer(now, wire, offered, Became::of(&verdict), before);
             }
             match verdict {
                 Verdict::Arrives { starts, at } => {
@@ -630,7 +666,7 @@ impl Network {
             if wanted { self.before_offer(now, wire, &mut packet) } else { Offering::default() };
         let verdict = self.links[wire as usize].offer(now, packet);
         if wanted {
-            self.after_offer(now, wire, packet, verdict, before);
+            self.after_offer(now, wire, packet, Became::of(&verdict), before);
         }
         if let Verdict::Waits { wake } = verdict {
             self.wait(wire, wake);
@@ -719,9 +755,9 @@ fn index(n: usize) -> u32 {
 /// What the wheel should expect: the spacing of events at the fastest link that flows share, and
 /// how far ahead they are scheduled.
 pub fn clock_for(busiest_bps: u64, longest_delay: Duration) -> Wheel {
-    // A packet of 1500 bytes makes about six events; about four events a slot.
+    // A packet of 1500 bytes makes about four events; about eight events a slot.
     let packets_per_second = (busiest_bps / 12_000).max(1);
-    let spacing = Duration::from_nanos(1_000_000_000 * 4 / (6 * packets_per_second).max(1));
+    let spacing = Duration::from_nanos(1_000_000_000 * 8 / (4 * packets_per_second).max(1));
     Wheel::new(spacing, longest_delay)
 }
 
