@@ -29,7 +29,7 @@ def scenes() -> list[str]:
         zoom = 0.3 ** draw.uniform(0.2, 3)
         source = draw.choice(
             [
-                f"mandelbrot=s={SIZE}:r={RATE}:start_scale={zoom:.4f}:end_pts=1000",
+                f"mandelbrot=s={SIZE}:r={RATE}:start_scale={zoom:.4f}:end_pts=4000:maxiter=128",
                 f"testsrc2=s={SIZE}:r={RATE}",
                 f"gradients=s={SIZE}:r={RATE}:speed={draw.uniform(0.001, 0.02):.4f}"
                 f":seed={draw.randrange(1000)}:n=6",
@@ -58,7 +58,7 @@ def main() -> None:
             "ffmpeg", "-y", "-loglevel", "error",
             "-f", "lavfi", "-i", f"sine=frequency=330:duration={DURATION_S}",
             "-filter_complex", graph, "-map", "[v]", "-map", "0:a",
-            "-c:v", "libx264", "-preset", "veryfast", "-b:v", "5110k", "-g", "250",
+            "-c:v", "libx264", "-preset", "superfast", "-b:v", "5110k", "-g", "250",
             "-c:a", "aac", "-b:a", "128k", "-movflags", "+faststart", sys.argv[1],
         ],
         check=True,
