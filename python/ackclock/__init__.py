@@ -17,11 +17,15 @@ A TCP sender is written once and judged by theory and by packet simulation, on t
 from ackclock import theory
 from ackclock._core import version as _version
 from ackclock.api import Part, schema, simulate, simulate_many, variant_name, variants
+from ackclock.channels import read_mahimahi
 from ackclock.errors import BadInput
 from ackclock.results import Run
 from ackclock.scenario import (
     App,
     Bulk,
+    BurstLoss,
+    Cellular,
+    Channel,
     CoDel,
     CrossTraffic,
     DelayedAck,
@@ -43,12 +47,15 @@ from ackclock.scenario import (
     Scenario,
     Tcp,
     Topology,
+    Trace,
     Uniform,
     Video,
+    Wifi,
     dumbbell,
     graph,
 )
 from ackclock.scripts import Drill, ScriptFailure, ScriptOutcome, ScriptReport, drill
+from ackclock.video import read_video, scale_pictures
 
 __version__ = _version()
 
@@ -56,6 +63,9 @@ __all__ = [
     "App",
     "BadInput",
     "Bulk",
+    "BurstLoss",
+    "Cellular",
+    "Channel",
     "CoDel",
     "CrossTraffic",
     "DelayedAck",
@@ -83,12 +93,17 @@ __all__ = [
     "ScriptReport",
     "Tcp",
     "Topology",
+    "Trace",
     "Uniform",
     "Video",
+    "Wifi",
     "__version__",
     "drill",
     "dumbbell",
     "graph",
+    "read_mahimahi",
+    "read_video",
+    "scale_pictures",
     "schema",
     "simulate",
     "simulate_many",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
@@ -17,12 +17,27 @@ from ackclock import _core
 from ackclock._table import Table as _Table
 from ackclock._table import each as _each
 from ackclock._table import key as _key
+from ackclock.channels import (
+    BurstLoss,
+    Cellular,
+    Channel,
+    Loss,
+    PeriodicLoss,
+    Trace,
+    Wifi,
+    read_channel,
+    read_loss,
+)
 from ackclock.errors import BadInput
 from ackclock.queues import AnyQueue, CoDel, FqCoDel, Pie, Queue, Red, read_queue
+from ackclock.video import Video
 
 __all__ = [
     "App",
     "Bulk",
+    "BurstLoss",
+    "Cellular",
+    "Channel",
     "CoDel",
     "CrossTraffic",
     "DelayedAck",
@@ -44,8 +59,10 @@ __all__ = [
     "Scenario",
     "Tcp",
     "Topology",
+    "Trace",
     "Uniform",
     "Video",
+    "Wifi",
     "dumbbell",
     "graph",
 ]
@@ -72,27 +89,6 @@ class Reorder(_Table):
 
 
 @dataclass(frozen=True)
-class PeriodicLoss(_Table):
-    """A loss at regular intervals, without chance.
-
-    Attributes
-    ----------
-    every
-        Of the packets that carry a flow's data, new or sent again, every so-manieth is lost.
-        Packets without data, and cross-traffic, are neither lost nor counted.
-    first
-        The number of the first that is lost, from 1; default: ``every``.
-    """
-
-    every: int
-    first: int | None = None
-
-
-def _read_loss(value: Any) -> float | PeriodicLoss:
-    return PeriodicLoss.from_table(value) if isinstance(value, Mapping) else value
-
-
-@dataclass(frozen=True)
 class Reverse(_Table):
     """What differs on the way back of a link; what is left out is as on the way there.
 
@@ -105,8 +101,10 @@ class Reverse(_Table):
     queue
         The queue.
     loss
-        Which packets are lost after they were sent: a probability, 0 to 1, or a
-        :class:`PeriodicLoss`.
+        Which packets are lost after they were sent: a probability, 0 to 1, a
+        :class:`PeriodicLoss` or a :class:`BurstLoss`.
+    channel
+        What takes the place of a constant rate.
     reorder
         Packets that others overtake.
     duplicate
@@ -118,7 +116,8 @@ class Reverse(_Table):
     rate: str | None = None
     delay: str | None = None
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss | None = _key(default=None, read=_read_loss)
+    loss: Loss | None = _key(default=None, read=read_loss)
+    channel: Channel | None = _key(default=None, read=read_channel)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float | None = None
     corrupt: float | None = None
@@ -138,8 +137,10 @@ class Link(_Table):
         The queue both ways. Default: drop-tail, of one bandwidth-delay product on the bottleneck
         of a dumbbell and without limit elsewhere.
     loss
-        Which packets are lost after they were sent, both ways: a probability, 0 to 1, or a
-        :class:`PeriodicLoss`.
+        Which packets are lost after they were sent, both ways: a probability, 0 to 1, a
+        :class:`PeriodicLoss` or a :class:`BurstLoss`.
+    channel
+        What takes the place of a constant rate.
     reverse
         What differs on the way back.
     reorder
@@ -154,7 +155,8 @@ class Link(_Table):
     rate: str
     delay: str
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: Loss = _key(default=0.0, read=read_loss)
+    channel: Channel | None = _key(default=None, read=read_channel)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
@@ -181,7 +183,8 @@ class GraphLink(_Table):
     rate: str = _key()
     delay: str = _key()
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: Loss = _key(default=0.0, read=read_loss)
+    channel: Channel | None = _key(default=None, read=read_channel)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
@@ -450,41 +453,6 @@ class Bulk(_Table):
     KIND: ClassVar[str | None] = "bulk"
 
     size: str | None = None
-
-
-@dataclass(frozen=True)
-class Video(_Table):
-    """A video over HTTP: the receiver asks for a file, the sender sends it, a player shows it.
-
-    Attributes
-    ----------
-    pictures
-        The bytes of each picture, in the order in which they are sent and shown; see
-        :func:`ackclock.picture_sizes`.
-    size, length
-        Instead: the volume of a video whose pictures are drawn at random, such as ``"409 MB"``,
-        and how long it lasts, such as ``"624 s"``.
-    picture_rate
-        Pictures a second.
-    buffer
-        The most that the playout buffer holds, such as ``"656 kB"``.
-    start, resume
-        What it holds when play begins (default: ``buffer``), and when play goes on after it ran
-        empty (default: as ``start``).
-    catch_up
-        How many times as fast as usual late pictures are shown.
-    """
-
-    KIND: ClassVar[str | None] = "video"
-
-    pictures: Sequence[int] | None = _key(default=None, read=tuple)
-    size: str | None = None
-    length: str | None = None
-    picture_rate: float = 30.0
-    buffer: str = "656 kB"
-    start: str | None = None
-    resume: str | None = None
-    catch_up: float = 1.1
 
 
 App: TypeAlias = Bulk | Video
