@@ -117,10 +117,10 @@ class Reverse(_Table):
     delay: str | None = None
     queue: AnyQueue | None = _key(default=None, read=read_queue)
     loss: Loss | None = _key(default=None, read=read_loss)
-    channel: Channel | None = _key(default=None, read=read_channel)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float | None = None
     corrupt: float | None = None
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -156,11 +156,11 @@ class Link(_Table):
     delay: str
     queue: AnyQueue | None = _key(default=None, read=read_queue)
     loss: Loss = _key(default=0.0, read=read_loss)
-    channel: Channel | None = _key(default=None, read=read_channel)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
     corrupt: float = 0.0
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -184,11 +184,11 @@ class GraphLink(_Table):
     delay: str = _key()
     queue: AnyQueue | None = _key(default=None, read=read_queue)
     loss: Loss = _key(default=0.0, read=read_loss)
-    channel: Channel | None = _key(default=None, read=read_channel)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
     corrupt: float = 0.0
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
