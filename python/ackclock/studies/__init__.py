@@ -5,9 +5,11 @@ A study joins by adding a folder with a ``STUDY`` and one line here.
 
 from __future__ import annotations
 
-from ackclock.studies import altman1997, response
+from ackclock.studies import altman1997, response, watanabe2013
 from ackclock.studies._frame import Claim, ClaimResult, Observation, Predicate, Study, Verdict
 
-STUDIES: dict[str, Study] = {study.key: study for study in (altman1997.STUDY, response.STUDY)}
+STUDIES: dict[str, Study] = {
+    study.key: study for study in (altman1997.STUDY, response.STUDY, watanabe2013.STUDY)
+}
 
 __all__ = ["STUDIES", "Claim", "ClaimResult", "Observation", "Predicate", "Study", "Verdict"]
