@@ -1,4 +1,4 @@
-"""From the parts to the tables under ``data/``: means over trials, differences, shapes of traces."""
+"""From the parts to the tables under ``data/``: means over trials, differences, traces."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Results:
     tables: dict[str, pl.DataFrame]
 
     def __getitem__(self, name: str) -> pl.DataFrame:
+        """Return a table."""
         return self.tables[name]
 
     def values(

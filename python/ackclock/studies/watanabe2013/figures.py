@@ -31,7 +31,7 @@ COLOUR = {
 
 
 def bars(summary: pl.DataFrame) -> Figure:
-    """Draw the means of the three numbers with their deviations, a row a case, as the paper does."""
+    """Draw the means of the three numbers and their deviations, a row a case, as the paper does."""
     rows = summary.filter(pl.col("choice") == DEFAULT.key)
     with styled():
         made, panels = figure(1.15 * len(CASES) + 0.9, len(CASES), len(METRICS))

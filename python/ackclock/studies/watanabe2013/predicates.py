@@ -5,12 +5,14 @@ Written before the study's first full run. A later change is a decision record.
 The figures' numbers cannot be read from the paper's text, so that orders are judged. "Fewest" and
 "least" hold for a variant that no other one undercuts for certain: the difference of the means over
 trials, less the half-width of its 95 % interval. "Most" and "largest" need more than a tie: a mean
-above that of the others. Discards are negligible up to one picture in a thousand, underflows up to one.
+above that of the others. Discards are negligible up to one picture in a thousand, underflows up to
+one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
@@ -140,7 +142,7 @@ def _figure_5() -> tuple[Made, ...]:
                 f"{slow} over {fast}",
                 _shape(results, slow, "settle_s") - _shape(results, fast, "settle_s"),
             )
-            for slow, fast in zip(order, order[1:], strict=False)
+            for slow, fast in pairwise(order)
         ]
 
     def wider(results: Results) -> list[Observation]:

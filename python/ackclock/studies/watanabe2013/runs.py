@@ -64,10 +64,12 @@ def measure(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
     for row, setting in zip(rows.iter_rows(named=True), settings, strict=True):
         fates = row["shown"] + row["discards"]
         if row["finished_s"] is None or row["last_byte_s"] is None:
-            msg = f"{setting.case.key}, {setting.variant}: the video did not end"
+            who = f"{setting.case.key}, {setting.choice.key}, {setting.variant}"
+            msg = f"{who}: the video did not end"
             raise BrokenRunError(msg)
         if fates != row["pictures"] or row["taken_bytes"] != row["bytes"]:
-            msg = f"{setting.case.key}, {setting.variant}: pictures or bytes are not conserved"
+            who = f"{setting.case.key}, {setting.choice.key}, {setting.variant}"
+            msg = f"{who}: pictures or bytes are not conserved"
             raise BrokenRunError(msg)
     span = pl.col("last_byte_s") - pl.col("first_byte_s")
     return rows.with_columns((8 * pl.col("bytes") / span).alias("goodput_bps")).drop(

@@ -122,7 +122,9 @@ class Plan:
 @cache
 def pictures(length_s: int) -> tuple[int, ...]:
     """Return the sizes of the video's pictures, scaled to the paper's mean rate."""
-    text = files(__package__).joinpath("pictures.csv").read_text(encoding="ascii")
+    text = (
+        files("ackclock.studies.watanabe2013").joinpath("pictures.csv").read_text(encoding="ascii")
+    )
     sizes = [int(line) for line in text.splitlines()[1:]][: length_s * PICTURE_RATE]
     return scale_pictures(sizes, VOLUME_BYTES * length_s // LENGTH_S)
 
@@ -155,7 +157,8 @@ class Trial:
             bottleneck["reverse"] = {"loss": 0.0}
         senders = LITERAL if self.choice.literal else SENDERS
         scenario: dict[str, Any] = {
-            "duration": f"{2.5 * self.length_s:g} s",
+            # The slowest, CCP read literally, leaves up to four fifths of a link unused.
+            "duration": f"{8 * self.length_s:g} s",
             "seed": self.seed,
             "topology": {
                 "kind": "dumbbell",
