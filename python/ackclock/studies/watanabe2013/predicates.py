@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import polars as pl
+
 from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
 from ackclock.studies.watanabe2013.analysis import Results
 from ackclock.studies.watanabe2013.scenarios import (
@@ -130,8 +132,8 @@ def _figure_4(choice: str) -> list[Made]:
 
 
 def _shape(results: Results, variant: str, column: str) -> float:
-    rows = results["shapes"]
-    return float(rows.row(by_predicate=rows["variant"] == variant, named=True)[column])  # type: ignore[arg-type]
+    row = results["shapes"].row(by_predicate=pl.col("variant") == variant, named=True)
+    return float(row[column])
 
 
 def _figure_5() -> tuple[Made, ...]:
