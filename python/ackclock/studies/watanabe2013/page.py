@@ -53,8 +53,8 @@ def build(
             Prose(
                 f"Of {len(judged)} statements, {count(judged)}. Each verdict below is computed by "
                 "predicates that were fixed before the first full run; a statement is "
-                "under-specified if its outcome changes with the buffer of the emulator or the "
-                "reading of CCP’s equations, which the paper does not give."
+                "under-specified if its outcome changes with the buffer of the emulator, the film "
+                "or the reading of CCP’s equations, which the paper does not give."
             ),
         ),
         summary=judged,
@@ -154,7 +154,11 @@ def _sheet(results: Results, case: str, label: str) -> Sheet:
 
 def _choices(results: Results) -> Prose:
     others = ", ".join(
-        "CCP literal" if choice.literal else f"a buffer of {choice.buffer:g} products"
+        "CCP’s equations read literally"
+        if choice.literal
+        else "a film of constant rate"
+        if choice.constant
+        else f"a buffer of {choice.buffer:g} products"
         for choice in ALTERNATIVES
     )
     return Prose(

@@ -82,11 +82,15 @@ BY_KEY = {case.key: case for case in CASES}
 
 @dataclass(frozen=True)
 class Choice:
-    """What the paper leaves open: the buffer, over the product at 100 ms; the reading of CCP."""
+    """What the paper leaves open: the buffer, over the product at 100 ms; the reading of CCP; the film.
+
+    A film of a constant rate has the same pictures, each second of them scaled to the mean.
+    """
 
     key: str
     buffer: float = 1.0
     literal: bool = False
+    constant: bool = False
 
 
 DEFAULT = Choice("default")
@@ -94,6 +98,7 @@ ALTERNATIVES = (
     Choice("quarter", buffer=0.25),
     Choice("quadruple", buffer=4.0),
     Choice("literal", literal=True),
+    Choice("constant", constant=True),
 )
 
 
@@ -120,13 +125,21 @@ class Plan:
 
 
 @cache
-def pictures(length_s: int) -> tuple[int, ...]:
+def pictures(length_s: int, *, constant: bool = False) -> tuple[int, ...]:
     """Return the sizes of the video's pictures, scaled to the paper's mean rate."""
     text = (
         files("ackclock.studies.watanabe2013").joinpath("pictures.csv").read_text(encoding="ascii")
     )
     sizes = [int(line) for line in text.splitlines()[1:]][: length_s * PICTURE_RATE]
-    return scale_pictures(sizes, VOLUME_BYTES * length_s // LENGTH_S)
+    volume = VOLUME_BYTES * length_s // LENGTH_S
+    if not constant:
+        return scale_pictures(sizes, volume)
+    seconds = [sizes[at : at + PICTURE_RATE] for at in range(0, len(sizes), PICTURE_RATE)]
+    return tuple(
+        size
+        for n, second in enumerate(seconds)
+        for size in scale_pictures(second, volume * (n + 1) // length_s - volume * n // length_s)
+    )
 
 
 @dataclass(frozen=True)
@@ -171,7 +184,10 @@ class Trial:
                     "variant": senders[self.variant],
                     "start": {"uniform": ["0 s", "1 s"]},
                     "tcp": {"receive_window": "256 MB"},
-                    "app": {"kind": "video", "pictures": list(pictures(self.length_s))},
+                    "app": {
+                        "kind": "video",
+                        "pictures": list(pictures(self.length_s, constant=self.choice.constant)),
+                    },
                 }
             ],
             # What every bench has, such as ARP and NTP, so that no two trials are alike: a packet
