@@ -84,29 +84,34 @@ def windows(traces: pl.DataFrame) -> Figure:
 
 
 def ranks(summary: pl.DataFrame) -> Figure:
-    """Draw the share of pictures that each variant discards, with the best of each case marked."""
+    """Draw by how much each variant discards more, and stands still longer, than the best one."""
     rows = summary.filter(pl.col("choice") == DEFAULT.key)
     with styled():
-        made, panels = figure(3.4, 1, 2, sharey=True)
+        made, panels = figure(4.8, 1, 2, sharey=True)
         for panel, (metric, name) in zip(
-            panels, (("discards", "pictures discarded"), ("stall_s", "play stood still, s")),
+            panels, (("discards", "discards more than the best"),
+                     ("stall_s", "seconds longer still than the best")),
             strict=True,
         ):  # fmt: skip
             for at, case in enumerate(CASES):
                 here = rows.filter(pl.col("scenario") == case.key)
+                best = float(here[metric].min())  # type: ignore[arg-type]
                 for n, variant in enumerate(VARIANTS):
                     row = here.row(by_predicate=pl.col("variant") == variant, named=True)
-                    offset = (n - (len(VARIANTS) - 1) / 2) * 0.09
+                    offset = (n - (len(VARIANTS) - 1) / 2) * 0.095
                     panel.errorbar(
-                        row[metric], at + offset, xerr=row[f"{metric}_ci"] or 0.0,
-                        color=COLOUR[variant], marker="o", markersize=3, linewidth=0.8,
+                        row[metric] - best, at + offset, xerr=row[f"{metric}_ci"] or 0.0,
+                        color=COLOUR[variant], marker="o", markersize=3.2, linewidth=0.9,
                         label=variant if at == 0 else None, linestyle="none",
                     )  # fmt: skip
-            panel.set_xscale("symlog", linthresh=1)
-            panel.set_xlim(left=-0.1)
+                if at:
+                    panel.axhline(at - 0.5, color=COLOURS["pale"], linewidth=0.6)
+            panel.grid(visible=False, axis="y")
             panel.set_xlabel(name)
-        panels[0].set_yticks(range(len(CASES)), [case.label for case in CASES])
-        panels[0].invert_yaxis()
+        panels[0].set_yticks(
+            range(len(CASES)), [case.label.replace(", ", "\n", 1) for case in CASES]
+        )
+        panels[0].set_ylim(len(CASES) - 0.5, -0.5)
         handles, labels = panels[0].get_legend_handles_labels()
         made.legend(handles, labels, loc="outside lower center", ncols=4)
         return made

@@ -94,7 +94,11 @@ def build(
                 "ranks",
                 "Is one of them best?",
                 (
-                    draw("ranks", f"Means over {trials} trials with 95 % intervals."),
+                    draw(
+                        "ranks",
+                        "Beyond the smallest mean of each path: means over "
+                        f"{trials} trials with 95 % intervals.",
+                    ),
                     verdict("watanabe-none-best"),
                 ),
             ),

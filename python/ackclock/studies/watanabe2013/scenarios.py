@@ -82,7 +82,7 @@ BY_KEY = {case.key: case for case in CASES}
 
 @dataclass(frozen=True)
 class Choice:
-    """What the paper leaves open: the buffer, over the product at 100 ms; the reading of CCP; the film.
+    """What the paper leaves open: the buffer, over the product at 100 ms; CCP's reading; the film.
 
     A film of a constant rate has the same pictures, each second of them scaled to the mean.
     """
