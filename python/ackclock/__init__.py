@@ -17,6 +17,7 @@ A TCP sender is written once and judged by theory and by packet simulation, on t
 from ackclock import theory
 from ackclock._core import version as _version
 from ackclock.api import Part, packmime, schema, simulate, simulate_many, variant_name, variants
+from ackclock.channels import read_mahimahi
 from ackclock.draws import (
     Exponential,
     Lognormal,
@@ -32,8 +33,11 @@ from ackclock.scenario import (
     After,
     App,
     Bulk,
+    BurstLoss,
     Bursts,
     Cbr,
+    Cellular,
+    Channel,
     CoDel,
     CrossTraffic,
     DelayedAck,
@@ -60,8 +64,10 @@ from ackclock.scenario import (
     Scenario,
     Tcp,
     Topology,
+    Trace,
     Traffic,
     Video,
+    Wifi,
     dumbbell,
     graph,
 )
@@ -79,6 +85,7 @@ from ackclock.traffic import (
     Share,
     Upload,
 )
+from ackclock.video import read_video, scale_pictures
 
 __version__ = _version()
 
@@ -90,8 +97,11 @@ __all__ = [
     "At",
     "BadInput",
     "Bulk",
+    "BurstLoss",
     "Bursts",
     "Cbr",
+    "Cellular",
+    "Channel",
     "CoDel",
     "CrossTraffic",
     "DelayedAck",
@@ -135,17 +145,22 @@ __all__ = [
     "Share",
     "Tcp",
     "Topology",
+    "Trace",
     "Traffic",
     "Uniform",
     "Upload",
     "Values",
     "Video",
     "Weibull",
+    "Wifi",
     "__version__",
     "drill",
     "dumbbell",
     "graph",
     "packmime",
+    "read_mahimahi",
+    "read_video",
+    "scale_pictures",
     "schema",
     "simulate",
     "simulate_many",

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table, each, key
 from ackclock.draws import Draw, read_draw
+from ackclock.video import Video
 
 __all__ = [
     "After",
@@ -160,41 +161,6 @@ class Bursts(Table):
     size: str
     every: Draw = key(read=read_draw)
     stop: str | None = None
-
-
-@dataclass(frozen=True)
-class Video(Table):
-    """A video over HTTP: the receiver asks for a file, the sender sends it, a player shows it.
-
-    Attributes
-    ----------
-    pictures
-        The bytes of each picture, in the order in which they are sent and shown; see
-        :func:`ackclock.picture_sizes`.
-    size, length
-        Instead: the volume of a video whose pictures are drawn at random, such as ``"409 MB"``,
-        and how long it lasts, such as ``"624 s"``.
-    picture_rate
-        Pictures a second.
-    buffer
-        The most that the playout buffer holds, such as ``"656 kB"``.
-    start, resume
-        What it holds when play begins (default: ``buffer``), and when play goes on after it ran
-        empty (default: as ``start``).
-    catch_up
-        How many times as fast as usual late pictures are shown.
-    """
-
-    KIND: ClassVar[str | None] = "video"
-
-    pictures: Sequence[int] | None = key(default=None, read=tuple)
-    size: str | None = None
-    length: str | None = None
-    picture_rate: float = 30.0
-    buffer: str = "656 kB"
-    start: str | None = None
-    resume: str | None = None
-    catch_up: float = 1.1
 
 
 App: TypeAlias = Bulk | Cbr | OnOff | Bursts | Video

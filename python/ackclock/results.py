@@ -28,7 +28,6 @@ TABLES = (
 
 _SHOWN = {
     "flows": ("cell", "flow", "variant", "goodput_bps", "segments_retransmitted", "timeouts"),
-    "videos": ("cell", "flow", "shown", "discarded", "underflows", "stall_s", "startup_s"),
     "links": ("cell", "link", "direction", "utilisation", "dropped_packets", "queue_delay_mean_s"),
 }
 _SHOWN_ROWS = 20

@@ -17,6 +17,17 @@ from ackclock import _core
 from ackclock._table import Table as _Table
 from ackclock._table import each as _each
 from ackclock._table import key as _key
+from ackclock.channels import (
+    BurstLoss,
+    Cellular,
+    Channel,
+    Loss,
+    PeriodicLoss,
+    Trace,
+    Wifi,
+    read_channel,
+    read_loss,
+)
 from ackclock.draws import Draw, Exponential, Uniform, read_draw
 from ackclock.errors import BadInput
 from ackclock.moments import (
@@ -50,8 +61,11 @@ __all__ = [
     "After",
     "App",
     "Bulk",
+    "BurstLoss",
     "Bursts",
     "Cbr",
+    "Cellular",
+    "Channel",
     "CoDel",
     "CrossTraffic",
     "DelayedAck",
@@ -79,9 +93,11 @@ __all__ = [
     "Scenario",
     "Tcp",
     "Topology",
+    "Trace",
     "Traffic",
     "Uniform",
     "Video",
+    "Wifi",
     "dumbbell",
     "graph",
 ]
@@ -108,28 +124,6 @@ class Reorder(_Table):
 
 
 @dataclass(frozen=True)
-class PeriodicLoss(_Table):
-    """A loss at regular intervals, without chance.
-
-    Attributes
-    ----------
-    every
-        Of the packets that carry a flow's data, new or sent again, every so-manieth is lost.
-        Packets without data, and cross-traffic, are neither lost nor counted.
-    first
-        The number of the first that is lost, from 1; default: ``every``.
-    """
-
-    every: int
-    first: int | None = None
-
-
-def read_loss(value: Any) -> float | PeriodicLoss:
-    """Return the losses that a file has as ``value``."""
-    return PeriodicLoss.from_table(value) if isinstance(value, Mapping) else value
-
-
-@dataclass(frozen=True)
 class Reverse(_Table):
     """What differs on the way back of a link; what is left out is as on the way there.
 
@@ -142,8 +136,10 @@ class Reverse(_Table):
     queue
         The queue.
     loss
-        Which packets are lost after they were sent: a probability, 0 to 1, or a
-        :class:`PeriodicLoss`.
+        Which packets are lost after they were sent: a probability, 0 to 1, a
+        :class:`PeriodicLoss` or a :class:`BurstLoss`.
+    channel
+        What takes the place of a constant rate.
     reorder
         Packets that others overtake.
     duplicate
@@ -155,10 +151,11 @@ class Reverse(_Table):
     rate: str | None = None
     delay: str | None = None
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss | None = _key(default=None, read=read_loss)
+    loss: Loss | None = _key(default=None, read=read_loss)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float | None = None
     corrupt: float | None = None
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -175,8 +172,10 @@ class Link(_Table):
         The queue both ways. Default: drop-tail, of one bandwidth-delay product on the bottleneck
         of a dumbbell and without limit elsewhere.
     loss
-        Which packets are lost after they were sent, both ways: a probability, 0 to 1, or a
-        :class:`PeriodicLoss`.
+        Which packets are lost after they were sent, both ways: a probability, 0 to 1, a
+        :class:`PeriodicLoss` or a :class:`BurstLoss`.
+    channel
+        What takes the place of a constant rate.
     reverse
         What differs on the way back.
     reorder
@@ -191,11 +190,12 @@ class Link(_Table):
     rate: str
     delay: str
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=read_loss)
+    loss: Loss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
     corrupt: float = 0.0
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -218,11 +218,12 @@ class GraphLink(_Table):
     rate: str = _key()
     delay: str = _key()
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=read_loss)
+    loss: Loss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
     corrupt: float = 0.0
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,14 @@ impl<'o> Engine<'o> {
                 } else {
                     Link::new(&wire.config, losses)
                 };
-                link.with_queue_draws(&wire.config.discipline, stream("queue"))
+                let link = link.with_queue_draws(&wire.config.discipline, stream("queue"));
+                match &wire.channel {
+                    None => link,
+                    Some(spec) => link.over(
+                        spec.channel(wire.config.rate, stream("channel"))
+                            .expect("the check found a channel that is possible"),
+                    ),
+                }
             })
             .collect();
         let probes = Probes::new(scenario, &entries, &names, &layout);

@@ -6,6 +6,7 @@
 
 mod app;
 mod change;
+mod channel;
 mod draw;
 mod queue;
 mod tcp;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use app::{AppSpec, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
 pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
+pub use channel::{BurstLoss, ChannelSpec};
 pub use draw::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
     QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
@@ -108,6 +110,9 @@ pub enum Topology {
 pub struct LinkSpec {
     /// The rate, both ways.
     pub rate: Text<Rate>,
+    /// What takes the place of a constant rate, both ways; `rate` is its mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelSpec>,
     /// The propagation delay, one way.
     pub delay: Text<Duration>,
     /// The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
@@ -124,8 +129,8 @@ pub struct LinkSpec {
     /// for discards it, as its checksum is wrong.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt: f64,
-    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`, or
-    /// `{ every = 1000 }`.
+    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`,
+    /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
     #[serde(default, skip_serializing_if = "LossSpec::is_none")]
     pub loss: LossSpec,
     /// What differs on the way back.
@@ -135,12 +140,17 @@ pub struct LinkSpec {
 
 /// Which packets a link loses after they were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a probability such as 0.01, or { every = 1000 }")]
+#[serde(
+    untagged,
+    expecting = "expected a probability such as 0.01, { every = 1000 }, or { to_bad = 0.001, to_good = 0.2 }"
+)]
 pub enum LossSpec {
     /// Each with this probability, from 0 to 1, independently of the others.
     Random(f64),
     /// One in so many, without chance.
     Periodic(PeriodicLoss),
+    /// In bursts.
+    Bursts(BurstLoss),
 }
 
 /// A loss at regular intervals, as the models of response functions have it.
@@ -179,6 +189,9 @@ impl LossSpec {
     pub fn model(self) -> Loss {
         match self {
             Self::Random(probability) => Loss::Random(probability),
+            Self::Bursts(BurstLoss { to_bad, to_good, in_bad, in_good }) => {
+                Loss::Bursts { to_bad, to_good, in_bad, in_good }
+            }
             Self::Periodic(PeriodicLoss { every, first }) => {
                 let count = |n| NonZeroU64::new(n).expect("the check found at least 1");
                 Loss::Periodic { period: count(every), first: count(first.unwrap_or(every)) }
@@ -194,6 +207,9 @@ pub struct ReverseSpec {
     /// The rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Text<Rate>>,
+    /// What takes the place of a constant rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelSpec>,
     /// The propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Text<Duration>>,
@@ -237,6 +253,9 @@ pub struct GraphLink {
     pub to: String,
     /// The rate, both ways.
     pub rate: Text<Rate>,
+    /// What takes the place of a constant rate, both ways; `rate` is its mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelSpec>,
     /// The propagation delay, one way.
     pub delay: Text<Duration>,
     /// The queue, both ways. Default: drop-tail without limit.
@@ -252,8 +271,8 @@ pub struct GraphLink {
     /// for discards it, as its checksum is wrong.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt: f64,
-    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`, or
-    /// `{ every = 1000 }`.
+    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`,
+    /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
     #[serde(default, skip_serializing_if = "LossSpec::is_none")]
     pub loss: LossSpec,
     /// What differs on the way back.
@@ -266,6 +285,7 @@ impl GraphLink {
     pub fn spec(&self) -> LinkSpec {
         LinkSpec {
             rate: self.rate,
+            channel: self.channel.clone(),
             delay: self.delay,
             queue: self.queue.clone(),
             loss: self.loss,

@@ -7,7 +7,8 @@ use ackclock_units::{Duration, Rate};
 
 use crate::ScenarioError;
 use crate::scenario::{
-    Direction, DumbbellSide, Flow, Limit, LinkSpec, QueueSpec, ReorderSpec, Scenario, Topology,
+    ChannelSpec, Direction, DumbbellSide, Flow, Limit, LinkSpec, QueueSpec, ReorderSpec, Scenario,
+    Topology,
 };
 
 /// One direction of a link.
@@ -21,6 +22,8 @@ pub struct Wire {
     pub config: LinkConfig,
     /// What befalls packets on it besides loss.
     pub impairments: ImpairmentConfig,
+    /// What takes the place of its rate.
+    pub channel: Option<Box<ChannelSpec>>,
     limit: Limit,
     mark: Option<Limit>,
     /// The queue of another discipline than drop-tail, which most links have.
@@ -108,27 +111,32 @@ impl Layout {
             duplicate,
             corrupt,
         };
-        let mut wire =
-            |direction, rate: Rate, delay: Duration, queue: QueueSpec, loss, impaired| {
-                self.wires.push(Wire {
-                    name: name.to_owned(),
-                    direction,
-                    config: LinkConfig {
-                        rate,
-                        delay,
-                        discipline: Discipline::Fifo,
-                        limit: ackclock_net::QueueLimit::UNLIMITED,
-                        counts_in_service: queue.counts_in_service(),
-                        mark: None,
+        let mut wire = |direction,
+                        rate: Rate,
+                        delay: Duration,
+                        queue: QueueSpec,
                         loss,
-                    },
-                    impairments: impaired,
-                    limit: queue.limit(),
-                    mark: queue.mark(),
-                    managed: (!matches!(queue, QueueSpec::Droptail { .. }))
-                        .then(|| Box::new(queue)),
-                });
-            };
+                        impaired,
+                        channel: Option<&ChannelSpec>| {
+            self.wires.push(Wire {
+                name: name.to_owned(),
+                direction,
+                config: LinkConfig {
+                    rate,
+                    delay,
+                    discipline: Discipline::Fifo,
+                    limit: ackclock_net::QueueLimit::UNLIMITED,
+                    counts_in_service: queue.counts_in_service(),
+                    mark: None,
+                    loss,
+                },
+                impairments: impaired,
+                channel: channel.cloned().map(Box::new),
+                limit: queue.limit(),
+                mark: queue.mark(),
+                managed: (!matches!(queue, QueueSpec::Droptail { .. })).then(|| Box::new(queue)),
+            });
+        };
         wire(
             Direction::Forward,
             spec.rate.0,
@@ -136,6 +144,7 @@ impl Layout {
             queue(spec.queue.as_ref()),
             spec.loss.model(),
             impairments(spec.reorder.as_ref(), spec.duplicate, spec.corrupt),
+            spec.channel.as_ref(),
         );
         wire(
             Direction::Reverse,
@@ -148,6 +157,7 @@ impl Layout {
                 reverse.duplicate.unwrap_or(spec.duplicate),
                 reverse.corrupt.unwrap_or(spec.corrupt),
             ),
+            reverse.channel.as_ref().or(spec.channel.as_ref()),
         );
         at
     }

@@ -4,6 +4,7 @@ use crate::{Scenario, simulate};
 mod aqm;
 mod bbr;
 mod ccp;
+mod channel;
 mod marks;
 mod moments;
 mod traffic;
