@@ -106,7 +106,7 @@ def test_mixed_rows_have_no_drop_rate_and_know_their_rivals(core: Core) -> None:
 
 
 def test_delays_begin_with_the_first_message_after_the_silence(core: Core) -> None:
-    quiet = dataclasses.replace(ALONE, changed_bps=None, stop=True, tail_s=3.0)
+    quiet = dataclasses.replace(ALONE, changed_bps=None, stop=True, tail_s=5.0)
     validated = dataclasses.replace(quiet, variants=("newreno+newcwv",))
     tables = simulate(core, [quiet.scenario(), validated.scenario()], None)
     rows = runs.delay(tables, [quiet, validated])
