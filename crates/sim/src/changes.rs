@@ -139,7 +139,9 @@ fn wire_changes(
     };
     let mut delays: Vec<Duration> = layout.wires.iter().map(|wire| wire.config.delay).collect();
     if let Some(delay) = set.delay {
-        wires.iter().for_each(|wire| delays[*wire] = delay.0);
+        for wire in &wires {
+            delays[*wire] = delay.0;
+        }
     }
     let change = |wire: &usize| {
         let rate = set.rate.map(|rate| rate.0);

@@ -109,18 +109,14 @@ impl Measures {
             };
             let ways = measure.crossings.iter().filter_map(|link| layout.link(link));
             let crossings = ways.flat_map(|wire| [wire, wire + 1]).collect();
-            let mut window = match (&measure.from, own(measure)) {
-                (EventTime::At(from), false) => {
-                    let from = Instant::START + from.0;
-                    let until =
-                        measure.lasts.map_or(end, |lasts| from + lasts.0.of(Duration::ZERO));
-                    window(&measure.name, from, until)
-                }
-                _ => {
-                    let mut window = window(&measure.name, Instant::NEVER, end);
-                    window.own = Some(Box::new(Own::new(measure, &rtts, end)));
-                    window
-                }
+            let mut window = if let (EventTime::At(from), false) = (&measure.from, own(measure)) {
+                let from = Instant::START + from.0;
+                let until = measure.lasts.map_or(end, |lasts| from + lasts.0.of(Duration::ZERO));
+                window(&measure.name, from, until)
+            } else {
+                let mut window = window(&measure.name, Instant::NEVER, end);
+                window.own = Some(Box::new(Own::new(measure, &rtts, end)));
+                window
             };
             window.of = of;
             window.crossings = crossings;

@@ -1,5 +1,7 @@
 //! Applications that fall silent, windows measured from their own events, paths that change.
 
+#![expect(clippy::float_cmp, reason = "windows and spans that are exact")]
+
 use super::{assert_conserved, one_flow, run, scenario};
 use crate::records::{Objects, Run};
 use crate::simulate;
