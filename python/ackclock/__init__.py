@@ -16,7 +16,7 @@ A TCP sender is written once and judged by theory and by packet simulation, on t
 
 from ackclock import theory
 from ackclock._core import version as _version
-from ackclock.api import Part, schema, simulate, simulate_many, variant_name, variants
+from ackclock.api import Part, packmime, schema, simulate, simulate_many, variant_name, variants
 from ackclock.channels import read_mahimahi
 from ackclock.errors import BadInput
 from ackclock.results import Run
@@ -101,6 +101,7 @@ __all__ = [
     "drill",
     "dumbbell",
     "graph",
+    "packmime",
     "read_mahimahi",
     "read_video",
     "scale_pictures",

@@ -137,5 +137,8 @@ def altman_infer(parameters: str) -> str:
 def response(parameters: str) -> str:
     """Mathis, PFTK and CUBIC response functions: JSON in, JSON out. Raises BadInput."""
 
+def packmime(parameters: str) -> str:
+    """Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises BadInput."""
+
 def bench_dumbbell(flows: int, rate_bps: int, duration_s: float, variant: str) -> dict[str, Any]:
     """Run W(flows, rate) once; return delivered_packets, events, utilisation, dropped."""

@@ -401,8 +401,11 @@ class Tcp(_Table):
         The connection is given up once data was not answered for as long as so many
         retransmissions take from the smallest timeout on.
     lost_syns_forgiven
-        Retransmissions of the SYN or SYN-ACK that leave the first window as it is; one more, and
-        it is one segment.
+        Retransmissions of the SYN or SYN-ACK that count as none before the variant's answer to a
+        lost SYN; in place of that answer's own number.
+    answer_repeated_syn
+        Whether a SYN that comes again before the SYN-ACK is acknowledged is answered with another
+        SYN-ACK at once, rather than by its timer.
     three_seconds_after_lost_syn
         Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
     ecn
@@ -434,6 +437,7 @@ class Tcp(_Table):
     syn_ack_retries: int | None = None
     data_retries: int | None = None
     lost_syns_forgiven: int | None = None
+    answer_repeated_syn: bool | None = None
     three_seconds_after_lost_syn: bool | None = None
     ecn: Literal["off", "passive", "on"] | None = None
     ecn_echo: Literal["until_reduced", "exact"] | None = None

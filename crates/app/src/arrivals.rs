@@ -5,6 +5,8 @@ use std::fmt::Debug;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
+use crate::PackMimeArrivals;
+
 /// A process of arrivals: when the connections of a class open, one after another.
 pub trait Arrivals: Debug + Send {
     /// The next arrival, at or after `last`, the one before or the moment at which the class begins;
@@ -105,6 +107,8 @@ pub enum AnyArrivals {
     Periodic(Periodic),
     /// At given moments.
     Listed(Listed),
+    /// PackMime-HTTP's, which have a long memory.
+    PackMime(PackMimeArrivals),
     /// A user's own.
     Other(Box<dyn Arrivals>),
 }
@@ -115,6 +119,7 @@ impl Arrivals for AnyArrivals {
             Self::Poisson(arrivals) => arrivals.next(last),
             Self::Periodic(arrivals) => arrivals.next(last),
             Self::Listed(arrivals) => arrivals.next(last),
+            Self::PackMime(arrivals) => arrivals.next(last),
             Self::Other(arrivals) => arrivals.next(last),
         }
     }

@@ -2,11 +2,15 @@
 
 mod arrivals;
 mod bulk;
+mod packmime;
 mod session;
 pub mod video;
 
 pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
 pub use bulk::Bulk;
+pub use packmime::{
+    PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, WebConnection, packmime_reference,
+};
 pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
 pub use video::{VideoClient, VideoServer};
 

@@ -13,6 +13,8 @@ use std::fmt::Debug;
 use ackclock_units::random::{Law, Stream};
 use ackclock_units::{Bytes, Duration};
 
+use crate::PackMimeSessions;
+
 pub use client::Client;
 pub use server::Server;
 
@@ -137,6 +139,8 @@ fn whole(number: f64) -> u64 {
 pub enum AnySessions {
     /// Independent draws.
     Requests(Requests),
+    /// PackMime-HTTP, which is large.
+    PackMime(Box<PackMimeSessions>),
     /// A user's own.
     Other(Box<dyn Sessions>),
 }
@@ -145,6 +149,7 @@ impl Sessions for AnySessions {
     fn plan(&mut self, number: u64, random: &mut Stream, session: &mut Session) {
         match self {
             Self::Requests(model) => model.plan(number, random, session),
+            Self::PackMime(model) => model.plan(number, random, session),
             Self::Other(model) => model.plan(number, random, session),
         }
     }
@@ -152,6 +157,7 @@ impl Sessions for AnySessions {
     fn draws_delays(&self) -> bool {
         match self {
             Self::Requests(model) => model.draws_delays(),
+            Self::PackMime(model) => model.draws_delays(),
             Self::Other(model) => model.draws_delays(),
         }
     }

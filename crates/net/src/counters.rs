@@ -18,6 +18,7 @@ impl Volume {
         self.bytes += size as u64;
     }
 
+    /// Takes one back.
     #[inline]
     pub(crate) const fn uncount(&mut self, size: u32) {
         self.packets -= 1;

@@ -27,13 +27,27 @@ impl DelayHistogram {
         self.record_positive(nanos);
     }
 
-    fn record_positive(&mut self, nanos: u64) {
+    /// Counts one delay that is not zero.
+    pub(crate) fn record_positive(&mut self, nanos: u64) {
         let (octave, step) = place(nanos);
         if self.octaves.is_empty() {
             self.octaves.resize_with(OCTAVES, || None);
         }
         let counts = self.octaves[octave].get_or_insert_with(|| Box::new([0; STEPS]));
         counts[step] = counts[step].saturating_add(1);
+    }
+
+    /// Takes one delay back that is not zero.
+    pub(crate) fn forget_positive(&mut self, nanos: u64) {
+        let (octave, step) = place(nanos);
+        if let Some(Some(counts)) = self.octaves.get_mut(octave) {
+            counts[step] = counts[step].saturating_sub(1);
+        }
+    }
+
+    /// The same, of which so many are of no delay.
+    pub(crate) fn with_zeros(self, zeros: u64) -> Self {
+        Self { zeros, ..self }
     }
 
     /// How many delays were counted.

@@ -45,6 +45,14 @@ impl Fate {
     const COPY_LATE: Self = Self(1 << 4);
     const COPY_CORRUPTED: Self = Self(1 << 5);
 
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    pub(crate) const fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
     const fn has(self, what: Self) -> bool {
         self.0 & what.0 != 0
     }

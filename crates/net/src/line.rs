@@ -14,6 +14,9 @@ pub struct LineConfig {
     pub delay: Duration,
     /// The probability that a packet is lost after it was sent.
     pub loss: f64,
+    /// The probability that a packet that opens a connection is, besides: to a middlebox that takes
+    /// it for an attack.
+    pub syn_loss: f64,
 }
 
 impl LineConfig {
@@ -40,6 +43,7 @@ pub struct Passage {
 pub struct Line {
     delay: Duration,
     loss: f64,
+    syn_loss: f64,
     serializer: Option<Serializer>,
     /// When the last packet sent will have left.
     busy_until: Instant,
@@ -52,15 +56,17 @@ impl Line {
         Self {
             delay: config.delay,
             loss: config.loss,
+            syn_loss: config.syn_loss,
             serializer: config.rate.map(Serializer::new),
             busy_until: Instant::START,
             random,
         }
     }
 
-    /// A packet of `size` bytes comes at `at`, not before the one that came last.
+    /// A packet of `size` bytes comes at `at`, not before the one that came last; `syn` says whether it
+    /// opens a connection.
     #[inline]
-    pub fn pass(&mut self, at: Instant, size: u32) -> Passage {
+    pub fn pass(&mut self, at: Instant, size: u32, syn: bool) -> Passage {
         let (mut starts, mut departs) = (at, at);
         if let Some(serializer) = &mut self.serializer {
             if self.busy_until < at {
@@ -70,7 +76,8 @@ impl Line {
             departs = starts + serializer.next(Bytes::new(u64::from(size)));
             self.busy_until = departs;
         }
-        let lost = self.loss > 0.0 && self.random.bernoulli(self.loss);
+        let lost = (self.loss > 0.0 && self.random.bernoulli(self.loss))
+            || (syn && self.syn_loss > 0.0 && self.random.bernoulli(self.syn_loss));
         Passage { starts, arrives: (!lost).then_some(departs + self.delay) }
     }
 }
@@ -85,7 +92,7 @@ mod tests {
 
     fn line(rate: Option<u64>, loss: f64) -> Line {
         let rate = rate.map(Rate::from_bps);
-        let config = LineConfig { rate, delay: Duration::from_millis(10), loss };
+        let config = LineConfig { rate, delay: Duration::from_millis(10), loss, syn_loss: 0.0 };
         Line::new(&config, Stream::new(1, "line"))
     }
 
@@ -94,9 +101,20 @@ mod tests {
         // 8 Mbit/s: 1000 bytes take 1 ms. Two come at once and one after both have left.
         let mut line = line(Some(8_000_000), 0.0);
         let passage = |starts, arrives| Passage { starts, arrives: Some(arrives) };
-        assert_eq!(line.pass(at(0), 1000), passage(at(0), at(11_000)));
-        assert_eq!(line.pass(at(500), 500), passage(at(1000), at(11_500)));
-        assert_eq!(line.pass(at(9000), 1000), passage(at(9000), at(20_000)));
+        assert_eq!(line.pass(at(0), 1000, false), passage(at(0), at(11_000)));
+        assert_eq!(line.pass(at(500), 500, false), passage(at(1000), at(11_500)));
+        assert_eq!(line.pass(at(9000), 1000, false), passage(at(9000), at(20_000)));
+    }
+
+    #[test]
+    fn a_middlebox_takes_what_opens_connections_alone() {
+        let config = LineConfig { syn_loss: 0.25, ..LineConfig::default() };
+        let mut line = Line::new(&config, Stream::new(1, "line"));
+        let mut lost =
+            |syn| (0..40_000).filter(|_| line.pass(at(0), 40, syn).arrives.is_none()).count();
+        assert_eq!(lost(false), 0);
+        // As below.
+        assert!(lost(true).abs_diff(10_000) < 348);
     }
 
     #[test]
@@ -104,16 +122,16 @@ mod tests {
         let mut line = line(None, 0.0);
         for micros in [0, 0, 1] {
             let passage = Passage { starts: at(micros), arrives: Some(at(micros + 10_000)) };
-            assert_eq!(line.pass(at(micros), 65_535), passage);
+            assert_eq!(line.pass(at(micros), 65_535, false), passage);
         }
     }
 
     #[test]
     fn a_share_of_packets_is_lost_and_takes_its_time_all_the_same() {
         let mut line = line(Some(8_000_000), 0.25);
-        let lost = (0..40_000).filter(|_| line.pass(at(0), 1000).arrives.is_none()).count();
+        let lost = (0..40_000).filter(|_| line.pass(at(0), 1000, false).arrives.is_none()).count();
         // 10,000; standard deviation sqrt(40000 * 0.25 * 0.75) = 87; four.
         assert!(lost.abs_diff(10_000) < 348, "{lost}");
-        assert_eq!(line.pass(at(0), 1000).starts, at(40_000_000));
+        assert_eq!(line.pass(at(0), 1000, false).starts, at(40_000_000));
     }
 }

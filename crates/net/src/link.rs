@@ -1,10 +1,12 @@
 //! A link: a queue, a rate, a delay, a loss model, impairments.
 
+use std::collections::VecDeque;
+
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::channel::Channel;
-use crate::counters::{Counters, SourceCounters};
+use crate::counters::{Counters, SourceCounters, Volume};
 use crate::delay::DelayHistogram;
 use crate::impairments::{Arrival, Fate, Impairments};
 use crate::loss::{Loss, Losses};
@@ -144,21 +146,42 @@ impl Hazards {
 }
 
 /// One direction of a link.
+///
+/// What every packet touches stands here; the rest is boxed, so that the links of a thousand flows
+/// stay in the cache.
 #[derive(Clone, Debug)]
 pub struct Link {
     queue: Queue,
     serializer: Serializer,
     delay: Duration,
+    /// With this many packets held the queue is full; zero if only the limit itself can tell.
+    room: u64,
+    /// What the queue took, and what of it has left.
+    taken: Volume,
+    left: Volume,
+    busy: Duration,
+    queue_delay: Duration,
+    /// Packets that waited at all.
+    waited: u64,
+    /// `None` where nothing can befall a packet, so that such links ask no more than that.
+    hazards: Option<Box<Hazards>>,
+    rare: Box<Rare>,
+}
+
+/// What only some packets touch.
+#[derive(Clone, Debug)]
+struct Rare {
     limit: QueueLimit,
     counts_in_service: bool,
     mark: Option<QueueLimit>,
     /// Whether the discipline marks packets by itself.
     discipline_marks: bool,
-    /// `None` where nothing can befall a packet, so that such links ask no more than that.
-    hazards: Option<Box<Hazards>>,
+    /// All that is not counted in [`Link`] itself.
     counters: Counters,
     delays: DelayHistogram,
     sources: Vec<SourceCounters>,
+    /// Packets refused after the clock's time: when, and their size.
+    refused_ahead: VecDeque<(Instant, u32)>,
 }
 
 impl Link {
@@ -205,14 +228,23 @@ impl Link {
             queue: Queue::Fifo(Fifo::default()),
             serializer: Serializer::new(config.rate),
             delay: config.delay,
-            limit: config.limit,
-            counts_in_service: config.counts_in_service,
-            mark: config.mark,
-            discipline_marks: config.discipline.marks(),
+            room: config.limit.room(config.counts_in_service).unwrap_or(0),
+            taken: Volume::default(),
+            left: Volume::default(),
+            busy: Duration::ZERO,
+            queue_delay: Duration::ZERO,
+            waited: 0,
             hazards: hazards.any().then(|| Box::new(hazards)),
-            counters: Counters::default(),
-            delays: DelayHistogram::default(),
-            sources: Vec::new(),
+            rare: Box::new(Rare {
+                limit: config.limit,
+                counts_in_service: config.counts_in_service,
+                mark: config.mark,
+                discipline_marks: config.discipline.marks(),
+                counters: Counters::default(),
+                delays: DelayHistogram::default(),
+                sources: Vec::new(),
+                refused_ahead: VecDeque::new(),
+            }),
         };
         link.with_queue_draws(&config.discipline, Stream::new(0, "queue"))
     }
@@ -222,8 +254,9 @@ impl Link {
     /// # Panics
     /// With more than 65,536 sources at one link.
     pub fn add_source(&mut self) -> u16 {
-        self.sources.push(SourceCounters::default());
-        u16::try_from(self.sources.len() - 1).expect("a link has fewer than 65,536 sources")
+        let sources = &mut self.rare.sources;
+        sources.push(SourceCounters::default());
+        u16::try_from(sources.len() - 1).expect("a link has fewer than 65,536 sources")
     }
 
     /// Whether packets that it sends may arrive in another order.
@@ -233,7 +266,7 @@ impl Link {
 
     /// Whether packets are ever marked here.
     pub const fn marks(&self) -> bool {
-        self.mark.is_some() || self.discipline_marks
+        self.rare.mark.is_some() || self.rare.discipline_marks
     }
 
     /// Whether a packet that comes now finds so much waiting that it is to be marked with congestion
@@ -242,61 +275,65 @@ impl Link {
     /// links without marks, most of them, pay nothing.
     pub fn is_marking(&mut self, now: Instant) -> bool {
         self.advance(now);
-        let (queued, in_service) = (self.counters.queued, self.in_service());
-        self.mark.is_some_and(|mark| mark.is_reached(queued, in_service, self.counts_in_service))
+        let counts = self.rare.counts_in_service;
+        self.rare.mark.is_some_and(|mark| mark.is_reached(self.held(), self.in_service(), counts))
     }
 
     /// A packet of `size` bytes that was taken was marked.
     pub const fn count_marked(&mut self, size: u32) {
-        self.counters.marked.count(size);
+        self.rare.counters.marked.count(size);
+    }
+
+    /// What is held, the packet being sent included.
+    const fn held(&self) -> Volume {
+        self.taken.since(self.left)
     }
 
     /// Bytes of the packet being sent.
-    #[inline]
     fn in_service(&self) -> u32 {
         match &self.queue {
-            Queue::Fifo(fifo) => fifo.in_service(),
+            Queue::Fifo(_) if self.left.packets == self.taken.packets => 0,
+            Queue::Fifo(fifo) => fifo.get(self.left.packets).size,
             Queue::Scheduled(queue) => queue.serving.map_or(0, |serving| serving.packet.size),
         }
     }
 
     /// A packet comes to the queue.
-    #[inline]
     pub fn offer(&mut self, now: Instant, packet: Packet) -> Verdict {
-        self.advance(now);
-        self.counters.offered.count(packet.size);
-        if let Some(source) = packet.source {
-            self.sources[usize::from(source)].offered.count(packet.size);
-        }
-        if let Queue::Scheduled(_) = self.queue {
-            return self.schedule(now, packet);
-        }
-        if !self.admits(packet.size) {
-            count_dropped(&mut self.counters, &mut self.sources, packet, Reason::Full);
-            return Verdict::Dropped;
-        }
-        self.counters.queued.count(packet.size);
-        self.place(now, packet)
+        self.offer_ahead(now, packet, now)
     }
 
-    #[inline]
-    fn admits(&self, size: u32) -> bool {
-        self.limit.admits(self.counters.queued, self.in_service(), self.counts_in_service, size)
+    /// A packet comes to the queue at `comes`, which is known at `clock` already because the only
+    /// link that leads here has sent it. Nothing may have been offered for later.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
+    pub fn offer_ahead(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
+        self.advance(comes);
+        if let Queue::Scheduled(_) = self.queue {
+            return self.schedule(comes, packet);
+        }
+        let held = self.taken.packets - self.left.packets;
+        if held >= self.room && !self.admits(packet.size) {
+            self.refuse(comes, packet, clock);
+            return Verdict::Dropped;
+        }
+        self.place(comes, packet, clock)
     }
 
     /// A packet comes to a scheduled queue.
     #[inline(never)]
     fn schedule(&mut self, now: Instant, packet: Packet) -> Verdict {
-        let room = Room { fits: self.admits(packet.size), limit: self.limit };
+        let room = Room { fits: self.admits(packet.size), limit: self.rare.limit };
+        self.rare.count_offered(packet);
         let Queue::Scheduled(queue) = &mut self.queue else {
             unreachable!("a FIFO places what comes")
         };
         if let Admission::Refused(reason) = queue.offer(now, packet, &room) {
-            count_dropped(&mut self.counters, &mut self.sources, packet, reason);
+            self.rare.count_dropped(packet, reason);
             return Verdict::Dropped;
         }
         let idle = queue.serving.is_none();
-        self.counters.queued.count(packet.size);
+        self.taken.count(packet.size);
         self.settle();
         Verdict::Waits { wake: if idle { self.serve_next(now, false) } else { None } }
     }
@@ -305,7 +342,15 @@ impl Link {
     #[inline]
     fn settle(&mut self) {
         let Queue::Scheduled(queue) = &mut self.queue else { return };
-        count_effects(queue.log.uncounted(), &mut self.counters, &mut self.sources);
+        for effect in queue.log.uncounted() {
+            match *effect {
+                Effect::Marked(packet) => self.rare.counters.marked.count(packet.size),
+                Effect::Dropped(packet, reason) => {
+                    self.taken.uncount(packet.size);
+                    self.rare.count_dropped(packet, reason);
+                }
+            }
+        }
     }
 
     /// What the discipline has done to a packet besides refusing it as it came: to be asked until
@@ -319,27 +364,53 @@ impl Link {
         }
     }
 
+    /// Whether the queue is not full after all: what its `room` does not say.
+    #[cold]
+    fn admits(&self, size: u32) -> bool {
+        let Rare { limit, counts_in_service, .. } = &*self.rare;
+        limit.admits(self.held(), self.in_service(), *counts_in_service, size)
+    }
+
+    #[cold]
+    fn refuse(&mut self, comes: Instant, packet: Packet, clock: Instant) {
+        let rare = &mut *self.rare;
+        rare.count_offered(packet);
+        rare.count_dropped(packet, Reason::Full);
+        if comes > clock {
+            while rare.refused_ahead.front().is_some_and(|(at, _)| *at <= clock) {
+                rare.refused_ahead.pop_front();
+            }
+            rare.refused_ahead.push_back((comes, packet.size));
+        }
+    }
+
     #[inline]
-    fn place(&mut self, now: Instant, packet: Packet) -> Verdict {
+    fn place(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
         let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only a FIFO places") };
         let free = fifo.busy_until();
-        let starts = if free > now {
+        let starts = if free > comes {
+            let waited = free.since(comes);
+            self.queue_delay += waited;
+            self.waited += 1;
+            self.rare.delays.record_positive(waited.as_nanos());
             free
         } else {
-            // Back to back (free = now) the fraction is kept.
-            if free < now {
+            // Back to back (free = comes) the fraction is kept.
+            if free < comes {
                 self.serializer.rest();
             }
-            now
+            comes
         };
-        let time = self.serializer.send(now, starts, Bytes::new(u64::from(packet.size)));
+        let time = self.serializer.send(comes, starts, Bytes::new(u64::from(packet.size)));
         let departs = starts + time;
         let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
-        fifo.place(Placed { departs, size: packet.size, source: packet.source, fate });
-        let waited = starts.since(now);
-        self.counters.busy += time;
-        self.counters.queue_delay += waited;
-        self.delays.record(waited);
+        let placed = Placed::new(comes, departs, packet.size, packet.source, fate);
+        if !placed.is_plain() {
+            self.rare.count_offered(packet);
+        }
+        fifo.place(self.taken.packets, placed, self.left.packets, clock);
+        self.taken.count(packet.size);
+        self.busy += time;
         let at = departs + self.delay;
         match fate {
             Fate::INTACT => Verdict::Arrives { starts, at },
@@ -353,9 +424,15 @@ impl Link {
     #[inline]
     pub fn advance(&mut self, now: Instant) {
         if let Queue::Fifo(fifo) = &mut self.queue {
-            while let Some(placed) = fifo.pop_departed(now) {
-                let Placed { size, source, fate, .. } = placed;
-                count_delivered(&mut self.counters, &mut self.sources, size, source, fate);
+            while self.left.packets < self.taken.packets {
+                let placed = fifo.get(self.left.packets);
+                if placed.departs > now {
+                    break;
+                }
+                self.left.count(placed.size);
+                if !placed.is_plain() {
+                    self.rare.count_delivered(placed.size, placed.source(), placed.fate());
+                }
             }
         }
     }
@@ -371,9 +448,9 @@ impl Link {
             let size = Bytes::new(u64::from(next.packet.size));
             let time = self.serializer.send(next.came, now, size);
             let waited = now.since(next.came);
-            self.counters.busy += time;
-            self.counters.queue_delay += waited;
-            self.delays.record(waited);
+            self.busy += time;
+            self.queue_delay += waited;
+            self.rare.delays.record(waited);
             now + time
         });
         queue.serving = next.zip(departs).map(|(next, departs)| Serving {
@@ -391,7 +468,8 @@ impl Link {
         let Serving { packet, started, departs } = queue.serving?;
         debug_assert_eq!(departs, now, "a departure event comes at the departure");
         let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
-        count_delivered(&mut self.counters, &mut self.sources, packet.size, packet.source, fate);
+        self.left.count(packet.size);
+        self.rare.count_delivered(packet.size, packet.source, fate);
         let wake = self.serve_next(now, true);
         let arrives = (!fate.is_lost()).then_some(now + self.delay);
         Some(Departure { packet, started, arrives, fate, wake })
@@ -399,15 +477,14 @@ impl Link {
 
     /// A scheduled queue has another limit from now on; what is too much is dropped from its tail.
     pub fn set_limit(&mut self, limit: QueueLimit) {
-        self.limit = limit;
-        let Queue::Scheduled(queue) = &mut self.queue else { return };
-        loop {
-            let held = self.counters.queued;
-            let serving = queue.serving.map_or(0, |serving| serving.packet.size);
-            if !limit.is_exceeded(held, serving, self.counts_in_service) || !queue.drop_last() {
-                break;
+        self.rare.limit = limit;
+        let counts = self.rare.counts_in_service;
+        while limit.is_exceeded(self.held(), self.in_service(), counts) {
+            let Queue::Scheduled(queue) = &mut self.queue else { return };
+            if !queue.drop_last() {
+                return;
             }
-            count_effects(queue.log.uncounted(), &mut self.counters, &mut self.sources);
+            self.settle();
         }
     }
 
@@ -428,26 +505,99 @@ impl Link {
         }
     }
 
-    /// What was counted by `now`.
+    /// What was counted by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
     pub fn counters(&mut self, now: Instant) -> Counters {
         self.advance(now);
-        let unsent = match &self.queue {
-            Queue::Fifo(fifo) => fifo.busy_until().since(now),
-            Queue::Scheduled(queue) => {
-                queue.serving.map_or(Duration::ZERO, |serving| serving.departs.since(now))
+        let (mut taken, mut left, mut busy) = (self.taken, self.left, self.busy);
+        let (mut queue_delay, mut dropped) = (self.queue_delay, self.rare.counters.dropped);
+        let mut lost = self.rare.counters.lost;
+        match &self.queue {
+            Queue::Fifo(fifo) => {
+                for ahead in self.ahead(now) {
+                    taken.uncount(ahead.size);
+                    busy = busy.saturating_sub(ahead.departs.since(ahead.starts));
+                    queue_delay = queue_delay.saturating_sub(ahead.starts.since(ahead.comes));
+                }
+                if let Some(last) = taken.packets.checked_sub(1).filter(|n| *n >= fifo.kept()) {
+                    busy = busy.saturating_sub(fifo.get(last).departs.since(now));
+                }
+                while left.packets > fifo.kept() {
+                    let last = fifo.get(left.packets - 1);
+                    if last.departs <= now {
+                        break;
+                    }
+                    left.uncount(last.size);
+                    if last.fate().is_lost() {
+                        lost.uncount(last.size);
+                    }
+                }
             }
+            Queue::Scheduled(queue) => {
+                let unsent =
+                    queue.serving.map_or(Duration::ZERO, |serving| serving.departs.since(now));
+                busy = busy.saturating_sub(unsent);
+            }
+        }
+        for (_, size) in self.rare.refused_ahead.iter().filter(|(at, _)| *at > now) {
+            dropped.uncount(*size);
+        }
+        let offered =
+            Volume { packets: taken.packets + dropped.packets, bytes: taken.bytes + dropped.bytes };
+        Counters {
+            offered,
+            delivered: left,
+            dropped,
+            queued: taken.since(left),
+            lost,
+            busy,
+            queue_delay,
+            ..self.rare.counters
+        }
+    }
+
+    /// What was offered ahead of `now`, the last first.
+    fn ahead(&self, now: Instant) -> impl Iterator<Item = Ahead> {
+        let fifo = match &self.queue {
+            Queue::Fifo(fifo) => Some(fifo),
+            Queue::Scheduled(_) => None,
         };
-        Counters { busy: self.counters.busy.saturating_sub(unsent), ..self.counters }
+        fifo.into_iter().flat_map(move |fifo| {
+            let kept = fifo.kept()..self.taken.packets;
+            kept.rev().map_while(move |n| {
+                let placed = *fifo.get(n);
+                // What the ring forgot has left by `now`.
+                let free = if n > fifo.kept() { fifo.get(n - 1).departs } else { Instant::START };
+                (placed.comes > now).then(|| Ahead {
+                    comes: placed.comes,
+                    starts: placed.comes.max(free),
+                    departs: placed.departs,
+                    size: placed.size,
+                })
+            })
+        })
     }
 
     /// What each cross-traffic source met, as of the last call of [`advance`](Self::advance).
     pub fn sources(&self) -> &[SourceCounters] {
-        &self.sources
+        &self.rare.sources
     }
 
-    /// The delays in the queue so far.
-    pub const fn delays(&self) -> &DelayHistogram {
-        &self.delays
+    /// The delays in the queue by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
+    pub fn delays(&self, now: Instant) -> DelayHistogram {
+        let mut delays = self.rare.delays.clone();
+        if matches!(self.queue, Queue::Scheduled(_)) {
+            return delays;
+        }
+        let (mut taken, mut waited) = (self.taken.packets, self.waited);
+        for ahead in self.ahead(now) {
+            taken -= 1;
+            let delay = ahead.starts.since(ahead.comes);
+            if delay > Duration::ZERO {
+                waited -= 1;
+                delays.forget_positive(delay.as_nanos());
+            }
+        }
+        delays.with_zeros(taken - waited)
     }
 
     /// The rate.
@@ -461,51 +611,43 @@ impl Link {
     }
 }
 
-#[inline]
-fn count_delivered(
-    counters: &mut Counters,
-    sources: &mut [SourceCounters],
+/// A packet offered before its time.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    comes: Instant,
+    starts: Instant,
+    departs: Instant,
     size: u32,
-    source: Option<u16>,
-    fate: Fate,
-) {
-    counters.queued.packets -= 1;
-    counters.queued.bytes -= u64::from(size);
-    counters.delivered.count(size);
-    if fate != Fate::INTACT {
-        counters.count_fate(fate, size);
-    }
-    if let Some(source) = source {
-        counters.delivered_cross.count(size);
-        sources[usize::from(source)].delivered.count(size);
-    }
 }
 
-fn count_dropped(
-    counters: &mut Counters,
-    sources: &mut [SourceCounters],
-    packet: Packet,
-    reason: Reason,
-) {
-    counters.dropped.count(packet.size);
-    if reason == Reason::Early {
-        counters.dropped_early.count(packet.size);
+impl Rare {
+    /// A packet comes that may be cross-traffic.
+    #[cold]
+    fn count_offered(&mut self, packet: Packet) {
+        if let Some(source) = packet.source {
+            self.sources[usize::from(source)].offered.count(packet.size);
+        }
     }
-    if let Some(source) = packet.source {
-        sources[usize::from(source)].dropped.count(packet.size);
-    }
-}
 
-/// Counts what a discipline has done to packets that it had taken.
-#[inline]
-fn count_effects(effects: &[Effect], counters: &mut Counters, sources: &mut [SourceCounters]) {
-    for effect in effects {
-        match *effect {
-            Effect::Marked(packet) => counters.marked.count(packet.size),
-            Effect::Dropped(packet, reason) => {
-                counters.queued.uncount(packet.size);
-                count_dropped(counters, sources, packet, reason);
-            }
+    fn count_dropped(&mut self, packet: Packet, reason: Reason) {
+        self.counters.dropped.count(packet.size);
+        if reason == Reason::Early {
+            self.counters.dropped_early.count(packet.size);
+        }
+        if let Some(source) = packet.source {
+            self.sources[usize::from(source)].dropped.count(packet.size);
+        }
+    }
+
+    /// A packet left that is cross-traffic or that something befalls.
+    #[cold]
+    fn count_delivered(&mut self, size: u32, source: Option<u16>, fate: Fate) {
+        if fate != Fate::INTACT {
+            self.counters.count_fate(fate, size);
+        }
+        if let Some(source) = source {
+            self.counters.delivered_cross.count(size);
+            self.sources[usize::from(source)].delivered.count(size);
         }
     }
 }

@@ -65,6 +65,14 @@ impl QueueLimit {
         }
     }
 
+    /// What may be held, in packets, when another comes; `None` of a limit in bytes.
+    pub(crate) const fn room(self, counts_in_service: bool) -> Option<u64> {
+        match self.unit {
+            QueueUnit::Packets => Some(self.amount.saturating_add(!counts_in_service as u64)),
+            QueueUnit::Bytes => None,
+        }
+    }
+
     /// Whether what is held is more than this much, counted as in [`admits`](Self::admits).
     pub(crate) const fn is_exceeded(
         self,
@@ -138,6 +146,23 @@ mod tests {
         // Counting the one in service, two held are the limit.
         assert!(limit.admits(held(1), 100, true, 100));
         assert!(!limit.admits(held(2), 100, true, 100));
+    }
+
+    #[test]
+    fn the_room_of_a_limit_in_packets_is_what_it_admits() {
+        for amount in [0, 1, 2, 5, u64::MAX] {
+            let limit = QueueLimit { amount, unit: QueueUnit::Packets };
+            for (counts, packets) in
+                [false, true].into_iter().flat_map(|c| (0..8).map(move |n| (c, n)))
+            {
+                let room = limit.room(counts).unwrap();
+                assert_eq!(
+                    packets < room,
+                    limit.admits(held(packets), 100, counts, 100),
+                    "{limit:?}"
+                );
+            }
+        }
     }
 
     #[test]

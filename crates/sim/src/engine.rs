@@ -7,6 +7,7 @@ use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::fusing::{Elsewhere, fused};
 use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
@@ -178,7 +179,13 @@ impl<'o> Engine<'o> {
                 }
             })
             .collect();
-        let mut network = Network::new(clock(scenario, &layout), links);
+        let probes = Probes::new(scenario, &entries, &names, &layout);
+        let elsewhere = Elsewhere {
+            crossed: &crossed(scenario, &layout),
+            watched: &probes.wires_seen_on_change().collect::<Vec<_>>(),
+            probed: &probes.flows_seen_on_change(),
+        };
+        let mut network = Network::new(clock(scenario, &layout), links, fused(&layout, &elsewhere));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
@@ -248,7 +255,7 @@ impl<'o> Engine<'o> {
         let mut engine = Self {
             sources: Vec::new(),
             measures: Measures::new(scenario, names, &variants, &layout),
-            probes: Probes::new(scenario, &entries, names, &layout),
+            probes,
             objects: ObjectLog::new(names.len()),
             traffic,
             lasting: hosts.len(),
@@ -332,6 +339,13 @@ impl<'o> Engine<'o> {
             self.hosts[2 * flow].watched = true;
         }
         self.network.watch(self.probes.wires_seen_on_change());
+    }
+
+    /// The same run with an event wherever a packet comes to a link.
+    #[cfg(test)]
+    pub fn unfused(mut self) -> Self {
+        self.network.unfuse();
+        self
     }
 
     /// Tells `observer` what `links` send.
@@ -699,6 +713,12 @@ pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
 /// A place in an arena, of fewer than 2^32.
 fn index(n: usize) -> u32 {
     u32::try_from(n).expect("an arena of fewer than 2^32 entries")
+}
+
+/// The links that cross-traffic enters at.
+fn crossed(scenario: &Scenario, layout: &Layout) -> Vec<usize> {
+    let wire = |spec: &CrossTraffic| layout.wire(&spec.link, spec.direction);
+    scenario.cross_traffic.iter().filter_map(wire).collect()
 }
 
 /// A clock for the links of `layout`.

@@ -20,6 +20,7 @@
 mod check;
 mod choice;
 mod engine;
+mod fusing;
 mod measure;
 mod network;
 mod objects;

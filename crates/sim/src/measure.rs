@@ -150,11 +150,8 @@ impl Measures {
                 checksum_errors: ends.iter().map(|end| end.checksum_errors).sum(),
             })
             .collect();
-        let links = network
-            .links
-            .iter_mut()
-            .map(|link| (link.counters(now), link.delays().clone()))
-            .collect();
+        let links =
+            network.links.iter_mut().map(|link| (link.counters(now), link.delays(now))).collect();
         let sources =
             self.sources.iter().map(|s| network.links[s.wire].sources()[s.number]).collect();
         Snapshot { flows, links, sources }

@@ -32,9 +32,14 @@ pub struct InFlight {
 
 /// The last step of a path: not a link but the host that the packet is for.
 const DELIVER: u32 = 1 << 31;
-
-/// A step of a path that is a private line.
-const LINE: u32 = 1 << 30;
+/// A link that a packet is offered to as soon as the link before has sent it.
+const FUSED: u32 = 1 << 30;
+/// A link that wants attention.
+const WANTED: u32 = 1 << 29;
+/// A private line, not a link.
+const LINE: u32 = 1 << 28;
+/// A link's number, or a private line's.
+const WIRE: u32 = LINE - 1;
 
 /// A packet of a connection that comes and goes is lost.
 #[derive(Clone, Copy, Debug)]
@@ -80,10 +85,13 @@ pub struct Network {
     free: Vec<u32>,
     options: Vec<Options>,
     free_options: Vec<u32>,
-    /// Every path, one after another: links, then the host with the `DELIVER` bit.
+    /// Every path, one after another: links, `FUSED` or `WANTED` or neither, then the host with the
+    /// `DELIVER` bit.
     hops: Vec<u32>,
-    /// What an arrival at each link means beyond the link; empty where it means nothing anywhere.
+    /// What an arrival at each link means beyond the link.
     attention: Vec<Attention>,
+    /// Which links are fused with the one before; empty if none is.
+    fused: Vec<bool>,
     touched: Vec<u32>,
     /// Private lines of connections that come and go.
     lines: Vec<Line>,
@@ -99,15 +107,14 @@ pub struct Network {
 }
 
 impl Network {
-    pub fn new(wheel: Wheel, links: Vec<Link>) -> Self {
-        let marking = || links.iter().map(Link::marks);
-        let attention = if marking().any(|marks| marks) {
-            marking().map(|marks| Attention { marks, watched: false }).collect()
-        } else {
-            Vec::new()
-        };
+    /// Links and a clock. A packet is offered to a link that is `fused` when the only link that leads
+    /// there has sent it, with the time at which it will come: see [`crate::fusing`].
+    pub fn new(wheel: Wheel, links: Vec<Link>, fused: Vec<bool>) -> Self {
+        let attention =
+            links.iter().map(|link| Attention { marks: link.marks(), watched: false }).collect();
         Self {
             attention,
+            fused,
             wheel,
             links,
             packets: Vec::new(),
@@ -127,6 +134,8 @@ impl Network {
 
     /// Notes what `taps` sees; [`tell`](Self::tell) tells an observer of it.
     pub fn tap(&mut self, taps: Taps) {
+        // An observer is told of packets in the order of time.
+        self.unfuse();
         self.watch(taps.wires());
         self.taps = Some(Box::new(taps));
     }
@@ -152,12 +161,36 @@ impl Network {
         }
     }
 
+    /// Offers packets to each link only when they come.
+    pub fn unfuse(&mut self) {
+        self.fused.clear();
+        self.note_hops();
+    }
+
     /// Notes every arrival at these links; [`take_touched`](Self::take_touched) tells of them.
     pub fn watch(&mut self, wires: impl Iterator<Item = usize>) {
         for wire in wires {
-            self.attention.resize(self.links.len(), Attention::default());
             self.attention[wire].watched = true;
         }
+        self.note_hops();
+    }
+
+    fn note_hops(&mut self) {
+        for at in 0..self.hops.len() {
+            if self.hops[at] & (DELIVER | LINE) == 0 {
+                self.hops[at] = self.hop((self.hops[at] & WIRE) as usize);
+            }
+        }
+    }
+
+    /// What a path says of a link.
+    fn hop(&self, wire: usize) -> u32 {
+        let number = index(wire);
+        assert!(number <= WIRE, "fewer than 2^28 links");
+        let Attention { watched, marks } = self.attention[wire];
+        let wanted = if watched || marks { WANTED } else { 0 };
+        let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
+        number | wanted | fused
     }
 
     /// Whether [`take_touched`](Self::take_touched) or [`take_gone`](Self::take_gone) have something.
@@ -177,30 +210,9 @@ impl Network {
         self.touched.pop().map(|wire| wire as usize)
     }
 
-    #[inline]
-    fn offer(&mut self, now: Instant, wire: u32, mut packet: Packet) -> Verdict {
-        let attention = self.attention.get(wire as usize).copied().unwrap_or_default();
-        let wanted = attention.watched | attention.marks;
-        let before = if wanted {
-            self.before_offer(now, wire, &mut packet, attention)
-        } else {
-            Offering::default()
-        };
-        let verdict = self.links[wire as usize].offer(now, packet);
-        if wanted {
-            self.after_offer(now, wire, packet, verdict, before);
-        }
-        verdict
-    }
-
     #[cold]
-    fn before_offer(
-        &mut self,
-        now: Instant,
-        wire: u32,
-        packet: &mut Packet,
-        attention: Attention,
-    ) -> Offering {
+    fn before_offer(&mut self, now: Instant, wire: u32, packet: &mut Packet) -> Offering {
+        let attention = self.attention[wire as usize];
         if attention.watched {
             self.touched.push(wire);
             self.news = true;
@@ -305,6 +317,7 @@ impl Network {
 
     /// The host at the end of the path on which `hop` is.
     fn destination(&self, hop: u32) -> u32 {
+        // Of a packet that is being offered, `hop` is the link itself; of one that has left, the next.
         let rest = &self.hops[hop as usize..];
         let end = rest.iter().find(|hop| **hop & DELIVER != 0);
         end.expect("a path ends at a host") & !DELIVER
@@ -313,7 +326,9 @@ impl Network {
     /// Adds a path over `wires` to `host`; returns the index of its first hop.
     pub fn add_path(&mut self, wires: &[usize], host: u32) -> u32 {
         let first = index(self.hops.len());
-        self.hops.extend(wires.iter().map(|wire| index(*wire)));
+        for wire in wires {
+            self.hops.push(self.hop(*wire));
+        }
         self.hops.push(host | DELIVER);
         first
     }
@@ -347,12 +362,7 @@ impl Network {
             corrupted: false,
         };
         let id = self.keep(packet);
-        let starts = self.forward(now, id);
-        if transmit.segment.len > 0
-            && let Some(starts) = starts
-        {
-            self.packets[id as usize].first_sent = starts;
-        }
+        self.forward(now, id);
     }
 
     #[cold]
@@ -435,78 +445,101 @@ impl Network {
         index(self.options.len() - 1)
     }
 
-    /// Offers a packet to the link that comes next on its path; returns when its transmission
-    /// begins, if that is known.
-    #[inline]
-    fn forward(&mut self, now: Instant, id: u32) -> Option<Instant> {
-        let packet = &mut self.packets[id as usize];
-        let wire = self.hops[packet.hop as usize];
-        packet.hop += 1;
-        if wire & LINE != 0 {
-            return self.pass_line(now, id, wire & !LINE);
-        }
-        let offered = Packet {
+    /// Offers a packet to the link that comes next on its path, and to those that are fused with it.
+    fn forward(&mut self, now: Instant, id: u32) {
+        let packet = &self.packets[id as usize];
+        let data = packet.segment.len > 0;
+        let mut offered = Packet {
             id: PacketId::new(id),
             // Headers, options and an MSS of 16 bits.
             size: u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX),
             class: packet.flow,
             source: None,
-            data: packet.segment.len > 0,
+            data,
             ecn: false,
         };
-        match self.offer(now, wire, offered) {
-            Verdict::Arrives { starts, at } => {
-                self.arrive_at(at, wire, id);
-                Some(starts)
+        let mut hop = packet.hop;
+        let mut comes = now;
+        loop {
+            let step = self.hops[hop as usize];
+            let wire = step & WIRE;
+            hop += 1;
+            let before = if step & (WANTED | LINE) == 0 {
+                Offering::default()
+            } else if step & LINE == 0 {
+                self.before_offer(now, wire, &mut offered)
+            } else {
+                self.packets[id as usize].hop = hop;
+                self.pass_line(comes, id, wire);
+                return;
+            };
+            let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
+            if step & WANTED != 0 {
+                self.after_offer(now, wire, offered, verdict, before);
             }
-            Verdict::Lost | Verdict::Dropped => {
-                self.discard(id);
-                None
+            match verdict {
+                Verdict::Arrives { starts, at } => {
+                    let next = self.hops[hop as usize];
+                    let packet = &mut self.packets[id as usize];
+                    if data && packet.first_sent == Instant::NEVER {
+                        packet.first_sent = starts;
+                    }
+                    if next & (FUSED | DELIVER) == FUSED {
+                        comes = at;
+                        continue;
+                    }
+                    packet.hop = hop;
+                    if next & (LINE | DELIVER) == LINE {
+                        self.go_on(at, wire, id);
+                    } else {
+                        self.wheel.push(at, Class::Arrival, id);
+                    }
+                }
+                Verdict::Lost | Verdict::Dropped => self.discard(id),
+                Verdict::Waits { wake } => {
+                    self.packets[id as usize].hop = hop;
+                    self.wait(wire, wake);
+                }
+                Verdict::Impaired { starts, at, fate } => {
+                    let packet = &mut self.packets[id as usize];
+                    if data && packet.first_sent == Instant::NEVER {
+                        packet.first_sent = starts;
+                    }
+                    packet.hop = hop;
+                    self.impair(wire, id, starts, at, fate);
+                }
             }
-            Verdict::Waits { wake } => {
-                self.wait(wire, wake);
-                None
-            }
-            Verdict::Impaired { starts, at, fate } => {
-                self.impair(wire, id, starts, at, fate);
-                Some(starts)
-            }
-        }
-    }
-
-    /// An intact packet is to come to the end of the link `wire`.
-    #[inline]
-    fn arrive_at(&mut self, at: Instant, wire: u32, id: u32) {
-        if !self.lines.is_empty() && self.goes_on(at, wire, id) {
             return;
         }
-        self.wheel.push(at, Class::Arrival, id);
     }
 
-    /// A packet that is to come to the end of a link goes on to a private line if that is next: then
-    /// its way is known, without an event between the two.
-    fn goes_on(&mut self, at: Instant, wire: u32, id: u32) -> bool {
-        let packet = &mut self.packets[id as usize];
-        let next = self.hops[packet.hop as usize];
-        // The line is to be told of packets in the order in which they come to it.
-        let is_line = next & (LINE | DELIVER) == LINE && !self.links[wire as usize].reorders();
-        if is_line {
-            packet.hop += 1;
-            self.pass_line(at, id, next & !LINE);
+    /// An intact packet is to come at `at` to the end of the link `wire`, behind which a private line
+    /// is next: it passes that at once, without an event between the two.
+    fn go_on(&mut self, at: Instant, wire: u32, id: u32) {
+        if self.links[wire as usize].reorders() {
+            // A line is to be told of packets in the order in which they come to it.
+            self.wheel.push(at, Class::Arrival, id);
+            return;
         }
-        is_line
+        let packet = &mut self.packets[id as usize];
+        let line = self.hops[packet.hop as usize] & WIRE;
+        packet.hop += 1;
+        self.pass_line(at, id, line);
     }
 
-    /// A packet comes to a private line at `at`; returns when its transmission begins.
-    fn pass_line(&mut self, at: Instant, id: u32, line: u32) -> Option<Instant> {
-        let size = self.packets[id as usize].segment.wire_size().get();
-        let passage = self.lines[line as usize].pass(at, u32::try_from(size).unwrap_or(u32::MAX));
-        let Some(arrives) = passage.arrives else {
-            self.discard(id);
-            return None;
-        };
-        self.wheel.push(arrives, Class::Arrival, id);
-        Some(passage.starts)
+    /// A packet comes to a private line at `at`.
+    fn pass_line(&mut self, at: Instant, id: u32, line: u32) {
+        let packet = &mut self.packets[id as usize];
+        let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
+        let syn = packet.segment.flags.contains(Flags::SYN);
+        let passage = self.lines[line as usize].pass(at, size, syn);
+        if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
+            packet.first_sent = passage.starts;
+        }
+        match passage.arrives {
+            Some(arrives) => self.wheel.push(arrives, Class::Arrival, id),
+            None => self.discard(id),
+        }
     }
 
     /// Something befalls a packet on a link, which sent it at `started` and would deliver it at
@@ -535,7 +568,16 @@ impl Network {
 
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
-        if let Verdict::Waits { wake } = self.offer(now, wire, packet) {
+        let mut packet = packet;
+        let Attention { watched, marks } = self.attention[wire as usize];
+        let wanted = watched || marks;
+        let before =
+            if wanted { self.before_offer(now, wire, &mut packet) } else { Offering::default() };
+        let verdict = self.links[wire as usize].offer(now, packet);
+        if wanted {
+            self.after_offer(now, wire, packet, verdict, before);
+        }
+        if let Verdict::Waits { wake } = verdict {
             self.wait(wire, wake);
         }
     }
@@ -556,7 +598,14 @@ impl Network {
             packet.first_sent = departure.started;
         }
         match departure.arrives {
-            Some(at) if departure.fate == Fate::INTACT => self.arrive_at(at, wire, id),
+            Some(at) if departure.fate == Fate::INTACT => {
+                let next = self.hops[packet.hop as usize];
+                if next & (LINE | DELIVER) == LINE {
+                    self.go_on(at, wire, id);
+                } else {
+                    self.wheel.push(at, Class::Arrival, id);
+                }
+            }
             Some(at) => self.impair(wire, id, departure.started, at, departure.fate),
             None => self.discard(id),
         }

@@ -33,7 +33,7 @@ pub use tcp::{
 pub use text::Text;
 pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
-    VariantChoice, VariantShare,
+    VariantChoice, VariantFeedback, VariantShare,
 };
 pub use video::VideoSpec;
 

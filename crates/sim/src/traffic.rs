@@ -6,7 +6,8 @@
 //! next tenant, and memory depends on the connections that are alive.
 
 use ackclock_app::{
-    AnyArrivals, AnySessions, Arrivals, Listed, Note, Periodic, Poisson, Session, Sessions,
+    AnyArrivals, AnySessions, Arrivals, Listed, Note, PackMimeArrivals, Periodic, Poisson, Session,
+    Sessions,
 };
 use ackclock_net::{Line, LineConfig};
 use ackclock_tcp::{Config, Endpoint, Failure, State};
@@ -15,7 +16,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::choice::Choice;
 use crate::records::{Connections, Objects, Outcome};
-use crate::scenario::{AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic};
+use crate::scenario::{AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic, VariantChoice};
 use crate::{ScenarioError, scenario};
 
 /// The random streams of a class, by connection. What a connection draws from one changes nothing in
@@ -350,17 +351,25 @@ impl Class {
             .map(|(config, _)| (config, table.variant(config.parts.name(spec.profile.0))))
             .collect();
         let name = &spec.name;
-        let sessions = spec.app.sessions();
+        let count = likely_count(spec, scenario.duration.0);
+        let streams = format!("traffic {name} packmime");
+        let sessions = spec
+            .app
+            .sessions(spec.arrivals.rate(), count, scenario.seed, &streams)
+            .map_err(str::to_owned)?;
         let lines = !spec.access.is_none() || sessions.draws_delays();
         Ok(Self {
-            arrivals: arrivals(spec, scenario.seed),
+            arrivals: arrivals(spec, count, scenario.seed),
             left: spec.count.unwrap_or(u64::MAX),
             stop: Instant::START + spec.stop.unwrap_or(scenario.duration).0,
             sessions,
             session: Session::default(),
             streams: ClassStreams::new(scenario.seed, name),
             configs,
-            choice: Choice::new(weights),
+            choice: match &spec.variant {
+                VariantChoice::Feedback(of) => Choice::feedback(of.threshold, of.memory),
+                VariantChoice::One(_) | VariantChoice::Mix(_) => Choice::new(weights),
+            },
             access: lines.then(|| [&spec.access.client, &spec.access.server].map(AccessLine::laws)),
             shared_rtt: *shared_rtt,
             paths: paths.clone(),
@@ -419,10 +428,27 @@ fn draw_line(laws: &LineLaws, random: &mut Stream) -> LineConfig {
             .as_ref()
             .map(|law| Rate::from_bps(sample(law, random).round().max(1.0) as u64)),
         loss: sample(&laws.loss, random).clamp(0.0, 1.0),
+        syn_loss: sample(&laws.syn_loss, random).clamp(0.0, 1.0),
     }
 }
 
-fn arrivals(spec: &Traffic, seed: u64) -> AnyArrivals {
+/// About how many connections of a class will open, rather too many: what is drawn for all of them at
+/// once takes as much room.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a positive number, far below 2^64"
+)]
+fn likely_count(spec: &Traffic, duration: Duration) -> Option<u64> {
+    let rate = spec.arrivals.rate()?.as_hz();
+    let until = spec.stop.map_or(duration, |stop| stop.0.min(duration));
+    let seconds = until.as_secs_f64() - spec.start.0.as_secs_f64();
+    // A mean over arrivals with a long memory wanders by a tenth.
+    let most = 1.2 * rate * seconds.max(0.0) + 1000.0;
+    Some((most as u64).min(spec.count.unwrap_or(u64::MAX)))
+}
+
+fn arrivals(spec: &Traffic, count: Option<u64>, seed: u64) -> AnyArrivals {
     let mut random = Stream::new(seed, &format!("traffic {} arrivals", spec.name));
     match &spec.arrivals {
         ArrivalsSpec::Poisson { rate } => {
@@ -431,6 +457,10 @@ fn arrivals(spec: &Traffic, seed: u64) -> AnyArrivals {
         ArrivalsSpec::Periodic { rate, phase } => {
             let phase = phase.unwrap_or_else(|| random.uniform());
             AnyArrivals::Periodic(Periodic::new(rate.0.as_hz(), phase))
+        }
+        ArrivalsSpec::Packmime { rate } => {
+            let name = format!("traffic {} packmime", spec.name);
+            AnyArrivals::PackMime(PackMimeArrivals::new(rate.0.as_hz(), count, seed, &name))
         }
         ArrivalsSpec::List { at } => {
             let moments = at.iter().map(|at| Instant::START + at.0).collect();

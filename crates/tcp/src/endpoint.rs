@@ -13,6 +13,7 @@ use crate::receiver::Receiver;
 use crate::sender::{Arrived, Sender, Then};
 use ecn::Marking;
 use opening::Opening;
+pub use opening::OpeningCounts;
 use timestamps::Timestamps;
 pub(crate) use timestamps::clock as timestamp_clock;
 
@@ -311,7 +312,7 @@ impl Endpoint {
                 self.refuse(segment);
                 return;
             }
-            self.establish(now);
+            self.establish(now, segment);
         }
         if self.marking.used() && segment.flags.contains(Flags::ECE) {
             self.sender.on_ecn_echo(now, segment.ack);
@@ -342,10 +343,10 @@ impl Endpoint {
         if self.state == State::SynReceived && syn {
             if segment.flags.contains(Flags::ACK) && segment.ack == Seq::FIRST_BYTE {
                 // The other half of a simultaneous open.
-                self.establish(now);
+                self.establish(now, segment);
                 self.receiver.demand_ack();
             } else {
-                self.opening.send_syn = true;
+                self.on_repeated_syn();
             }
             return;
         }

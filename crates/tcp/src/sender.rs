@@ -159,7 +159,7 @@ impl Sender {
             rtt: RttEstimator::new(config.rto),
             growth: AnyGrowth::new(parts.growth),
             recovery: AnyRecovery::new(parts.recovery, config.recovery),
-            start: AnyStart::new(parts.window, parts.slow_start),
+            start: AnyStart::new(parts.window, parts.syn_loss, parts.slow_start),
             idle: AnyIdle::new(parts.idle),
             loss_reduces: config.loss_reduces,
             initial_window: Bytes::ZERO,

@@ -18,7 +18,9 @@ use crate::Profile;
 use crate::growth::{CcpSettings, CubicForm, GrowthChoice};
 use crate::idle::{CwvRto, IdleChoice, IdleClock};
 use crate::recovery::RecoveryChoice;
-use crate::start::{SlowStartChoice, WindowChoice};
+use crate::start::{
+    LARGEST_INITIAL_WINDOW, SlowStartChoice, SynLossChoice, WindowChoice, whole_number,
+};
 use ackclock_units::Duration;
 
 /// The places that a part's word can fill.
@@ -30,6 +32,8 @@ pub enum Slot {
     Recovery,
     /// The first window after the handshake.
     Window,
+    /// What a lost SYN or SYN-ACK does to it.
+    SynLoss,
     /// The slow-start law.
     SlowStart,
     /// What the window is worth after silence.
@@ -42,6 +46,7 @@ impl fmt::Display for Slot {
             Self::Growth => "growth",
             Self::Recovery => "recovery",
             Self::Window => "first window",
+            Self::SynLoss => "answer to a lost SYN",
             Self::SlowStart => "slow-start law",
             Self::Idle => "idle rule",
         })
@@ -57,6 +62,8 @@ pub enum Part {
     Recovery(RecoveryChoice),
     /// A first window.
     Window(WindowChoice),
+    /// An answer to a lost SYN or SYN-ACK.
+    SynLoss(SynLossChoice),
     /// A slow-start law.
     SlowStart(SlowStartChoice),
     /// An idle rule.
@@ -70,6 +77,7 @@ impl Part {
             Self::Growth(_) => Slot::Growth,
             Self::Recovery(_) => Slot::Recovery,
             Self::Window(_) => Slot::Window,
+            Self::SynLoss(_) => Slot::SynLoss,
             Self::SlowStart(_) => Slot::SlowStart,
             Self::Idle(_) => Slot::Idle,
         }
@@ -206,6 +214,24 @@ pub const REGISTRY: &[Entry] = &[
         Part::Window(WindowChoice::Rfc3390),
         "min(4 MSS, max(2 MSS, 4380 B)) (RFC 3390)",
     ),
+    Entry {
+        word: "synloss",
+        argument: Some("rfc5681"),
+        part: Part::SynLoss(SynLossChoice::Rfc5681),
+        help: "a window of one segment after a lost SYN or SYN-ACK (RFC 5681 §3.1)",
+    },
+    Entry {
+        word: "synloss",
+        argument: Some("rfc6928"),
+        part: Part::SynLoss(SynLossChoice::Rfc6928),
+        help: "the same, but only after two, and not after a spurious timeout (RFC 6928 §2, Linux)",
+    },
+    Entry {
+        word: "synloss",
+        argument: Some("ns2"),
+        part: Part::SynLoss(SynLossChoice::Ns2),
+        help: "the whole window, and a threshold of two segments (ns-2's FullTcp)",
+    },
     entry(
         "standard",
         Part::SlowStart(SlowStartChoice::Standard),
@@ -299,6 +325,31 @@ pub const REGISTRY: &[Entry] = &[
     entry("noidle", Part::Idle(IdleChoice::NoIdle), "the window keeps its worth"),
 ];
 
+/// A word with numbers in it, which the registry cannot list one by one.
+pub struct Form {
+    /// How it is written, with capitals or `<N>` for the numbers.
+    pub text: &'static str,
+    /// The slot that it fills.
+    pub slot: Slot,
+    /// One line of help.
+    pub help: &'static str,
+}
+
+/// The words with numbers in them.
+pub const FORMS: &[Form] = &[
+    Form { text: "iw<N>", slot: Slot::Window, help: "N segments, 1 to 1000" },
+    Form {
+        text: "tsl(IW,SSTHRESH)",
+        slot: Slot::SynLoss,
+        help: "after a lost SYN or SYN-ACK a window of IW and a threshold of SSTHRESH segments (TSL)",
+    },
+    Form {
+        text: "tsl(half,IW,SSTHRESH)",
+        slot: Slot::SynLoss,
+        help: "both halved for each lost SYN or SYN-ACK, down to so many segments (TSL)",
+    },
+];
+
 /// Which of the two words for RFC 5681's law was written: they differ in their default recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenoWord {
@@ -317,6 +368,8 @@ pub struct Parts {
     pub recovery: RecoveryChoice,
     /// The first window.
     pub window: WindowChoice,
+    /// What a lost SYN or SYN-ACK does to it.
+    pub syn_loss: SynLossChoice,
     /// The slow-start law.
     pub slow_start: SlowStartChoice,
     /// The idle rule.
@@ -352,6 +405,11 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
         // windowInit_ of ns-2.35.
         Profile::Ns2 => WindowChoice::Segments(2),
     };
+    let syn_loss = match profile {
+        Profile::Rfc => SynLossChoice::Rfc5681,
+        Profile::Linux => SynLossChoice::Rfc6928,
+        Profile::Ns2 => SynLossChoice::Ns2,
+    };
     let slow_start = match (growth, profile) {
         // RFC 9438 §4.10 recommends HyStart++; Linux has its predecessor, ns-2.35's CUBIC neither.
         (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => SlowStartChoice::HyStart,
@@ -374,7 +432,7 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
         }
         (_, Profile::Linux) => IdleChoice::Linux { restart: true },
     };
-    Parts { growth, recovery, window, slow_start, idle }
+    Parts { growth, recovery, window, syn_loss, slow_start, idle }
 }
 
 /// Whether `growth` has a way of its own to do what the parts of `slot` do, so that none of them goes
@@ -433,6 +491,9 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
     if parts.window != defaults.window {
         beyond.push(Part::Window(parts.window));
     }
+    if parts.syn_loss != defaults.syn_loss {
+        beyond.push(Part::SynLoss(parts.syn_loss));
+    }
     if parts.slow_start != defaults.slow_start {
         beyond.push(Part::SlowStart(parts.slow_start));
     }
@@ -445,6 +506,11 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
 fn word_of(part: Part) -> String {
     if let Part::Window(WindowChoice::Segments(n)) = part {
         return format!("iw{n}");
+    }
+    if let Part::SynLoss(rule) = part
+        && let Some(spelled) = rule.spelled()
+    {
+        return spelled;
     }
     if let Part::Idle(idle) = part
         && let Some(spelled) = idle.spelled()
@@ -536,14 +602,19 @@ fn words(slot: impl Fn(Slot) -> bool) -> String {
             words.push(entry.word);
         }
     }
-    if slot(Slot::Window) {
-        words.push("iw<N>");
-    }
+    words.extend(FORMS.iter().filter(|form| slot(form.slot)).map(|form| form.text));
     words.join(", ")
 }
 
-/// The largest `iw<N>`: RFC 6928 asks for ten; a thousand is already a burst of 1.5 MB.
-const LARGEST_INITIAL_WINDOW: u32 = 1000;
+fn parse_tsl(argument: Option<&str>, name: &str) -> Result<Part, VariantError> {
+    let given = argument.unwrap_or_default();
+    SynLossChoice::tsl(given).map(Part::SynLoss).ok_or_else(|| VariantError::Argument {
+        word: "tsl".to_owned(),
+        argument: given.to_owned(),
+        name: name.to_owned(),
+        expected: SynLossChoice::EXPECTED.to_owned(),
+    })
+}
 
 fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     let (word, argument) = match text.split_once('(') {
@@ -587,11 +658,11 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
             expected: IdleChoice::expected(word).map_or(forms.join(" or "), str::to_owned),
         });
     }
+    if word == "tsl" {
+        return parse_tsl(argument, name);
+    }
     if let (Some(digits), None) = (word.strip_prefix("iw"), argument)
-        && let Ok(n) = digits.parse::<u32>()
-        && (1..=LARGEST_INITIAL_WINDOW).contains(&n)
-        // `iw03` would be a second spelling of `iw3`.
-        && digits == n.to_string()
+        && let Some(n) = whole_number(digits, 1, LARGEST_INITIAL_WINDOW)
     {
         return Ok(Part::Window(WindowChoice::Segments(n)));
     }
@@ -668,6 +739,7 @@ impl Variant {
                 Part::Growth(growth) => resolved.growth = growth,
                 Part::Recovery(recovery) => resolved.recovery = recovery,
                 Part::Window(window) => resolved.window = window,
+                Part::SynLoss(rule) => resolved.syn_loss = rule,
                 Part::SlowStart(law) => resolved.slow_start = law,
                 Part::Idle(idle) => resolved.idle = idle,
             }

@@ -368,6 +368,7 @@ proptest! {
             }
             let counters = link.counters(now);
             prop_assert!(counters.conserved(), "{counters:?}");
+            prop_assert_eq!(counters.offered.packets, u64::from(id) + 1);
             let held = if in_bytes { counters.queued.bytes } else { counters.queued.packets };
             let excused = if in_bytes { 1500 } else { 1 };
             prop_assert!(held <= amount + excused);
@@ -387,6 +388,51 @@ proptest! {
         let unit = if in_bytes { QueueUnit::Bytes } else { QueueUnit::Packets };
         let first = play(which, unit, amount, &happenings)?;
         prop_assert_eq!(first, play(which, unit, amount, &happenings)?);
+    }
+
+    /// Offered ahead of the clock or in time, packets fare alike, and whoever reads the counters
+    /// sees only what has come by then.
+    #[test]
+    fn offered_ahead_or_in_time_is_the_same(
+        in_bytes: bool,
+        limit in 1_u64..10,
+        lossy: bool,
+        offers in prop::collection::vec((0_u64..2_000, 40_u32..1500, 0_u64..6_000), 1..200),
+    ) {
+        let unit = if in_bytes { QueueUnit::Bytes } else { QueueUnit::Packets };
+        let amount = if in_bytes { limit * 1000 } else { limit };
+        let loss = if lossy { Loss::Random(0.2) } else { Loss::NONE };
+        let config = LinkConfig {
+            limit: QueueLimit { amount, unit },
+            loss,
+            ..config(Discipline::Fifo, 1)
+        };
+        let [mut ahead, mut in_time] =
+            [0; 2].map(|_| Link::new(&config, Stream::new(1, "link")));
+        let mut comes = Instant::START;
+        let mut clock = Instant::START;
+        let mut late = offers.iter().scan(Instant::START, |at, (gap, size, _)| {
+            *at += Duration::from_micros(*gap);
+            Some((*at, *size))
+        }).peekable();
+        for (id, (gap, size, lead)) in (0_u32..).zip(&offers) {
+            comes += Duration::from_micros(*gap);
+            let earliest = Instant::from_nanos(comes.as_nanos().saturating_sub(lead * 1_000));
+            clock = clock.max(earliest);
+            ahead.offer_ahead(comes, Packet { size: *size, ..packet(id, 0) }, clock);
+            while let Some((at, size)) = late.next_if(|(at, _)| *at <= clock) {
+                in_time.offer(at, Packet { size, ..packet(id, 0) });
+            }
+            prop_assert_eq!(ahead.counters(clock), in_time.counters(clock));
+            let [seen, true_delays] = [&ahead, &in_time].map(|link| link.delays(clock));
+            for q in [0.01, 0.5, 0.99] {
+                let none = DelayHistogram::default();
+                prop_assert_eq!(
+                    seen.quantile_since(&none, q),
+                    true_delays.quantile_since(&none, q)
+                );
+            }
+        }
     }
 }
 

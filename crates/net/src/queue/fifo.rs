@@ -5,25 +5,56 @@ use crate::impairments::Fate;
 /// A packet that was given its place on the wire: what the counters need once it has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
+    /// When it came.
+    pub comes: Instant,
     /// When its last bit leaves.
     pub departs: Instant,
     /// Bytes on the wire.
     pub size: u32,
+    /// Its fate, and above that one more than its cross-traffic source: zero for most packets, so
+    /// that one comparison tells.
+    note: u32,
+}
+
+impl Placed {
+    /// A packet of a cross-traffic `source`, by its number at this link, or of a flow.
+    #[inline]
+    pub fn new(
+        comes: Instant,
+        departs: Instant,
+        size: u32,
+        source: Option<u16>,
+        fate: Fate,
+    ) -> Self {
+        let source = source.map_or(0, |source| u32::from(source) + 1);
+        Self { comes, departs, size, note: source << 8 | u32::from(fate.bits()) }
+    }
+
+    /// Whether it is a flow's, and nothing befalls it.
+    #[inline]
+    pub const fn is_plain(&self) -> bool {
+        self.note == 0
+    }
+
     /// The cross-traffic source, by its number at this link.
-    pub source: Option<u16>,
-    /// What befalls it after that.
-    pub fate: Fate,
+    pub fn source(&self) -> Option<u16> {
+        (self.note >> 8).checked_sub(1).and_then(|source| u16::try_from(source).ok())
+    }
+
+    /// What befalls it after it left.
+    pub const fn fate(&self) -> Fate {
+        Fate::from_bits((self.note & 0xff) as u8)
+    }
 }
 
 /// First in, first out, without departure events: a packet's departure is known when it comes, so
-/// that the ring only remembers what has not left yet.
+/// that the ring only remembers what has not left yet. Packets go by their number, from 0.
 #[derive(Clone, Debug, Default)]
 pub struct Fifo {
-    /// A power of two of slots.
+    /// A power of two of slots; a number's low bits are its place.
     ring: Vec<Placed>,
-    /// Slots taken and freed since the link was made; the low bits are places in the ring.
-    placed: usize,
-    departed: usize,
+    /// The first packet that is still in the ring.
+    kept: u64,
     /// When the last packet placed will have left.
     busy_until: Instant,
 }
@@ -35,46 +66,54 @@ impl Fifo {
         self.busy_until
     }
 
-    /// Places a packet last.
+    /// The first packet that is still remembered.
+    pub const fn kept(&self) -> u64 {
+        self.kept
+    }
+
     #[inline]
-    pub fn place(&mut self, placed: Placed) {
+    #[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
+    const fn slot(&self, n: u64) -> usize {
+        n as usize & self.ring.len().wrapping_sub(1)
+    }
+
+    /// Packet `n`, which is still in the ring.
+    #[inline]
+    pub fn get(&self, n: u64) -> &Placed {
+        &self.ring[self.slot(n)]
+    }
+
+    /// Places packet `n` last. What has left by `clock` of those before `left` is forgotten when the
+    /// ring is full.
+    #[inline]
+    pub fn place(&mut self, n: u64, placed: Placed, left: u64, clock: Instant) {
         self.busy_until = placed.departs;
-        if self.placed - self.departed == self.ring.len() {
-            self.grow();
+        if n - self.kept == self.ring.len() as u64 {
+            self.make_room(n, left, clock);
         }
-        let at = self.placed & (self.ring.len() - 1);
-        self.ring[at] = placed;
-        self.placed += 1;
+        let slot = self.slot(n);
+        self.ring[slot] = placed;
     }
 
     #[cold]
-    fn grow(&mut self) {
-        let idle = Placed { departs: Instant::START, size: 0, source: None, fate: Fate::INTACT };
-        let mut larger = vec![idle; (2 * self.ring.len()).max(4)];
-        for n in self.departed..self.placed {
-            let at = n & (larger.len() - 1);
-            larger[at] = self.ring[n & (self.ring.len() - 1)];
+    fn make_room(&mut self, n: u64, left: u64, clock: Instant) {
+        // All that has left, or half of the ring: to ask each packet would fetch the whole ring.
+        let half = self.kept + self.ring.len() as u64 / 2;
+        for first in [left, half] {
+            let has_left = |first: u64| self.get(first - 1).departs <= clock;
+            if self.kept < first && first <= left && has_left(first) {
+                self.kept = first;
+                return;
+            }
         }
-        self.ring = larger;
-    }
-
-    #[inline]
-    fn first(&self) -> Option<&Placed> {
-        (self.departed < self.placed).then(|| &self.ring[self.departed & (self.ring.len() - 1)])
-    }
-
-    /// The next packet that has left by `now`.
-    #[inline]
-    pub fn pop_departed(&mut self, now: Instant) -> Option<Placed> {
-        let first = *self.first().filter(|first| first.departs <= now)?;
-        self.departed += 1;
-        Some(first)
-    }
-
-    /// Size of the packet being sent; zero on an idle link.
-    #[inline]
-    pub fn in_service(&self) -> u32 {
-        self.first().map_or(0, |first| first.size)
+        let none = Placed::new(Instant::START, Instant::START, 0, None, Fate::INTACT);
+        let grown = (2 * self.ring.len()).max(4);
+        let before = Self { ring: std::mem::take(&mut self.ring), ..*self };
+        self.ring = vec![none; grown];
+        for m in before.kept..n {
+            let slot = self.slot(m);
+            self.ring[slot] = *before.get(m);
+        }
     }
 }
 
@@ -86,24 +125,50 @@ mod tests {
     fn the_ring_keeps_the_order_as_it_grows_and_turns() {
         let mut fifo = Fifo::default();
         let at = Instant::from_nanos;
-        let placed = |n: u64| Placed { departs: at(n), size: 1, source: None, fate: Fate::INTACT };
+        let placed = |n| Placed::new(at(n), at(n + 1), 1, None, Fate::INTACT);
         let (mut next, mut left) = (0, 0);
         // Held: 3, 6, 9 ... 30, across several growths and turns.
         for _ in 0..10 {
             for _ in 0..5 {
-                fifo.place(placed(next));
+                fifo.place(next, placed(next), left, at(left));
                 next += 1;
             }
-            for _ in 0..2 {
-                assert_eq!(fifo.pop_departed(at(u64::MAX)), Some(placed(left)));
-                left += 1;
+            left += 2;
+            assert!(fifo.kept() <= left);
+            for n in left..next {
+                assert_eq!(*fifo.get(n), placed(n));
             }
         }
-        assert_eq!(fifo.pop_departed(at(left - 1)), None);
-        while let Some(gone) = fifo.pop_departed(at(next)) {
-            assert_eq!(gone, placed(left));
-            left += 1;
+        // 30 held need 32 slots.
+        assert_eq!((fifo.ring.len(), fifo.busy_until()), (32, at(50)));
+    }
+
+    #[test]
+    fn what_left_after_the_clock_is_kept() {
+        let mut fifo = Fifo::default();
+        let at = Instant::from_nanos;
+        let placed = |n| Placed::new(at(n), at(n + 1), 1, None, Fate::INTACT);
+        // Each has left when the next comes, but the clock stands still.
+        (0..20).for_each(|n| fifo.place(n, placed(n), n, Instant::START));
+        assert_eq!(fifo.kept(), 0);
+        (0..20).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
+        // 12 more fill the ring of 32. By 15 ns 15 have left, which is not yet half of it: it grows.
+        (20..33).for_each(|n| fifo.place(n, placed(n), n, at(15)));
+        assert_eq!((fifo.kept(), fifo.ring.len()), (0, 64));
+        // By 40 ns a half of the 64 has.
+        (33..65).for_each(|n| fifo.place(n, placed(n), n, at(40)));
+        assert_eq!((fifo.kept(), fifo.ring.len()), (32, 64));
+        (32..65).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
+    }
+
+    #[test]
+    fn a_note_is_read_as_it_was_written() {
+        for source in [None, Some(0), Some(1), Some(u16::MAX)] {
+            for fate in [Fate::INTACT, Fate::LOST] {
+                let placed = Placed::new(Instant::START, Instant::START, 1, source, fate);
+                assert_eq!((placed.source(), placed.fate()), (source, fate));
+                assert_eq!(placed.is_plain(), source.is_none() && fate == Fate::INTACT);
+            }
         }
-        assert_eq!((left, next), (50, 50));
     }
 }

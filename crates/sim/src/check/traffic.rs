@@ -3,8 +3,8 @@
 use super::{Result, check_tcp, refuse};
 use crate::ScenarioError;
 use crate::scenario::{
-    AccessLine, ArrivalsSpec, Draw, Quantity, Scenario, Topology, Traffic, TrafficApp,
-    VariantChoice,
+    AccessLine, ArrivalsSpec, Draw, DurationDraw, Quantity, Scenario, Topology, Traffic,
+    TrafficApp, VariantChoice,
 };
 
 /// Checks class `n`.
@@ -29,6 +29,23 @@ pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
         return refuse(&key("stop"), "expected a moment after `start`");
     }
     check_app(&key("app"), &class.app)?;
+    let rated = matches!(&class.app, TrafficApp::Packmime { rate: Some(_), .. });
+    if matches!(class.app, TrafficApp::Packmime { .. }) {
+        if !rated && class.arrivals.rate().is_none() {
+            return refuse(
+                &key("app.rate"),
+                "missing, expected such as \"50 /s\" where the arrivals are a list",
+            );
+        }
+        for (end, line) in [("client", &class.access.client), ("server", &class.access.server)] {
+            if line.delay != DurationDraw::default() {
+                return refuse(
+                    &key(&format!("access.{end}.delay")),
+                    "`packmime` draws the delays of the private lines itself",
+                );
+            }
+        }
+    }
     check_line(&key("access.client"), &class.access.client)?;
     check_line(&key("access.server"), &class.access.server)?;
     match scenario.topology {
@@ -48,6 +65,14 @@ pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
 }
 
 fn check_variants(key: &str, choice: &VariantChoice) -> Result {
+    if let VariantChoice::Feedback(of) = choice {
+        if !(0.0..=1.0).contains(&of.threshold) {
+            return refuse(&format!("{key}.threshold"), "expected a share from 0 to 1");
+        }
+        if !(of.memory >= 1.0 && of.memory.is_finite()) {
+            return refuse(&format!("{key}.memory"), "expected at least 1 connection");
+        }
+    }
     let VariantChoice::Mix(mix) = choice else { return Ok(()) };
     for (i, share) in mix.iter().enumerate() {
         if !(share.weight >= 0.0 && share.weight.is_finite()) {
@@ -79,20 +104,25 @@ fn check_app(key: &str, app: &TrafficApp) -> Result {
             check_draw(key, "exchanges", exchanges)?;
             check_draw(key, "gap", gap)
         }
+        TrafficApp::Packmime { .. } => Ok(()),
     }
 }
 
 fn check_line(key: &str, line: &AccessLine) -> Result {
     check_draw(key, "delay", &line.delay)?;
     line.rate.as_ref().map_or(Ok(()), |rate| check_draw(key, "rate", rate))?;
-    check_draw(key, "loss", &line.loss)?;
-    match &line.loss {
-        Draw::Fixed(share) if !(0.0..=1.0).contains(share) => refuse(
-            &format!("{key}.loss"),
-            &format!("{share} is not a probability, expected a number from 0 to 1"),
-        ),
-        _ => Ok(()),
+    for (word, loss) in [("loss", &line.loss), ("syn_loss", &line.syn_loss)] {
+        check_draw(key, word, loss)?;
+        if let Draw::Fixed(share) = loss
+            && !(0.0..=1.0).contains(share)
+        {
+            return refuse(
+                &format!("{key}.{word}"),
+                &format!("{share} is not a probability, expected a number from 0 to 1"),
+            );
+        }
     }
+    Ok(())
 }
 
 fn check_draw<T: Quantity>(table: &str, key: &str, draw: &Draw<T>) -> Result {

@@ -1,6 +1,6 @@
 //! Classes of connections that come and go.
 
-use ackclock_app::{AnySessions, Requests, Side};
+use ackclock_app::{AnySessions, PackMimeSessions, Requests, Side};
 use ackclock_tcp::{Config, Profile, Variant};
 use ackclock_units::random::Law;
 use ackclock_units::{Bytes, Duration, Frequency, Rate};
@@ -58,13 +58,15 @@ pub struct Traffic {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "expected a variant such as \"newreno+sack\", or a list of { variant, weight }"
+    expecting = "expected a variant such as \"newreno+sack\", a list of { variant, weight }, or { calm, congested, threshold }"
 )]
 pub enum VariantChoice {
     /// Every connection's.
     One(Text<Variant>),
     /// A mix.
     Mix(Vec<VariantShare>),
+    /// One or the other, as the server's SYN-ACKs fare.
+    Feedback(VariantFeedback),
 }
 
 /// A variant of a mix.
@@ -77,6 +79,26 @@ pub struct VariantShare {
     pub weight: f64,
 }
 
+/// The server chooses the sender of each connection that it accepts by the share of its recent SYN-ACKs
+/// that had to be sent again.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VariantFeedback {
+    /// The sender up to the threshold.
+    pub calm: Text<Variant>,
+    /// The sender above.
+    pub congested: Text<Variant>,
+    /// The share.
+    pub threshold: f64,
+    /// Over how many connections it is taken: each weighs less than the next by one part in so many.
+    #[serde(default = "hundred")]
+    pub memory: f64,
+}
+
+const fn hundred() -> f64 {
+    100.0
+}
+
 impl VariantChoice {
     /// The senders with their weights.
     pub fn shares(&self) -> Vec<(Variant, f64)> {
@@ -85,6 +107,8 @@ impl VariantChoice {
             Self::Mix(mix) => {
                 mix.iter().map(|share| (share.variant.0.clone(), share.weight)).collect()
             }
+            // Which of the two it is falls when the server accepts.
+            Self::Feedback(of) => vec![(of.calm.0.clone(), 1.0), (of.congested.0.clone(), 0.0)],
         }
     }
 }
@@ -105,6 +129,11 @@ pub enum ArrivalsSpec {
         /// The first comes this fraction of an interval after `start`; drawn when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<f64>,
+    },
+    /// As PackMime-HTTP has it: Weibull gaps with a long memory.
+    Packmime {
+        /// How many a second on average.
+        rate: Text<Frequency>,
     },
     /// At given moments.
     List {
@@ -142,6 +171,29 @@ pub enum TrafficApp {
         #[serde(default)]
         closes: Closes,
     },
+    /// Web traffic as PackMime-HTTP has it: sizes, persistence, gaps, the server's delay, and the
+    /// delays of the private lines at both ends. The server closes.
+    Packmime {
+        /// The rate of new connections per second for which the model is taken, as its laws depend
+        /// on it; default: that of the arrivals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate: Option<Text<Frequency>>,
+        /// The version of HTTP, `"1.0"` or `"1.1"`.
+        #[serde(default)]
+        http: Http,
+    },
+}
+
+impl ArrivalsSpec {
+    /// How many a second, if it is a rate that says so.
+    pub const fn rate(&self) -> Option<Frequency> {
+        match self {
+            Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate } => {
+                Some(rate.0)
+            }
+            Self::List { .. } => None,
+        }
+    }
 }
 
 const fn a_request() -> Draw<Text<Bytes>> {
@@ -150,6 +202,18 @@ const fn a_request() -> Draw<Text<Bytes>> {
 
 const fn one_exchange() -> Draw<f64> {
     Draw::Fixed(1.0)
+}
+
+/// The version of HTTP that PackMime-HTTP's connections speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum Http {
+    /// A connection an object.
+    #[serde(rename = "1.0")]
+    V1_0,
+    /// Nine connections of a hundred are persistent and carry several objects, not pipelined.
+    #[default]
+    #[serde(rename = "1.1")]
+    V1_1,
 }
 
 /// The end of a connection that closes first.
@@ -206,6 +270,10 @@ pub struct AccessLine {
     /// The probability that a packet is lost on it; a distribution draws it for each connection.
     #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
     pub loss: Draw<f64>,
+    /// The probability that a SYN or SYN-ACK is lost on it, besides: to a middlebox that takes it for
+    /// an attack.
+    #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
+    pub syn_loss: Draw<f64>,
 }
 
 impl AccessLine {
@@ -233,9 +301,19 @@ impl Default for Draw<f64> {
 }
 
 impl TrafficApp {
-    /// The model of its sessions.
-    pub fn sessions(&self) -> AnySessions {
-        AnySessions::Requests(match self {
+    /// The model of its sessions, for the class `name` in the run of `seed`: connections open at `rate`
+    /// as long as nothing else is said, and about `count` will.
+    ///
+    /// # Errors
+    /// One line: the model needs a rate, and there is none.
+    pub fn sessions(
+        &self,
+        rate: Option<Frequency>,
+        count: Option<u64>,
+        seed: u64,
+        name: &str,
+    ) -> Result<AnySessions, &'static str> {
+        Ok(AnySessions::Requests(match self {
             Self::Bulk { size } => Requests::upload(size.law()),
             Self::Request { request, response, server_delay, exchanges, gap, closes } => Requests {
                 exchanges: exchanges.law(),
@@ -248,14 +326,27 @@ impl TrafficApp {
                     Closes::Server => Side::Server,
                 },
             },
-        })
+            Self::Packmime { rate: own, http } => {
+                let rate = own.map(|rate| rate.0).or(rate).ok_or(
+                    "app.rate: missing, expected such as \"50 /s\" where arrivals are a list",
+                )?;
+                let persistent = *http == Http::V1_1;
+                return Ok(AnySessions::PackMime(Box::new(PackMimeSessions::new(
+                    rate.as_hz(),
+                    persistent,
+                    count,
+                    seed,
+                    name,
+                ))));
+            }
+        }))
     }
 
     /// The side of a dumbbell on which the clients are by default.
     pub const fn clients(&self) -> DumbbellSide {
         match self {
             Self::Bulk { .. } => DumbbellSide::Left,
-            Self::Request { .. } => DumbbellSide::Right,
+            Self::Request { .. } | Self::Packmime { .. } => DumbbellSide::Right,
         }
     }
 }
@@ -286,6 +377,8 @@ pub struct LineLaws {
     pub rate: Option<Law>,
     /// The probability of loss.
     pub loss: Law,
+    /// The probability of loss of a SYN or SYN-ACK, besides.
+    pub syn_loss: Law,
 }
 
 impl AccessLine {
@@ -295,6 +388,7 @@ impl AccessLine {
             delay: self.delay.law(),
             rate: self.rate.as_ref().map(Draw::law),
             loss: self.loss.law(),
+            syn_loss: self.syn_loss.law(),
         }
     }
 }

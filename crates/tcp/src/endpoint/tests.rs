@@ -1,4 +1,5 @@
 mod flow_control;
+mod opening;
 
 use std::collections::VecDeque;
 

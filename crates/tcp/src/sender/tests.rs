@@ -27,7 +27,7 @@ fn sender(name: &str) -> Sender {
     config.recovery.forward_rto = false;
     let mut sender = Sender::new(&config);
     sender.set_rwnd(Bytes::new(1 << 30));
-    sender.on_established(Handshake { retransmissions: 0, mss: config.mss }, None, false);
+    sender.on_established(Handshake::clean(config.mss), None, false);
     sender.write(Bytes::new(1 << 20), Then::Silence);
     sender
 }

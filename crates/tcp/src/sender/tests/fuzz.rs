@@ -10,6 +10,7 @@ use crate::Profile;
 use crate::event::{Ack, Delivery, LostSegment, MarkReport, Proposal, SlowStartStep};
 use crate::idle::Usage;
 use crate::sender::hold::Then;
+use crate::start::SynLossChoice;
 use crate::variant::{Part, Parts, REGISTRY, Variant};
 
 /// What a law was told.
@@ -160,7 +161,7 @@ struct World {
 
 impl World {
     /// Whether the window may grow is for the story to say, or for the idle rule of `parts`.
-    fn new(parts: Parts, gated: bool) -> Self {
+    fn new(parts: Parts, gated: bool, lost_syn_acks: u32) -> Self {
         let config = Config { mss: Mss::new(1000).unwrap(), ..Config::new(parts, Profile::Rfc) };
         let (heard, gate) = (Arc::default(), Arc::new(Mutex::new(true)));
         let mut sender = Sender::new(&config);
@@ -172,7 +173,8 @@ impl World {
             sender.idle = AnyIdle::Other(Box::new(Gate(Arc::clone(&gate))));
         }
         sender.set_rwnd(Bytes::new(1 << 30));
-        let handshake = Handshake { retransmissions: 0, mss: config.mss };
+        let handshake =
+            Handshake { syn_ack_retransmissions: lost_syn_acks, ..Handshake::clean(config.mss) };
         sender.on_established(handshake, Some(Duration::from_millis(50)), false);
         let empty = Range { start: Seq::FIRST_BYTE, end: Seq::FIRST_BYTE };
         Self {
@@ -285,6 +287,15 @@ impl World {
     }
 }
 
+const SYN_LOSSES: [SynLossChoice; 6] = [
+    SynLossChoice::Rfc5681,
+    SynLossChoice::Rfc6928,
+    SynLossChoice::Ns2,
+    SynLossChoice::Tsl { window: 1, ssthresh: 2 },
+    SynLossChoice::Tsl { window: 3, ssthresh: 16 },
+    SynLossChoice::TslHalf { window: 1, ssthresh: 2 },
+];
+
 /// Every law with every choice of a slot that goes with it.
 fn senders_with(chosen: fn(&Part) -> bool) -> Vec<(String, Parts)> {
     let of = |slot: fn(&Part) -> bool| {
@@ -309,9 +320,13 @@ proptest! {
     /// At most one reduction for the losses of an episode; a window that never falls below a segment;
     /// no growth on an ACK on which the idle rule allows none.
     #[test]
-    fn a_law_hears_what_holds_together(steps in prop::collection::vec(step(), 1..150)) {
+    fn a_law_hears_what_holds_together(
+        steps in prop::collection::vec(step(), 1..150),
+        lost_syn_acks in 0_u32..3,
+        syn_loss in prop::sample::select(SYN_LOSSES.to_vec()),
+    ) {
         for (name, parts) in senders_with(|part| matches!(part, Part::Recovery(_))) {
-            let mut world = World::new(parts, true);
+            let mut world = World::new(Parts { syn_loss, ..parts }, true, lost_syn_acks);
             for step in &steps {
                 let (before, undone) = (world.sender.cwnd(), world.sender.stats.spurious);
                 world.perform(step);
@@ -339,7 +354,7 @@ proptest! {
     #[test]
     fn an_idle_rule_only_takes(steps in prop::collection::vec(step(), 1..150)) {
         for (name, parts) in senders_with(|part| matches!(part, Part::Idle(_))) {
-            let mut world = World::new(parts, false);
+            let mut world = World::new(parts, false, 0);
             for step in &steps {
                 world.perform(step);
                 world.check(&name);

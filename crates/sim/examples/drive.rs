@@ -1,0 +1,109 @@
+//! Drives the engine without the wheel that Python needs: for profiles, and to compare two builds.
+//!
+//! `drive w N BITS_PER_SECOND SECONDS VARIANT [RUNS]` runs the workload of `ackclock bench` and
+//! prints what a delivered packet cost. `drive digest FILE...` runs scenarios in JSON and prints a
+//! digest of all that each left behind, its packets as seen on every link included; the number of
+//! events is left out, for it is no result.
+
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use ackclock_sim::{Names, Observer, Run, Scenario, Transmission, simulate, simulate_observed};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["w", flows, bps, seconds, variant] => bench(flows, bps, seconds, variant, "1"),
+        ["w", flows, bps, seconds, variant, runs] => bench(flows, bps, seconds, variant, runs),
+        ["digest", files @ ..] => files.iter().try_for_each(|file| digest(file)),
+        _ => {
+            Err("usage: drive w N BITS_PER_SECOND SECONDS VARIANT [RUNS] | drive digest FILE..."
+                .into())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(flows: &str, bps: &str, seconds: &str, variant: &str, runs: &str) -> Result<(), String> {
+    let bps: u64 = bps.parse().map_err(|_| format!("no rate: {bps}"))?;
+    let runs: u32 = runs.parse().map_err(|_| format!("no number of runs: {runs}"))?;
+    let access = bps.max(1_000_000_000);
+    // As in the bench of the `lab` crate.
+    let text = format!(
+        r#"{{"duration": "{seconds} s",
+        "topology": {{"kind": "dumbbell",
+            "bottleneck": {{"rate": "{bps} bit/s", "delay": "48 ms",
+                "queue": {{"kind": "droptail", "limit": "1 BDP"}}}},
+            "access": {{"rate": "{access} bit/s", "delay": "1 ms"}}}},
+        "flow": [{{"name": "flow", "count": {flows}, "variant": "{variant}",
+            "tcp": {{"mss": "1448 B", "delayed_ack": "off"}}, "stagger": "1 ms"}}]}}"#
+    );
+    let scenario: Scenario = serde_json::from_str(&text).map_err(|why| why.to_string())?;
+    let (mut packets, mut events) = (0, 0);
+    let before = cpu_ns();
+    for _ in 0..runs {
+        let run = simulate(&scenario).map_err(|why| why.to_string())?;
+        packets += run.links[0].delivered_packets;
+        events += run.events;
+    }
+    let used = cpu_ns() - before;
+    println!(
+        "{packets} packets, {:.1} ns a packet, {:.3} events a packet",
+        used as f64 / packets as f64,
+        events as f64 / packets as f64
+    );
+    Ok(())
+}
+
+/// CPU time of this process, where Linux tells it.
+fn cpu_ns() -> u64 {
+    let text = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
+}
+
+/// FNV-1a of what is written to it.
+struct Digest(u64);
+
+impl fmt::Write for Digest {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Digest {
+    fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()> {
+        write!(self, "{transmission:?}").expect("never fails");
+        ControlFlow::Continue(())
+    }
+}
+
+fn digest(file: &str) -> Result<(), String> {
+    let text = fs::read_to_string(file).map_err(|why| format!("{file}: {why}"))?;
+    let of = |run: &Run| {
+        let mut digest = Digest(0xcbf2_9ce4_8422_2325);
+        write!(digest, "{:?}", Run { events: 0, ..run.clone() }).expect("never fails");
+        digest.0
+    };
+    let scenario: Scenario = serde_json::from_str(&text).map_err(|why| format!("{file}: {why}"))?;
+    let run = simulate(&scenario).map_err(|why| format!("{file}: {why}"))?;
+    let links: Vec<usize> =
+        (0..Names::of(&scenario).map_err(|why| why.to_string())?.links.len()).collect();
+    let mut seen = Digest(0xcbf2_9ce4_8422_2325);
+    let observed = simulate_observed(&scenario, &links, &mut seen)
+        .map_err(|why| format!("{file}: {why}"))?
+        .ok_or("the observer ended the run")?;
+    println!("{file} {:016x} {:016x} {:016x} {}", of(&run), of(&observed), seen.0, run.events);
+    Ok(())
+}

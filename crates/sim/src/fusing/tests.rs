@@ -1,0 +1,208 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::Scenario;
+use crate::engine::Engine;
+use crate::flow_entries;
+use crate::records::Run;
+
+fn layout(scenario: &Value) -> Layout {
+    let scenario: Scenario = serde_json::from_value(scenario.clone()).unwrap();
+    Layout::new(&scenario, &flow_entries(&scenario)).unwrap()
+}
+
+const NOTHING: Elsewhere<'_> = Elsewhere { crossed: &[], watched: &[], probed: &[] };
+
+/// The names of the links that are fused, reverse directions with a dash.
+fn names(scenario: &Value, elsewhere: &Elsewhere<'_>) -> Vec<String> {
+    let layout = layout(scenario);
+    let fused = fused(&layout, elsewhere);
+    let fused = layout.wires.iter().zip(fused).filter(|(_, fused)| *fused);
+    fused
+        .map(|(wire, _)| match wire.direction {
+            crate::scenario::Direction::Forward => wire.name.clone(),
+            crate::scenario::Direction::Reverse => format!("-{}", wire.name),
+        })
+        .collect()
+}
+
+fn dumbbell(flows: u32) -> Value {
+    json!({
+        "duration": "1 s",
+        "topology": {
+            "kind": "dumbbell",
+            "bottleneck": {"rate": "10 Mbit/s", "delay": "10 ms"},
+            "access": {"rate": "100 Mbit/s", "delay": "1 ms"},
+        },
+        "flow": [{"name": "f", "variant": "newreno", "count": flows}],
+    })
+}
+
+fn graph(links: &[[&str; 2]], flows: &[[&str; 2]]) -> Value {
+    let link = |[from, to]: &[&str; 2]| json!({"name": format!("{from}{to}"), "from": from, "to": to, "rate": "10 Mbit/s", "delay": "1 ms"});
+    let flow = |(n, [from, to]): (usize, &[&str; 2])| json!({"name": format!("f{n}"), "variant": "newreno", "from": from, "to": to});
+    json!({
+        "duration": "1 s",
+        "topology": {"kind": "graph", "link": links.iter().map(link).collect::<Vec<_>>()},
+        "flow": flows.iter().enumerate().map(flow).collect::<Vec<_>>(),
+    })
+}
+
+#[test]
+fn on_a_dumbbell_the_last_links_are_fused() {
+    assert_eq!(
+        names(&dumbbell(2), &NOTHING),
+        ["-access-left-f-1", "access-right-f-1", "-access-left-f-2", "access-right-f-2"]
+    );
+    // Of a single flow everything but the links at the hosts.
+    assert_eq!(
+        names(&dumbbell(1), &NOTHING),
+        ["bottleneck", "-bottleneck", "-access-left-f", "access-right-f"]
+    );
+}
+
+#[test]
+fn what_happens_elsewhere_keeps_a_link_apart() {
+    // Wires: bottleneck 0 and 1, access-left 2 and 3, access-right 4 and 5.
+    let alone = dumbbell(1);
+    let crossed = Elsewhere { crossed: &[0], ..NOTHING };
+    assert_eq!(names(&alone, &crossed), ["-bottleneck", "-access-left-f", "access-right-f"]);
+    // A probe of every arrival at the last link: its packets must come at their time, and then all
+    // others' must.
+    let watched = Elsewhere { watched: &[4], ..NOTHING };
+    assert!(names(&dumbbell(2), &watched).is_empty());
+    // Of both directions of the bottleneck: two records of one moment could change places.
+    let watched = Elsewhere { watched: &[0, 1], ..NOTHING };
+    assert!(names(&dumbbell(2), &watched).is_empty());
+    let watched = Elsewhere { watched: &[0], ..NOTHING };
+    assert_eq!(names(&dumbbell(2), &watched).len(), 4);
+    let mut impaired = dumbbell(1);
+    impaired["topology"]["access"]["reorder"] = json!({"share": 0.1, "delay": "1 ms"});
+    assert!(names(&impaired, &NOTHING).is_empty());
+    let mut fair = dumbbell(2);
+    fair["topology"]["bottleneck"]["queue"] = json!({"kind": "fair", "limit": "20 packet"});
+    assert!(names(&fair, &NOTHING).is_empty());
+}
+
+#[test]
+fn paths_that_join_twice_are_not_fused() {
+    // A parking lot: b's flow joins a's at the second queue.
+    let lot = [["a", "r"], ["x", "r"], ["r", "s"], ["s", "t"], ["b", "s"]];
+    assert!(names(&graph(&lot, &[["a", "t"], ["x", "t"], ["b", "t"]]), &NOTHING).is_empty());
+    // Two flows through one queue, but what comes back to their senders leaves by different links:
+    // nothing orders two ACKs that come to them at once.
+    let apart = [["a", "r"], ["b", "r"], ["r", "c"], ["r", "d"]];
+    assert!(names(&graph(&apart, &[["a", "c"], ["b", "c"], ["d", "b"]]), &NOTHING).is_empty());
+    // Alone, a chain is fused from end to end.
+    let chain = [["a", "b"], ["b", "c"], ["c", "d"]];
+    assert_eq!(names(&graph(&chain, &[["a", "d"]]), &NOTHING), ["-ab", "bc", "-bc", "cd"]);
+}
+
+fn run(scenario: &Value, fused: bool) -> Run {
+    let scenario: Scenario = serde_json::from_value(scenario.clone()).unwrap();
+    scenario.check().unwrap();
+    let engine = Engine::new(&scenario).unwrap();
+    let engine = if fused { engine } else { engine.unfused() };
+    engine.run().unwrap()
+}
+
+/// A link that may be fused; equal rates and delays, so that many events fall on one instant.
+fn link() -> impl Strategy<Value = Value> {
+    let rate = prop::sample::select(vec!["1 Mbit/s", "2 Mbit/s", "10 Mbit/s"]);
+    let delay = prop::sample::select(vec!["1 ms", "1 ms", "2 ms", "5 ms"]);
+    let limit = prop::sample::select(vec!["3 packet", "20 packet", "10 kB", "unlimited"]);
+    let loss =
+        prop::sample::select(vec![json!(0.0), json!(0.0), json!(0.01), json!({"every": 40})]);
+    (rate, delay, limit, loss, any::<bool>()).prop_map(|(rate, delay, limit, loss, counts)| {
+        let queue = json!({"kind": "droptail", "limit": limit, "counts_in_service": counts});
+        json!({"rate": rate, "delay": delay, "loss": loss, "queue": queue})
+    })
+}
+
+fn with(link: &Value, more: &Value) -> Value {
+    let mut all = link.clone();
+    all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    all
+}
+
+/// A dumbbell, a star of up to four leaves or a chain, with flows across it.
+fn topology() -> impl Strategy<Value = (Value, Vec<[String; 2]>)> {
+    let links = prop::collection::vec(link(), 4);
+    (0..3_usize, links, prop::collection::vec((0..4_usize, 1..4_usize), 1..5)).prop_map(
+        |(kind, links, pairs)| {
+            if kind == 0 {
+                let topology =
+                    json!({"kind": "dumbbell", "bottleneck": links[0], "access": links[1]});
+                return (topology, Vec::new());
+            }
+            let ends = |n: usize| match kind {
+                1 => ["hub".to_owned(), format!("n{n}")],
+                _ => [format!("n{n}"), format!("n{}", n + 1)],
+            };
+            let links: Vec<Value> = links
+                .iter()
+                .enumerate()
+                .map(|(n, link)| {
+                    let [from, to] = ends(n);
+                    with(link, &json!({"name": format!("l{n}"), "from": from, "to": to}))
+                })
+                .collect();
+            let flows = pairs
+                .iter()
+                .map(|(from, step)| [format!("n{from}"), format!("n{}", (from + step) % 4)]);
+            (json!({"kind": "graph", "link": links}), flows.collect())
+        },
+    )
+}
+
+proptest! {
+    /// Fused or not, a run leaves the same behind, to the last bit.
+    #[test]
+    fn fusing_changes_no_result(
+        (topology, ends) in topology(),
+        variant in prop::sample::select(vec!["newreno", "newreno+sack", "cubic", "bbr"]),
+        count in 1_u32..4,
+        cross: bool,
+        probes in 0_u32..8,
+    ) {
+        let flow = |n: usize| json!({
+            "name": format!("f{n}"), "variant": variant, "count": count,
+            "tcp": {"delayed_ack": "off"},
+        });
+        let flows: Vec<Value> = match ends.as_slice() {
+            [] => vec![flow(0), flow(1)],
+            _ => ends.iter().enumerate()
+                .map(|(n, [from, to])| with(&flow(n), &json!({"from": from, "to": to})))
+                .collect(),
+        };
+        let link = if ends.is_empty() { "bottleneck" } else { "l1" };
+        let mut all_probes = vec![json!({"link": link, "every": "1.7 ms"})];
+        if probes & 1 != 0 {
+            all_probes.push(json!({"link": link, "every": "change", "direction": "reverse"}));
+        }
+        if probes & 2 != 0 {
+            all_probes.push(json!({"flow": "f0", "every": "change"}));
+        }
+        if probes & 4 != 0 {
+            all_probes.push(json!({"link": link, "every": "change"}));
+        }
+        let mut scenario = json!({
+            "duration": "1.5 s",
+            "topology": topology,
+            "flow": flows,
+            "measure": [{"name": "m", "from": "0.31 s", "for": "0.77 s"}],
+            "probe": all_probes,
+        });
+        if cross {
+            scenario["cross_traffic"] = json!([
+                {"link": link, "kind": "poisson", "rate": "50 packet/s", "size": "500 B"}
+            ]);
+        }
+        let (fused, unfused) = (run(&scenario, true), run(&scenario, false));
+        prop_assert!(fused.events <= unfused.events);
+        let fused = Run { events: unfused.events, ..fused };
+        // As text: a threshold that is not set is no number, and equal to nothing.
+        prop_assert!(format!("{fused:?}") == format!("{unfused:?}"), "{scenario}");
+    }
+}
