@@ -28,31 +28,65 @@ from ackclock.channels import (
     read_channel,
     read_loss,
 )
+from ackclock.draws import Draw, Exponential, Uniform, read_draw
 from ackclock.errors import BadInput
+from ackclock.moments import (
+    After,
+    App,
+    Bulk,
+    Bursts,
+    Cbr,
+    Event,
+    Idle,
+    Limited,
+    LinkChange,
+    Measure,
+    OnOff,
+    QueueChange,
+    Video,
+    read_app,
+)
 from ackclock.queues import AnyQueue, CoDel, FqCoDel, Pie, Queue, Red, read_queue
-from ackclock.video import Video
+from ackclock.traffic import (
+    Access,
+    Arrivals,
+    Sessions,
+    VariantChoice,
+    read_arrivals,
+    read_sessions,
+    read_variant,
+)
 
 __all__ = [
+    "After",
     "App",
     "Bulk",
     "BurstLoss",
+    "Bursts",
+    "Cbr",
     "Cellular",
     "Channel",
     "CoDel",
     "CrossTraffic",
     "DelayedAck",
     "Dumbbell",
+    "Event",
     "Exponential",
     "Flow",
     "FqCoDel",
     "Graph",
     "GraphLink",
+    "Idle",
+    "Limited",
     "Link",
+    "LinkChange",
     "Measure",
+    "OnOff",
     "PeriodicLoss",
     "Pie",
     "Probe",
     "Queue",
+    "QueueChange",
     "Red",
     "Reorder",
     "Reverse",
@@ -60,6 +94,7 @@ __all__ = [
     "Tcp",
     "Topology",
     "Trace",
+    "Traffic",
     "Uniform",
     "Video",
     "Wifi",
@@ -271,49 +306,6 @@ def graph(links: Sequence[GraphLink]) -> Graph:
 
 
 @dataclass(frozen=True)
-class Uniform(_Table):
-    """A duration drawn uniformly between two.
-
-    Attributes
-    ----------
-    low, high
-        The shortest and the longest, such as ``"0 s"`` and ``"1 s"``.
-    """
-
-    low: str
-    high: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"uniform": [low, high]}``."""
-        return {"uniform": [self.low, self.high]}
-
-
-@dataclass(frozen=True)
-class Exponential(_Table):
-    """A duration drawn exponentially.
-
-    Attributes
-    ----------
-    mean
-        The mean, such as ``"1 s"``.
-    """
-
-    mean: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"exponential": mean}``."""
-        return {"exponential": self.mean}
-
-
-def _read_draw(value: Any) -> str | Uniform | Exponential:
-    if isinstance(value, str):
-        return value
-    if "uniform" in value:
-        return Uniform(*value["uniform"])
-    return Exponential(value["exponential"])
-
-
-@dataclass(frozen=True)
 class DelayedAck(_Table):
     """How long an ACK may wait.
 
@@ -445,28 +437,6 @@ class Tcp(_Table):
 
 
 @dataclass(frozen=True)
-class Bulk(_Table):
-    """As much data as the connection takes.
-
-    Attributes
-    ----------
-    size
-        The volume after which the connection closes, such as ``"10 MB"``; default: no end.
-    """
-
-    KIND: ClassVar[str | None] = "bulk"
-
-    size: str | None = None
-
-
-App: TypeAlias = Bulk | Video
-
-
-def _read_app(table: Any) -> App:
-    return Video.from_table(table) if table.get("kind") == Video.KIND else Bulk.from_table(table)
-
-
-@dataclass(frozen=True)
 class Flow(_Table):
     """One TCP connection, or ``count`` alike.
 
@@ -494,15 +464,69 @@ class Flow(_Table):
     """
 
     variant: str
-    app: App = _key(default=Bulk(), read=_read_app)
+    app: App = _key(default=Bulk(), read=read_app)
     name: str | None = None
     count: int = 1
     profile: Profile = "rfc"
     tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
-    start: str | Uniform | Exponential = _key(default="0 s", read=_read_draw)
+    start: Draw = _key(default="0 s", read=read_draw)
     stagger: str | None = None
     from_node: str | None = _key(default=None, name="from")
     to_node: str | None = _key(default=None, name="to")
+
+
+@dataclass(frozen=True)
+class Traffic(_Table):
+    """Connections that come and go.
+
+    Each opens, plays its session, closes, and leaves a row in the table ``connections`` and one in
+    ``objects`` for each exchange.
+
+    Attributes
+    ----------
+    name
+        The name.
+    variant
+        The sender at both ends; or several, of which each connection gets one.
+    arrivals
+        When connections open.
+    app
+        What a connection does.
+    profile
+        Whose habits supply what is not said.
+    tcp
+        Settings of the connections that differ from the profile's.
+    count
+        How many open at most; default: any number.
+    start, stop
+        When the arrivals begin and end; default: with the run.
+    clients
+        On which side of a dumbbell the clients are; default: where the volume crosses the
+        bottleneck forward.
+    from_node, to_node
+        The nodes of clients and servers, in a graph; ``from`` and ``to`` in a file.
+    access
+        What every connection has to itself at each end, before the links that all share.
+    """
+
+    name: str
+    variant: VariantChoice = _key(read=read_variant)
+    arrivals: Arrivals = _key(read=read_arrivals)
+    app: Sessions = _key(read=read_sessions)
+    profile: Profile = "rfc"
+    tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
+    count: int | None = None
+    start: str = "0 s"
+    stop: str | None = None
+    clients: Literal["left", "right"] | None = None
+    from_node: str | None = _key(default=None, name="from")
+    to_node: str | None = _key(default=None, name="to")
+    access: Access = _key(default=Access(), read=Access.from_table)
+
+    def __post_init__(self) -> None:
+        """Freeze the mix of variants."""
+        if not isinstance(self.variant, (str, _Table)):
+            object.__setattr__(self, "variant", tuple(self.variant))
 
 
 @dataclass(frozen=True)
@@ -539,25 +563,6 @@ class CrossTraffic(_Table):
     phase: float | None = None
     start: str = "0 s"
     stop: str | None = None
-
-
-@dataclass(frozen=True)
-class Measure(_Table):
-    """A window of time over which flows and links are measured.
-
-    Attributes
-    ----------
-    name
-        The name: the column ``measure`` of the results. ``run``, the whole run, is always there.
-    start
-        When it begins, such as ``"10 s"``; ``from`` in a file.
-    duration
-        How long it lasts; default: to the end of the run. ``for`` in a file.
-    """
-
-    name: str
-    start: str = _key(name="from")
-    duration: str | None = _key(default=None, name="for")
 
 
 @dataclass(frozen=True)
@@ -605,15 +610,19 @@ class Scenario(_Table):
     topology
         The links, and how they are joined.
     flows
-        The TCP connections.
+        The TCP connections; none if there is traffic.
     duration
         How much time is simulated, such as ``"60 s"``.
     seed
         The seed of every random stream, 0 to 2⁶⁴ − 1.
     title
         What the scenario shows, in one line.
+    traffic
+        Connections that come and go.
     cross_traffic
         Traffic that no end point controls.
+    events
+        Changes of the path on the way.
     measures
         Windows of time over which flows and links are measured.
     probes
@@ -625,7 +634,9 @@ class Scenario(_Table):
     duration: str = _key()
     seed: int = 1
     title: str = ""
+    traffic: Sequence[Traffic] = _key(default=(), read=_each(Traffic.from_table))
     cross_traffic: Sequence[CrossTraffic] = _key(default=(), read=_each(CrossTraffic.from_table))
+    events: Sequence[Event] = _key(default=(), name="event", read=_each(Event.from_table))
     measures: Sequence[Measure] = _key(default=(), name="measure", read=_each(Measure.from_table))
     probes: Sequence[Probe] = _key(default=(), name="probe", read=_each(Probe.from_table))
 
@@ -636,8 +647,13 @@ class Scenario(_Table):
             for place, flow in enumerate(self.flows, start=1)
         )
         object.__setattr__(self, "flows", tuple(flows))
-        for name in ("cross_traffic", "measures", "probes"):
+        for name in ("traffic", "cross_traffic", "events", "measures", "probes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Return the value of a table that the core has checked."""
+        return super().from_table({"flow": (), **table})
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:

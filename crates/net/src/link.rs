@@ -496,6 +496,22 @@ impl Link {
         }
     }
 
+    /// What leaves from now on arrives so much later; what is on its way arrives when it was to, so
+    /// that a shorter way lets packets overtake those on the longer one.
+    pub const fn set_delay(&mut self, delay: Duration) {
+        self.delay = delay;
+    }
+
+    /// What is sent from now on is lost by `loss`, drawn from `random` if nothing befell packets here
+    /// before.
+    pub fn set_loss(&mut self, loss: Loss, random: Stream) {
+        let losses = Losses::new(loss);
+        match &mut self.hazards {
+            Some(hazards) => hazards.losses = losses,
+            None => self.hazards = Some(Box::new(Hazards { losses, random, impairments: None })),
+        }
+    }
+
     /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's if
     /// there is one.
     pub fn arrivals(&self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {

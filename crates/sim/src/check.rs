@@ -1,5 +1,6 @@
 //! What a scenario must fulfil beyond reading well.
 
+mod moments;
 mod queue;
 mod traffic;
 
@@ -72,21 +73,10 @@ pub fn check(scenario: &Scenario) -> Result {
         check_cross(n, cross, &links)?;
     }
     for (n, measure) in scenario.measures.iter().enumerate() {
-        let key = |key| format!("measure[{n}].{key}");
-        if measure.name == "run" {
-            return refuse(&key("name"), "`run` is the whole run; expected another name");
-        }
-        if measure.from.0 >= scenario.duration.0 {
-            return refuse(&key("from"), "expected a moment before the end of the run");
-        }
-        if let Some(lasts) = measure.lasts {
-            if lasts.0 == Duration::ZERO {
-                return refuse(&key("for"), "expected more than 0 s");
-            }
-            if measure.from.0 + lasts.0 > scenario.duration.0 {
-                return refuse(&key("for"), "the window ends after the run");
-            }
-        }
+        moments::check_measure(n, measure, scenario, &flows, &links)?;
+    }
+    for (n, event) in scenario.events.iter().enumerate() {
+        moments::check_event(n, event, scenario, &flows, &layout)?;
     }
     for (n, probe) in scenario.probes.iter().enumerate() {
         check_probe(n, probe, scenario, &flows, &links)?;
@@ -219,6 +209,7 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
             return refuse(&key(&format!("app.{of}")), why);
         }
     }
+    moments::check_app(&key("app"), &flow.app, scenario)?;
     if let Some((at, expected)) = flow.start.fault() {
         return refuse(&key(&format!("start{at}")), expected);
     }

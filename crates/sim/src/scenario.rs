@@ -4,6 +4,8 @@
 //! generated from these types. Quantities are text with a unit ("10 Mbit/s"); unknown keys are
 //! refused by name.
 
+mod app;
+mod change;
 mod channel;
 mod draw;
 mod queue;
@@ -20,6 +22,8 @@ use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use app::{AppSpec, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
+pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
 pub use channel::{BurstLoss, ChannelSpec};
 pub use draw::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
@@ -33,7 +37,7 @@ pub use tcp::{
 pub use text::Text;
 pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
-    VariantChoice, VariantFeedback, VariantShare,
+    UtilisationFull, UtilisationSpec, VariantChoice, VariantFeedback, VariantShare,
 };
 pub use video::VideoSpec;
 
@@ -60,6 +64,9 @@ pub struct Scenario {
     /// Traffic that no end point controls.
     #[serde(default, rename = "cross_traffic", skip_serializing_if = "Vec::is_empty")]
     pub cross_traffic: Vec<CrossTraffic>,
+    /// Changes of the path on the way.
+    #[serde(default, rename = "event", skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<PathEvent>,
     /// Windows of time over which flows and links are measured; the whole run is always measured
     /// too, under the name `run`.
     #[serde(default, rename = "measure", skip_serializing_if = "Vec::is_empty")]
@@ -333,37 +340,6 @@ const fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-/// What asks for data.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum AppSpec {
-    /// As much as the connection takes, or `size`, after which the connection closes.
-    Bulk {
-        /// The volume to send.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        size: Option<Text<Bytes>>,
-    },
-    /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends
-    /// all of it, and a player shows it.
-    Video(VideoSpec),
-}
-
-impl AppSpec {
-    /// Whether what it sends has an end.
-    pub const fn is_sized(&self) -> bool {
-        match self {
-            Self::Bulk { size } => size.is_some(),
-            Self::Video(_) => true,
-        }
-    }
-}
-
-impl Default for AppSpec {
-    fn default() -> Self {
-        Self::Bulk { size: None }
-    }
-}
-
 /// Packets that no end point controls, entering at a link's queue and leaving at the link's end.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -440,11 +416,21 @@ impl Direction {
 pub struct Measure {
     /// The name, a column of the results.
     pub name: String,
-    /// When it begins.
-    pub from: Text<Duration>,
-    /// How long it lasts; default: to the end of the run.
+    /// When it begins: a moment of the run, or each flow's own event, as in `{ after = "resume" }`. In
+    /// the second case every flow has a window of its own, and a flow without the event no row; links
+    /// and sources are measured from the first flow's beginning to the last one's end.
+    pub from: EventTime,
+    /// How long it lasts, in time or in the flow's base round trips (`"5 RTT"`); default: to the end of
+    /// the run.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
-    pub lasts: Option<Text<Duration>>,
+    pub lasts: Option<Text<Span>>,
+    /// The flow, by its name (with `count` above 1: all of that name, or one as `name-2`); default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Links at which the packets of each flow are counted over the flow's own window: the table
+    /// `crossings`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crossings: Vec<String>,
 }
 
 /// Something recorded over time, of one flow or one link.

@@ -7,7 +7,7 @@ use ackclock_units::{Duration, Rate};
 
 use crate::ScenarioError;
 use crate::scenario::{
-    ChannelSpec, Direction, DumbbellSide, Limit, LinkSpec, QueueSpec, ReorderSpec, Scenario,
+    ChannelSpec, Direction, DumbbellSide, Flow, Limit, LinkSpec, QueueSpec, ReorderSpec, Scenario,
     Topology,
 };
 
@@ -39,6 +39,8 @@ pub struct Layout {
     pub paths: Vec<[Vec<usize>; 2]>,
     /// The same for each traffic class, from its clients to its servers.
     pub class_paths: Vec<[Vec<usize>; 2]>,
+    /// The nodes of a graph's links.
+    ends: Vec<[String; 2]>,
 }
 
 impl Layout {
@@ -53,11 +55,13 @@ impl Layout {
             Topology::Graph { links } => {
                 for link in links {
                     layout.add(&link.name, &link.spec(), UNLIMITED);
+                    layout.ends.push([link.from.clone(), link.to.clone()]);
                 }
                 layout.route(scenario, entries)?;
             }
         }
         layout.resolve_queues()?;
+        layout.let_change(scenario);
         Ok(layout)
     }
 
@@ -181,6 +185,18 @@ impl Layout {
         path.iter().flatten().map(|wire| self.wires[*wire].config.delay).sum()
     }
 
+    /// Links that change while packets wait must not have promised when those leave.
+    fn let_change(&mut self, scenario: &Scenario) {
+        for event in scenario.events.iter().filter(|event| event.set.is_some()) {
+            let Some(wire) = event.link.as_ref().and_then(|link| self.link(link)) else { continue };
+            for wire in &mut self.wires[wire..wire + 2] {
+                if wire.config.discipline == Discipline::Fifo {
+                    wire.config.discipline = Discipline::Line;
+                }
+            }
+        }
+    }
+
     /// The propagation delay of a flow's way there and back.
     pub fn base_rtt(&self, flow: usize) -> Duration {
         self.delay_of(&self.paths[flow])
@@ -220,6 +236,41 @@ impl Layout {
             }
         }
         Ok(())
+    }
+
+    /// The largest base round trip of a flow across `wire`, were the wires' delays `delays`.
+    pub fn longest_rtt(&self, wire: usize, delays: &[Duration]) -> Duration {
+        let crossing = self.paths.iter().filter(|path| path.iter().flatten().any(|w| *w == wire));
+        crossing
+            .map(|path| path.iter().flatten().map(|wire| delays[*wire]).sum())
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// The forward wire of a link.
+    pub fn link(&self, name: &str) -> Option<usize> {
+        self.wires.iter().position(|wire| wire.name == name)
+    }
+
+    /// The wires of a graph's flow over these links from its `from` to its `to`, and those back;
+    /// `None` if they do not lead there.
+    pub fn via(&self, flow: &Flow, links: &[String]) -> Option<[Vec<usize>; 2]> {
+        let (mut at, to) = (flow.from.as_ref()?, flow.to.as_ref()?);
+        let mut there = Vec::new();
+        for name in links {
+            let wire = self.link(name)?;
+            let [from, end] = self.ends.get(wire / 2)?;
+            if from == at {
+                there.push(wire);
+                at = end;
+            } else if end == at {
+                there.push(wire + 1);
+                at = from;
+            } else {
+                return None;
+            }
+        }
+        (at == to && !there.is_empty()).then(|| [there.clone(), back(&there)])
     }
 
     /// The wire of a link in a direction.
