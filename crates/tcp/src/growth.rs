@@ -226,12 +226,12 @@ macro_rules! each {
             AnyGrowth::Reno($law) => $call,
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::CubicLinux($law) => $call,
+            AnyGrowth::Bbr($law) => $call,
             AnyGrowth::Tahoe(_)
             | AnyGrowth::HighSpeed(_)
             | AnyGrowth::Vegas(_)
             | AnyGrowth::Dctcp(_)
             | AnyGrowth::Bbr1(_)
-            | AnyGrowth::Bbr(_)
             | AnyGrowth::Other(_) => {
                 let $law = $self.inside();
                 $call
@@ -243,12 +243,12 @@ macro_rules! each {
             AnyGrowth::Reno($law) => $call,
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::CubicLinux($law) => $call,
+            AnyGrowth::Bbr($law) => $call,
             AnyGrowth::Tahoe(_)
             | AnyGrowth::HighSpeed(_)
             | AnyGrowth::Vegas(_)
             | AnyGrowth::Dctcp(_)
             | AnyGrowth::Bbr1(_)
-            | AnyGrowth::Bbr(_)
             | AnyGrowth::Other(_) => {
                 let $law = $self.inside_mut();
                 $call
