@@ -48,6 +48,10 @@ class Run:
     @property
     def objects(self) -> Table: ...
     @property
+    def connections(self) -> Table: ...
+    @property
+    def videos(self) -> Table: ...
+    @property
     def flow_samples(self) -> Table: ...
     @property
     def link_samples(self) -> Table: ...
@@ -132,6 +136,9 @@ def altman_infer(parameters: str) -> str:
 
 def response(parameters: str) -> str:
     """Mathis, PFTK and CUBIC response functions: JSON in, JSON out. Raises BadInput."""
+
+def packmime(parameters: str) -> str:
+    """Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises BadInput."""
 
 def bench_dumbbell(flows: int, rate_bps: int, duration_s: float, variant: str) -> dict[str, Any]:
     """Run W(flows, rate) once; return delivered_packets, events, utilisation, dropped."""

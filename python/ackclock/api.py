@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ackclock import _core
 from ackclock.errors import BadInput
 from ackclock.results import Run
 from ackclock.scenario import Profile, Scenario
 
-__all__ = ["Part", "schema", "simulate", "simulate_many", "variant_name", "variants"]
+__all__ = ["Part", "packmime", "schema", "simulate", "simulate_many", "variant_name", "variants"]
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,46 @@ def variant_name(variant: str, profile: Profile = "rfc") -> str:
         A word that is not known, or choices that do not go together.
     """
     return _core.variant_name(variant, profile)
+
+
+def packmime(
+    *,
+    rate_per_s: float,
+    draws: int = 20_000,
+    seed: int = 0,
+    probabilities: Sequence[float] | None = None,
+) -> dict[str, Any]:
+    """Draw from the model of PackMime-HTTP, and hold the draws against ns-2's generators.
+
+    Parameters
+    ----------
+    rate_per_s
+        New connections per second, on which the model's laws depend.
+    draws
+        Values to draw of each quantity, 100 to 10,000,000. Each comes from a run of its own, so that
+        they are independent, as successive ones of one run are not.
+    seed
+        The seed of the first value.
+    probabilities
+        Where quantiles are given.
+
+    Returns
+    -------
+    dict
+        ``probabilities``, and in ``quantities`` a row each: ``quantity``, ``unit``, ``n``, ``mean``,
+        ``drawn`` and ``reference`` (quantiles), ``distance`` (of Kolmogorov and Smirnov) and
+        ``critical``, which one of a thousand samples exceeds; ``mean_objects`` of a connection,
+        ``persistent_share``, ``download_share`` and ``rtt_below_50_ms_share``.
+
+    Raises
+    ------
+    BadInput
+        A number out of range.
+    """
+    question: dict[str, Any] = {"rate_per_s": rate_per_s, "draws": draws, "seed": seed}
+    if probabilities is not None:
+        question["probabilities"] = list(probabilities)
+    return json.loads(_core.packmime(json.dumps(question)))
 
 
 def schema() -> dict[str, object]:

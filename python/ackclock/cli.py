@@ -463,6 +463,44 @@ def variants(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def packmime(
+    rate: Annotated[float, typer.Option(help="New connections per second.")] = 57.0,
+    draws: Annotated[int, typer.Option(help="Values to draw of each quantity.")] = 20_000,
+    seed: Annotated[
+        int, typer.Option(parser=_seed, metavar="INTEGER", help="Seed of the first value.")
+    ] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Draw from PackMime-HTTP's model, and print its quantiles beside those of ns-2's generators."""
+    with _console().status("drawing"):
+        answer = ackclock.packmime(rate_per_s=rate, draws=draws, seed=seed)
+    if as_json:
+        _print_json(answer)
+        return
+    table = Table(box=None, header_style="bold")
+    table.add_column("quantity", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for p in answer["probabilities"]:
+        table.add_column(f"{100 * p:g} %", justify="right", no_wrap=True)
+    table.add_column("distance", justify="right", no_wrap=True)
+    for row in answer["quantities"]:
+        name = f"{row['quantity'].replace('_', ' ')} ({row['unit']})"
+        drawn = ["–" if x is None else f"{x:.4g}" for x in row["drawn"]]
+        judged = "" if row["distance"] is None else f"{row['distance']:.4f}"
+        table.add_row(name, "drawn", *drawn, judged)
+        if row["reference"] is not None:
+            bound = f"< {row['critical']:.4f}"
+            table.add_row("", "ns-2.35", *(f"{x:.4g}" for x in row["reference"]), bound)
+    _output().print(table)
+    print(
+        f"\nObjects a connection {answer['mean_objects']:.3f} (ns-2.35: 1.198), persistent "
+        f"{100 * answer['persistent_share']:.1f} % (9), downloads "
+        f"{100 * answer['download_share']:.1f} % (72.4), round trips below 50 ms "
+        f"{100 * answer['rtt_below_50_ms_share']:.1f} %."
+    )
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON schema of a scenario."""
     _print_json(ackclock.schema())

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "Run"]
 
 #: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
-TABLES = ("flows", "links", "sources", "objects", "flow_samples", "link_samples")
+TABLES = (
+    *("flows", "links", "sources", "objects", "connections", "videos"),
+    *("flow_samples", "link_samples"),
+)
 
 _SHOWN = {
     "flows": ("cell", "flow", "variant", "goodput_bps", "segments_retransmitted", "timeouts"),
+    "videos": ("cell", "flow", "shown", "discarded", "underflows", "stall_s", "startup_s"),
     "links": ("cell", "link", "direction", "utilisation", "dropped_packets", "queue_delay_mean_s"),
 }
 _SHOWN_ROWS = 20
@@ -60,6 +64,16 @@ class Run:
     def objects(self) -> pa.Table:
         """One row an object that an application gave as a whole: when, and when it arrived."""
         return pa.table(self._core.objects)
+
+    @cached_property
+    def connections(self) -> pa.Table:
+        """One row a connection of a traffic class: when it opened and closed, and what it met."""
+        return pa.table(self._core.connections)
+
+    @cached_property
+    def videos(self) -> pa.Table:
+        """One row a flow that is a video: pictures shown and discarded, underflows, stalls."""
+        return pa.table(self._core.videos)
 
     @cached_property
     def flow_samples(self) -> pa.Table:

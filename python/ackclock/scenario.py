@@ -10,33 +10,42 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from ackclock import _core
+from ackclock._table import Table as _Table
+from ackclock._table import each as _each
+from ackclock._table import key as _key
 from ackclock.errors import BadInput
+from ackclock.queues import AnyQueue, CoDel, FqCoDel, Pie, Queue, Red, read_queue
 
 __all__ = [
     "App",
     "Bulk",
+    "CoDel",
     "CrossTraffic",
     "DelayedAck",
     "Dumbbell",
     "Exponential",
     "Flow",
+    "FqCoDel",
     "Graph",
     "GraphLink",
     "Link",
     "Measure",
     "PeriodicLoss",
+    "Pie",
     "Probe",
     "Queue",
+    "Red",
     "Reorder",
     "Reverse",
     "Scenario",
     "Tcp",
     "Topology",
     "Uniform",
+    "Video",
     "dumbbell",
     "graph",
 ]
@@ -44,88 +53,6 @@ __all__ = [
 Direction: TypeAlias = Literal["forward", "reverse"]
 Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
 What: TypeAlias = Literal["cwnd", "ssthresh", "srtt", "in_flight", "queue"]
-
-
-def _key(
-    *,
-    default: Any = MISSING,
-    name: str | None = None,
-    read: Callable[[Any], Any] | None = None,
-    always: bool = False,
-) -> Any:
-    """Return a field that stands in a file under ``name`` and is read back by ``read``."""
-    metadata = {"name": name, "read": read, "always": always}
-    if default is MISSING:
-        return field(metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
-def _to_plain(value: object) -> object:
-    if isinstance(value, _Table):
-        return value.to_dict()
-    if isinstance(value, tuple):
-        return [_to_plain(item) for item in cast("tuple[object, ...]", value)]
-    return value
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table of a scenario file."""
-
-    KIND: ClassVar[str | None] = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys that differ from their defaults, as they would stand in a file."""
-        table: dict[str, Any] = {} if self.KIND is None else {"kind": self.KIND}
-        for key in fields(self):
-            value = getattr(self, key.name)
-            if value is None or (value == key.default and not key.metadata.get("always")):
-                continue
-            if value == () and not key.metadata.get("always"):
-                continue
-            table[key.metadata.get("name") or key.name] = _to_plain(value)
-        return table
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> Self:
-        """Return the value of a table that the core has checked."""
-        values: dict[str, Any] = {}
-        for key in fields(cls):
-            name = key.metadata.get("name") or key.name
-            if name in table:
-                read = key.metadata.get("read")
-                values[key.name] = read(table[name]) if read else table[name]
-        return cls(**values)
-
-
-def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def read_each(items: Any) -> tuple[Any, ...]:
-        return tuple(read(item) for item in items)
-
-    return read_each
-
-
-@dataclass(frozen=True)
-class Queue(_Table):
-    """What waits in front of a link, and who goes next.
-
-    Attributes
-    ----------
-    limit
-        The most that waits: ``"50 packet"``, ``"64 kB"``, ``"1 BDP"`` or ``"unlimited"``.
-    kind
-        ``"droptail"``: first in, first out. ``"fair"``: the flows are served in turn.
-    counts_in_service
-        Whether the packet being sent counts against the limit too.
-    mark
-        What waits when an arrival is marked with congestion (ECN), written and counted like the
-        limit; never if left out.
-    """
-
-    limit: str = "unlimited"
-    kind: Literal["droptail", "fair"] = _key(default="droptail", always=True)
-    counts_in_service: bool = False
-    mark: str | None = None
 
 
 @dataclass(frozen=True)
@@ -190,7 +117,7 @@ class Reverse(_Table):
 
     rate: str | None = None
     delay: str | None = None
-    queue: Queue | None = _key(default=None, read=Queue.from_table)
+    queue: AnyQueue | None = _key(default=None, read=read_queue)
     loss: float | PeriodicLoss | None = _key(default=None, read=_read_loss)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float | None = None
@@ -226,7 +153,7 @@ class Link(_Table):
 
     rate: str
     delay: str
-    queue: Queue | None = _key(default=None, read=Queue.from_table)
+    queue: AnyQueue | None = _key(default=None, read=read_queue)
     loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
@@ -253,7 +180,7 @@ class GraphLink(_Table):
     to_node: str = _key(name="to")
     rate: str = _key()
     delay: str = _key()
-    queue: Queue | None = _key(default=None, read=Queue.from_table)
+    queue: AnyQueue | None = _key(default=None, read=read_queue)
     loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
@@ -471,8 +398,11 @@ class Tcp(_Table):
         The connection is given up once data was not answered for as long as so many
         retransmissions take from the smallest timeout on.
     lost_syns_forgiven
-        Retransmissions of the SYN or SYN-ACK that leave the first window as it is; one more, and
-        it is one segment.
+        Retransmissions of the SYN or SYN-ACK that count as none before the variant's answer to a
+        lost SYN; in place of that answer's own number.
+    answer_repeated_syn
+        Whether a SYN that comes again before the SYN-ACK is acknowledged is answered with another
+        SYN-ACK at once, rather than by its timer.
     three_seconds_after_lost_syn
         Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
     ecn
@@ -504,6 +434,7 @@ class Tcp(_Table):
     syn_ack_retries: int | None = None
     data_retries: int | None = None
     lost_syns_forgiven: int | None = None
+    answer_repeated_syn: bool | None = None
     three_seconds_after_lost_syn: bool | None = None
     ecn: Literal["off", "passive", "on"] | None = None
     ecn_echo: Literal["until_reduced", "exact"] | None = None
@@ -525,7 +456,46 @@ class Bulk(_Table):
     size: str | None = None
 
 
-App: TypeAlias = Bulk
+@dataclass(frozen=True)
+class Video(_Table):
+    """A video over HTTP: the receiver asks for a file, the sender sends it, a player shows it.
+
+    Attributes
+    ----------
+    pictures
+        The bytes of each picture, in the order in which they are sent and shown; see
+        :func:`ackclock.picture_sizes`.
+    size, length
+        Instead: the volume of a video whose pictures are drawn at random, such as ``"409 MB"``,
+        and how long it lasts, such as ``"624 s"``.
+    picture_rate
+        Pictures a second.
+    buffer
+        The most that the playout buffer holds, such as ``"656 kB"``.
+    start, resume
+        What it holds when play begins (default: ``buffer``), and when play goes on after it ran
+        empty (default: as ``start``).
+    catch_up
+        How many times as fast as usual late pictures are shown.
+    """
+
+    KIND: ClassVar[str | None] = "video"
+
+    pictures: Sequence[int] | None = _key(default=None, read=tuple)
+    size: str | None = None
+    length: str | None = None
+    picture_rate: float = 30.0
+    buffer: str = "656 kB"
+    start: str | None = None
+    resume: str | None = None
+    catch_up: float = 1.1
+
+
+App: TypeAlias = Bulk | Video
+
+
+def _read_app(table: Any) -> App:
+    return Video.from_table(table) if table.get("kind") == Video.KIND else Bulk.from_table(table)
 
 
 @dataclass(frozen=True)
@@ -556,7 +526,7 @@ class Flow(_Table):
     """
 
     variant: str
-    app: App = _key(default=Bulk(), read=Bulk.from_table)
+    app: App = _key(default=Bulk(), read=_read_app)
     name: str | None = None
     count: int = 1
     profile: Profile = "rfc"

@@ -98,6 +98,64 @@ def everything() -> ac.Scenario:
     )
 
 
+@pytest.mark.parametrize(
+    "queue",
+    [
+        ac.Red(),
+        ac.Red("7500 B", "15000 B", "50 packet", 0.01, 0.02, False, True, True, "1000 B"),
+        ac.CoDel(),
+        ac.CoDel("10 ms", "200 ms", "1 BDP", ecn=True, ce_threshold="1 ms"),
+        ac.FqCoDel(),
+        ac.FqCoDel("1 ms", "20 ms", "100000 B", False, "2 ms", "300 B", "hash", 16, 8),
+        ac.FqCoDel(classify="flow"),
+        ac.Pie(),
+        ac.Pie(
+            target="20 ms",
+            update="30 ms",
+            limit="1000 packet",
+            alpha=0.25,
+            beta=2.5,
+            burst="100 ms",
+            estimate="departure_rate",
+            packet_size="1000 B",
+            byte_mode=True,
+            ecn=True,
+            mark_below=0.2,
+            derandomise=True,
+        ),
+    ],
+)
+def test_a_queue_survives_the_core_and_a_file(
+    queue: ac.Red | ac.CoDel | ac.FqCoDel | ac.Pie, tmp_path: Path
+) -> None:
+    bottleneck = ac.Link("10 Mbit/s", "20 ms", queue=queue)
+    topology = ac.dumbbell(bottleneck=bottleneck, access=ac.Link("100 Mbit/s", "1 ms"))
+    scenario = ac.Scenario(topology, [ac.Flow("cubic")], "1 s")
+    checked = scenario.check().topology
+    assert isinstance(checked, ac.Dumbbell)
+    # What the core writes names every default, so that equal means that the defaults agree.
+    assert checked.bottleneck.queue == queue
+    path = tmp_path / "scenario.toml"
+    path.write_text(scenario.to_toml(), encoding="utf-8")
+    assert ac.Scenario.from_file(path).topology == checked
+
+
+def test_drops_of_a_discipline_are_told_apart() -> None:
+    def dropped(queue: ac.Queue | ac.CoDel) -> tuple[int, int]:
+        bottleneck = ac.Link("10 Mbit/s", "20 ms", queue=queue)
+        topology = ac.dumbbell(bottleneck=bottleneck, access=ac.Link("100 Mbit/s", "1 ms"))
+        flows = [ac.Flow("cubic", count=4, name="f")]
+        run = ac.simulate(ac.Scenario(topology, flows, "10 s"))
+        row = next(row for row in run.links.to_pylist() if row["link"] == "bottleneck")
+        return row["dropped_packets"], row["dropped_early_packets"]
+
+    total, early = dropped(ac.Queue("20 packet"))
+    assert total > 0
+    assert early == 0
+    total, early = dropped(ac.CoDel())
+    assert total == early > 0
+
+
 def test_a_scenario_survives_the_core(everything: ac.Scenario) -> None:
     assert everything.check().check() == everything.check()
     assert ac.simulate(everything.check()).flows.equals(ac.simulate(everything).flows)

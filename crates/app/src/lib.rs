@@ -1,8 +1,18 @@
 //! What asks for data: an application sits on an end point, writes, reads and closes.
 
+mod arrivals;
 mod bulk;
+mod packmime;
+mod session;
+pub mod video;
 
+pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
 pub use bulk::Bulk;
+pub use packmime::{
+    PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, WebConnection, packmime_reference,
+};
+pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
+pub use video::{VideoClient, VideoServer};
 
 use std::fmt::Debug;
 
@@ -15,6 +25,17 @@ pub enum Note {
     /// It gives the connection an object (a message, a file, a picture) of so many bytes, more than
     /// none, which follow in the stream those of the last object.
     Object(Bytes),
+    /// An exchange of a session begins, whose object has so many bytes.
+    Requested {
+        /// The response, or, if there is none, the request.
+        bytes: Bytes,
+        /// When the application asked; it may be before now.
+        at: Instant,
+    },
+    /// The first byte of the exchange's object was read by the end that it is for.
+    Begun,
+    /// The last byte was.
+    Completed,
 }
 
 /// An application on one end point.
@@ -59,6 +80,14 @@ pub enum AnyApp {
     Bulk(Bulk),
     /// A sink.
     Sink(Sink),
+    /// The asking end of a session; boxed, as it is larger than the others.
+    Client(Box<Client>),
+    /// The answering end of a session.
+    Server(Box<Server>),
+    /// What sends a video.
+    VideoServer(VideoServer),
+    /// What plays it.
+    VideoClient(Box<VideoClient>),
     /// A user's own.
     Other(Box<dyn App>),
 }
@@ -74,6 +103,10 @@ impl App for AnyApp {
         match self {
             Self::Bulk(app) => app.poll(now, endpoint, notes),
             Self::Sink(app) => app.poll(now, endpoint, notes),
+            Self::Client(app) => app.poll(now, endpoint, notes),
+            Self::Server(app) => app.poll(now, endpoint, notes),
+            Self::VideoServer(app) => app.poll(now, endpoint, notes),
+            Self::VideoClient(app) => app.poll(now, endpoint, notes),
             Self::Other(app) => app.poll(now, endpoint, notes),
         }
     }

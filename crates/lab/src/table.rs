@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_sim::Run;
-use ackclock_sim::records::{FlowRow, LinkRow, Objects, SourceRow};
+use ackclock_sim::records::{Connections, FlowRow, LinkRow, Objects, Outcome, SourceRow, VideoRow};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
@@ -36,6 +36,10 @@ pub struct Tables {
     pub sources: Table,
     /// One row an object that an application gave as a whole.
     pub objects: Table,
+    /// One row a connection of a traffic class.
+    pub connections: Table,
+    /// One row a flow that is a video.
+    pub videos: Table,
     /// One row a sample of a flow.
     pub flow_samples: Table,
     /// One row a sample of a link.
@@ -56,12 +60,14 @@ impl Tables {
     }
 
     /// Every table.
-    pub fn all(&self) -> [&Table; 6] {
+    pub fn all(&self) -> [&Table; 8] {
         [
             &self.flows,
             &self.links,
             &self.sources,
             &self.objects,
+            &self.connections,
+            &self.videos,
             &self.flow_samples,
             &self.link_samples,
         ]
@@ -73,6 +79,8 @@ impl Tables {
             links: links(runs, cells),
             sources: sources(runs, cells),
             objects: objects(runs, cells),
+            connections: connections(runs, cells),
+            videos: videos(runs, cells),
             flow_samples: flow_samples(runs, cells),
             link_samples: link_samples(runs, cells),
             events: runs.iter().map(|run| run.events).sum(),
@@ -186,7 +194,8 @@ fn objects(runs: &[Run], cells: bool) -> Table {
     let time = |ns: &u64| (*ns != Objects::NOT_YET).then(|| seconds(*ns));
     Columns::new(runs, cells, |run| run.objects.flow.len())
         .names("flow", runs, |run| {
-            (&run.objects.flow, run.flow_names.iter().map(|name| &**name).collect())
+            let classes = &run.connections.classes;
+            (&run.objects.flow, run.flow_names.iter().chain(classes).map(|name| &**name).collect())
         })
         .count("connection", objects().flat_map(|o| &o.connection).map(|n| u64::from(*n)))
         .count("object", objects().flat_map(|o| &o.object).copied())
@@ -195,6 +204,67 @@ fn objects(runs: &[Run], cells: bool) -> Table {
         .optional("first_byte_s", objects().flat_map(|o| &o.first_byte_ns).map(time))
         .optional("completed_s", objects().flat_map(|o| &o.completed_ns).map(time))
         .table("objects")
+}
+
+fn connections(runs: &[Run], cells: bool) -> Table {
+    let rows = || runs.iter().map(|run| &run.connections);
+    let time = |ns: &u64| (*ns != Connections::NOT_YET).then(|| seconds(*ns));
+    let outcomes: Vec<Vec<u32>> =
+        rows().map(|c| c.outcome.iter().map(|o| *o as u32).collect()).collect();
+    let mut outcomes = outcomes.iter();
+    Columns::new(runs, cells, |run| run.connections.len())
+        .names("class", runs, |run| {
+            let rows = &run.connections;
+            (&rows.class, rows.classes.iter().map(|name| &**name).collect())
+        })
+        .count("connection", rows().flat_map(|c| &c.connection).map(|n| u64::from(*n)))
+        .names("variant", runs, |run| {
+            let rows = &run.connections;
+            (&rows.variant, rows.variants.iter().map(|name| &**name).collect())
+        })
+        .number("opened_s", rows().flat_map(|c| &c.opened_ns).map(|ns| seconds(*ns)))
+        .optional("established_s", rows().flat_map(|c| &c.established_ns).map(time))
+        .optional("closed_s", rows().flat_map(|c| &c.closed_ns).map(time))
+        .names("outcome", runs, |_| {
+            let of_run = outcomes.next().map_or(&[][..], Vec::as_slice);
+            (of_run, Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect())
+        })
+        .number("base_rtt_s", rows().flat_map(|c| &c.base_rtt_ns).map(|ns| seconds(*ns)))
+        .count("syn_retransmits", rows().flat_map(|c| &c.syn_retransmits).map(|n| u64::from(*n)))
+        .count(
+            "synack_retransmits",
+            rows().flat_map(|c| &c.synack_retransmits).map(|n| u64::from(*n)),
+        )
+        .count("lost_syn", rows().flat_map(|c| &c.lost_syn).map(|n| u64::from(*n)))
+        .count("lost_synack", rows().flat_map(|c| &c.lost_synack).map(|n| u64::from(*n)))
+        .count(
+            "client_retransmitted",
+            rows().flat_map(|c| &c.client_retransmitted).map(|n| u64::from(*n)),
+        )
+        .count(
+            "server_retransmitted",
+            rows().flat_map(|c| &c.server_retransmitted).map(|n| u64::from(*n)),
+        )
+        .count("bytes_to_server", rows().flat_map(|c| &c.bytes_to_server).copied())
+        .count("bytes_to_client", rows().flat_map(|c| &c.bytes_to_client).copied())
+        .table("connections")
+}
+
+fn videos(runs: &[Run], cells: bool) -> Table {
+    let rows: Vec<&VideoRow> = runs.iter().flat_map(|run| &run.videos).collect();
+    let rows = || rows.iter().copied();
+    Columns::new(runs, cells, |run| run.videos.len())
+        .text("flow", rows().map(|row| &*row.flow))
+        .count("pictures", rows().map(|row| row.pictures))
+        .count("shown", rows().map(|row| row.shown))
+        .count("late", rows().map(|row| row.late))
+        .count("discarded", rows().map(|row| row.discarded))
+        .count("underflows", rows().map(|row| row.underflows))
+        .number("stall_s", rows().map(|row| row.stall_s))
+        .optional("startup_s", rows().map(|row| row.startup_s))
+        .optional("finished_s", rows().map(|row| row.finished_s))
+        .count("taken_bytes", rows().map(|row| row.taken_bytes))
+        .table("videos")
 }
 
 fn flow_samples(runs: &[Run], cells: bool) -> Table {
@@ -280,7 +350,7 @@ impl Columns {
         self,
         name: &str,
         runs: &'a [Run],
-        of: impl Fn(&'a Run) -> (&'a [u32], Vec<&'a str>),
+        mut of: impl FnMut(&'a Run) -> (&'a [u32], Vec<&'a str>),
     ) -> Self {
         let mut words: Vec<&str> = Vec::new();
         let mut places: BTreeMap<&str, i32> = BTreeMap::new();

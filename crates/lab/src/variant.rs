@@ -1,6 +1,6 @@
 //! The names of senders, for those who type them.
 
-use ackclock_tcp::variant::{REGISTRY, Slot, VariantError, slug};
+use ackclock_tcp::variant::{FORMS, REGISTRY, Slot, VariantError, slug};
 use ackclock_tcp::{Profile, Variant};
 use serde_json::json;
 
@@ -26,16 +26,18 @@ pub fn variant_slug(variant: &str) -> String {
 
 /// Every word that a variant's name may contain, as JSON: `[{word, argument, slot, help}]`.
 pub fn registry() -> String {
+    let row = |word: &str, argument: Option<&str>, slot: Slot, help: &str| json!({ "word": word, "argument": argument, "slot": slot.to_string(), "help": help });
+    let forms = FORMS.iter().map(|form| {
+        let (word, argument) = match form.text.split_once('(') {
+            Some((word, rest)) => (word, rest.strip_suffix(')')),
+            None => (form.text, None),
+        };
+        row(word, argument, form.slot, form.help)
+    });
     let rows: Vec<_> = REGISTRY
         .iter()
-        .map(|entry| {
-            json!({
-                "word": entry.word,
-                "argument": entry.argument,
-                "slot": entry.part.slot().to_string(),
-                "help": entry.help,
-            })
-        })
+        .map(|entry| row(entry.word, entry.argument, entry.part.slot(), entry.help))
+        .chain(forms)
         .collect();
     json!(rows).to_string()
 }
@@ -45,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<Variant, String> {
     text.parse().map_err(|error: VariantError| {
         let hint = match &error {
             VariantError::UnknownPart { word, .. } => {
-                did_you_mean(word, REGISTRY.iter().map(|entry| entry.word))
+                did_you_mean(word, REGISTRY.iter().map(|entry| entry.word).chain(["tsl"]))
             }
             VariantError::GrowthFirst { name, .. } => {
                 let first = name.split(['+', '(']).next().unwrap_or_default();

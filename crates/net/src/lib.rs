@@ -6,6 +6,7 @@
 mod counters;
 mod delay;
 mod impairments;
+mod line;
 mod link;
 mod loss;
 mod queue;
@@ -14,6 +15,7 @@ mod serializer;
 pub use counters::{Counters, SourceCounters, Volume};
 pub use delay::DelayHistogram;
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
+pub use line::{Line, LineConfig, Passage};
 pub use link::{Departure, Link, LinkConfig, Packet, PacketId, Verdict};
 pub use loss::Loss;
 pub use queue::{

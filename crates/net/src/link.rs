@@ -251,6 +251,11 @@ impl Link {
         u16::try_from(sources.len() - 1).expect("a link has fewer than 65,536 sources")
     }
 
+    /// Whether packets that it sends may arrive in another order.
+    pub fn reorders(&self) -> bool {
+        self.hazards.as_ref().is_some_and(|hazards| hazards.impairments.is_some())
+    }
+
     /// Whether packets are ever marked here.
     pub const fn marks(&self) -> bool {
         self.rare.mark.is_some() || self.rare.discipline_marks

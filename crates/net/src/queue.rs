@@ -3,6 +3,8 @@
 mod codel;
 mod fair;
 mod fifo;
+#[cfg(test)]
+mod fixtures;
 mod fq_codel;
 mod line;
 mod pie;

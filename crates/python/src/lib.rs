@@ -67,6 +67,18 @@ impl Run {
         Table::of(&self.tables.objects)
     }
 
+    /// One row a connection of a traffic class.
+    #[getter]
+    fn connections(&self) -> Table {
+        Table::of(&self.tables.connections)
+    }
+
+    /// One row a flow that is a video.
+    #[getter]
+    fn videos(&self) -> Table {
+        Table::of(&self.tables.videos)
+    }
+
     /// One row a sample of a flow.
     #[getter]
     fn flow_samples(&self) -> Table {
@@ -276,6 +288,12 @@ fn response(py: Python<'_>, parameters: &str) -> PyResult<String> {
     py.detach(|| guarded(|| calculator::response(parameters)))
 }
 
+/// Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises ``BadInput``.
+#[pyfunction]
+fn packmime(py: Python<'_>, parameters: &str) -> PyResult<String> {
+    py.detach(|| guarded(|| ackclock_lab::packmime(parameters)))
+}
+
 /// Run W(flows, rate) once; return ``delivered_packets``, ``events``, ``utilisation`` and
 /// ``dropped_packets``.
 #[pyfunction]
@@ -359,8 +377,8 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, check_scenario,
-        drill, load_scenario, registry, response, schema, simulate, simulate_many, variant_name,
-        variant_slug, version,
+        drill, load_scenario, packmime, registry, response, schema, simulate, simulate_many,
+        variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

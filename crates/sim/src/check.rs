@@ -1,13 +1,17 @@
 //! What a scenario must fulfil beyond reading well.
 
+mod queue;
+mod traffic;
+
 use std::collections::BTreeSet;
 
-use ackclock_net::QueueLimit;
+use ackclock_tcp::Config;
 use ackclock_units::Duration;
+use ackclock_units::random::Stream;
 
 use crate::scenario::{
-    CrossKind, CrossTraffic, DelayedAckSpec, DurationDraw, Every, Flow, Limit, LinkSpec, LossSpec,
-    PeriodicLoss, Probe, QueueSpec, ReorderSpec, Scenario, Topology, What,
+    AppSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow, LinkSpec, LossSpec,
+    PeriodicLoss, Probe, ReorderSpec, Scenario, TcpSpec, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -28,8 +32,8 @@ pub fn check(scenario: &Scenario) -> Result {
     if scenario.duration.0 == Duration::ZERO {
         return refuse("duration", "expected more than 0 s");
     }
-    if scenario.flows.is_empty() {
-        return refuse("flow", "a scenario needs at least one [[flow]]");
+    if scenario.flows.is_empty() && scenario.traffic.is_empty() {
+        return refuse("flow", "a scenario needs at least one [[flow]] or [[traffic]]");
     }
     check_topology(&scenario.topology)?;
     let mut names = BTreeSet::new();
@@ -42,6 +46,16 @@ pub fn check(scenario: &Scenario) -> Result {
                 &format!("flow[{n}].name"),
                 &format!("`{}` is the name of another flow; expected a new one", flow.name),
             );
+        }
+    }
+    for (n, class) in scenario.traffic.iter().enumerate() {
+        traffic::check(n, class, scenario)?;
+        if !names.insert(class.name.as_str()) {
+            let message = format!(
+                "`{}` is the name of another class or flow; expected a new one",
+                class.name
+            );
+            return refuse(&format!("traffic[{n}].name"), &message);
         }
     }
     if total > MOST_FLOWS {
@@ -120,33 +134,15 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
     check_loss(&format!("{key}.reverse.loss"), reverse.unwrap_or_default())?;
     check_impairments(key, link.reorder.as_ref(), [link.duplicate, link.corrupt])?;
-    check_queue(&format!("{key}.queue"), link.queue.as_ref())?;
+    if let Some(queue) = &link.queue {
+        queue::check_queue(&format!("{key}.queue"), queue)?;
+    }
     let Some(reverse) = &link.reverse else { return Ok(()) };
-    check_queue(&format!("{key}.reverse.queue"), reverse.queue.as_ref())?;
+    if let Some(queue) = &reverse.queue {
+        queue::check_queue(&format!("{key}.reverse.queue"), queue)?;
+    }
     let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
     check_impairments(&format!("{key}.reverse"), reverse.reorder.as_ref(), shares)
-}
-
-/// A mark that an arrival never finds, because the queue is full before, is a mistake.
-fn check_queue(key: &str, queue: Option<&QueueSpec>) -> Result {
-    let Some((mark, limit)) = queue.and_then(|queue| Some((queue.mark?.0, queue.limit.0))) else {
-        return Ok(());
-    };
-    let never = match (mark, limit) {
-        (Limit::Fixed(QueueLimit::UNLIMITED), _) => true,
-        (Limit::Fixed(mark), Limit::Fixed(limit)) => {
-            mark.unit == limit.unit && mark.amount >= limit.amount
-        }
-        (Limit::Bdp(mark), Limit::Bdp(limit)) => mark >= limit,
-        _ => false,
-    };
-    if never {
-        return refuse(
-            &format!("{key}.mark"),
-            "expected less than `limit`: nothing would be marked",
-        );
-    }
-    Ok(())
 }
 
 fn check_impairments(
@@ -193,43 +189,58 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
         return refuse(&key("count"), "expected at least 1");
     }
     let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
-    if flow.tcp.initial_window == Some(0) {
-        return refuse(&key("tcp.initial_window"), "expected at least 1 segment");
-    }
-    if config.rto.initial == Duration::ZERO {
-        return refuse(&key("tcp.initial_rto"), "expected more than 0 s");
-    }
-    if config.rto.max < config.rto.min {
-        return refuse(&key("tcp.max_rto"), "expected at least `min_rto`");
-    }
-    if let Some(DelayedAckSpec::On(on)) = &flow.tcp.delayed_ack
-        && on.every == 0
-    {
-        return refuse(&key("tcp.delayed_ack.every"), "expected at least 1 segment");
-    }
-    if let Some(autotune) = config.autotune {
-        // RFC 7323 §2.3: no window exceeds 2^30 bytes.
-        if autotune.most.get() > 1 << 30 {
-            return refuse(&key("tcp.receive_autotune.most"), "expected at most 1 GiB");
-        }
-        if autotune.initial.get() == 0 || autotune.initial > autotune.most {
-            let expected = "expected more than 0 B and at most `most`";
-            return refuse(&key("tcp.receive_autotune.initial"), expected);
+    check_tcp(&key("tcp"), &flow.tcp, &config)?;
+    if let AppSpec::Video(video) = &flow.app {
+        // A video drawn at random is refused for the same reasons whatever the draw, but for its
+        // largest picture; the run tells of that.
+        let player = video.player(&mut Stream::new(scenario.seed, "check"));
+        if let Err((of, why)) = player
+            && !(of == "buffer" && video.pictures.is_empty())
+        {
+            return refuse(&key(&format!("app.{of}")), why);
         }
     }
-    if config.receive_window.get() == 0 {
-        return refuse(&key("tcp.receive_window"), "expected more than 0 B");
-    }
-    if let DurationDraw::Uniform(draw) = &flow.start
-        && draw.uniform[0].0 > draw.uniform[1].0
-    {
-        return refuse(&key("start.uniform"), "expected the shorter of the two first");
+    if let Some((at, expected)) = flow.start.fault() {
+        return refuse(&key(&format!("start{at}")), expected);
     }
     let in_graph = matches!(scenario.topology, Topology::Graph { .. });
     for (word, node) in [("from", &flow.from), ("to", &flow.to)] {
         if node.is_some() && !in_graph {
             return refuse(&key(word), "a dumbbell's flows have no nodes; leave this key out");
         }
+    }
+    Ok(())
+}
+
+/// The settings of connections, as written in the table `key` and as they are.
+fn check_tcp(key: &str, tcp: &TcpSpec, config: &Config) -> Result {
+    let key = |word: &str| format!("{key}.{word}");
+    if tcp.initial_window == Some(0) {
+        return refuse(&key("initial_window"), "expected at least 1 segment");
+    }
+    if config.rto.initial == Duration::ZERO {
+        return refuse(&key("initial_rto"), "expected more than 0 s");
+    }
+    if config.rto.max < config.rto.min {
+        return refuse(&key("max_rto"), "expected at least `min_rto`");
+    }
+    if let Some(DelayedAckSpec::On(on)) = &tcp.delayed_ack
+        && on.every == 0
+    {
+        return refuse(&key("delayed_ack.every"), "expected at least 1 segment");
+    }
+    if let Some(autotune) = config.autotune {
+        // RFC 7323 §2.3: no window exceeds 2^30 bytes.
+        if autotune.most.get() > 1 << 30 {
+            return refuse(&key("receive_autotune.most"), "expected at most 1 GiB");
+        }
+        if autotune.initial.get() == 0 || autotune.initial > autotune.most {
+            let expected = "expected more than 0 B and at most `most`";
+            return refuse(&key("receive_autotune.initial"), expected);
+        }
+    }
+    if config.receive_window.get() == 0 {
+        return refuse(&key("receive_window"), "expected more than 0 B");
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
-use ackclock_app::{AnyApp, App, Bulk, Note, Sink};
-use ackclock_net::{Impairments, Link, Packet, PacketId};
-use ackclock_tcp::Endpoint;
+use ackclock_app::{AnyApp, App, Bulk, Client, Note, Server, Sink, VideoClient, VideoServer};
+use ackclock_net::{Impairments, Line, Link, Packet, PacketId};
+use ackclock_packet::Flags;
+use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -12,13 +13,15 @@ use crate::network::{Network, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::probe::Probes;
-use crate::records::Run;
-use crate::scenario::{AppSpec, CrossKind, CrossTraffic, DurationDraw, Scenario};
+use crate::records::{Run, VideoRow};
+use crate::scenario::{AppSpec, CrossKind, CrossTraffic, Scenario};
 use crate::topology::{Layout, flow_names};
+use crate::traffic::{Classes, Slot, likely_line_rtt};
 use crate::wheel::{Class, Event};
 use crate::{ScenarioError, flow_entries};
 
-/// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`.
+/// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
+/// after those of all flows, the client and the server of each slot for connections that come and go.
 #[derive(Debug)]
 pub struct Host {
     pub endpoint: Endpoint,
@@ -41,12 +44,53 @@ pub struct Host {
     pub checksum_errors: u64,
     /// The volume to arrive at which an object begins or is complete.
     awaited: Bytes,
-    /// Whether a probe wants to see every change.
-    probed: bool,
+    /// Whether a probe wants to see every change, or the connection comes and goes.
+    watched: bool,
+    /// Nobody lives here: a wake-up is the last tenant's.
+    vacant: bool,
     /// Whether the application's data has an end.
     sized: bool,
     /// When all of it was acknowledged.
     pub completed: Option<Instant>,
+}
+
+impl Host {
+    /// A host of a slot that nobody lives in.
+    fn vacant(app: AnyApp, flow: u32, first_hop: u32, config: Config) -> Self {
+        Self {
+            endpoint: Endpoint::new(config),
+            app,
+            first_hop,
+            flow,
+            opens: Instant::NEVER,
+            armed: Instant::NEVER,
+            app_at: None,
+            echo: Instant::NEVER,
+            path_rtt_sum_ns: 0,
+            path_rtts: 0,
+            checksum_errors: 0,
+            awaited: NOTHING_AWAITED,
+            watched: true,
+            vacant: true,
+            sized: false,
+            completed: None,
+        }
+    }
+
+    /// A connection begins here. The wake-up that the clock holds for the tenant before stays: it will
+    /// find nothing to do, or come in time for what there is.
+    fn move_in(&mut self, config: Config) {
+        self.endpoint.renew(config);
+        self.app_at = None;
+        self.echo = Instant::NEVER;
+        self.vacant = false;
+    }
+
+    /// Whether this end does nothing by itself any more, except to leave TIME-WAIT.
+    fn is_quiet(&self) -> bool {
+        let idle = || self.endpoint.poll_at().is_none() && self.app_at.is_none();
+        self.vacant || self.endpoint.state() == State::TimeWait || idle()
+    }
 }
 
 /// A cross-traffic source.
@@ -93,6 +137,9 @@ pub struct Engine<'o> {
     measures: Measures,
     probes: Probes,
     objects: ObjectLog,
+    traffic: Classes,
+    /// Hosts of flows.
+    lasting: usize,
     /// What the application that was polled last told.
     notes: Vec<Note>,
     end: Instant,
@@ -131,7 +178,7 @@ impl<'o> Engine<'o> {
             watched: &probes.wires_seen_on_change().collect::<Vec<_>>(),
             probed: &probes.flows_seen_on_change(),
         };
-        let mut network = Network::new(clock(&layout), links, fused(&layout, &elsewhere));
+        let mut network = Network::new(clock(scenario, &layout), links, fused(&layout, &elsewhere));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
@@ -147,8 +194,7 @@ impl<'o> Engine<'o> {
             let mut random = Stream::new(scenario.seed, &format!("flow {name}"));
             let stagger = spec.stagger.map_or(Duration::ZERO, |t| t.0) * seen[entries[n]];
             seen[entries[n]] += 1;
-            let opens = Instant::START + draw(&spec.start, &mut random) + stagger;
-            let AppSpec::Bulk { size } = &spec.app;
+            let opens = Instant::START + spec.start.sample(&mut random) + stagger;
             let [there, back] = &layout.paths[n];
             let host = |app, first_hop, opens, endpoint| Host {
                 endpoint,
@@ -163,36 +209,52 @@ impl<'o> Engine<'o> {
                 path_rtts: 0,
                 checksum_errors: 0,
                 awaited: NOTHING_AWAITED,
-                probed: false,
-                sized: size.is_some(),
+                watched: false,
+                vacant: false,
+                sized: spec.app.is_sized(),
                 completed: None,
             };
             let to_receiver = network.add_path(there, 2 * flow + 1);
             let to_sender = network.add_path(back, 2 * flow);
-            let mut passive = Endpoint::new(config);
-            passive.listen();
-            let bulk = AnyApp::Bulk(Bulk::new(size.map(|t| t.0)));
-            hosts.push(host(bulk, to_receiver, opens, Endpoint::new(config)));
-            hosts.push(host(AnyApp::Sink(Sink), to_sender, Instant::NEVER, passive));
-            network.wheel.push(opens, Class::Timer, 2 * flow);
-            hosts[2 * n].armed = opens;
+            let (sends, receives) =
+                apps(&spec.app, scenario.seed, name).map_err(|(key, why)| {
+                    ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
+                })?;
+            // Who asks for a video opens the connection; otherwise, who sends.
+            let opener = u32::from(matches!(receives, AnyApp::VideoClient(_)));
+            hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
+            hosts.push(host(receives, to_sender, Instant::NEVER, Endpoint::new(config)));
+            let passive = 2 * n + 1 - opener as usize;
+            hosts[passive].endpoint.listen();
+            let active = &mut hosts[2 * n + opener as usize];
+            active.opens = opens;
+            active.armed = opens;
+            network.wheel.push(opens, Class::Timer, 2 * flow + opener);
         }
+        let mut run = Run {
+            flow_names: names,
+            link_names: layout
+                .wires
+                .iter()
+                .map(|wire| (wire.name.clone(), wire.direction.as_str()))
+                .collect(),
+            ..Run::default()
+        };
+        let names = &run.flow_names;
+        let shared: Vec<_> = (0..scenario.traffic.len())
+            .map(|n| (layout.class_paths[n].clone(), layout.class_rtt(n)))
+            .collect();
+        let traffic = Classes::new(scenario, &shared, &mut run.connections, names.len())?;
         let mut engine = Self {
             sources: Vec::new(),
-            measures: Measures::new(scenario, &names, &variants, &layout),
+            measures: Measures::new(scenario, names, &variants, &layout),
             probes,
             objects: ObjectLog::new(names.len()),
+            traffic,
+            lasting: hosts.len(),
             notes: Vec::new(),
             end,
-            run: Run {
-                flow_names: names,
-                link_names: layout
-                    .wires
-                    .iter()
-                    .map(|wire| (wire.name.clone(), wire.direction.as_str()))
-                    .collect(),
-                ..Run::default()
-            },
+            run,
             events: 0,
             observer: None,
             stopped: false,
@@ -200,6 +262,7 @@ impl<'o> Engine<'o> {
             hosts,
         };
         engine.add_sources(scenario, &layout);
+        engine.add_traffic(scenario);
         engine.schedule_observers();
         Ok(engine)
     }
@@ -242,6 +305,22 @@ impl<'o> Engine<'o> {
         }
     }
 
+    fn add_traffic(&mut self, scenario: &Scenario) {
+        // Packets of cross-traffic sources come between, in a fair queue's classes.
+        let first = self.lasting / 2 + self.sources.len();
+        self.network.count_from(u32::try_from(first).expect("fewer than 2^32 flows"));
+        for (n, spec) in scenario.traffic.iter().enumerate() {
+            self.schedule_opening(n, Instant::START + spec.start.0);
+        }
+    }
+
+    fn schedule_opening(&mut self, n: usize, last: Instant) {
+        if let Some(at) = self.traffic.next_arrival(n, last) {
+            let subject = u32::try_from(n).expect("fewer than 2^32 classes");
+            self.network.wheel.push(at, Class::Opening, subject);
+        }
+    }
+
     fn schedule_observers(&mut self) {
         for (n, at) in self.measures.moments() {
             self.network.wheel.push(at, Class::Measure, n);
@@ -250,7 +329,7 @@ impl<'o> Engine<'o> {
             self.network.wheel.push(at, Class::Probe, n);
         }
         for flow in self.probes.flows_seen_on_change() {
-            self.hosts[2 * flow].probed = true;
+            self.hosts[2 * flow].watched = true;
         }
         self.network.watch(self.probes.wires_seen_on_change());
     }
@@ -288,8 +367,22 @@ impl<'o> Engine<'o> {
         if self.stopped {
             return None;
         }
-        self.measures.finish(self.end, &mut self.network, &self.hosts, &mut self.run);
+        self.measures.finish(
+            self.end,
+            &mut self.network,
+            &self.hosts[..self.lasting],
+            &mut self.run,
+        );
+        for slot in (0..).take(self.traffic.slots.len()) {
+            self.record(slot, None);
+        }
         self.run.events = self.events;
+        for (n, ends) in self.hosts.chunks_exact(2).enumerate() {
+            if let AnyApp::VideoClient(client) = &ends[1].app {
+                let flow = self.run.flow_names[n].clone();
+                self.run.videos.push(VideoRow::new(flow, client, self.end));
+            }
+        }
         Some(self.run)
     }
 
@@ -305,9 +398,11 @@ impl<'o> Engine<'o> {
             }
             Class::Departure => self.network.depart(now, subject),
             Class::Timer => self.wake(now, subject),
+            Class::Opening => self.open(now, subject),
             Class::Cross => self.cross(now, subject),
             Class::Measure => {
-                self.measures.on_moment(subject, now, &mut self.network, &self.hosts);
+                let flows = &self.hosts[..self.lasting];
+                self.measures.on_moment(subject, now, &mut self.network, flows);
             }
             Class::Probe => {
                 let next = self.probes.on_moment(
@@ -322,6 +417,14 @@ impl<'o> Engine<'o> {
                 }
             }
         }
+        if self.network.has_news() {
+            self.take_news(now);
+        }
+    }
+
+    /// Packets have come to watched links, or packets of passing connections were lost.
+    #[inline(never)]
+    fn take_news(&mut self, now: Instant) {
         while let Some(wire) = self.network.take_touched() {
             self.probes.on_wire_change(wire, now, &mut self.network, &mut self.run);
             if let Some(observer) = &mut self.observer
@@ -333,6 +436,13 @@ impl<'o> Engine<'o> {
                 self.end = Instant::START;
             }
         }
+        while let Some(gone) = self.network.take_gone() {
+            let slot = gone.flow - self.first_passing();
+            if gone.flags.contains(Flags::SYN) {
+                self.traffic.on_lost_syn(slot, gone.flags.contains(Flags::ACK));
+            }
+            self.settle(now, slot);
+        }
     }
 
     /// A packet arrives at the host it is for.
@@ -340,12 +450,19 @@ impl<'o> Engine<'o> {
     fn arrive(&mut self, now: Instant, host: u32, id: u32) {
         let h = host as usize;
         let this = &mut self.hosts[h];
-        let (packet, options) = self.network.packet(id);
-        if packet.corrupted {
-            this.checksum_errors += 1;
-            self.network.release(id);
-            return;
+        let (packet, _) = self.network.packet(id);
+        if packet.corrupted | packet.segment.flags.contains(Flags::SYN) {
+            if packet.corrupted {
+                this.checksum_errors += 1;
+                self.network.release(id);
+                return;
+            }
+            if h >= self.lasting && this.vacant {
+                self.accept(now, h);
+            }
         }
+        let this = &mut self.hosts[h];
+        let (packet, options) = self.network.packet(id);
         this.endpoint.handle(now, &packet.segment, packet.ip, options);
         if packet.segment.len > 0 {
             this.echo = packet.first_sent;
@@ -368,6 +485,9 @@ impl<'o> Engine<'o> {
             return;
         }
         this.armed = Instant::NEVER;
+        if this.vacant {
+            return;
+        }
         if this.opens == now {
             this.opens = Instant::NEVER;
             this.endpoint.connect(now);
@@ -411,18 +531,140 @@ impl<'o> Engine<'o> {
             let subject = u32::try_from(h).expect("fewer than 2^32 hosts");
             self.network.wheel.push(next.max(now), Class::Timer, subject);
         }
-        if host.probed {
-            self.probes.on_flow_change(h / 2, now, &self.hosts, &mut self.run);
+        if host.watched {
+            self.look_at(now, h);
         }
     }
 
     /// An application told something.
     #[cold]
     fn take_notes(&mut self, now: Instant, h: usize) {
+        if h >= self.lasting {
+            let slot = self.slot_of(h);
+            for note in self.notes.drain(..) {
+                self.traffic.on_note(now, slot, note, &mut self.run.objects);
+            }
+            return;
+        }
         for note in self.notes.drain(..) {
             let awaited = self.objects.on_note(now, h / 2, note, &mut self.run.objects);
             self.hosts[h | 1].awaited = awaited;
         }
+    }
+
+    /// A host that a probe watches, or that comes and goes, has done what it can.
+    #[inline(never)]
+    fn look_at(&mut self, now: Instant, h: usize) {
+        if h < self.lasting {
+            self.probes.on_flow_change(h / 2, now, &self.hosts, &mut self.run);
+            return;
+        }
+        let slot = self.slot_of(h);
+        if h % 2 == 1 {
+            self.traffic.watch_handshake(now, slot, &self.hosts[h].endpoint);
+        }
+        self.settle(now, slot);
+    }
+
+    /// The flow of the first slot.
+    fn first_passing(&self) -> u32 {
+        self.network.first_passing()
+    }
+
+    /// The slot of a host.
+    fn slot_of(&self, h: usize) -> u32 {
+        u32::try_from((h - self.lasting) / 2).expect("fewer than 2^32 slots")
+    }
+
+    /// The place of the client of a slot among the hosts; that of the server comes next.
+    const fn client_of(&self, slot: u32) -> usize {
+        self.lasting + 2 * slot as usize
+    }
+
+    /// A connection of class `n` opens.
+    fn open(&mut self, now: Instant, n: u32) {
+        let mut opening = self.traffic.open(now, n as usize);
+        self.schedule_opening(n as usize, now);
+        let lines = opening.lines.take();
+        let slot = match (opening.slot, lines) {
+            (None, lines) => self.add_slot(n, lines),
+            (Some(slot), Some(lines)) => {
+                let first = self.traffic.slots[slot as usize].lines;
+                self.network.renew_lines(first.expect("the class has lines"), lines);
+                slot
+            }
+            (Some(slot), None) => slot,
+        };
+        self.traffic.move_in(slot, &opening);
+        let h = self.client_of(slot);
+        let session = &self.traffic.classes[n as usize].session;
+        let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
+        if let (AnyApp::Client(client), AnyApp::Server(server)) = (&mut client.app, &mut server.app)
+        {
+            client.restart(session);
+            server.restart(session);
+        }
+        client.move_in(opening.config);
+        client.endpoint.connect(now);
+        self.pump(now, h);
+    }
+
+    /// Makes a slot for class `n`, with the private lines of its first tenant.
+    fn add_slot(&mut self, n: u32, lines: Option<[Line; 4]>) -> u32 {
+        let slot = index(self.traffic.slots.len());
+        let class = &self.traffic.classes[n as usize];
+        let lines = lines.map(|lines| self.network.add_lines(lines));
+        let [there, back] = &class.paths;
+        let h = self.client_of(slot);
+        let (client, server) = (index(h), index(h + 1));
+        // Of the client up and the server down, and of the server up and the client down.
+        let line = |up, down| lines.map(|first| [first + up, first + down]);
+        let there = self.network.add_passing_path(there, line(0, 3), server);
+        let back = self.network.add_passing_path(back, line(2, 1), client);
+        self.network.add_passing_flow();
+        let flow = self.first_passing() + slot;
+        let (client, server) = (Client::new(&class.session), Server::new(&class.session));
+        // Whoever moves in brings settings.
+        let vacant = class.any_config();
+        for (app, first_hop) in
+            [(AnyApp::Client(Box::new(client)), there), (AnyApp::Server(Box::new(server)), back)]
+        {
+            self.hosts.push(Host::vacant(app, flow, first_hop, vacant));
+        }
+        self.traffic.slots.push(Slot { class: n, lines, connection: None });
+        slot
+    }
+
+    /// The first SYN of a connection comes to its server.
+    #[inline(never)]
+    fn accept(&mut self, now: Instant, h: usize) {
+        let slot = self.slot_of(h);
+        if let Some(config) = self.traffic.accept(now, slot) {
+            self.hosts[h].move_in(config);
+            self.hosts[h].endpoint.listen();
+        }
+    }
+
+    /// Gives a slot away if nothing can happen to its connection any more.
+    fn settle(&mut self, now: Instant, slot: u32) {
+        if self.network.is_aloft(slot) {
+            return;
+        }
+        let h = self.client_of(slot);
+        if self.hosts[h..h + 2].iter().all(Host::is_quiet) {
+            self.record(slot, Some(now));
+        }
+    }
+
+    /// Leaves the row of the connection in a slot, if there is one, and empties the slot.
+    fn record(&mut self, slot: u32, closed: Option<Instant>) {
+        let h = self.client_of(slot);
+        let Run { connections, objects, .. } = &mut self.run;
+        let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
+        let ends = [&client.endpoint, &server.endpoint];
+        self.traffic.record(slot, closed, ends, connections, objects);
+        client.vacant = true;
+        server.vacant = true;
     }
 
     /// A cross-traffic source sends a packet.
@@ -438,22 +680,32 @@ impl<'o> Engine<'o> {
     }
 }
 
+/// The applications at the sending and at the receiving end of the flow `name`, or the key that is
+/// wrong, and why.
+fn apps(
+    spec: &AppSpec,
+    seed: u64,
+    name: &str,
+) -> Result<(AnyApp, AnyApp), (&'static str, &'static str)> {
+    Ok(match spec {
+        AppSpec::Bulk { size } => (AnyApp::Bulk(Bulk::new(size.map(|t| t.0))), AnyApp::Sink(Sink)),
+        AppSpec::Video(spec) => {
+            let player = spec.player(&mut Stream::new(seed, &format!("flow {name} video")))?;
+            let server = VideoServer::new(player.pictures().volume());
+            let client = Box::new(VideoClient::new(player));
+            (AnyApp::VideoServer(server), AnyApp::VideoClient(client))
+        }
+    })
+}
+
 /// The name of the `n`th source of the file.
 pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
     spec.name.clone().unwrap_or_else(|| format!("cross-{}", n + 1))
 }
 
-fn draw(span: &DurationDraw, random: &mut Stream) -> Duration {
-    match span {
-        DurationDraw::Fixed(fixed) => fixed.0,
-        DurationDraw::Uniform(draw) => {
-            let [low, high] = draw.uniform.map(|t| t.0.as_secs_f64());
-            Duration::from_secs_f64(random.uniform_in(low, high))
-        }
-        DurationDraw::Exponential(draw) => {
-            Duration::from_secs_f64(random.exponential(draw.exponential.0.as_secs_f64()))
-        }
-    }
+/// A place in an arena, of fewer than 2^32.
+fn index(n: usize) -> u32 {
+    u32::try_from(n).expect("an arena of fewer than 2^32 entries")
 }
 
 /// The links that cross-traffic enters at.
@@ -463,11 +715,12 @@ fn crossed(scenario: &Scenario, layout: &Layout) -> Vec<usize> {
 }
 
 /// A clock for the links of `layout`.
-fn clock(layout: &Layout) -> crate::wheel::Wheel {
+fn clock(scenario: &Scenario, layout: &Layout) -> crate::wheel::Wheel {
     // A flow is no faster than the slowest link on its way; links that many flows share carry
     // their sum, up to their own rate.
     let mut carried = vec![0_u64; layout.wires.len()];
-    for [there, _] in &layout.paths {
+    let classes = layout.class_paths.iter().flatten();
+    for there in layout.paths.iter().map(|[there, _]| there).chain(classes) {
         let slowest = there.iter().map(|w| layout.wires[*w].config.rate.as_bps()).min();
         for wire in there {
             carried[*wire] += slowest.unwrap_or(0);
@@ -481,7 +734,11 @@ fn clock(layout: &Layout) -> crate::wheel::Wheel {
         .max()
         .unwrap_or(1);
     // A delay and a full queue of a bandwidth-delay product: what a packet's arrival is ahead by.
-    let longest = (0..layout.paths.len()).map(|flow| layout.base_rtt(flow)).max();
+    let classes = scenario.traffic.iter().enumerate();
+    let longest = (0..layout.paths.len())
+        .map(|flow| layout.base_rtt(flow))
+        .chain(classes.map(|(n, spec)| layout.class_rtt(n) + likely_line_rtt(&spec.access)))
+        .max();
     clock_for(busiest, longest.unwrap_or_default() * 2)
 }
 

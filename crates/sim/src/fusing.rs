@@ -71,7 +71,7 @@ fn find(layout: &Layout, elsewhere: &Elsewhere<'_>) -> Option<Vec<bool>> {
     let mut inputs = vec![Input::None; wires.len()];
     // Whether it is only ever the second link of a path.
     let mut second = vec![true; wires.len()];
-    for path in layout.paths.iter().flatten() {
+    for path in layout.paths.iter().chain(&layout.class_paths).flatten() {
         for (at, wire) in path.iter().enumerate() {
             let input = if at == 0 { Input::Hosts } else { Input::Link(path[at - 1]) };
             inputs[*wire] = inputs[*wire].with(input);
@@ -131,7 +131,7 @@ fn hosts_keep_their_order(
         let first = *known.get_or_insert(host.expect("a path has links"));
         Some(first) == host
     };
-    for (flow, [there, back]) in layout.paths.iter().enumerate() {
+    for (flow, [there, back]) in layout.paths.iter().chain(&layout.class_paths).enumerate() {
         for (way_out, way_in) in [(there, back), (back, there)] {
             let host = decides(way_in);
             if !way_out.iter().all(|wire| agrees(&mut by_wire[*wire], host)) {
@@ -143,7 +143,7 @@ fn hosts_keep_their_order(
                 return false;
             }
         }
-        let seen = elsewhere.probed.len() > 1 && probed[flow];
+        let seen = elsewhere.probed.len() > 1 && probed.get(flow) == Some(&true);
         if seen && !agrees(&mut by_probed, decides(back)) {
             return false;
         }

@@ -18,6 +18,7 @@
 //! ```
 
 mod check;
+mod choice;
 mod engine;
 mod fusing;
 mod measure;
@@ -28,6 +29,7 @@ mod probe;
 pub mod records;
 pub mod scenario;
 mod topology;
+mod traffic;
 mod wheel;
 
 use std::fmt;

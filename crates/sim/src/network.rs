@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use ackclock_net::{Arrival, Departure, Effect, Fate, Link, Packet, PacketId, Verdict};
-use ackclock_packet::{Ecn, IpMeta, Options, Segment};
+use ackclock_net::{Arrival, Departure, Effect, Fate, Line, Link, Packet, PacketId, Verdict};
+use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -36,8 +36,19 @@ const DELIVER: u32 = 1 << 31;
 const FUSED: u32 = 1 << 30;
 /// A link that wants attention.
 const WANTED: u32 = 1 << 29;
-/// A link's number.
-const WIRE: u32 = WANTED - 1;
+/// A private line, not a link.
+const LINE: u32 = 1 << 28;
+/// A link's number, or a private line's.
+const WIRE: u32 = LINE - 1;
+
+/// A packet of a connection that comes and goes is lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Gone {
+    /// Its flow.
+    pub flow: u32,
+    /// Its control bits.
+    pub flags: Flags,
+}
 
 /// What a packet meets next.
 pub enum Step {
@@ -103,6 +114,15 @@ pub struct Network {
     /// Which links are fused with the one before; empty if none is.
     fused: Vec<bool>,
     touched: Vec<u32>,
+    /// Private lines of connections that come and go.
+    lines: Vec<Line>,
+    /// The first flow that is such a connection's, and how many packets each has in the network;
+    /// empty where there are none.
+    first_passing: u32,
+    aloft: Vec<u32>,
+    gone: Vec<Gone>,
+    /// Something was added to `touched` or to `gone`.
+    news: bool,
     /// What an observer sees.
     taps: Option<Box<Taps>>,
 }
@@ -124,6 +144,11 @@ impl Network {
             free_options: Vec::new(),
             hops: Vec::new(),
             touched: Vec::new(),
+            lines: Vec::new(),
+            first_passing: 0,
+            aloft: Vec::new(),
+            gone: Vec::new(),
+            news: false,
             taps: None,
         }
     }
@@ -173,7 +198,7 @@ impl Network {
 
     fn note_hops(&mut self) {
         for at in 0..self.hops.len() {
-            if self.hops[at] & DELIVER == 0 {
+            if self.hops[at] & (DELIVER | LINE) == 0 {
                 self.hops[at] = self.hop((self.hops[at] & WIRE) as usize);
             }
         }
@@ -182,11 +207,22 @@ impl Network {
     /// What a path says of a link.
     fn hop(&self, wire: usize) -> u32 {
         let number = index(wire);
-        assert!(number <= WIRE, "fewer than 2^29 links");
+        assert!(number <= WIRE, "fewer than 2^28 links");
         let Attention { watched, marks } = self.attention[wire];
         let wanted = if watched || marks { WANTED } else { 0 };
         let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
         number | wanted | fused
+    }
+
+    /// Whether [`take_touched`](Self::take_touched) or [`take_gone`](Self::take_gone) have something.
+    #[inline]
+    pub const fn has_news(&mut self) -> bool {
+        std::mem::replace(&mut self.news, false)
+    }
+
+    /// A packet of a connection that comes and goes has been lost.
+    pub fn take_gone(&mut self) -> Option<Gone> {
+        self.gone.pop()
     }
 
     /// A watched link at which a packet has arrived.
@@ -200,6 +236,7 @@ impl Network {
         let attention = self.attention[wire as usize];
         if attention.watched {
             self.touched.push(wire);
+            self.news = true;
         }
         // Cross-traffic is not in the arena, and is none of ECN's.
         if attention.marks && packet.source.is_none() {
@@ -242,7 +279,7 @@ impl Network {
                     self.packets[packet.id.get() as usize].ip.ecn = Ecn::Ce;
                 }
                 Effect::Dropped(packet, _) if packet.source.is_none() => {
-                    self.release(packet.id.get());
+                    self.discard(packet.id.get());
                 }
                 Effect::Dropped(..) => {}
             }
@@ -336,6 +373,9 @@ impl Network {
                 self.keep_options(options)
             }
         };
+        if let Some(aloft) = self.aloft_mut(flow) {
+            *aloft += 1;
+        }
         let id = self.free.pop().unwrap_or_else(|| self.make_place());
         // Written in place: a copy of it would cost as much again.
         self.packets[id as usize] = InFlight {
@@ -358,6 +398,56 @@ impl Network {
         }
     }
 
+    /// Adds a path over `wires` to `host` of a connection that comes and goes, between private lines
+    /// if there are any.
+    pub fn add_passing_path(&mut self, wires: &[usize], lines: Option<[u32; 2]>, host: u32) -> u32 {
+        let first = index(self.hops.len());
+        self.hops.extend(lines.map(|[up, _]| up | LINE));
+        self.add_path(wires, host);
+        if let Some([_, down]) = lines {
+            let end = self.hops.len() - 1;
+            self.hops.insert(end, down | LINE);
+        }
+        first
+    }
+
+    /// The flows from `first` on come and go: their packets are counted.
+    pub const fn count_from(&mut self, first: u32) {
+        self.first_passing = first;
+    }
+
+    /// The first of them.
+    pub const fn first_passing(&self) -> u32 {
+        self.first_passing
+    }
+
+    /// Makes room for the packets of one more of them.
+    pub fn add_passing_flow(&mut self) {
+        self.aloft.push(0);
+    }
+
+    /// Whether the `n`th of them has packets in the network.
+    #[inline]
+    pub fn is_aloft(&self, n: u32) -> bool {
+        self.aloft[n as usize] > 0
+    }
+
+    /// Makes private lines; returns the first's number.
+    pub fn add_lines(&mut self, lines: [Line; 4]) -> u32 {
+        self.lines.extend(lines);
+        index(self.lines.len() - 4)
+    }
+
+    /// Replaces them.
+    pub fn renew_lines(&mut self, first: u32, lines: [Line; 4]) {
+        self.lines[first as usize..][..4].clone_from_slice(&lines);
+    }
+
+    #[inline]
+    fn aloft_mut(&mut self, flow: u32) -> Option<&mut u32> {
+        self.aloft.get_mut(flow.wrapping_sub(self.first_passing) as usize)
+    }
+
     /// A place for one packet more.
     #[cold]
     fn make_place(&mut self) -> u32 {
@@ -374,6 +464,9 @@ impl Network {
     }
 
     fn keep(&mut self, packet: InFlight) -> u32 {
+        if let Some(aloft) = self.aloft_mut(packet.flow) {
+            *aloft += 1;
+        }
         let id = self.free.pop().unwrap_or_else(|| self.make_place());
         self.packets[id as usize] = packet;
         id
@@ -407,10 +500,14 @@ impl Network {
             let step = self.hops[hop as usize];
             let wire = step & WIRE;
             hop += 1;
-            let before = if step & WANTED == 0 {
+            let before = if step & (WANTED | LINE) == 0 {
                 Offering::default()
-            } else {
+            } else if step & LINE == 0 {
                 self.before_offer(now, wire, &mut offered)
+            } else {
+                self.packets[id as usize].hop = hop;
+                self.pass_line(comes, id, wire);
+                return;
             };
             let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
             if step & WANTED != 0 {
@@ -428,9 +525,13 @@ impl Network {
                         continue;
                     }
                     packet.hop = hop;
-                    self.wheel.push(at, Class::Arrival, id);
+                    if next & (LINE | DELIVER) == LINE {
+                        self.go_on(at, wire, id);
+                    } else {
+                        self.wheel.push(at, Class::Arrival, id);
+                    }
                 }
-                Verdict::Lost | Verdict::Dropped => self.release(id),
+                Verdict::Lost | Verdict::Dropped => self.discard(id),
                 Verdict::Waits { wake } => {
                     self.packets[id as usize].hop = hop;
                     self.wait(wire, wake);
@@ -445,6 +546,35 @@ impl Network {
                 }
             }
             return;
+        }
+    }
+
+    /// An intact packet is to come at `at` to the end of the link `wire`, behind which a private line
+    /// is next: it passes that at once, without an event between the two.
+    fn go_on(&mut self, at: Instant, wire: u32, id: u32) {
+        if self.links[wire as usize].reorders() {
+            // A line is to be told of packets in the order in which they come to it.
+            self.wheel.push(at, Class::Arrival, id);
+            return;
+        }
+        let packet = &mut self.packets[id as usize];
+        let line = self.hops[packet.hop as usize] & WIRE;
+        packet.hop += 1;
+        self.pass_line(at, id, line);
+    }
+
+    /// A packet comes to a private line at `at`.
+    fn pass_line(&mut self, at: Instant, id: u32, line: u32) {
+        let packet = &mut self.packets[id as usize];
+        let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
+        let syn = packet.segment.flags.contains(Flags::SYN);
+        let passage = self.lines[line as usize].pass(at, size, syn);
+        if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
+            packet.first_sent = passage.starts;
+        }
+        match passage.arrives {
+            Some(arrives) => self.wheel.push(arrives, Class::Arrival, id),
+            None => self.discard(id),
         }
     }
 
@@ -505,10 +635,15 @@ impl Network {
         }
         match departure.arrives {
             Some(at) if departure.fate == Fate::INTACT => {
-                self.wheel.push(at, Class::Arrival, id);
+                let next = self.hops[packet.hop as usize];
+                if next & (LINE | DELIVER) == LINE {
+                    self.go_on(at, wire, id);
+                } else {
+                    self.wheel.push(at, Class::Arrival, id);
+                }
             }
             Some(at) => self.impair(wire, id, departure.started, at, departure.fate),
-            None => self.release(id),
+            None => self.discard(id),
         }
     }
 
@@ -532,9 +667,23 @@ impl Network {
         (packet, options)
     }
 
-    /// The packet is gone: its place is free.
+    /// The packet is lost.
+    fn discard(&mut self, id: u32) {
+        let InFlight { flow, segment, .. } = self.packets[id as usize];
+        if self.aloft_mut(flow).is_some() {
+            self.gone.push(Gone { flow, flags: segment.flags });
+            self.news = true;
+        }
+        self.release(id);
+    }
+
+    /// The packet has left the network: its place is free.
     #[inline]
     pub fn release(&mut self, id: u32) {
+        let flow = self.packets[id as usize].flow;
+        if let Some(aloft) = self.aloft_mut(flow) {
+            *aloft -= 1;
+        }
         let options = self.packets[id as usize].options;
         if options != NO_OPTIONS {
             self.free_options.push(options);

@@ -55,6 +55,8 @@ impl ObjectLog {
                 stream.objects += 1;
                 stream.pending.push_back(Pending { row, start, end: stream.given, begun: false });
             }
+            // Of the sessions of traffic classes alone.
+            Note::Requested { .. } | Note::Begun | Note::Completed => {}
         }
         stream.awaited()
     }

@@ -1,5 +1,6 @@
 //! What a run leaves behind: rows and columns, with units in their names.
 
+use ackclock_app::VideoClient;
 use ackclock_units::{Bytes, Instant};
 
 /// Everything a run leaves behind. A pure function of (scenario, seed).
@@ -13,6 +14,11 @@ pub struct Run {
     pub sources: Vec<SourceRow>,
     /// What applications gave as a whole, in the order in which they did.
     pub objects: Objects,
+    /// Connections of traffic classes, in the order in which they ended; those that are open when the
+    /// run ends come last.
+    pub connections: Connections,
+    /// One row a flow that is a video, at the end of the run.
+    pub videos: Vec<VideoRow>,
     /// What the flow probes recorded.
     pub flow_samples: FlowSamples,
     /// What the link probes recorded.
@@ -132,10 +138,59 @@ pub struct SourceRow {
     pub dropped_packets: u64,
 }
 
+/// What became of a video by the end of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VideoRow {
+    /// The flow.
+    pub flow: String,
+    /// Pictures of the video.
+    pub pictures: u64,
+    /// Those that were shown.
+    pub shown: u64,
+    /// Those of them that were shown later than if play had never stopped.
+    pub late: u64,
+    /// Those that were discarded, because a part of them was missing at their deadline.
+    pub discarded: u64,
+    /// How often the playout buffer ran empty.
+    pub underflows: u64,
+    /// How long play stood still.
+    pub stall_s: f64,
+    /// From the opening of the connection to the first picture; null before it.
+    pub startup_s: Option<f64>,
+    /// When the time of the last picture was over; null before it.
+    pub finished_s: Option<f64>,
+    /// Bytes that the player took.
+    pub taken_bytes: u64,
+}
+
+impl VideoRow {
+    /// What `client` of `flow` tells at `end`.
+    pub fn new(flow: String, client: &VideoClient, end: Instant) -> Self {
+        let report = client.report(end);
+        let player = client.player();
+        Self {
+            flow,
+            pictures: player.pictures().count() as u64,
+            shown: report.shown,
+            late: report.late,
+            discarded: report.discarded,
+            underflows: report.underflows,
+            stall_s: report.stalled.as_secs_f64(),
+            startup_s: report
+                .began
+                .zip(client.asked())
+                .map(|(at, from)| at.since(from).as_secs_f64()),
+            finished_s: report.finished.map(Instant::as_secs_f64),
+            taken_bytes: player.taken().get(),
+        }
+    }
+}
+
 /// Objects, a column each: what applications gave as a whole, such as a message or a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objects {
-    /// Which flow, an index into [`Run::flow_names`].
+    /// Which flow, an index into [`Run::flow_names`], or, beyond those, which traffic class, an index
+    /// into [`Connections::classes`] after them.
     pub flow: Vec<u32>,
     /// Which of the flow's connections, from 0.
     pub connection: Vec<u32>,
@@ -182,6 +237,119 @@ impl Objects {
     /// The last byte of the object of `row` is read.
     pub fn complete(&mut self, row: usize, now: Instant) {
         self.completed_ns[row] = now.as_nanos();
+    }
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Outcome {
+    /// Both ends closed it.
+    Closed,
+    /// The run ended before it did.
+    Open,
+    /// A SYN or SYN-ACK was not answered for so long that it was given up.
+    HandshakeTimedOut,
+    /// Data was not answered for so long that it was given up.
+    TimedOut,
+    /// A reset ended it.
+    Reset,
+    /// An application broke it off.
+    Aborted,
+    /// Neither end had anything more to do, and it was not closed.
+    Stalled,
+}
+
+impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 7] = [
+        Self::Closed,
+        Self::Open,
+        Self::HandshakeTimedOut,
+        Self::TimedOut,
+        Self::Reset,
+        Self::Aborted,
+        Self::Stalled,
+    ];
+
+    /// The word used in tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::HandshakeTimedOut => "handshake_timed_out",
+            Self::TimedOut => "timed_out",
+            Self::Reset => "reset",
+            Self::Aborted => "aborted",
+            Self::Stalled => "stalled",
+        }
+    }
+}
+
+/// Connections of traffic classes, a column each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Connections {
+    /// The names of the classes.
+    pub classes: Vec<String>,
+    /// The canonical names of the variants.
+    pub variants: Vec<String>,
+    /// Which class, an index into [`classes`](Self::classes).
+    pub class: Vec<u32>,
+    /// Which of its connections, from 0 in the order in which they opened.
+    pub connection: Vec<u32>,
+    /// Which sender, an index into [`variants`](Self::variants).
+    pub variant: Vec<u32>,
+    /// When it began to open, in nanoseconds since the run began.
+    pub opened_ns: Vec<u64>,
+    /// When the client's handshake was done; [`NOT_YET`](Self::NOT_YET) if it was not.
+    pub established_ns: Vec<u64>,
+    /// When neither end had anything more to do, TIME-WAIT not counted, and nothing of it was in the
+    /// network; [`NOT_YET`](Self::NOT_YET) if the run ended before.
+    pub closed_ns: Vec<u64>,
+    /// How it ended.
+    pub outcome: Vec<Outcome>,
+    /// The propagation delay there and back, private lines included.
+    pub base_rtt_ns: Vec<u64>,
+    /// How often the client sent its SYN again.
+    pub syn_retransmits: Vec<u16>,
+    /// How often the server sent its SYN-ACK again.
+    pub synack_retransmits: Vec<u16>,
+    /// SYNs that the network lost or dropped.
+    pub lost_syn: Vec<u16>,
+    /// SYN-ACKs that it did.
+    pub lost_synack: Vec<u16>,
+    /// Data segments that the client sent again.
+    pub client_retransmitted: Vec<u32>,
+    /// Data segments that the server sent again.
+    pub server_retransmitted: Vec<u32>,
+    /// Payload that the server received in order.
+    pub bytes_to_server: Vec<u64>,
+    /// Payload that the client received in order.
+    pub bytes_to_client: Vec<u64>,
+}
+
+impl Connections {
+    /// The time of what has not happened by the end of the run.
+    pub const NOT_YET: u64 = u64::MAX;
+
+    /// The index of a variant's name.
+    pub fn variant(&mut self, name: String) -> u32 {
+        let at = self.variants.iter().position(|known| *known == name).unwrap_or_else(|| {
+            self.variants.push(name);
+            self.variants.len() - 1
+        });
+        // As many as names in a file.
+        u32::try_from(at).expect("fewer than 2^32 variants")
+    }
+
+    /// The number of rows.
+    pub const fn len(&self) -> usize {
+        self.class.len()
+    }
+
+    /// Whether there is no row.
+    pub const fn is_empty(&self) -> bool {
+        self.class.is_empty()
     }
 }
 

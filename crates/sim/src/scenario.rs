@@ -4,22 +4,36 @@
 //! generated from these types. Quantities are text with a unit ("10 Mbit/s"); unknown keys are
 //! refused by name.
 
+mod draw;
+mod queue;
 mod tcp;
 mod text;
+mod traffic;
+mod video;
 
 use core::num::NonZeroU64;
 
-use ackclock_net::{Loss, QueueLimit, QueueUnit};
+use ackclock_net::Loss;
 use ackclock_tcp::{Config, Profile, Variant};
 use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use draw::{
+    Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
+    QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
+};
+pub use queue::{Classify, Estimate, Limit, QueueSpec};
 pub use tcp::{
     AutotuneOn, AutotuneSpec, DelayedAckOn, DelayedAckSpec, EcnEchoSpec, EcnSpec, LossReducesSpec,
     NagleSpec, Off, TcpSpec,
 };
 pub use text::Text;
+pub use traffic::{
+    AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
+    VariantChoice, VariantFeedback, VariantShare,
+};
+pub use video::VideoSpec;
 
 /// A run, as data: topology, flows, cross-traffic, what to measure, a seed.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -38,6 +52,9 @@ pub struct Scenario {
     /// The TCP connections.
     #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Flow>,
+    /// Connections that come and go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<Traffic>,
     /// Traffic that no end point controls.
     #[serde(default, rename = "cross_traffic", skip_serializing_if = "Vec::is_empty")]
     pub cross_traffic: Vec<CrossTraffic>,
@@ -253,52 +270,6 @@ impl GraphLink {
     }
 }
 
-/// What waits in front of a link, and who goes next.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct QueueSpec {
-    /// The discipline.
-    pub kind: QueueKind,
-    /// The most that waits: packets ("50 packet"), bytes ("64 kB"), a multiple of the
-    /// bandwidth-delay product ("1 BDP", floor(rate x largest base RTT across the link / 1500 B)
-    /// packets), or "unlimited".
-    #[serde(default = "unlimited")]
-    pub limit: Text<Limit>,
-    /// Whether the packet being sent counts against the limit too.
-    #[serde(default)]
-    pub counts_in_service: bool,
-    /// What waits when an arrival is marked with congestion (ECN) instead of only dropped when the
-    /// queue is full, in the units of `limit`, and counted like it. Packets that do not ask for ECN
-    /// are not marked. Default: no packet is marked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark: Option<Text<Limit>>,
-}
-
-const fn unlimited() -> Text<Limit> {
-    Text(Limit::Fixed(QueueLimit::UNLIMITED))
-}
-
-/// A queue's discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueKind {
-    /// First in, first out; an arrival that finds the queue full is dropped.
-    Droptail,
-    /// One queue a flow and one a cross-traffic source, served in turn a packet at a time (with
-    /// equal sizes, processor sharing by flow); an arrival that finds the shared buffer full is
-    /// dropped.
-    Fair,
-}
-
-/// A queue's limit, as written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Limit {
-    /// So many packets or bytes, or none.
-    Fixed(QueueLimit),
-    /// So many times the bandwidth-delay product.
-    Bdp(f64),
-}
-
 /// One TCP connection, or `count` alike.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -352,48 +323,24 @@ pub enum AppSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<Text<Bytes>>,
     },
+    /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends
+    /// all of it, and a player shows it.
+    Video(VideoSpec),
+}
+
+impl AppSpec {
+    /// Whether what it sends has an end.
+    pub const fn is_sized(&self) -> bool {
+        match self {
+            Self::Bulk { size } => size.is_some(),
+            Self::Video(_) => true,
+        }
+    }
 }
 
 impl Default for AppSpec {
     fn default() -> Self {
         Self::Bulk { size: None }
-    }
-}
-
-/// A span of time, or a distribution to draw it from.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(
-    untagged,
-    expecting = "expected a duration such as \"30 ms\", { uniform = [\"0 s\", \"1 s\"] } or { exponential = \"1 s\" }"
-)]
-pub enum DurationDraw {
-    /// Always the same.
-    Fixed(Text<Duration>),
-    /// Uniform between the two.
-    Uniform(UniformDuration),
-    /// Exponential with the given mean.
-    Exponential(ExponentialDuration),
-}
-
-/// A uniform distribution.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UniformDuration {
-    /// The shortest and the longest.
-    pub uniform: [Text<Duration>; 2],
-}
-
-/// An exponential distribution.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExponentialDuration {
-    /// The mean.
-    pub exponential: Text<Duration>,
-}
-
-impl Default for DurationDraw {
-    fn default() -> Self {
-        Self::Fixed(Text(Duration::ZERO))
     }
 }
 
@@ -539,29 +486,15 @@ impl Flow {
     /// # Errors
     /// One line saying which choices do not go together.
     pub fn config(&self) -> Result<Config, String> {
-        let profile = self.profile.0;
-        let mut parts = self.variant.0.resolve(profile).map_err(|e| e.to_string())?;
-        if let Some(segments) = self.tcp.initial_window {
-            parts.window = ackclock_tcp::WindowChoice::Segments(segments);
-        }
-        Ok(self.tcp.config(Config::new(parts, profile)))
+        config(&self.variant.0, self.profile.0, &self.tcp)
     }
 }
 
-impl Limit {
-    /// The limit of a link of `rate` whose longest base round trip is `rtt`.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "floor of a positive number of packets"
-    )]
-    pub fn resolve(self, rate: Rate, rtt: Duration) -> QueueLimit {
-        match self {
-            Self::Fixed(limit) => limit,
-            Self::Bdp(multiple) => {
-                let bdp = (rate.volume_in(rtt).get() / 1500) as f64;
-                QueueLimit { amount: ((bdp * multiple) as u64).max(1), unit: QueueUnit::Packets }
-            }
-        }
+/// The settings of the connections of a sender.
+fn config(variant: &Variant, profile: Profile, tcp: &TcpSpec) -> Result<Config, String> {
+    let mut parts = variant.resolve(profile).map_err(|e| e.to_string())?;
+    if let Some(segments) = tcp.initial_window {
+        parts.window = ackclock_tcp::WindowChoice::Segments(segments);
     }
+    Ok(tcp.config(Config::new(parts, profile)))
 }

@@ -7,7 +7,7 @@ use ackclock_units::{Duration, Rate};
 
 use crate::ScenarioError;
 use crate::scenario::{
-    Direction, Limit, LinkSpec, QueueKind, QueueSpec, ReorderSpec, Scenario, Text, Topology,
+    Direction, DumbbellSide, Limit, LinkSpec, QueueSpec, ReorderSpec, Scenario, Topology,
 };
 
 /// One direction of a link.
@@ -23,6 +23,8 @@ pub struct Wire {
     pub impairments: ImpairmentConfig,
     limit: Limit,
     mark: Option<Limit>,
+    /// The queue of another discipline than drop-tail, which most links have.
+    managed: Option<Box<QueueSpec>>,
 }
 
 /// The links, and each flow's way across them.
@@ -32,6 +34,8 @@ pub struct Layout {
     pub wires: Vec<Wire>,
     /// For each flow the wires from its sender to its receiver, and those back.
     pub paths: Vec<[Vec<usize>; 2]>,
+    /// The same for each traffic class, from its clients to its servers.
+    pub class_paths: Vec<[Vec<usize>; 2]>,
 }
 
 impl Layout {
@@ -50,7 +54,7 @@ impl Layout {
                 layout.route(scenario, entries)?;
             }
         }
-        layout.resolve_limits();
+        layout.resolve_queues()?;
         Ok(layout)
     }
 
@@ -73,6 +77,18 @@ impl Layout {
             let forward = vec![left, 0, right];
             self.paths.push([forward.clone(), back(&forward)]);
         }
+        for class in &scenario.traffic {
+            let name = &class.name;
+            let left = self.add(&format!("access-left-{name}"), access, UNLIMITED);
+            let right = access_right.unwrap_or(access);
+            let right = self.add(&format!("access-right-{name}"), right, UNLIMITED);
+            let forward = vec![left, 0, right];
+            let reverse = back(&forward);
+            self.class_paths.push(match class.clients() {
+                DumbbellSide::Left => [forward, reverse],
+                DumbbellSide::Right => [reverse, forward],
+            });
+        }
     }
 
     /// Adds both directions of a link; returns the number of the forward one.
@@ -80,12 +96,7 @@ impl Layout {
         let at = self.wires.len();
         let reverse = spec.reverse.clone().unwrap_or_default();
         let queue = |spec: Option<&QueueSpec>| {
-            spec.cloned().unwrap_or(QueueSpec {
-                kind: QueueKind::Droptail,
-                limit: Text(default_limit),
-                counts_in_service: false,
-                mark: None,
-            })
+            spec.cloned().unwrap_or_else(|| QueueSpec::droptail(default_limit))
         };
         let impairments = |reorder: Option<&ReorderSpec>, duplicate, corrupt| ImpairmentConfig {
             reorder: reorder
@@ -101,18 +112,17 @@ impl Layout {
                     config: LinkConfig {
                         rate,
                         delay,
-                        discipline: match queue.kind {
-                            QueueKind::Droptail => Discipline::Fifo,
-                            QueueKind::Fair => Discipline::Fair,
-                        },
+                        discipline: Discipline::Fifo,
                         limit: ackclock_net::QueueLimit::UNLIMITED,
-                        counts_in_service: queue.counts_in_service,
+                        counts_in_service: queue.counts_in_service(),
                         mark: None,
                         loss,
                     },
                     impairments: impaired,
-                    limit: queue.limit.0,
-                    mark: queue.mark.map(|mark| mark.0),
+                    limit: queue.limit(),
+                    mark: queue.mark(),
+                    managed: (!matches!(queue, QueueSpec::Droptail { .. }))
+                        .then(|| Box::new(queue)),
                 });
             };
         wire(
@@ -143,47 +153,40 @@ impl Layout {
         let graph = Graph::new(links.iter().map(|l| (l.from.as_str(), l.to.as_str())), &self.wires);
         for entry in entries {
             let flow = &scenario.flows[*entry];
-            let node = |key: &str, name: Option<&String>| {
-                let key = format!("flow[{entry}].{key}");
-                let name = name.ok_or_else(|| {
-                    ScenarioError::new(&key, "missing: a flow of a graph names its node here")
-                })?;
-                graph.node(name).ok_or_else(|| {
-                    ScenarioError::unknown(&key, "node", name, graph.nodes.keys().copied())
-                })
-            };
-            let from = node("from", flow.from.as_ref())?;
-            let to = node("to", flow.to.as_ref())?;
-            let path = |from, to| {
-                graph.shortest(from, to).ok_or_else(|| {
-                    ScenarioError::new(
-                        &format!("flow[{entry}].to"),
-                        "there is no path to this node from the flow's `from`",
-                    )
-                })
-            };
-            if from == to {
-                return Err(ScenarioError::new(
-                    &format!("flow[{entry}].to"),
-                    "expected another node than `from`",
-                ));
-            }
-            self.paths.push([path(from, to)?, path(to, from)?]);
+            let key = format!("flow[{entry}]");
+            self.paths.push(graph.there_and_back(&key, flow.from.as_ref(), flow.to.as_ref())?);
+        }
+        for (n, class) in scenario.traffic.iter().enumerate() {
+            let key = format!("traffic[{n}]");
+            self.class_paths.push(graph.there_and_back(
+                &key,
+                class.from.as_ref(),
+                class.to.as_ref(),
+            )?);
         }
         Ok(())
     }
 
-    /// The propagation delay of a flow's way there and back.
-    pub fn base_rtt(&self, flow: usize) -> Duration {
-        self.paths[flow].iter().flatten().map(|wire| self.wires[*wire].config.delay).sum()
+    fn delay_of(&self, path: &[Vec<usize>; 2]) -> Duration {
+        path.iter().flatten().map(|wire| self.wires[*wire].config.delay).sum()
     }
 
-    /// Turns multiples of the bandwidth-delay product into packets.
-    fn resolve_limits(&mut self) {
+    /// The propagation delay of a flow's way there and back.
+    pub fn base_rtt(&self, flow: usize) -> Duration {
+        self.delay_of(&self.paths[flow])
+    }
+
+    /// The same of the links that the connections of a traffic class share.
+    pub fn class_rtt(&self, class: usize) -> Duration {
+        self.delay_of(&self.class_paths[class])
+    }
+
+    /// Sets up the queues, of which the limits may be multiples of the bandwidth-delay product.
+    fn resolve_queues(&mut self) -> Result<(), ScenarioError> {
         let mut longest = vec![Duration::ZERO; self.wires.len()];
-        for flow in 0..self.paths.len() {
-            let rtt = self.base_rtt(flow);
-            for wire in self.paths[flow].iter().flatten() {
+        for path in self.paths.iter().chain(&self.class_paths) {
+            let rtt = self.delay_of(path);
+            for wire in path.iter().flatten() {
                 longest[*wire] = longest[*wire].max(rtt);
             }
         }
@@ -191,7 +194,22 @@ impl Layout {
             let rate = wire.config.rate;
             wire.config.limit = wire.limit.resolve(rate, rtt);
             wire.config.mark = wire.mark.map(|mark| mark.resolve(rate, rtt));
+            let Some(queue) = &wire.managed else { continue };
+            wire.config.discipline = queue.discipline(rate, rtt);
+            if let Discipline::Red(red) = wire.config.discipline
+                && red.min_th >= red.max_th
+            {
+                return Err(ScenarioError::new(
+                    "topology",
+                    &format!(
+                        "on link `{}` the `max_th` of the queue comes to {}, expected more than its \
+                         `min_th`, {}",
+                        wire.name, red.max_th, red.min_th
+                    ),
+                ));
+            }
         }
+        Ok(())
     }
 
     /// The wire of a link in a direction.
@@ -254,6 +272,35 @@ impl<'a> Graph<'a> {
 
     fn node(&self, name: &str) -> Option<usize> {
         self.nodes.get(name).copied()
+    }
+
+    /// The path between two nodes and the one back; `key` is the table that names them.
+    fn there_and_back(
+        &self,
+        key: &str,
+        from: Option<&String>,
+        to: Option<&String>,
+    ) -> Result<[Vec<usize>; 2], ScenarioError> {
+        let node = |word: &str, name: Option<&String>| {
+            let key = format!("{key}.{word}");
+            let name = name.ok_or_else(|| {
+                ScenarioError::new(&key, "missing: in a graph the node is named here")
+            })?;
+            self.node(name).ok_or_else(|| {
+                ScenarioError::unknown(&key, "node", name, self.nodes.keys().copied())
+            })
+        };
+        let (from, to) = (node("from", from)?, node("to", to)?);
+        let key = format!("{key}.to");
+        if from == to {
+            return Err(ScenarioError::new(&key, "expected another node than `from`"));
+        }
+        let path = |from, to| {
+            self.shortest(from, to).ok_or_else(|| {
+                ScenarioError::new(&key, "there is no path to this node from `from`")
+            })
+        };
+        Ok([path(from, to)?, path(to, from)?])
     }
 
     /// The wires of the path of least delay, then of fewest links, then of the links named first.

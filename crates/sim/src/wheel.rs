@@ -21,6 +21,8 @@ pub enum Class {
     Arrival,
     /// A timer of an end point or its application is due.
     Timer,
+    /// A connection of a traffic class opens.
+    Opening,
     /// A cross-traffic source sends.
     Cross,
     /// A measured window begins or ends.
@@ -29,8 +31,15 @@ pub enum Class {
     Probe,
 }
 
-const CLASSES: [Class; 6] =
-    [Class::Departure, Class::Arrival, Class::Timer, Class::Cross, Class::Measure, Class::Probe];
+const CLASSES: [Class; 7] = [
+    Class::Departure,
+    Class::Arrival,
+    Class::Timer,
+    Class::Opening,
+    Class::Cross,
+    Class::Measure,
+    Class::Probe,
+];
 
 /// Sequence numbers take the low bits of an event's order, its class the high ones: 2^56 events
 /// are more than a run will see.

@@ -163,9 +163,9 @@ pub struct Retries {
 /// What a lost SYN or SYN-ACK does to the beginning of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AfterLostSyn {
-    /// Retransmissions that leave the first window as it is; one more, and it is one segment. RFC
-    /// 5681 §3.1 forgives none; RFC 6928 §2 and Linux forgive one.
-    pub forgiven: u32,
+    /// Retransmissions that count as none; `None` is as many as the variant's rule has it
+    /// ([`SynLossChoice`](crate::SynLossChoice)).
+    pub forgiven: Option<u32>,
     /// Whether the timeout becomes at least 3 s (RFC 6298 §5.7).
     pub three_seconds: bool,
 }
@@ -265,6 +265,8 @@ pub struct Config {
     pub retries: Retries,
     /// How data begins after a handshake with losses.
     pub after_lost_syn: AfterLostSyn,
+    /// Whether a SYN that comes again is answered with the SYN-ACK at once; otherwise its timer is.
+    pub answers_repeated_syn: bool,
     /// Explicit congestion notification.
     pub ecn: EcnConfig,
     /// Whether an ACK of what was never sent is answered (RFC 9293 §3.10.7.4); Linux drops it
@@ -320,7 +322,8 @@ impl Config {
             window_probe: WindowProbe::NewByte,
             // SYNs: with a timeout of 1 s at first, RFC 9293 §3.8.3's R2 of at least 3 minutes.
             retries: Retries { syn: 7, linear_syn: 0, syn_ack: 7, data: Some(15) },
-            after_lost_syn: AfterLostSyn { forgiven: 0, three_seconds: true },
+            after_lost_syn: AfterLostSyn { forgiven: None, three_seconds: true },
+            answers_repeated_syn: true,
             ecn: ecn(EcnMode::Off),
             answers_unsent: true,
         };
@@ -352,7 +355,7 @@ impl Config {
                 window_probe: WindowProbe::OldNumber,
                 // tcp_syn_retries, tcp_syn_linear_timeouts, tcp_synack_retries, tcp_retries2.
                 retries: Retries { syn: 6, linear_syn: 4, syn_ack: 5, data: Some(15) },
-                after_lost_syn: AfterLostSyn { forgiven: 1, three_seconds: false },
+                after_lost_syn: AfterLostSyn { forgiven: None, three_seconds: false },
                 // tcp_ecn = 2.
                 ecn: ecn(EcnMode::Passive),
                 answers_unsent: false,
@@ -366,8 +369,9 @@ impl Config {
                 recovery: RecoveryConfig { forward_rto: false, undo: false, ..common.recovery },
                 nagle: Nagle::Off,
                 retries: Retries { data: None, ..common.retries },
-                // FullTcp begins with its first window whatever the handshake lost.
-                after_lost_syn: AfterLostSyn { forgiven: u32::MAX, three_seconds: false },
+                after_lost_syn: AfterLostSyn { forgiven: None, three_seconds: false },
+                // FullTcp in SYN-RECEIVED waits for its own timer.
+                answers_repeated_syn: false,
                 ..common
             },
         }

@@ -13,6 +13,7 @@ use crate::receiver::Receiver;
 use crate::sender::{Arrived, Sender, Then};
 use ecn::Marking;
 use opening::Opening;
+pub use opening::OpeningCounts;
 use timestamps::Timestamps;
 pub(crate) use timestamps::clock as timestamp_clock;
 
@@ -162,6 +163,11 @@ impl Endpoint {
         }
     }
 
+    /// A connection in CLOSED in the place of this one, which may keep its memory.
+    pub fn renew(&mut self, config: Config) {
+        *self = Self::new(config);
+    }
+
     /// The application gives `volume` more to send. Ignored after
     /// [`shutdown_write`](Self::shutdown_write).
     pub fn write(&mut self, volume: Bytes) {
@@ -238,6 +244,10 @@ impl Endpoint {
             }
             if segment.len > 0 {
                 self.receiver.on_data(now, segment, self.sender.rtt());
+                // The FIN may have come before what fills the gap.
+                if self.receiver.finished() {
+                    self.on_peer_finished(now);
+                }
             }
             return;
         }
@@ -302,7 +312,7 @@ impl Endpoint {
                 self.refuse(segment);
                 return;
             }
-            self.establish(now);
+            self.establish(now, segment);
         }
         if self.marking.used() && segment.flags.contains(Flags::ECE) {
             self.sender.on_ecn_echo(now, segment.ack);
@@ -333,10 +343,10 @@ impl Endpoint {
         if self.state == State::SynReceived && syn {
             if segment.flags.contains(Flags::ACK) && segment.ack == Seq::FIRST_BYTE {
                 // The other half of a simultaneous open.
-                self.establish(now);
+                self.establish(now, segment);
                 self.receiver.demand_ack();
             } else {
-                self.opening.send_syn = true;
+                self.on_repeated_syn();
             }
             return;
         }
@@ -570,6 +580,11 @@ impl Endpoint {
     /// When the handshake was done.
     pub const fn established_at(&self) -> Option<Instant> {
         self.established_at
+    }
+
+    /// How often this end sent its SYN or SYN-ACK.
+    pub const fn syns_sent(&self) -> u32 {
+        self.opening.syns_sent()
     }
 
     /// The sending half.

@@ -20,11 +20,40 @@ pub enum Limit {
 /// The handshake is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake {
-    /// How often the SYN, or the SYN-ACK, had to be sent again, less what the settings forgive
-    /// ([`AfterLostSyn`](crate::AfterLostSyn)).
-    pub retransmissions: u32,
+    /// How often this end had to send its SYN again: zero on the end that was called.
+    pub syn_retransmissions: u32,
+    /// How often it had to send its SYN-ACK again: zero on the end that called, but for a
+    /// simultaneous open.
+    pub syn_ack_retransmissions: u32,
+    /// Whether timestamps show that the first of them was answered, only late: on a path whose
+    /// round-trip time exceeds the timeout. False where there are no timestamps to tell.
+    pub spurious: bool,
+    /// How many retransmissions the settings say count as none
+    /// ([`AfterLostSyn`](crate::AfterLostSyn)); `None` leaves it to the rule.
+    pub forgiven: Option<u32>,
+    /// The largest window that the peer can advertise (RFC 7323 §2).
+    pub largest_rwnd: Bytes,
     /// Payload bytes of a full segment, as agreed.
     pub mss: Mss,
+}
+
+impl Handshake {
+    /// One without losses.
+    pub const fn clean(mss: Mss) -> Self {
+        Self {
+            syn_retransmissions: 0,
+            syn_ack_retransmissions: 0,
+            spurious: false,
+            forgiven: None,
+            largest_rwnd: Bytes::new(65_535),
+            mss,
+        }
+    }
+
+    /// How often this end sent its SYN or SYN-ACK again.
+    pub const fn retransmissions(&self) -> u32 {
+        self.syn_retransmissions + self.syn_ack_retransmissions
+    }
 }
 
 /// What a growth law may want to know when the handshake is done.

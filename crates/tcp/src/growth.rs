@@ -4,6 +4,8 @@
 //! through [`Growth::rebase`], and the law accepts, translates or declines.
 
 mod bbr;
+mod ccp;
+mod compound;
 mod cubic;
 mod cubic_linux;
 mod dctcp;
@@ -24,6 +26,8 @@ use crate::event::{
 use crate::variant::RenoWord;
 
 pub use bbr::{Bbr, Bbr1};
+pub use ccp::{Ccp, CcpSettings, Reading, Storage};
+pub use compound::Compound;
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use dctcp::Dctcp;
@@ -53,6 +57,10 @@ pub enum GrowthChoice {
     HighSpeed,
     /// Vegas.
     Vegas,
+    /// Compound TCP.
+    Compound,
+    /// CCP or CCPD, with what their parentheses say.
+    Ccp(CcpSettings),
     /// DCTCP.
     Dctcp,
     /// BBR's first version.
@@ -81,6 +89,15 @@ impl GrowthChoice {
             (Self::Cubic { form: None }, Profile::Rfc | Profile::Ns2) => {
                 Self::Cubic { form: Some(CubicForm::Rfc9438) }
             }
+            _ => self,
+        }
+    }
+
+    /// This law with the numbers that `other` gives, if both are one law in this respect.
+    #[must_use]
+    pub fn with_numbers_of(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Ccp(mine), Self::Ccp(its)) if mine.word() == its.word() => other,
             _ => self,
         }
     }
@@ -186,6 +203,10 @@ pub enum AnyGrowth {
     HighSpeed(HighSpeed),
     /// Vegas.
     Vegas(Vegas),
+    /// Compound TCP.
+    Compound(Compound),
+    /// CCP or CCPD, which are large.
+    Ccp(Box<Ccp>),
     /// DCTCP.
     Dctcp(Dctcp),
     /// BBR's first version, which is large.
@@ -212,6 +233,8 @@ impl AnyGrowth {
             }
             GrowthChoice::HighSpeed => Self::HighSpeed(HighSpeed::default()),
             GrowthChoice::Vegas => Self::Vegas(Vegas::default()),
+            GrowthChoice::Compound => Self::Compound(Compound::default()),
+            GrowthChoice::Ccp(settings) => Self::Ccp(Box::new(Ccp::new(settings))),
             GrowthChoice::Dctcp => Self::Dctcp(Dctcp::default()),
             GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
             GrowthChoice::Bbr => Self::Bbr(Box::default()),
@@ -227,12 +250,7 @@ macro_rules! each {
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::CubicLinux($law) => $call,
             AnyGrowth::Bbr($law) => $call,
-            AnyGrowth::Tahoe(_)
-            | AnyGrowth::HighSpeed(_)
-            | AnyGrowth::Vegas(_)
-            | AnyGrowth::Dctcp(_)
-            | AnyGrowth::Bbr1(_)
-            | AnyGrowth::Other(_) => {
+            _ => {
                 let $law = $self.inside();
                 $call
             }
@@ -244,12 +262,7 @@ macro_rules! each {
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::CubicLinux($law) => $call,
             AnyGrowth::Bbr($law) => $call,
-            AnyGrowth::Tahoe(_)
-            | AnyGrowth::HighSpeed(_)
-            | AnyGrowth::Vegas(_)
-            | AnyGrowth::Dctcp(_)
-            | AnyGrowth::Bbr1(_)
-            | AnyGrowth::Other(_) => {
+            _ => {
                 let $law = $self.inside_mut();
                 $call
             }
@@ -268,6 +281,8 @@ impl AnyGrowth {
             Self::HighSpeed(law) => law,
             Self::Vegas(law) => law,
             Self::Dctcp(law) => law,
+            Self::Compound(law) => law,
+            Self::Ccp(law) => law.as_ref(),
             Self::Bbr1(law) => law.as_ref(),
             Self::Bbr(law) => law.as_ref(),
             Self::Other(law) => law.as_ref(),
@@ -284,6 +299,8 @@ impl AnyGrowth {
             Self::HighSpeed(law) => law,
             Self::Vegas(law) => law,
             Self::Dctcp(law) => law,
+            Self::Compound(law) => law,
+            Self::Ccp(law) => law.as_mut(),
             Self::Bbr1(law) => law.as_mut(),
             Self::Bbr(law) => law.as_mut(),
             Self::Other(law) => law.as_mut(),

@@ -1,6 +1,8 @@
 //! What the window is worth after silence, or after not being used.
 
+mod cwv;
 mod linux;
+mod newcwv;
 mod rfc5681;
 
 use std::fmt::Debug;
@@ -10,14 +12,28 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::event::{Ack, Limit, Proposal};
 
+pub use cwv::{Cwv, CwvRto};
 pub use linux::LinuxIdle;
-pub use rfc5681::Rfc5681;
+pub use newcwv::NewCwv;
+pub use rfc5681::{IdleClock, Rfc5681};
 
 /// An idle rule, as a name spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleChoice {
     /// RFC 5681's restart window.
-    Rfc5681,
+    Rfc5681 {
+        /// From when silence counts.
+        clock: IdleClock,
+        /// The restart window in segments; `None` is the connection's first window.
+        restart_window: Option<u32>,
+    },
+    /// RFC 2861's window validation.
+    Cwv {
+        /// The timeout that it counts.
+        rto: CwvRto,
+    },
+    /// RFC 7661's.
+    NewCwv,
     /// Linux's.
     Linux {
         /// Whether silence costs window (`tcp_slow_start_after_idle`).
@@ -27,6 +43,88 @@ pub enum IdleChoice {
     NoIdle,
 }
 
+impl IdleChoice {
+    /// As RFC 5681 has it.
+    pub const RFC5681: Self = Self::Rfc5681 { clock: IdleClock::LastSend, restart_window: None };
+    /// As ns-2 has it by default.
+    pub const NS2: Self = Self::Rfc5681 { clock: IdleClock::Timer, restart_window: Some(1) };
+
+    /// The choice that `word` and the `argument` in its parentheses spell, if they spell one.
+    pub(crate) fn parse(word: &str, argument: Option<&str>) -> Option<Self> {
+        let mut arguments = argument.into_iter().flat_map(|argument| argument.split(','));
+        let choice = match word {
+            "rfc5681" => {
+                let (mut clock, mut restart_window) = (IdleClock::LastSend, None);
+                for argument in arguments.by_ref() {
+                    match argument.split_once('=') {
+                        None if argument == "timer" && clock == IdleClock::LastSend => {
+                            clock = IdleClock::Timer;
+                        }
+                        Some(("rw", digits)) if restart_window.is_none() => {
+                            let segments: u32 = digits.parse().ok()?;
+                            // `rw=01` would be a second spelling of `rw=1`.
+                            if segments == 0 || segments > 1000 || digits != segments.to_string() {
+                                return None;
+                            }
+                            restart_window = Some(segments);
+                        }
+                        _ => return None,
+                    }
+                }
+                Self::Rfc5681 { clock, restart_window }
+            }
+            "cwv" => {
+                let rto = match arguments.next() {
+                    None | Some("rto=clamped") => CwvRto::Clamped,
+                    Some("rto=unclamped") => CwvRto::Unclamped,
+                    Some(argument) => {
+                        let rto: Duration = argument.strip_prefix("rto=")?.parse().ok()?;
+                        if rto == Duration::ZERO {
+                            return None;
+                        }
+                        CwvRto::Fixed(rto)
+                    }
+                };
+                Self::Cwv { rto }
+            }
+            _ => return None,
+        };
+        arguments.next().is_none().then_some(choice)
+    }
+
+    /// What `word` takes in its parentheses, for who wrote something else; `None` of a word that is
+    /// not read here.
+    pub(crate) fn expected(word: &str) -> Option<&'static str> {
+        match word {
+            "rfc5681" => Some("nothing, `timer`, `rw=1` (1 to 1000 segments) or `timer,rw=1`"),
+            "cwv" => Some("nothing, `rto=unclamped`, or a time such as `rto=500ms`"),
+            _ => None,
+        }
+    }
+
+    /// The word, and its argument if it has one, of the choices that [`parse`](Self::parse) reads.
+    pub(crate) fn spelled(self) -> Option<String> {
+        match self {
+            Self::Rfc5681 { clock, restart_window } => {
+                let timer = (clock == IdleClock::Timer).then(|| "timer".to_owned());
+                let window = restart_window.map(|segments| format!("rw={segments}"));
+                let arguments: Vec<String> = timer.into_iter().chain(window).collect();
+                Some(if arguments.is_empty() {
+                    "rfc5681".to_owned()
+                } else {
+                    format!("rfc5681({})", arguments.join(","))
+                })
+            }
+            Self::Cwv { rto: CwvRto::Clamped } => Some("cwv".to_owned()),
+            Self::Cwv { rto: CwvRto::Unclamped } => Some("cwv(rto=unclamped)".to_owned()),
+            Self::Cwv { rto: CwvRto::Fixed(rto) } => {
+                Some(format!("cwv(rto={})", rto.to_string().replace(' ', "")))
+            }
+            Self::NewCwv | Self::Linux { .. } | Self::NoIdle => None,
+        }
+    }
+}
+
 /// How a sender uses its window.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
@@ -34,8 +132,14 @@ pub struct Usage {
     pub now: Instant,
     /// When a segment of data was last sent; `None` before the first.
     pub last_send: Option<Instant>,
+    /// When an ACK last left nothing outstanding; `None` before the first.
+    pub all_acked_at: Option<Instant>,
     /// The retransmission timeout.
     pub rto: Duration,
+    /// What it would be without its minimum.
+    pub unclamped_rto: Duration,
+    /// The smoothed round-trip time, once there is one.
+    pub srtt: Option<Duration>,
     /// The congestion window.
     pub cwnd: Bytes,
     /// The slow-start threshold.
@@ -52,6 +156,8 @@ pub struct Usage {
     pub nxt: Seq,
     /// What keeps the sender from sending more.
     pub limited_by: Limit,
+    /// The receiver's window.
+    pub peer_window: Bytes,
     /// No loss is being repaired.
     pub undisturbed: bool,
     /// The first window of the connection.
@@ -78,8 +184,20 @@ pub trait Idle: Debug + Send {
 
     /// Whether the window `cwnd` may grow on this ACK. Standard TCP lets it grow even when it was
     /// not full.
-    fn may_grow(&self, _: &Ack, _cwnd: Bytes, _in_slow_start: bool) -> bool {
+    fn may_grow(&mut self, _: &Ack, _cwnd: Bytes, _in_slow_start: bool) -> bool {
         true
+    }
+
+    /// A loss or a mark was noticed, and no timeout: the volume that the reduction is to start from,
+    /// at most the window, if it is another than usual. The window is brought down to it before.
+    fn on_loss(&mut self, _: &Usage) -> Option<Bytes> {
+        None
+    }
+
+    /// All is repaired, with `again` bytes sent again, after the loss had reduced the window to
+    /// `reduced_to`: the most that the window is to be now, if the rule says so.
+    fn after_repair(&mut self, _reduced_to: Bytes, _again: Bytes) -> Option<Bytes> {
+        None
     }
 }
 
@@ -98,6 +216,10 @@ impl Idle for NoIdle {
 pub enum AnyIdle {
     /// RFC 5681's.
     Rfc5681(Rfc5681),
+    /// RFC 2861's.
+    Cwv(Cwv),
+    /// RFC 7661's, which is large.
+    NewCwv(Box<NewCwv>),
     /// Linux's.
     Linux(LinuxIdle),
     /// None.
@@ -110,7 +232,11 @@ impl AnyIdle {
     /// The rule that `choice` names.
     pub fn new(choice: IdleChoice) -> Self {
         match choice {
-            IdleChoice::Rfc5681 => Self::Rfc5681(Rfc5681),
+            IdleChoice::Rfc5681 { clock, restart_window } => {
+                Self::Rfc5681(Rfc5681::new(clock, restart_window))
+            }
+            IdleChoice::Cwv { rto } => Self::Cwv(Cwv::new(rto)),
+            IdleChoice::NewCwv => Self::NewCwv(Box::default()),
             IdleChoice::Linux { restart } => Self::Linux(LinuxIdle::new(restart)),
             IdleChoice::NoIdle => Self::NoIdle(NoIdle),
         }
@@ -121,6 +247,8 @@ macro_rules! each {
     ($self:ident, $rule:ident => $call:expr) => {
         match $self {
             AnyIdle::Rfc5681($rule) => $call,
+            AnyIdle::Cwv($rule) => $call,
+            AnyIdle::NewCwv($rule) => $call,
             AnyIdle::Linux($rule) => $call,
             AnyIdle::NoIdle($rule) => $call,
             AnyIdle::Other($rule) => $call,
@@ -144,8 +272,16 @@ impl Idle for AnyIdle {
     }
 
     #[inline]
-    fn may_grow(&self, ack: &Ack, cwnd: Bytes, in_slow_start: bool) -> bool {
+    fn may_grow(&mut self, ack: &Ack, cwnd: Bytes, in_slow_start: bool) -> bool {
         each!(self, rule => rule.may_grow(ack, cwnd, in_slow_start))
+    }
+
+    fn on_loss(&mut self, usage: &Usage) -> Option<Bytes> {
+        each!(self, rule => rule.on_loss(usage))
+    }
+
+    fn after_repair(&mut self, reduced_to: Bytes, again: Bytes) -> Option<Bytes> {
+        each!(self, rule => rule.after_repair(reduced_to, again))
     }
 }
 

@@ -24,7 +24,7 @@ pub use config::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
     Pacing, Profile, Retries, RtoConfig, WindowProbe,
 };
-pub use endpoint::{Agreed, Endpoint, Failure, State, Transmit};
+pub use endpoint::{Agreed, Endpoint, Failure, OpeningCounts, State, Transmit};
 pub use sender::{Sender, SenderStats};
-pub use start::WindowChoice;
+pub use start::{SynLossChoice, WindowChoice};
 pub use variant::{Parts, Variant, VariantError, slug};

@@ -105,6 +105,17 @@ impl RttEstimator {
         rto.round_up_to(self.config.granularity).max(self.config.min).min(self.config.max)
     }
 
+    /// What the round-trip times alone would make the timeout, without minimum, maximum and back-off;
+    /// the initial timeout before the first sample.
+    pub fn unclamped_rto(&self) -> Duration {
+        let Some(srtt) = self.srtt else { return self.config.initial };
+        let variation = match self.config.variation {
+            Variation::Rfc6298 => self.variation,
+            Variation::Linux => self.linux.deviation,
+        };
+        (srtt + variation.max(self.config.granularity)).round_up_to(self.config.granularity)
+    }
+
     /// The smoothed round-trip time.
     #[inline]
     pub const fn srtt(&self) -> Option<Duration> {
@@ -188,6 +199,20 @@ mod tests {
         rtt.sample(MS(180));
         // RTTVAR = (3 * 50 + 80) / 4 = 57.5; SRTT = (700 + 180) / 8 = 110; RTO = 110 + 230 = 340.
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(MS(110)), MS(340)));
+    }
+
+    #[test]
+    fn without_its_minimum_the_timeout_is_what_was_measured() {
+        let mut rtt = estimator(1000, 10);
+        assert_eq!(rtt.unclamped_rto(), MS(1000));
+        rtt.sample(MS(200));
+        // 200 + 4 * 100 = 600 while the timeout is 1000.
+        assert_eq!((rtt.unclamped_rto(), rtt.rto()), (MS(600), MS(1000)));
+        for _ in 0..40 {
+            rtt.sample(MS(204));
+        }
+        // The variation has died away: the clock's 10 ms remain, 204 + 10, up to 220.
+        assert_eq!(rtt.unclamped_rto(), MS(220));
     }
 
     #[test]

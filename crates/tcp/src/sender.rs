@@ -38,6 +38,8 @@ pub struct SenderStats {
     pub segments_sent: u64,
     /// Data segments sent again.
     pub segments_retransmitted: u64,
+    /// Their bytes.
+    pub retransmitted_bytes: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Reductions of the window, timeouts included.
@@ -109,6 +111,10 @@ pub struct Sender {
     /// §3 asks for at least one sample a round trip).
     timed: Option<(Seq, Instant)>,
     last_send: Option<Instant>,
+    all_acked_at: Option<Instant>,
+    /// What the last reduction left of the window, and the bytes that had been sent again by then.
+    reduced_to: Bytes,
+    again_at_loss: u64,
     rtt: RttEstimator,
     growth: AnyGrowth,
     recovery: AnyRecovery,
@@ -147,10 +153,13 @@ impl Sender {
             consecutive_timeouts: 0,
             timed: None,
             last_send: None,
+            all_acked_at: None,
+            reduced_to: Bytes::ZERO,
+            again_at_loss: 0,
             rtt: RttEstimator::new(config.rto),
             growth: AnyGrowth::new(parts.growth),
             recovery: AnyRecovery::new(parts.recovery, config.recovery),
-            start: AnyStart::new(parts.window, parts.slow_start),
+            start: AnyStart::new(parts.window, parts.syn_loss, parts.slow_start),
             idle: AnyIdle::new(parts.idle),
             loss_reduces: config.loss_reduces,
             initial_window: Bytes::ZERO,
@@ -461,6 +470,7 @@ impl Sender {
                 let grows =
                     self.idle.may_grow(&ack, self.growth.cwnd(), self.growth.in_slow_start());
                 let newly_delivered = if grows { ack.newly_delivered } else { Bytes::ZERO };
+                let at_most = self.at_most_after_repair(at_most);
                 let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss: self.mss };
                 self.growth.on_recovery_end(&end);
             }
@@ -470,6 +480,7 @@ impl Sender {
         }
         if self.space.una == self.space.max {
             self.timer = None;
+            self.all_acked_at = Some(now);
         } else if restart_timer {
             self.timer = Some(now + self.rtt.rto());
         }
@@ -570,7 +581,9 @@ impl Sender {
         if self.avoidance_from.is_none_or(|from| self.space.una < from) {
             self.stats.congestion_events_in_slow_start += 1;
         }
-        let reduce_from = match self.loss_reduces {
+        let timeout = matches!(signal, Signal::Timeout { .. });
+        let used = if timeout { None } else { self.reduce_from_used(now) };
+        let reduce_from = used.unwrap_or_else(|| match self.loss_reduces {
             // Go-back-N has moved SND.NXT back already: what was in flight is up to SND.MAX.
             // DEVIATION(rfc5681 §3.1): never more than the window. During a long repair without
             // SACK the inflated window sends new data for every segment that leaves, so that all
@@ -578,8 +591,10 @@ impl Sender {
             // ssthresh to many times what the path holds.
             LossReduces::FlightSize => self.space.max.since(self.space.una).min(self.growth.cwnd()),
             LossReduces::Cwnd => self.growth.cwnd().min(rwnd),
-        };
+        });
         self.growth.on_congestion(&Congestion { now, signal, reduce_from, mss: self.mss });
+        self.reduced_to = self.growth.cwnd();
+        self.again_at_loss = self.stats.retransmitted_bytes;
         // A law that halves goes straight on to avoidance, with everything still unacknowledged.
         self.avoidance_from = (!self.growth.in_slow_start()).then_some(self.space.una);
     }
@@ -729,6 +744,7 @@ impl Sender {
         self.stats.segments_sent += 1;
         if again {
             self.stats.segments_retransmitted += 1;
+            self.stats.retransmitted_bytes += len.get();
             // Karn: once any of it is sent again, the timed segment says nothing.
             if self.timed.is_some_and(|(timed, _)| stretch.seq < timed) {
                 self.timed = None;

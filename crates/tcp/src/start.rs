@@ -6,6 +6,7 @@ mod hystartpp;
 mod initial_window;
 mod limited;
 mod standard;
+mod syn_loss;
 
 use std::fmt::Debug;
 
@@ -17,8 +18,10 @@ pub use abc::{Abc, AbcUnlimited};
 pub use hystart::HyStart;
 pub use hystartpp::HyStartPlusPlus;
 pub use initial_window::WindowChoice;
+pub(crate) use initial_window::{LARGEST_INITIAL_WINDOW, whole_number};
 pub use limited::Limited;
 pub use standard::Standard;
+pub use syn_loss::SynLossChoice;
 
 /// A slow-start law, as a name spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,21 +96,19 @@ impl SlowStart for AnySlowStart {
     }
 }
 
-/// A first window, then a slow-start law.
+/// A first window, what a lost SYN does to it, then a slow-start law.
 #[derive(Debug)]
 pub struct WindowedStart {
     window: WindowChoice,
+    syn_loss: SynLossChoice,
     law: AnySlowStart,
 }
 
 impl Start for WindowedStart {
     fn on_established(&mut self, handshake: &Handshake) -> Proposal {
-        Proposal {
-            cwnd: Some(self.window.after(handshake)),
-            ssthresh: None,
-            mss: handshake.mss,
-            why: Why::Established,
-        }
+        let window = self.window.window(handshake.mss);
+        let (cwnd, ssthresh) = self.syn_loss.after(window, handshake);
+        Proposal { cwnd: Some(cwnd), ssthresh, mss: handshake.mss, why: Why::Established }
     }
 
     #[inline]
@@ -126,9 +127,9 @@ pub enum AnyStart {
 }
 
 impl AnyStart {
-    /// The start of a window and a slow-start law.
-    pub fn new(window: WindowChoice, law: SlowStartChoice) -> Self {
-        Self::Windowed(WindowedStart { window, law: AnySlowStart::new(law) })
+    /// The start of a window, an answer to lost SYNs and a slow-start law.
+    pub fn new(window: WindowChoice, syn_loss: SynLossChoice, law: SlowStartChoice) -> Self {
+        Self::Windowed(WindowedStart { window, syn_loss, law: AnySlowStart::new(law) })
     }
 }
 

@@ -15,10 +15,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Profile;
-use crate::growth::{CubicForm, GrowthChoice};
-use crate::idle::IdleChoice;
+use crate::growth::{CcpSettings, CubicForm, GrowthChoice};
+use crate::idle::{CwvRto, IdleChoice, IdleClock};
 use crate::recovery::RecoveryChoice;
-use crate::start::{SlowStartChoice, WindowChoice};
+use crate::start::{
+    LARGEST_INITIAL_WINDOW, SlowStartChoice, SynLossChoice, WindowChoice, whole_number,
+};
+use ackclock_units::Duration;
 
 /// The places that a part's word can fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +32,8 @@ pub enum Slot {
     Recovery,
     /// The first window after the handshake.
     Window,
+    /// What a lost SYN or SYN-ACK does to it.
+    SynLoss,
     /// The slow-start law.
     SlowStart,
     /// What the window is worth after silence.
@@ -41,6 +46,7 @@ impl fmt::Display for Slot {
             Self::Growth => "growth",
             Self::Recovery => "recovery",
             Self::Window => "first window",
+            Self::SynLoss => "answer to a lost SYN",
             Self::SlowStart => "slow-start law",
             Self::Idle => "idle rule",
         })
@@ -56,6 +62,8 @@ pub enum Part {
     Recovery(RecoveryChoice),
     /// A first window.
     Window(WindowChoice),
+    /// An answer to a lost SYN or SYN-ACK.
+    SynLoss(SynLossChoice),
     /// A slow-start law.
     SlowStart(SlowStartChoice),
     /// An idle rule.
@@ -69,6 +77,7 @@ impl Part {
             Self::Growth(_) => Slot::Growth,
             Self::Recovery(_) => Slot::Recovery,
             Self::Window(_) => Slot::Window,
+            Self::SynLoss(_) => Slot::SynLoss,
             Self::SlowStart(_) => Slot::SlowStart,
             Self::Idle(_) => Slot::Idle,
         }
@@ -143,6 +152,23 @@ pub const REGISTRY: &[Entry] = &[
         "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
     ),
     entry(
+        "compound",
+        Part::Growth(GrowthChoice::Compound),
+        "Reno's window and one that grows while there is no queue (draft-sridharan-tcpm-ctcp-02)",
+    ),
+    Entry {
+        word: "ccp",
+        argument: Some("1"),
+        part: Part::Growth(GrowthChoice::Ccp(CcpSettings::CCP)),
+        help: "the path's storage less its backlog (Watanabe 2013, eq. 5): `Kp`, then `literal`, `buffer`",
+    },
+    Entry {
+        word: "ccpd",
+        argument: Some("1,2000"),
+        part: Part::Growth(GrowthChoice::Ccp(CcpSettings::CCPD)),
+        help: "the same with a derivative (eq. 6): `Kp,Kd`, Kd in microseconds, then `literal`, `buffer`",
+    },
+    entry(
         "dctcp",
         Part::Growth(GrowthChoice::Dctcp),
         "reduced by the share of its data that met congestion marks (RFC 8257); asks for ECN",
@@ -188,6 +214,24 @@ pub const REGISTRY: &[Entry] = &[
         Part::Window(WindowChoice::Rfc3390),
         "min(4 MSS, max(2 MSS, 4380 B)) (RFC 3390)",
     ),
+    Entry {
+        word: "synloss",
+        argument: Some("rfc5681"),
+        part: Part::SynLoss(SynLossChoice::Rfc5681),
+        help: "a window of one segment after a lost SYN or SYN-ACK (RFC 5681 §3.1)",
+    },
+    Entry {
+        word: "synloss",
+        argument: Some("rfc6928"),
+        part: Part::SynLoss(SynLossChoice::Rfc6928),
+        help: "the same, but only after two, and not after a spurious timeout (RFC 6928 §2, Linux)",
+    },
+    Entry {
+        word: "synloss",
+        argument: Some("ns2"),
+        part: Part::SynLoss(SynLossChoice::Ns2),
+        help: "the whole window, and a threshold of two segments (ns-2's FullTcp)",
+    },
     entry(
         "standard",
         Part::SlowStart(SlowStartChoice::Standard),
@@ -221,8 +265,51 @@ pub const REGISTRY: &[Entry] = &[
     ),
     entry(
         "rfc5681",
-        Part::Idle(IdleChoice::Rfc5681),
+        Part::Idle(IdleChoice::RFC5681),
         "restart window after an RTO without sending (RFC 5681 §4.1)",
+    ),
+    Entry {
+        word: "rfc5681",
+        argument: Some("timer"),
+        part: Part::Idle(IdleChoice::Rfc5681 { clock: IdleClock::Timer, restart_window: None }),
+        help: "the same, with the RTO counted from the ACK of everything",
+    },
+    Entry {
+        word: "rfc5681",
+        argument: Some("rw=1"),
+        part: Part::Idle(IdleChoice::Rfc5681 {
+            clock: IdleClock::LastSend,
+            restart_window: Some(1),
+        }),
+        help: "a restart window of so many segments",
+    },
+    Entry {
+        word: "rfc5681",
+        argument: Some("timer,rw=1"),
+        part: Part::Idle(IdleChoice::NS2),
+        help: "both, as ns-2 has it",
+    },
+    entry(
+        "cwv",
+        Part::Idle(IdleChoice::Cwv { rto: CwvRto::Clamped }),
+        "only a full window grows; silence halves it once an RTO, down to a segment (RFC 2861)",
+    ),
+    Entry {
+        word: "cwv",
+        argument: Some("rto=unclamped"),
+        part: Part::Idle(IdleChoice::Cwv { rto: CwvRto::Unclamped }),
+        help: "the same, with an RTO that has no minimum",
+    },
+    Entry {
+        word: "cwv",
+        argument: Some("rto=500ms"),
+        part: Part::Idle(IdleChoice::Cwv { rto: CwvRto::Fixed(Duration::from_millis(500)) }),
+        help: "the same, counting a fixed time, of any length",
+    },
+    entry(
+        "newcwv",
+        Part::Idle(IdleChoice::NewCwv),
+        "the window is kept for 5 min; a loss is answered from what was used of it (RFC 7661)",
     ),
     entry(
         "linuxidle",
@@ -236,6 +323,31 @@ pub const REGISTRY: &[Entry] = &[
         help: "only a full window grows; silence costs nothing (tcp_slow_start_after_idle=0)",
     },
     entry("noidle", Part::Idle(IdleChoice::NoIdle), "the window keeps its worth"),
+];
+
+/// A word with numbers in it, which the registry cannot list one by one.
+pub struct Form {
+    /// How it is written, with capitals or `<N>` for the numbers.
+    pub text: &'static str,
+    /// The slot that it fills.
+    pub slot: Slot,
+    /// One line of help.
+    pub help: &'static str,
+}
+
+/// The words with numbers in them.
+pub const FORMS: &[Form] = &[
+    Form { text: "iw<N>", slot: Slot::Window, help: "N segments, 1 to 1000" },
+    Form {
+        text: "tsl(IW,SSTHRESH)",
+        slot: Slot::SynLoss,
+        help: "after a lost SYN or SYN-ACK a window of IW and a threshold of SSTHRESH segments (TSL)",
+    },
+    Form {
+        text: "tsl(half,IW,SSTHRESH)",
+        slot: Slot::SynLoss,
+        help: "both halved for each lost SYN or SYN-ACK, down to so many segments (TSL)",
+    },
 ];
 
 /// Which of the two words for RFC 5681's law was written: they differ in their default recovery.
@@ -256,6 +368,8 @@ pub struct Parts {
     pub recovery: RecoveryChoice,
     /// The first window.
     pub window: WindowChoice,
+    /// What a lost SYN or SYN-ACK does to it.
+    pub syn_loss: SynLossChoice,
     /// The slow-start law.
     pub slow_start: SlowStartChoice,
     /// The idle rule.
@@ -281,6 +395,8 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             GrowthChoice::Cubic { .. }
             | GrowthChoice::HighSpeed
             | GrowthChoice::Vegas
+            | GrowthChoice::Compound
+            | GrowthChoice::Ccp(_)
             | GrowthChoice::Dctcp
             | GrowthChoice::Bbr
             | GrowthChoice::Bbr1 => WindowChoice::Segments(10),
@@ -288,6 +404,11 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
         Profile::Linux => WindowChoice::Segments(10),
         // windowInit_ of ns-2.35.
         Profile::Ns2 => WindowChoice::Segments(2),
+    };
+    let syn_loss = match profile {
+        Profile::Rfc => SynLossChoice::Rfc5681,
+        Profile::Linux => SynLossChoice::Rfc6928,
+        Profile::Ns2 => SynLossChoice::Ns2,
     };
     let slow_start = match (growth, profile) {
         // RFC 9438 §4.10 recommends HyStart++; Linux has its predecessor, ns-2.35's CUBIC neither.
@@ -301,13 +422,17 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     };
     let idle = match (growth, profile) {
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, _) => IdleChoice::NoIdle,
-        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) => IdleChoice::Rfc5681,
-        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) | (_, Profile::Linux) => {
+        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => {
             IdleChoice::Linux { restart: true }
         }
-        (_, Profile::Rfc | Profile::Ns2) => IdleChoice::Rfc5681,
+        // slow_start_restart_ of ns-2.35.
+        (_, Profile::Ns2) => IdleChoice::NS2,
+        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc) => {
+            IdleChoice::RFC5681
+        }
+        (_, Profile::Linux) => IdleChoice::Linux { restart: true },
     };
-    Parts { growth, recovery, window, slow_start, idle }
+    Parts { growth, recovery, window, syn_loss, slow_start, idle }
 }
 
 /// Whether `growth` has a way of its own to do what the parts of `slot` do, so that none of them goes
@@ -337,13 +462,11 @@ impl Parts {
         REGISTRY
             .iter()
             .filter_map(|e| match e.part {
-                Part::Growth(growth)
-                    if growth.under(profile).same_law(self.growth.under(profile)) =>
-                {
-                    Some((growth, parts_beyond(self, defaults(growth, profile))))
-                }
+                Part::Growth(growth) => Some(growth.with_numbers_of(self.growth)),
                 _ => None,
             })
+            .filter(|growth| growth.under(profile).same_law(self.growth.under(profile)))
+            .map(|growth| (growth, parts_beyond(self, defaults(growth, profile))))
             .min_by_key(|(growth, parts)| {
                 // Under `linux` the two words for Reno's law mean one sender, which Linux calls reno.
                 let newreno = *growth == GrowthChoice::Reno { word: RenoWord::NewReno };
@@ -368,6 +491,9 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
     if parts.window != defaults.window {
         beyond.push(Part::Window(parts.window));
     }
+    if parts.syn_loss != defaults.syn_loss {
+        beyond.push(Part::SynLoss(parts.syn_loss));
+    }
     if parts.slow_start != defaults.slow_start {
         beyond.push(Part::SlowStart(parts.slow_start));
     }
@@ -380,6 +506,19 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
 fn word_of(part: Part) -> String {
     if let Part::Window(WindowChoice::Segments(n)) = part {
         return format!("iw{n}");
+    }
+    if let Part::SynLoss(rule) = part
+        && let Some(spelled) = rule.spelled()
+    {
+        return spelled;
+    }
+    if let Part::Idle(idle) = part
+        && let Some(spelled) = idle.spelled()
+    {
+        return spelled;
+    }
+    if let Part::Growth(GrowthChoice::Ccp(settings)) = part {
+        return format!("{}({settings})", settings.word());
     }
     let entry =
         REGISTRY.iter().find(|e| e.part == part).expect("the registry has a word for every part");
@@ -463,14 +602,19 @@ fn words(slot: impl Fn(Slot) -> bool) -> String {
             words.push(entry.word);
         }
     }
-    if slot(Slot::Window) {
-        words.push("iw<N>");
-    }
+    words.extend(FORMS.iter().filter(|form| slot(form.slot)).map(|form| form.text));
     words.join(", ")
 }
 
-/// The largest `iw<N>`: RFC 6928 asks for ten; a thousand is already a burst of 1.5 MB.
-const LARGEST_INITIAL_WINDOW: u32 = 1000;
+fn parse_tsl(argument: Option<&str>, name: &str) -> Result<Part, VariantError> {
+    let given = argument.unwrap_or_default();
+    SynLossChoice::tsl(given).map(Part::SynLoss).ok_or_else(|| VariantError::Argument {
+        word: "tsl".to_owned(),
+        argument: given.to_owned(),
+        name: name.to_owned(),
+        expected: SynLossChoice::EXPECTED.to_owned(),
+    })
+}
 
 fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     let (word, argument) = match text.split_once('(') {
@@ -484,6 +628,24 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     if let Some(entry) = candidates.iter().find(|e| e.argument == argument) {
         return Ok(entry.part);
     }
+    if let Some(idle) = IdleChoice::parse(word, argument) {
+        return Ok(Part::Idle(idle));
+    }
+    let ccp = candidates.iter().find_map(|e| match e.part {
+        Part::Growth(GrowthChoice::Ccp(settings)) => Some(settings),
+        _ => None,
+    });
+    if let Some(form) = ccp {
+        return match argument.and_then(|argument| form.read(argument)) {
+            Some(settings) => Ok(Part::Growth(GrowthChoice::Ccp(settings))),
+            None => Err(VariantError::Argument {
+                word: word.to_owned(),
+                argument: argument.unwrap_or_default().to_owned(),
+                name: name.to_owned(),
+                expected: form.expected().to_owned(),
+            }),
+        };
+    }
     if !candidates.is_empty() {
         let forms: Vec<String> = candidates
             .iter()
@@ -493,14 +655,14 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
             word: word.to_owned(),
             argument: argument.unwrap_or_default().to_owned(),
             name: name.to_owned(),
-            expected: forms.join(" or "),
+            expected: IdleChoice::expected(word).map_or(forms.join(" or "), str::to_owned),
         });
     }
+    if word == "tsl" {
+        return parse_tsl(argument, name);
+    }
     if let (Some(digits), None) = (word.strip_prefix("iw"), argument)
-        && let Ok(n) = digits.parse::<u32>()
-        && (1..=LARGEST_INITIAL_WINDOW).contains(&n)
-        // `iw03` would be a second spelling of `iw3`.
-        && digits == n.to_string()
+        && let Some(n) = whole_number(digits, 1, LARGEST_INITIAL_WINDOW)
     {
         return Ok(Part::Window(WindowChoice::Segments(n)));
     }
@@ -577,18 +739,29 @@ impl Variant {
                 Part::Growth(growth) => resolved.growth = growth,
                 Part::Recovery(recovery) => resolved.recovery = recovery,
                 Part::Window(window) => resolved.window = window,
+                Part::SynLoss(rule) => resolved.syn_loss = rule,
                 Part::SlowStart(law) => resolved.slow_start = law,
                 Part::Idle(idle) => resolved.idle = idle,
             }
         }
-        let models_path = matches!(resolved.growth, GrowthChoice::Bbr | GrowthChoice::Bbr1);
-        if models_path && !matches!(resolved.recovery, RecoveryChoice::Sack | RecoveryChoice::Rack)
+        let models_path = match resolved.growth {
+            GrowthChoice::Bbr | GrowthChoice::Bbr1 => Some(
+                "BBR must know which segments arrived, and says itself how much is sent while \
+                 losses are repaired",
+            ),
+            GrowthChoice::Ccp(_) => Some(
+                "CCP must know which segments arrived, and its window goes on moving while losses \
+                 are repaired",
+            ),
+            _ => None,
+        };
+        if let Some(reason) = models_path
+            && !matches!(resolved.recovery, RecoveryChoice::Sack | RecoveryChoice::Rack)
         {
             return Err(VariantError::Refused {
                 growth: word_of(Part::Growth(resolved.growth)),
                 part: word_of(Part::Recovery(resolved.recovery)),
-                reason: "BBR must know which segments arrived, and says itself how much is sent \
-                         while losses are repaired",
+                reason,
             });
         }
         let tahoe = matches!(resolved.growth, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);

@@ -15,5 +15,5 @@ mod quantity;
 pub mod random;
 mod text;
 
-pub use quantity::{Bytes, Duration, Instant, Mss, PacketRate, Rate};
+pub use quantity::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate};
 pub use text::ParseError;

@@ -340,6 +340,22 @@ impl PacketRate {
     }
 }
 
+/// A rate of events per second, such as arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Frequency(f64);
+
+impl Frequency {
+    /// `hertz` events per second; `None` unless finite and positive.
+    pub fn from_hz(hertz: f64) -> Option<Self> {
+        (hertz.is_finite() && hertz > 0.0).then_some(Self(hertz))
+    }
+
+    /// Events per second.
+    pub const fn as_hz(self) -> f64 {
+        self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,11 +6,27 @@
 //! through `SplitMix64` as its authors advise. Both are pinned here rather than taken from a crate,
 //! because a crate may change its sequence between versions and a published figure may not.
 
+mod law;
+
+pub use law::Law;
+
 /// The finaliser of `SplitMix64`: a bijection that mixes every bit into every other.
 const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// `SplitMix64`'s increment.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The key of (seed, name).
+fn key(seed: u64, name: &str) -> u64 {
+    // FNV-1a spreads the name; the finaliser separates names and seeds that differ in one bit.
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    mix(seed.wrapping_add(GOLDEN)) ^ mix(hash)
 }
 
 /// One component's random stream.
@@ -22,13 +38,12 @@ pub struct Stream {
 impl Stream {
     /// The stream of the component `name` in the run of `seed`.
     pub fn new(seed: u64, name: &str) -> Self {
-        // FNV-1a spreads the name; the finaliser separates names and seeds that differ in one bit.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
-            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let mut z = mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ mix(hash);
+        Self::of_key(key(seed, name))
+    }
+
+    fn of_key(mut z: u64) -> Self {
         let mut next = || {
-            z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            z = z.wrapping_add(GOLDEN);
             mix(z)
         };
         Self { state: [next(), next(), next(), next()] }
@@ -59,9 +74,35 @@ impl Stream {
         -mean * libm::log(1.0 - self.uniform())
     }
 
+    /// A standard normal draw, by Box and Muller's transform of two uniform draws.
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
+        radius * libm::cos(std::f64::consts::TAU * self.uniform())
+    }
+
     /// True with probability `p`.
     pub fn bernoulli(&mut self, p: f64) -> bool {
         self.uniform() < p
+    }
+}
+
+/// Streams by number, for components that are alike and many: each is keyed by (seed, name, number)
+/// alone, whatever the others drew.
+#[derive(Clone, Copy, Debug)]
+pub struct Streams {
+    key: u64,
+}
+
+impl Streams {
+    /// The streams of the components `name` in the run of `seed`.
+    pub fn new(seed: u64, name: &str) -> Self {
+        Self { key: key(seed, name) }
+    }
+
+    /// The stream of component `number`.
+    pub fn of(&self, number: u64) -> Stream {
+        // Stepped first, or component 0 would be the key's own stream, shifted.
+        Stream::of_key(self.key ^ mix(number.wrapping_mul(GOLDEN).wrapping_add(1)))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Bytes, Duration, Instant, Mss, PacketRate, Rate};
+use crate::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate};
 
 /// Why a text is not a quantity: what stood there, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,11 +67,14 @@ const RATE_UNITS: &[Unit] = &[
     ("Gbps", 1e9),
 ];
 const PACKET_RATE_UNITS: &[Unit] = &[("packet/s", 1.0), ("packets/s", 1.0), ("pps", 1.0)];
+const FREQUENCY_UNITS: &[Unit] =
+    &[("/s", 1.0), ("/min", 1.0 / 60.0), ("/h", 1.0 / 3600.0), ("Hz", 1.0)];
 
 const A_DURATION: &str = "a duration such as \"30 ms\"";
 const A_VOLUME: &str = "a volume such as \"1460 B\"";
 const A_RATE: &str = "a rate such as \"10 Mbit/s\"";
 const A_PACKET_RATE: &str = "a packet rate such as \"100 packet/s\"";
+const A_FREQUENCY: &str = "a rate of events such as \"100 /s\"";
 const AN_MSS: &str = "a segment size such as \"1460 B\", from 1 B to 65535 B";
 
 /// Bytes of the number that `text` begins with.
@@ -168,6 +171,14 @@ impl FromStr for PacketRate {
     }
 }
 
+impl FromStr for Frequency {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::from_hz(parse_scaled(text, FREQUENCY_UNITS, A_FREQUENCY)?)
+            .ok_or_else(|| ParseError::new(text, A_FREQUENCY).with_hint("it must be above zero"))
+    }
+}
+
 impl FromStr for Mss {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
@@ -235,6 +246,12 @@ impl fmt::Display for Rate {
 impl fmt::Display for PacketRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} packet/s", self.as_pps())
+    }
+}
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} /s", self.as_hz())
     }
 }
 

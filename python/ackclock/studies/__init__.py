@@ -5,9 +5,9 @@ A study joins by adding a folder with a ``STUDY`` and one line here.
 
 from __future__ import annotations
 
-from ackclock.studies import altman1997, response
+from ackclock.studies import altman1997, response, tambuwal2018
 from ackclock.studies._frame import Claim, ClaimResult, Observation, Predicate, Study, Verdict
 
-STUDIES: dict[str, Study] = {study.key: study for study in (altman1997.STUDY, response.STUDY)}
+STUDIES: dict[str, Study] = {study.key: study for study in (altman1997.STUDY, response.STUDY, tambuwal2018.STUDY)}
 
 __all__ = ["STUDIES", "Claim", "ClaimResult", "Observation", "Predicate", "Study", "Verdict"]

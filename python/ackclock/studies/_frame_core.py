@@ -57,6 +57,8 @@ class Tables:
     links: pl.DataFrame
     sources: pl.DataFrame
     objects: pl.DataFrame
+    connections: pl.DataFrame
+    videos: pl.DataFrame
     flow_samples: pl.DataFrame
     link_samples: pl.DataFrame
 
@@ -75,6 +77,8 @@ def simulate(
         links=_frame(run.links),
         sources=_frame(run.sources),
         objects=_frame(run.objects),
+        connections=_frame(run.connections),
+        videos=_frame(run.videos),
         flow_samples=_frame(run.flow_samples),
         link_samples=_frame(run.link_samples),
     )

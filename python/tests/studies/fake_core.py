@@ -56,7 +56,10 @@ class FakeCore:
             raise KeyboardInterrupt
         tables: dict[str, list[dict[str, Any]]] = {
             name: []
-            for name in ("flows", "links", "sources", "objects", "flow_samples", "link_samples")
+            for name in (
+                *("flows", "links", "sources", "objects", "connections", "videos"),
+                *("flow_samples", "link_samples"),
+            )
         }
         for cell, text in enumerate(scenarios):
             _run(cell, json.loads(text), self.leak, tables)

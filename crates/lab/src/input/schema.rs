@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use ackclock_sim::scenario::{Every, Limit};
 use ackclock_tcp::Profile;
-use ackclock_units::{Bytes, Duration, Mss, PacketRate, Rate};
+use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, Rate};
 use serde_json::{Map, Value};
 
 use super::document::{element, member};
@@ -29,6 +29,7 @@ pub(super) const READERS: &[(&str, Reader)] = &[
     ("Bytes", reads::<Bytes>),
     ("Duration", reads::<Duration>),
     ("Every", reads::<Every>),
+    ("Frequency", reads::<Frequency>),
     ("Limit", reads::<Limit>),
     ("Mss", reads::<Mss>),
     ("PacketRate", reads::<PacketRate>),

@@ -116,6 +116,26 @@ fn an_impairment_is_read_both_ways() {
 }
 
 #[test]
+fn a_key_of_another_queue_is_refused() {
+    let queue = "{ kind = \"droptail\", limit = \"1 BDP\" }";
+    assert_eq!(
+        error_with(queue, "{ kind = \"codel\", target = \"5 ms\", mark = \"3 packet\" }"),
+        "s.toml:7: topology.bottleneck.queue.mark: unknown key, expected one of `ce_threshold`, `ecn`, \
+         `interval`, `kind`, `limit`, `target`"
+    );
+    assert_eq!(
+        error_with(queue, "{ kind = \"codel\", target = \"5\" }"),
+        "s.toml:7: topology.bottleneck.queue.target: `5` is not a duration such as \"30 ms\" \
+         (the unit is missing: one of ns, us, ms, s, min, h)"
+    );
+    assert_eq!(
+        error_with(queue, "{ kind = \"fqcodel\" }"),
+        "s.toml:7: topology.bottleneck.queue.kind: unknown word `fqcodel`, expected one of \
+         `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie` (did you mean `fq_codel`?)"
+    );
+}
+
+#[test]
 fn an_unknown_key_is_found_inside_every_kind_of_enum() {
     assert_eq!(
         error_with("access =", "acess ="),
@@ -276,7 +296,8 @@ fn an_unknown_word_gets_the_nearest() {
     );
     assert_eq!(
         error_with("\"droptail\"", "3"),
-        "s.toml:7: topology.bottleneck.queue.kind: found the number 3, expected `droptail` or `fair`"
+        "s.toml:7: topology.bottleneck.queue.kind: found the number 3, expected one of \
+         `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie`"
     );
 }
 

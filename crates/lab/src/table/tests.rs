@@ -90,7 +90,7 @@ fn cells_keep_their_own_names() {
 fn an_empty_run_has_every_column() {
     let tables = Tables::of_run(&Run::default());
     let columns: Vec<usize> = tables.all().map(|table| table.batch.num_columns()).into();
-    assert_eq!(columns, [17, 20, 7, 7, 6, 8]);
+    assert_eq!(columns, [17, 20, 7, 7, 16, 10, 6, 8]);
     assert_eq!(Tables::of_cells(&[]).flows.batch.num_columns(), 18);
 }
 
@@ -108,6 +108,7 @@ fn a_packet_without_account_is_found() {
         delivered_bytes: 10_500,
         dropped_packets: 2,
         dropped_bytes: 3_000,
+        dropped_early_packets: 1,
         marked_packets: 0,
         lost_packets: 0,
         reordered_packets: 0,

@@ -267,7 +267,8 @@ impl<'a> Run<'a> {
 
     fn offer(&mut self, from: usize, bytes: Vec<u8>) {
         let size = u32::try_from(bytes.len()).expect("a packet");
-        let packet = Packet { id: PacketId::new(0), size, class: 0, source: None, data: true };
+        let id = PacketId::new(0);
+        let packet = Packet { id, size, class: 0, source: None, data: true, ecn: false };
         let link = &mut self.links[from];
         let (arrival, copy) = match link.offer(self.now, packet) {
             Verdict::Arrives { at, .. } => link.arrivals(at, Fate::INTACT),

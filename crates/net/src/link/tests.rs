@@ -3,7 +3,7 @@ use core::num::NonZeroU64;
 use proptest::prelude::*;
 
 use super::*;
-use crate::QueueUnit;
+use crate::{Classes, CoDelConfig, FqCoDelConfig, PieConfig, QueueUnit, RedConfig};
 
 fn config(discipline: Discipline, limit: u64) -> LinkConfig {
     LinkConfig {
@@ -178,6 +178,153 @@ fn every_third_data_packet_is_lost_and_no_other() {
     }
 }
 
+/// Every discipline, by number; those with marks ask for them.
+fn discipline(n: usize) -> Discipline {
+    let codel = CoDelConfig {
+        target: Duration::from_micros(500),
+        interval: Duration::from_millis(3),
+        ecn: true,
+        ..CoDelConfig::default()
+    };
+    match n {
+        0 => Discipline::Fifo,
+        1 => Discipline::Fair,
+        2 => Discipline::Red(RedConfig {
+            min_th: 2.0,
+            max_th: 5.0,
+            weight: 0.2,
+            ecn: true,
+            ..RedConfig::default()
+        }),
+        3 => Discipline::CoDel(codel),
+        4 => Discipline::FqCoDel(FqCoDelConfig {
+            codel,
+            classes: Classes::Hashed(3),
+            ..FqCoDelConfig::default()
+        }),
+        _ => Discipline::Pie(PieConfig {
+            target: Duration::from_millis(1),
+            update: Duration::from_millis(1),
+            burst: Duration::from_millis(2),
+            packet_size: 100,
+            ecn: true,
+            beta: 100.0,
+            mark_below: 1.0,
+            ..PieConfig::default()
+        }),
+    }
+}
+
+/// What happens to a link.
+#[derive(Clone, Copy, Debug)]
+enum Happening {
+    Packet { size: u32, class: u32, ecn: bool },
+    Limit(u64),
+    Rate(u64),
+}
+
+fn happenings() -> impl Strategy<Value = Vec<(u64, Happening)>> {
+    let happening = prop_oneof![
+        60 => (40_u32..1500, 0_u32..4, any::<bool>())
+            .prop_map(|(size, class, ecn)| Happening::Packet { size, class, ecn }),
+        1 => (1_u64..20).prop_map(Happening::Limit),
+        1 => (1_u64..20).prop_map(|mbps| Happening::Rate(mbps * 1_000_000)),
+    ];
+    prop::collection::vec((0_u64..2_000, happening), 1..300)
+}
+
+/// What became of each packet, by its number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Fates {
+    departed: Vec<(u32, Instant)>,
+    dropped: Vec<u32>,
+    marked: Vec<u32>,
+}
+
+impl Fates {
+    fn take_effects(&mut self, link: &mut Link) {
+        while let Some(effect) = link.take_effect() {
+            match effect {
+                Effect::Dropped(packet, _) => self.dropped.push(packet.id.get()),
+                Effect::Marked(packet) => {
+                    assert!(packet.ecn, "{packet:?}");
+                    self.marked.push(packet.id.get());
+                }
+            }
+        }
+    }
+}
+
+/// Plays `happenings` on a link whose discipline is scheduled; the counters are checked after each.
+fn play(
+    which: usize,
+    unit: QueueUnit,
+    amount: u64,
+    happenings: &[(u64, Happening)],
+) -> Result<(Fates, Counters), TestCaseError> {
+    let discipline = discipline(which);
+    let limit = |amount| QueueLimit {
+        amount: if unit == QueueUnit::Bytes { amount * 1500 } else { amount },
+        unit,
+    };
+    let config =
+        LinkConfig { limit: limit(amount), counts_in_service: false, ..config(discipline, 1) };
+    let mut link = Link::new(&config, Stream::new(1, "link"))
+        .with_queue_draws(&discipline, Stream::new(7, "queue"));
+    let source = link.add_source();
+    let (mut fates, mut now, mut wake) = (Fates::default(), Instant::START, None);
+    let mut most = amount;
+    for (id, (gap, happening)) in (0_u32..).zip(happenings) {
+        now += Duration::from_micros(*gap);
+        while let Some(at) = wake.filter(|at| *at <= now) {
+            let departure: Departure = link.depart(at).unwrap();
+            fates.departed.push((departure.packet.id.get(), at));
+            fates.take_effects(&mut link);
+            wake = departure.wake;
+        }
+        match *happening {
+            Happening::Packet { size, class, ecn } => {
+                let cross = (class == 3).then_some(source);
+                let id = PacketId::new(id);
+                let packet = Packet { id, size, class, source: cross, data: true, ecn };
+                match link.offer(now, packet) {
+                    Verdict::Waits { wake: at } => wake = at.or(wake),
+                    Verdict::Dropped => fates.dropped.push(id.get()),
+                    other => panic!("{other:?}"),
+                }
+            }
+            Happening::Limit(amount) => {
+                most = amount;
+                link.set_limit(limit(amount));
+            }
+            Happening::Rate(bps) => link.set_rate(Rate::from_bps(bps)),
+        }
+        fates.take_effects(&mut link);
+        let counters = link.counters(now);
+        prop_assert!(counters.conserved(), "{counters:?}");
+        let waiting = match unit {
+            QueueUnit::Packets => counters.queued.packets.saturating_sub(1),
+            QueueUnit::Bytes => counters.queued.bytes.saturating_sub(u64::from(link.in_service())),
+        };
+        prop_assert!(waiting <= limit(most).amount, "{waiting} of {most}");
+        prop_assert!(counters.busy <= now.since(Instant::START));
+    }
+    let counters = link.counters(now);
+    // Each packet has left once, or was dropped once, or waits.
+    let mut seen: Vec<u32> = fates.departed.iter().map(|(id, _)| *id).collect();
+    seen.extend(&fates.dropped);
+    let total = seen.len() as u64;
+    seen.sort_unstable();
+    seen.dedup();
+    prop_assert_eq!(seen.len() as u64, total);
+    prop_assert_eq!(total + counters.queued.packets, counters.offered.packets);
+    prop_assert_eq!(fates.departed.len() as u64, counters.delivered.packets);
+    prop_assert_eq!(fates.dropped.len() as u64, counters.dropped.packets);
+    prop_assert_eq!(fates.marked.len() as u64, counters.marked.packets);
+    prop_assert!(counters.dropped_early.packets <= counters.dropped.packets);
+    Ok((fates, counters))
+}
+
 proptest! {
     /// Offered = delivered + dropped + queued after every step, whatever comes, on every kind of
     /// queue and limit.
@@ -230,6 +377,18 @@ proptest! {
         let sources = link.sources()[0];
         prop_assert!(sources.offered.packets >= sources.delivered.packets + sources.dropped.packets);
     }
+    /// The same of disciplines that drop and mark by themselves, while the limit and the rate change.
+    #[test]
+    fn what_a_discipline_drops_is_accounted_for(
+        which in 1_usize..6,
+        in_bytes: bool,
+        amount in 1_u64..20,
+        happenings in happenings(),
+    ) {
+        let unit = if in_bytes { QueueUnit::Bytes } else { QueueUnit::Packets };
+        let first = play(which, unit, amount, &happenings)?;
+        prop_assert_eq!(first, play(which, unit, amount, &happenings)?);
+    }
 
     /// Offered ahead of the clock or in time, packets fare alike, and whoever reads the counters
     /// sees only what has come by then.
@@ -274,5 +433,43 @@ proptest! {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn every_discipline_drops_and_marks_by_itself() {
+    // Two packets come while one leaves; half of them ask for ECN.
+    let load: Vec<(u64, Happening)> = (0..3_000)
+        .map(|n| (500, Happening::Packet { size: 1000, class: n % 3, ecn: n % 2 == 0 }))
+        .collect();
+    for which in 2..6 {
+        let (fates, counters) = play(which, QueueUnit::Packets, 1000, &load).unwrap();
+        assert!(counters.dropped_early.packets > 100, "{which}: {counters:?}");
+        assert_eq!(counters.dropped_early, counters.dropped, "{which}");
+        assert!(fates.marked.len() > 10, "{which}: {counters:?}");
+    }
+    for which in 0..2 {
+        let discipline = discipline(which);
+        assert!(!discipline.marks());
+    }
+}
+
+#[test]
+fn a_smaller_limit_drops_the_last() {
+    for which in [1, 2, 3, 5] {
+        let discipline = discipline(which);
+        let mut link = Link::new(&config(discipline, 100), Stream::new(1, "link"));
+        (0..5).for_each(|id| {
+            link.offer(at_micros(0), packet(id, 0));
+        });
+        // One is being sent and counts: two of the four that wait remain.
+        link.set_limit(QueueLimit { amount: 3, unit: QueueUnit::Packets });
+        let mut fates = Fates::default();
+        fates.take_effects(&mut link);
+        fates.dropped.sort_unstable();
+        assert_eq!(fates.dropped, [3, 4], "{which}");
+        let counters = link.counters(at_micros(0));
+        assert!(counters.conserved() && counters.dropped.packets == 2, "{counters:?}");
+        assert_eq!(counters.dropped_early.packets, 0);
     }
 }

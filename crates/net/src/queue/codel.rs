@@ -28,7 +28,7 @@ impl Default for CoDelConfig {
     }
 }
 
-/// What `CoDel` remembers of a line of packets (RFC 8289 §5.4).
+/// What `CoDel` remembers of a line of packets (RFC 8289 §5.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Control {
     /// When packets may be dropped if the delay stays above the target until then.
@@ -136,7 +136,7 @@ impl Control {
     }
 }
 
-/// When the next packet is dropped, after one at `at` that was number `count` (RFC 8289 §4.4).
+/// When the next packet is dropped, after one at `at` that was number `count` (RFC 8289 §5.6).
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -13,7 +13,7 @@ use crate::link::Packet;
 /// By what packets are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classes {
-    /// A hash of the class, into so many lines (RFC 8290 §4.1.2): two classes may share one.
+    /// A hash of the class, into so many lines (RFC 8290 §4.1): two classes may share one.
     Hashed(u32),
     /// Each class has a line of its own.
     Own,
@@ -64,7 +64,7 @@ pub struct FqCoDel {
     places: Vec<u32>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
-    /// Salts the hash (RFC 8290 §4.1.2).
+    /// Salts the hash (RFC 8290 §4.1).
     salt: u64,
     held: Volume,
 }

@@ -1,8 +1,12 @@
 use crate::records::Run;
 use crate::{Scenario, simulate};
 
+mod aqm;
 mod bbr;
+mod ccp;
 mod marks;
+mod traffic;
+mod video;
 
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()

@@ -73,10 +73,15 @@ pub struct TcpSpec {
     /// take from the smallest timeout on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_retries: Option<u32>,
-    /// Retransmissions of the SYN or SYN-ACK that leave the first window as it is; one more, and it
-    /// is one segment.
+    /// Retransmissions of the SYN or SYN-ACK that count as none before the variant's answer to a
+    /// lost SYN; in place of that answer's own number, which is 1 of `synloss(rfc6928)` and 0 of
+    /// every other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_syns_forgiven: Option<u32>,
+    /// Whether a SYN that comes again before the SYN-ACK is acknowledged is answered with another
+    /// SYN-ACK at once, rather than by its timer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_repeated_syn: Option<bool>,
     /// Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub three_seconds_after_lost_syn: Option<bool>,
@@ -153,11 +158,12 @@ impl TcpSpec {
                 data: self.data_retries.or(base.retries.data),
             },
             after_lost_syn: AfterLostSyn {
-                forgiven: self.lost_syns_forgiven.unwrap_or(base.after_lost_syn.forgiven),
+                forgiven: self.lost_syns_forgiven.or(base.after_lost_syn.forgiven),
                 three_seconds: self
                     .three_seconds_after_lost_syn
                     .unwrap_or(base.after_lost_syn.three_seconds),
             },
+            answers_repeated_syn: self.answer_repeated_syn.unwrap_or(base.answers_repeated_syn),
             ecn: EcnConfig {
                 mode: match self.ecn {
                     None => base.ecn.mode,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use ackclock_net::{QueueLimit, QueueUnit};
 use ackclock_tcp::{Profile, Variant};
-use ackclock_units::{Bytes, Duration, Mss, PacketRate, ParseError, Rate};
+use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, ParseError, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -43,6 +43,7 @@ described! {
     Mss: "Mss", "A segment size, from 1 B to 65535 B.", "1460 B";
     Rate: "Rate", "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.", "10 Mbit/s";
     PacketRate: "PacketRate", "A rate of packets: a number and packet/s.", "100 packet/s";
+    Frequency: "Frequency", "A rate of events: a number and /s, /min or /h.", "100 /s";
     Variant: "Variant", "A sender: a growth law, then +part for each choice that differs from its default.", "newreno+iw10";
     Profile: "Profile", "Whose habits supply what is not said: rfc, linux or ns2.", "rfc";
     Limit: "Limit", "A queue's limit: packets, bytes, a multiple of the bandwidth-delay product, or unlimited.", "1 BDP";

@@ -4,10 +4,23 @@ use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
 use ackclock_units::{Bytes, Instant, Mss};
 
 use super::timestamps::Timestamps;
-use super::{Agreed, Endpoint, Failure, State, Transmit};
+use super::{Agreed, Endpoint, Failure, State, Transmit, timestamp_clock};
 use crate::config::Config;
 use crate::event::Handshake;
 use crate::rtt::RttEstimator;
+
+/// How often an end sent what opens a connection, and saw its peer repeat it. A SYN-ACK that went out
+/// twice to an end that sent one SYN was lost, or its answer was; a SYN that went out twice to an
+/// end that saw it once was lost itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpeningCounts {
+    /// SYNs sent.
+    pub syns: u32,
+    /// SYN-ACKs sent.
+    pub syn_acks: u32,
+    /// SYNs of the peer beyond the first, while the SYN-ACK was not acknowledged.
+    pub repeated_syns: u32,
+}
 
 /// The handshake's own state.
 #[derive(Debug)]
@@ -16,8 +29,12 @@ pub(super) struct Opening {
     pub(super) peer_timestamps: bool,
     /// A SYN or SYN-ACK is to be sent.
     pub(super) send_syn: bool,
-    /// How often it was sent.
+    /// How often it was sent, SYN or SYN-ACK.
     syns_sent: u32,
+    /// How often of these as a SYN-ACK.
+    syn_acks_sent: u32,
+    /// How often the peer's SYN came again: the SYN-ACK was lost, or is late.
+    repeated_syns: u32,
     syn_sent_at: Instant,
     pub(super) timer: Option<Instant>,
     rtt: RttEstimator,
@@ -32,12 +49,18 @@ impl Opening {
             peer_timestamps: false,
             send_syn: false,
             syns_sent: 0,
+            syn_acks_sent: 0,
+            repeated_syns: 0,
             syn_sent_at: Instant::START,
             timer: None,
             rtt: RttEstimator::new(config.rto),
             peer: None,
             passive: false,
         }
+    }
+
+    pub(super) const fn syns_sent(&self) -> u32 {
+        self.syns_sent
     }
 }
 
@@ -110,7 +133,7 @@ impl Endpoint {
         }
         self.take_syn(segment, options);
         if has_ack {
-            self.establish(now);
+            self.establish(now, segment);
             self.receiver.demand_ack();
         } else {
             // Simultaneous open (RFC 9293 §3.5, figure 7).
@@ -119,7 +142,24 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn establish(&mut self, now: Instant) {
+    /// The peer's SYN came again: it has not seen the SYN-ACK.
+    pub(super) fn on_repeated_syn(&mut self) {
+        self.opening.repeated_syns += 1;
+        self.opening.send_syn |= self.config.answers_repeated_syn;
+    }
+
+    /// How this end's opening went so far.
+    pub const fn opening_counts(&self) -> OpeningCounts {
+        let opening = &self.opening;
+        OpeningCounts {
+            syns: opening.syns_sent - opening.syn_acks_sent,
+            syn_acks: opening.syn_acks_sent,
+            repeated_syns: opening.repeated_syns,
+        }
+    }
+
+    /// The handshake is done, with the peer's `segment`.
+    pub(super) fn establish(&mut self, now: Instant, segment: &Segment) {
         let peer = self.opening.peer.unwrap_or_default();
         // RFC 9293 §3.7.1: 536 bytes when the peer said nothing.
         let theirs = peer.mss.unwrap_or(Mss::new(536).expect("536 is not zero"));
@@ -147,9 +187,20 @@ impl Endpoint {
         self.opening.timer = None;
         self.opening.send_syn = false;
         let after = self.config.after_lost_syn;
-        let retransmissions = lost.saturating_sub(after.forgiven);
         let three_seconds = lost > 0 && after.three_seconds;
-        self.sender.on_established(Handshake { retransmissions, mss }, rtt, three_seconds);
+        let counts = self.opening_counts();
+        let handshake = Handshake {
+            syn_retransmissions: counts.syns.saturating_sub(1),
+            syn_ack_retransmissions: counts.syn_acks.saturating_sub(1),
+            spurious: lost > 0
+                && timestamps
+                && segment.timestamps
+                && segment.ts_ecr == timestamp_clock(self.opening.syn_sent_at),
+            forgiven: after.forgiven,
+            largest_rwnd: Bytes::new(65_535 << shifts.map_or(0, |(theirs, _)| theirs.min(14))),
+            mss,
+        };
+        self.sender.on_established(handshake, rtt, three_seconds);
         self.established_at = Some(now);
         // The application may have closed before the handshake was done.
         self.state = if self.sender.is_closed() { State::FinWait1 } else { State::Established };
@@ -178,6 +229,7 @@ impl Endpoint {
             self.opening.syn_sent_at = now;
         }
         self.opening.syns_sent += 1;
+        self.opening.syn_acks_sent += u32::from(answering);
         self.opening.timer = Some(now + self.opening.rtt.rto());
         let peer = self.opening.peer.unwrap_or_default();
         let scale = self.config.window_scaling && (!answering || peer.window_scale.is_some());

@@ -1,4 +1,5 @@
 mod flow_control;
+mod opening;
 
 use std::collections::VecDeque;
 
@@ -200,6 +201,25 @@ fn closing_at_once_on_both_sides_ends_in_time_wait_on_both() {
     assert_eq!(pair.states(), (State::Closing, State::Closing));
     pair.until(120);
     assert_eq!(pair.states(), (State::TimeWait, State::TimeWait));
+}
+
+#[test]
+fn a_fin_that_came_before_the_data_counts_once_the_data_is_there() {
+    // Two segments and the FIN on the second; the first is lost and sent again, without the FIN and
+    // without PSH.
+    let mut pair = pair("reno");
+    pair.until(100);
+    pair.drop = vec![0];
+    pair.ends[0].write(Bytes::new(2000));
+    pair.ends[0].shutdown_write();
+    pair.until(115);
+    assert_eq!(pair.states(), (State::FinWait1, State::Established));
+    pair.until(3000);
+    assert!(pair.ends[1].peer_finished());
+    assert_eq!(pair.states(), (State::FinWait2, State::CloseWait));
+    pair.ends[1].shutdown_write();
+    pair.until(3100);
+    assert_eq!(pair.states(), (State::TimeWait, State::Closed));
 }
 
 #[test]

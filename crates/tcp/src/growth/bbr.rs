@@ -76,4 +76,4 @@ impl Rounds {
 }
 
 #[cfg(test)]
-mod path;
+pub(super) mod path;

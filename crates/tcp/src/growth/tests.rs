@@ -3,10 +3,10 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 use proptest::prelude::*;
 
 use super::*;
-use crate::WindowChoice;
 use crate::event::{Limit, RateSample, Repair, Signal, Why};
 use crate::start::{AnyStart, SlowStartChoice, Start};
 use crate::variant::{Part, REGISTRY};
+use crate::{SynLossChoice, WindowChoice};
 
 mod response;
 
@@ -43,7 +43,7 @@ impl Story {
         });
         Self {
             law,
-            start: AnyStart::new(WindowChoice::Rfc3390, slow_start),
+            start: AnyStart::new(WindowChoice::Rfc3390, SynLossChoice::Rfc5681, slow_start),
             mss,
             now: Instant::START,
             rtt: Duration::from_millis(100),

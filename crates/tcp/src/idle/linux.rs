@@ -107,7 +107,7 @@ impl Idle for LinuxIdle {
     }
 
     #[inline]
-    fn may_grow(&self, _: &Ack, cwnd: Bytes, in_slow_start: bool) -> bool {
+    fn may_grow(&mut self, _: &Ack, cwnd: Bytes, in_slow_start: bool) -> bool {
         self.is_limited(cwnd, in_slow_start)
     }
 }

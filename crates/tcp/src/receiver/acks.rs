@@ -241,3 +241,22 @@ impl QuickAcks {
         self.interactive = interactive;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Profile, Variant};
+
+    #[test]
+    fn quick_acks_are_as_many_as_half_the_window_holds_within_bounds() {
+        let parts = "reno".parse::<Variant>().unwrap().resolve(Profile::Linux).unwrap();
+        let config = Config::new(parts, Profile::Linux);
+        let rtt = RttEstimator::new(config.rto);
+        // tcp_incr_quickack: two if half of the window holds no segment, and sixteen at most.
+        for (window, quick) in [(0, 2), (1, 1), (15, 15), (16, 16), (40, 16)] {
+            let mut acks = QuickAcks::new(config.delayed_ack.unwrap(), 0);
+            acks.on_data(Instant::START, false, false, window, &rtt);
+            assert_eq!(acks.left, quick);
+        }
+    }
+}

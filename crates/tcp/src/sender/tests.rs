@@ -15,7 +15,7 @@ impl Idle for Never {
         None
     }
 
-    fn may_grow(&self, _: &Ack, _: Bytes, _: bool) -> bool {
+    fn may_grow(&mut self, _: &Ack, _: Bytes, _: bool) -> bool {
         false
     }
 }
@@ -27,7 +27,7 @@ fn sender(name: &str) -> Sender {
     config.recovery.forward_rto = false;
     let mut sender = Sender::new(&config);
     sender.set_rwnd(Bytes::new(1 << 30));
-    sender.on_established(Handshake { retransmissions: 0, mss: config.mss }, None, false);
+    sender.on_established(Handshake::clean(config.mss), None, false);
     sender.write(Bytes::new(1 << 20), Then::Silence);
     sender
 }
@@ -132,4 +132,16 @@ fn an_echo_holds_back_the_growth_of_its_own_ack_alone() {
     assert_eq!(sender.cwnd(), Bytes::new(10_000));
     sender.acks(at(50), 10);
     assert_eq!(sender.cwnd(), Bytes::new(11_000));
+}
+
+#[test]
+fn a_reduction_by_the_window_goes_by_the_window_that_was_in_force() {
+    // BSD halves min(cwnd, the peer's window): of 10 and 6 segments, 3.
+    let mut sender = sender("reno+sack+iw10");
+    sender.loss_reduces = LossReduces::Cwnd;
+    sender.set_rwnd(Bytes::new(6_000));
+    sender.fill(at(0));
+    let due = sender.timer().unwrap();
+    sender.on_timer(due);
+    assert_eq!(sender.ssthresh(), Some(Bytes::new(3_000)));
 }

@@ -3,7 +3,7 @@
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::Sender;
-use crate::event::{Ack, Proposal};
+use crate::event::{Ack, Proposal, Why};
 use crate::growth::Growth;
 use crate::idle::{Idle, Usage};
 use crate::recovery::Recovery;
@@ -51,11 +51,34 @@ impl Sender {
         }
     }
 
+    /// The volume that the reduction for a loss or a mark starts from, where the idle rule has its
+    /// own idea of it; the window comes down to it first, so that no law reduces what was not used.
+    pub(super) fn reduce_from_used(&mut self, now: Instant) -> Option<Bytes> {
+        let used = self.idle.on_loss(&self.usage(now))?;
+        let proposal = Proposal { cwnd: Some(used), ssthresh: None, mss: self.mss, why: Why::Idle };
+        self.take_proposal(Some(proposal));
+        Some(used)
+    }
+
+    /// The most that the window is to be after a repair, by recovery and by the idle rule.
+    pub(super) fn at_most_after_repair(&mut self, at_most: Option<Bytes>) -> Option<Bytes> {
+        let again = Bytes::new(self.stats.retransmitted_bytes - self.again_at_loss);
+        let by_use = self.idle.after_repair(self.reduced_to, again);
+        let by_use = by_use.map(|window| window.max(self.mss.bytes()));
+        match (at_most, by_use) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
     fn usage(&self, now: Instant) -> Usage {
         Usage {
             now,
             last_send: self.last_send,
+            all_acked_at: self.all_acked_at,
             rto: self.rtt.rto(),
+            unclamped_rto: self.rtt.unclamped_rto(),
+            srtt: self.rtt.srtt(),
             cwnd: self.growth.cwnd(),
             ssthresh: self.growth.ssthresh(),
             in_slow_start: self.growth.in_slow_start(),
@@ -64,6 +87,7 @@ impl Sender {
             una: self.space.una,
             nxt: self.space.max,
             limited_by: self.limited_by,
+            peer_window: self.rwnd,
             undisturbed: !self.recovery.in_recovery() && self.consecutive_timeouts == 0,
             initial_window: self.initial_window,
             mss: self.mss,

@@ -39,6 +39,17 @@ fn two_spellings_of_one_sender_print_alike() {
         ("vegas+iw10", "vegas"),
         ("bbr+rack+iw10", "bbr"),
         ("bbr1+sack", "bbr1+sack"),
+        ("newreno+tsl(3,16)+sack", "newreno+sack+tsl(3,16)"),
+        ("newreno+standard+tsl(half,1,2)+iw3", "newreno+iw3+tsl(half,1,2)"),
+        ("newreno+synloss(rfc5681)", "newreno"),
+        ("cubic+synloss(rfc6928)", "cubic+synloss(rfc6928)"),
+        ("compound+rack", "compound"),
+        ("ccp(1)", "ccp(1)"),
+        ("ccp(1.0,incremental,path)+rack", "ccp(1)"),
+        ("ccp(0.50,buffer,literal)+sack", "ccp(0.5,literal,buffer)+sack"),
+        ("ccpd(1,2000)", "ccpd(1,2000)"),
+        ("ccpd(1,4000,literal)", "ccpd(1,4000,literal)"),
+        ("ccpd(0.125,0,path,literal)", "ccpd(0.125,0,literal)"),
     ] {
         assert_eq!(name(written, Profile::Rfc), printed, "{written}");
     }
@@ -55,6 +66,10 @@ fn what_is_a_default_depends_on_the_profile() {
     assert_eq!(name("cubic+hystart", Profile::Rfc), "cubic+hystart");
     assert_eq!(name("cubic+hystart", Profile::Linux), "cubic");
     assert_eq!(name("cubic+hystartpp", Profile::Linux), "cubic+hystartpp");
+    // What a lost SYN costs.
+    assert_eq!(name("reno+synloss(rfc6928)", Profile::Linux), "reno");
+    assert_eq!(name("reno+sack+synloss(ns2)", Profile::Ns2), "newreno+sack");
+    assert_eq!(name("newreno+synloss(rfc5681)", Profile::Ns2), "newreno+synloss(rfc5681)");
     // Linux's slow start counts what an ACK delivers.
     assert_eq!(name("reno+abc(unlimited)", Profile::Linux), "reno");
     assert_eq!(name("reno+standard", Profile::Linux), "reno+standard");
@@ -89,6 +104,19 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
             .contains("does not take `packets`; expected no argument or `bytes`")
     );
     assert!(error("reno+iw3+iw4").contains("two parts for the first window: `iw3` and `iw4`"));
+    for spelling in
+        ["tsl", "tsl(3)", "tsl(0,2)", "tsl(03,16)", "tsl(3,1)", "tsl(1001,2)", "tsl(3,16,2)"]
+    {
+        let said = error(&format!("reno+{spelling}"));
+        assert!(
+            said.contains("expected `IW,SSTHRESH` or `half,IW,SSTHRESH` in segments"),
+            "{said}"
+        );
+    }
+    assert!(
+        error("reno+tsl(1,2)+synloss(ns2)")
+            .contains("two parts for the answer to a lost SYN: `tsl(1,2)` and `synloss(ns2)`")
+    );
     assert!(error("reno+tahoe").contains("two parts for the growth"));
     assert!(error("tahoe+partialack").contains("`tahoe` does not go with `partialack`"));
     assert!(error("vegas+iw3+hystartpp").contains("`vegas` does not go with `hystartpp`"));
@@ -97,6 +125,31 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
     for recovery in ["gobackn", "fastrecovery", "partialack", "prr"] {
         let said = error(&format!("bbr1+{recovery}"));
         assert!(said.contains("says itself how much is sent while losses are repaired"), "{said}");
+    }
+    assert!(error("ccp(1)+partialack").contains("its window goes on moving"));
+    assert!(
+        error("ccp(0)").starts_with("`ccp` in `ccp(0)` does not take `0`; expected `Kp` up to")
+    );
+    for spelling in [
+        "ccp",
+        "ccp()",
+        "ccp(01)",
+        "ccp(.5)",
+        "ccp(1.)",
+        "ccp(1.0001)",
+        "ccp(-1)",
+        "ccp(1001)",
+        "ccp(1,2000)",
+        "ccp(1,literal,literal)",
+        "ccp(1, literal)",
+        "ccp(1,path,buffer)",
+        "ccpd(1)",
+        "ccpd(1,2.5)",
+        "ccpd(1,02)",
+        "ccpd(1,1000000001)",
+        "ccpd(1,2000,soft)",
+    ] {
+        assert!(error(spelling).contains("; expected `Kp"), "{spelling}: {}", error(spelling));
     }
     assert!(error("vegas+standard").contains("Vegas has a slow start of its own"));
     for spelling in
@@ -121,6 +174,8 @@ fn a_slug_is_a_file_name() {
     assert_eq!(slug("newreno+iw10"), "newreno_iw10");
     assert_eq!(slug("tahoe(bytes)"), "tahoe-bytes");
     assert_eq!(slug("cubic(linux)+iw3"), "cubic-linux_iw3");
+    assert_eq!(slug("newreno+sack+tsl(3,16)"), "newreno_sack_tsl-3-16");
+    assert_eq!(slug("ccpd(1,4000)"), "ccpd-1-4000");
 }
 
 fn parts() -> impl Strategy<Value = String> {
@@ -128,7 +183,7 @@ fn parts() -> impl Strategy<Value = String> {
         .iter()
         .filter(|e| e.part.slot() != Slot::Growth)
         .map(|e| word_of(e.part))
-        .chain(["iw1".to_owned(), "iw10".to_owned()])
+        .chain(["iw1", "iw10", "tsl(1,1000)", "tsl(half,2,16)"].map(str::to_owned))
         .collect();
     let growths: Vec<String> = REGISTRY
         .iter()
@@ -152,8 +207,8 @@ proptest! {
             prop_assert!(again.growth.same_law(parts.growth));
             prop_assert_ne!(again.growth, GrowthChoice::Cubic { form: None });
             prop_assert_eq!(
-                (again.recovery, again.window, again.slow_start, again.idle),
-                (parts.recovery, parts.window, parts.slow_start, parts.idle)
+                (again.recovery, again.window, again.syn_loss, again.slow_start, again.idle),
+                (parts.recovery, parts.window, parts.syn_loss, parts.slow_start, parts.idle)
             );
         }
     }
@@ -161,5 +216,44 @@ proptest! {
     #[test]
     fn no_text_makes_the_parser_panic(text in "\\PC{0,40}") {
         let _ = text.parse::<Variant>();
+    }
+}
+
+#[test]
+fn idle_rules_take_arguments_and_print_alike() {
+    for (written, profile, canonical) in [
+        ("newreno+cwv(rto=clamped)", Profile::Ns2, "newreno+cwv"),
+        ("newreno+cwv(rto=0.5s)", Profile::Ns2, "newreno+cwv(rto=500ms)"),
+        ("cubic+cwv(rto=unclamped)", Profile::Rfc, "cubic+cwv(rto=unclamped)"),
+        ("newreno+rfc5681(rw=1,timer)", Profile::Rfc, "newreno+rfc5681(timer,rw=1)"),
+        ("newreno+rfc5681(timer,rw=1)", Profile::Ns2, "newreno"),
+        ("newreno+rfc5681", Profile::Ns2, "newreno+rfc5681"),
+        ("newreno+rfc5681(rw=4)", Profile::Rfc, "newreno+rfc5681(rw=4)"),
+        ("newreno+newcwv", Profile::Linux, "reno+newcwv"),
+    ] {
+        let name = written
+            .parse::<Variant>()
+            .map(|variant| variant.resolve(profile).unwrap().name(profile))
+            .unwrap_or_default();
+        assert_eq!(name, canonical, "{written}");
+        if !name.is_empty() {
+            let again = name.parse::<Variant>().unwrap().resolve(profile).unwrap();
+            assert_eq!(again.name(profile), name);
+        }
+    }
+}
+
+#[test]
+fn an_idle_rule_says_what_it_takes() {
+    for text in ["newreno+cwv(500ms)", "newreno+cwv(rto=0s)", "newreno+cwv(rto=1s,rto=2s)"] {
+        let error = text.parse::<Variant>().unwrap_err().to_string();
+        assert!(
+            error.ends_with("expected nothing, `rto=unclamped`, or a time such as `rto=500ms`"),
+            "{error}"
+        );
+    }
+    for text in ["newreno+rfc5681(rw=0)", "newreno+rfc5681(rw=01)", "newreno+rfc5681(timer,timer)"]
+    {
+        assert!(text.parse::<Variant>().is_err(), "{text}");
     }
 }

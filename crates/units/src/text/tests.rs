@@ -31,6 +31,11 @@ fn every_quantity_reads_back_what_it_prints() {
         let rate = Rate::from_bps(bps);
         assert_eq!(rate.to_string().parse(), Ok(rate));
     }
+    for (text, hertz) in [("10_000 /s", 10_000.0), ("30/min", 0.5), ("2 Hz", 2.0)] {
+        let frequency = Frequency::from_hz(hertz).unwrap();
+        assert_eq!(text.parse(), Ok(frequency));
+        assert_eq!(frequency.to_string().parse(), Ok(frequency));
+    }
     assert_eq!(Duration::from_nanos(1_250_000).to_string(), "1.25 ms");
     assert_eq!(Rate::from_bps(10_000_000).to_string(), "10 Mbit/s");
 }
@@ -48,6 +53,7 @@ fn errors_say_what_was_expected_and_the_nearest_unit() {
     assert!(message::<Bytes>("1.5 B").contains("whole number of bytes"));
     assert!(message::<Mss>("0 B").contains("from 1 B to 65535 B"));
     assert!(message::<PacketRate>("0 packet/s").contains("above zero"));
+    assert!(message::<Frequency>("0 /s").contains("above zero"));
     for rubbish in ["", "ms", "e", "1e", "..", "1 ms ms", "∞ s", "NaN s", "1e999 s"] {
         assert!(rubbish.parse::<Duration>().is_err(), "{rubbish}");
     }

@@ -261,3 +261,13 @@ fn another_rules_window_begins_another_stage() {
     assert_eq!(epoch.start, story.now);
     assert!((epoch.k - 4.217).abs() < 1e-3);
 }
+
+#[test]
+fn a_mark_may_cost_less_than_a_loss() {
+    // RFC 9438 §4.6: 0.7 of 100 segments; RFC 8511 §3: 0.85 of them.
+    for (abe, left) in [(false, 70.0), (true, 85.0)] {
+        let mut story = Story::new(RFC, 100);
+        story.congestion(Signal::Ecn { abe }, 100);
+        assert!((story.cwnd() - left).abs() < 1e-9);
+    }
+}

@@ -83,3 +83,16 @@ fn linux_cubic_is_bolder_where_windows_are_small() {
     let mean = mean_window(LINUX_CUBIC, Duration::from_millis(100), 1_000, 1_000, 76);
     assert!(38.7 < mean && mean < 53.2, "{mean}");
 }
+
+#[test]
+fn compound_meets_its_response_function() {
+    // draft-sridharan-tcpm-ctcp-02, table 1: w = 0.255/p^0.8 gives 64, 404 and 2552 packets. Within
+    // 15 %: the bound that was set beforehand.
+    for (period, losses, expected) in
+        [(1_000, 200, 64.0), (10_000, 100, 404.0), (100_000, 60, 2552.0)]
+    {
+        let rtt = Duration::from_millis(100);
+        let mean = mean_window(GrowthChoice::Compound, rtt, period, losses, 200);
+        assert!((mean / expected - 1.0).abs() < 0.15, "a loss in {period}: {mean}, not {expected}");
+    }
+}

@@ -10,6 +10,7 @@ use crate::Profile;
 use crate::event::{Ack, Delivery, LostSegment, MarkReport, Proposal, SlowStartStep};
 use crate::idle::Usage;
 use crate::sender::hold::Then;
+use crate::start::SynLossChoice;
 use crate::variant::{Part, Parts, REGISTRY, Variant};
 
 /// What a law was told.
@@ -106,7 +107,7 @@ impl Idle for Gate {
         None
     }
 
-    fn may_grow(&self, _: &Ack, _: Bytes, _: bool) -> bool {
+    fn may_grow(&mut self, _: &Ack, _: Bytes, _: bool) -> bool {
         *self.0.lock().unwrap()
     }
 }
@@ -159,7 +160,8 @@ struct World {
 }
 
 impl World {
-    fn new(parts: Parts) -> Self {
+    /// Whether the window may grow is for the story to say, or for the idle rule of `parts`.
+    fn new(parts: Parts, gated: bool, lost_syn_acks: u32) -> Self {
         let config = Config { mss: Mss::new(1000).unwrap(), ..Config::new(parts, Profile::Rfc) };
         let (heard, gate) = (Arc::default(), Arc::new(Mutex::new(true)));
         let mut sender = Sender::new(&config);
@@ -167,9 +169,12 @@ impl World {
             law: AnyGrowth::new(parts.growth),
             heard: Arc::clone(&heard),
         }));
-        sender.idle = AnyIdle::Other(Box::new(Gate(Arc::clone(&gate))));
+        if gated {
+            sender.idle = AnyIdle::Other(Box::new(Gate(Arc::clone(&gate))));
+        }
         sender.set_rwnd(Bytes::new(1 << 30));
-        let handshake = Handshake { retransmissions: 0, mss: config.mss };
+        let handshake =
+            Handshake { syn_ack_retransmissions: lost_syn_acks, ..Handshake::clean(config.mss) };
         sender.on_established(handshake, Some(Duration::from_millis(50)), false);
         let empty = Range { start: Seq::FIRST_BYTE, end: Seq::FIRST_BYTE };
         Self {
@@ -282,17 +287,26 @@ impl World {
     }
 }
 
-/// Every law with every recovery that goes with it.
-fn senders() -> Vec<(String, Parts)> {
+const SYN_LOSSES: [SynLossChoice; 6] = [
+    SynLossChoice::Rfc5681,
+    SynLossChoice::Rfc6928,
+    SynLossChoice::Ns2,
+    SynLossChoice::Tsl { window: 1, ssthresh: 2 },
+    SynLossChoice::Tsl { window: 3, ssthresh: 16 },
+    SynLossChoice::TslHalf { window: 1, ssthresh: 2 },
+];
+
+/// Every law with every choice of a slot that goes with it.
+fn senders_with(chosen: fn(&Part) -> bool) -> Vec<(String, Parts)> {
     let of = |slot: fn(&Part) -> bool| {
         REGISTRY.iter().filter(move |entry| slot(&entry.part)).map(|entry| match entry.argument {
             None => entry.word.to_owned(),
             Some(argument) => format!("{}({argument})", entry.word),
         })
     };
-    let recoveries: Vec<String> = of(|part| matches!(part, Part::Recovery(_))).collect();
+    let choices: Vec<String> = of(chosen).collect();
     of(|part| matches!(part, Part::Growth(_)))
-        .flat_map(|law| recoveries.iter().map(move |recovery| format!("{law}+{recovery}")))
+        .flat_map(|law| choices.iter().map(move |choice| format!("{law}+{choice}")))
         .filter_map(|name| {
             let parts = name.parse::<Variant>().unwrap().resolve(Profile::Rfc).ok()?;
             Some((name, parts))
@@ -306,9 +320,13 @@ proptest! {
     /// At most one reduction for the losses of an episode; a window that never falls below a segment;
     /// no growth on an ACK on which the idle rule allows none.
     #[test]
-    fn a_law_hears_what_holds_together(steps in prop::collection::vec(step(), 1..150)) {
-        for (name, parts) in senders() {
-            let mut world = World::new(parts);
+    fn a_law_hears_what_holds_together(
+        steps in prop::collection::vec(step(), 1..150),
+        lost_syn_acks in 0_u32..3,
+        syn_loss in prop::sample::select(SYN_LOSSES.to_vec()),
+    ) {
+        for (name, parts) in senders_with(|part| matches!(part, Part::Recovery(_))) {
+            let mut world = World::new(Parts { syn_loss, ..parts }, true, lost_syn_acks);
             for step in &steps {
                 let (before, undone) = (world.sender.cwnd(), world.sender.stats.spurious);
                 world.perform(step);
@@ -327,6 +345,25 @@ proptest! {
                 world.check(&name);
                 world.transmit();
                 world.check(&name);
+            }
+        }
+    }
+
+    /// Every law with every idle rule: never less than a segment, and no idle rule makes the window
+    /// larger than it was.
+    #[test]
+    fn an_idle_rule_only_takes(steps in prop::collection::vec(step(), 1..150)) {
+        for (name, parts) in senders_with(|part| matches!(part, Part::Idle(_))) {
+            let mut world = World::new(parts, false, 0);
+            for step in &steps {
+                world.perform(step);
+                world.check(&name);
+                // Nothing but the idle rule moves the window where nothing arrives.
+                let before = world.sender.cwnd();
+                world.transmit();
+                let cwnd = world.sender.cwnd();
+                prop_assert!(cwnd <= before, "{name}: {step:?}: {before:?} to {cwnd:?}");
+                prop_assert!(cwnd >= world.sender.mss().bytes(), "{name}: {step:?}");
             }
         }
     }

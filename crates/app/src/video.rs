@@ -1,0 +1,82 @@
+//! Video over HTTP: what a server sends, and a player that shows it or does not.
+//!
+//! A video is a row of pictures of known sizes, at equal intervals, in the order in which they are
+//! sent and shown.
+
+mod player;
+mod stream;
+mod synthetic;
+
+use std::sync::Arc;
+
+use ackclock_units::{Bytes, Duration};
+
+pub use player::{Player, PlayerReport, PlayerSettings};
+pub use stream::{VideoClient, VideoServer};
+pub use synthetic::Synthetic;
+
+/// The pictures of a video, shared by all that play it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pictures {
+    /// Where each picture ends, counted from the beginning of the file.
+    ends: Arc<[u64]>,
+    interval: Duration,
+}
+
+impl Pictures {
+    /// The most pictures of a video: a day at 60 a second.
+    pub const MOST: usize = 24 * 60 * 60 * 60;
+
+    /// Pictures of so many bytes each, one every `interval`.
+    ///
+    /// # Errors
+    /// A line that says what is wrong: no pictures, too many, one without bytes, or no time between
+    /// them.
+    pub fn new(sizes: &[u32], interval: Duration) -> Result<Self, &'static str> {
+        if sizes.is_empty() || sizes.len() > Self::MOST {
+            return Err("expected from 1 to 5184000 pictures");
+        }
+        if interval == Duration::ZERO {
+            return Err("expected more than 0 s between pictures");
+        }
+        if sizes.contains(&0) {
+            return Err("expected at least 1 B in every picture");
+        }
+        let ends = sizes.iter().scan(0_u64, |end, size| {
+            *end += u64::from(*size);
+            Some(*end)
+        });
+        Ok(Self { ends: ends.collect(), interval })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The time from one to the next.
+    pub const fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// All their bytes.
+    pub fn volume(&self) -> Bytes {
+        Bytes::new(self.ends.last().copied().unwrap_or(0))
+    }
+
+    /// Where picture `n` begins.
+    pub fn start(&self, n: usize) -> u64 {
+        n.checked_sub(1).map_or(0, |before| self.ends[before])
+    }
+
+    /// Where it ends.
+    pub fn end(&self, n: usize) -> u64 {
+        self.ends[n]
+    }
+
+    /// The bytes of the largest.
+    pub fn largest(&self) -> Bytes {
+        let sizes = (0..self.count()).map(|n| self.end(n) - self.start(n));
+        Bytes::new(sizes.max().unwrap_or(0))
+    }
+}

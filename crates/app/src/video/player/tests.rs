@@ -1,0 +1,223 @@
+//! Arrival patterns by hand. Five to eight pictures of 100 B, one every 100 ms, unless said otherwise.
+
+use super::*;
+
+/// What arrives: (ms, bytes). Deadlines are served between arrivals, an arrival before a deadline of
+/// the same moment.
+struct Story {
+    player: Player,
+    wake: Option<Instant>,
+}
+
+const fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+impl Story {
+    fn new(sizes: &[u32], start: u64, resume: u64, catch_up: f64) -> Self {
+        let settings = PlayerSettings {
+            buffer: Bytes::new(1000),
+            start: Bytes::new(start),
+            resume: Bytes::new(resume),
+            catch_up,
+        };
+        let pictures = Pictures::new(sizes, Duration::from_millis(100)).unwrap();
+        Self { player: Player::new(settings, pictures).unwrap(), wake: None }
+    }
+
+    fn until(&mut self, ms: u64) -> &mut Self {
+        while let Some(wake) = self.wake.filter(|wake| *wake < at(ms)) {
+            self.wake = self.player.poll(wake);
+        }
+        self
+    }
+
+    fn arrive(&mut self, ms: u64, bytes: u64) -> &mut Self {
+        self.until(ms);
+        self.player.take(Bytes::new(bytes));
+        self.wake = self.player.poll(at(ms));
+        self
+    }
+
+    fn report(&mut self, ms: u64) -> PlayerReport {
+        self.until(ms);
+        if self.wake == Some(at(ms)) {
+            self.wake = self.player.poll(at(ms));
+        }
+        let report = self.player.report(at(ms));
+        let known = report.shown + report.discarded;
+        assert_eq!(known, self.player.next as u64, "every picture has one fate");
+        report
+    }
+}
+
+fn fates(report: PlayerReport) -> [u64; 4] {
+    [report.shown, report.late, report.discarded, report.underflows]
+}
+
+#[test]
+fn all_in_time() {
+    // 200 B at 1000 ms start play: picture 0 at 1000, 1 at 1100. 100 B at 1150, 1250 and 1300: pictures
+    // 2 at 1200, 3 at 1300 (with its last byte), 4 at 1400 (whole since 1300). Over at 1500.
+    let mut story = Story::new(&[100; 5], 200, 100, 1.0);
+    story.arrive(950, 100);
+    assert_eq!(story.report(990).began, None);
+    story.arrive(1000, 100).arrive(1150, 100).arrive(1250, 50).arrive(1300, 150);
+    let report = story.report(1500);
+    assert_eq!(fates(report), [5, 0, 0, 0]);
+    assert_eq!(report.stalled, Duration::ZERO);
+    assert_eq!((report.began, report.finished), (Some(at(1000)), Some(at(1500))));
+}
+
+#[test]
+fn a_picture_in_parts_is_discarded_and_the_next_is_not() {
+    // 0 at 0 shown. At 100 there are 60 B of picture 1: discarded. At 150 come its 40 B, thrown away,
+    // and 100 B of picture 2: shown at 200. 3 and 4 at 300 and 400.
+    let mut story = Story::new(&[100; 5], 160, 160, 1.0);
+    story.arrive(0, 160).arrive(150, 140);
+    assert_eq!(story.player.held(), Bytes::new(100));
+    story.arrive(250, 200);
+    let report = story.report(500);
+    assert_eq!(fates(report), [4, 0, 1, 0]);
+    assert_eq!((report.stalled, report.finished), (Duration::ZERO, Some(at(500))));
+}
+
+#[test]
+fn an_empty_buffer_freezes_until_it_is_filled_again() {
+    // 0 and 1 shown at 0 and 100. At 200 nothing of picture 2 is there: underflow. 150 B at 450 are
+    // not the 200 that play waits for; 50 B at 500 are. Pictures 2 and 3 at 500 and 600, 300 ms late;
+    // 4 came at 550 and is shown at 700. Stood still 300 ms.
+    let mut story = Story::new(&[100; 5], 200, 200, 1.0);
+    story.arrive(0, 200).arrive(450, 150);
+    assert_eq!(fates(story.report(480)), [2, 0, 0, 1]);
+    assert_eq!(story.report(480).stalled, Duration::from_millis(280));
+    story.arrive(500, 50).arrive(550, 100);
+    let report = story.report(900);
+    assert_eq!(fates(report), [5, 3, 0, 1]);
+    assert_eq!(report.stalled, Duration::from_millis(300));
+    assert_eq!(report.finished, Some(at(800)));
+}
+
+#[test]
+fn the_rest_of_the_video_is_enough_to_go_on() {
+    // Play would wait for 300 B; the two pictures that are left have 200. Underflow at 300, all of it
+    // at 400: 3 at 400, 4 at 500.
+    let mut story = Story::new(&[100; 5], 300, 300, 1.0);
+    story.arrive(0, 300).arrive(400, 200);
+    let report = story.report(1000);
+    assert_eq!(fates(report), [5, 2, 0, 1]);
+    assert_eq!(report.finished, Some(at(600)));
+    // And to begin: one picture of 100 B, while play waits for 300.
+    let mut short = Story::new(&[100], 300, 300, 1.0);
+    assert_eq!(fates(short.arrive(0, 100).report(0)), [1, 0, 0, 0]);
+}
+
+#[test]
+fn what_was_lost_is_made_up_for() {
+    // Twice as fast, 50 ms a picture. Underflow of picture 1 at 100, 700 B at 250: 150 ms late. 1 at
+    // 250 (nominal 100), 2 at 300 (200), 3 at 350 (300), 4 at 400 (400): in time again. 5, 6, 7 at
+    // 500, 600, 700.
+    let mut story = Story::new(&[100; 8], 100, 100, 2.0);
+    story.arrive(0, 100).arrive(250, 700);
+    assert_eq!(fates(story.report(349)), [3, 2, 0, 1]);
+    assert_eq!(fates(story.report(400)), [5, 3, 0, 1]);
+    let report = story.report(2000);
+    assert_eq!(fates(report), [8, 3, 0, 1]);
+    assert_eq!(report.stalled, Duration::from_millis(150));
+    assert_eq!(report.finished, Some(at(800)));
+}
+
+#[test]
+fn a_picture_may_be_discarded_while_catching_up() {
+    // Twice as fast. Underflow at 100; 150 B at 250: picture 1 at 250, at 300 half of picture 2:
+    // discarded. At 340 its rest and picture 3: shown at 350. Picture 4: nothing at 400, and by then
+    // play is in time again (nominal 400): the second underflow, which lasts to the end.
+    let mut story = Story::new(&[100; 6], 100, 100, 2.0);
+    story.arrive(0, 100).arrive(250, 150).arrive(340, 150);
+    let report = story.report(1000);
+    assert_eq!(fates(report), [3, 2, 1, 2]);
+    assert_eq!(report.stalled, Duration::from_millis(150 + 600));
+    assert_eq!(report.finished, None);
+}
+
+#[test]
+fn a_large_picture_costs_itself_and_those_behind_it_only_their_deadlines() {
+    // 50, 400, 50, 50 B; play waits for 100. At 100 half of picture 1: discarded. At 200 picture 2:
+    // nothing of it, picture 1 is not even whole: underflow, until 100 B beyond picture 1 are there
+    // (at 350): 2 and 3 at 350 and 450.
+    let mut story = Story::new(&[50, 400, 50, 50], 100, 100, 1.0);
+    story.arrive(0, 250).arrive(250, 200).arrive(350, 100);
+    let report = story.report(1000);
+    assert_eq!(fates(report), [3, 2, 1, 1]);
+    assert_eq!(report.stalled, Duration::from_millis(150));
+}
+
+#[test]
+fn the_buffer_takes_no_more_than_it_holds() {
+    let mut story = Story::new(&[100; 20], 1000, 100, 1.0);
+    story.arrive(0, 900);
+    assert_eq!(story.player.room(), Bytes::new(100));
+    // Full: play begins, and the first picture makes room for another.
+    story.arrive(0, 100);
+    assert_eq!(story.player.room(), Bytes::new(100));
+}
+
+#[test]
+fn impossible_settings_are_refused() {
+    let pictures = Pictures::new(&[100, 500], Duration::from_millis(40)).unwrap();
+    let good = PlayerSettings {
+        buffer: Bytes::new(500),
+        start: Bytes::new(500),
+        resume: Bytes::new(1),
+        catch_up: 1.1,
+    };
+    let refused = |settings| Player::new(settings, pictures.clone()).unwrap_err();
+    assert!(Player::new(good, pictures.clone()).is_ok());
+    assert!(refused(PlayerSettings { buffer: Bytes::new(499), ..good }).contains("picture"));
+    assert!(refused(PlayerSettings { start: Bytes::new(501), ..good }).contains("waits for"));
+    assert!(refused(PlayerSettings { catch_up: 0.9, ..good }).contains("from 1 to 10"));
+    assert!(refused(PlayerSettings { catch_up: f64::NAN, ..good }).contains("from 1 to 10"));
+    assert!(Pictures::new(&[], Duration::from_millis(40)).is_err());
+    assert!(Pictures::new(&[1, 0], Duration::from_millis(40)).is_err());
+}
+
+#[test]
+fn pictures_and_bytes_are_conserved_whatever_arrives() {
+    use ackclock_units::random::Stream;
+    let mut random = Stream::new(1, "arrivals");
+    for round in 0..200_u32 {
+        let mut size = || 1 + (random.next_u64() % 400) as u32;
+        let sizes: Vec<u32> = (0..30).map(|_| size()).collect();
+        let total: u64 = sizes.iter().map(|s| u64::from(*s)).sum();
+        let catch_up = 1.0 + f64::from(round % 3) / 2.0;
+        let mut story = Story::new(&sizes, 600, 300, catch_up);
+        let (mut sent, mut ms, mut taken) = (0, 0, 0);
+        while sent < total {
+            sent += (random.next_u64() % 500).min(total - sent);
+            ms += random.next_u64() % 120;
+            // As a client does: what there is, up to the room.
+            story.until(ms);
+            loop {
+                let volume = story.player.room().min(Bytes::new(sent - taken));
+                story.arrive(ms, volume.get());
+                taken += volume.get();
+                if story.player.room().min(Bytes::new(sent - taken)) == Bytes::ZERO {
+                    break;
+                }
+            }
+            let report = story.report(ms);
+            assert_eq!(report.shown + report.discarded, story.player.next as u64);
+            assert!(story.player.held() <= Bytes::new(1000));
+        }
+        // What waits outside is taken as room comes.
+        while story.player.report(at(ms)).finished.is_none() {
+            ms += 10;
+            story.until(ms);
+            let volume = story.player.room().min(Bytes::new(total - taken)).get();
+            taken += volume;
+            story.arrive(ms, volume);
+        }
+        let report = story.player.report(at(ms));
+        assert_eq!((report.shown + report.discarded, taken), (30, total));
+    }
+}

@@ -1,0 +1,137 @@
+//! A private line: rate, delay and loss that one connection has to itself.
+
+use ackclock_units::random::Stream;
+use ackclock_units::{Bytes, Duration, Instant, Rate};
+
+use crate::serializer::Serializer;
+
+/// A line's settings in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LineConfig {
+    /// The rate; `None` sends any packet in no time.
+    pub rate: Option<Rate>,
+    /// The propagation delay.
+    pub delay: Duration,
+    /// The probability that a packet is lost after it was sent.
+    pub loss: f64,
+    /// The probability that a packet that opens a connection is, besides: to a middlebox that takes
+    /// it for an attack.
+    pub syn_loss: f64,
+}
+
+impl LineConfig {
+    /// Whether the line does anything to a packet.
+    pub fn is_some(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// What became of a packet on a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// When its first bit leaves.
+    pub starts: Instant,
+    /// When its last bit arrives at the other end; `None` if it is lost on the way.
+    pub arrives: Option<Instant>,
+}
+
+/// One direction of a line: first in, first out, and room for any number of packets.
+///
+/// It knows a packet's whole way at once and asks for no event, as long as packets are
+/// [sent](Self::pass) in the order in which they come.
+#[derive(Clone, Debug)]
+pub struct Line {
+    delay: Duration,
+    loss: f64,
+    syn_loss: f64,
+    serializer: Option<Serializer>,
+    /// When the last packet sent will have left.
+    busy_until: Instant,
+    random: Stream,
+}
+
+impl Line {
+    /// An idle line whose losses are drawn from `random`.
+    pub fn new(config: &LineConfig, random: Stream) -> Self {
+        Self {
+            delay: config.delay,
+            loss: config.loss,
+            syn_loss: config.syn_loss,
+            serializer: config.rate.map(Serializer::new),
+            busy_until: Instant::START,
+            random,
+        }
+    }
+
+    /// A packet of `size` bytes comes at `at`, not before the one that came last; `syn` says whether it
+    /// opens a connection.
+    #[inline]
+    pub fn pass(&mut self, at: Instant, size: u32, syn: bool) -> Passage {
+        let (mut starts, mut departs) = (at, at);
+        if let Some(serializer) = &mut self.serializer {
+            if self.busy_until < at {
+                serializer.rest();
+            }
+            starts = at.max(self.busy_until);
+            departs = starts + serializer.next(Bytes::new(u64::from(size)));
+            self.busy_until = departs;
+        }
+        let lost = (self.loss > 0.0 && self.random.bernoulli(self.loss))
+            || (syn && self.syn_loss > 0.0 && self.random.bernoulli(self.syn_loss));
+        Passage { starts, arrives: (!lost).then_some(departs + self.delay) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(micros: u64) -> Instant {
+        Instant::from_nanos(1000 * micros)
+    }
+
+    fn line(rate: Option<u64>, loss: f64) -> Line {
+        let rate = rate.map(Rate::from_bps);
+        let config = LineConfig { rate, delay: Duration::from_millis(10), loss, syn_loss: 0.0 };
+        Line::new(&config, Stream::new(1, "line"))
+    }
+
+    #[test]
+    fn packets_queue_behind_one_another() {
+        // 8 Mbit/s: 1000 bytes take 1 ms. Two come at once and one after both have left.
+        let mut line = line(Some(8_000_000), 0.0);
+        let passage = |starts, arrives| Passage { starts, arrives: Some(arrives) };
+        assert_eq!(line.pass(at(0), 1000, false), passage(at(0), at(11_000)));
+        assert_eq!(line.pass(at(500), 500, false), passage(at(1000), at(11_500)));
+        assert_eq!(line.pass(at(9000), 1000, false), passage(at(9000), at(20_000)));
+    }
+
+    #[test]
+    fn a_middlebox_takes_what_opens_connections_alone() {
+        let config = LineConfig { syn_loss: 0.25, ..LineConfig::default() };
+        let mut line = Line::new(&config, Stream::new(1, "line"));
+        let mut lost =
+            |syn| (0..40_000).filter(|_| line.pass(at(0), 40, syn).arrives.is_none()).count();
+        assert_eq!(lost(false), 0);
+        // As below.
+        assert!(lost(true).abs_diff(10_000) < 348);
+    }
+
+    #[test]
+    fn without_a_rate_there_is_delay_alone() {
+        let mut line = line(None, 0.0);
+        for micros in [0, 0, 1] {
+            let passage = Passage { starts: at(micros), arrives: Some(at(micros + 10_000)) };
+            assert_eq!(line.pass(at(micros), 65_535, false), passage);
+        }
+    }
+
+    #[test]
+    fn a_share_of_packets_is_lost_and_takes_its_time_all_the_same() {
+        let mut line = line(Some(8_000_000), 0.25);
+        let lost = (0..40_000).filter(|_| line.pass(at(0), 1000, false).arrives.is_none()).count();
+        // 10,000; standard deviation sqrt(40000 * 0.25 * 0.75) = 87; four.
+        assert!(lost.abs_diff(10_000) < 348, "{lost}");
+        assert_eq!(line.pass(at(0), 1000, false).starts, at(40_000_000));
+    }
+}

@@ -1,0 +1,133 @@
+//! What a class of connections must fulfil beyond reading well.
+
+use super::{Result, check_tcp, refuse};
+use crate::ScenarioError;
+use crate::scenario::{
+    AccessLine, ArrivalsSpec, Draw, DurationDraw, Quantity, Scenario, Topology, Traffic,
+    TrafficApp, VariantChoice,
+};
+
+/// Checks class `n`.
+pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
+    let key = |key: &str| format!("traffic[{n}].{key}");
+    if class.name.is_empty() {
+        return refuse(&key("name"), "expected a name");
+    }
+    check_variants(&key("variant"), &class.variant)?;
+    let configs = class.configs().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
+    for (config, _) in &configs {
+        check_tcp(&key("tcp"), &class.tcp, config)?;
+    }
+    check_arrivals(&key("arrivals"), &class.arrivals)?;
+    if class.count == Some(0) {
+        return refuse(&key("count"), "expected at least 1");
+    }
+    if class.start.0 >= scenario.duration.0 {
+        return refuse(&key("start"), "expected a moment before the end of the run");
+    }
+    if class.stop.is_some_and(|stop| stop.0 <= class.start.0) {
+        return refuse(&key("stop"), "expected a moment after `start`");
+    }
+    check_app(&key("app"), &class.app)?;
+    let rated = matches!(&class.app, TrafficApp::Packmime { rate: Some(_), .. });
+    if matches!(class.app, TrafficApp::Packmime { .. }) {
+        if !rated && class.arrivals.rate().is_none() {
+            return refuse(
+                &key("app.rate"),
+                "missing, expected such as \"50 /s\" where the arrivals are a list",
+            );
+        }
+        for (end, line) in [("client", &class.access.client), ("server", &class.access.server)] {
+            if line.delay != DurationDraw::default() {
+                return refuse(
+                    &key(&format!("access.{end}.delay")),
+                    "`packmime` draws the delays of the private lines itself",
+                );
+            }
+        }
+    }
+    check_line(&key("access.client"), &class.access.client)?;
+    check_line(&key("access.server"), &class.access.server)?;
+    match scenario.topology {
+        Topology::Dumbbell { .. } => {
+            for (word, node) in [("from", &class.from), ("to", &class.to)] {
+                if node.is_some() {
+                    return refuse(&key(word), "a dumbbell has no nodes; `clients` names a side");
+                }
+            }
+        }
+        Topology::Graph { .. } if class.clients.is_some() => {
+            return refuse(&key("clients"), "a graph has no sides; `from` and `to` name nodes");
+        }
+        Topology::Graph { .. } => {}
+    }
+    Ok(())
+}
+
+fn check_variants(key: &str, choice: &VariantChoice) -> Result {
+    if let VariantChoice::Feedback(of) = choice {
+        if !(0.0..=1.0).contains(&of.threshold) {
+            return refuse(&format!("{key}.threshold"), "expected a share from 0 to 1");
+        }
+        if !(of.memory >= 1.0 && of.memory.is_finite()) {
+            return refuse(&format!("{key}.memory"), "expected at least 1 connection");
+        }
+    }
+    let VariantChoice::Mix(mix) = choice else { return Ok(()) };
+    for (i, share) in mix.iter().enumerate() {
+        if !(share.weight >= 0.0 && share.weight.is_finite()) {
+            return refuse(&format!("{key}[{i}].weight"), "expected a number from 0 on");
+        }
+    }
+    if mix.iter().map(|share| share.weight).sum::<f64>() > 0.0 {
+        return Ok(());
+    }
+    refuse(key, "expected at least one variant with a weight above 0")
+}
+
+fn check_arrivals(key: &str, arrivals: &ArrivalsSpec) -> Result {
+    match arrivals {
+        ArrivalsSpec::Periodic { phase: Some(phase), .. } if !(0.0..1.0).contains(phase) => {
+            refuse(&format!("{key}.phase"), "expected a number from 0 to below 1")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_app(key: &str, app: &TrafficApp) -> Result {
+    match app {
+        TrafficApp::Bulk { size } => check_draw(key, "size", size),
+        TrafficApp::Request { request, response, server_delay, exchanges, gap, closes: _ } => {
+            check_draw(key, "request", request)?;
+            check_draw(key, "response", response)?;
+            check_draw(key, "server_delay", server_delay)?;
+            check_draw(key, "exchanges", exchanges)?;
+            check_draw(key, "gap", gap)
+        }
+        TrafficApp::Packmime { .. } => Ok(()),
+    }
+}
+
+fn check_line(key: &str, line: &AccessLine) -> Result {
+    check_draw(key, "delay", &line.delay)?;
+    line.rate.as_ref().map_or(Ok(()), |rate| check_draw(key, "rate", rate))?;
+    for (word, loss) in [("loss", &line.loss), ("syn_loss", &line.syn_loss)] {
+        check_draw(key, word, loss)?;
+        if let Draw::Fixed(share) = loss
+            && !(0.0..=1.0).contains(share)
+        {
+            return refuse(
+                &format!("{key}.{word}"),
+                &format!("{share} is not a probability, expected a number from 0 to 1"),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn check_draw<T: Quantity>(table: &str, key: &str, draw: &Draw<T>) -> Result {
+    match draw.fault() {
+        Some((at, expected)) => refuse(&format!("{table}.{key}{at}"), expected),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,253 @@
+//! Quantities, or the distributions to draw them from.
+
+use ackclock_units::random::{Law, Stream};
+use ackclock_units::{Bytes, Duration, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Text;
+
+/// A quantity, or a distribution to draw it from.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a value, or a distribution such as { uniform = [least, most] } or { exponential = mean }"
+)]
+#[schemars(rename = "{T}Draw")]
+pub enum Draw<T> {
+    /// Always the same.
+    Fixed(T),
+    /// Uniform between the two.
+    Uniform(UniformDraw<T>),
+    /// Exponential with the given mean.
+    Exponential(ExponentialDraw<T>),
+    /// Pareto.
+    Pareto(ParetoDraw<T>),
+    /// Weibull.
+    Weibull(WeibullDraw<T>),
+    /// Log-normal.
+    Lognormal(LognormalDraw<T>),
+    /// One of a list, all equally likely.
+    Values(ValuesDraw<T>),
+    /// By quantiles.
+    Quantiles(QuantilesDraw<T>),
+}
+
+/// A span of time, or a distribution to draw it from.
+pub type DurationDraw = Draw<Text<Duration>>;
+
+/// A uniform distribution.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Uniform{T}")]
+pub struct UniformDraw<T> {
+    /// The least and the most.
+    pub uniform: [T; 2],
+}
+
+/// An exponential distribution.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Exponential{T}")]
+pub struct ExponentialDraw<T> {
+    /// The mean.
+    pub exponential: T,
+}
+
+/// A Pareto distribution.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Pareto{T}")]
+pub struct ParetoDraw<T> {
+    /// P(X > x) = (scale / x)^shape from `scale` on.
+    pub pareto: Scaled<T>,
+}
+
+/// A Weibull distribution.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Weibull{T}")]
+pub struct WeibullDraw<T> {
+    /// P(X > x) = exp(-(x / scale)^shape).
+    pub weibull: Scaled<T>,
+}
+
+/// The parameters of a distribution with a scale and a shape.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Scaled{T}")]
+pub struct Scaled<T> {
+    /// The exponent.
+    pub shape: f64,
+    /// The scale.
+    pub scale: T,
+}
+
+/// A log-normal distribution.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Lognormal{T}")]
+pub struct LognormalDraw<T> {
+    /// Its parameters.
+    pub lognormal: Lognormal<T>,
+}
+
+/// The parameters of a log-normal distribution.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "LognormalOf{T}")]
+pub struct Lognormal<T> {
+    /// The median.
+    pub median: T,
+    /// The standard deviation of the natural logarithm.
+    pub sigma: f64,
+}
+
+/// An empirical distribution.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ValuesOf{T}")]
+pub struct ValuesDraw<T> {
+    /// The values, all equally likely.
+    pub values: Vec<T>,
+}
+
+/// A distribution by its quantiles.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "QuantilesOf{T}")]
+pub struct QuantilesDraw<T> {
+    /// From p = 0 to p = 1, ascending in both; linear between them.
+    pub quantiles: Vec<Quantile<T>>,
+}
+
+/// A quantile.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "QuantileOf{T}")]
+pub struct Quantile<T> {
+    /// The share of draws that are below `value`, from 0 to 1.
+    pub p: f64,
+    /// The value.
+    pub value: T,
+}
+
+/// Something of which a distribution can be made.
+pub trait Quantity {
+    /// The quantity as a number of its base unit: s, B, bit/s.
+    fn amount(&self) -> f64;
+}
+
+impl Quantity for f64 {
+    fn amount(&self) -> f64 {
+        *self
+    }
+}
+
+impl Quantity for Text<Duration> {
+    fn amount(&self) -> f64 {
+        self.0.as_secs_f64()
+    }
+}
+
+impl Quantity for Text<Bytes> {
+    fn amount(&self) -> f64 {
+        self.0.get() as f64
+    }
+}
+
+impl Quantity for Text<Rate> {
+    fn amount(&self) -> f64 {
+        self.0.as_bps() as f64
+    }
+}
+
+impl<T: Quantity> Draw<T> {
+    /// The distribution, in base units.
+    pub fn law(&self) -> Law {
+        match self {
+            Self::Fixed(value) => Law::Fixed(value.amount()),
+            Self::Uniform(UniformDraw { uniform: [least, most] }) => {
+                Law::Uniform(least.amount(), most.amount())
+            }
+            Self::Exponential(ExponentialDraw { exponential }) => {
+                Law::Exponential { mean: exponential.amount() }
+            }
+            Self::Pareto(ParetoDraw { pareto }) => {
+                Law::Pareto { shape: pareto.shape, scale: pareto.scale.amount() }
+            }
+            Self::Weibull(WeibullDraw { weibull }) => {
+                Law::Weibull { shape: weibull.shape, scale: weibull.scale.amount() }
+            }
+            Self::Lognormal(LognormalDraw { lognormal }) => {
+                Law::Lognormal { median: lognormal.median.amount(), sigma: lognormal.sigma }
+            }
+            Self::Values(ValuesDraw { values }) => {
+                Law::Values(values.iter().map(Quantity::amount).collect())
+            }
+            Self::Quantiles(QuantilesDraw { quantiles }) => {
+                Law::Quantiles(quantiles.iter().map(|q| (q.p, q.value.amount())).collect())
+            }
+        }
+    }
+
+    /// What is wrong with it: a key below this one, and what was expected there.
+    pub fn fault(&self) -> Option<(&'static str, &'static str)> {
+        let positive = |number: f64| number > 0.0 && number.is_finite();
+        match self {
+            Self::Uniform(UniformDraw { uniform: [least, most] })
+                if least.amount() > most.amount() =>
+            {
+                Some((".uniform", "expected the lesser of the two first"))
+            }
+            Self::Pareto(ParetoDraw { pareto }) if !positive(pareto.shape) => {
+                Some((".pareto.shape", "expected a number above 0"))
+            }
+            Self::Pareto(ParetoDraw { pareto }) if pareto.scale.amount() <= 0.0 => {
+                Some((".pareto.scale", "expected more than 0"))
+            }
+            Self::Weibull(WeibullDraw { weibull }) if !positive(weibull.shape) => {
+                Some((".weibull.shape", "expected a number above 0"))
+            }
+            Self::Lognormal(LognormalDraw { lognormal })
+                if !(lognormal.sigma >= 0.0 && lognormal.sigma.is_finite()) =>
+            {
+                Some((".lognormal.sigma", "expected a number from 0 on"))
+            }
+            Self::Values(ValuesDraw { values }) if values.is_empty() => {
+                Some((".values", "expected at least one"))
+            }
+            Self::Quantiles(QuantilesDraw { quantiles }) if !is_distribution(quantiles) => Some((
+                ".quantiles",
+                "expected at least two, ascending in p and value, from p = 0 to p = 1",
+            )),
+            _ => None,
+        }
+    }
+}
+
+#[expect(clippy::float_cmp, reason = "0 and 1 are written, not computed")]
+fn is_distribution<T: Quantity>(quantiles: &[Quantile<T>]) -> bool {
+    let ends =
+        quantiles.first().map(|q| q.p) == Some(0.0) && quantiles.last().map(|q| q.p) == Some(1.0);
+    let ascends = |pair: &[Quantile<T>]| {
+        pair[0].p < pair[1].p && pair[0].value.amount() <= pair[1].value.amount()
+    };
+    ends && quantiles.len() > 1 && quantiles.windows(2).all(ascends)
+}
+
+impl DurationDraw {
+    /// A draw.
+    pub fn sample(&self, random: &mut Stream) -> Duration {
+        match self {
+            Self::Fixed(fixed) => fixed.0,
+            distribution => Duration::from_secs_f64(distribution.law().sample(random)),
+        }
+    }
+}
+
+impl Default for DurationDraw {
+    fn default() -> Self {
+        Self::Fixed(Text(Duration::ZERO))
+    }
+}

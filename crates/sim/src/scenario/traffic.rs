@@ -1,0 +1,394 @@
+//! Classes of connections that come and go.
+
+use ackclock_app::{AnySessions, PackMimeSessions, Requests, Side};
+use ackclock_tcp::{Config, Profile, Variant};
+use ackclock_units::random::Law;
+use ackclock_units::{Bytes, Duration, Frequency, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Draw, DurationDraw, TcpSpec, Text, is_zero_duration, zero};
+
+/// Connections that come and go: each opens, plays its session, closes, and leaves a row in the
+/// table `connections` and one in `objects` for each exchange.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// The name.
+    pub name: String,
+    /// The sender at both ends, or several with their weights: which of them a connection gets is
+    /// drawn.
+    pub variant: VariantChoice,
+    /// Whose habits supply what is not said.
+    #[serde(default)]
+    pub profile: Text<Profile>,
+    /// Settings of the connections that differ from the profile's.
+    #[serde(default, skip_serializing_if = "TcpSpec::is_default")]
+    pub tcp: TcpSpec,
+    /// When connections open.
+    pub arrivals: ArrivalsSpec,
+    /// How many open at most; default: any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// When the arrivals begin.
+    #[serde(default = "zero", skip_serializing_if = "is_zero_duration")]
+    pub start: Text<Duration>,
+    /// When they end; default: with the run. Connections that are open then go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Text<Duration>>,
+    /// What a connection does.
+    pub app: TrafficApp,
+    /// On which side of a dumbbell the clients are, which open the connections; only in a dumbbell.
+    /// Default: where the volume crosses the bottleneck forward, the left with `bulk` and the right
+    /// with `request`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<DumbbellSide>,
+    /// The node of the clients; only in a graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The node of the servers; only in a graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// What every connection has to itself at each end, before the links that all share.
+    #[serde(default, skip_serializing_if = "AccessSpec::is_none")]
+    pub access: AccessSpec,
+}
+
+/// One sender, or a mix of them.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a variant such as \"newreno+sack\", a list of { variant, weight }, or { calm, congested, threshold }"
+)]
+pub enum VariantChoice {
+    /// Every connection's.
+    One(Text<Variant>),
+    /// A mix.
+    Mix(Vec<VariantShare>),
+    /// One or the other, as the server's SYN-ACKs fare.
+    Feedback(VariantFeedback),
+}
+
+/// A variant of a mix.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VariantShare {
+    /// The sender.
+    pub variant: Text<Variant>,
+    /// How often, in proportion to the other weights.
+    pub weight: f64,
+}
+
+/// The server chooses the sender of each connection that it accepts by the share of its recent SYN-ACKs
+/// that had to be sent again.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VariantFeedback {
+    /// The sender up to the threshold.
+    pub calm: Text<Variant>,
+    /// The sender above.
+    pub congested: Text<Variant>,
+    /// The share.
+    pub threshold: f64,
+    /// Over how many connections it is taken: each weighs less than the next by one part in so many.
+    #[serde(default = "hundred")]
+    pub memory: f64,
+}
+
+const fn hundred() -> f64 {
+    100.0
+}
+
+impl VariantChoice {
+    /// The senders with their weights.
+    pub fn shares(&self) -> Vec<(Variant, f64)> {
+        match self {
+            Self::One(variant) => vec![(variant.0.clone(), 1.0)],
+            Self::Mix(mix) => {
+                mix.iter().map(|share| (share.variant.0.clone(), share.weight)).collect()
+            }
+            // Which of the two it is falls when the server accepts.
+            Self::Feedback(of) => vec![(of.calm.0.clone(), 1.0), (of.congested.0.clone(), 0.0)],
+        }
+    }
+}
+
+/// When the connections of a class open.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ArrivalsSpec {
+    /// As a Poisson process.
+    Poisson {
+        /// How many a second.
+        rate: Text<Frequency>,
+    },
+    /// At equal intervals.
+    Periodic {
+        /// How many a second.
+        rate: Text<Frequency>,
+        /// The first comes this fraction of an interval after `start`; drawn when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<f64>,
+    },
+    /// As PackMime-HTTP has it: Weibull gaps with a long memory.
+    Packmime {
+        /// How many a second on average.
+        rate: Text<Frequency>,
+    },
+    /// At given moments.
+    List {
+        /// The moments, from the beginning of the run.
+        at: Vec<Text<Duration>>,
+    },
+}
+
+/// What the connections of a class do.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TrafficApp {
+    /// The client sends a volume and closes.
+    Bulk {
+        /// The volume.
+        size: Draw<Text<Bytes>>,
+    },
+    /// The client asks and the server answers, once or several times, one after another.
+    Request {
+        /// The size of a request.
+        #[serde(default = "a_request")]
+        request: Draw<Text<Bytes>>,
+        /// The size of a response.
+        response: Draw<Text<Bytes>>,
+        /// The time from the last byte of a request, at the server, to the response.
+        #[serde(default)]
+        server_delay: DurationDraw,
+        /// How many requests a connection carries, rounded up.
+        #[serde(default = "one_exchange")]
+        exchanges: Draw<f64>,
+        /// The time from a response to the next request.
+        #[serde(default)]
+        gap: DurationDraw,
+        /// Who closes first: the server with its last byte, or the client once it has all.
+        #[serde(default)]
+        closes: Closes,
+    },
+    /// Web traffic as PackMime-HTTP has it: sizes, persistence, gaps, the server's delay, and the
+    /// delays of the private lines at both ends. The server closes.
+    Packmime {
+        /// The rate of new connections per second for which the model is taken, as its laws depend
+        /// on it; default: that of the arrivals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate: Option<Text<Frequency>>,
+        /// The version of HTTP, `"1.0"` or `"1.1"`.
+        #[serde(default)]
+        http: Http,
+    },
+}
+
+impl ArrivalsSpec {
+    /// How many a second, if it is a rate that says so.
+    pub const fn rate(&self) -> Option<Frequency> {
+        match self {
+            Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate } => {
+                Some(rate.0)
+            }
+            Self::List { .. } => None,
+        }
+    }
+}
+
+const fn a_request() -> Draw<Text<Bytes>> {
+    Draw::Fixed(Text(Bytes::new(300)))
+}
+
+const fn one_exchange() -> Draw<f64> {
+    Draw::Fixed(1.0)
+}
+
+/// The version of HTTP that PackMime-HTTP's connections speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum Http {
+    /// A connection an object.
+    #[serde(rename = "1.0")]
+    V1_0,
+    /// Nine connections of a hundred are persistent and carry several objects, not pipelined.
+    #[default]
+    #[serde(rename = "1.1")]
+    V1_1,
+}
+
+/// The end of a connection that closes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Closes {
+    /// The end that opened it.
+    Client,
+    /// The other.
+    #[default]
+    Server,
+}
+
+/// A side of a dumbbell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DumbbellSide {
+    /// Where flows have their senders.
+    Left,
+    /// Where flows have their receivers.
+    Right,
+}
+
+/// What a connection has to itself at each end.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccessSpec {
+    /// The client's line.
+    #[serde(default, skip_serializing_if = "AccessLine::is_none")]
+    pub client: AccessLine,
+    /// The server's line.
+    #[serde(default, skip_serializing_if = "AccessLine::is_none")]
+    pub server: AccessLine,
+}
+
+impl AccessSpec {
+    /// Whether neither end has a line of its own.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A line of one connection's own, drawn when it opens, the same in both directions: no other
+/// connection's packets cross it, it has room for any number of them and never reorders.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccessLine {
+    /// The propagation delay, one way.
+    #[serde(default, skip_serializing_if = "is_no_delay")]
+    pub delay: DurationDraw,
+    /// The rate; default: any packet passes in no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Draw<Text<Rate>>>,
+    /// The probability that a packet is lost on it; a distribution draws it for each connection.
+    #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
+    pub loss: Draw<f64>,
+    /// The probability that a SYN or SYN-ACK is lost on it, besides: to a middlebox that takes it for
+    /// an attack.
+    #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
+    pub syn_loss: Draw<f64>,
+}
+
+impl AccessLine {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn is_no_delay(delay: &DurationDraw) -> bool {
+    *delay == DurationDraw::default()
+}
+
+const fn no_loss() -> Draw<f64> {
+    Draw::Fixed(0.0)
+}
+
+fn is_no_loss(loss: &Draw<f64>) -> bool {
+    *loss == no_loss()
+}
+
+impl Default for Draw<f64> {
+    fn default() -> Self {
+        no_loss()
+    }
+}
+
+impl TrafficApp {
+    /// The model of its sessions, for the class `name` in the run of `seed`: connections open at `rate`
+    /// as long as nothing else is said, and about `count` will.
+    ///
+    /// # Errors
+    /// One line: the model needs a rate, and there is none.
+    pub fn sessions(
+        &self,
+        rate: Option<Frequency>,
+        count: Option<u64>,
+        seed: u64,
+        name: &str,
+    ) -> Result<AnySessions, &'static str> {
+        Ok(AnySessions::Requests(match self {
+            Self::Bulk { size } => Requests::upload(size.law()),
+            Self::Request { request, response, server_delay, exchanges, gap, closes } => Requests {
+                exchanges: exchanges.law(),
+                gap: gap.law(),
+                request: request.law(),
+                server_delay: server_delay.law(),
+                response: response.law(),
+                closes: match closes {
+                    Closes::Client => Side::Client,
+                    Closes::Server => Side::Server,
+                },
+            },
+            Self::Packmime { rate: own, http } => {
+                let rate = own.map(|rate| rate.0).or(rate).ok_or(
+                    "app.rate: missing, expected such as \"50 /s\" where arrivals are a list",
+                )?;
+                let persistent = *http == Http::V1_1;
+                return Ok(AnySessions::PackMime(Box::new(PackMimeSessions::new(
+                    rate.as_hz(),
+                    persistent,
+                    count,
+                    seed,
+                    name,
+                ))));
+            }
+        }))
+    }
+
+    /// The side of a dumbbell on which the clients are by default.
+    pub const fn clients(&self) -> DumbbellSide {
+        match self {
+            Self::Bulk { .. } => DumbbellSide::Left,
+            Self::Request { .. } | Self::Packmime { .. } => DumbbellSide::Right,
+        }
+    }
+}
+
+impl Traffic {
+    /// The settings of a connection of each of its variants, with their weights.
+    ///
+    /// # Errors
+    /// One line saying which choices do not go together.
+    pub fn configs(&self) -> Result<Vec<(Config, f64)>, String> {
+        let config =
+            |(variant, weight)| Ok((super::config(&variant, self.profile.0, &self.tcp)?, weight));
+        self.variant.shares().into_iter().map(config).collect()
+    }
+
+    /// Where the clients are in a dumbbell.
+    pub fn clients(&self) -> DumbbellSide {
+        self.clients.unwrap_or_else(|| self.app.clients())
+    }
+}
+
+/// The three draws of a line.
+#[derive(Clone, Debug)]
+pub struct LineLaws {
+    /// The delay, in s.
+    pub delay: Law,
+    /// The rate, in bit/s.
+    pub rate: Option<Law>,
+    /// The probability of loss.
+    pub loss: Law,
+    /// The probability of loss of a SYN or SYN-ACK, besides.
+    pub syn_loss: Law,
+}
+
+impl AccessLine {
+    /// Its distributions, in base units.
+    pub fn laws(&self) -> LineLaws {
+        LineLaws {
+            delay: self.delay.law(),
+            rate: self.rate.as_ref().map(Draw::law),
+            loss: self.loss.law(),
+            syn_loss: self.syn_loss.law(),
+        }
+    }
+}

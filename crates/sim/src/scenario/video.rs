@@ -1,0 +1,99 @@
+//! A video, and the player that shows it.
+
+use ackclock_app::video::{Pictures, Player, PlayerSettings, Synthetic};
+use ackclock_units::random::Stream;
+use ackclock_units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Text;
+
+/// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends all of
+/// it, and a player shows it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VideoSpec {
+    /// Pictures a second.
+    #[serde(default = "thirty")]
+    pub picture_rate: f64,
+    /// The bytes of each picture, in the order in which they are sent and shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<u32>,
+    /// The volume of a video whose pictures are drawn at random, instead of `pictures`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Text<Bytes>>,
+    /// How long a video of `size` lasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<Text<Duration>>,
+    /// The most that the playout buffer holds.
+    #[serde(default = "playout_buffer")]
+    pub buffer: Text<Bytes>,
+    /// What it holds when play begins; default: `buffer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Text<Bytes>>,
+    /// What it holds when play goes on after it ran empty; default: as `start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Text<Bytes>>,
+    /// How many times as fast as usual late pictures are shown, from 1, which makes up for nothing.
+    #[serde(default = "catch_up")]
+    pub catch_up: f64,
+}
+
+const fn thirty() -> f64 {
+    30.0
+}
+
+/// Watanabe et al. (2013): a second of their video.
+const fn playout_buffer() -> Text<Bytes> {
+    Text(Bytes::new(656_000))
+}
+
+/// What listeners do not mind: `VLC` resamples by a tenth at most.
+const fn catch_up() -> f64 {
+    1.1
+}
+
+impl VideoSpec {
+    /// The player, with a video drawn from `random` if its pictures are not given.
+    ///
+    /// # Errors
+    /// The key that is wrong, and why.
+    pub fn player(&self, random: &mut Stream) -> Result<Player, (&'static str, &'static str)> {
+        if !(0.1..=1000.0).contains(&self.picture_rate) {
+            return Err(("picture_rate", "expected from 0.1 to 1000"));
+        }
+        let interval = Duration::from_secs_f64(1.0 / self.picture_rate);
+        let pictures = match (&*self.pictures, self.size, self.length) {
+            ([], Some(size), Some(length)) => {
+                let synthetic =
+                    Synthetic { volume: size.0, count: count(length.0, interval), interval };
+                synthetic.draw(random).map_err(|why| ("size", why))?
+            }
+            ([], ..) => {
+                return Err(("pictures", "missing, expected `pictures`, or `size` and `length`"));
+            }
+            (_, Some(_), _) => return Err(("size", "`pictures` says it; expected one of the two")),
+            (_, _, Some(_)) => {
+                return Err(("length", "`pictures` says it; expected one of the two"));
+            }
+            (sizes, None, None) => {
+                Pictures::new(sizes, interval).map_err(|why| ("pictures", why))?
+            }
+        };
+        let start = self.start.unwrap_or(self.buffer).0;
+        let resume = self.resume.map_or(start, |resume| resume.0);
+        let settings =
+            PlayerSettings { buffer: self.buffer.0, start, resume, catch_up: self.catch_up };
+        let wrong = if (1.0..=10.0).contains(&self.catch_up) { "buffer" } else { "catch_up" };
+        Player::new(settings, pictures).map_err(|why| (wrong, why))
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a number of pictures; the cast saturates"
+)]
+fn count(length: Duration, interval: Duration) -> usize {
+    (length.as_secs_f64() / interval.as_secs_f64()).round() as usize
+}

@@ -1,0 +1,379 @@
+"""The simulations of the study, each reduced to one row: numbers, and lists for the figures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+import polars as pl
+
+from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
+from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies.tambuwal2018.scenarios import (
+    BEST,
+    BOTTLENECK_BPS,
+    FTP_FLOWS,
+    GUESSES,
+    HIGH_RTT_S,
+    INITIAL_RTO_S,
+    MSS_BYTES,
+    OTHER_THRESHOLDS,
+    QUIET_LOAD,
+    SHARES,
+    STANDARD,
+    SYN_LOSS,
+    THRESHOLD,
+    VARIANTS,
+    WARM_UP_S,
+    Feedback,
+    Plan,
+    Setting,
+)
+
+SHORT_BYTES = (1_000, 50_000)
+"""The objects of Figure 4."""
+
+LARGE_BYTES = 20_000
+SMALL_BYTES = 3 * MSS_BYTES
+
+QUANTILES = (
+    *(n / 100 for n in range(1, 100)),
+    *(1 - 10 ** (-n / 10) for n in range(21, 51)),
+)
+"""Where the distribution of all responses is kept."""
+
+LISTS = {
+    "lost_bytes": pl.Int64,
+    "lost_rtts": pl.Float32,
+    "lost_base_rtt_s": pl.Float32,
+    "lost_protocol": pl.String,
+    "seconds_plr": pl.Float32,
+    "responses_s": pl.Float64,
+}
+"""The columns that hold a list, of the type given."""
+
+
+def responses(tables: Tables) -> pl.DataFrame:
+    """Return every finished object of the connections that opened after the warm-up.
+
+    A response lasts from the request, of a connection's first object from the opening, to the last
+    byte.
+    """
+    opened = tables.connections.filter(
+        pl.col("opened_s") >= WARM_UP_S, pl.col("class").cast(pl.String) == "web"
+    ).select(
+        "connection", "variant", "base_rtt_s", "lost_synack", "lost_syn", "synack_retransmits"
+    )
+    return (
+        tables.objects.filter(
+            pl.col("completed_s").is_not_null(), pl.col("flow").cast(pl.String) == "web"
+        )
+        .select(
+            "connection",
+            "object",
+            "bytes",
+            (pl.col("completed_s") - pl.col("requested_s")).alias("response_s"),
+        )
+        .join(opened, on="connection", how="inner")
+    )
+
+
+def _mean(frame: pl.DataFrame, column: str) -> float | None:
+    return frame[column].mean() if frame.height else None  # type: ignore[return-value]
+
+
+def _quantile(frame: pl.DataFrame, column: str, p: float) -> float | None:
+    return frame[column].quantile(p, "linear") if frame.height else None
+
+
+def loss_by_second(samples: pl.DataFrame) -> pl.Series:
+    """Return the share of the packets offered in each second that the queue dropped."""
+    counted = samples.sort("time_s").select(
+        pl.col("dropped_packets").cast(pl.Int64).diff().alias("dropped"),
+        sum(
+            pl.col(name).cast(pl.Int64)
+            for name in ("dropped_packets", "delivered_flow_packets", "queue_packets")
+        )
+        .diff()  # type: ignore[union-attr]
+        .alias("offered"),
+    )
+    return counted.filter(pl.col("offered") > 0).select(
+        (pl.col("dropped") / pl.col("offered")).alias("plr")
+    )["plr"]
+
+
+def measure(tables: Tables) -> dict[str, Any]:
+    """Return the row of a run."""
+    link = tables.links.filter(pl.col("measure") == "steady", pl.col("direction") == "forward")
+    if link.height != 1:
+        msg = f"{link.height} rows of the bottleneck after the warm-up, expected one"
+        raise BrokenRunError(msg)
+    bottleneck = link.row(0, named=True)
+    objects = responses(tables)
+    connections = tables.connections.filter(
+        pl.col("opened_s") >= WARM_UP_S, pl.col("class").cast(pl.String) == "web"
+    )
+    first = objects.filter(pl.col("object") == 0)
+    lost = first.filter(pl.col("lost_synack") == 1, pl.col("lost_syn") == 0).with_columns(
+        ((pl.col("response_s") - INITIAL_RTO_S) / pl.col("base_rtt_s")).alias("rtts"),
+        (pl.col("response_s") - INITIAL_RTO_S).alias("waited_s"),
+    )
+    short = lost.filter(pl.col("bytes").is_between(*SHORT_BYTES))
+    high = lost.filter(pl.col("base_rtt_s") > HIGH_RTT_S)
+    beyond = pl.col("base_rtt_s") > INITIAL_RTO_S
+    spurious = first.filter(
+        beyond, pl.col("lost_synack") == 0, pl.col("lost_syn") == 0,
+        pl.col("synack_retransmits") > 0,
+    )  # fmt: skip
+    seconds = loss_by_second(tables.link_samples)
+    throughput = 8 * bottleneck["delivered_bytes"] / bottleneck["duration_s"]
+    small_objects = first.filter(pl.col("bytes").is_between(*SHORT_BYTES))
+    return {
+        "connections": connections.height,
+        "utilisation": throughput / BOTTLENECK_BPS,
+        "plr": bottleneck["dropped_packets"] / bottleneck["offered_packets"],
+        "throughput_bps": throughput,
+        "response_mean_s": _mean(objects, "response_s"),
+        "response_p50_s": _quantile(objects, "response_s", 0.5),
+        "response_p90_s": _quantile(objects, "response_s", 0.9),
+        "response_p99_s": _quantile(objects, "response_s", 0.99),
+        "synack_lost_connections": lost.height,
+        "synack_lost_response_rtt_mean": _mean(lost, "rtts"),
+        "synack_lost_response_rtt_p50": _quantile(lost, "rtts", 0.5),
+        "synack_lost_any": first.filter(pl.col("lost_synack") > 0).height,
+        "synack_lost_share": connections.select((pl.col("lost_synack") > 0).mean()).item(),
+        "ftp_bps": _ftp_bps(tables),
+        "standard_share": connections.select(
+            (pl.col("variant").cast(pl.String) == STANDARD).mean()
+        ).item(),
+        "connections_not_closed": connections.filter(
+            ~pl.col("outcome").cast(pl.String).is_in(["closed", "open"])
+        ).height,
+        "lost_mean_rtts": _mean(lost, "rtts"),
+        "lost_mean_s": _mean(lost, "waited_s"),
+        "short_mean_rtts": _mean(short, "rtts"),
+        **{
+            f"short_p{round(100 * p)}_rtts": _quantile(short, "rtts", p)
+            for p in (0.5, 0.7, 0.9, 0.99)
+        },
+        "short_all_mean_s": _mean(small_objects, "response_s"),
+        "small_mean_rtts": _mean(lost.filter(pl.col("bytes") <= SMALL_BYTES), "rtts"),
+        "large_mean_rtts": _mean(short.filter(pl.col("bytes") > LARGE_BYTES), "rtts"),
+        "high_mean_s": _mean(high, "waited_s"),
+        "high_p90_s": _quantile(high, "waited_s", 0.9),
+        "high_p99_s": _quantile(high, "waited_s", 0.99),
+        "high_above_10_s_share": high.select((pl.col("waited_s") > 10).mean()).item(),
+        "beyond_1_s_lost_mean_s": _mean(lost.filter(beyond), "response_s"),
+        "beyond_1_s_spurious_mean_s": _mean(spurious, "response_s"),
+        "plr_peak": seconds.max(),
+        "seconds_above_10_percent": (seconds > 0.1).mean(),
+        "lost_bytes": lost["bytes"].to_list(),
+        "lost_rtts": lost["rtts"].to_list(),
+        "lost_base_rtt_s": lost["base_rtt_s"].to_list(),
+        "seconds_plr": seconds.to_list(),
+        "responses_s": [_quantile(objects, "response_s", p) for p in QUANTILES],
+        "lost_protocol": lost["variant"].cast(pl.String).to_list()
+        if lost["variant"].n_unique() > 1
+        else [],
+        **_by_protocol(lost, small_objects),
+    }
+
+
+def _by_protocol(lost: pl.DataFrame, short: pl.DataFrame) -> dict[str, Any]:
+    """Return the means of Figure 12, of standard flows and of TSL's."""
+    row: dict[str, Any] = {}
+    for protocol, name in (("tcp", STANDARD), ("tsl", BEST)):
+        mine = pl.col("variant").cast(pl.String) == name
+        row[f"lost_mean_rtts_{protocol}"] = _mean(lost.filter(mine), "rtts")
+        row[f"short_all_mean_s_{protocol}"] = _mean(short.filter(mine), "response_s")
+    return row
+
+
+def run_all(
+    core: Core,
+    settings: Sequence[Setting],
+    keys: Sequence[Mapping[str, Any]],
+    threads: int | None,
+    advance: Advance,
+) -> pl.DataFrame:
+    """Run settings, two or more at once, and return a row each: its keys, then its numbers."""
+    done = 0
+    lock = Lock()
+
+    def one(pair: tuple[Setting, Mapping[str, Any]]) -> dict[str, Any]:
+        nonlocal done
+        setting, key = pair
+        row = {**key, **measure(simulate(core, [setting.scenario()], 1))}
+        with lock:
+            done += 1
+            advance(done)
+        return row
+
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        rows = list(pool.map(one, zip(settings, keys, strict=True)))
+    lists = {name: pl.List(kind) for name, kind in LISTS.items()}
+    return pl.DataFrame(rows, schema_overrides=lists, infer_schema_length=None)
+
+
+def _ftp_bps(tables: Tables) -> float | None:
+    """Return the goodput of the long-lived transfers together, warm-up included."""
+    mine = tables.connections.filter(pl.col("class").cast(pl.String) == "ftp")
+    if not mine.height:
+        return None
+    whole = tables.links.filter(pl.col("measure") == "run", pl.col("direction") == "forward")
+    return 8 * float(mine["bytes_to_server"].sum()) / float(whole["duration_s"][0])
+
+
+def _thresholds(rates: Mapping[float, float]) -> list[tuple[float, list[float]]]:
+    loads = list(rates)
+    high = [load for load in loads if load >= 0.9]
+    return [(THRESHOLD, loads), *((threshold, high) for threshold in OTHER_THRESHOLDS)]
+
+
+# ---------------------------------------------------------------------------------------- Rates
+
+
+def search(
+    evaluate: Callable[[float], float], target: float, tolerance: float, guess: float
+) -> list[tuple[float, float]]:
+    """Return (rate, utilisation) pairs, the last within ``tolerance`` of ``target``.
+
+    A secant search: utilisation rises with the rate, steeply at first and hardly near 1. Each step
+    stays between what was too little and what was too much. Raises if twelve steps do not do.
+    """
+    tried: list[tuple[float, float]] = []
+    low, high = (0.0, 0.0), (float("inf"), 1.0)
+    rate = guess
+    for _ in range(12):
+        seen = evaluate(rate)
+        tried.append((rate, seen))
+        if abs(seen - target) <= tolerance:
+            return tried
+        if seen < target:
+            low = max(low, (rate, seen))
+        else:
+            high = min(high, (rate, seen))
+        if high[0] == float("inf"):
+            # In proportion, and a little on, so that the next is too much or right.
+            rate = min(low[0] * target / low[1] * 1.01, 2 * low[0])
+        else:
+            (r0, u0), (r1, u1) = low, high
+            share = (target - u0) / (u1 - u0) if u1 > u0 else 0.5
+            rate = r0 + min(max(share, 0.05), 0.95) * (r1 - r0)
+    msg = f"no rate gives a utilisation of {target} to {tolerance}: {tried}"
+    raise BrokenRunError(msg)
+
+
+def rate_part(core: Core, plan: Plan, load: float, threads: int | None) -> Part:
+    """Return the search for a load's rate: the mean over the seeds, with standard TCP."""
+
+    def compute(advance: Advance) -> pl.DataFrame:
+        frames: list[pl.DataFrame] = []
+
+        def evaluate(rate: float) -> float:
+            settings = [
+                Setting(STANDARD, rate, plan.connections(load), seed) for seed in plan.seeds
+            ]
+            keys = [{"load": load, "rate_per_s": rate, "seed": seed} for seed in plan.seeds]
+            offset = sum(frame.height for frame in frames)
+            rows = run_all(core, settings, keys, threads, lambda n: advance(offset + n))
+            frames.append(rows.select("load", "rate_per_s", "seed", "utilisation", "connections"))
+            return float(rows["utilisation"].mean())  # type: ignore[arg-type]
+
+        search(evaluate, load, plan.tolerance(load), GUESSES[load])
+        return pl.concat(frames)
+
+    inputs = [load, plan.tolerance(load), plan.connections(load), plan.seeds, GUESSES[load]]
+    return Part(f"rate-{100 * load:g}", inputs, 3 * len(plan.seeds), compute)
+
+
+def found_rate(search_rows: pl.DataFrame) -> float:
+    """Return the rate at which a search ended."""
+    return float(search_rows["rate_per_s"][-1])
+
+
+# --------------------------------------------------------------------------------------- Studies
+
+
+def parts(
+    core: Core, plan: Plan, rates: Mapping[float, float], threads: int | None
+) -> list[Part]:
+    """Return the runs, in parts that can be kept: one a load and seed, all variants in it."""
+    todo: list[Part] = []
+
+    def add(name: str, settings: list[Setting], keys: list[dict[str, Any]]) -> None:
+        scenarios = [setting.scenario() for setting in settings]
+        todo.append(
+            Part(
+                name,
+                [scenarios, keys],
+                len(settings),
+                lambda advance: run_all(core, settings, keys, threads, advance),
+            )
+        )
+
+    for seed in plan.seeds:
+        for load, rate in rates.items():
+            settings = [
+                Setting(variant, rate, plan.connections(load), seed) for variant in VARIANTS
+            ]
+            keys = [
+                {"variant": variant, "load": load, "seed": seed, "conn_rate_per_s": rate}
+                for variant in VARIANTS
+            ]
+            add(f"runs-{100 * load:g}-{seed}", settings, keys)
+        rate = rates[0.4]
+        add(
+            f"feedback-{seed}",
+            [
+                Setting(Feedback(threshold), rates[load], plan.connections(load), seed)
+                for threshold, loads in _thresholds(rates)
+                for load in loads
+            ],
+            [
+                {"threshold": threshold, "load": load, "seed": seed}
+                for threshold, loads in _thresholds(rates)
+                for load in loads
+            ],
+        )
+        quiet = rate * QUIET_LOAD / 0.4
+        add(
+            f"middlebox-{seed}",
+            [
+                Setting(variant, quiet, plan.beside_connections, seed, syn_loss=SYN_LOSS)
+                for variant in VARIANTS
+            ],
+            [{"variant": variant, "seed": seed} for variant in VARIANTS],
+        )
+        pairs = [(variant, late) for variant in (STANDARD, BEST) for late in (False, True)]
+        add(
+            f"rto-{seed}",
+            [
+                Setting(
+                    variant, rate, plan.beside_connections, seed,
+                    tcp={"three_seconds_after_lost_syn": late},
+                )
+                for variant, late in pairs
+            ],
+            [{"variant": variant, "three_seconds": late, "seed": seed} for variant, late in pairs],
+        )  # fmt: skip
+        add(
+            f"ftp-{seed}",
+            [
+                Setting(variant, rate, plan.beside_connections, seed, ftp=FTP_FLOWS)
+                for variant in (STANDARD, BEST)
+            ],
+            [{"variant": variant, "seed": seed} for variant in (STANDARD, BEST)],
+        )
+        add(
+            f"mixed-{seed}",
+            [
+                Setting({STANDARD: 1 - share, BEST: share}, rate, plan.mixed_connections, seed)
+                for share in SHARES
+            ],
+            [{"share": share, "seed": seed} for share in SHARES],
+        )
+    return todo
