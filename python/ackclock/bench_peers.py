@@ -164,7 +164,7 @@ def _ns3_program() -> Path | None:
     cache.mkdir(parents=True, exist_ok=True)
     part = program.with_name(f".{program.name}.{os.getpid()}.part")
     subprocess.run(
-        ["g++", "-O3", "-x", "c++", "-", "-o", str(part), *flags],
+        ["g++", "-O3", "-x", "c++", "-", "-x", "none", "-o", str(part), *flags],
         input=source,
         text=True,
         check=True,
