@@ -56,6 +56,7 @@ from ackclock.scenario import (
     dumbbell,
     graph,
 )
+from ackclock.scripts import Drill, ScriptFailure, ScriptOutcome, ScriptReport, drill
 from ackclock.traffic import (
     Access,
     AccessLine,
@@ -69,7 +70,6 @@ from ackclock.traffic import (
     Share,
     Upload,
 )
-from ackclock.scripts import Drill, ScriptFailure, ScriptOutcome, ScriptReport, drill
 
 __version__ = _version()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
@@ -540,7 +540,7 @@ class Traffic(_Table):
     """
 
     name: str
-    variant: VariantChoice = _key(read=read_variant)
+    variant: VariantChoice = _key(read=read_variant, always=True)
     arrivals: Arrivals = _key(read=read_arrivals)
     app: Sessions = _key(read=read_sessions)
     profile: Profile = "rfc"

@@ -120,22 +120,7 @@ impl<'o> Engine<'o> {
         let entries = flow_entries(scenario);
         let names = flow_names(scenario, &entries);
         let layout = Layout::new(scenario, &entries)?;
-        let links: Vec<Link> = layout
-            .wires
-            .iter()
-            .map(|wire| {
-                let name = format!("link {} {}", wire.name, wire.direction.as_str());
-                let losses = Stream::new(scenario.seed, &name);
-                let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
-                let link = if wire.impairments.any() {
-                    let impairments = Impairments::new(wire.impairments, stream);
-                    Link::impaired(&wire.config, losses, impairments)
-                } else {
-                    Link::new(&wire.config, losses)
-                };
-                link.with_queue_draws(&wire.config.discipline, stream("queue"))
-            })
-            .collect();
+        let links = links(scenario, &layout);
         let probes = Probes::new(scenario, &entries, &names, &layout);
         let elsewhere = Elsewhere {
             crossed: &crossed(scenario, &layout),
@@ -596,6 +581,26 @@ pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
 /// A place in an arena, of fewer than 2^32.
 fn index(n: usize) -> u32 {
     u32::try_from(n).expect("an arena of fewer than 2^32 entries")
+}
+
+/// The links of `layout`, each with random streams of its own.
+fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
+    layout
+        .wires
+        .iter()
+        .map(|wire| {
+            let name = format!("link {} {}", wire.name, wire.direction.as_str());
+            let losses = Stream::new(scenario.seed, &name);
+            let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
+            let link = if wire.impairments.any() {
+                let impairments = Impairments::new(wire.impairments, stream);
+                Link::impaired(&wire.config, losses, impairments)
+            } else {
+                Link::new(&wire.config, losses)
+            };
+            link.with_queue_draws(&wire.config.discipline, stream("queue"))
+        })
+        .collect()
 }
 
 /// The links that cross-traffic enters at.
