@@ -510,7 +510,7 @@ class Traffic(_Table):
     """
 
     name: str
-    variant: VariantChoice = _key(read=read_variant)
+    variant: VariantChoice = _key(read=read_variant, always=True)
     arrivals: Arrivals = _key(read=read_arrivals)
     app: Sessions = _key(read=read_sessions)
     profile: Profile = "rfc"

@@ -497,8 +497,8 @@ impl Network {
     }
 
     /// Replaces them.
-    pub fn renew_lines(&mut self, first: u32, lines: [Line; 4]) {
-        self.lines[first as usize..][..4].clone_from_slice(&lines);
+    pub fn renew_lines(&mut self, first: u32, lines: &[Line; 4]) {
+        self.lines[first as usize..][..4].clone_from_slice(lines);
     }
 
     #[inline]
