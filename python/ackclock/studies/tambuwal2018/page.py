@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -318,12 +319,13 @@ def _feedback(results: Results) -> Sheet:
             "threshold", maintain_order=True
         ):
             gains, losses = (
-                estimate([row[column] - standard[row["seed"]][column]
+                estimate([_less(row[column], standard[row["seed"]][column])
                           for row in mine.iter_rows(named=True)])
                 for column in ("lost_mean_rtts", "plr")
             )  # fmt: skip
             without = estimate(
-                [best[seed]["lost_mean_rtts"] - standard[seed]["lost_mean_rtts"] for seed in best]
+                [_less(best[seed]["lost_mean_rtts"], standard[seed]["lost_mean_rtts"])
+                 for seed in best]
             )
             extra = estimate([best[seed]["plr"] - standard[seed]["plr"] for seed in best])
             rows.append(
@@ -350,6 +352,11 @@ def _feedback(results: Results) -> Sheet:
         stubs=2,
         data=("feedback", "runs"),
     )  # fmt: skip
+
+
+def _less(value: float | None, other: float | None) -> float:
+    """Return a difference, nothing where a run had no such connection."""
+    return math.nan if value is None or other is None else value - other
 
 
 def _percent_points(of: Estimate) -> str:
