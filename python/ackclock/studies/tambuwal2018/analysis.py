@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from ackclock.studies._frame_stats import Estimate, estimate
-from ackclock.studies.tambuwal2018.runs import LISTS
+from ackclock.studies.tambuwal2018.runs import LISTS, found_rate
 from ackclock.studies.tambuwal2018.scenarios import LABELS, TSL, VARIANTS, Plan
 
 RUN_COLUMNS = (
@@ -90,7 +90,7 @@ def analyse(
     runs = [frame for name, frame in found.items() if name.startswith("runs-")]
     if runs:
         standard = [
-            frame.filter(pl.col("conn_rate_per_s") == frame["conn_rate_per_s"][-1])
+            frame.filter(pl.col("conn_rate_per_s") == found_rate(frame))
             for frame in searches
         ]
         whole = pl.concat([*runs, *standard], how="diagonal_relaxed")

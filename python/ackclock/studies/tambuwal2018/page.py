@@ -20,6 +20,7 @@ from ackclock.studies.tambuwal2018.predicates import (
     loss_increase_relative,
     throughput_decrease,
 )
+from ackclock.studies.tambuwal2018.runs import found_rate
 from ackclock.studies.tambuwal2018.scenarios import (
     BEST,
     FTP_FLOWS,
@@ -113,7 +114,7 @@ def _traffic(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
     rows: list[tuple[Cell, ...]] = []
     for load in results.plan.loads:
         mine = rates.filter((pl.col("load") - load).abs() < 1e-9)
-        last = mine.filter(pl.col("conn_rate_per_s") == mine["conn_rate_per_s"][-1])
+        last = mine.filter(pl.col("conn_rate_per_s") == found_rate(mine))
         over = estimate(last["utilisation"].to_list())
         rows.append(
             (

@@ -44,7 +44,7 @@ LOADS = (0.4, 0.6, 0.75, 0.9, 0.98)
 LONG_LOADS = (0.4, 0.9, 0.98)
 """The loads that the paper's figures show; the others lie between."""
 
-GUESSES: Mapping[float, float] = {0.4: 54.0, 0.6: 83.0, 0.75: 104.0, 0.9: 126.0, 0.98: 145.0}
+GUESSES: Mapping[float, float] = {0.4: 54.0, 0.6: 82.5, 0.75: 104.0, 0.9: 125.0, 0.98: 144.0}
 """Connections per second with which the search for a load's rate begins; it ends where it must."""
 
 TOLERANCE: Mapping[float, float] = {0.4: 0.004, 0.6: 0.006, 0.75: 0.0075, 0.9: 0.005, 0.98: 0.003}
