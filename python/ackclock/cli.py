@@ -471,7 +471,7 @@ def packmime(
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Draw from PackMime-HTTP's model, and print its quantiles beside those of ns-2's generators."""
+    """Draw from PackMime-HTTP's model, and print its quantiles beside ns-2's."""
     with _console().status("drawing"):
         answer = ackclock.packmime(rate_per_s=rate, draws=draws, seed=seed)
     if as_json:

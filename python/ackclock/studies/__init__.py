@@ -8,6 +8,8 @@ from __future__ import annotations
 from ackclock.studies import altman1997, response, tambuwal2018
 from ackclock.studies._frame import Claim, ClaimResult, Observation, Predicate, Study, Verdict
 
-STUDIES: dict[str, Study] = {study.key: study for study in (altman1997.STUDY, response.STUDY, tambuwal2018.STUDY)}
+STUDIES: dict[str, Study] = {
+    study.key: study for study in (altman1997.STUDY, response.STUDY, tambuwal2018.STUDY)
+}
 
 __all__ = ["STUDIES", "Claim", "ClaimResult", "Observation", "Predicate", "Study", "Verdict"]

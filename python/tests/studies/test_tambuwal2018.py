@@ -58,7 +58,8 @@ def test_a_response_is_counted_as_the_paper_counts_it() -> None:
     }
     clean = connection | {"lost_synack": 0, "synack_retransmits": 0}
     # Opened in the warm-up; lost one; lost two; lost none and asked for two objects.
-    opened = [(4, 73.0, connection | {"base_rtt_s": 1.2}), (0, 59.0, connection), (1, 70.0, connection),
+    far = connection | {"base_rtt_s": 1.2}
+    opened = [(4, 73.0, far), (0, 59.0, connection), (1, 70.0, connection),
               (2, 71.0, connection | {"lost_synack": 2}), (3, 72.0, clean)]  # fmt: skip
     # The fifth has a round trip of 1.2 s, and lost the SYN-ACK that the timer sent for nothing.
     waits = {0: 1.1, 1: 1.1, 2: 3.1, 3: 0.1, 4: 1.2}
@@ -100,7 +101,7 @@ def test_a_response_is_counted_as_the_paper_counts_it() -> None:
     # 50 MB in 100 s are 4 Mbit/s of 10.
     assert row["utilisation"] == pytest.approx(0.4)
     assert row["plr"] == pytest.approx(0.03)
-    # Offered: 80 + 10 and none dropped; 92 − 2 + 10 = 100 and 10 dropped; 10 − 10 + 0: nothing came.
+    # Offered: 80 + 10 and none dropped; 92 − 2 + 10 = 100 and 10 dropped; 10 − 10: nothing came.
     assert row["seconds_plr"] == pytest.approx([0.0, 0.1])
     assert row["plr_peak"] == pytest.approx(0.1)
 
@@ -146,7 +147,7 @@ def test_the_search_finds_a_rate_on_a_curve_that_saturates() -> None:
 
 
 def test_a_search_that_cannot_end_says_so() -> None:
-    with pytest.raises(BrokenRunError, match="no rate gives a utilisation of 0.9"):
+    with pytest.raises(BrokenRunError, match=r"no rate gives a utilisation of 0\.9"):
         runs.search(lambda _: 0.5, 0.9, 0.01, 50.0)
 
 
@@ -190,7 +191,11 @@ def test_table_2_is_judged_by_the_cell() -> None:
     results = _results(plr)
     assert _judge("tambuwal-t2", "cells", results)
     assert predicates.loss_increase_relative(results, 0.98, "3,16") == pytest.approx(6.745)
-    worse = _results(lambda *key: plr(*key) * (1.02 if key[2] == BEST else 1.0))
+
+    def off(column: str, load: float, variant: str, seed: int) -> float:
+        return plr(column, load, variant, seed) * (1.02 if variant == BEST else 1.0)
+
+    worse = _results(off)
     assert not _judge("tambuwal-t2", "cells", worse)
 
 
@@ -210,9 +215,10 @@ def test_table_3_is_a_decrease() -> None:
 
 def test_gains_are_differences_on_the_same_seed() -> None:
     # Seeds that differ by more than variants do: the interval of the difference is nothing.
-    results = _results(
-        lambda _column, load, variant, seed: 100 * seed + 10 * load - (13 if variant != STANDARD else 0)
-    )
+    def value(_column: str, load: float, variant: str, seed: int) -> float:
+        return 100 * seed + 10 * load - (13 if variant != STANDARD else 0)
+
+    results = _results(value)
     over = results.difference("lost_mean_rtts", 0.9, BEST, STANDARD)
     assert (over.mean, over.ci) == (pytest.approx(-13), pytest.approx(0, abs=1e-9))
     assert _judge("tambuwal-f7", "high-least", results)
@@ -234,10 +240,16 @@ def test_every_claim_has_a_predicate_and_every_figure_a_recipe() -> None:
 def test_the_study_runs_resumes_and_reports(
     core: Core, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Plan, "connections", lambda _self, _load: 1_500)
+    def few(_plan: Plan, _load: float) -> int:
+        return 1_500
+
+    def near(_plan: Plan, _load: float) -> float:
+        return 0.3
+
+    monkeypatch.setattr(Plan, "connections", few)
     monkeypatch.setattr(Plan, "mixed_connections", 1_500)
     monkeypatch.setattr(Plan, "beside_connections", 1_500)
-    monkeypatch.setattr(Plan, "tolerance", lambda _self, _load: 0.3)
+    monkeypatch.setattr(Plan, "tolerance", near)
     judged = study.reproduce(core, tmp_path, quick=True, threads=None, console=QUIET)
     assert [claim.id for claim in judged] == [claim.id for claim in CLAIMS]
     table = pl.read_parquet(tmp_path / "data" / "runs.parquet")

@@ -129,12 +129,10 @@ def measure(tables: Tables) -> dict[str, Any]:
         pl.col("opened_s") >= WARM_UP_S, pl.col("class").cast(pl.String) == "web"
     )
     first = objects.filter(pl.col("object") == 0)
-    # Where the round trip is longer than the timeout it may be the second SYN-ACK that is lost, while
-    # the first is on its way: nobody waited for that one.
+    # Where the round trip is longer than the timeout it may be the second SYN-ACK that is lost,
+    # while the first is on its way: nobody waited for that one.
     waited = pl.col("handshake_s") >= INITIAL_RTO_S + pl.col("base_rtt_s") * (1 - 1e-9)
-    lost = first.filter(
-        pl.col("lost_synack") == 1, pl.col("lost_syn") == 0, waited
-    ).with_columns(
+    lost = first.filter(pl.col("lost_synack") == 1, pl.col("lost_syn") == 0, waited).with_columns(
         ((pl.col("response_s") - INITIAL_RTO_S) / pl.col("base_rtt_s")).alias("rtts"),
         (pl.col("response_s") - INITIAL_RTO_S).alias("waited_s"),
     )
@@ -163,9 +161,7 @@ def measure(tables: Tables) -> dict[str, Any]:
         "synack_lost_any": first.filter(pl.col("lost_synack") > 0).height,
         "synack_lost_share": connections.select((pl.col("lost_synack") > 0).mean()).item(),
         "ftp_bps": _ftp_bps(tables),
-        "standard_share": connections.select(
-            _is(STANDARD).mean()
-        ).item(),
+        "standard_share": connections.select(_is(STANDARD).mean()).item(),
         "connections_not_closed": connections.filter(
             ~pl.col("outcome").cast(pl.String).is_in(["closed", "open"])
         ).height,
@@ -244,9 +240,7 @@ def _ftp_bps(tables: Tables) -> float | None:
     return 8 * float(mine["bytes_to_server"].sum()) / float(whole["duration_s"][0])
 
 
-def _thresholds(
-    rates: Mapping[float, float], others: bool
-) -> list[tuple[float, list[float]]]:
+def _thresholds(rates: Mapping[float, float], others: bool) -> list[tuple[float, list[float]]]:
     """Return the feedback's threshold with all loads, and the ``others`` with the highest two."""
     loads = list(rates)
     high = [load for load in loads if load >= 0.9]
@@ -286,9 +280,7 @@ def search(
     raise BrokenRunError(msg)
 
 
-def _next(
-    tried: Sequence[tuple[float, float]], target: float, low: float, high: float
-) -> float:
+def _next(tried: Sequence[tuple[float, float]], target: float, low: float, high: float) -> float:
     """Return the rate to try next: on the secant of the two nearest tries, inside the bracket."""
     nearest = sorted(tried, key=lambda each: abs(each[1] - target))[:2]
     (r0, u0), (r1, u1) = nearest[0], nearest[1] if len(nearest) > 1 else (0.0, 0.0)
@@ -341,9 +333,7 @@ def found_rate(search_rows: pl.DataFrame) -> float:
 # --------------------------------------------------------------------------------------- Studies
 
 
-def parts(
-    core: Core, plan: Plan, rates: Mapping[float, float], threads: int | None
-) -> list[Part]:
+def parts(core: Core, plan: Plan, rates: Mapping[float, float], threads: int | None) -> list[Part]:
     """Return the runs, in parts that can be kept: one a load and seed, all variants in it."""
     todo: list[Part] = []
 
@@ -361,9 +351,7 @@ def parts(
     for seed in plan.seeds:
         for load, rate in rates.items():
             others = [variant for variant in VARIANTS if variant != STANDARD]
-            settings = [
-                Setting(variant, rate, plan.connections(load), seed) for variant in others
-            ]
+            settings = [Setting(variant, rate, plan.connections(load), seed) for variant in others]
             keys = [
                 {"variant": variant, "load": load, "seed": seed, "conn_rate_per_s": rate}
                 for variant in others
