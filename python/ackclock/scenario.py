@@ -17,8 +17,20 @@ from ackclock import _core
 from ackclock._table import Table as _Table
 from ackclock._table import each as _each
 from ackclock._table import key as _key
+from ackclock.draws import Draw, Exponential, Uniform, read_draw
 from ackclock.errors import BadInput
 from ackclock.queues import AnyQueue, CoDel, FqCoDel, Pie, Queue, Red, read_queue
+from ackclock.traffic import (
+    Access,
+    Arrivals,
+    Sessions,
+    Utilisation,
+    VariantChoice,
+    read_arrivals,
+    read_sessions,
+    read_utilisation,
+    read_variant,
+)
 
 __all__ = [
     "App",
@@ -44,6 +56,7 @@ __all__ = [
     "Scenario",
     "Tcp",
     "Topology",
+    "Traffic",
     "Uniform",
     "Video",
     "dumbbell",
@@ -268,49 +281,6 @@ def graph(links: Sequence[GraphLink]) -> Graph:
 
 
 @dataclass(frozen=True)
-class Uniform(_Table):
-    """A duration drawn uniformly between two.
-
-    Attributes
-    ----------
-    low, high
-        The shortest and the longest, such as ``"0 s"`` and ``"1 s"``.
-    """
-
-    low: str
-    high: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"uniform": [low, high]}``."""
-        return {"uniform": [self.low, self.high]}
-
-
-@dataclass(frozen=True)
-class Exponential(_Table):
-    """A duration drawn exponentially.
-
-    Attributes
-    ----------
-    mean
-        The mean, such as ``"1 s"``.
-    """
-
-    mean: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"exponential": mean}``."""
-        return {"exponential": self.mean}
-
-
-def _read_draw(value: Any) -> str | Uniform | Exponential:
-    if isinstance(value, str):
-        return value
-    if "uniform" in value:
-        return Uniform(*value["uniform"])
-    return Exponential(value["exponential"])
-
-
-@dataclass(frozen=True)
 class DelayedAck(_Table):
     """How long an ACK may wait.
 
@@ -531,10 +501,68 @@ class Flow(_Table):
     count: int = 1
     profile: Profile = "rfc"
     tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
-    start: str | Uniform | Exponential = _key(default="0 s", read=_read_draw)
+    start: Draw = _key(default="0 s", read=read_draw)
     stagger: str | None = None
     from_node: str | None = _key(default=None, name="from")
     to_node: str | None = _key(default=None, name="to")
+
+
+@dataclass(frozen=True)
+class Traffic(_Table):
+    """Connections that come and go.
+
+    Each opens, plays its session, closes, and leaves a row in the table ``connections`` and one in
+    ``objects`` for each exchange.
+
+    Attributes
+    ----------
+    name
+        The name.
+    variant
+        The sender at both ends; or several, of which each connection gets one.
+    arrivals
+        When connections open.
+    app
+        What a connection does.
+    utilisation
+        The share to which a dumbbell's bottleneck is to be used, or a :class:`Utilisation`: the rate
+        of the arrivals is then searched for, from the one that stands there.
+    profile
+        Whose habits supply what is not said.
+    tcp
+        Settings of the connections that differ from the profile's.
+    count
+        How many open at most; default: any number.
+    start, stop
+        When the arrivals begin and end; default: with the run.
+    clients
+        On which side of a dumbbell the clients are; default: where the volume crosses the
+        bottleneck forward.
+    from_node, to_node
+        The nodes of clients and servers, in a graph; ``from`` and ``to`` in a file.
+    access
+        What every connection has to itself at each end, before the links that all share.
+    """
+
+    name: str
+    variant: VariantChoice = _key(read=read_variant)
+    arrivals: Arrivals = _key(read=read_arrivals)
+    app: Sessions = _key(read=read_sessions)
+    utilisation: float | Utilisation | None = _key(default=None, read=read_utilisation)
+    profile: Profile = "rfc"
+    tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
+    count: int | None = None
+    start: str = "0 s"
+    stop: str | None = None
+    clients: Literal["left", "right"] | None = None
+    from_node: str | None = _key(default=None, name="from")
+    to_node: str | None = _key(default=None, name="to")
+    access: Access = _key(default=Access(), read=Access.from_table)
+
+    def __post_init__(self) -> None:
+        """Freeze the mix of variants."""
+        if not isinstance(self.variant, (str, _Table)):
+            object.__setattr__(self, "variant", tuple(self.variant))
 
 
 @dataclass(frozen=True)
@@ -637,13 +665,15 @@ class Scenario(_Table):
     topology
         The links, and how they are joined.
     flows
-        The TCP connections.
+        The TCP connections; none if there is traffic.
     duration
         How much time is simulated, such as ``"60 s"``.
     seed
         The seed of every random stream, 0 to 2⁶⁴ − 1.
     title
         What the scenario shows, in one line.
+    traffic
+        Connections that come and go.
     cross_traffic
         Traffic that no end point controls.
     measures
@@ -657,6 +687,7 @@ class Scenario(_Table):
     duration: str = _key()
     seed: int = 1
     title: str = ""
+    traffic: Sequence[Traffic] = _key(default=(), read=_each(Traffic.from_table))
     cross_traffic: Sequence[CrossTraffic] = _key(default=(), read=_each(CrossTraffic.from_table))
     measures: Sequence[Measure] = _key(default=(), name="measure", read=_each(Measure.from_table))
     probes: Sequence[Probe] = _key(default=(), name="probe", read=_each(Probe.from_table))
@@ -668,8 +699,13 @@ class Scenario(_Table):
             for place, flow in enumerate(self.flows, start=1)
         )
         object.__setattr__(self, "flows", tuple(flows))
-        for name in ("cross_traffic", "measures", "probes"):
+        for name in ("traffic", "cross_traffic", "measures", "probes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Return the value of a table that the core has checked."""
+        return super().from_table({"flow": (), **table})
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:

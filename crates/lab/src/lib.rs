@@ -21,7 +21,7 @@ mod variant;
 
 pub use ackclock_sim::{Run, Scenario};
 pub use background::{Background, Ticket};
-pub use bench::bench_dumbbell;
+pub use bench::{BenchResult, bench_dumbbell, bench_short};
 pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
 pub use drill::{DrillPlan, Drilled, drill};
 pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, to_json};

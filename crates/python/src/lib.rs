@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, Captures, DrillPlan, Drilled, Scenario, SweepError, Tables, Ticket, calculator,
-    to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, Scenario, SweepError, Tables, Ticket,
+    calculator, to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -297,8 +297,8 @@ fn packmime(py: Python<'_>, parameters: &str) -> PyResult<String> {
     py.detach(|| guarded(|| ackclock_lab::packmime(parameters)))
 }
 
-/// Run W(flows, rate) once; return ``delivered_packets``, ``events``, ``utilisation`` and
-/// ``dropped_packets``.
+/// Run W(flows, rate) once; return ``delivered_packets``, ``events``, ``utilisation``,
+/// ``dropped_packets`` and ``connections``.
 #[pyfunction]
 fn bench_dumbbell<'py>(
     py: Python<'py>,
@@ -309,9 +309,21 @@ fn bench_dumbbell<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let variant = variant.to_owned();
     let job = move |_: &Ticket| ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant);
-    let result = in_background(py, None, Duration::ZERO, job)?;
+    bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
+}
+
+/// Run the workload of short connections once, ``count`` of them; return what ``bench_dumbbell`` does.
+#[pyfunction]
+fn bench_short<'py>(py: Python<'py>, count: u64, variant: &str) -> PyResult<Bound<'py, PyDict>> {
+    let variant = variant.to_owned();
+    let job = move |_: &Ticket| ackclock_lab::bench_short(count, &variant);
+    bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
+}
+
+fn bench_dict<'py>(py: Python<'py>, result: &BenchResult) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("delivered_packets", result.delivered_packets)?;
+    dict.set_item("connections", result.connections)?;
     dict.set_item("events", result.events)?;
     dict.set_item("utilisation", result.utilisation)?;
     dict.set_item("dropped_packets", result.dropped_packets)?;
@@ -384,9 +396,9 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 mod _core {
     #[pymodule_export]
     use super::{
-        BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, check_scenario,
-        drill, load_scenario, packmime, registry, response, schema, simulate, simulate_many,
-        variant_name, variant_slug, version,
+        BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, bench_short,
+        check_scenario, drill, load_scenario, packmime, registry, response, schema, simulate,
+        simulate_many, variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

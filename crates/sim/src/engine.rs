@@ -1,9 +1,11 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
-use ackclock_app::{AnyApp, App, Bulk, Client, Note, Server, Sink, VideoClient, VideoServer};
-use ackclock_net::{Impairments, Line, Link, Packet, PacketId};
+mod passing;
+
+use ackclock_app::{AnyApp, App, Bulk, Note, Sink, VideoClient, VideoServer};
+use ackclock_net::{Impairments, Link, Packet, PacketId};
 use ackclock_packet::Flags;
-use ackclock_tcp::{Config, Endpoint, State};
+use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -16,9 +18,9 @@ use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
 use crate::scenario::{AppSpec, CrossKind, CrossTraffic, Scenario};
 use crate::topology::{Layout, flow_names};
-use crate::traffic::{Classes, Slot, likely_line_rtt};
+use crate::traffic::{Classes, likely_line_rtt};
 use crate::wheel::{Class, Event};
-use crate::{ScenarioError, flow_entries};
+use crate::{Collector, MOST_ROWS_HELD, ScenarioError, flow_entries};
 
 /// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
 /// after those of all flows, the client and the server of each slot for connections that come and go.
@@ -52,45 +54,6 @@ pub struct Host {
     sized: bool,
     /// When all of it was acknowledged.
     pub completed: Option<Instant>,
-}
-
-impl Host {
-    /// A host of a slot that nobody lives in.
-    fn vacant(app: AnyApp, flow: u32, first_hop: u32, config: Config) -> Self {
-        Self {
-            endpoint: Endpoint::new(config),
-            app,
-            first_hop,
-            flow,
-            opens: Instant::NEVER,
-            armed: Instant::NEVER,
-            app_at: None,
-            echo: Instant::NEVER,
-            path_rtt_sum_ns: 0,
-            path_rtts: 0,
-            checksum_errors: 0,
-            awaited: NOTHING_AWAITED,
-            watched: true,
-            vacant: true,
-            sized: false,
-            completed: None,
-        }
-    }
-
-    /// A connection begins here. The wake-up that the clock holds for the tenant before stays: it will
-    /// find nothing to do, or come in time for what there is.
-    fn move_in(&mut self, config: Config) {
-        self.endpoint.renew(config);
-        self.app_at = None;
-        self.echo = Instant::NEVER;
-        self.vacant = false;
-    }
-
-    /// Whether this end does nothing by itself any more, except to leave TIME-WAIT.
-    fn is_quiet(&self) -> bool {
-        let idle = || self.endpoint.poll_at().is_none() && self.app_at.is_none();
-        self.vacant || self.endpoint.state() == State::TimeWait || idle()
-    }
 }
 
 /// A cross-traffic source.
@@ -146,6 +109,7 @@ pub struct Engine<'o> {
     run: Run,
     events: u64,
     observer: Option<&'o mut dyn Observer>,
+    collector: Option<&'o mut dyn Collector>,
     /// The observer has seen enough.
     stopped: bool,
 }
@@ -257,6 +221,7 @@ impl<'o> Engine<'o> {
             run,
             events: 0,
             observer: None,
+            collector: None,
             stopped: false,
             network,
             hosts,
@@ -350,6 +315,29 @@ impl<'o> Engine<'o> {
         self
     }
 
+    /// Lets `collector` take rows while the run lasts.
+    #[must_use]
+    pub fn relieved(mut self, collector: &'o mut dyn Collector) -> Self {
+        self.collector = Some(collector);
+        self
+    }
+
+    /// Rows were added: has the collector take them if there are many.
+    fn relieve(&mut self) {
+        let Some(collector) = &mut self.collector else { return };
+        if self.run.rows_held() < MOST_ROWS_HELD {
+            return;
+        }
+        if self.objects.has_pending() {
+            // A row of an object that is under way is not finished.
+            let objects = std::mem::take(&mut self.run.objects);
+            collector.take(&mut self.run);
+            self.run.objects = objects;
+        } else {
+            collector.take(&mut self.run);
+        }
+    }
+
     /// Runs to the end; `None` if the observer did not let it.
     pub fn run(mut self) -> Option<Run> {
         while let Some(event) = self.network.wheel.pop() {
@@ -412,6 +400,7 @@ impl<'o> Engine<'o> {
                     &self.hosts,
                     &mut self.run,
                 );
+                self.relieve();
                 if let Some(at) = next.filter(|at| *at <= self.end) {
                     self.network.wheel.push(at, Class::Probe, subject);
                 }
@@ -427,6 +416,7 @@ impl<'o> Engine<'o> {
     fn take_news(&mut self, now: Instant) {
         while let Some(wire) = self.network.take_touched() {
             self.probes.on_wire_change(wire, now, &mut self.network, &mut self.run);
+            self.relieve();
             if let Some(observer) = &mut self.observer
                 && !self.stopped
                 && self.network.tell(now, wire, *observer).is_break()
@@ -557,6 +547,7 @@ impl<'o> Engine<'o> {
     fn look_at(&mut self, now: Instant, h: usize) {
         if h < self.lasting {
             self.probes.on_flow_change(h / 2, now, &self.hosts, &mut self.run);
+            self.relieve();
             return;
         }
         let slot = self.slot_of(h);
@@ -564,107 +555,6 @@ impl<'o> Engine<'o> {
             self.traffic.watch_handshake(now, slot, &self.hosts[h].endpoint);
         }
         self.settle(now, slot);
-    }
-
-    /// The flow of the first slot.
-    fn first_passing(&self) -> u32 {
-        self.network.first_passing()
-    }
-
-    /// The slot of a host.
-    fn slot_of(&self, h: usize) -> u32 {
-        u32::try_from((h - self.lasting) / 2).expect("fewer than 2^32 slots")
-    }
-
-    /// The place of the client of a slot among the hosts; that of the server comes next.
-    const fn client_of(&self, slot: u32) -> usize {
-        self.lasting + 2 * slot as usize
-    }
-
-    /// A connection of class `n` opens.
-    fn open(&mut self, now: Instant, n: u32) {
-        let mut opening = self.traffic.open(now, n as usize);
-        self.schedule_opening(n as usize, now);
-        let lines = opening.lines.take();
-        let slot = match (opening.slot, lines) {
-            (None, lines) => self.add_slot(n, lines),
-            (Some(slot), Some(lines)) => {
-                let first = self.traffic.slots[slot as usize].lines;
-                self.network.renew_lines(first.expect("the class has lines"), lines);
-                slot
-            }
-            (Some(slot), None) => slot,
-        };
-        self.traffic.move_in(slot, &opening);
-        let h = self.client_of(slot);
-        let session = &self.traffic.classes[n as usize].session;
-        let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
-        if let (AnyApp::Client(client), AnyApp::Server(server)) = (&mut client.app, &mut server.app)
-        {
-            client.restart(session);
-            server.restart(session);
-        }
-        client.move_in(opening.config);
-        client.endpoint.connect(now);
-        self.pump(now, h);
-    }
-
-    /// Makes a slot for class `n`, with the private lines of its first tenant.
-    fn add_slot(&mut self, n: u32, lines: Option<[Line; 4]>) -> u32 {
-        let slot = index(self.traffic.slots.len());
-        let class = &self.traffic.classes[n as usize];
-        let lines = lines.map(|lines| self.network.add_lines(lines));
-        let [there, back] = &class.paths;
-        let h = self.client_of(slot);
-        let (client, server) = (index(h), index(h + 1));
-        // Of the client up and the server down, and of the server up and the client down.
-        let line = |up, down| lines.map(|first| [first + up, first + down]);
-        let there = self.network.add_passing_path(there, line(0, 3), server);
-        let back = self.network.add_passing_path(back, line(2, 1), client);
-        self.network.add_passing_flow();
-        let flow = self.first_passing() + slot;
-        let (client, server) = (Client::new(&class.session), Server::new(&class.session));
-        // Whoever moves in brings settings.
-        let vacant = class.any_config();
-        for (app, first_hop) in
-            [(AnyApp::Client(Box::new(client)), there), (AnyApp::Server(Box::new(server)), back)]
-        {
-            self.hosts.push(Host::vacant(app, flow, first_hop, vacant));
-        }
-        self.traffic.slots.push(Slot { class: n, lines, connection: None });
-        slot
-    }
-
-    /// The first SYN of a connection comes to its server.
-    #[inline(never)]
-    fn accept(&mut self, now: Instant, h: usize) {
-        let slot = self.slot_of(h);
-        if let Some(config) = self.traffic.accept(now, slot) {
-            self.hosts[h].move_in(config);
-            self.hosts[h].endpoint.listen();
-        }
-    }
-
-    /// Gives a slot away if nothing can happen to its connection any more.
-    fn settle(&mut self, now: Instant, slot: u32) {
-        if self.network.is_aloft(slot) {
-            return;
-        }
-        let h = self.client_of(slot);
-        if self.hosts[h..h + 2].iter().all(Host::is_quiet) {
-            self.record(slot, Some(now));
-        }
-    }
-
-    /// Leaves the row of the connection in a slot, if there is one, and empties the slot.
-    fn record(&mut self, slot: u32, closed: Option<Instant>) {
-        let h = self.client_of(slot);
-        let Run { connections, objects, .. } = &mut self.run;
-        let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
-        let ends = [&client.endpoint, &server.endpoint];
-        self.traffic.record(slot, closed, ends, connections, objects);
-        client.vacant = true;
-        server.vacant = true;
     }
 
     /// A cross-traffic source sends a packet.

@@ -41,6 +41,11 @@ impl ObjectLog {
         Self { streams: vec![Stream::default(); flows] }
     }
 
+    /// Whether a row may still change.
+    pub fn has_pending(&self) -> bool {
+        self.streams.iter().any(|stream| !stream.pending.is_empty())
+    }
+
     /// The sender of `flow` tells something; returns the volume at which
     /// [`on_received`](Self::on_received) is to be called next.
     #[cold]

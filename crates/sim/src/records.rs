@@ -31,6 +31,32 @@ pub struct Run {
     pub events: u64,
 }
 
+impl Run {
+    /// Rows of the largest of the tables that a [`Collector`](crate::Collector) takes.
+    pub(crate) fn rows_held(&self) -> usize {
+        let samples = self.flow_samples.time_ns.len().max(self.link_samples.time_ns.len());
+        self.connections.len().max(self.objects.flow.len()).max(samples)
+    }
+
+    /// Takes all rows that a [`Collector`](crate::Collector) is to take: a run of those rows alone, and
+    /// the names that they refer to.
+    #[must_use]
+    pub fn take_rows(&mut self) -> Self {
+        let connections = std::mem::take(&mut self.connections);
+        self.connections.classes.clone_from(&connections.classes);
+        self.connections.variants.clone_from(&connections.variants);
+        Self {
+            flow_names: self.flow_names.clone(),
+            link_names: self.link_names.clone(),
+            connections,
+            objects: std::mem::take(&mut self.objects),
+            flow_samples: std::mem::take(&mut self.flow_samples),
+            link_samples: std::mem::take(&mut self.link_samples),
+            ..Self::default()
+        }
+    }
+}
+
 /// A flow over a measured window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRow {
