@@ -56,6 +56,7 @@ from ackclock.scenario import (
     dumbbell,
     graph,
 )
+from ackclock.scripts import Drill, ScriptFailure, ScriptOutcome, ScriptReport, drill
 from ackclock.traffic import (
     Access,
     AccessLine,
@@ -70,7 +71,6 @@ from ackclock.traffic import (
     Upload,
     Utilisation,
 )
-from ackclock.scripts import Drill, ScriptFailure, ScriptOutcome, ScriptReport, drill
 
 __version__ = _version()
 

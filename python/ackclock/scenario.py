@@ -525,8 +525,8 @@ class Traffic(_Table):
     app
         What a connection does.
     utilisation
-        The share to which a dumbbell's bottleneck is to be used, or a :class:`Utilisation`: the rate
-        of the arrivals is then searched for, from the one that stands there.
+        The share to which a dumbbell's bottleneck is to be used, or a :class:`Utilisation`: the
+        rate of the arrivals is then searched for, from the one that stands there.
     profile
         Whose habits supply what is not said.
     tcp
