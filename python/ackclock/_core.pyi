@@ -12,6 +12,7 @@ __all__ = [
     "altman_infer",
     "altman_predict",
     "bench_dumbbell",
+    "bench_short",
     "check_scenario",
     "drill",
     "load_scenario",
@@ -45,6 +46,8 @@ class Run:
     def links(self) -> Table: ...
     @property
     def sources(self) -> Table: ...
+    @property
+    def crossings(self) -> Table: ...
     @property
     def objects(self) -> Table: ...
     @property
@@ -140,5 +143,6 @@ def response(parameters: str) -> str:
 def packmime(parameters: str) -> str:
     """Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises BadInput."""
 
+def bench_short(count: int, variant: str) -> dict[str, Any]: ...
 def bench_dumbbell(flows: int, rate_bps: int, duration_s: float, variant: str) -> dict[str, Any]:
     """Run W(flows, rate) once; return delivered_packets, events, utilisation, dropped."""

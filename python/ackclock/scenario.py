@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
@@ -17,35 +17,87 @@ from ackclock import _core
 from ackclock._table import Table as _Table
 from ackclock._table import each as _each
 from ackclock._table import key as _key
+from ackclock.channels import (
+    BurstLoss,
+    Cellular,
+    Channel,
+    Loss,
+    PeriodicLoss,
+    Trace,
+    Wifi,
+    read_channel,
+    read_loss,
+)
+from ackclock.draws import Draw, Exponential, Uniform, read_draw
 from ackclock.errors import BadInput
+from ackclock.moments import (
+    After,
+    App,
+    Bulk,
+    Bursts,
+    Cbr,
+    Event,
+    Idle,
+    Limited,
+    LinkChange,
+    Measure,
+    OnOff,
+    QueueChange,
+    Video,
+    read_app,
+)
 from ackclock.queues import AnyQueue, CoDel, FqCoDel, Pie, Queue, Red, read_queue
+from ackclock.traffic import (
+    Access,
+    Arrivals,
+    Sessions,
+    VariantChoice,
+    read_arrivals,
+    read_sessions,
+    read_variant,
+)
 
 __all__ = [
+    "After",
     "App",
     "Bulk",
+    "BurstLoss",
+    "Bursts",
+    "Cbr",
+    "Cellular",
+    "Channel",
     "CoDel",
     "CrossTraffic",
     "DelayedAck",
     "Dumbbell",
+    "Event",
     "Exponential",
     "Flow",
     "FqCoDel",
     "Graph",
     "GraphLink",
+    "Idle",
+    "Limited",
     "Link",
+    "LinkChange",
     "Measure",
+    "OnOff",
     "PeriodicLoss",
     "Pie",
     "Probe",
     "Queue",
+    "QueueChange",
     "Red",
     "Reorder",
     "Reverse",
     "Scenario",
     "Tcp",
     "Topology",
+    "Trace",
+    "Traffic",
     "Uniform",
     "Video",
+    "Wifi",
     "dumbbell",
     "graph",
 ]
@@ -72,27 +124,6 @@ class Reorder(_Table):
 
 
 @dataclass(frozen=True)
-class PeriodicLoss(_Table):
-    """A loss at regular intervals, without chance.
-
-    Attributes
-    ----------
-    every
-        Of the packets that carry a flow's data, new or sent again, every so-manieth is lost.
-        Packets without data, and cross-traffic, are neither lost nor counted.
-    first
-        The number of the first that is lost, from 1; default: ``every``.
-    """
-
-    every: int
-    first: int | None = None
-
-
-def _read_loss(value: Any) -> float | PeriodicLoss:
-    return PeriodicLoss.from_table(value) if isinstance(value, Mapping) else value
-
-
-@dataclass(frozen=True)
 class Reverse(_Table):
     """What differs on the way back of a link; what is left out is as on the way there.
 
@@ -105,8 +136,10 @@ class Reverse(_Table):
     queue
         The queue.
     loss
-        Which packets are lost after they were sent: a probability, 0 to 1, or a
-        :class:`PeriodicLoss`.
+        Which packets are lost after they were sent: a probability, 0 to 1, a
+        :class:`PeriodicLoss` or a :class:`BurstLoss`.
+    channel
+        What takes the place of a constant rate.
     reorder
         Packets that others overtake.
     duplicate
@@ -118,10 +151,11 @@ class Reverse(_Table):
     rate: str | None = None
     delay: str | None = None
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss | None = _key(default=None, read=_read_loss)
+    loss: Loss | None = _key(default=None, read=read_loss)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float | None = None
     corrupt: float | None = None
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -138,8 +172,10 @@ class Link(_Table):
         The queue both ways. Default: drop-tail, of one bandwidth-delay product on the bottleneck
         of a dumbbell and without limit elsewhere.
     loss
-        Which packets are lost after they were sent, both ways: a probability, 0 to 1, or a
-        :class:`PeriodicLoss`.
+        Which packets are lost after they were sent, both ways: a probability, 0 to 1, a
+        :class:`PeriodicLoss` or a :class:`BurstLoss`.
+    channel
+        What takes the place of a constant rate.
     reverse
         What differs on the way back.
     reorder
@@ -154,11 +190,12 @@ class Link(_Table):
     rate: str
     delay: str
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: Loss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
     corrupt: float = 0.0
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -181,11 +218,12 @@ class GraphLink(_Table):
     rate: str = _key()
     delay: str = _key()
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: Loss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
     corrupt: float = 0.0
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -265,49 +303,6 @@ def graph(links: Sequence[GraphLink]) -> Graph:
         The topology.
     """
     return Graph(links=links)
-
-
-@dataclass(frozen=True)
-class Uniform(_Table):
-    """A duration drawn uniformly between two.
-
-    Attributes
-    ----------
-    low, high
-        The shortest and the longest, such as ``"0 s"`` and ``"1 s"``.
-    """
-
-    low: str
-    high: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"uniform": [low, high]}``."""
-        return {"uniform": [self.low, self.high]}
-
-
-@dataclass(frozen=True)
-class Exponential(_Table):
-    """A duration drawn exponentially.
-
-    Attributes
-    ----------
-    mean
-        The mean, such as ``"1 s"``.
-    """
-
-    mean: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form of a file: ``{"exponential": mean}``."""
-        return {"exponential": self.mean}
-
-
-def _read_draw(value: Any) -> str | Uniform | Exponential:
-    if isinstance(value, str):
-        return value
-    if "uniform" in value:
-        return Uniform(*value["uniform"])
-    return Exponential(value["exponential"])
 
 
 @dataclass(frozen=True)
@@ -442,63 +437,6 @@ class Tcp(_Table):
 
 
 @dataclass(frozen=True)
-class Bulk(_Table):
-    """As much data as the connection takes.
-
-    Attributes
-    ----------
-    size
-        The volume after which the connection closes, such as ``"10 MB"``; default: no end.
-    """
-
-    KIND: ClassVar[str | None] = "bulk"
-
-    size: str | None = None
-
-
-@dataclass(frozen=True)
-class Video(_Table):
-    """A video over HTTP: the receiver asks for a file, the sender sends it, a player shows it.
-
-    Attributes
-    ----------
-    pictures
-        The bytes of each picture, in the order in which they are sent and shown; see
-        :func:`ackclock.picture_sizes`.
-    size, length
-        Instead: the volume of a video whose pictures are drawn at random, such as ``"409 MB"``,
-        and how long it lasts, such as ``"624 s"``.
-    picture_rate
-        Pictures a second.
-    buffer
-        The most that the playout buffer holds, such as ``"656 kB"``.
-    start, resume
-        What it holds when play begins (default: ``buffer``), and when play goes on after it ran
-        empty (default: as ``start``).
-    catch_up
-        How many times as fast as usual late pictures are shown.
-    """
-
-    KIND: ClassVar[str | None] = "video"
-
-    pictures: Sequence[int] | None = _key(default=None, read=tuple)
-    size: str | None = None
-    length: str | None = None
-    picture_rate: float = 30.0
-    buffer: str = "656 kB"
-    start: str | None = None
-    resume: str | None = None
-    catch_up: float = 1.1
-
-
-App: TypeAlias = Bulk | Video
-
-
-def _read_app(table: Any) -> App:
-    return Video.from_table(table) if table.get("kind") == Video.KIND else Bulk.from_table(table)
-
-
-@dataclass(frozen=True)
 class Flow(_Table):
     """One TCP connection, or ``count`` alike.
 
@@ -526,15 +464,69 @@ class Flow(_Table):
     """
 
     variant: str
-    app: App = _key(default=Bulk(), read=_read_app)
+    app: App = _key(default=Bulk(), read=read_app)
     name: str | None = None
     count: int = 1
     profile: Profile = "rfc"
     tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
-    start: str | Uniform | Exponential = _key(default="0 s", read=_read_draw)
+    start: Draw = _key(default="0 s", read=read_draw)
     stagger: str | None = None
     from_node: str | None = _key(default=None, name="from")
     to_node: str | None = _key(default=None, name="to")
+
+
+@dataclass(frozen=True)
+class Traffic(_Table):
+    """Connections that come and go.
+
+    Each opens, plays its session, closes, and leaves a row in the table ``connections`` and one in
+    ``objects`` for each exchange.
+
+    Attributes
+    ----------
+    name
+        The name.
+    variant
+        The sender at both ends; or several, of which each connection gets one.
+    arrivals
+        When connections open.
+    app
+        What a connection does.
+    profile
+        Whose habits supply what is not said.
+    tcp
+        Settings of the connections that differ from the profile's.
+    count
+        How many open at most; default: any number.
+    start, stop
+        When the arrivals begin and end; default: with the run.
+    clients
+        On which side of a dumbbell the clients are; default: where the volume crosses the
+        bottleneck forward.
+    from_node, to_node
+        The nodes of clients and servers, in a graph; ``from`` and ``to`` in a file.
+    access
+        What every connection has to itself at each end, before the links that all share.
+    """
+
+    name: str
+    variant: VariantChoice = _key(read=read_variant)
+    arrivals: Arrivals = _key(read=read_arrivals)
+    app: Sessions = _key(read=read_sessions)
+    profile: Profile = "rfc"
+    tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
+    count: int | None = None
+    start: str = "0 s"
+    stop: str | None = None
+    clients: Literal["left", "right"] | None = None
+    from_node: str | None = _key(default=None, name="from")
+    to_node: str | None = _key(default=None, name="to")
+    access: Access = _key(default=Access(), read=Access.from_table)
+
+    def __post_init__(self) -> None:
+        """Freeze the mix of variants."""
+        if not isinstance(self.variant, (str, _Table)):
+            object.__setattr__(self, "variant", tuple(self.variant))
 
 
 @dataclass(frozen=True)
@@ -571,25 +563,6 @@ class CrossTraffic(_Table):
     phase: float | None = None
     start: str = "0 s"
     stop: str | None = None
-
-
-@dataclass(frozen=True)
-class Measure(_Table):
-    """A window of time over which flows and links are measured.
-
-    Attributes
-    ----------
-    name
-        The name: the column ``measure`` of the results. ``run``, the whole run, is always there.
-    start
-        When it begins, such as ``"10 s"``; ``from`` in a file.
-    duration
-        How long it lasts; default: to the end of the run. ``for`` in a file.
-    """
-
-    name: str
-    start: str = _key(name="from")
-    duration: str | None = _key(default=None, name="for")
 
 
 @dataclass(frozen=True)
@@ -637,15 +610,19 @@ class Scenario(_Table):
     topology
         The links, and how they are joined.
     flows
-        The TCP connections.
+        The TCP connections; none if there is traffic.
     duration
         How much time is simulated, such as ``"60 s"``.
     seed
         The seed of every random stream, 0 to 2⁶⁴ − 1.
     title
         What the scenario shows, in one line.
+    traffic
+        Connections that come and go.
     cross_traffic
         Traffic that no end point controls.
+    events
+        Changes of the path on the way.
     measures
         Windows of time over which flows and links are measured.
     probes
@@ -657,7 +634,9 @@ class Scenario(_Table):
     duration: str = _key()
     seed: int = 1
     title: str = ""
+    traffic: Sequence[Traffic] = _key(default=(), read=_each(Traffic.from_table))
     cross_traffic: Sequence[CrossTraffic] = _key(default=(), read=_each(CrossTraffic.from_table))
+    events: Sequence[Event] = _key(default=(), name="event", read=_each(Event.from_table))
     measures: Sequence[Measure] = _key(default=(), name="measure", read=_each(Measure.from_table))
     probes: Sequence[Probe] = _key(default=(), name="probe", read=_each(Probe.from_table))
 
@@ -668,8 +647,13 @@ class Scenario(_Table):
             for place, flow in enumerate(self.flows, start=1)
         )
         object.__setattr__(self, "flows", tuple(flows))
-        for name in ("cross_traffic", "measures", "probes"):
+        for name in ("traffic", "cross_traffic", "events", "measures", "probes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Return the value of a table that the core has checked."""
+        return super().from_table({"flow": (), **table})
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, Captures, DrillPlan, Drilled, Scenario, SweepError, Tables, Ticket, calculator,
-    to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, Scenario, SweepError, Tables, Ticket,
+    calculator, to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -59,6 +59,12 @@ impl Run {
     #[getter]
     fn sources(&self) -> Table {
         Table::of(&self.tables.sources)
+    }
+
+    /// One row a (measure, flow, link, direction).
+    #[getter]
+    fn crossings(&self) -> Table {
+        Table::of(&self.tables.crossings)
     }
 
     /// One row an object that an application gave as a whole.
@@ -199,6 +205,7 @@ fn simulate(
     // Files under way are to be gone when the caller goes on.
     let tidy = if captures.is_some() { TIDY_UP_WITHIN } else { Duration::ZERO };
     let job = move |ticket: &Ticket| {
+        let scenario = with_rate(&scenario, ticket)?;
         let (run, captures) = match captures {
             Some(captures) => {
                 ackclock_lab::simulate_captured(&scenario, &captures, || ticket.is_cancelled())?
@@ -235,6 +242,8 @@ fn simulate_many(
     let scenarios: Vec<Scenario> =
         scenarios.iter().enumerate().map(read).collect::<PyResult<_>>()?;
     let job = move |ticket: &Ticket| {
+        let scenarios: Vec<Scenario> =
+            scenarios.iter().map(|each| with_rate(each, ticket)).collect::<Result<_, _>>()?;
         let runs = ackclock_lab::simulate_many(
             &scenarios,
             threads,
@@ -294,8 +303,8 @@ fn packmime(py: Python<'_>, parameters: &str) -> PyResult<String> {
     py.detach(|| guarded(|| ackclock_lab::packmime(parameters)))
 }
 
-/// Run W(flows, rate) once; return ``delivered_packets``, ``events``, ``utilisation`` and
-/// ``dropped_packets``.
+/// Run W(flows, rate) once; return ``delivered_packets``, ``events``, ``utilisation``,
+/// ``dropped_packets`` and ``connections``.
 #[pyfunction]
 fn bench_dumbbell<'py>(
     py: Python<'py>,
@@ -306,13 +315,30 @@ fn bench_dumbbell<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let variant = variant.to_owned();
     let job = move |_: &Ticket| ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant);
-    let result = in_background(py, None, Duration::ZERO, job)?;
+    bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
+}
+
+/// Run the workload of short connections once, ``count`` of them; return what ``bench_dumbbell`` does.
+#[pyfunction]
+fn bench_short<'py>(py: Python<'py>, count: u64, variant: &str) -> PyResult<Bound<'py, PyDict>> {
+    let variant = variant.to_owned();
+    let job = move |_: &Ticket| ackclock_lab::bench_short(count, &variant);
+    bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
+}
+
+fn bench_dict<'py>(py: Python<'py>, result: &BenchResult) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("delivered_packets", result.delivered_packets)?;
+    dict.set_item("connections", result.connections)?;
     dict.set_item("events", result.events)?;
     dict.set_item("utilisation", result.utilisation)?;
     dict.set_item("dropped_packets", result.dropped_packets)?;
     Ok(dict)
+}
+
+/// A scenario that asks for a utilisation, with the rate that gives it; any other as it is.
+fn with_rate(scenario: &Scenario, ticket: &Ticket) -> Result<Scenario, SweepError> {
+    ackclock_lab::find_rate(scenario, ackclock_lab::cache().as_deref(), || ticket.is_cancelled())
 }
 
 /// Does `job` on another thread, without the GIL, and calls `progress` from this one.
@@ -376,9 +402,9 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 mod _core {
     #[pymodule_export]
     use super::{
-        BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, check_scenario,
-        drill, load_scenario, packmime, registry, response, schema, simulate, simulate_many,
-        variant_name, variant_slug, version,
+        BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, bench_short,
+        check_scenario, drill, load_scenario, packmime, registry, response, schema, simulate,
+        simulate_many, variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

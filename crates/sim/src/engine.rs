@@ -1,12 +1,15 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
-use ackclock_app::{AnyApp, App, Bulk, Client, Note, Server, Sink, VideoClient, VideoServer};
-use ackclock_net::{Impairments, Line, Link, Packet, PacketId};
+mod passing;
+
+use ackclock_app::{AnyApp, App, Note};
+use ackclock_net::{Impairments, Link, Packet, PacketId};
 use ackclock_packet::Flags;
-use ackclock_tcp::{Config, Endpoint, State};
+use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::changes::Changes;
 use crate::fusing::{Elsewhere, fused};
 use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
@@ -14,11 +17,11 @@ use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
-use crate::scenario::{AppSpec, CrossKind, CrossTraffic, Scenario};
+use crate::scenario::{CrossKind, CrossTraffic, Scenario};
 use crate::topology::{Layout, flow_names};
-use crate::traffic::{Classes, Slot, likely_line_rtt};
+use crate::traffic::{Classes, likely_line_rtt};
 use crate::wheel::{Class, Event};
-use crate::{ScenarioError, flow_entries};
+use crate::{Collector, MOST_ROWS_HELD, ScenarioError, flow_entries};
 
 /// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
 /// after those of all flows, the client and the server of each slot for connections that come and go.
@@ -40,6 +43,9 @@ pub struct Host {
     /// transmission.
     pub path_rtt_sum_ns: u64,
     pub path_rtts: u64,
+    /// Packets with data that arrived, and their bytes.
+    pub arrived_packets: u64,
+    pub arrived_bytes: u64,
     /// Packets that arrived with a bit flipped.
     pub checksum_errors: u64,
     /// The volume to arrive at which an object begins or is complete.
@@ -52,45 +58,6 @@ pub struct Host {
     sized: bool,
     /// When all of it was acknowledged.
     pub completed: Option<Instant>,
-}
-
-impl Host {
-    /// A host of a slot that nobody lives in.
-    fn vacant(app: AnyApp, flow: u32, first_hop: u32, config: Config) -> Self {
-        Self {
-            endpoint: Endpoint::new(config),
-            app,
-            first_hop,
-            flow,
-            opens: Instant::NEVER,
-            armed: Instant::NEVER,
-            app_at: None,
-            echo: Instant::NEVER,
-            path_rtt_sum_ns: 0,
-            path_rtts: 0,
-            checksum_errors: 0,
-            awaited: NOTHING_AWAITED,
-            watched: true,
-            vacant: true,
-            sized: false,
-            completed: None,
-        }
-    }
-
-    /// A connection begins here. The wake-up that the clock holds for the tenant before stays: it will
-    /// find nothing to do, or come in time for what there is.
-    fn move_in(&mut self, config: Config) {
-        self.endpoint.renew(config);
-        self.app_at = None;
-        self.echo = Instant::NEVER;
-        self.vacant = false;
-    }
-
-    /// Whether this end does nothing by itself any more, except to leave TIME-WAIT.
-    fn is_quiet(&self) -> bool {
-        let idle = || self.endpoint.poll_at().is_none() && self.app_at.is_none();
-        self.vacant || self.endpoint.state() == State::TimeWait || idle()
-    }
 }
 
 /// A cross-traffic source.
@@ -140,12 +107,14 @@ pub struct Engine<'o> {
     traffic: Classes,
     /// Hosts of flows.
     lasting: usize,
+    changes: Changes,
     /// What the application that was polled last told.
     notes: Vec<Note>,
     end: Instant,
     run: Run,
     events: u64,
     observer: Option<&'o mut dyn Observer>,
+    collector: Option<&'o mut dyn Collector>,
     /// The observer has seen enough.
     stopped: bool,
 }
@@ -169,16 +138,29 @@ impl<'o> Engine<'o> {
                 } else {
                     Link::new(&wire.config, losses)
                 };
-                link.with_queue_draws(&wire.config.discipline, stream("queue"))
+                let link = link.with_queue_draws(&wire.config.discipline, stream("queue"));
+                match &wire.channel {
+                    None => link,
+                    Some(spec) => link.over(
+                        spec.channel(wire.config.rate, stream("channel"))
+                            .expect("the check found a channel that is possible"),
+                    ),
+                }
             })
             .collect();
         let probes = Probes::new(scenario, &entries, &names, &layout);
+        let counted = scenario.measures.iter().flat_map(|measure| &measure.crossings);
+        let counted =
+            counted.filter_map(|link| layout.link(link)).flat_map(|wire| [wire, wire + 1]);
         let elsewhere = Elsewhere {
             crossed: &crossed(scenario, &layout),
-            watched: &probes.wires_seen_on_change().collect::<Vec<_>>(),
+            watched: &probes.wires_seen_on_change().chain(counted).collect::<Vec<_>>(),
             probed: &probes.flows_seen_on_change(),
         };
-        let mut network = Network::new(clock(scenario, &layout), links, fused(&layout, &elsewhere));
+        // What a change of the path would do to packets ahead of the clock nobody could tell.
+        let fused =
+            if scenario.events.is_empty() { fused(&layout, &elsewhere) } else { Vec::new() };
+        let mut network = Network::new(clock(scenario, &layout), links, fused);
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
@@ -207,6 +189,8 @@ impl<'o> Engine<'o> {
                 echo: Instant::NEVER,
                 path_rtt_sum_ns: 0,
                 path_rtts: 0,
+                arrived_packets: 0,
+                arrived_bytes: 0,
                 checksum_errors: 0,
                 awaited: NOTHING_AWAITED,
                 watched: false,
@@ -216,10 +200,10 @@ impl<'o> Engine<'o> {
             };
             let to_receiver = network.add_path(there, 2 * flow + 1);
             let to_sender = network.add_path(back, 2 * flow);
-            let (sends, receives) =
-                apps(&spec.app, scenario.seed, name).map_err(|(key, why)| {
-                    ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
-                })?;
+            let stream = |what: &str| Stream::new(scenario.seed, &format!("flow {name} {what}"));
+            let (sends, receives) = spec.app.apps(stream).map_err(|(key, why)| {
+                ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
+            })?;
             // Who asks for a video opens the connection; otherwise, who sends.
             let opener = u32::from(matches!(receives, AnyApp::VideoClient(_)));
             hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
@@ -245,9 +229,11 @@ impl<'o> Engine<'o> {
             .map(|n| (layout.class_paths[n].clone(), layout.class_rtt(n)))
             .collect();
         let traffic = Classes::new(scenario, &shared, &mut run.connections, names.len())?;
+        let changes = Changes::new(scenario, &entries, names, &layout, &mut network);
         let mut engine = Self {
             sources: Vec::new(),
-            measures: Measures::new(scenario, names, &variants, &layout),
+            changes,
+            measures: Measures::new(scenario, &entries, names, &variants, &layout),
             probes,
             objects: ObjectLog::new(names.len()),
             traffic,
@@ -257,6 +243,7 @@ impl<'o> Engine<'o> {
             run,
             events: 0,
             observer: None,
+            collector: None,
             stopped: false,
             network,
             hosts,
@@ -322,6 +309,10 @@ impl<'o> Engine<'o> {
     }
 
     fn schedule_observers(&mut self) {
+        for (n, at) in self.changes.moments() {
+            self.network.wheel.push(at, Class::Change, n);
+        }
+        self.network.count(&self.measures.crossed(), self.hosts.len() / 2);
         for (n, at) in self.measures.moments() {
             self.network.wheel.push(at, Class::Measure, n);
         }
@@ -348,6 +339,29 @@ impl<'o> Engine<'o> {
         self.network.tap(taps);
         self.observer = Some(observer);
         self
+    }
+
+    /// Lets `collector` take rows while the run lasts.
+    #[must_use]
+    pub fn relieved(mut self, collector: &'o mut dyn Collector) -> Self {
+        self.collector = Some(collector);
+        self
+    }
+
+    /// Rows were added: has the collector take them if there are many.
+    fn relieve(&mut self) {
+        let Some(collector) = &mut self.collector else { return };
+        if self.run.rows_held() < MOST_ROWS_HELD {
+            return;
+        }
+        if self.objects.has_pending() {
+            // A row of an object that is under way is not finished.
+            let objects = std::mem::take(&mut self.run.objects);
+            collector.take(&mut self.run);
+            self.run.objects = objects;
+        } else {
+            collector.take(&mut self.run);
+        }
     }
 
     /// Runs to the end; `None` if the observer did not let it.
@@ -397,12 +411,16 @@ impl<'o> Engine<'o> {
                 }
             }
             Class::Departure => self.network.depart(now, subject),
+            Class::Change => self.change(now, subject),
             Class::Timer => self.wake(now, subject),
             Class::Opening => self.open(now, subject),
             Class::Cross => self.cross(now, subject),
             Class::Measure => {
                 let flows = &self.hosts[..self.lasting];
-                self.measures.on_moment(subject, now, &mut self.network, flows);
+                let next = self.measures.on_moment(subject, now, &mut self.network, flows);
+                if let Some((subject, at)) = next {
+                    self.network.wheel.push(at, Class::Measure, subject);
+                }
             }
             Class::Probe => {
                 let next = self.probes.on_moment(
@@ -412,6 +430,7 @@ impl<'o> Engine<'o> {
                     &self.hosts,
                     &mut self.run,
                 );
+                self.relieve();
                 if let Some(at) = next.filter(|at| *at <= self.end) {
                     self.network.wheel.push(at, Class::Probe, subject);
                 }
@@ -427,6 +446,7 @@ impl<'o> Engine<'o> {
     fn take_news(&mut self, now: Instant) {
         while let Some(wire) = self.network.take_touched() {
             self.probes.on_wire_change(wire, now, &mut self.network, &mut self.run);
+            self.relieve();
             if let Some(observer) = &mut self.observer
                 && !self.stopped
                 && self.network.tell(now, wire, *observer).is_break()
@@ -466,6 +486,8 @@ impl<'o> Engine<'o> {
         this.endpoint.handle(now, &packet.segment, packet.ip, options);
         if packet.segment.len > 0 {
             this.echo = packet.first_sent;
+            this.arrived_packets += 1;
+            this.arrived_bytes += packet.segment.wire_size().get();
         } else if packet.first_sent != Instant::NEVER {
             this.path_rtt_sum_ns += now.since(packet.first_sent).as_nanos();
             this.path_rtts += 1;
@@ -546,9 +568,40 @@ impl<'o> Engine<'o> {
             }
             return;
         }
-        for note in self.notes.drain(..) {
-            let awaited = self.objects.on_note(now, h / 2, note, &mut self.run.objects);
-            self.hosts[h | 1].awaited = awaited;
+        for note in std::mem::take(&mut self.notes) {
+            match note {
+                Note::Object(bytes) => {
+                    let objects = &mut self.run.objects;
+                    self.hosts[h | 1].awaited = self.objects.on_given(now, h / 2, bytes, objects);
+                }
+                Note::Moment(moment) => {
+                    let begun = self.measures.on_flow_event(
+                        h / 2,
+                        moment,
+                        now,
+                        &mut self.network,
+                        &self.hosts[..self.lasting],
+                    );
+                    for (subject, at) in begun {
+                        self.network.wheel.push(at, Class::Measure, subject);
+                    }
+                    for n in self.changes.on_flow_event(h / 2, moment) {
+                        self.network.wheel.push(now, Class::Change, n);
+                    }
+                }
+                // Of the sessions of traffic classes alone.
+                Note::Requested { .. } | Note::Begun | Note::Completed => {}
+            }
+        }
+    }
+
+    /// The path changes.
+    #[cold]
+    fn change(&mut self, now: Instant, n: u32) {
+        for (flow, hops) in self.changes.apply(n, now, &mut self.network) {
+            for (host, hop) in self.hosts[2 * flow..].iter_mut().zip(hops) {
+                host.first_hop = hop;
+            }
         }
     }
 
@@ -557,6 +610,7 @@ impl<'o> Engine<'o> {
     fn look_at(&mut self, now: Instant, h: usize) {
         if h < self.lasting {
             self.probes.on_flow_change(h / 2, now, &self.hosts, &mut self.run);
+            self.relieve();
             return;
         }
         let slot = self.slot_of(h);
@@ -564,107 +618,6 @@ impl<'o> Engine<'o> {
             self.traffic.watch_handshake(now, slot, &self.hosts[h].endpoint);
         }
         self.settle(now, slot);
-    }
-
-    /// The flow of the first slot.
-    fn first_passing(&self) -> u32 {
-        self.network.first_passing()
-    }
-
-    /// The slot of a host.
-    fn slot_of(&self, h: usize) -> u32 {
-        u32::try_from((h - self.lasting) / 2).expect("fewer than 2^32 slots")
-    }
-
-    /// The place of the client of a slot among the hosts; that of the server comes next.
-    const fn client_of(&self, slot: u32) -> usize {
-        self.lasting + 2 * slot as usize
-    }
-
-    /// A connection of class `n` opens.
-    fn open(&mut self, now: Instant, n: u32) {
-        let mut opening = self.traffic.open(now, n as usize);
-        self.schedule_opening(n as usize, now);
-        let lines = opening.lines.take();
-        let slot = match (opening.slot, lines) {
-            (None, lines) => self.add_slot(n, lines),
-            (Some(slot), Some(lines)) => {
-                let first = self.traffic.slots[slot as usize].lines;
-                self.network.renew_lines(first.expect("the class has lines"), lines);
-                slot
-            }
-            (Some(slot), None) => slot,
-        };
-        self.traffic.move_in(slot, &opening);
-        let h = self.client_of(slot);
-        let session = &self.traffic.classes[n as usize].session;
-        let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
-        if let (AnyApp::Client(client), AnyApp::Server(server)) = (&mut client.app, &mut server.app)
-        {
-            client.restart(session);
-            server.restart(session);
-        }
-        client.move_in(opening.config);
-        client.endpoint.connect(now);
-        self.pump(now, h);
-    }
-
-    /// Makes a slot for class `n`, with the private lines of its first tenant.
-    fn add_slot(&mut self, n: u32, lines: Option<[Line; 4]>) -> u32 {
-        let slot = index(self.traffic.slots.len());
-        let class = &self.traffic.classes[n as usize];
-        let lines = lines.map(|lines| self.network.add_lines(lines));
-        let [there, back] = &class.paths;
-        let h = self.client_of(slot);
-        let (client, server) = (index(h), index(h + 1));
-        // Of the client up and the server down, and of the server up and the client down.
-        let line = |up, down| lines.map(|first| [first + up, first + down]);
-        let there = self.network.add_passing_path(there, line(0, 3), server);
-        let back = self.network.add_passing_path(back, line(2, 1), client);
-        self.network.add_passing_flow();
-        let flow = self.first_passing() + slot;
-        let (client, server) = (Client::new(&class.session), Server::new(&class.session));
-        // Whoever moves in brings settings.
-        let vacant = class.any_config();
-        for (app, first_hop) in
-            [(AnyApp::Client(Box::new(client)), there), (AnyApp::Server(Box::new(server)), back)]
-        {
-            self.hosts.push(Host::vacant(app, flow, first_hop, vacant));
-        }
-        self.traffic.slots.push(Slot { class: n, lines, connection: None });
-        slot
-    }
-
-    /// The first SYN of a connection comes to its server.
-    #[inline(never)]
-    fn accept(&mut self, now: Instant, h: usize) {
-        let slot = self.slot_of(h);
-        if let Some(config) = self.traffic.accept(now, slot) {
-            self.hosts[h].move_in(config);
-            self.hosts[h].endpoint.listen();
-        }
-    }
-
-    /// Gives a slot away if nothing can happen to its connection any more.
-    fn settle(&mut self, now: Instant, slot: u32) {
-        if self.network.is_aloft(slot) {
-            return;
-        }
-        let h = self.client_of(slot);
-        if self.hosts[h..h + 2].iter().all(Host::is_quiet) {
-            self.record(slot, Some(now));
-        }
-    }
-
-    /// Leaves the row of the connection in a slot, if there is one, and empties the slot.
-    fn record(&mut self, slot: u32, closed: Option<Instant>) {
-        let h = self.client_of(slot);
-        let Run { connections, objects, .. } = &mut self.run;
-        let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
-        let ends = [&client.endpoint, &server.endpoint];
-        self.traffic.record(slot, closed, ends, connections, objects);
-        client.vacant = true;
-        server.vacant = true;
     }
 
     /// A cross-traffic source sends a packet.
@@ -678,24 +631,6 @@ impl<'o> Engine<'o> {
         let next = source.next(now);
         self.network.wheel.push(next, Class::Cross, n);
     }
-}
-
-/// The applications at the sending and at the receiving end of the flow `name`, or the key that is
-/// wrong, and why.
-fn apps(
-    spec: &AppSpec,
-    seed: u64,
-    name: &str,
-) -> Result<(AnyApp, AnyApp), (&'static str, &'static str)> {
-    Ok(match spec {
-        AppSpec::Bulk { size } => (AnyApp::Bulk(Bulk::new(size.map(|t| t.0))), AnyApp::Sink(Sink)),
-        AppSpec::Video(spec) => {
-            let player = spec.player(&mut Stream::new(seed, &format!("flow {name} video")))?;
-            let server = VideoServer::new(player.pictures().volume());
-            let client = Box::new(VideoClient::new(player));
-            (AnyApp::VideoServer(server), AnyApp::VideoClient(client))
-        }
-    })
 }
 
 /// The name of the `n`th source of the file.

@@ -17,6 +17,7 @@
 //! assert!(run.flows[0].goodput_bps > 8e6);
 //! ```
 
+mod changes;
 mod check;
 mod choice;
 mod engine;
@@ -102,7 +103,7 @@ fn flow_entries(scenario: &Scenario) -> Vec<usize> {
 /// # Panics
 /// Never: only an observer ends a run early.
 pub fn simulate(scenario: &Scenario) -> Result<Run, ScenarioError> {
-    let run = run(scenario, None)?;
+    let run = run(scenario, Watcher::Nobody)?;
     Ok(run.expect("nobody is there to stop it"))
 }
 
@@ -119,20 +120,53 @@ pub fn simulate_observed(
     links: &[usize],
     observer: &mut dyn Observer,
 ) -> Result<Option<Run>, ScenarioError> {
-    run(scenario, Some((links, observer)))
+    run(scenario, Watcher::Observer(links, observer))
+}
+
+/// Takes rows from a run while it lasts, so that a long run does not hold them all.
+pub trait Collector {
+    /// Takes all rows of `run`'s [`objects`](Run::objects), [`connections`](Run::connections),
+    /// [`flow_samples`](Run::flow_samples) and [`link_samples`](Run::link_samples), by
+    /// [`Run::take_rows`]: what it leaves comes again.
+    fn take(&mut self, run: &mut Run);
+}
+
+/// The rows of one of the large tables that a run holds at most before its [`Collector`] is asked to take
+/// them: at 48 to 81 bytes a row, 5 MB.
+pub const MOST_ROWS_HELD: usize = 1 << 16;
+
+/// The same as [`simulate`], while `collector` takes rows. Those that it did not take are in the result, and
+/// one that takes all of them and puts them together has the same tables.
+///
+/// # Errors
+/// The first key whose value cannot be run.
+///
+/// # Panics
+/// Never: only an observer ends a run early.
+pub fn simulate_into(
+    scenario: &Scenario,
+    collector: &mut dyn Collector,
+) -> Result<Run, ScenarioError> {
+    let run = run(scenario, Watcher::Collector(collector))?;
+    Ok(run.expect("nobody is there to stop it"))
+}
+
+/// Who looks at a run.
+enum Watcher<'o> {
+    Nobody,
+    Observer(&'o [usize], &'o mut dyn Observer),
+    Collector(&'o mut dyn Collector),
 }
 
 /// Not inlined, so that there is one copy of the loop.
 #[inline(never)]
-fn run(
-    scenario: &Scenario,
-    observer: Option<(&[usize], &mut dyn Observer)>,
-) -> Result<Option<Run>, ScenarioError> {
+fn run(scenario: &Scenario, watcher: Watcher<'_>) -> Result<Option<Run>, ScenarioError> {
     scenario.check()?;
     let engine = engine::Engine::new(scenario)?;
-    let engine = match observer {
-        Some((links, observer)) => engine.observed(links, observer),
-        None => engine,
+    let engine = match watcher {
+        Watcher::Nobody => engine,
+        Watcher::Observer(links, observer) => engine.observed(links, observer),
+        Watcher::Collector(collector) => engine.relieved(collector),
     };
     Ok(engine.run())
 }

@@ -65,6 +65,8 @@ struct Attention {
     watched: bool,
     /// The packet may have to be marked.
     marks: bool,
+    /// A measure counts the packets of each flow.
+    counts: bool,
 }
 
 /// What became of a packet, without the rest of the verdict: so that the verdict itself need not lie in
@@ -123,6 +125,8 @@ pub struct Network {
     gone: Vec<Gone>,
     /// Something was added to `touched` or to `gone`.
     news: bool,
+    /// For each wire that counts, packets offered and dropped by flow.
+    crossings: Vec<Vec<[u64; 2]>>,
     /// What an observer sees.
     taps: Option<Box<Taps>>,
 }
@@ -131,8 +135,10 @@ impl Network {
     /// Links and a clock. A packet is offered to a link that is `fused` when the only link that leads
     /// there has sent it, with the time at which it will come: see [`crate::fusing`].
     pub fn new(wheel: Wheel, links: Vec<Link>, fused: Vec<bool>) -> Self {
-        let attention =
-            links.iter().map(|link| Attention { marks: link.marks(), watched: false }).collect();
+        let attention = links
+            .iter()
+            .map(|link| Attention { marks: link.marks(), ..Attention::default() })
+            .collect();
         Self {
             attention,
             fused,
@@ -149,6 +155,7 @@ impl Network {
             aloft: Vec::new(),
             gone: Vec::new(),
             news: false,
+            crossings: Vec::new(),
             taps: None,
         }
     }
@@ -208,8 +215,8 @@ impl Network {
     fn hop(&self, wire: usize) -> u32 {
         let number = index(wire);
         assert!(number <= WIRE, "fewer than 2^28 links");
-        let Attention { watched, marks } = self.attention[wire];
-        let wanted = if watched || marks { WANTED } else { 0 };
+        let Attention { watched, marks, counts } = self.attention[wire];
+        let wanted = if watched || marks || counts { WANTED } else { 0 };
         let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
         number | wanted | fused
     }
@@ -223,6 +230,47 @@ impl Network {
     /// A packet of a connection that comes and goes has been lost.
     pub fn take_gone(&mut self) -> Option<Gone> {
         self.gone.pop()
+    }
+
+    /// Counts the packets of each of `flows` flows at these links.
+    pub fn count(&mut self, wires: &[usize], flows: usize) {
+        if wires.is_empty() {
+            return;
+        }
+        self.crossings.resize(self.links.len(), Vec::new());
+        for wire in wires {
+            self.attention[*wire].counts = true;
+            self.crossings[*wire] = vec![[0; 2]; flows];
+        }
+        self.note_hops();
+    }
+
+    /// Packets offered and dropped, by wire and flow; nothing of wires that do not count.
+    pub fn crossings(&self) -> &[Vec<[u64; 2]>] {
+        &self.crossings
+    }
+
+    #[cold]
+    fn count_crossing(&mut self, wire: u32, packet: Packet, what: usize) {
+        if packet.source.is_some() {
+            return;
+        }
+        let counts = self.crossings.get_mut(wire as usize);
+        if let Some(count) = counts.and_then(|counts| counts.get_mut(packet.class as usize)) {
+            count[what] += 1;
+        }
+    }
+
+    /// A link changes.
+    pub fn change(&mut self, now: Instant, wire: usize, change: impl FnOnce(&mut Link)) {
+        let link = &mut self.links[wire];
+        link.advance(now);
+        change(link);
+        self.take_effects(u32::try_from(wire).expect("fewer than 2^32 links"));
+        if self.attention[wire].watched {
+            self.touched.push(u32::try_from(wire).expect("fewer than 2^32 links"));
+            self.news = true;
+        }
     }
 
     /// A watched link at which a packet has arrived.
@@ -259,6 +307,12 @@ impl Network {
         if before.marking && became != Became::Dropped {
             self.mark(wire, packet);
         }
+        if self.attention[wire as usize].counts {
+            self.count_crossing(wire, packet, 0);
+            if became == Became::Dropped {
+                self.count_crossing(wire, packet, 1);
+            }
+        }
         let seen = self.taps.as_ref().is_some_and(|taps| taps.sees(wire));
         if seen && became == Became::Sent {
             // A packet that will be lost is sent too, and only the counters say when.
@@ -279,6 +333,7 @@ impl Network {
                     self.packets[packet.id.get() as usize].ip.ecn = Ecn::Ce;
                 }
                 Effect::Dropped(packet, _) if packet.source.is_none() => {
+                    self.count_crossing(wire, packet, 1);
                     self.discard(packet.id.get());
                 }
                 Effect::Dropped(..) => {}
@@ -605,8 +660,8 @@ impl Network {
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
         let mut packet = packet;
-        let Attention { watched, marks } = self.attention[wire as usize];
-        let wanted = watched || marks;
+        let Attention { watched, marks, counts } = self.attention[wire as usize];
+        let wanted = watched || marks || counts;
         let before =
             if wanted { self.before_offer(now, wire, &mut packet) } else { Offering::default() };
         let verdict = self.links[wire as usize].offer(now, packet);

@@ -12,6 +12,8 @@ pub struct Run {
     pub links: Vec<LinkRow>,
     /// One row a (measure, cross-traffic source).
     pub sources: Vec<SourceRow>,
+    /// One row a (measure, flow, link, direction), where a measure asks for it.
+    pub crossings: Vec<CrossingRow>,
     /// What applications gave as a whole, in the order in which they did.
     pub objects: Objects,
     /// Connections of traffic classes, in the order in which they ended; those that are open when the
@@ -31,6 +33,32 @@ pub struct Run {
     pub events: u64,
 }
 
+impl Run {
+    /// Rows of the largest of the tables that a [`Collector`](crate::Collector) takes.
+    pub(crate) fn rows_held(&self) -> usize {
+        let samples = self.flow_samples.time_ns.len().max(self.link_samples.time_ns.len());
+        self.connections.len().max(self.objects.flow.len()).max(samples)
+    }
+
+    /// Takes all rows that a [`Collector`](crate::Collector) is to take: a run of those rows alone, and
+    /// the names that they refer to.
+    #[must_use]
+    pub fn take_rows(&mut self) -> Self {
+        let connections = std::mem::take(&mut self.connections);
+        self.connections.classes.clone_from(&connections.classes);
+        self.connections.variants.clone_from(&connections.variants);
+        Self {
+            flow_names: self.flow_names.clone(),
+            link_names: self.link_names.clone(),
+            connections,
+            objects: std::mem::take(&mut self.objects),
+            flow_samples: std::mem::take(&mut self.flow_samples),
+            link_samples: std::mem::take(&mut self.link_samples),
+            ..Self::default()
+        }
+    }
+}
+
 /// A flow over a measured window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRow {
@@ -46,6 +74,10 @@ pub struct FlowRow {
     pub goodput_bps: f64,
     /// The same as a count of bytes.
     pub delivered_bytes: u64,
+    /// Packets with data that reached the receiver, retransmissions and duplicates included.
+    pub arrived_packets: u64,
+    /// Their bytes, headers included.
+    pub arrived_bytes: u64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
     /// Data segments sent again.
@@ -184,6 +216,23 @@ impl VideoRow {
             taken_bytes: player.taken().get(),
         }
     }
+}
+
+/// The packets of a flow at a link over the flow's own measured window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrossingRow {
+    /// The window's name.
+    pub measure: String,
+    /// The flow.
+    pub flow: String,
+    /// The link.
+    pub link: String,
+    /// `forward` or `reverse`.
+    pub direction: &'static str,
+    /// The flow's packets that came to the queue.
+    pub offered_packets: u64,
+    /// Those that were dropped.
+    pub dropped_packets: u64,
 }
 
 /// Objects, a column each: what applications gave as a whole, such as a message or a file.

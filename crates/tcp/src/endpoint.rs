@@ -163,9 +163,12 @@ impl Endpoint {
         }
     }
 
-    /// A connection in CLOSED in the place of this one, which may keep its memory.
+    /// A connection in CLOSED in the place of this one, whose memory it uses: the same as
+    /// [`new`](Self::new), and cheaper.
     pub fn renew(&mut self, config: Config) {
+        let memory = self.sender.take_memory();
         *self = Self::new(config);
+        self.sender.use_memory(memory);
     }
 
     /// The application gives `volume` more to send. Ignored after

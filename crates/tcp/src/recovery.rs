@@ -18,7 +18,7 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::RecoveryConfig;
-use crate::scoreboard::Change;
+use crate::scoreboard::{Change, Memory, Scoreboard};
 
 pub use fastrecovery::FastRecovery;
 pub use gobackn::GoBackN;
@@ -296,6 +296,29 @@ impl AnyRecovery {
             RecoveryChoice::Sack => Self::Sack(Sack::new(None, config)),
             RecoveryChoice::Rack => Self::Rack(Rack::new(config)),
             RecoveryChoice::Prr => Self::Sack(Sack::new(Some(Prr::default()), config)),
+        }
+    }
+}
+
+impl AnyRecovery {
+    /// The scoreboard, of those that have one.
+    const fn board(&mut self) -> Option<&mut Scoreboard> {
+        match self {
+            Self::Sack(sack) => Some(&mut sack.repair.board),
+            Self::Rack(rack) => Some(&mut rack.repair.board),
+            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => None,
+        }
+    }
+
+    /// Takes the memory of the scoreboard; this recovery is then of no more use.
+    pub fn take_memory(&mut self) -> Memory {
+        self.board().map(Scoreboard::take_memory).unwrap_or_default()
+    }
+
+    /// Uses memory that another recovery left; nothing was sent yet.
+    pub fn use_memory(&mut self, memory: Memory) {
+        if let Some(board) = self.board() {
+            board.use_memory(memory);
         }
     }
 }

@@ -175,10 +175,34 @@ pub struct Scoreboard {
     journal: Option<Vec<Change>>,
 }
 
+/// The memory of a scoreboard, empty, to be used again.
+#[derive(Debug, Default)]
+pub struct Memory {
+    segments: VecDeque<Sent>,
+    by_time: VecDeque<(Instant, u64)>,
+}
+
 impl Scoreboard {
     /// A scoreboard on which time decides what is lost (RFC 8985), not the count of SACKs.
     pub fn by_time() -> Self {
         Self { by_time: Some(VecDeque::new()), ..Self::default() }
+    }
+
+    /// Takes the memory of what is on the board, which is then of no more use.
+    pub fn take_memory(&mut self) -> Memory {
+        let mut segments = std::mem::take(&mut self.segments);
+        segments.clear();
+        let mut by_time = self.by_time.take().unwrap_or_default();
+        by_time.clear();
+        Memory { segments, by_time }
+    }
+
+    /// Uses memory that another board left; this one is empty.
+    pub fn use_memory(&mut self, memory: Memory) {
+        self.segments = memory.segments;
+        if let Some(by_time) = &mut self.by_time {
+            *by_time = memory.by_time;
+        }
     }
 
     /// Ends the journal.

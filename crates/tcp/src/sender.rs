@@ -22,6 +22,7 @@ use crate::recovery::{
     AckSeen, Alarm, AnyRecovery, Clocks, Outcome, Recovery, SendSpace, SentSegment, Tally,
 };
 use crate::rtt::RttEstimator;
+use crate::scoreboard::Memory;
 use crate::start::{AnyStart, Start};
 use hold::{Against, Hold, Patience};
 
@@ -174,6 +175,16 @@ impl Sender {
         };
         sender.introduce();
         sender
+    }
+
+    /// Takes the memory of what was sent; this sender is then of no more use.
+    pub(crate) fn take_memory(&mut self) -> Memory {
+        self.recovery.take_memory()
+    }
+
+    /// Uses memory that another sender left; before the handshake.
+    pub(crate) fn use_memory(&mut self, memory: Memory) {
+        self.recovery.use_memory(memory);
     }
 
     /// Replaces the growth law by a user's own; before the handshake.

@@ -7,6 +7,15 @@ fn a_small_workload_uses_its_bottleneck() {
 }
 
 #[test]
+fn short_connections_carry_what_they_are_to_carry() {
+    // 10 kB are 7 packets of at most 1448 B; with a SYN, the handshake's ACK and a FIN that travels with
+    // data or alone, and the last ACK, at least 9 and at most 11 from the opening end without losses.
+    let result = bench_short(500, "newreno+sack").unwrap();
+    assert_eq!((result.connections, result.dropped_packets), (500, 0));
+    assert!((9 * 500..=11 * 500).contains(&result.delivered_packets), "{result:?}");
+}
+
+#[test]
 fn what_is_no_workload_is_refused() {
     let message = |flows, rate, duration, variant| {
         bench_dumbbell(flows, rate, duration, variant).unwrap_err().to_string()

@@ -37,7 +37,7 @@ struct Probe {
 /// RACK-TLP.
 #[derive(Clone, Debug)]
 pub struct Rack {
-    repair: Repair,
+    pub(super) repair: Repair,
     /// `RACK.segment`, and the round-trip time of it.
     newest: Option<Delivered>,
     rtt: Duration,

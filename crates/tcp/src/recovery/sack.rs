@@ -16,7 +16,7 @@ use crate::scoreboard::{Change, Scoreboard};
 /// SACK-based recovery.
 #[derive(Clone, Debug)]
 pub struct Sack {
-    repair: Repair,
+    pub(super) repair: Repair,
     duplicates: u32,
     /// The one rescue retransmission of the episode has not gone out (§4 `NextSeg` rule 4).
     may_rescue: bool,

@@ -83,10 +83,17 @@ def analyse(
     tables: dict[str, pl.DataFrame] = {}
     searches = [frame for name, frame in found.items() if name.startswith("rate-")]
     if searches:
-        tables["rates"] = pl.concat(searches)
+        tables["rates"] = pl.concat(
+            [frame.select("load", "conn_rate_per_s", "seed", "utilisation", "connections")
+             for frame in searches]
+        )
     runs = [frame for name, frame in found.items() if name.startswith("runs-")]
     if runs:
-        whole = pl.concat(runs, how="diagonal_relaxed")
+        standard = [
+            frame.filter(pl.col("conn_rate_per_s") == frame["conn_rate_per_s"][-1])
+            for frame in searches
+        ]
+        whole = pl.concat([*runs, *standard], how="diagonal_relaxed")
         rest = [name for name in whole.columns if name not in RUN_COLUMNS and name not in LISTS]
         tables["runs"] = whole.select(*RUN_COLUMNS, *rest).sort("load", "variant", "seed")
         tables["lost"] = _lost(whole)

@@ -112,12 +112,12 @@ def _traffic(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
     rows: list[tuple[Cell, ...]] = []
     for load in results.plan.loads:
         mine = rates.filter((pl.col("load") - load).abs() < 1e-9)
-        last = mine.filter(pl.col("rate_per_s") == mine["rate_per_s"][-1])
+        last = mine.filter(pl.col("conn_rate_per_s") == mine["conn_rate_per_s"][-1])
         over = estimate(last["utilisation"].to_list())
         rows.append(
             (
                 Cell(f"{100 * load:g} %"),
-                Cell(f"{last['rate_per_s'][0]:.2f}"),
+                Cell(f"{last['conn_rate_per_s'][0]:.2f}"),
                 Cell(_text(over)),
                 Cell(f"{len(mine) // len(results.plan.seeds)}"),
                 Cell(f"{results.plan.connections(load):,}".replace(",", " ")),

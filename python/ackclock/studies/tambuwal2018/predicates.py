@@ -10,10 +10,11 @@ the second that the server waits before it sends the SYN-ACK again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
+from ackclock.studies._frame import Claim, Observation, Predicate
 from ackclock.studies.tambuwal2018.analysis import Results
 from ackclock.studies.tambuwal2018.scenarios import BEST, OTHERS, STANDARD, TSL
 
@@ -262,7 +263,7 @@ def throughput_decrease(results: Results, load: float, short: str) -> float:
 def _as_table(measure: Callable[[Results, float, str], float]) -> Callable[[Results], Any]:
     return lambda results: {
         _percent(load): {
-            short: round(measure(results, load, short), 3) for short in OTHERS
+            short: _rounded(measure(results, load, short), 3) for short in OTHERS
         }
         for load in (0.4, 0.9, 0.98)
     }
@@ -345,15 +346,16 @@ def _falls_with_share(column: str) -> Measure:
     return measure
 
 
-def _no_words(_results: Results, _parts: tuple[PartResult, ...]) -> str:
-    return ""
+def _rounded(value: float, digits: int) -> float | None:
+    """Return what JSON can hold: nothing where no run had such a connection."""
+    return round(value, digits) if math.isfinite(value) else None
 
 
 def _numbers(*wanted: tuple[str, float]) -> Callable[[Results], dict[str, Any]]:
     """Return the means of columns at loads, by variant."""
     return lambda results: {
         f"{column} at {_percent(load)}": {
-            short: round(results.mean(column, load, TSL[short]), 4) for short in TSL
+            short: _rounded(results.mean(column, load, TSL[short]), 4) for short in TSL
         }
         for column, load in wanted
     }
@@ -575,7 +577,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
         },
         published=lambda _results: {"both": "fall"},
         measured=lambda results: {
-            f"{protocol}, {100 * share:.0f} % TSL": round(
+            f"{protocol}, {100 * share:.0f} % TSL": _rounded(
                 results.mixed("lost_mean_rtts", share, protocol), 2
             )
             for protocol, shares in (("TCP", (0.0, 0.25, 0.5, 0.75)), ("TSL", (0.25, 0.5, 0.75, 1.0)))

@@ -81,6 +81,11 @@ def responses(tables: Tables) -> pl.DataFrame:
     )
 
 
+def _is(variant: str) -> pl.Expr:
+    """Return whether a connection has this variant, whose name the core prints with its window."""
+    return pl.col("variant").cast(pl.String).str.ends_with(f"+{variant.rpartition('+')[2]}")
+
+
 def _mean(frame: pl.DataFrame, column: str) -> float | None:
     return frame[column].mean() if frame.height else None  # type: ignore[return-value]
 
@@ -147,7 +152,7 @@ def measure(tables: Tables) -> dict[str, Any]:
         "synack_lost_share": connections.select((pl.col("lost_synack") > 0).mean()).item(),
         "ftp_bps": _ftp_bps(tables),
         "standard_share": connections.select(
-            (pl.col("variant").cast(pl.String) == STANDARD).mean()
+            _is(STANDARD).mean()
         ).item(),
         "connections_not_closed": connections.filter(
             ~pl.col("outcome").cast(pl.String).is_in(["closed", "open"])
@@ -186,7 +191,7 @@ def _by_protocol(lost: pl.DataFrame, short: pl.DataFrame) -> dict[str, Any]:
     """Return the means of Figure 12, of standard flows and of TSL's."""
     row: dict[str, Any] = {}
     for protocol, name in (("tcp", STANDARD), ("tsl", BEST)):
-        mine = pl.col("variant").cast(pl.String) == name
+        mine = _is(name)
         row[f"lost_mean_rtts_{protocol}"] = _mean(lost.filter(mine), "rtts")
         row[f"short_all_mean_s_{protocol}"] = _mean(short.filter(mine), "response_s")
     return row
@@ -227,10 +232,14 @@ def _ftp_bps(tables: Tables) -> float | None:
     return 8 * float(mine["bytes_to_server"].sum()) / float(whole["duration_s"][0])
 
 
-def _thresholds(rates: Mapping[float, float]) -> list[tuple[float, list[float]]]:
+def _thresholds(
+    rates: Mapping[float, float], others: bool
+) -> list[tuple[float, list[float]]]:
+    """Return the feedback's threshold with all loads, and the ``others`` with the highest two."""
     loads = list(rates)
     high = [load for load in loads if load >= 0.9]
-    return [(THRESHOLD, loads), *((threshold, high) for threshold in OTHER_THRESHOLDS)]
+    more = [(threshold, high) for threshold in OTHER_THRESHOLDS] if others else []
+    return [(THRESHOLD, loads), *more]
 
 
 # ---------------------------------------------------------------------------------------- Rates
@@ -268,7 +277,10 @@ def search(
 
 
 def rate_part(core: Core, plan: Plan, load: float, threads: int | None) -> Part:
-    """Return the search for a load's rate: the mean over the seeds, with standard TCP."""
+    """Return the search for a load's rate: the mean over the seeds, with standard TCP.
+
+    Its last step is standard TCP's runs of the study.
+    """
 
     def compute(advance: Advance) -> pl.DataFrame:
         frames: list[pl.DataFrame] = []
@@ -277,10 +289,13 @@ def rate_part(core: Core, plan: Plan, load: float, threads: int | None) -> Part:
             settings = [
                 Setting(STANDARD, rate, plan.connections(load), seed) for seed in plan.seeds
             ]
-            keys = [{"load": load, "rate_per_s": rate, "seed": seed} for seed in plan.seeds]
+            keys = [
+                {"variant": STANDARD, "load": load, "seed": seed, "conn_rate_per_s": rate}
+                for seed in plan.seeds
+            ]
             offset = sum(frame.height for frame in frames)
             rows = run_all(core, settings, keys, threads, lambda n: advance(offset + n))
-            frames.append(rows.select("load", "rate_per_s", "seed", "utilisation", "connections"))
+            frames.append(rows)
             return float(rows["utilisation"].mean())  # type: ignore[arg-type]
 
         search(evaluate, load, plan.tolerance(load), GUESSES[load])
@@ -292,7 +307,7 @@ def rate_part(core: Core, plan: Plan, load: float, threads: int | None) -> Part:
 
 def found_rate(search_rows: pl.DataFrame) -> float:
     """Return the rate at which a search ended."""
-    return float(search_rows["rate_per_s"][-1])
+    return float(search_rows["conn_rate_per_s"][-1])
 
 
 # --------------------------------------------------------------------------------------- Studies
@@ -317,12 +332,13 @@ def parts(
 
     for seed in plan.seeds:
         for load, rate in rates.items():
+            others = [variant for variant in VARIANTS if variant != STANDARD]
             settings = [
-                Setting(variant, rate, plan.connections(load), seed) for variant in VARIANTS
+                Setting(variant, rate, plan.connections(load), seed) for variant in others
             ]
             keys = [
                 {"variant": variant, "load": load, "seed": seed, "conn_rate_per_s": rate}
-                for variant in VARIANTS
+                for variant in others
             ]
             add(f"runs-{100 * load:g}-{seed}", settings, keys)
         rate = rates[0.4]
@@ -330,12 +346,12 @@ def parts(
             f"feedback-{seed}",
             [
                 Setting(Feedback(threshold), rates[load], plan.connections(load), seed)
-                for threshold, loads in _thresholds(rates)
+                for threshold, loads in _thresholds(rates, seed in plan.seeds[:2])
                 for load in loads
             ],
             [
                 {"threshold": threshold, "load": load, "seed": seed}
-                for threshold, loads in _thresholds(rates)
+                for threshold, loads in _thresholds(rates, seed in plan.seeds[:2])
                 for load in loads
             ],
         )

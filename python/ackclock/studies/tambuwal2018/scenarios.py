@@ -224,7 +224,7 @@ class Setting:
                 "profile": "ns2",
                 "tcp": {"mss": f"{MSS_BYTES} B", "initial_window": 3},
                 "arrivals": {"kind": "list", "at": ["0 s"] * self.ftp},
-                "app": {"kind": "bulk", "size": "1 TB"},
+                "app": {"kind": "bulk", "size": "1000 GB"},
                 "from": "servers",
                 "to": "clients",
                 "access": {"client": line, "server": line},

@@ -1,0 +1,156 @@
+//! Connections that come and go: opening, accepting, and giving a slot away.
+
+use ackclock_app::{AnyApp, Client, Server};
+use ackclock_net::Line;
+use ackclock_tcp::{Config, Endpoint, State};
+use ackclock_units::Instant;
+
+use super::{Engine, Host, index};
+use crate::objects::NOTHING_AWAITED;
+use crate::records::Run;
+use crate::traffic::Slot;
+
+impl Host {
+    /// A host of a slot that nobody lives in.
+    fn vacant(app: AnyApp, flow: u32, first_hop: u32, config: Config) -> Self {
+        Self {
+            endpoint: Endpoint::new(config),
+            app,
+            first_hop,
+            flow,
+            opens: Instant::NEVER,
+            armed: Instant::NEVER,
+            app_at: None,
+            echo: Instant::NEVER,
+            path_rtt_sum_ns: 0,
+            path_rtts: 0,
+            arrived_packets: 0,
+            arrived_bytes: 0,
+            checksum_errors: 0,
+            awaited: NOTHING_AWAITED,
+            watched: true,
+            vacant: true,
+            sized: false,
+            completed: None,
+        }
+    }
+
+    /// A connection begins here. The wake-up that the clock holds for the tenant before stays: it will
+    /// find nothing to do, or come in time for what there is.
+    fn move_in(&mut self, config: Config) {
+        self.endpoint.renew(config);
+        self.app_at = None;
+        self.echo = Instant::NEVER;
+        self.vacant = false;
+    }
+
+    /// Whether this end does nothing by itself any more, except to leave TIME-WAIT.
+    fn is_quiet(&self) -> bool {
+        let idle = || self.endpoint.poll_at().is_none() && self.app_at.is_none();
+        self.vacant || self.endpoint.state() == State::TimeWait || idle()
+    }
+}
+
+impl Engine<'_> {
+    /// The flow of the first slot.
+    pub(super) fn first_passing(&self) -> u32 {
+        self.network.first_passing()
+    }
+
+    /// The slot of a host.
+    pub(super) fn slot_of(&self, h: usize) -> u32 {
+        u32::try_from((h - self.lasting) / 2).expect("fewer than 2^32 slots")
+    }
+
+    /// The place of the client of a slot among the hosts; that of the server comes next.
+    pub(super) const fn client_of(&self, slot: u32) -> usize {
+        self.lasting + 2 * slot as usize
+    }
+
+    /// A connection of class `n` opens.
+    pub(super) fn open(&mut self, now: Instant, n: u32) {
+        let mut opening = self.traffic.open(now, n as usize);
+        self.schedule_opening(n as usize, now);
+        let lines = opening.lines.take();
+        let slot = match (opening.slot, lines) {
+            (None, lines) => self.add_slot(n, lines),
+            (Some(slot), Some(lines)) => {
+                let first = self.traffic.slots[slot as usize].lines;
+                self.network.renew_lines(first.expect("the class has lines"), lines);
+                slot
+            }
+            (Some(slot), None) => slot,
+        };
+        self.traffic.move_in(slot, &opening);
+        let h = self.client_of(slot);
+        let session = &self.traffic.classes[n as usize].session;
+        let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
+        if let (AnyApp::Client(client), AnyApp::Server(server)) = (&mut client.app, &mut server.app)
+        {
+            client.restart(session);
+            server.restart(session);
+        }
+        client.move_in(opening.config);
+        client.endpoint.connect(now);
+        self.pump(now, h);
+    }
+
+    /// Makes a slot for class `n`, with the private lines of its first tenant.
+    fn add_slot(&mut self, n: u32, lines: Option<[Line; 4]>) -> u32 {
+        let slot = index(self.traffic.slots.len());
+        let class = &self.traffic.classes[n as usize];
+        let lines = lines.map(|lines| self.network.add_lines(lines));
+        let [there, back] = &class.paths;
+        let h = self.client_of(slot);
+        let (client, server) = (index(h), index(h + 1));
+        // Of the client up and the server down, and of the server up and the client down.
+        let line = |up, down| lines.map(|first| [first + up, first + down]);
+        let there = self.network.add_passing_path(there, line(0, 3), server);
+        let back = self.network.add_passing_path(back, line(2, 1), client);
+        self.network.add_passing_flow();
+        let flow = self.first_passing() + slot;
+        let (client, server) = (Client::new(&class.session), Server::new(&class.session));
+        // Whoever moves in brings settings.
+        let vacant = class.any_config();
+        for (app, first_hop) in
+            [(AnyApp::Client(Box::new(client)), there), (AnyApp::Server(Box::new(server)), back)]
+        {
+            self.hosts.push(Host::vacant(app, flow, first_hop, vacant));
+        }
+        self.traffic.slots.push(Slot { class: n, lines, connection: None });
+        slot
+    }
+
+    /// The first SYN of a connection comes to its server.
+    #[inline(never)]
+    pub(super) fn accept(&mut self, now: Instant, h: usize) {
+        let slot = self.slot_of(h);
+        if let Some(config) = self.traffic.accept(now, slot) {
+            self.hosts[h].move_in(config);
+            self.hosts[h].endpoint.listen();
+        }
+    }
+
+    /// Gives a slot away if nothing can happen to its connection any more.
+    pub(super) fn settle(&mut self, now: Instant, slot: u32) {
+        if self.network.is_aloft(slot) {
+            return;
+        }
+        let h = self.client_of(slot);
+        if self.hosts[h..h + 2].iter().all(Host::is_quiet) {
+            self.record(slot, Some(now));
+        }
+    }
+
+    /// Leaves the row of the connection in a slot, if there is one, and empties the slot.
+    pub(super) fn record(&mut self, slot: u32, closed: Option<Instant>) {
+        let h = self.client_of(slot);
+        let Run { connections, objects, .. } = &mut self.run;
+        let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
+        let ends = [&client.endpoint, &server.endpoint];
+        self.traffic.record(slot, closed, ends, connections, objects);
+        client.vacant = true;
+        server.vacant = true;
+        self.relieve();
+    }
+}
