@@ -15,9 +15,13 @@ import polars as pl
 
 from ackclock.plots.style import to_svg
 from ackclock.studies.altman1997 import figures as altman1997
+from ackclock.studies.biswas2010 import figures as biswas2010
+from ackclock.studies.biswas2010.scenarios import VIDEO_RULES
 from ackclock.studies.response import figures as response
 from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
+from ackclock.studies.tambuwal2018 import figures as tambuwal2018
+from ackclock.studies.watanabe2013 import figures as watanabe2013
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +37,48 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: altman1997.table(table("cases"), table("published"), 1),
         "Table 1 of Altman et al.: published, theory, simulation",
         "Throughput over what the path leaves free, and round-trip time",
+    ),
+    "biswas-idle": (
+        "biswas2010",
+        lambda table: biswas2010.by_flows(
+            table("idle_means"), "rate_bps", mix="homo", period_s=1.5, delay_s=0.1
+        ),
+        "Received rates after 1.5 s of silence over the number of flows",
+        "NewReno and CUBIC under each idle rule, all flows alike",
+    ),
+    "biswas-mixed": (
+        "biswas2010",
+        lambda table: biswas2010.by_flows(
+            table("idle_means"), "rate_bps", mix="hetero", period_s=1.5, delay_s=0.1
+        ),
+        "Received rates of mixed flows after 1.5 s of silence",
+        "Standard TCP beside CWV and newCWV",
+    ),
+    "biswas-silence": (
+        "biswas2010",
+        lambda table: biswas2010.silences(
+            table("idle_means"), "period_s", (4, 16, 32), label="silence, s"
+        ),
+        "Rates and drop rates over the length of the silence",
+        "4, 16 and 32 flows under each idle rule",
+    ),
+    "biswas-delay": (
+        "biswas2010",
+        lambda table: biswas2010.delays(table("delay"), table("delay_means")),
+        "Delays from application to application after the silence",
+        "25 flows, at 100 and at 2 Mbit/s",
+    ),
+    "biswas-trade": (
+        "biswas2010",
+        lambda table: biswas2010.trade(table("idle_means"), table("applimited_means"), 16),
+        "Received rate against drop rate, every rule",
+        "16 flows after silence, and after a limited period",
+    ),
+    "biswas-video": (
+        "biswas2010",
+        lambda table: biswas2010.videos(table("video_means"), tuple(VIDEO_RULES)),
+        "How long a segment of video takes",
+        "CUBIC and Reno under each idle rule, at 20 and 200 ms",
     ),
     "response-windows": (
         "response",
@@ -51,6 +97,48 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: response.random(table("random"), RATE_LIMIT, RANDOM_RTT_MS, MIN_RTOS_MS[0]),
         "Rates with random losses over the models'",
         "By the loss rate on one path, and by the timeout on every path",
+    ),
+    "tambuwal-short": (
+        "tambuwal2018",
+        lambda table: tambuwal2018.short(table("lost")),
+        "Responses after SYN-ACK loss at 40 %",
+        "Each connection over its object's size, and the distribution for seven variants",
+    ),
+    "tambuwal-averages": (
+        "tambuwal2018",
+        lambda table: tambuwal2018.averages(table("runs"), table("feedback")),
+        "Average responses after SYN-ACK loss by load",
+        "Seven variants and the feedback, in base round-trip times",
+    ),
+    "tambuwal-loss": (
+        "tambuwal2018",
+        lambda table: tambuwal2018.loss_rates(table("runs"), table("feedback")),
+        "Average loss rates by load",
+        "Seven variants and the feedback, in percent of the packets offered",
+    ),
+    "tambuwal-mixed": (
+        "tambuwal2018",
+        lambda table: tambuwal2018.mixed(table("mixed")),
+        "Mixed populations",
+        "Mean responses of standard TCP and of TSL over the share of TSL",
+    ),
+    "watanabe-bars": (
+        "watanabe2013",
+        lambda table: watanabe2013.bars(table("summary")),
+        "Discards, underflows and retransmissions of a streamed video",
+        "Means over trials with deviations, a row a path, a colour a sender",
+    ),
+    "watanabe-windows": (
+        "watanabe2013",
+        lambda table: watanabe2013.windows(table("traces")),
+        "Windows with a bandwidth below the playout rate",
+        "The first two minutes, a panel a sender",
+    ),
+    "watanabe-ranks": (
+        "watanabe2013",
+        lambda table: watanabe2013.ranks(table("summary")),
+        "What each sender is behind the best",
+        "Discards and stalls beyond the smallest mean of each path, with 95 % intervals",
     ),
 }
 

@@ -472,13 +472,14 @@ def packmime(
     rate: Annotated[float, typer.Option(help="New connections per second.")] = 57.0,
     draws: Annotated[int, typer.Option(help="Values to draw of each quantity.")] = 20_000,
     seed: Annotated[
-        int, typer.Option(parser=_seed, metavar="INTEGER", help="Seed of the first value.")
-    ] = 0,
+        int | None,
+        typer.Option(parser=_seed, metavar="INTEGER", help="Seed of the first value; default: 0."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw from PackMime-HTTP's model, and print its quantiles beside those of ns-2's generators."""
+    """Draw from PackMime-HTTP's model, and print its quantiles beside ns-2's."""
     with _console().status("drawing"):
-        answer = ackclock.packmime(rate_per_s=rate, draws=draws, seed=seed)
+        answer = ackclock.packmime(rate_per_s=rate, draws=draws, seed=seed or 0)
     if as_json:
         _print_json(answer)
         return

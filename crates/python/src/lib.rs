@@ -61,6 +61,12 @@ impl Run {
         Table::of(&self.tables.sources)
     }
 
+    /// One row a (measure, flow, link, direction).
+    #[getter]
+    fn crossings(&self) -> Table {
+        Table::of(&self.tables.crossings)
+    }
+
     /// One row an object that an application gave as a whole.
     #[getter]
     fn objects(&self) -> Table {
@@ -193,6 +199,7 @@ fn simulate(
     // Files under way are to be gone when the caller goes on.
     let tidy = if captures.is_some() { TIDY_UP_WITHIN } else { Duration::ZERO };
     let job = move |ticket: &Ticket| {
+        let scenario = with_rate(&scenario, ticket)?;
         let (run, captures) = match captures {
             Some(captures) => {
                 ackclock_lab::simulate_captured(&scenario, &captures, || ticket.is_cancelled())?
@@ -259,6 +266,8 @@ fn simulate_many(
     let scenarios: Vec<Scenario> =
         scenarios.iter().enumerate().map(read).collect::<PyResult<_>>()?;
     let job = move |ticket: &Ticket| {
+        let scenarios: Vec<Scenario> =
+            scenarios.iter().map(|each| with_rate(each, ticket)).collect::<Result<_, _>>()?;
         let runs = ackclock_lab::simulate_many(
             &scenarios,
             threads,
@@ -349,6 +358,11 @@ fn bench_dict<'py>(py: Python<'py>, result: &BenchResult) -> PyResult<Bound<'py,
     dict.set_item("utilisation", result.utilisation)?;
     dict.set_item("dropped_packets", result.dropped_packets)?;
     Ok(dict)
+}
+
+/// A scenario that asks for a utilisation, with the rate that gives it; any other as it is.
+fn with_rate(scenario: &Scenario, ticket: &Ticket) -> Result<Scenario, SweepError> {
+    ackclock_lab::find_rate(scenario, ackclock_lab::cache().as_deref(), || ticket.is_cancelled())
 }
 
 /// Does `job` on another thread, without the GIL, and calls `progress` from this one.

@@ -19,6 +19,20 @@ pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
         check_tcp(&key("tcp"), &class.tcp, config)?;
     }
     check_arrivals(&key("arrivals"), &class.arrivals)?;
+    if let Some(wanted) = &class.utilisation {
+        if !(wanted.target() > 0.0 && wanted.target() < 1.0) {
+            return refuse(&key("utilisation"), "expected a share above 0 and below 1");
+        }
+        if !(wanted.within() > 0.0 && wanted.within() < 1.0) {
+            return refuse(&key("utilisation.within"), "expected a share above 0 and below 1");
+        }
+        if class.arrivals.rate().is_none() {
+            return refuse(
+                &key("utilisation"),
+                "expected arrivals with a rate, at which the search for the right one begins",
+            );
+        }
+    }
     if class.count == Some(0) {
         return refuse(&key("count"), "expected at least 1");
     }

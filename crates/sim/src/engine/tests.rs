@@ -4,9 +4,12 @@ use crate::{Scenario, simulate};
 mod aqm;
 mod bbr;
 mod ccp;
+mod channel;
 mod marks;
+mod moments;
 mod traffic;
 mod video;
+mod web;
 
 fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()

@@ -27,6 +27,12 @@ pub struct Traffic {
     pub tcp: TcpSpec,
     /// When connections open.
     pub arrivals: ArrivalsSpec,
+    /// The share to which a link is to be used: a number, or `{ target = 0.9, within = 0.01, link = "..." }`.
+    /// The rate of `arrivals` is where a search begins for the rate that gives it; the run has the
+    /// rate that was found. The link is a dumbbell's bottleneck if none is named, and of its
+    /// directions the one used more counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utilisation: Option<UtilisationSpec>,
     /// How many open at most; default: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
@@ -52,6 +58,64 @@ pub struct Traffic {
     /// What every connection has to itself at each end, before the links that all share.
     #[serde(default, skip_serializing_if = "AccessSpec::is_none")]
     pub access: AccessSpec,
+}
+
+/// A utilisation to reach.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a share such as 0.9, or { target, within, link }")]
+pub enum UtilisationSpec {
+    /// Of a dumbbell's bottleneck.
+    Share(f64),
+    /// In full.
+    Full(UtilisationFull),
+}
+
+/// A utilisation to reach, in full.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UtilisationFull {
+    /// The share of time in which the link is to send, over the whole run.
+    pub target: f64,
+    /// How far from it the search may end.
+    #[serde(default = "a_hundredth")]
+    pub within: f64,
+    /// The link.
+    #[serde(default = "bottleneck")]
+    pub link: String,
+}
+
+const fn a_hundredth() -> f64 {
+    0.01
+}
+
+fn bottleneck() -> String {
+    "bottleneck".to_owned()
+}
+
+impl UtilisationSpec {
+    /// The share.
+    pub const fn target(&self) -> f64 {
+        match self {
+            Self::Share(target) => *target,
+            Self::Full(full) => full.target,
+        }
+    }
+
+    /// How far from it is near enough.
+    pub const fn within(&self) -> f64 {
+        match self {
+            Self::Share(_) => a_hundredth(),
+            Self::Full(full) => full.within,
+        }
+    }
+
+    /// The link's name.
+    pub fn link(&self) -> &str {
+        match self {
+            Self::Share(_) => "bottleneck",
+            Self::Full(full) => &full.link,
+        }
+    }
 }
 
 /// One sender, or a mix of them.
@@ -192,6 +256,14 @@ impl ArrivalsSpec {
                 Some(rate.0)
             }
             Self::List { .. } => None,
+        }
+    }
+
+    /// Sets that rate; a list has none.
+    pub const fn set_rate(&mut self, new: Frequency) {
+        if let Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate } = self
+        {
+            rate.0 = new;
         }
     }
 }

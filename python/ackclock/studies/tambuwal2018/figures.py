@@ -41,6 +41,8 @@ LOOKS: Mapping[str, dict[str, Any]] = {
 FEEDBACK = {"color": GREY, "linestyle": (0, (1, 1)), "marker": "x"}
 BYTES_1_50 = (1_000, 50_000)
 POINTS = 2_500
+SHOWN_S = 600
+"""How much of a run is shown second by second."""
 
 
 def _line(variant: str, **more: Any) -> dict[str, Any]:
@@ -64,6 +66,12 @@ def _ccdf(panel: Axes, values: np.ndarray, **style: Any) -> None:
     kept = np.unique(np.concatenate([kept, values.size - 1 - kept[kept < values.size - 10]]))
     kept = kept[kept <= values.size - 10]
     panel.plot(values[kept], above[kept], **style)
+
+
+def _legend(made: Figure, panel: Axes) -> None:
+    """Name the lines of a panel below the figure, where they hide nothing."""
+    lines, names = panel.get_legend_handles_labels()
+    made.legend(lines, names, loc="outside lower center", ncols=len(names) if len(names) < 5 else 4)
 
 
 def marginals(curves: pl.DataFrame) -> Figure:
@@ -94,7 +102,7 @@ def marginals(curves: pl.DataFrame) -> Figure:
         rtts.axvline(1000 * HIGH_RTT_S, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
         rtts.set(xscale="log", xlabel="ms", title="delays", xlim=(0.5, 5000))
         rtts.plot([], [], color=PALE, linewidth=4, label="ns-2.35")
-        rtts.legend(loc="upper left")
+        rtts.legend(loc="lower right")
         return made
 
 
@@ -122,7 +130,7 @@ def short(lost: pl.DataFrame) -> Figure:
                   **_line(variant))  # fmt: skip
         right.set(xscale="log", yscale="log", xlim=(1.8, 1000), xlabel="base round-trip times",
                   ylabel="share of responses above", title="1 to 50 kB")  # fmt: skip
-        right.legend(loc="lower left")
+        _legend(made, right)
         return made
 
 
@@ -148,7 +156,7 @@ def high_rtt(lost: pl.DataFrame) -> Figure:
                   **_line(variant))  # fmt: skip
         right.set(xscale="log", yscale="log", xlabel="response less 1 s, s",
                   ylabel="share of responses above", title="above 50 ms")  # fmt: skip
-        right.legend(loc="lower left")
+        _legend(made, right)
         return made
 
 
@@ -164,7 +172,7 @@ def congested(lost: pl.DataFrame) -> Figure:
             panel.set(xscale="log", yscale="log", xlim=(1.8, 3000),
                       xlabel="base round-trip times", title=f"{100 * load:g} %")  # fmt: skip
         panels[0].set_ylabel("share of responses above")
-        panels[0].legend(loc="lower left")
+        _legend(made, panels[0])
         return made
 
 
@@ -188,6 +196,10 @@ def _bars(
         panel.errorbar(x, [scale * each.mean for each in over],
                        yerr=[scale * (each.ci or 0) for each in over], color=GREY,
                        linestyle="none", linewidth=0.8, capsize=1.5, zorder=3)  # fmt: skip
+    # With two seeds an interval is thirteen times the standard error: the means are what is drawn.
+    most = max(scale * float(each or 0) for each in rows.group_by("load", "variant").agg(
+        pl.col(column).mean())[column])  # fmt: skip
+    panel.set_ylim(0, 1.45 * most)
     panel.set_xticks(np.arange(len(loads)), [f"{100 * load:g} %" for load in loads])
     panel.grid(visible=False, axis="x")
     panel.set_xlabel("utilisation with TCP (1,2)")
@@ -218,8 +230,8 @@ def throughput(runs: pl.DataFrame) -> Figure:
     with styled():
         made, panel = figure(2.6)
         _bars(panel, runs, "throughput_bps", 1e-6, None)
-        panel.set(ylabel="throughput, Mbit/s", ylim=(0, 10.5))
-        panel.legend(loc="lower right", ncols=4)
+        panel.set(ylabel="throughput, Mbit/s", ylim=(0, 14))
+        panel.legend(loc="upper left", ncols=4)
         return made
 
 
@@ -228,11 +240,12 @@ def seconds(rows: pl.DataFrame) -> Figure:
     with styled():
         made, panels = figure(3.2, 2, 2, sharey=True, sharex="col")
         first = rows["seed"].min()
+        rows = rows.filter(pl.col("second") < SHOWN_S)
         for column, load in enumerate((0.4, 0.9)):
             for line, variant in enumerate((STANDARD, BEST)):
                 panel = panels[line, column]
                 mine = _at(rows, load, variant).filter(pl.col("seed") == first).sort("second")
-                panel.vlines(mine["second"], 0, 100 * mine["plr"], linewidth=0.25,
+                panel.vlines(mine["second"], 0, 100 * mine["plr"], linewidth=0.7,
                              color=LOOKS[variant]["color"])  # fmt: skip
                 panel.set(title=f"{LABELS[variant]}, {100 * load:g} %", ylim=(0, None),
                           xlim=(0, mine["second"].max()))  # fmt: skip
@@ -253,7 +266,7 @@ def second_tails(rows: pl.DataFrame) -> Figure:
             panel.set(yscale="log", xlabel="lost in a second, %", title=f"{100 * load:g} %",
                       xlim=(0, None))  # fmt: skip
         panels[0].set_ylabel("share of seconds above")
-        panels[0].legend(loc="upper right")
+        _legend(made, panels[0])
         return made
 
 
@@ -268,9 +281,7 @@ def mixed(rows: pl.DataFrame) -> Figure:
             for protocol, variant in (("tcp", STANDARD), ("tsl", BEST)):
                 points = [
                     (share, estimate(group[f"{column}_{protocol}"].drop_nulls().to_list()))
-                    for (share,), group in rows.sort("share").group_by(
-                        "share", maintain_order=True
-                    )
+                    for (share,), group in rows.sort("share").group_by("share", maintain_order=True)
                 ]
                 points = [(100 * float(share), each) for share, each in points if each.n]  # type: ignore[arg-type]
                 panel.errorbar(
@@ -300,7 +311,7 @@ def middlebox(rows: pl.DataFrame) -> Figure:
                 for variant in VARIANTS
             ]
             panel.barh(places, [each.mean for each in over], 0.7,
-                       color=[LOOKS[variant]["color"] for variant in VARIANTS], zorder=2)  # fmt: skip
+                       color=[LOOKS[each]["color"] for each in VARIANTS], zorder=2)  # fmt: skip
             panel.errorbar([each.mean for each in over], places,
                            xerr=[each.ci or 0 for each in over], color=GREY, linestyle="none",
                            capsize=2, linewidth=0.8, zorder=3)  # fmt: skip
