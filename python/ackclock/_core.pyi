@@ -21,6 +21,7 @@ __all__ = [
     "schema",
     "simulate",
     "simulate_many",
+    "simulate_to",
     "variant_name",
     "variant_slug",
     "version",
@@ -106,6 +107,7 @@ def simulate(
     without names, a dumbbell's bottleneck or every link of a graph. Raises OSError if it cannot be.
     """
 
+def simulate_to(scenario: str, seed: int | None, out: str) -> Run: ...
 def simulate_many(
     scenarios: Sequence[str],
     threads: int | None = None,

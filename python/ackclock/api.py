@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ackclock import _core
@@ -77,6 +78,18 @@ def simulate(
         return Run(_core.simulate(_text(scenario), seed))
     try:
         return Run(_core.simulate(_text(scenario), seed, os.fspath(pcap), links))
+    except OSError as error:
+        raise BadInput(str(error)) from None
+
+
+def run_to(scenario: Scenario, out: Path, *, seed: int | None = None) -> Run:
+    """Run a scenario and write its tables into a folder, the large ones while it lasts.
+
+    The ``objects``, ``connections`` and samples of what is returned lack the rows that were
+    written on the way: they are in the files.
+    """
+    try:
+        return Run(_core.simulate_to(_text(scenario), seed, os.fspath(out)))
     except OSError as error:
         raise BadInput(str(error)) from None
 

@@ -20,6 +20,7 @@ import ackclock
 from ackclock import bench as bench_module
 from ackclock import doctor as doctor_module
 from ackclock import theory as theory_module
+from ackclock.api import run_to
 from ackclock.errors import BadInput
 from ackclock.scenario import Profile
 
@@ -137,8 +138,12 @@ def run(
     _refuse_file(out)
     _refuse_file(pcap)
     with _console().status(f"simulating {scenario.duration}"):
-        result = ackclock.simulate(scenario, seed=seed, pcap=pcap, pcap_links=pcap_link or ())
-    if out is not None:
+        if out is not None and pcap is None:
+            # Large tables are written while the run lasts.
+            result = run_to(scenario, out, seed=seed)
+        else:
+            result = ackclock.simulate(scenario, seed=seed, pcap=pcap, pcap_links=pcap_link or ())
+    if out is not None and pcap is not None:
         result.write(out)
     if as_json:
         _print_json(run_as_json(result))

@@ -56,11 +56,8 @@ impl StoreError {
 /// The first file that cannot be written. Files are replaced whole or not touched.
 pub fn write(directory: &Path, tables: &Tables, scenarios: &[Scenario]) -> Result<(), StoreError> {
     fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))?;
-    let mut metadata = vec![("ackclock.version", version().to_owned())];
-    if let [scenario] = scenarios {
-        metadata.push(("ackclock.seed", scenario.seed.to_string()));
-        metadata.push(("ackclock.scenario", to_json(scenario)));
-    } else {
+    let metadata = metadata_of(scenarios);
+    if scenarios.len() != 1 {
         let texts: Vec<String> = scenarios.iter().map(to_json).collect();
         // As text: a seed may be any 64 bits.
         let seeds: Vec<String> = scenarios.iter().map(|s| s.seed.to_string()).collect();
@@ -74,7 +71,17 @@ pub fn write(directory: &Path, tables: &Tables, scenarios: &[Scenario]) -> Resul
     tables.all().into_iter().try_for_each(|table| write_table(directory, table, &metadata))
 }
 
-fn write_table(
+/// What files of the tables of these scenarios tell of them.
+pub(crate) fn metadata_of(scenarios: &[Scenario]) -> Vec<(&'static str, String)> {
+    let mut metadata = vec![("ackclock.version", version().to_owned())];
+    if let [scenario] = scenarios {
+        metadata.push(("ackclock.seed", scenario.seed.to_string()));
+        metadata.push(("ackclock.scenario", to_json(scenario)));
+    }
+    metadata
+}
+
+pub(crate) fn write_table(
     directory: &Path,
     table: &Table,
     metadata: &[(&str, String)],
@@ -83,18 +90,23 @@ fn write_table(
     write_atomically(&path, |file| encode(file, table, metadata).map_err(io::Error::other))
 }
 
-/// The table as Parquet. One thread, fixed sizes, and nothing of time, host or build.
-fn encode(file: &mut File, table: &Table, metadata: &[(&str, String)]) -> Result<(), ParquetError> {
+/// How tables are written: one thread, fixed sizes, and nothing of time, host or build.
+pub(crate) fn properties(metadata: &[(&str, String)]) -> Result<WriterProperties, ParquetError> {
     let metadata = metadata
         .iter()
         .map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()))
         .collect();
-    let properties = WriterProperties::builder()
+    Ok(WriterProperties::builder()
         .set_created_by(format!("ackclock version {}", version()))
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_key_value_metadata(Some(metadata))
-        .build();
+        .build())
+}
+
+/// The table as Parquet.
+fn encode(file: &mut File, table: &Table, metadata: &[(&str, String)]) -> Result<(), ParquetError> {
+    let properties = properties(metadata)?;
     let mut writer = ArrowWriter::try_new(file, table.batch.schema(), Some(properties))?;
     writer.write(&table.batch)?;
     writer.close()?;

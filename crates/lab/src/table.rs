@@ -78,6 +78,11 @@ impl Tables {
         ]
     }
 
+    /// Those that grow with the length of a run.
+    pub(crate) fn large(&self) -> [&Table; 4] {
+        [&self.objects, &self.connections, &self.flow_samples, &self.link_samples]
+    }
+
     fn of(runs: &[Run], cells: bool) -> Self {
         Self {
             flows: flows(runs, cells),

@@ -194,13 +194,7 @@ fn simulate(
     pcap: Option<PathBuf>,
     pcap_links: Vec<String>,
 ) -> PyResult<Run> {
-    let mut scenario = guarded(|| ackclock_lab::from_json(scenario))?;
-    if let Some(seed) = seed {
-        scenario.seed = seed.extract().map_err(|_| {
-            let expected = format!("expected a whole number from 0 to {}", u64::MAX);
-            BadInput::new_err(format!("seed: found {}, {expected}", shown(seed)))
-        })?;
-    }
+    let scenario = seeded(scenario, seed)?;
     let captures = pcap.map(|directory| Captures { directory, links: pcap_links });
     // Files under way are to be gone when the caller goes on.
     let tidy = if captures.is_some() { TIDY_UP_WITHIN } else { Duration::ZERO };
@@ -215,6 +209,36 @@ fn simulate(
         Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario], captures })
     };
     in_background(py, None, tidy, job)
+}
+
+/// Run one scenario (JSON text), with another seed if given, and write its tables into a folder, the
+/// large ones while it lasts: the tables that come back lack the rows that were written on the way.
+/// Releases the GIL. Raises ``BadInput``, and ``OSError`` if a file cannot be written.
+#[pyfunction]
+fn simulate_to(
+    py: Python<'_>,
+    scenario: &str,
+    seed: Option<&Bound<'_, PyAny>>,
+    out: PathBuf,
+) -> PyResult<Run> {
+    let scenario = seeded(scenario, seed)?;
+    let job = move |_: &Ticket| {
+        let tables = ackclock_lab::simulate_to(&scenario, &out)?;
+        Ok(Run { tables, scenarios: vec![scenario], captures: Vec::new() })
+    };
+    in_background(py, None, Duration::ZERO, job)
+}
+
+/// A scenario, with another seed if given.
+fn seeded(scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Scenario> {
+    let mut scenario = guarded(|| ackclock_lab::from_json(scenario))?;
+    if let Some(seed) = seed {
+        scenario.seed = seed.extract().map_err(|_| {
+            let expected = format!("expected a whole number from 0 to {}", u64::MAX);
+            BadInput::new_err(format!("seed: found {}, {expected}", shown(seed)))
+        })?;
+    }
+    Ok(scenario)
 }
 
 /// Run scenarios (JSON texts) over all cores; tables get a first column ``cell``, the index.
@@ -404,7 +428,7 @@ mod _core {
     use super::{
         BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, bench_short,
         check_scenario, drill, load_scenario, packmime, registry, response, schema, simulate,
-        simulate_many, variant_name, variant_slug, version,
+        simulate_many, simulate_to, variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

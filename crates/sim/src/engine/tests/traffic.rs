@@ -298,3 +298,31 @@ fn classes_and_flows_share_links() {
     assert!(run.connections.outcome.iter().filter(|o| **o == Outcome::Closed).count() > 500);
     assert!(run.objects.flow.iter().all(|flow| *flow == 1));
 }
+
+#[test]
+fn a_collector_gets_every_row_once() {
+    struct Rows(Vec<Run>);
+    impl crate::Collector for Rows {
+        fn take(&mut self, run: &mut Run) {
+            self.0.push(run.take_rows());
+        }
+    }
+    // 3,500 connections of one object, and a sample of the queue for each of many packets.
+    let text = one_class(
+        r#""arrivals": {"kind": "poisson", "rate": "150 /s"}, "app": {"kind": "bulk", "size": "4 kB"}"#,
+        r#", "probe": [{"link": "bottleneck", "every": "change"}]"#,
+    );
+    let scenario = scenario(&text);
+    let whole = simulate(&scenario).unwrap();
+    assert!(whole.link_samples.time_ns.len() > crate::MOST_ROWS_HELD / 4);
+    let mut rows = Rows(Vec::new());
+    let last = crate::simulate_into(&scenario, &mut rows).unwrap();
+    rows.0.push(last.clone());
+    let all = |column: fn(&Run) -> &Vec<u64>| {
+        rows.0.iter().flat_map(|run| column(run).clone()).collect::<Vec<u64>>()
+    };
+    assert_eq!(all(|run| &run.connections.closed_ns), whole.connections.closed_ns);
+    assert_eq!(all(|run| &run.objects.completed_ns), whole.objects.completed_ns);
+    assert_eq!(all(|run| &run.link_samples.time_ns), whole.link_samples.time_ns);
+    assert_eq!(last.links, whole.links);
+}
