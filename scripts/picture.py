@@ -20,6 +20,7 @@ from ackclock.studies.biswas2010.scenarios import VIDEO_RULES
 from ackclock.studies.response import figures as response
 from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
+from ackclock.studies.tambuwal2018 import figures as tambuwal2018
 from ackclock.studies.watanabe2013 import figures as watanabe2013
 
 if TYPE_CHECKING:
@@ -96,6 +97,30 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: response.random(table("random"), RATE_LIMIT, RANDOM_RTT_MS, MIN_RTOS_MS[0]),
         "Rates with random losses over the models'",
         "By the loss rate on one path, and by the timeout on every path",
+    ),
+    "tambuwal-short": (
+        "tambuwal2018",
+        lambda table: tambuwal2018.short(table("lost")),
+        "Responses after SYN-ACK loss at 40 %",
+        "Each connection over its object's size, and the distribution for seven variants",
+    ),
+    "tambuwal-averages": (
+        "tambuwal2018",
+        lambda table: tambuwal2018.averages(table("runs"), table("feedback")),
+        "Average responses after SYN-ACK loss by load",
+        "Seven variants and the feedback, in base round-trip times",
+    ),
+    "tambuwal-loss": (
+        "tambuwal2018",
+        lambda table: tambuwal2018.loss_rates(table("runs"), table("feedback")),
+        "Average loss rates by load",
+        "Seven variants and the feedback, in percent of the packets offered",
+    ),
+    "tambuwal-mixed": (
+        "tambuwal2018",
+        lambda table: tambuwal2018.mixed(table("mixed")),
+        "Mixed populations",
+        "Mean responses of standard TCP and of TSL over the share of TSL",
     ),
     "watanabe-bars": (
         "watanabe2013",

@@ -100,6 +100,8 @@ class ScenarioPage:
                     f'| <a id="{_anchor(name)}"></a>{_title(name)} '
                     f"| {_flat(definition['description'])} | `{json.dumps(example)}` |"
                 )
+            elif name in _DRAWS:
+                lines += ["", *_draw_section(name)]
             else:
                 lines += ["", *self._section(name, definition)]
         lines += ["", "## Texts", "", "| Text | What it is | Example |", "| --- | --- | --- |"]
@@ -116,7 +118,8 @@ class ScenarioPage:
                     name = reference.rpartition("/")[2]
                     if name not in found:
                         found.append(name)
-                        visit(self._defs[name])
+                        if name not in _DRAWS:
+                            visit(self._defs[name])
                 for key, value in node.items():
                     if key != "$defs":
                         visit(value)
@@ -180,7 +183,27 @@ class ScenarioPage:
         return {"integer": "whole number", "string": "text"}.get(kind, kind)
 
 
+#: Draws that have the same forms as those of a duration, and what stands for the quantity.
+_DRAWS = {
+    "BytesDraw": "[volumes](#bytes)",
+    "RateDraw": "[rates](#rate)",
+    "doubleDraw": "numbers",
+}
+
+
+def _draw_section(name: str) -> Iterator[str]:
+    yield f'<a id="{_anchor(name)}"></a>'
+    yield ""
+    yield f"## {_title(name)}"
+    yield ""
+    yield (
+        "A quantity, or a distribution to draw it from: as a [duration draw](#duration-draw), with "
+        f"{_DRAWS[name]} for durations."
+    )
+
+
 def _title(name: str) -> str:
+    name = name.replace("double", "Number")
     words = "".join(f" {char.lower()}" if char.isupper() else char for char in name).split()
     return " ".join(word for word in words if word != "spec").capitalize()
 

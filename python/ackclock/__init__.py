@@ -84,6 +84,7 @@ from ackclock.traffic import (
     Request,
     Share,
     Upload,
+    Utilisation,
 )
 from ackclock.video import read_video, scale_pictures
 
@@ -149,6 +150,7 @@ __all__ = [
     "Traffic",
     "Uniform",
     "Upload",
+    "Utilisation",
     "Values",
     "Video",
     "Weibull",

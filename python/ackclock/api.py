@@ -163,8 +163,8 @@ def packmime(
     rate_per_s
         New connections per second, on which the model's laws depend.
     draws
-        Values to draw of each quantity, 100 to 10,000,000. Each comes from a run of its own, so that
-        they are independent, as successive ones of one run are not.
+        Values to draw of each quantity, 100 to 10,000,000. Each comes from a run of its own, so
+        that they are independent, as successive ones of one run are not.
     seed
         The seed of the first value.
     probabilities
@@ -173,9 +173,9 @@ def packmime(
     Returns
     -------
     dict
-        ``probabilities``, and in ``quantities`` a row each: ``quantity``, ``unit``, ``n``, ``mean``,
-        ``drawn`` and ``reference`` (quantiles), ``distance`` (of Kolmogorov and Smirnov) and
-        ``critical``, which one of a thousand samples exceeds; ``mean_objects`` of a connection,
+        ``probabilities``, and in ``quantities`` a row each: ``quantity``, ``unit``, ``n``,
+        ``mean``, ``drawn`` and ``reference`` (quantiles), ``distance`` (of Kolmogorov and Smirnov)
+        and ``critical``, which one of a thousand samples exceeds; ``mean_objects`` of a connection,
         ``persistent_share``, ``download_share`` and ``rtt_below_50_ms_share``.
 
     Raises

@@ -1,12 +1,19 @@
-"""The simulator's own speed, and beside it that of ns-2.
+"""The simulator's own speed, and beside it that of ns-2 and ns-3.
 
 Workload W(N, C) is a dumbbell of N bulk flows over a bottleneck of C bit/s: 1500-byte packets, a
 base round trip of 100 ms, a drop-tail buffer of one bandwidth-delay product, access links on both
 sides, real links on the way back, starts 1 ms apart. The measure is data packets delivered across
 the bottleneck per second of user CPU, everything counted: ACKs, all hops, timers.
 
+The workload ``short`` is connections that come and go: 10 kB each, 10,000 a second as a Poisson
+process on 1 Gbit/s with a base round trip of 20 ms. Its measure is connections per second of user
+CPU.
+
 Each workload runs in a child process of its own, on one core, repeated until it has used enough
-CPU to be measured. Memory is the child's peak less what it held before the run.
+CPU to be measured. Memory is the child's peak less what it held before the run. Every run is held
+against what must be so (a link carries no more than its rate, what flows read came over it, no
+packet is without account, every short connection has carried its 10 kB), so that a fast wrong
+answer does not pass.
 """
 
 from __future__ import annotations
@@ -23,30 +30,40 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, NoReturn
 
 from rich.table import Table
 
-from ackclock import _core
+from ackclock import _core, bench_peers
 from ackclock.errors import BadInput
 
-__all__ = ["WORKLOADS", "Plan", "Workload", "as_table", "measure", "notes", "workload"]
+__all__ = [
+    "DEFAULT_VARIANTS",
+    "DEFAULT_WORKLOADS",
+    "WORKLOADS",
+    "Plan",
+    "Workload",
+    "as_table",
+    "measure",
+    "notes",
+    "workload",
+]
 
-_PACKET_BITS = 1500 * 8
+#: The senders that are measured if none is named.
+DEFAULT_VARIANTS = ("newreno+sack", "cubic", "bbr")
 
 
 @dataclass(frozen=True)
 class Workload:
-    """W(N, C).
+    """W(N, C), or short connections.
 
     Attributes
     ----------
     name
-        Its name, such as ``"W(100,1G)"``.
+        Its name, such as ``"W(100,1G)"`` or ``"short"``.
     flows
-        The number of flows, N.
+        The number of flows, N; 0 for short connections.
     rate_bps
         The rate of the bottleneck, C, in bit/s.
     """
@@ -54,6 +71,11 @@ class Workload:
     name: str
     flows: int
     rate_bps: int
+
+    @property
+    def is_short(self) -> bool:
+        """Whether connections come and go."""
+        return self.flows == 0
 
 
 #: The workloads by name.
@@ -63,8 +85,13 @@ WORKLOADS = {
         Workload("W(1,100M)", 1, 100_000_000),
         Workload("W(100,1G)", 100, 1_000_000_000),
         Workload("W(1000,1G)", 1000, 1_000_000_000),
+        Workload("short", 0, 1_000_000_000),
+        Workload("W(100000,100G)", 100_000, 100_000_000_000),
     )
 }
+
+#: Those that run if none is named: not the last, which takes minutes and a gigabyte.
+DEFAULT_WORKLOADS = tuple(WORKLOADS)[:4]
 
 
 @dataclass(frozen=True)
@@ -80,30 +107,38 @@ class Plan:
     pairs
         How often each workload is measured; with peers, in turns with the peer.
     peers
-        Whether ns-2 runs too.
+        Whether ns-2 and ns-3 run too.
+    instructions
+        Whether the instructions of a packet are counted, under valgrind.
+    connections
+        The number of short connections of a run.
     """
 
     duration_s: float
     least_cpu_s: float
     pairs: int
     peers: bool
+    instructions: bool = False
+    connections: int = 1_000_000
 
     @classmethod
-    def of(cls, *, quick: bool, peers: bool) -> Plan:
+    def of(cls, *, quick: bool, peers: bool, instructions: bool = False) -> Plan:
         """Return the plan for what the command line says."""
+        pairs = 1 if quick or not peers else 3
         if quick:
-            return cls(duration_s=10.0, least_cpu_s=0.2, pairs=1, peers=peers)
-        return cls(duration_s=60.0, least_cpu_s=2.0, pairs=3 if peers else 1, peers=peers)
+            return cls(10.0, 0.2, pairs, peers, instructions, connections=50_000)
+        return cls(60.0, 2.0, pairs, peers, instructions)
 
-
-@dataclass(frozen=True)
-class _Peer:
-    """ns-2, ready to run one workload."""
-
-    command: str
-    agent: str
-    script: Path
-    set_up_cpu_s: float
+    def task(self, of: Workload, variant: str) -> dict[str, Any]:
+        """Return what a child is to run."""
+        if of.is_short:
+            return {"count": self.connections, "variant": variant}
+        return {
+            "flows": of.flows,
+            "rate_bps": of.rate_bps,
+            "duration_s": self.duration_s,
+            "variant": variant,
+        }
 
 
 def workload(name: str) -> Workload:
@@ -143,36 +178,52 @@ def measure(
     -------
     dict
         ``workload``, ``variant``, ``packets_per_cpu_s``, ``ns_per_packet``, ``events_per_packet``,
-        ``peak_rss_bytes``, ``utilisation``, ``dropped``; and ``peer``: the same of ns-2 with the
-        ``ratio`` of speeds, or none.
+        ``peak_rss_bytes``, ``utilisation``, ``dropped``; of short connections also
+        ``connections_per_cpu_s``; ``instructions_per_packet`` (or none); and ``peers``: of each
+        peer that can run it the same with the ``ratio`` of speeds.
     """
-    with _one_core(), as_file(files("ackclock") / "peers" / "ns2_dumbbell.tcl") as script:
-        peer = None
-        if plan.peers:
-            say(f"{of.name}: ns-2's set-up")
-            peer = _peer(of, variant, plan, script)
+    with _one_core(), contextlib.ExitStack() as held:
+        peers: list[bench_peers.Peer] = []
+        if plan.peers and not of.is_short:
+            say(f"{of.name}: the set-up of peers")
+            canonical = _core.variant_name(variant)
+            peers = bench_peers.ready(of.flows, of.rate_bps, canonical, plan.pairs, held)
         ours: list[dict[str, Any]] = []
-        theirs: list[dict[str, Any]] = []
+        theirs: list[list[dict[str, Any]]] = [[] for _ in peers]
         for pair in range(1, plan.pairs + 1):
-            say(f"{of.name}: ackclock, {pair} of {plan.pairs}")
+            say(f"{of.name} {variant}: ackclock, {pair} of {plan.pairs}")
             ours.append(_run_child(of, variant, plan))
-            if peer is not None:
-                say(f"{of.name}: ns-2, {pair} of {plan.pairs}")
-                theirs.append(_run_ns2(of, plan, peer))
-    result = {"workload": of.name, "variant": variant, **_median(ours), "peer": None}
-    if peer is not None:
-        ratios = [
-            our["packets_per_cpu_s"] / their["packets_per_cpu_s"]
-            for our, their in zip(ours, theirs, strict=True)
-        ]
-        result["peer"] = {
-            "name": "ns-2",
-            "variant": f"Agent/{peer.agent}",
-            **_median(theirs),
-            "ratio": statistics.median(ratios),
-            "ratios": ratios,
-        }
-    return result
+            for peer, rows in zip(peers, theirs, strict=True):
+                say(f"{of.name} {variant}: {peer.name}, {pair} of {plan.pairs}")
+                rows.append(peer.measure(plan.duration_s, plan.least_cpu_s))
+        instructions = None
+        if plan.instructions:
+            say(f"{of.name} {variant}: instructions")
+            instructions = _instructions(of, variant)
+    return {
+        "workload": of.name,
+        "variant": variant,
+        **_median(ours),
+        "instructions_per_packet": instructions,
+        "peers": [_beside(peer, rows, ours) for peer, rows in zip(peers, theirs, strict=True)],
+    }
+
+
+def _beside(
+    peer: bench_peers.Peer, theirs: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return what a peer did, and our speed over its, run by run."""
+    ratios = [
+        our["packets_per_cpu_s"] / their["packets_per_cpu_s"]
+        for our, their in zip(ours, theirs, strict=True)
+    ]
+    return {
+        "name": peer.name,
+        "variant": peer.variant,
+        **_median(theirs),
+        "ratio": statistics.median(ratios),
+        "ratios": ratios,
+    }
 
 
 def _median(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -192,21 +243,47 @@ def _one_core() -> Generator[None]:
 
 
 def _run_child(of: Workload, variant: str, plan: Plan) -> dict[str, Any]:
-    task = {
-        "flows": of.flows,
-        "rate_bps": of.rate_bps,
-        "duration_s": plan.duration_s,
-        "variant": variant,
-    }
     child = subprocess.run(
-        [
-            *(sys.executable, "-P", "-m", "ackclock.bench"),
-            *("--child", json.dumps(task), str(plan.least_cpu_s)),
-        ],
+        _child_command(plan.task(of, variant), plan.least_cpu_s),
         stdout=subprocess.PIPE,
         check=True,
     )
     return json.loads(child.stdout)
+
+
+def _child_command(task: Mapping[str, Any], least_cpu_s: float) -> list[str]:
+    return [
+        *(sys.executable, "-P", "-m", "ackclock.bench"),
+        *("--child", json.dumps(task), str(least_cpu_s)),
+    ]
+
+
+def _instructions(of: Workload, variant: str) -> float | None:
+    """Return the instructions of a packet, all counted, or none without valgrind.
+
+    Two runs of different length: what Python and the set-up take is in both.
+    """
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        return None
+    counts: list[tuple[int, int]] = []
+    for scale in (1, 2):
+        plan = Plan(2.0 * scale, -1.0, 1, peers=False, connections=5000 * scale)
+        child = subprocess.run(
+            [
+                *(valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null"),
+                *_child_command(plan.task(of, variant), 0.0),
+            ],
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        collected = re.search(r"Collected\s*:\s*(\d+)", child.stderr)
+        if collected is None:
+            return None
+        counts.append((int(collected[1]), json.loads(child.stdout)["delivered"]))
+    (less, few), (more, many) = counts
+    return (more - less) / (many - few)
 
 
 def _child(task: Mapping[str, Any], least_cpu_s: float) -> dict[str, Any]:
@@ -216,16 +293,21 @@ def _child(task: Mapping[str, Any], least_cpu_s: float) -> dict[str, Any]:
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     began_s = _user_cpu_s()
-    cpu_s, runs, packets, events = 0.0, 0, 0, 0
+    run = _core.bench_short if "count" in task else _core.bench_dumbbell
+    cpu_s, runs, packets, events, connections = 0.0, 0, 0, 0, 0
     last: dict[str, Any] = {}
-    while cpu_s <= least_cpu_s:
-        last = _core.bench_dumbbell(**task)
+    while runs == 0 or cpu_s <= least_cpu_s:
+        last = run(**task)
         runs += 1
         packets += last["delivered_packets"]
         events += last["events"]
+        connections += last["connections"]
         cpu_s = _user_cpu_s() - began_s
+    # A run so short that no tick of the clock fell into it.
+    cpu_s = max(cpu_s, 1e-6)
     return {
         "packets_per_cpu_s": packets / cpu_s,
+        "connections_per_cpu_s": connections / cpu_s if connections else None,
         "ns_per_packet": 1e9 * cpu_s / packets,
         "events_per_packet": events / packets,
         "peak_rss_bytes": max(_status_bytes("VmHWM") - held_bytes, 0),
@@ -247,67 +329,6 @@ def _status_bytes(key: str) -> int:
     return int(found[1]) * 1024 if found else 0
 
 
-def _peer(of: Workload, variant: str, plan: Plan, script: Path) -> _Peer | None:
-    command = shutil.which("ns")
-    agent = _ns2_agent(_core.variant_name(variant))
-    if command is None or agent is None:
-        return None
-    arguments = [command, str(script), str(of.flows), str(of.rate_bps), "0", agent]
-    set_ups = [_run_once(arguments)[1] for _ in range(plan.pairs)]
-    return _Peer(command, agent, script, statistics.median(set_ups))
-
-
-def _ns2_agent(variant: str) -> str | None:
-    """Return the agent of ns-2 that is this sender, if one is."""
-    return {
-        "tahoe": "TCP",
-        "reno": "TCP/Reno",
-        "newreno": "TCP/Newreno",
-        "reno+sack": "TCP/Sack1",
-        "newreno+sack": "TCP/Sack1",
-    }.get(variant)
-
-
-def _run_ns2(of: Workload, plan: Plan, peer: _Peer) -> dict[str, Any]:
-    arguments = [peer.command, str(peer.script), str(of.flows), str(of.rate_bps)]
-    arguments += [str(plan.duration_s), peer.agent]
-    cpu_s, runs, packets, peak_bytes = 0.0, 0, 0, 0
-    delivered = sent = again = 0
-    while cpu_s <= plan.least_cpu_s:
-        answer, used_s = _run_once(arguments)
-        delivered, sent, again, held_kb, peak_kb = map(int, answer.split())
-        # Of a run so short that set-up drowns it, no less than a clock tick is believed.
-        cpu_s += max(used_s - peer.set_up_cpu_s, 0.01)
-        runs += 1
-        packets += delivered
-        peak_bytes = max(peak_bytes, 1024 * (peak_kb - held_kb))
-    return {
-        "packets_per_cpu_s": packets / cpu_s,
-        "ns_per_packet": 1e9 * cpu_s / packets,
-        "events_per_packet": None,
-        "peak_rss_bytes": peak_bytes,
-        "utilisation": delivered * _PACKET_BITS / (of.rate_bps * plan.duration_s),
-        "dropped": None,
-        "delivered": delivered,
-        "sent": sent,
-        "sent_again": again,
-        "runs": runs,
-        "cpu_s": cpu_s,
-    }
-
-
-def _run_once(arguments: Sequence[str]) -> tuple[str, float]:
-    """Run a program; return its output, and its user CPU in s."""
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None  # noqa: S101 - it is a pipe
-        answer = child.stdout.read()
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode != 0:
-        raise RuntimeError(f"{arguments[0]} ended with the code {child.returncode}")
-    return answer, used.ru_utime
-
-
 def as_table(results: Sequence[Mapping[str, Any]]) -> Table:
     """Return what was measured as a table for a terminal."""
     table = Table(box=None, header_style="bold")
@@ -317,10 +338,9 @@ def as_table(results: Sequence[Mapping[str, Any]]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for result in results:
         table.add_row(result["workload"], "ackclock", result["variant"], *_numbers(result), "")
-        if peer := result["peer"]:
+        for peer in result["peers"]:
             ratio = f"{peer['ratio']:.1f}"
-            sender = peer["variant"].removeprefix("Agent/")
-            table.add_row("", peer["name"], sender, *_numbers(peer), ratio)
+            table.add_row("", peer["name"], peer["variant"], *_numbers(peer), ratio)
     return table
 
 
@@ -345,16 +365,30 @@ def notes(results: Sequence[Mapping[str, Any]], plan: Plan) -> list[str]:
         "used: the share of the bottleneck."
     )
     found = [columns]
-    if plan.peers and all(result["peer"] is None for result in results):
-        if shutil.which("ns") is None:
-            found.append("ns-2 is not installed (apt install ns2), so nothing stands beside.")
+    found += [
+        f"{result['workload']} {result['variant']}: {result['connections_per_cpu_s']:,.0f} "
+        "connections a second of user CPU."
+        for result in results
+        if result["connections_per_cpu_s"]
+    ]
+    found += [
+        f"{result['workload']} {result['variant']}: {result['instructions_per_packet']:,.0f} "
+        "instructions a packet."
+        for result in results
+        if result["instructions_per_packet"]
+    ]
+    if plan.instructions and shutil.which("valgrind") is None:
+        found.append("valgrind is not installed (apt install valgrind), so none are counted.")
+    if plan.peers:
+        found += bench_peers.missing()
+        if any(result["peers"] for result in results):
+            found.append(
+                f"ratio: our speed over the peer's, median of {plan.pairs} runs in turns. Of peers "
+                "set-up is not counted; of ns-2, packets are those acknowledged, of ns-3 those "
+                "that the receivers read."
+            )
         else:
-            found.append("ns-2 has no such sender, so nothing stands beside.")
-    elif plan.peers:
-        found.append(
-            f"ratio: our speed over ns-2's, median of {plan.pairs} runs in turns. Of ns-2, set-up "
-            "is not counted, and packets are those acknowledged."
-        )
+            found.append("no peer has such a sender or workload, so nothing stands beside.")
     return found
 
 

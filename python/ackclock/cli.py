@@ -467,13 +467,14 @@ def packmime(
     rate: Annotated[float, typer.Option(help="New connections per second.")] = 57.0,
     draws: Annotated[int, typer.Option(help="Values to draw of each quantity.")] = 20_000,
     seed: Annotated[
-        int, typer.Option(parser=_seed, metavar="INTEGER", help="Seed of the first value.")
-    ] = 0,
+        int | None,
+        typer.Option(parser=_seed, metavar="INTEGER", help="Seed of the first value; default: 0."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw from PackMime-HTTP's model, and print its quantiles beside those of ns-2's generators."""
+    """Draw from PackMime-HTTP's model, and print its quantiles beside ns-2's."""
     with _console().status("drawing"):
-        answer = ackclock.packmime(rate_per_s=rate, draws=draws, seed=seed)
+        answer = ackclock.packmime(rate_per_s=rate, draws=draws, seed=seed or 0)
     if as_json:
         _print_json(answer)
         return
@@ -524,23 +525,39 @@ def doctor(as_json: AsJson = False) -> None:
 @app.command()
 def bench(
     peers: Annotated[
-        bool, typer.Option("--peers", help="Run the same on ns-2, and print the ratio.")
+        bool,
+        typer.Option("--peers", help="Run the same on ns-2 and ns-3, and print the ratios."),
     ] = False,
     workload: Annotated[
         list[str] | None,
-        typer.Option(help="W(1,100M), W(100,1G) or W(1000,1G); may be repeated. Default: all."),
+        typer.Option(
+            help="W(1,100M), W(100,1G), W(1000,1G), short or W(100000,100G); may be repeated. "
+            "Default: all but the last."
+        ),
     ] = None,
-    variant: Annotated[str, typer.Option(help="The sender.")] = "newreno",
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(help="The sender; may be repeated. Default: newreno+sack, cubic and bbr."),
+    ] = None,
+    instructions: Annotated[
+        bool,
+        typer.Option("--instructions", help="Count the instructions of a packet, under valgrind."),
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, rougher numbers.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the simulator's own speed."""
-    workloads = [bench_module.workload(name) for name in workload or bench_module.WORKLOADS]
-    ackclock.variant_name(variant)
-    plan = bench_module.Plan.of(quick=quick, peers=peers)
+    names = workload or bench_module.DEFAULT_WORKLOADS
+    workloads = [bench_module.workload(name) for name in names]
+    variants = variant or list(bench_module.DEFAULT_VARIANTS)
+    for each in variants:
+        ackclock.variant_name(each)
+    plan = bench_module.Plan.of(quick=quick, peers=peers, instructions=instructions)
     with _console().status("measuring") as status:
         results = [
-            bench_module.measure(each, variant, plan, say=status.update) for each in workloads
+            bench_module.measure(of, sender, plan, say=status.update)
+            for of in workloads
+            for sender in variants
         ]
     if as_json:
         _print_json(results)

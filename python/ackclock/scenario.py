@@ -51,9 +51,11 @@ from ackclock.traffic import (
     Access,
     Arrivals,
     Sessions,
+    Utilisation,
     VariantChoice,
     read_arrivals,
     read_sessions,
+    read_utilisation,
     read_variant,
 )
 
@@ -492,6 +494,9 @@ class Traffic(_Table):
         When connections open.
     app
         What a connection does.
+    utilisation
+        The share to which a dumbbell's bottleneck is to be used, or a :class:`Utilisation`: the
+        rate of the arrivals is then searched for, from the one that stands there.
     profile
         Whose habits supply what is not said.
     tcp
@@ -510,9 +515,10 @@ class Traffic(_Table):
     """
 
     name: str
-    variant: VariantChoice = _key(read=read_variant)
+    variant: VariantChoice = _key(read=read_variant, always=True)
     arrivals: Arrivals = _key(read=read_arrivals)
     app: Sessions = _key(read=read_sessions)
+    utilisation: float | Utilisation | None = _key(default=None, read=read_utilisation)
     profile: Profile = "rfc"
     tcp: Tcp = _key(default=Tcp(), read=Tcp.from_table)
     count: int | None = None

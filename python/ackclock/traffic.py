@@ -24,9 +24,11 @@ __all__ = [
     "Sessions",
     "Share",
     "Upload",
+    "Utilisation",
     "VariantChoice",
     "read_arrivals",
     "read_sessions",
+    "read_utilisation",
     "read_variant",
 ]
 
@@ -228,6 +230,30 @@ def read_variant(value: Any) -> VariantChoice:
     if isinstance(value, Mapping):
         return Feedback.from_table(value)
     return tuple(Share.from_table(each) for each in value)
+
+
+@dataclass(frozen=True)
+class Utilisation(_Table):
+    """The share to which a link is to be used.
+
+    Attributes
+    ----------
+    target
+        The share of time in which the link is to send, over the whole run.
+    within
+        How far from it the search for the rate may end.
+    link
+        The link, by its name.
+    """
+
+    target: float
+    within: float = 0.01
+    link: str = "bottleneck"
+
+
+def read_utilisation(value: Any) -> float | Utilisation:
+    """Return the utilisation that stands in a file."""
+    return Utilisation.from_table(value) if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True)

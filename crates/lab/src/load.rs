@@ -114,8 +114,8 @@ fn search(
     tolerance: f64,
     guess: f64,
 ) -> Result<Vec<(f64, f64)>, SweepError> {
-    let mut steps = Vec::new();
-    let (mut low, mut high) = ((0.0, 0.0), None);
+    let mut steps: Vec<(f64, f64)> = Vec::new();
+    let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut rate = guess;
     for _ in 0..MOST_STEPS {
         let seen = evaluate(rate)?;
@@ -124,20 +124,29 @@ fn search(
             break;
         }
         if seen < target {
-            low = (rate, seen);
+            low = f64::max(low, rate);
         } else {
-            high = Some((rate, seen));
+            high = f64::min(high, rate);
         }
-        rate = match high {
-            // In proportion and a little on, so that the next is too much, or right.
-            None => (low.0 * target / f64::max(low.1, 1e-6) * 1.01).min(2.0 * low.0),
-            Some((top, used)) => {
-                let share = if used > low.1 { (target - low.1) / (used - low.1) } else { 0.5 };
-                low.0 + share.clamp(0.05, 0.95) * (top - low.0)
-            }
-        };
+        rate = next(&steps, target, low, high);
     }
     Ok(steps)
+}
+
+/// The rate to try next: on the secant of the two nearest tries, inside of the bracket.
+fn next(tried: &[(f64, f64)], target: f64, low: f64, high: f64) -> f64 {
+    let mut nearest = tried.to_vec();
+    nearest.sort_by(|a, b| f64::total_cmp(&(a.1 - target).abs(), &(b.1 - target).abs()));
+    let (r0, u0) = nearest[0];
+    let (r1, u1) = nearest.get(1).copied().unwrap_or_default();
+    let slope = (u0 - u1) / (r0 - r1);
+    let rate = r0 + (target - u0) / slope;
+    if high.is_infinite() {
+        return if slope > 0.0 && rate > low { rate.min(2.0 * low) } else { 1.1 * low };
+    }
+    let edge = 0.02 * (high - low);
+    let inside = slope > 0.0 && (low + edge..=high - edge).contains(&rate);
+    if inside { rate } else { f64::midpoint(low, high) }
 }
 
 /// FNV-1a of a text: a file's name, not a proof; what the file holds is compared.

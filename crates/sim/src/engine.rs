@@ -18,7 +18,7 @@ use crate::observe::{Observer, Taps};
 use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
 use crate::scenario::{CrossKind, CrossTraffic, Scenario};
-use crate::topology::{Layout, Wire, flow_names};
+use crate::topology::{Layout, flow_names};
 use crate::traffic::{Classes, likely_line_rtt};
 use crate::wheel::{Class, Event};
 use crate::{Collector, MOST_ROWS_HELD, ScenarioError, flow_entries};
@@ -125,7 +125,7 @@ impl<'o> Engine<'o> {
         let entries = flow_entries(scenario);
         let names = flow_names(scenario, &entries);
         let layout = Layout::new(scenario, &entries)?;
-        let links: Vec<Link> = layout.wires.iter().map(|wire| link(wire, scenario.seed)).collect();
+        let links = links(scenario, &layout);
         let probes = Probes::new(scenario, &entries, &names, &layout);
         let counted = scenario.measures.iter().flat_map(|measure| &measure.crossings);
         let counted =
@@ -193,7 +193,15 @@ impl<'o> Engine<'o> {
             active.armed = opens;
             network.wheel.push(opens, Class::Timer, 2 * flow + opener);
         }
-        let mut run = empty_run(names, &layout);
+        let mut run = Run {
+            flow_names: names,
+            link_names: layout
+                .wires
+                .iter()
+                .map(|wire| (wire.name.clone(), wire.direction.as_str()))
+                .collect(),
+            ..Run::default()
+        };
         let names = &run.flow_names;
         let shared: Vec<_> = (0..scenario.traffic.len())
             .map(|n| (layout.class_paths[n].clone(), layout.class_rtt(n)))
@@ -603,40 +611,6 @@ impl<'o> Engine<'o> {
     }
 }
 
-/// A run that has recorded nothing yet.
-fn empty_run(names: Vec<String>, layout: &Layout) -> Run {
-    Run {
-        flow_names: names,
-        link_names: layout
-            .wires
-            .iter()
-            .map(|wire| (wire.name.clone(), wire.direction.as_str()))
-            .collect(),
-        ..Run::default()
-    }
-}
-
-/// A link as `wire` has it, with its own streams of random numbers.
-fn link(wire: &Wire, seed: u64) -> Link {
-    let name = format!("link {} {}", wire.name, wire.direction.as_str());
-    let losses = Stream::new(seed, &name);
-    let stream = |what: &str| Stream::new(seed, &format!("{name} {what}"));
-    let link = if wire.impairments.any() {
-        let impairments = Impairments::new(wire.impairments, stream);
-        Link::impaired(&wire.config, losses, impairments)
-    } else {
-        Link::new(&wire.config, losses)
-    };
-    let link = link.with_queue_draws(&wire.config.discipline, stream("queue"));
-    match &wire.channel {
-        None => link,
-        Some(spec) => link.over(
-            spec.channel(wire.config.rate, stream("channel"))
-                .expect("the check found a channel that is possible"),
-        ),
-    }
-}
-
 /// The name of the `n`th source of the file.
 pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
     spec.name.clone().unwrap_or_else(|| format!("cross-{}", n + 1))
@@ -645,6 +619,33 @@ pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
 /// A place in an arena, of fewer than 2^32.
 fn index(n: usize) -> u32 {
     u32::try_from(n).expect("an arena of fewer than 2^32 entries")
+}
+
+/// The links of `layout`, each with random streams of its own.
+fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
+    layout
+        .wires
+        .iter()
+        .map(|wire| {
+            let name = format!("link {} {}", wire.name, wire.direction.as_str());
+            let losses = Stream::new(scenario.seed, &name);
+            let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
+            let link = if wire.impairments.any() {
+                let impairments = Impairments::new(wire.impairments, stream);
+                Link::impaired(&wire.config, losses, impairments)
+            } else {
+                Link::new(&wire.config, losses)
+            };
+            let link = link.with_queue_draws(&wire.config.discipline, stream("queue"));
+            match &wire.channel {
+                None => link,
+                Some(spec) => link.over(
+                    spec.channel(wire.config.rate, stream("channel"))
+                        .expect("the check found a channel that is possible"),
+                ),
+            }
+        })
+        .collect()
 }
 
 /// The links that cross-traffic enters at.

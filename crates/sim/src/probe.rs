@@ -1,6 +1,6 @@
 //! Probes: what is recorded over time, at every change or at an interval.
 
-use ackclock_units::{Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::engine::Host;
 use crate::network::Network;
@@ -17,11 +17,11 @@ enum Subject {
 #[derive(Clone, Debug)]
 struct Active {
     subject: Subject,
-    what: Vec<What>,
+    wanted: Wanted,
     interval: Option<Duration>,
     from: Instant,
     until: Instant,
-    /// What was recorded last of each flow, to see a change.
+    /// What was recorded last of each flow, to see a change; empty where changes do not matter.
     last: Vec<FlowValues>,
 }
 
@@ -29,25 +29,54 @@ impl Active {
     fn records_at(&self, now: Instant) -> bool {
         self.from <= now && now <= self.until
     }
-
-    fn wants(&self, what: What) -> bool {
-        self.what.is_empty() || self.what.contains(&what)
-    }
 }
 
-/// What a flow probe sees, in whole units so that equality means no change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a flow probe sees, in whole units so that equality means no change: the window, the threshold
+/// and the data in flight in bytes, the round-trip time in nanoseconds; `NONE` of what it does not
+/// record or what there is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FlowValues {
-    cwnd: Option<u64>,
-    ssthresh: Option<u64>,
-    srtt_ns: Option<u64>,
-    in_flight: Option<u64>,
+    cwnd: u64,
+    ssthresh: u64,
+    srtt_ns: u64,
+    in_flight: u64,
+}
+
+const NONE: u64 = u64::MAX;
+
+impl FlowValues {
+    const NOTHING: Self = Self { cwnd: NONE, ssthresh: NONE, srtt_ns: NONE, in_flight: NONE };
+}
+
+/// Which values of a flow a probe records.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a set of four")]
+struct Wanted {
+    cwnd: bool,
+    ssthresh: bool,
+    srtt: bool,
+    in_flight: bool,
+}
+
+impl Wanted {
+    /// All if nothing is named.
+    fn new(named: &[What]) -> Self {
+        let wants = |what| named.is_empty() || named.contains(&what);
+        Self {
+            cwnd: wants(What::Cwnd),
+            ssthresh: wants(What::Ssthresh),
+            srtt: wants(What::Srtt),
+            in_flight: wants(What::InFlight),
+        }
+    }
 }
 
 /// Every probe of a scenario.
 #[derive(Debug)]
 pub struct Probes {
     probes: Vec<Active>,
+    /// Of each flow the probes that see its every change.
+    seeing: Vec<Vec<u32>>,
 }
 
 impl Probes {
@@ -69,17 +98,29 @@ impl Probes {
             };
             Active {
                 subject,
-                what: probe.what.clone(),
+                wanted: Wanted::new(&probe.what),
                 interval: match probe.every.0 {
                     Every::Change => None,
                     Every::Interval(interval) => Some(interval),
                 },
                 from: Instant::START + probe.from.0,
                 until: probe.until.map_or(end, |until| Instant::START + until.0),
-                last: vec![FlowValues::default(); names.len()],
+                last: match probe.every.0 {
+                    Every::Change => vec![FlowValues::NOTHING; names.len()],
+                    Every::Interval(_) => Vec::new(),
+                },
             }
         };
-        Self { probes: scenario.probes.iter().map(active).collect() }
+        let probes: Vec<Active> = scenario.probes.iter().map(active).collect();
+        let mut seeing = vec![Vec::new(); names.len()];
+        for (n, probe) in (0..).zip(&probes) {
+            if let (None, Subject::Flows(flows)) = (probe.interval, &probe.subject) {
+                for flow in flows {
+                    seeing[*flow].push(n);
+                }
+            }
+        }
+        Self { probes, seeing }
     }
 
     /// When each probe with an interval first records: (probe, when).
@@ -126,7 +167,7 @@ impl Probes {
         match &probe.subject {
             Subject::Flows(flows) => {
                 for flow in flows {
-                    let values = values(probe, &hosts[2 * flow]);
+                    let values = values(probe.wanted, &hosts[2 * flow]);
                     record_flow(&mut run.flow_samples, now, *flow, &values, &hosts[2 * flow]);
                 }
             }
@@ -137,12 +178,12 @@ impl Probes {
 
     /// Something happened at the sender of `flow`.
     pub fn on_flow_change(&mut self, flow: usize, now: Instant, hosts: &[Host], run: &mut Run) {
-        for probe in &mut self.probes {
-            let sees = matches!(&probe.subject, Subject::Flows(flows) if flows.contains(&flow));
-            if probe.interval.is_some() || !sees || !probe.records_at(now) {
+        for n in &self.seeing[flow] {
+            let probe = &mut self.probes[*n as usize];
+            if !probe.records_at(now) {
                 continue;
             }
-            let values = values(probe, &hosts[2 * flow]);
+            let values = values(probe.wanted, &hosts[2 * flow]);
             if probe.last[flow] != values {
                 probe.last[flow] = values;
                 record_flow(&mut run.flow_samples, now, flow, &values, &hosts[2 * flow]);
@@ -167,17 +208,23 @@ impl Probes {
     }
 }
 
-fn values(probe: &Active, host: &Host) -> FlowValues {
+#[inline]
+fn values(wanted: Wanted, host: &Host) -> FlowValues {
     let sender = host.endpoint.sender();
-    FlowValues {
-        cwnd: probe.wants(What::Cwnd).then(|| sender.cwnd().get()),
-        ssthresh: sender
-            .ssthresh()
-            .map(ackclock_units::Bytes::get)
-            .filter(|_| probe.wants(What::Ssthresh)),
-        srtt_ns: sender.srtt().map(Duration::as_nanos).filter(|_| probe.wants(What::Srtt)),
-        in_flight: probe.wants(What::InFlight).then(|| sender.in_flight().get()),
+    let mut values = FlowValues::NOTHING;
+    if wanted.cwnd {
+        values.cwnd = sender.cwnd().get();
     }
+    if wanted.ssthresh {
+        values.ssthresh = sender.ssthresh().map_or(NONE, Bytes::get);
+    }
+    if wanted.srtt {
+        values.srtt_ns = sender.srtt().map_or(NONE, Duration::as_nanos);
+    }
+    if wanted.in_flight {
+        values.in_flight = sender.in_flight().get();
+    }
+    values
 }
 
 fn record_flow(
@@ -188,12 +235,13 @@ fn record_flow(
     host: &Host,
 ) {
     let mss = f64::from(host.endpoint.sender().mss().get());
-    let segments = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64 / mss);
+    let segments = |bytes| if bytes == NONE { f64::NAN } else { bytes as f64 / mss };
     samples.time_ns.push(now.as_nanos());
     samples.flow.push(u32::try_from(flow).expect("the check bounds the number of flows"));
     samples.cwnd_segments.push(segments(values.cwnd));
     samples.ssthresh_segments.push(segments(values.ssthresh));
-    samples.srtt_s.push(values.srtt_ns.map_or(f64::NAN, |nanos| nanos as f64 / 1e9));
+    let srtt_s = if values.srtt_ns == NONE { f64::NAN } else { values.srtt_ns as f64 / 1e9 };
+    samples.srtt_s.push(srtt_s);
     samples.in_flight_segments.push(segments(values.in_flight));
 }
 

@@ -15,7 +15,7 @@ pub enum SynLossChoice {
     Rfc6928,
     /// ns-2's `FullTcp`: the window stays, ssthresh is two segments.
     Ns2,
-    /// TSL (Tambuwal and Bui Muhammed, IRJET 5(4), 2018): a window and a threshold, in segments.
+    /// TSL (Tambuwal and Muhammed, IRJET 5(4), 2018): a window and a threshold, in segments.
     Tsl {
         /// The first window.
         window: u32,

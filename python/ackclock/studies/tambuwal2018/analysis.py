@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from ackclock.studies._frame_stats import Estimate, estimate
-from ackclock.studies.tambuwal2018.runs import LISTS
+from ackclock.studies.tambuwal2018.runs import LISTS, found_rate
 from ackclock.studies.tambuwal2018.scenarios import LABELS, TSL, VARIANTS, Plan
 
 RUN_COLUMNS = (
@@ -84,14 +84,15 @@ def analyse(
     searches = [frame for name, frame in found.items() if name.startswith("rate-")]
     if searches:
         tables["rates"] = pl.concat(
-            [frame.select("load", "conn_rate_per_s", "seed", "utilisation", "connections")
-             for frame in searches]
+            [
+                frame.select("load", "conn_rate_per_s", "seed", "utilisation", "connections")
+                for frame in searches
+            ]
         )
     runs = [frame for name, frame in found.items() if name.startswith("runs-")]
     if runs:
         standard = [
-            frame.filter(pl.col("conn_rate_per_s") == frame["conn_rate_per_s"][-1])
-            for frame in searches
+            frame.filter(pl.col("conn_rate_per_s") == found_rate(frame)) for frame in searches
         ]
         whole = pl.concat([*runs, *standard], how="diagonal_relaxed")
         rest = [name for name in whole.columns if name not in RUN_COLUMNS and name not in LISTS]
@@ -102,9 +103,9 @@ def analyse(
     mixed = [frame for name, frame in found.items() if name.startswith("mixed-")]
     if mixed:
         whole = pl.concat(mixed, how="diagonal_relaxed")
-        tables["mixed"] = whole.select(
-            [name for name in whole.columns if name not in LISTS]
-        ).sort("share", "seed")
+        tables["mixed"] = whole.select([name for name in whole.columns if name not in LISTS]).sort(
+            "share", "seed"
+        )
     for name in ("feedback", "middlebox", "rto", "ftp"):
         beside = [frame for part, frame in found.items() if part.startswith(f"{name}-")]
         if beside:
@@ -168,8 +169,8 @@ def _seconds(runs: pl.DataFrame) -> pl.DataFrame:
 def round_trips(segments: int, window: int) -> int:
     """Return how many round trips a response takes after the handshake in pure slow start.
 
-    Counted with the handshake's own, from the second SYN-ACK on: a response that fits into the first
-    window takes 2.
+    Counted with the handshake's own, from the second SYN-ACK on: a response that fits into the
+    first window takes 2.
     """
     sent, trips = 0, 1
     while sent < segments:

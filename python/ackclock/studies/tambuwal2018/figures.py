@@ -281,9 +281,7 @@ def mixed(rows: pl.DataFrame) -> Figure:
             for protocol, variant in (("tcp", STANDARD), ("tsl", BEST)):
                 points = [
                     (share, estimate(group[f"{column}_{protocol}"].drop_nulls().to_list()))
-                    for (share,), group in rows.sort("share").group_by(
-                        "share", maintain_order=True
-                    )
+                    for (share,), group in rows.sort("share").group_by("share", maintain_order=True)
                 ]
                 points = [(100 * float(share), each) for share, each in points if each.n]  # type: ignore[arg-type]
                 panel.errorbar(
@@ -313,7 +311,7 @@ def middlebox(rows: pl.DataFrame) -> Figure:
                 for variant in VARIANTS
             ]
             panel.barh(places, [each.mean for each in over], 0.7,
-                       color=[LOOKS[variant]["color"] for variant in VARIANTS], zorder=2)  # fmt: skip
+                       color=[LOOKS[each]["color"] for each in VARIANTS], zorder=2)  # fmt: skip
             panel.errorbar([each.mean for each in over], places,
                            xerr=[each.ci or 0 for each in over], color=GREY, linestyle="none",
                            capsize=2, linewidth=0.8, zorder=3)  # fmt: skip

@@ -4,8 +4,8 @@ Written before the study's first full run. A later change is a decision record.
 
 Every number is a mean over the seeds; variants are compared on the same draws, so that a difference
 is the mean of the differences of the seeds. "Lost" stands for the connections of which exactly one
-SYN-ACK was lost, and their responses are those of the first object, in base round-trip times, without
-the second that the server waits before it sends the SYN-ACK again.
+SYN-ACK was lost, and their responses are those of the first object, in base round-trip times,
+without the second that the server waits before it sends the SYN-ACK again.
 """
 
 from __future__ import annotations
@@ -262,9 +262,7 @@ def throughput_decrease(results: Results, load: float, short: str) -> float:
 
 def _as_table(measure: Callable[[Results, float, str], float]) -> Callable[[Results], Any]:
     return lambda results: {
-        _percent(load): {
-            short: _rounded(measure(results, load, short), 3) for short in OTHERS
-        }
+        _percent(load): {short: _rounded(measure(results, load, short), 3) for short in OTHERS}
         for load in (0.4, 0.9, 0.98)
     }
 
@@ -315,9 +313,7 @@ def _peaks_at_90(results: Results) -> list[Observation]:
 
 
 def _higher_peak_at_90(results: Results) -> list[Observation]:
-    return [
-        Observation("3,16 less 1,2", results.difference("plr_peak", 0.9, BEST, STANDARD).mean)
-    ]
+    return [Observation("3,16 less 1,2", results.difference("plr_peak", 0.9, BEST, STANDARD).mean)]
 
 
 def _throughput_loss(results: Results) -> list[Observation]:
@@ -388,9 +384,10 @@ CLAIMS: tuple[Claim[Results], ...] = (
             "median_ms": round(float(results["rtt_shares"]["median_ms"][0]), 1),
         },
         explain=lambda _results, parts: (
-            "" if parts[1].holds else
-            "The published model itself has a median of 67 ms: the sentence does not follow from "
-            "it."
+            ""
+            if parts[1].holds
+            else "The published model itself has a median of 67 ms: the sentence does not follow "
+            "from it."
         ),
     ),
     Claim(
@@ -408,15 +405,27 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 _staircase,
                 unit="RTT",
             ),
-            _above("iw3", "quantile of windows of three below that of one", 0.0, _iw3_faster,
-                   unit="RTT"),
-            _above("large", "mean of objects above 20 kB, more than 3,16’s", 0.0, _behind_3_16,
-                   unit="RTT"),
+            _above(
+                "iw3",
+                "quantile of windows of three below that of one",
+                0.0,
+                _iw3_faster,
+                unit="RTT",
+            ),
+            _above(
+                "large",
+                "mean of objects above 20 kB, more than 3,16’s",
+                0.0,
+                _behind_3_16,
+                unit="RTT",
+            ),
             _above("tail", "99th percentile", 0.0, _tail_1_1000, unit="RTT"),
         ),
         published=lambda _results: {"floor_rtts": 2},
         measured=_numbers(
-            ("short_p50_rtts", 0.4), ("short_p70_rtts", 0.4), ("short_p99_rtts", 0.4),
+            ("short_p50_rtts", 0.4),
+            ("short_p70_rtts", 0.4),
+            ("short_p99_rtts", 0.4),
             ("large_mean_rtts", 0.4),
         ),
     ),
@@ -424,54 +433,100 @@ CLAIMS: tuple[Claim[Results], ...] = (
         id="tambuwal-f5",
         statement=(
             "Round-trip times above 50 ms at 40 %: TSL shortens the response by about 0.5 s at the "
-            "90th percentile and up to 3 s in the last 1 %; fewer responses above 10 s; connections "
-            "with a round trip above 1 s finish sooner if nothing was lost."
+            "90th percentile and up to 3 s in the last 1 %; fewer responses above 10 s; "
+            "connections with a round trip above 1 s finish sooner if nothing was lost."
         ),
         predicates=(
-            _at_least("p90-least", "gain at the 90th percentile", 0.25,
-                      _high_rtt_gain("high_p90_s"), unit="s"),
-            _at_most("p90-most", "gain at the 90th percentile", 1.0,
-                     _high_rtt_gain("high_p90_s"), unit="s"),
-            _at_least("p99-least", "largest gain at the 99th percentile", 1.5,
-                      _largest_tail_gain, unit="s"),
-            _at_most("p99-most", "largest gain at the 99th percentile", 6.0,
-                     _largest_tail_gain, unit="s"),
+            _at_least(
+                "p90-least",
+                "gain at the 90th percentile",
+                0.25,
+                _high_rtt_gain("high_p90_s"),
+                unit="s",
+            ),
+            _at_most(
+                "p90-most",
+                "gain at the 90th percentile",
+                1.0,
+                _high_rtt_gain("high_p90_s"),
+                unit="s",
+            ),
+            _at_least(
+                "p99-least",
+                "largest gain at the 99th percentile",
+                1.5,
+                _largest_tail_gain,
+                unit="s",
+            ),
+            _at_most(
+                "p99-most", "largest gain at the 99th percentile", 6.0, _largest_tail_gain, unit="s"
+            ),
             _above("extremes", "fall of the share above 10 s", 0.0, _extremes),
-            _above("spurious", "mean response with a real drop, less without", 0.0,
-                   _spurious_sooner, unit="s"),
+            _above(
+                "spurious",
+                "mean response with a real drop, less without",
+                0.0,
+                _spurious_sooner,
+                unit="s",
+            ),
         ),
         published=lambda _results: {"p90 gain_s": 0.5, "largest p99 gain_s": 3.0},
         measured=_numbers(
-            ("high_p90_s", 0.4), ("high_p99_s", 0.4), ("high_above_10_s_share", 0.4),
-            ("beyond_1_s_lost_mean_s", 0.4), ("beyond_1_s_spurious_mean_s", 0.4),
+            ("high_p90_s", 0.4),
+            ("high_p99_s", 0.4),
+            ("high_above_10_s_share", 0.4),
+            ("beyond_1_s_lost_mean_s", 0.4),
+            ("beyond_1_s_spurious_mean_s", 0.4),
         ),
     ),
     Claim(
         id="tambuwal-f6",
         statement=(
             "At 90 % every TSL variant is better than standard TCP on average, windows of three no "
-            "longer help small objects; p90 grows from 20 to 50 round trips and p99 from 100 to 400 "
-            "(standard: 30 to 60, 180 to 600); at 98 % thresholds of 1000 are worst and 3,16 is the "
-            "best over all loads."
+            "longer help small objects; p90 grows from 20 to 50 round trips and p99 from 100 to "
+            "400 (standard: 30 to 60, 180 to 600); at 98 % thresholds of 1000 are worst and 3,16 "
+            "is the best over all loads."
         ),
         predicates=(
             _above("better", "gain of the mean at 90 %", 0.0, _better_at(0.9), unit="RTT"),
-            _at_most("small", "gain of windows of three for up to 3 segments at 90 %", 0.0,
-                     _small_objects_at_90, 100, "%"),
-            _at_most("percentiles", "distance of p90 and p99 from the published", 0.3,
-                     _percentiles_f6, 100, "%"),
-            _above("infinite", "mean of thresholds of 1000 above the largest other at 98 %", 0.0,
-                   _infinite_thresholds_worst, unit="RTT"),
-            _at_most("best", "mean rank of 3,16 over the loads, less the best other", 0.0,
-                     _best_overall),
+            _at_most(
+                "small",
+                "gain of windows of three for up to 3 segments at 90 %",
+                0.0,
+                _small_objects_at_90,
+                100,
+                "%",
+            ),
+            _at_most(
+                "percentiles",
+                "distance of p90 and p99 from the published",
+                0.3,
+                _percentiles_f6,
+                100,
+                "%",
+            ),
+            _above(
+                "infinite",
+                "mean of thresholds of 1000 above the largest other at 98 %",
+                0.0,
+                _infinite_thresholds_worst,
+                unit="RTT",
+            ),
+            _at_most(
+                "best", "mean rank of 3,16 over the loads, less the best other", 0.0, _best_overall
+            ),
         ),
         published=lambda _results: {
             "p90, p99 at 40 %": {"TSL": [20, 100], "TCP": [30, 180]},
             "p90, p99 at 90 %": {"TSL": [50, 400], "TCP": [60, 600]},
         },
         measured=_numbers(
-            ("short_p90_rtts", 0.4), ("short_p99_rtts", 0.4), ("short_p90_rtts", 0.9),
-            ("short_p99_rtts", 0.9), ("lost_mean_rtts", 0.9), ("lost_mean_rtts", 0.98),
+            ("short_p90_rtts", 0.4),
+            ("short_p99_rtts", 0.4),
+            ("short_p90_rtts", 0.9),
+            ("short_p99_rtts", 0.9),
+            ("lost_mean_rtts", 0.9),
+            ("lost_mean_rtts", 0.98),
         ),
     ),
     Claim(
@@ -481,18 +536,32 @@ CLAIMS: tuple[Claim[Results], ...] = (
             "than standard TCP’s up to 40 %, 13 to 15 at 90 %, up to 70 % longer above."
         ),
         predicates=(
-            _at_least("low-least", "mean gain of the five at 40 %", 1.0, _mean_gain(0.4),
-                      unit="RTT"),
-            _at_most("low-most", "mean gain of the five at 40 %", 5.0, _mean_gain(0.4),
-                     unit="RTT"),
-            _at_least("high-least", "mean gain of the five at 90 %", 10.0, _mean_gain(0.9),
-                      unit="RTT"),
-            _at_most("high-most", "mean gain of the five at 90 %", 18.0, _mean_gain(0.9),
-                     unit="RTT"),
-            _at_least("beyond-least", "worst mean at 98 %, above standard TCP’s", 0.35,
-                      _worst_at_98, 100, "%"),
-            _at_most("beyond-most", "worst mean at 98 %, above standard TCP’s", 1.05,
-                     _worst_at_98, 100, "%"),
+            _at_least(
+                "low-least", "mean gain of the five at 40 %", 1.0, _mean_gain(0.4), unit="RTT"
+            ),
+            _at_most("low-most", "mean gain of the five at 40 %", 5.0, _mean_gain(0.4), unit="RTT"),
+            _at_least(
+                "high-least", "mean gain of the five at 90 %", 10.0, _mean_gain(0.9), unit="RTT"
+            ),
+            _at_most(
+                "high-most", "mean gain of the five at 90 %", 18.0, _mean_gain(0.9), unit="RTT"
+            ),
+            _at_least(
+                "beyond-least",
+                "worst mean at 98 %, above standard TCP’s",
+                0.35,
+                _worst_at_98,
+                100,
+                "%",
+            ),
+            _at_most(
+                "beyond-most",
+                "worst mean at 98 %, above standard TCP’s",
+                1.05,
+                _worst_at_98,
+                100,
+                "%",
+            ),
         ),
         published=lambda _results: {"gain at 40 %": [1, 5], "at 90 %": [13, 15], "at 98 %": -0.7},
         measured=_numbers(
@@ -506,17 +575,35 @@ CLAIMS: tuple[Claim[Results], ...] = (
             "most 2.3 at 40 %, 0.9 to 3.5 at 90 %, 5.7 to 7.1 at 98 %."
         ),
         predicates=(
-            _at_most("cells", "distance of a cell from the published, relative increase", 1.0,
-                     _cells(PUBLISHED_T2, loss_increase_relative), 1, "points"),
-            _above("rises", "increase at 98 % less that at 40 %", 0.0, _rises_with_load,
-                   unit="points"),
+            _at_most(
+                "cells",
+                "distance of a cell from the published, relative increase",
+                1.0,
+                _cells(PUBLISHED_T2, loss_increase_relative),
+                1,
+                "points",
+            ),
+            _above(
+                "rises", "increase at 98 % less that at 40 %", 0.0, _rises_with_load, unit="points"
+            ),
         ),
         alternatives={
             "the increase in percentage points": (
-                _at_most("cells", "distance of a cell from the published, in points", 1.0,
-                         _cells(PUBLISHED_T2, loss_increase_points), 1, "points"),
-                _above("rises", "increase at 98 % less that at 40 %", 0.0, _rises_with_load,
-                       unit="points"),
+                _at_most(
+                    "cells",
+                    "distance of a cell from the published, in points",
+                    1.0,
+                    _cells(PUBLISHED_T2, loss_increase_points),
+                    1,
+                    "points",
+                ),
+                _above(
+                    "rises",
+                    "increase at 98 % less that at 40 %",
+                    0.0,
+                    _rises_with_load,
+                    unit="points",
+                ),
             )
         },
         published=_published_table(PUBLISHED_T2),
@@ -526,8 +613,14 @@ CLAIMS: tuple[Claim[Results], ...] = (
         id="tambuwal-t3",
         statement="Table 3: by how many percent the average throughput falls: 0 to 1.5.",
         predicates=(
-            _at_most("cells", "distance of a cell from the published", 0.5,
-                     _cells(PUBLISHED_T3, throughput_decrease), 1, "points"),
+            _at_most(
+                "cells",
+                "distance of a cell from the published",
+                0.5,
+                _cells(PUBLISHED_T3, throughput_decrease),
+                1,
+                "points",
+            ),
         ),
         published=_published_table(PUBLISHED_T3),
         measured=_as_table(throughput_decrease),
@@ -539,16 +632,24 @@ CLAIMS: tuple[Claim[Results], ...] = (
             "3,16 is 26 % against 19 % of standard TCP."
         ),
         predicates=(
-            _at_most("alike", "share of seconds above 10 % at 40 %, difference", 0.005,
-                     _alike_at_40, 100, "%"),
+            _at_most(
+                "alike",
+                "share of seconds above 10 % at 40 %, difference",
+                0.005,
+                _alike_at_40,
+                100,
+                "%",
+            ),
             _above("spikes", "largest loss rate of a second at 40 %", 0.1, _spikes_at_40),
             _above("higher", "largest loss rate of a second at 90 %", 0.0, _higher_peak_at_90),
-            _at_most("peaks", "the two peaks, distance from the published", 0.3, _peaks_at_90,
-                     100, "%"),
+            _at_most(
+                "peaks", "the two peaks, distance from the published", 0.3, _peaks_at_90, 100, "%"
+            ),
         ),
         published=lambda _results: {"peak at 90 %": {"1,2": 0.19, "3,16": 0.26}},
-        measured=_numbers(("plr", 0.4), ("plr", 0.9), ("plr", 0.98), ("plr_peak", 0.4),
-                          ("plr_peak", 0.9)),
+        measured=_numbers(
+            ("plr", 0.4), ("plr", 0.9), ("plr", 0.98), ("plr_peak", 0.4), ("plr_peak", 0.9)
+        ),
     ),
     Claim(
         id="tambuwal-f11",
@@ -566,13 +667,23 @@ CLAIMS: tuple[Claim[Results], ...] = (
             "of both TSL and standard flows falls."
         ),
         predicates=(
-            _above("lost", "fall of the mean response after SYN-ACK loss", 0.0,
-                   _falls_with_share("lost_mean_rtts"), unit="RTT"),
+            _above(
+                "lost",
+                "fall of the mean response after SYN-ACK loss",
+                0.0,
+                _falls_with_share("lost_mean_rtts"),
+                unit="RTT",
+            ),
         ),
         alternatives={
             "the responses of all short flows": (
-                _above("all", "fall of the mean response", 0.0,
-                       _falls_with_share("short_all_mean_s"), unit="s"),
+                _above(
+                    "all",
+                    "fall of the mean response",
+                    0.0,
+                    _falls_with_share("short_all_mean_s"),
+                    unit="s",
+                ),
             )
         },
         published=lambda _results: {"both": "fall"},
@@ -580,7 +691,10 @@ CLAIMS: tuple[Claim[Results], ...] = (
             f"{protocol}, {100 * share:.0f} % TSL": _rounded(
                 results.mixed("lost_mean_rtts", share, protocol), 2
             )
-            for protocol, shares in (("TCP", (0.0, 0.25, 0.5, 0.75)), ("TSL", (0.25, 0.5, 0.75, 1.0)))
+            for protocol, shares in (
+                ("TCP", (0.0, 0.25, 0.5, 0.75)),
+                ("TSL", (0.25, 0.5, 0.75, 1.0)),
+            )
             for share in shares
         },
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -65,7 +66,13 @@ def responses(tables: Tables) -> pl.DataFrame:
     opened = tables.connections.filter(
         pl.col("opened_s") >= WARM_UP_S, pl.col("class").cast(pl.String) == "web"
     ).select(
-        "connection", "variant", "base_rtt_s", "lost_synack", "lost_syn", "synack_retransmits"
+        "connection",
+        "variant",
+        "base_rtt_s",
+        "lost_synack",
+        "lost_syn",
+        "synack_retransmits",
+        (pl.col("established_s") - pl.col("opened_s")).alias("handshake_s"),
     )
     return (
         tables.objects.filter(
@@ -122,7 +129,10 @@ def measure(tables: Tables) -> dict[str, Any]:
         pl.col("opened_s") >= WARM_UP_S, pl.col("class").cast(pl.String) == "web"
     )
     first = objects.filter(pl.col("object") == 0)
-    lost = first.filter(pl.col("lost_synack") == 1, pl.col("lost_syn") == 0).with_columns(
+    # Where the round trip is longer than the timeout it may be the second SYN-ACK that is lost,
+    # while the first is on its way: nobody waited for that one.
+    waited = pl.col("handshake_s") >= INITIAL_RTO_S + pl.col("base_rtt_s") * (1 - 1e-9)
+    lost = first.filter(pl.col("lost_synack") == 1, pl.col("lost_syn") == 0, waited).with_columns(
         ((pl.col("response_s") - INITIAL_RTO_S) / pl.col("base_rtt_s")).alias("rtts"),
         (pl.col("response_s") - INITIAL_RTO_S).alias("waited_s"),
     )
@@ -151,9 +161,7 @@ def measure(tables: Tables) -> dict[str, Any]:
         "synack_lost_any": first.filter(pl.col("lost_synack") > 0).height,
         "synack_lost_share": connections.select((pl.col("lost_synack") > 0).mean()).item(),
         "ftp_bps": _ftp_bps(tables),
-        "standard_share": connections.select(
-            _is(STANDARD).mean()
-        ).item(),
+        "standard_share": connections.select(_is(STANDARD).mean()).item(),
         "connections_not_closed": connections.filter(
             ~pl.col("outcome").cast(pl.String).is_in(["closed", "open"])
         ).height,
@@ -232,9 +240,7 @@ def _ftp_bps(tables: Tables) -> float | None:
     return 8 * float(mine["bytes_to_server"].sum()) / float(whole["duration_s"][0])
 
 
-def _thresholds(
-    rates: Mapping[float, float], others: bool
-) -> list[tuple[float, list[float]]]:
+def _thresholds(rates: Mapping[float, float], others: bool) -> list[tuple[float, list[float]]]:
     """Return the feedback's threshold with all loads, and the ``others`` with the highest two."""
     loads = list(rates)
     high = [load for load in loads if load >= 0.9]
@@ -248,13 +254,15 @@ def _thresholds(
 def search(
     evaluate: Callable[[float], float], target: float, tolerance: float, guess: float
 ) -> list[tuple[float, float]]:
-    """Return (rate, utilisation) pairs, the last within ``tolerance`` of ``target``.
+    """Return (rate, utilisation) pairs, one of them within ``tolerance`` of ``target``.
 
     A secant search: utilisation rises with the rate, steeply at first and hardly near 1. Each step
-    stays between what was too little and what was too much. Raises if twelve steps do not do.
+    stays between what was too little and what was too much. It also ends where these are within one
+    part in two hundred: closer rates differ by what a packet more or less at the beginning does
+    to the rest of a run. Raises if twelve steps do not do.
     """
     tried: list[tuple[float, float]] = []
-    low, high = (0.0, 0.0), (float("inf"), 1.0)
+    low, high = 0.0, math.inf
     rate = guess
     for _ in range(12):
         seen = evaluate(rate)
@@ -262,24 +270,33 @@ def search(
         if abs(seen - target) <= tolerance:
             return tried
         if seen < target:
-            low = max(low, (rate, seen))
+            low = max(low, rate)
         else:
-            high = min(high, (rate, seen))
-        if high[0] == float("inf"):
-            # In proportion, and a little on, so that the next is too much or right.
-            rate = min(low[0] * target / low[1] * 1.01, 2 * low[0])
-        else:
-            (r0, u0), (r1, u1) = low, high
-            share = (target - u0) / (u1 - u0) if u1 > u0 else 0.5
-            rate = r0 + min(max(share, 0.05), 0.95) * (r1 - r0)
+            high = min(high, rate)
+        if high - low <= 0.005 * rate:
+            return tried
+        rate = _next(tried, target, low, high)
     msg = f"no rate gives a utilisation of {target} to {tolerance}: {tried}"
     raise BrokenRunError(msg)
+
+
+def _next(tried: Sequence[tuple[float, float]], target: float, low: float, high: float) -> float:
+    """Return the rate to try next: on the secant of the two nearest tries, inside the bracket."""
+    nearest = sorted(tried, key=lambda each: abs(each[1] - target))[:2]
+    (r0, u0), (r1, u1) = nearest[0], nearest[1] if len(nearest) > 1 else (0.0, 0.0)
+    slope = (u0 - u1) / (r0 - r1) if r0 != r1 else 0.0
+    rate = r0 + (target - u0) / slope if slope > 0 else math.nan
+    if math.isinf(high):
+        return min(rate, 2 * low) if rate > low else 1.1 * low
+    edge = 0.02 * (high - low)
+    inside = low + edge <= rate <= high - edge
+    return rate if inside else (low + high) / 2
 
 
 def rate_part(core: Core, plan: Plan, load: float, threads: int | None) -> Part:
     """Return the search for a load's rate: the mean over the seeds, with standard TCP.
 
-    Its last step is standard TCP's runs of the study.
+    Its runs at that rate are standard TCP's runs of the study.
     """
 
     def compute(advance: Advance) -> pl.DataFrame:
@@ -306,16 +323,17 @@ def rate_part(core: Core, plan: Plan, load: float, threads: int | None) -> Part:
 
 
 def found_rate(search_rows: pl.DataFrame) -> float:
-    """Return the rate at which a search ended."""
-    return float(search_rows["conn_rate_per_s"][-1])
+    """Return the rate of a search whose mean utilisation is nearest to the load."""
+    means = search_rows.group_by("conn_rate_per_s").agg(
+        (pl.col("utilisation").mean() - pl.col("load").first()).abs().alias("off")
+    )
+    return float(means.sort("off", "conn_rate_per_s")["conn_rate_per_s"][0])
 
 
 # --------------------------------------------------------------------------------------- Studies
 
 
-def parts(
-    core: Core, plan: Plan, rates: Mapping[float, float], threads: int | None
-) -> list[Part]:
+def parts(core: Core, plan: Plan, rates: Mapping[float, float], threads: int | None) -> list[Part]:
     """Return the runs, in parts that can be kept: one a load and seed, all variants in it."""
     todo: list[Part] = []
 
@@ -333,9 +351,7 @@ def parts(
     for seed in plan.seeds:
         for load, rate in rates.items():
             others = [variant for variant in VARIANTS if variant != STANDARD]
-            settings = [
-                Setting(variant, rate, plan.connections(load), seed) for variant in others
-            ]
+            settings = [Setting(variant, rate, plan.connections(load), seed) for variant in others]
             keys = [
                 {"variant": variant, "load": load, "seed": seed, "conn_rate_per_s": rate}
                 for variant in others

@@ -44,7 +44,7 @@ LOADS = (0.4, 0.6, 0.75, 0.9, 0.98)
 LONG_LOADS = (0.4, 0.9, 0.98)
 """The loads that the paper's figures show; the others lie between."""
 
-GUESSES: Mapping[float, float] = {0.4: 57.0, 0.6: 87.0, 0.75: 108.0, 0.9: 128.0, 0.98: 147.0}
+GUESSES: Mapping[float, float] = {0.4: 54.0, 0.6: 82.5, 0.75: 104.0, 0.9: 125.0, 0.98: 144.0}
 """Connections per second with which the search for a load's rate begins; it ends where it must."""
 
 TOLERANCE: Mapping[float, float] = {0.4: 0.004, 0.6: 0.006, 0.75: 0.0075, 0.9: 0.005, 0.98: 0.003}
@@ -116,9 +116,9 @@ class Feedback:
 
 
 THRESHOLD = 0.06
-"""A sender in congestion avoidance keeps √(1.5/p) segments at a loss rate p (Mathis et al. 1997): at 6 %
-five. Where more than that is lost, beginning with three and doubling twice is past what the path
-gives anybody."""
+"""A sender in congestion avoidance keeps √(1.5/p) segments at a loss rate p (Mathis et al. 1997):
+at 6 % five. Where more than that is lost, beginning with three and doubling twice is past what the
+path gives anybody."""
 
 OTHER_THRESHOLDS = (0.03, 0.12)
 
@@ -135,8 +135,8 @@ class Setting:
     """One run.
 
     ``variant`` is a name, shares by name for a mixed population, or a :class:`Feedback`.
-    ``syn_loss`` is the share of SYNs and SYN-ACKs that a middlebox before the servers takes, without
-    congestion; ``ftp`` so many transfers without end run beside the web.
+    ``syn_loss`` is the share of SYNs and SYN-ACKs that a middlebox before the servers takes,
+    without congestion; ``ftp`` so many transfers without end run beside the web.
     """
 
     variant: str | Mapping[str, float] | Feedback
@@ -213,7 +213,7 @@ class Setting:
         }
 
     def _ftp(self) -> list[dict[str, Any]]:
-        """Return the long-lived class: transfers from the servers to the clients, from the start."""
+        """Return the long-lived class: transfers from the servers to the clients."""
         if not self.ftp:
             return []
         line = {"rate": "1 Gbit/s", "delay": f"{FTP_ONE_WAY_S / 2!r} s"}

@@ -86,8 +86,7 @@ def reproduce(
         searches = [rate_part(core, plan, load, threads) for load in plan.loads]
         rated = run_parts(searches, store, ledger, console) if wanted != () else {}
         rates = {
-            load: found_rate(frame)
-            for load, frame in zip(plan.loads, rated.values(), strict=False)
+            load: found_rate(frame) for load, frame in zip(plan.loads, rated.values(), strict=False)
         }
         todo = parts(core, plan, rates, threads) if rates else []
         if wanted is not None:
@@ -116,6 +115,3 @@ def _code() -> str:
     here = Path(__file__).parent
     names = ("runs.py", "scenarios.py")
     return digest(*(here / name for name in names), here.parent / "_frame_core.py")
-
-
-
