@@ -15,6 +15,8 @@ import polars as pl
 
 from ackclock.plots.style import to_svg
 from ackclock.studies.altman1997 import figures as altman1997
+from ackclock.studies.biswas2010 import figures as biswas2010
+from ackclock.studies.biswas2010.scenarios import VIDEO_RULES
 from ackclock.studies.response import figures as response
 from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
@@ -34,6 +36,48 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: altman1997.table(table("cases"), table("published"), 1),
         "Table 1 of Altman et al.: published, theory, simulation",
         "Throughput over what the path leaves free, and round-trip time",
+    ),
+    "biswas-idle": (
+        "biswas2010",
+        lambda table: biswas2010.by_flows(
+            table("idle_means"), "rate_bps", mix="homo", period_s=1.5, delay_s=0.1
+        ),
+        "Received rates after 1.5 s of silence over the number of flows",
+        "NewReno and CUBIC under each idle rule, all flows alike",
+    ),
+    "biswas-mixed": (
+        "biswas2010",
+        lambda table: biswas2010.by_flows(
+            table("idle_means"), "rate_bps", mix="hetero", period_s=1.5, delay_s=0.1
+        ),
+        "Received rates of mixed flows after 1.5 s of silence",
+        "Standard TCP beside CWV and newCWV",
+    ),
+    "biswas-silence": (
+        "biswas2010",
+        lambda table: biswas2010.silences(
+            table("idle_means"), "period_s", (4, 16, 32), label="silence, s"
+        ),
+        "Rates and drop rates over the length of the silence",
+        "4, 16 and 32 flows under each idle rule",
+    ),
+    "biswas-delay": (
+        "biswas2010",
+        lambda table: biswas2010.delays(table("delay"), table("delay_means")),
+        "Delays from application to application after the silence",
+        "25 flows, at 100 and at 2 Mbit/s",
+    ),
+    "biswas-trade": (
+        "biswas2010",
+        lambda table: biswas2010.trade(table("idle_means"), table("applimited_means"), 16),
+        "Received rate against drop rate, every rule",
+        "16 flows after silence, and after a limited period",
+    ),
+    "biswas-video": (
+        "biswas2010",
+        lambda table: biswas2010.videos(table("video_means"), tuple(VIDEO_RULES)),
+        "How long a segment of video takes",
+        "CUBIC and Reno under each idle rule, at 20 and 200 ms",
     ),
     "response-windows": (
         "response",

@@ -22,13 +22,12 @@ __all__ = ["TABLES", "Run"]
 
 #: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
 TABLES = (
-    *("flows", "links", "sources", "objects", "connections", "videos"),
+    *("flows", "links", "sources", "crossings", "objects", "connections", "videos"),
     *("flow_samples", "link_samples"),
 )
 
 _SHOWN = {
     "flows": ("cell", "flow", "variant", "goodput_bps", "segments_retransmitted", "timeouts"),
-    "videos": ("cell", "flow", "shown", "discarded", "underflows", "stall_s", "startup_s"),
     "links": ("cell", "link", "direction", "utilisation", "dropped_packets", "queue_delay_mean_s"),
 }
 _SHOWN_ROWS = 20
@@ -59,6 +58,11 @@ class Run:
     def sources(self) -> pa.Table:
         """One row a (measure, cross-traffic source): packets offered, delivered, dropped."""
         return pa.table(self._core.sources)
+
+    @cached_property
+    def crossings(self) -> pa.Table:
+        """One row a (measure, flow, link, direction), where a measure counts crossings."""
+        return pa.table(self._core.crossings)
 
     @cached_property
     def objects(self) -> pa.Table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
@@ -17,8 +17,35 @@ from ackclock import _core
 from ackclock._table import Table as _Table
 from ackclock._table import each as _each
 from ackclock._table import key as _key
+from ackclock.channels import (
+    BurstLoss,
+    Cellular,
+    Channel,
+    Loss,
+    PeriodicLoss,
+    Trace,
+    Wifi,
+    read_channel,
+    read_loss,
+)
 from ackclock.draws import Draw, Exponential, Uniform, read_draw
 from ackclock.errors import BadInput
+from ackclock.moments import (
+    After,
+    App,
+    Bulk,
+    Bursts,
+    Cbr,
+    Event,
+    Idle,
+    Limited,
+    LinkChange,
+    Measure,
+    OnOff,
+    QueueChange,
+    Video,
+    read_app,
+)
 from ackclock.queues import AnyQueue, CoDel, FqCoDel, Pie, Queue, Red, read_queue
 from ackclock.traffic import (
     Access,
@@ -33,32 +60,46 @@ from ackclock.traffic import (
 )
 
 __all__ = [
+    "After",
     "App",
     "Bulk",
+    "BurstLoss",
+    "Bursts",
+    "Cbr",
+    "Cellular",
+    "Channel",
     "CoDel",
     "CrossTraffic",
     "DelayedAck",
     "Dumbbell",
+    "Event",
     "Exponential",
     "Flow",
     "FqCoDel",
     "Graph",
     "GraphLink",
+    "Idle",
+    "Limited",
     "Link",
+    "LinkChange",
     "Measure",
+    "OnOff",
     "PeriodicLoss",
     "Pie",
     "Probe",
     "Queue",
+    "QueueChange",
     "Red",
     "Reorder",
     "Reverse",
     "Scenario",
     "Tcp",
     "Topology",
+    "Trace",
     "Traffic",
     "Uniform",
     "Video",
+    "Wifi",
     "dumbbell",
     "graph",
 ]
@@ -85,27 +126,6 @@ class Reorder(_Table):
 
 
 @dataclass(frozen=True)
-class PeriodicLoss(_Table):
-    """A loss at regular intervals, without chance.
-
-    Attributes
-    ----------
-    every
-        Of the packets that carry a flow's data, new or sent again, every so-manieth is lost.
-        Packets without data, and cross-traffic, are neither lost nor counted.
-    first
-        The number of the first that is lost, from 1; default: ``every``.
-    """
-
-    every: int
-    first: int | None = None
-
-
-def _read_loss(value: Any) -> float | PeriodicLoss:
-    return PeriodicLoss.from_table(value) if isinstance(value, Mapping) else value
-
-
-@dataclass(frozen=True)
 class Reverse(_Table):
     """What differs on the way back of a link; what is left out is as on the way there.
 
@@ -118,8 +138,10 @@ class Reverse(_Table):
     queue
         The queue.
     loss
-        Which packets are lost after they were sent: a probability, 0 to 1, or a
-        :class:`PeriodicLoss`.
+        Which packets are lost after they were sent: a probability, 0 to 1, a
+        :class:`PeriodicLoss` or a :class:`BurstLoss`.
+    channel
+        What takes the place of a constant rate.
     reorder
         Packets that others overtake.
     duplicate
@@ -131,10 +153,11 @@ class Reverse(_Table):
     rate: str | None = None
     delay: str | None = None
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss | None = _key(default=None, read=_read_loss)
+    loss: Loss | None = _key(default=None, read=read_loss)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float | None = None
     corrupt: float | None = None
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -151,8 +174,10 @@ class Link(_Table):
         The queue both ways. Default: drop-tail, of one bandwidth-delay product on the bottleneck
         of a dumbbell and without limit elsewhere.
     loss
-        Which packets are lost after they were sent, both ways: a probability, 0 to 1, or a
-        :class:`PeriodicLoss`.
+        Which packets are lost after they were sent, both ways: a probability, 0 to 1, a
+        :class:`PeriodicLoss` or a :class:`BurstLoss`.
+    channel
+        What takes the place of a constant rate.
     reverse
         What differs on the way back.
     reorder
@@ -167,11 +192,12 @@ class Link(_Table):
     rate: str
     delay: str
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: Loss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
     corrupt: float = 0.0
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -194,11 +220,12 @@ class GraphLink(_Table):
     rate: str = _key()
     delay: str = _key()
     queue: AnyQueue | None = _key(default=None, read=read_queue)
-    loss: float | PeriodicLoss = _key(default=0.0, read=_read_loss)
+    loss: Loss = _key(default=0.0, read=read_loss)
     reverse: Reverse | None = _key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = _key(default=None, read=Reorder.from_table)
     duplicate: float = 0.0
     corrupt: float = 0.0
+    channel: Channel | None = _key(default=None, read=read_channel)
 
 
 @dataclass(frozen=True)
@@ -412,63 +439,6 @@ class Tcp(_Table):
 
 
 @dataclass(frozen=True)
-class Bulk(_Table):
-    """As much data as the connection takes.
-
-    Attributes
-    ----------
-    size
-        The volume after which the connection closes, such as ``"10 MB"``; default: no end.
-    """
-
-    KIND: ClassVar[str | None] = "bulk"
-
-    size: str | None = None
-
-
-@dataclass(frozen=True)
-class Video(_Table):
-    """A video over HTTP: the receiver asks for a file, the sender sends it, a player shows it.
-
-    Attributes
-    ----------
-    pictures
-        The bytes of each picture, in the order in which they are sent and shown; see
-        :func:`ackclock.picture_sizes`.
-    size, length
-        Instead: the volume of a video whose pictures are drawn at random, such as ``"409 MB"``,
-        and how long it lasts, such as ``"624 s"``.
-    picture_rate
-        Pictures a second.
-    buffer
-        The most that the playout buffer holds, such as ``"656 kB"``.
-    start, resume
-        What it holds when play begins (default: ``buffer``), and when play goes on after it ran
-        empty (default: as ``start``).
-    catch_up
-        How many times as fast as usual late pictures are shown.
-    """
-
-    KIND: ClassVar[str | None] = "video"
-
-    pictures: Sequence[int] | None = _key(default=None, read=tuple)
-    size: str | None = None
-    length: str | None = None
-    picture_rate: float = 30.0
-    buffer: str = "656 kB"
-    start: str | None = None
-    resume: str | None = None
-    catch_up: float = 1.1
-
-
-App: TypeAlias = Bulk | Video
-
-
-def _read_app(table: Any) -> App:
-    return Video.from_table(table) if table.get("kind") == Video.KIND else Bulk.from_table(table)
-
-
-@dataclass(frozen=True)
 class Flow(_Table):
     """One TCP connection, or ``count`` alike.
 
@@ -496,7 +466,7 @@ class Flow(_Table):
     """
 
     variant: str
-    app: App = _key(default=Bulk(), read=_read_app)
+    app: App = _key(default=Bulk(), read=read_app)
     name: str | None = None
     count: int = 1
     profile: Profile = "rfc"
@@ -602,25 +572,6 @@ class CrossTraffic(_Table):
 
 
 @dataclass(frozen=True)
-class Measure(_Table):
-    """A window of time over which flows and links are measured.
-
-    Attributes
-    ----------
-    name
-        The name: the column ``measure`` of the results. ``run``, the whole run, is always there.
-    start
-        When it begins, such as ``"10 s"``; ``from`` in a file.
-    duration
-        How long it lasts; default: to the end of the run. ``for`` in a file.
-    """
-
-    name: str
-    start: str = _key(name="from")
-    duration: str | None = _key(default=None, name="for")
-
-
-@dataclass(frozen=True)
 class Probe(_Table):
     """Something recorded over time, of one flow or of one link.
 
@@ -676,6 +627,8 @@ class Scenario(_Table):
         Connections that come and go.
     cross_traffic
         Traffic that no end point controls.
+    events
+        Changes of the path on the way.
     measures
         Windows of time over which flows and links are measured.
     probes
@@ -689,6 +642,7 @@ class Scenario(_Table):
     title: str = ""
     traffic: Sequence[Traffic] = _key(default=(), read=_each(Traffic.from_table))
     cross_traffic: Sequence[CrossTraffic] = _key(default=(), read=_each(CrossTraffic.from_table))
+    events: Sequence[Event] = _key(default=(), name="event", read=_each(Event.from_table))
     measures: Sequence[Measure] = _key(default=(), name="measure", read=_each(Measure.from_table))
     probes: Sequence[Probe] = _key(default=(), name="probe", read=_each(Probe.from_table))
 
@@ -699,7 +653,7 @@ class Scenario(_Table):
             for place, flow in enumerate(self.flows, start=1)
         )
         object.__setattr__(self, "flows", tuple(flows))
-        for name in ("traffic", "cross_traffic", "measures", "probes"):
+        for name in ("traffic", "cross_traffic", "events", "measures", "probes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @classmethod

@@ -106,7 +106,7 @@ Arrivals: TypeAlias = Poisson | Periodic | At | PackMimeArrivals
 def read_arrivals(table: Any) -> Arrivals:
     """Return the arrivals of a table that the core has checked."""
     kinds: tuple[type[Arrivals], ...] = (Poisson, Periodic, At, PackMimeArrivals)
-    return next(kind for kind in kinds if kind.KIND == table["kind"]).from_table(table)
+    return next(kind for kind in kinds if table["kind"] == kind.KIND).from_table(table)
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ Sessions: TypeAlias = Upload | Request | PackMime
 def read_sessions(table: Any) -> Sessions:
     """Return the sessions of a table that the core has checked."""
     kinds: tuple[type[Sessions], ...] = (Upload, Request, PackMime)
-    return next(kind for kind in kinds if kind.KIND == table["kind"]).from_table(table)
+    return next(kind for kind in kinds if table["kind"] == kind.KIND).from_table(table)
 
 
 @dataclass(frozen=True)

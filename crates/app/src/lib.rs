@@ -2,12 +2,16 @@
 
 mod arrivals;
 mod bulk;
+mod cbr;
+mod onoff;
 mod packmime;
 mod session;
 pub mod video;
 
 pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
 pub use bulk::Bulk;
+pub use cbr::{Cbr, Turn};
+pub use onoff::{Burst, Draws, OnOff};
 pub use packmime::{
     PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, WebConnection, packmime_reference,
 };
@@ -36,6 +40,21 @@ pub enum Note {
     Begun,
     /// The last byte was.
     Completed,
+    /// Something happens to it that measures and changes of the path can wait for.
+    Moment(Moment),
+}
+
+/// A moment in the life of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// It falls silent.
+    Idle,
+    /// The silence is over: the first data after it is given at this instant.
+    Resume,
+    /// It has less to send from now on.
+    Limited,
+    /// It has as much to send as before: the first data is given at this instant.
+    Restore,
 }
 
 /// An application on one end point.
@@ -88,6 +107,10 @@ pub enum AnyApp {
     VideoServer(VideoServer),
     /// What plays it.
     VideoClient(Box<VideoClient>),
+    /// Messages at a constant rate; boxed, as it is larger than the others.
+    Cbr(Box<Cbr>),
+    /// Bursts.
+    OnOff(Box<OnOff>),
     /// A user's own.
     Other(Box<dyn App>),
 }
@@ -107,6 +130,8 @@ impl App for AnyApp {
             Self::Server(app) => app.poll(now, endpoint, notes),
             Self::VideoServer(app) => app.poll(now, endpoint, notes),
             Self::VideoClient(app) => app.poll(now, endpoint, notes),
+            Self::Cbr(app) => app.poll(now, endpoint, notes),
+            Self::OnOff(app) => app.poll(now, endpoint, notes),
             Self::Other(app) => app.poll(now, endpoint, notes),
         }
     }

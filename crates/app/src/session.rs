@@ -162,6 +162,3 @@ impl Sessions for AnySessions {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

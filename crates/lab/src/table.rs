@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_sim::Run;
-use ackclock_sim::records::{Connections, FlowRow, LinkRow, Objects, Outcome, SourceRow, VideoRow};
+use ackclock_sim::records::{
+    Connections, CrossingRow, FlowRow, LinkRow, Objects, Outcome, SourceRow, VideoRow,
+};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
@@ -34,6 +36,8 @@ pub struct Tables {
     pub links: Table,
     /// One row a (measure, cross-traffic source).
     pub sources: Table,
+    /// One row a (measure, flow, link, direction).
+    pub crossings: Table,
     /// One row an object that an application gave as a whole.
     pub objects: Table,
     /// One row a connection of a traffic class.
@@ -60,11 +64,12 @@ impl Tables {
     }
 
     /// Every table.
-    pub fn all(&self) -> [&Table; 8] {
+    pub fn all(&self) -> [&Table; 9] {
         [
             &self.flows,
             &self.links,
             &self.sources,
+            &self.crossings,
             &self.objects,
             &self.connections,
             &self.videos,
@@ -78,6 +83,7 @@ impl Tables {
             flows: flows(runs, cells),
             links: links(runs, cells),
             sources: sources(runs, cells),
+            crossings: crossings(runs, cells),
             objects: objects(runs, cells),
             connections: connections(runs, cells),
             videos: videos(runs, cells),
@@ -130,6 +136,8 @@ fn flows(runs: &[Run], cells: bool) -> Table {
         .number("duration_s", rows().map(|row| row.duration_s))
         .number("goodput_bps", rows().map(|row| row.goodput_bps))
         .count("delivered_bytes", rows().map(|row| row.delivered_bytes))
+        .count("arrived_packets", rows().map(|row| row.arrived_packets))
+        .count("arrived_bytes", rows().map(|row| row.arrived_bytes))
         .count("segments_sent", rows().map(|row| row.segments_sent))
         .count("segments_retransmitted", rows().map(|row| row.segments_retransmitted))
         .count("checksum_errors", rows().map(|row| row.checksum_errors))
@@ -187,6 +195,19 @@ fn sources(runs: &[Run], cells: bool) -> Table {
         .count("delivered_packets", rows().map(|row| row.delivered_packets))
         .count("dropped_packets", rows().map(|row| row.dropped_packets))
         .table("sources")
+}
+
+fn crossings(runs: &[Run], cells: bool) -> Table {
+    let rows: Vec<&CrossingRow> = runs.iter().flat_map(|run| &run.crossings).collect();
+    let rows = || rows.iter();
+    Columns::new(runs, cells, |run| run.crossings.len())
+        .text("measure", rows().map(|row| &*row.measure))
+        .text("flow", rows().map(|row| &*row.flow))
+        .text("link", rows().map(|row| &*row.link))
+        .text("direction", rows().map(|row| row.direction))
+        .count("offered_packets", rows().map(|row| row.offered_packets))
+        .count("dropped_packets", rows().map(|row| row.dropped_packets))
+        .table("crossings")
 }
 
 fn objects(runs: &[Run], cells: bool) -> Table {

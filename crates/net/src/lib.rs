@@ -3,6 +3,7 @@
 //! A [`Link`] is told the time and never asks for it. It holds packets by their [`PacketId`] alone,
 //! so that the same link carries simulated segments, cross-traffic and, one day, real bytes.
 
+mod channel;
 mod counters;
 mod delay;
 mod impairments;
@@ -12,6 +13,7 @@ mod loss;
 mod queue;
 mod serializer;
 
+pub use channel::{Cellular, Channel, Opportunities, Wifi, WifiConfig};
 pub use counters::{Counters, SourceCounters, Volume};
 pub use delay::DelayHistogram;
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
+use crate::channel::Channel;
 use crate::counters::{Counters, SourceCounters, Volume};
 use crate::delay::DelayHistogram;
 use crate::impairments::{Arrival, Fate, Impairments};
@@ -204,6 +205,13 @@ impl Link {
         )
     }
 
+    /// The same over `channel`, whose mean rate is the link's.
+    #[must_use]
+    pub fn over(mut self, channel: Channel) -> Self {
+        self.serializer = self.serializer.over(channel);
+        self
+    }
+
     /// The same, whose discipline draws from `random`.
     #[must_use]
     pub fn with_queue_draws(mut self, discipline: &Discipline, random: Stream) -> Self {
@@ -393,7 +401,7 @@ impl Link {
             }
             comes
         };
-        let time = self.serializer.next(Bytes::new(u64::from(packet.size)));
+        let time = self.serializer.send(comes, starts, Bytes::new(u64::from(packet.size)));
         let departs = starts + time;
         let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
         let placed = Placed::new(comes, departs, packet.size, packet.source, fate);
@@ -437,7 +445,8 @@ impl Link {
             if !back_to_back {
                 self.serializer.rest();
             }
-            let time = self.serializer.next(Bytes::new(u64::from(next.packet.size)));
+            let size = Bytes::new(u64::from(next.packet.size));
+            let time = self.serializer.send(next.came, now, size);
             let waited = now.since(next.came);
             self.busy += time;
             self.queue_delay += waited;
@@ -481,9 +490,25 @@ impl Link {
 
     /// A scheduled queue's link has another rate from the next packet on.
     pub fn set_rate(&mut self, rate: Rate) {
-        self.serializer = Serializer::new(rate);
+        self.serializer.set_rate(rate);
         if let Queue::Scheduled(queue) = &mut self.queue {
             queue.set_rate(rate);
+        }
+    }
+
+    /// What leaves from now on arrives so much later; what is on its way arrives when it was to, so
+    /// that a shorter way lets packets overtake those on the longer one.
+    pub const fn set_delay(&mut self, delay: Duration) {
+        self.delay = delay;
+    }
+
+    /// What is sent from now on is lost by `loss`, drawn from `random` if nothing befell packets here
+    /// before.
+    pub fn set_loss(&mut self, loss: Loss, random: Stream) {
+        let losses = Losses::new(loss);
+        match &mut self.hazards {
+            Some(hazards) => hazards.losses = losses,
+            None => self.hazards = Some(Box::new(Hazards { losses, random, impairments: None })),
         }
     }
 

@@ -104,6 +104,9 @@ impl QueueLimit {
 pub enum Discipline {
     /// First in, first out.
     Fifo,
+    /// The same with departures that are events, for a link that changes: what was taken keeps its
+    /// place, but not the time at which it will leave.
+    Line,
     /// One queue a class, served in turn a packet at a time.
     Fair,
     /// Random early detection.
@@ -120,7 +123,7 @@ impl Discipline {
     /// Whether it marks packets by itself.
     pub const fn marks(&self) -> bool {
         match self {
-            Self::Fifo | Self::Fair => false,
+            Self::Fifo | Self::Line | Self::Fair => false,
             Self::Red(config) => config.ecn,
             Self::CoDel(config) => config.ecn || config.ce_threshold.is_some(),
             Self::FqCoDel(config) => config.codel.ecn || config.codel.ce_threshold.is_some(),

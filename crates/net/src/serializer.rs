@@ -1,6 +1,8 @@
 //! Putting packets on a wire at a rate that is not a whole number of nanoseconds a bit.
 
-use ackclock_units::{Bytes, Duration, Rate};
+use ackclock_units::{Bytes, Duration, Instant, Rate};
+
+use crate::channel::Channel;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -14,12 +16,23 @@ pub struct Serializer {
     /// The last size and its transmission time as (whole, remainder): sizes repeat, and a division
     /// costs more than all else here.
     cached: (u64, u64, u64),
+    /// What takes the place of a constant rate. Nothing is cached then, so that only a size that is
+    /// not in the cache asks for it.
+    channel: Option<Box<Channel>>,
 }
 
 impl Serializer {
     /// A wire of `rate`.
     pub const fn new(rate: Rate) -> Self {
-        Self { rate, carry: 0, cached: (0, 0, 0) }
+        Self { rate, carry: 0, cached: (0, 0, 0), channel: None }
+    }
+
+    /// The same over `channel`, whose mean rate is the wire's.
+    #[must_use]
+    pub fn over(mut self, channel: Channel) -> Self {
+        self.cached.0 = u64::MAX;
+        self.channel = Some(Box::new(channel));
+        self
     }
 
     /// The rate.
@@ -27,12 +40,33 @@ impl Serializer {
         self.rate
     }
 
+    /// Another rate from the next packet on. A channel keeps its own.
+    pub fn set_rate(&mut self, rate: Rate) {
+        let channel = self.channel.take();
+        *self = Self::new(rate);
+        if let Some(channel) = channel {
+            *self = std::mem::replace(self, Self::new(rate)).over(*channel);
+        }
+    }
+
     /// The wire was idle: no fraction is owed.
     pub const fn rest(&mut self) {
         self.carry = 0;
     }
 
-    /// The time that the next packet takes.
+    /// The time that the next packet takes: it came at `now`, and goes out when the one before has
+    /// left, at `starts`.
+    #[inline]
+    pub fn send(&mut self, now: Instant, starts: Instant, size: Bytes) -> Duration {
+        if self.cached.0 != size.get()
+            && let Some(channel) = &mut self.channel
+        {
+            return channel.time(now, starts, size.get());
+        }
+        self.next(size)
+    }
+
+    /// The time that the next packet takes at a constant rate.
     #[inline]
     pub const fn next(&mut self, size: Bytes) -> Duration {
         let bps = self.rate.as_bps();

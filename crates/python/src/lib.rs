@@ -61,6 +61,12 @@ impl Run {
         Table::of(&self.tables.sources)
     }
 
+    /// One row a (measure, flow, link, direction).
+    #[getter]
+    fn crossings(&self) -> Table {
+        Table::of(&self.tables.crossings)
+    }
+
     /// One row an object that an application gave as a whole.
     #[getter]
     fn objects(&self) -> Table {

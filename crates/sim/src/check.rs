@@ -1,17 +1,18 @@
 //! What a scenario must fulfil beyond reading well.
 
+mod moments;
 mod queue;
 mod traffic;
 
 use std::collections::BTreeSet;
 
 use ackclock_tcp::Config;
-use ackclock_units::Duration;
 use ackclock_units::random::Stream;
+use ackclock_units::{Duration, Rate};
 
 use crate::scenario::{
-    AppSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow, LinkSpec, LossSpec,
-    PeriodicLoss, Probe, ReorderSpec, Scenario, TcpSpec, Topology, What,
+    AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow,
+    LinkSpec, LossSpec, PeriodicLoss, Probe, ReorderSpec, Scenario, TcpSpec, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -72,21 +73,10 @@ pub fn check(scenario: &Scenario) -> Result {
         check_cross(n, cross, &links)?;
     }
     for (n, measure) in scenario.measures.iter().enumerate() {
-        let key = |key| format!("measure[{n}].{key}");
-        if measure.name == "run" {
-            return refuse(&key("name"), "`run` is the whole run; expected another name");
-        }
-        if measure.from.0 >= scenario.duration.0 {
-            return refuse(&key("from"), "expected a moment before the end of the run");
-        }
-        if let Some(lasts) = measure.lasts {
-            if lasts.0 == Duration::ZERO {
-                return refuse(&key("for"), "expected more than 0 s");
-            }
-            if measure.from.0 + lasts.0 > scenario.duration.0 {
-                return refuse(&key("for"), "the window ends after the run");
-            }
-        }
+        moments::check_measure(n, measure, scenario, &flows, &links)?;
+    }
+    for (n, event) in scenario.events.iter().enumerate() {
+        moments::check_event(n, event, scenario, &flows, &layout)?;
     }
     for (n, probe) in scenario.probes.iter().enumerate() {
         check_probe(n, probe, scenario, &flows, &links)?;
@@ -131,6 +121,7 @@ fn check_topology(topology: &Topology) -> Result {
 
 fn check_link(key: &str, link: &LinkSpec) -> Result {
     check_loss(&format!("{key}.loss"), link.loss)?;
+    check_channel(&format!("{key}.channel"), link.channel.as_ref(), link.rate.0)?;
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
     check_loss(&format!("{key}.reverse.loss"), reverse.unwrap_or_default())?;
     check_impairments(key, link.reorder.as_ref(), [link.duplicate, link.corrupt])?;
@@ -138,11 +129,23 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
         queue::check_queue(&format!("{key}.queue"), queue)?;
     }
     let Some(reverse) = &link.reverse else { return Ok(()) };
+    let back = reverse.channel.as_ref().or(link.channel.as_ref());
+    let rate = reverse.rate.unwrap_or(link.rate).0;
+    check_channel(&format!("{key}.reverse.channel"), back, rate)?;
     if let Some(queue) = &reverse.queue {
         queue::check_queue(&format!("{key}.reverse.queue"), queue)?;
     }
     let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
     check_impairments(&format!("{key}.reverse"), reverse.reorder.as_ref(), shares)
+}
+
+/// Whether a channel is possible does not depend on what it draws.
+fn check_channel(key: &str, channel: Option<&ChannelSpec>, rate: Rate) -> Result {
+    let Some(channel) = channel else { return Ok(()) };
+    match channel.channel(rate, Stream::new(0, "check")) {
+        Ok(_) => Ok(()),
+        Err((of, why)) => refuse(&format!("{key}.{of}"), why),
+    }
 }
 
 fn check_impairments(
@@ -170,6 +173,12 @@ fn check_loss(key: &str, loss: LossSpec) -> Result {
             refuse(&format!("{key}.first"), "expected at least 1, the first packet")
         }
         LossSpec::Periodic(_) => Ok(()),
+        LossSpec::Bursts(BurstLoss { to_bad, to_good, in_bad, in_good }) => {
+            check_share(&format!("{key}.to_bad"), to_bad)?;
+            check_share(&format!("{key}.to_good"), to_good)?;
+            check_share(&format!("{key}.in_bad"), in_bad)?;
+            check_share(&format!("{key}.in_good"), in_good)
+        }
     }
 }
 
@@ -200,6 +209,7 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
             return refuse(&key(&format!("app.{of}")), why);
         }
     }
+    moments::check_app(&key("app"), &flow.app, scenario)?;
     if let Some((at, expected)) = flow.start.fault() {
         return refuse(&key(&format!("start{at}")), expected);
     }

@@ -2,13 +2,14 @@
 
 mod passing;
 
-use ackclock_app::{AnyApp, App, Bulk, Note, Sink, VideoClient, VideoServer};
+use ackclock_app::{AnyApp, App, Note};
 use ackclock_net::{Impairments, Link, Packet, PacketId};
 use ackclock_packet::Flags;
 use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::changes::Changes;
 use crate::fusing::{Elsewhere, fused};
 use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
@@ -16,7 +17,7 @@ use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
-use crate::scenario::{AppSpec, CrossKind, CrossTraffic, Scenario};
+use crate::scenario::{CrossKind, CrossTraffic, Scenario};
 use crate::topology::{Layout, flow_names};
 use crate::traffic::{Classes, likely_line_rtt};
 use crate::wheel::{Class, Event};
@@ -42,6 +43,9 @@ pub struct Host {
     /// transmission.
     pub path_rtt_sum_ns: u64,
     pub path_rtts: u64,
+    /// Packets with data that arrived, and their bytes.
+    pub arrived_packets: u64,
+    pub arrived_bytes: u64,
     /// Packets that arrived with a bit flipped.
     pub checksum_errors: u64,
     /// The volume to arrive at which an object begins or is complete.
@@ -103,6 +107,7 @@ pub struct Engine<'o> {
     traffic: Classes,
     /// Hosts of flows.
     lasting: usize,
+    changes: Changes,
     /// What the application that was polled last told.
     notes: Vec<Note>,
     end: Instant,
@@ -133,16 +138,29 @@ impl<'o> Engine<'o> {
                 } else {
                     Link::new(&wire.config, losses)
                 };
-                link.with_queue_draws(&wire.config.discipline, stream("queue"))
+                let link = link.with_queue_draws(&wire.config.discipline, stream("queue"));
+                match &wire.channel {
+                    None => link,
+                    Some(spec) => link.over(
+                        spec.channel(wire.config.rate, stream("channel"))
+                            .expect("the check found a channel that is possible"),
+                    ),
+                }
             })
             .collect();
         let probes = Probes::new(scenario, &entries, &names, &layout);
+        let counted = scenario.measures.iter().flat_map(|measure| &measure.crossings);
+        let counted =
+            counted.filter_map(|link| layout.link(link)).flat_map(|wire| [wire, wire + 1]);
         let elsewhere = Elsewhere {
             crossed: &crossed(scenario, &layout),
-            watched: &probes.wires_seen_on_change().collect::<Vec<_>>(),
+            watched: &probes.wires_seen_on_change().chain(counted).collect::<Vec<_>>(),
             probed: &probes.flows_seen_on_change(),
         };
-        let mut network = Network::new(clock(scenario, &layout), links, fused(&layout, &elsewhere));
+        // What a change of the path would do to packets ahead of the clock nobody could tell.
+        let fused =
+            if scenario.events.is_empty() { fused(&layout, &elsewhere) } else { Vec::new() };
+        let mut network = Network::new(clock(scenario, &layout), links, fused);
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
@@ -171,6 +189,8 @@ impl<'o> Engine<'o> {
                 echo: Instant::NEVER,
                 path_rtt_sum_ns: 0,
                 path_rtts: 0,
+                arrived_packets: 0,
+                arrived_bytes: 0,
                 checksum_errors: 0,
                 awaited: NOTHING_AWAITED,
                 watched: false,
@@ -180,10 +200,10 @@ impl<'o> Engine<'o> {
             };
             let to_receiver = network.add_path(there, 2 * flow + 1);
             let to_sender = network.add_path(back, 2 * flow);
-            let (sends, receives) =
-                apps(&spec.app, scenario.seed, name).map_err(|(key, why)| {
-                    ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
-                })?;
+            let stream = |what: &str| Stream::new(scenario.seed, &format!("flow {name} {what}"));
+            let (sends, receives) = spec.app.apps(stream).map_err(|(key, why)| {
+                ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
+            })?;
             // Who asks for a video opens the connection; otherwise, who sends.
             let opener = u32::from(matches!(receives, AnyApp::VideoClient(_)));
             hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
@@ -209,9 +229,11 @@ impl<'o> Engine<'o> {
             .map(|n| (layout.class_paths[n].clone(), layout.class_rtt(n)))
             .collect();
         let traffic = Classes::new(scenario, &shared, &mut run.connections, names.len())?;
+        let changes = Changes::new(scenario, &entries, names, &layout, &mut network);
         let mut engine = Self {
             sources: Vec::new(),
-            measures: Measures::new(scenario, names, &variants, &layout),
+            changes,
+            measures: Measures::new(scenario, &entries, names, &variants, &layout),
             probes,
             objects: ObjectLog::new(names.len()),
             traffic,
@@ -287,6 +309,10 @@ impl<'o> Engine<'o> {
     }
 
     fn schedule_observers(&mut self) {
+        for (n, at) in self.changes.moments() {
+            self.network.wheel.push(at, Class::Change, n);
+        }
+        self.network.count(&self.measures.crossed(), self.hosts.len() / 2);
         for (n, at) in self.measures.moments() {
             self.network.wheel.push(at, Class::Measure, n);
         }
@@ -385,12 +411,16 @@ impl<'o> Engine<'o> {
                 }
             }
             Class::Departure => self.network.depart(now, subject),
+            Class::Change => self.change(now, subject),
             Class::Timer => self.wake(now, subject),
             Class::Opening => self.open(now, subject),
             Class::Cross => self.cross(now, subject),
             Class::Measure => {
                 let flows = &self.hosts[..self.lasting];
-                self.measures.on_moment(subject, now, &mut self.network, flows);
+                let next = self.measures.on_moment(subject, now, &mut self.network, flows);
+                if let Some((subject, at)) = next {
+                    self.network.wheel.push(at, Class::Measure, subject);
+                }
             }
             Class::Probe => {
                 let next = self.probes.on_moment(
@@ -456,6 +486,8 @@ impl<'o> Engine<'o> {
         this.endpoint.handle(now, &packet.segment, packet.ip, options);
         if packet.segment.len > 0 {
             this.echo = packet.first_sent;
+            this.arrived_packets += 1;
+            this.arrived_bytes += packet.segment.wire_size().get();
         } else if packet.first_sent != Instant::NEVER {
             this.path_rtt_sum_ns += now.since(packet.first_sent).as_nanos();
             this.path_rtts += 1;
@@ -536,9 +568,40 @@ impl<'o> Engine<'o> {
             }
             return;
         }
-        for note in self.notes.drain(..) {
-            let awaited = self.objects.on_note(now, h / 2, note, &mut self.run.objects);
-            self.hosts[h | 1].awaited = awaited;
+        for note in std::mem::take(&mut self.notes) {
+            match note {
+                Note::Object(bytes) => {
+                    let objects = &mut self.run.objects;
+                    self.hosts[h | 1].awaited = self.objects.on_given(now, h / 2, bytes, objects);
+                }
+                Note::Moment(moment) => {
+                    let begun = self.measures.on_flow_event(
+                        h / 2,
+                        moment,
+                        now,
+                        &mut self.network,
+                        &self.hosts[..self.lasting],
+                    );
+                    for (subject, at) in begun {
+                        self.network.wheel.push(at, Class::Measure, subject);
+                    }
+                    for n in self.changes.on_flow_event(h / 2, moment) {
+                        self.network.wheel.push(now, Class::Change, n);
+                    }
+                }
+                // Of the sessions of traffic classes alone.
+                Note::Requested { .. } | Note::Begun | Note::Completed => {}
+            }
+        }
+    }
+
+    /// The path changes.
+    #[cold]
+    fn change(&mut self, now: Instant, n: u32) {
+        for (flow, hops) in self.changes.apply(n, now, &mut self.network) {
+            for (host, hop) in self.hosts[2 * flow..].iter_mut().zip(hops) {
+                host.first_hop = hop;
+            }
         }
     }
 
@@ -568,24 +631,6 @@ impl<'o> Engine<'o> {
         let next = source.next(now);
         self.network.wheel.push(next, Class::Cross, n);
     }
-}
-
-/// The applications at the sending and at the receiving end of the flow `name`, or the key that is
-/// wrong, and why.
-fn apps(
-    spec: &AppSpec,
-    seed: u64,
-    name: &str,
-) -> Result<(AnyApp, AnyApp), (&'static str, &'static str)> {
-    Ok(match spec {
-        AppSpec::Bulk { size } => (AnyApp::Bulk(Bulk::new(size.map(|t| t.0))), AnyApp::Sink(Sink)),
-        AppSpec::Video(spec) => {
-            let player = spec.player(&mut Stream::new(seed, &format!("flow {name} video")))?;
-            let server = VideoServer::new(player.pictures().volume());
-            let client = Box::new(VideoClient::new(player));
-            (AnyApp::VideoServer(server), AnyApp::VideoClient(client))
-        }
-    })
 }
 
 /// The name of the `n`th source of the file.

@@ -82,6 +82,7 @@ fn find(layout: &Layout, elsewhere: &Elsewhere<'_>) -> Option<Vec<bool>> {
     for (n, wire) in wires.iter().enumerate() {
         let orderly = wire.config.discipline == Discipline::Fifo
             && !wire.impairments.any()
+            && wire.channel.is_none()
             && wire.config.rate <= FASTEST;
         let quiet = wire.config.mark.is_none() && !crossed[n] && !watched[n];
         match inputs[n] {

@@ -17,6 +17,7 @@
 //! assert!(run.flows[0].goodput_bps > 8e6);
 //! ```
 
+mod changes;
 mod check;
 mod choice;
 mod engine;

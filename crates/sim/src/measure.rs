@@ -1,14 +1,18 @@
 //! Measured windows: counters at the beginning and at the end, and the rows of their difference.
 
+mod own;
+
+use ackclock_app::Moment;
 use ackclock_net::{Counters, DelayHistogram, SourceCounters};
 use ackclock_tcp::SenderStats;
-use ackclock_units::Instant;
+use ackclock_units::{Duration, Instant};
 
 use crate::engine::Host;
 use crate::network::Network;
-use crate::records::{FlowRow, LinkRow, Run, SourceRow};
-use crate::scenario::Scenario;
+use crate::records::{CrossingRow, FlowRow, LinkRow, Run, SourceRow};
+use crate::scenario::{EventTime, Measure, Scenario, Span};
 use crate::topology::Layout;
+use own::Own;
 
 /// A window of time.
 #[derive(Clone, Debug)]
@@ -18,6 +22,12 @@ struct Window {
     until: Instant,
     /// Taken when it began.
     before: Option<Snapshot>,
+    /// The flows that have a row; all if empty.
+    of: Vec<bool>,
+    /// The wires at which flows are counted.
+    crossings: Vec<usize>,
+    /// Of a window that begins or ends for each flow by itself.
+    own: Option<Box<Own>>,
     rows: Rows,
 }
 
@@ -26,6 +36,7 @@ struct Rows {
     flows: Vec<FlowRow>,
     links: Vec<LinkRow>,
     sources: Vec<SourceRow>,
+    crossings: Vec<CrossingRow>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +53,8 @@ struct FlowSnapshot {
     sender: SenderStats,
     path_rtt_sum_ns: u64,
     path_rtts: u64,
+    arrived_packets: u64,
+    arrived_bytes: u64,
     /// Of both ends.
     checksum_errors: u64,
 }
@@ -50,6 +63,8 @@ struct FlowSnapshot {
 #[derive(Clone, Debug, Default)]
 struct Snapshot {
     flows: Vec<FlowSnapshot>,
+    /// Per flow, of each wire that counts it: packets offered and dropped.
+    crossings: Vec<Vec<[u64; 2]>>,
     links: Vec<(Counters, DelayHistogram)>,
     sources: Vec<SourceCounters>,
 }
@@ -67,22 +82,49 @@ impl Measures {
     /// The windows of `scenario`, whose flows have these names and canonical variants.
     pub fn new(
         scenario: &Scenario,
+        entries: &[usize],
         names: &[String],
         variants: &[String],
         layout: &Layout,
     ) -> Self {
         let end = Instant::START + scenario.duration.0;
+        let rtts: Vec<Duration> = (0..names.len()).map(|flow| layout.base_rtt(flow)).collect();
         let window = |name: &str, from, until| Window {
             name: name.to_owned(),
             from,
             until,
             before: None,
+            of: Vec::new(),
+            crossings: Vec::new(),
+            own: None,
             rows: Rows::default(),
         };
         let mut windows = vec![window("run", Instant::START, end)];
         windows.extend(scenario.measures.iter().map(|measure| {
-            let from = Instant::START + measure.from.0;
-            window(&measure.name, from, measure.lasts.map_or(end, |lasts| from + lasts.0))
+            let of = match &measure.flow {
+                None => Vec::new(),
+                Some(flow) => (0..names.len())
+                    .map(|n| names[n] == *flow || scenario.flows[entries[n]].name == *flow)
+                    .collect(),
+            };
+            let ways = measure.crossings.iter().filter_map(|link| layout.link(link));
+            let crossings = ways.flat_map(|wire| [wire, wire + 1]).collect();
+            let mut window = match (&measure.from, own(measure)) {
+                (EventTime::At(from), false) => {
+                    let from = Instant::START + from.0;
+                    let until =
+                        measure.lasts.map_or(end, |lasts| from + lasts.0.of(Duration::ZERO));
+                    window(&measure.name, from, until)
+                }
+                _ => {
+                    let mut window = window(&measure.name, Instant::NEVER, end);
+                    window.own = Some(Box::new(Own::new(measure, &rtts, end)));
+                    window
+                }
+            };
+            window.of = of;
+            window.crossings = crossings;
+            window
         }));
         Self {
             windows,
@@ -111,35 +153,160 @@ impl Measures {
     pub fn moments(&self) -> Vec<(u32, Instant)> {
         let mut moments = Vec::new();
         for (n, window) in (0_u32..).zip(&self.windows).skip(1) {
-            moments.push((2 * n, window.from));
-            moments.push((2 * n + 1, window.until));
+            if let Some(own) = &window.own {
+                moments.extend(own.begins().map(|at| (2 * n, at)));
+            } else {
+                moments.push((2 * n, window.from));
+                moments.push((2 * n + 1, window.until));
+            }
         }
         moments
     }
 
-    /// A window begins or ends.
-    pub fn on_moment(&mut self, subject: u32, now: Instant, network: &mut Network, hosts: &[Host]) {
+    /// The wires at which the packets of flows are to be counted.
+    pub fn crossed(&self) -> Vec<usize> {
+        let mut wires: Vec<usize> =
+            self.windows.iter().flat_map(|window| window.crossings.iter().copied()).collect();
+        wires.sort_unstable();
+        wires.dedup();
+        wires
+    }
+
+    /// Something happens to a flow's application; returns the moments at which
+    /// [`on_moment`](Self::on_moment) is to be called for what begins now.
+    pub fn on_flow_event(
+        &mut self,
+        flow: usize,
+        moment: Moment,
+        now: Instant,
+        network: &mut Network,
+        hosts: &[Host],
+    ) -> Vec<(u32, Instant)> {
+        let mut ends = Vec::new();
+        for n in 1..self.windows.len() {
+            let window = &mut self.windows[n];
+            let wanted = window.of.get(flow).copied().unwrap_or(true);
+            let begins =
+                window.own.as_mut().is_some_and(|own| wanted && own.is_anchored(flow, moment));
+            if begins {
+                ends.extend(self.begin_own(n, &[flow], now, network, hosts));
+            }
+        }
+        ends
+    }
+
+    /// The window `n` begins for these flows.
+    fn begin_own(
+        &mut self,
+        n: usize,
+        flows: &[usize],
+        now: Instant,
+        network: &mut Network,
+        hosts: &[Host],
+    ) -> Option<(u32, Instant)> {
+        let whole = self.windows[n].before.is_none();
+        let snapshot = self.snapshot_of(now, network, hosts, whole);
+        let window = &mut self.windows[n];
+        let own = window.own.as_mut()?;
+        for flow in flows {
+            own.begin(*flow, now, &snapshot, &window.crossings);
+        }
+        if whole {
+            window.from = now;
+            window.before = Some(snapshot);
+        }
+        let next = own.next_end()?;
+        Some((2 * u32::try_from(n).ok()? + 1, next))
+    }
+
+    /// A window begins or ends; returns when this is to be called next for the same.
+    pub fn on_moment(
+        &mut self,
+        subject: u32,
+        now: Instant,
+        network: &mut Network,
+        hosts: &[Host],
+    ) -> Option<(u32, Instant)> {
         let n = subject as usize / 2;
+        let begins = subject.is_multiple_of(2);
+        if self.windows[n].own.is_some() {
+            if begins {
+                let window = &self.windows[n];
+                let wanted = |flow: &usize| window.of.get(*flow).copied().unwrap_or(true);
+                let flows: Vec<usize> = (0..self.flows.len()).filter(wanted).collect();
+                return self.begin_own(n, &flows, now, network, hosts);
+            }
+            return self.end_own(n, now, network, hosts).map(|at| (subject, at));
+        }
         let snapshot = self.snapshot(now, network, hosts);
-        if subject.is_multiple_of(2) {
+        if begins {
             self.windows[n].before = Some(snapshot);
         } else {
             self.close(n, &snapshot, hosts);
         }
+        None
+    }
+
+    /// The window `n` ends for the flows whose time is over; returns when it does for the next.
+    fn end_own(
+        &mut self,
+        n: usize,
+        now: Instant,
+        network: &mut Network,
+        hosts: &[Host],
+    ) -> Option<Instant> {
+        let own = self.windows[n].own.as_mut()?;
+        let ended = own.take_ended(now);
+        if ended.is_empty() {
+            return None;
+        }
+        let next = own.next_end();
+        let snapshot = self.snapshot_of(now, network, hosts, next.is_none());
+        for (flow, span) in ended {
+            let row = self.flow_row(n, flow, span.from, now, &span.before, &snapshot, hosts);
+            let crossed = self.crossing_rows(n, flow, &span.crossed, &snapshot);
+            let rows = &mut self.windows[n].rows;
+            rows.flows.push(row);
+            rows.crossings.extend(crossed);
+        }
+        if next.is_none() {
+            self.windows[n].until = now;
+            self.close_network(n, &snapshot);
+        }
+        next
     }
 
     /// The run ends: rows of every window, in the order of the file.
     pub fn finish(&mut self, now: Instant, network: &mut Network, hosts: &[Host], run: &mut Run) {
         let snapshot = self.snapshot(now, network, hosts);
         self.close(0, &snapshot, hosts);
+        for n in 1..self.windows.len() {
+            if self.windows[n].own.as_ref().is_some_and(|own| own.is_open()) {
+                self.end_own(n, now, network, hosts);
+            }
+        }
         for window in &mut self.windows {
+            // Flows end in any order.
+            window.rows.flows.sort_by_key(|row| self.flows.iter().position(|f| f.0 == row.flow));
             run.flows.append(&mut window.rows.flows);
             run.links.append(&mut window.rows.links);
             run.sources.append(&mut window.rows.sources);
+            run.crossings.append(&mut window.rows.crossings);
         }
     }
 
     fn snapshot(&self, now: Instant, network: &mut Network, hosts: &[Host]) -> Snapshot {
+        self.snapshot_of(now, network, hosts, true)
+    }
+
+    /// A snapshot of flows, and of links and sources if it is to be `whole`.
+    fn snapshot_of(
+        &self,
+        now: Instant,
+        network: &mut Network,
+        hosts: &[Host],
+        whole: bool,
+    ) -> Snapshot {
         let flows = hosts
             .chunks_exact(2)
             .map(|ends| FlowSnapshot {
@@ -147,52 +314,117 @@ impl Measures {
                 sender: *ends[0].endpoint.sender().stats(),
                 path_rtt_sum_ns: ends[0].path_rtt_sum_ns,
                 path_rtts: ends[0].path_rtts,
+                arrived_packets: ends[1].arrived_packets,
+                arrived_bytes: ends[1].arrived_bytes,
                 checksum_errors: ends.iter().map(|end| end.checksum_errors).sum(),
             })
             .collect();
+        let crossings = network.crossings().to_vec();
+        if !whole {
+            return Snapshot { flows, crossings, ..Snapshot::default() };
+        }
         let links =
             network.links.iter_mut().map(|link| (link.counters(now), link.delays(now))).collect();
         let sources =
             self.sources.iter().map(|s| network.links[s.wire].sources()[s.number]).collect();
-        Snapshot { flows, links, sources }
+        Snapshot { flows, crossings, links, sources }
     }
 
     fn close(&mut self, n: usize, after: &Snapshot, hosts: &[Host]) {
         let window = &self.windows[n];
+        let (from, until) = (window.from, window.until);
+        let nothing = Snapshot::default();
+        let before = window.before.as_ref().unwrap_or(&nothing);
+        let mut rows = Vec::new();
+        let mut crossed = Vec::new();
+        for flow in 0..self.flows.len() {
+            if window.of.get(flow).copied().unwrap_or(true) {
+                let earlier = before.flows.get(flow).copied().unwrap_or_default();
+                rows.push(self.flow_row(n, flow, from, until, &earlier, after, hosts));
+                let earlier: Vec<[u64; 2]> =
+                    window.crossings.iter().map(|wire| crossings_of(before, *wire, flow)).collect();
+                crossed.extend(self.crossing_rows(n, flow, &earlier, after));
+            }
+        }
+        self.windows[n].rows.flows = rows;
+        self.windows[n].rows.crossings = crossed;
+        self.close_network(n, after);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a window, a flow, and counters at its two ends")]
+    fn flow_row(
+        &self,
+        n: usize,
+        flow: usize,
+        from: Instant,
+        until: Instant,
+        earlier: &FlowSnapshot,
+        after: &Snapshot,
+        hosts: &[Host],
+    ) -> FlowRow {
+        let duration_s = until.since(from).as_secs_f64();
+        let (name, variant) = &self.flows[flow];
+        let later = after.flows[flow];
+        let sender = |count: fn(&SenderStats) -> u64| count(&later.sender) - count(&earlier.sender);
+        let delivered_bytes = later.delivered_bytes - earlier.delivered_bytes;
+        let by_now = |at: Option<Instant>| at.filter(|at| *at <= until);
+        FlowRow {
+            measure: self.windows[n].name.clone(),
+            flow: name.clone(),
+            variant: variant.clone(),
+            duration_s,
+            goodput_bps: (delivered_bytes * 8) as f64 / duration_s,
+            delivered_bytes,
+            arrived_packets: later.arrived_packets - earlier.arrived_packets,
+            arrived_bytes: later.arrived_bytes - earlier.arrived_bytes,
+            segments_sent: sender(|s| s.segments_sent),
+            segments_retransmitted: sender(|s| s.segments_retransmitted),
+            checksum_errors: later.checksum_errors - earlier.checksum_errors,
+            timeouts: sender(|s| s.timeouts),
+            congestion_events: sender(|s| s.congestion_events),
+            congestion_events_in_slow_start: sender(|s| s.congestion_events_in_slow_start),
+            srtt_mean_s: mean_seconds(sender(|s| s.srtt_sum_ns), sender(|s| s.rtt_samples)),
+            rto_mean_s: mean_seconds(sender(|s| s.rto_sum_ns), sender(|s| s.rtt_samples)),
+            path_rtt_mean_s: mean_seconds(
+                later.path_rtt_sum_ns - earlier.path_rtt_sum_ns,
+                later.path_rtts - earlier.path_rtts,
+            ),
+            established_s: by_now(hosts[2 * flow].endpoint.established_at())
+                .map(Instant::as_secs_f64),
+            completed_s: by_now(hosts[2 * flow].completed).map(Instant::as_secs_f64),
+        }
+    }
+
+    /// A flow at each wire of the window `n`, counted from `earlier` on.
+    fn crossing_rows(
+        &self,
+        n: usize,
+        flow: usize,
+        earlier: &[[u64; 2]],
+        after: &Snapshot,
+    ) -> Vec<CrossingRow> {
+        let window = &self.windows[n];
+        let rows = window.crossings.iter().zip(earlier).map(|(wire, earlier)| {
+            let [offered, dropped] = crossings_of(after, *wire, flow);
+            let (link, direction) = &self.links[*wire];
+            CrossingRow {
+                measure: window.name.clone(),
+                flow: self.flows[flow].0.clone(),
+                link: link.clone(),
+                direction,
+                offered_packets: offered - earlier[0],
+                dropped_packets: dropped - earlier[1],
+            }
+        });
+        rows.collect()
+    }
+
+    /// The rows of links and sources of the window `n`.
+    fn close_network(&mut self, n: usize, after: &Snapshot) {
+        let window = &self.windows[n];
         let before = window.before.as_ref();
         let duration_s = window.until.since(window.from).as_secs_f64();
-        let mut rows = Rows::default();
-        for (f, (flow, variant)) in self.flows.iter().enumerate() {
-            let earlier = before.map(|b| b.flows[f]).unwrap_or_default();
-            let later = after.flows[f];
-            let sender =
-                |count: fn(&SenderStats) -> u64| count(&later.sender) - count(&earlier.sender);
-            let delivered_bytes = later.delivered_bytes - earlier.delivered_bytes;
-            let by_now = |at: Option<Instant>| at.filter(|at| *at <= window.until);
-            rows.flows.push(FlowRow {
-                measure: window.name.clone(),
-                flow: flow.clone(),
-                variant: variant.clone(),
-                duration_s,
-                goodput_bps: (delivered_bytes * 8) as f64 / duration_s,
-                delivered_bytes,
-                segments_sent: sender(|s| s.segments_sent),
-                segments_retransmitted: sender(|s| s.segments_retransmitted),
-                checksum_errors: later.checksum_errors - earlier.checksum_errors,
-                timeouts: sender(|s| s.timeouts),
-                congestion_events: sender(|s| s.congestion_events),
-                congestion_events_in_slow_start: sender(|s| s.congestion_events_in_slow_start),
-                srtt_mean_s: mean_seconds(sender(|s| s.srtt_sum_ns), sender(|s| s.rtt_samples)),
-                rto_mean_s: mean_seconds(sender(|s| s.rto_sum_ns), sender(|s| s.rtt_samples)),
-                path_rtt_mean_s: mean_seconds(
-                    later.path_rtt_sum_ns - earlier.path_rtt_sum_ns,
-                    later.path_rtts - earlier.path_rtts,
-                ),
-                established_s: by_now(hosts[2 * f].endpoint.established_at())
-                    .map(Instant::as_secs_f64),
-                completed_s: by_now(hosts[2 * f].completed).map(Instant::as_secs_f64),
-            });
-        }
+        let (mut links, mut sources) = (Vec::new(), Vec::new());
         let (no_counters, no_delays) = (Counters::default(), DelayHistogram::default());
         for (l, (link, direction)) in self.links.iter().enumerate() {
             let (earlier, delays_before) =
@@ -203,7 +435,7 @@ impl Measures {
             let dropped = later.dropped.since(earlier.dropped);
             let busy = later.busy.saturating_sub(earlier.busy);
             let waited = later.queue_delay.saturating_sub(earlier.queue_delay);
-            rows.links.push(LinkRow {
+            links.push(LinkRow {
                 measure: window.name.clone(),
                 link: link.clone(),
                 direction,
@@ -230,13 +462,13 @@ impl Measures {
                 ),
                 queue_delay_p99_s: delays
                     .quantile_since(delays_before, 0.99)
-                    .map(ackclock_units::Duration::as_secs_f64),
+                    .map(Duration::as_secs_f64),
             });
         }
         for (s, source) in self.sources.iter().enumerate() {
             let earlier = before.map(|b| b.sources[s]).unwrap_or_default();
             let later = after.sources[s];
-            rows.sources.push(SourceRow {
+            sources.push(SourceRow {
                 measure: window.name.clone(),
                 source: source.name.clone(),
                 link: source.link.clone(),
@@ -246,8 +478,21 @@ impl Measures {
                 dropped_packets: later.dropped.since(earlier.dropped).packets,
             });
         }
-        self.windows[n].rows = rows;
+        let rows = &mut self.windows[n].rows;
+        rows.links = links;
+        rows.sources = sources;
     }
+}
+
+/// Packets of `flow` that were offered to `wire`, and dropped there.
+fn crossings_of(snapshot: &Snapshot, wire: usize, flow: usize) -> [u64; 2] {
+    snapshot.crossings.get(wire).and_then(|counts| counts.get(flow)).copied().unwrap_or_default()
+}
+
+/// Whether the window begins or ends for each flow by itself.
+fn own(measure: &Measure) -> bool {
+    let by_round_trips = measure.lasts.is_some_and(|lasts| matches!(lasts.0, Span::RoundTrips(_)));
+    matches!(measure.from, EventTime::After(_)) || by_round_trips
 }
 
 fn mean_seconds(sum_ns: u64, count: u64) -> Option<f64> {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ackclock_net::{Arrival, Departure, Effect, Fate, Line, Link, Packet, PacketId, Verdict};
-use ackclock_packet::{Ecn, Flags, Options, Segment};
+use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -25,7 +25,7 @@ pub struct InFlight {
     pub flow: u32,
     /// Options beside it, an index into the slab, or `NO_OPTIONS`.
     options: u32,
-    pub ip: ackclock_packet::IpMeta,
+    pub ip: IpMeta,
     /// A bit was flipped on the way: the host that it is for will see a wrong checksum.
     pub corrupted: bool,
 }
@@ -65,6 +65,29 @@ struct Attention {
     watched: bool,
     /// The packet may have to be marked.
     marks: bool,
+    /// A measure counts the packets of each flow.
+    counts: bool,
+}
+
+/// What became of a packet, without the rest of the verdict: so that the verdict itself need not lie in
+/// memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Became {
+    /// It has its place on the wire.
+    Sent,
+    Dropped,
+    Waiting,
+}
+
+impl Became {
+    #[inline]
+    const fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Dropped => Self::Dropped,
+            Verdict::Waits { .. } => Self::Waiting,
+            Verdict::Arrives { .. } | Verdict::Lost | Verdict::Impaired { .. } => Self::Sent,
+        }
+    }
 }
 
 /// A packet comes to a link that wants attention.
@@ -102,6 +125,8 @@ pub struct Network {
     gone: Vec<Gone>,
     /// Something was added to `touched` or to `gone`.
     news: bool,
+    /// For each wire that counts, packets offered and dropped by flow.
+    crossings: Vec<Vec<[u64; 2]>>,
     /// What an observer sees.
     taps: Option<Box<Taps>>,
 }
@@ -110,8 +135,10 @@ impl Network {
     /// Links and a clock. A packet is offered to a link that is `fused` when the only link that leads
     /// there has sent it, with the time at which it will come: see [`crate::fusing`].
     pub fn new(wheel: Wheel, links: Vec<Link>, fused: Vec<bool>) -> Self {
-        let attention =
-            links.iter().map(|link| Attention { marks: link.marks(), watched: false }).collect();
+        let attention = links
+            .iter()
+            .map(|link| Attention { marks: link.marks(), ..Attention::default() })
+            .collect();
         Self {
             attention,
             fused,
@@ -128,6 +155,7 @@ impl Network {
             aloft: Vec::new(),
             gone: Vec::new(),
             news: false,
+            crossings: Vec::new(),
             taps: None,
         }
     }
@@ -187,8 +215,8 @@ impl Network {
     fn hop(&self, wire: usize) -> u32 {
         let number = index(wire);
         assert!(number <= WIRE, "fewer than 2^28 links");
-        let Attention { watched, marks } = self.attention[wire];
-        let wanted = if watched || marks { WANTED } else { 0 };
+        let Attention { watched, marks, counts } = self.attention[wire];
+        let wanted = if watched || marks || counts { WANTED } else { 0 };
         let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
         number | wanted | fused
     }
@@ -202,6 +230,47 @@ impl Network {
     /// A packet of a connection that comes and goes has been lost.
     pub fn take_gone(&mut self) -> Option<Gone> {
         self.gone.pop()
+    }
+
+    /// Counts the packets of each of `flows` flows at these links.
+    pub fn count(&mut self, wires: &[usize], flows: usize) {
+        if wires.is_empty() {
+            return;
+        }
+        self.crossings.resize(self.links.len(), Vec::new());
+        for wire in wires {
+            self.attention[*wire].counts = true;
+            self.crossings[*wire] = vec![[0; 2]; flows];
+        }
+        self.note_hops();
+    }
+
+    /// Packets offered and dropped, by wire and flow; nothing of wires that do not count.
+    pub fn crossings(&self) -> &[Vec<[u64; 2]>] {
+        &self.crossings
+    }
+
+    #[cold]
+    fn count_crossing(&mut self, wire: u32, packet: Packet, what: usize) {
+        if packet.source.is_some() {
+            return;
+        }
+        let counts = self.crossings.get_mut(wire as usize);
+        if let Some(count) = counts.and_then(|counts| counts.get_mut(packet.class as usize)) {
+            count[what] += 1;
+        }
+    }
+
+    /// A link changes.
+    pub fn change(&mut self, now: Instant, wire: usize, change: impl FnOnce(&mut Link)) {
+        let link = &mut self.links[wire];
+        link.advance(now);
+        change(link);
+        self.take_effects(u32::try_from(wire).expect("fewer than 2^32 links"));
+        if self.attention[wire].watched {
+            self.touched.push(u32::try_from(wire).expect("fewer than 2^32 links"));
+            self.news = true;
+        }
     }
 
     /// A watched link at which a packet has arrived.
@@ -231,15 +300,21 @@ impl Network {
         now: Instant,
         wire: u32,
         packet: Packet,
-        verdict: Verdict,
+        became: Became,
         before: Offering,
     ) {
         // Before anybody looks at the packet.
-        if before.marking && verdict != Verdict::Dropped {
+        if before.marking && became != Became::Dropped {
             self.mark(wire, packet);
         }
+        if self.attention[wire as usize].counts {
+            self.count_crossing(wire, packet, 0);
+            if became == Became::Dropped {
+                self.count_crossing(wire, packet, 1);
+            }
+        }
         let seen = self.taps.as_ref().is_some_and(|taps| taps.sees(wire));
-        if seen && !matches!(verdict, Verdict::Dropped | Verdict::Waits { .. }) {
+        if seen && became == Became::Sent {
             // A packet that will be lost is sent too, and only the counters say when.
             let waited = self.links[wire as usize].counters(now).queue_delay - before.waited;
             let sent = self.sent(packet);
@@ -258,6 +333,7 @@ impl Network {
                     self.packets[packet.id.get() as usize].ip.ecn = Ecn::Ce;
                 }
                 Effect::Dropped(packet, _) if packet.source.is_none() => {
+                    self.count_crossing(wire, packet, 1);
                     self.discard(packet.id.get());
                 }
                 Effect::Dropped(..) => {}
@@ -352,7 +428,12 @@ impl Network {
                 self.keep_options(options)
             }
         };
-        let packet = InFlight {
+        if let Some(aloft) = self.aloft_mut(flow) {
+            *aloft += 1;
+        }
+        let id = self.free.pop().unwrap_or_else(|| self.make_place());
+        // Written in place: a copy of it would cost as much again.
+        self.packets[id as usize] = InFlight {
             segment: transmit.segment,
             first_sent: echo,
             hop: first_hop,
@@ -361,7 +442,6 @@ impl Network {
             ip: transmit.ip,
             corrupted: false,
         };
-        let id = self.keep(packet);
         self.forward(now, id);
     }
 
@@ -423,17 +503,28 @@ impl Network {
         self.aloft.get_mut(flow.wrapping_sub(self.first_passing) as usize)
     }
 
-    #[inline]
+    /// A place for one packet more.
+    #[cold]
+    fn make_place(&mut self) -> u32 {
+        self.packets.push(InFlight {
+            segment: Segment::default(),
+            first_sent: Instant::NEVER,
+            hop: 0,
+            flow: 0,
+            options: NO_OPTIONS,
+            ip: IpMeta::default(),
+            corrupted: false,
+        });
+        index(self.packets.len() - 1)
+    }
+
     fn keep(&mut self, packet: InFlight) -> u32 {
         if let Some(aloft) = self.aloft_mut(packet.flow) {
             *aloft += 1;
         }
-        if let Some(id) = self.free.pop() {
-            self.packets[id as usize] = packet;
-            return id;
-        }
-        self.packets.push(packet);
-        index(self.packets.len() - 1)
+        let id = self.free.pop().unwrap_or_else(|| self.make_place());
+        self.packets[id as usize] = packet;
+        id
     }
 
     fn keep_options(&mut self, options: Options) -> u32 {
@@ -475,7 +566,7 @@ impl Network {
             };
             let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
             if step & WANTED != 0 {
-                self.after_offer(now, wire, offered, verdict, before);
+                self.after_offer(now, wire, offered, Became::of(&verdict), before);
             }
             match verdict {
                 Verdict::Arrives { starts, at } => {
@@ -569,13 +660,13 @@ impl Network {
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
         let mut packet = packet;
-        let Attention { watched, marks } = self.attention[wire as usize];
-        let wanted = watched || marks;
+        let Attention { watched, marks, counts } = self.attention[wire as usize];
+        let wanted = watched || marks || counts;
         let before =
             if wanted { self.before_offer(now, wire, &mut packet) } else { Offering::default() };
         let verdict = self.links[wire as usize].offer(now, packet);
         if wanted {
-            self.after_offer(now, wire, packet, verdict, before);
+            self.after_offer(now, wire, packet, Became::of(&verdict), before);
         }
         if let Verdict::Waits { wake } = verdict {
             self.wait(wire, wake);
@@ -664,9 +755,9 @@ fn index(n: usize) -> u32 {
 /// What the wheel should expect: the spacing of events at the fastest link that flows share, and
 /// how far ahead they are scheduled.
 pub fn clock_for(busiest_bps: u64, longest_delay: Duration) -> Wheel {
-    // A packet of 1500 bytes makes about six events; about four events a slot.
+    // A packet of 1500 bytes makes about four events; about eight events a slot.
     let packets_per_second = (busiest_bps / 12_000).max(1);
-    let spacing = Duration::from_nanos(1_000_000_000 * 4 / (6 * packets_per_second).max(1));
+    let spacing = Duration::from_nanos(1_000_000_000 * 8 / (4 * packets_per_second).max(1));
     Wheel::new(spacing, longest_delay)
 }
 

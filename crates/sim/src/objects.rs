@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use ackclock_app::Note;
 use ackclock_units::{Bytes, Instant};
 
 use crate::records::Objects;
@@ -46,23 +45,22 @@ impl ObjectLog {
         self.streams.iter().any(|stream| !stream.pending.is_empty())
     }
 
-    /// The sender of `flow` tells something; returns the volume at which
+    /// The sender of `flow` gives an object of so many bytes; returns the volume at which
     /// [`on_received`](Self::on_received) is to be called next.
-    #[cold]
-    pub fn on_note(&mut self, now: Instant, flow: usize, note: Note, table: &mut Objects) -> Bytes {
+    pub fn on_given(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        bytes: Bytes,
+        table: &mut Objects,
+    ) -> Bytes {
         let stream = &mut self.streams[flow];
-        match note {
-            Note::Object(bytes) => {
-                let start = stream.given;
-                stream.given = start + bytes;
-                let number = u32::try_from(flow).expect("the check bounds the number of flows");
-                let row = table.request(number, 0, stream.objects, bytes, now);
-                stream.objects += 1;
-                stream.pending.push_back(Pending { row, start, end: stream.given, begun: false });
-            }
-            // Of the sessions of traffic classes alone.
-            Note::Requested { .. } | Note::Begun | Note::Completed => {}
-        }
+        let start = stream.given;
+        stream.given = start + bytes;
+        let number = u32::try_from(flow).expect("the check bounds the number of flows");
+        let row = table.request(number, 0, stream.objects, bytes, now);
+        stream.objects += 1;
+        stream.pending.push_back(Pending { row, start, end: stream.given, begun: false });
         stream.awaited()
     }
 
@@ -112,8 +110,8 @@ mod tests {
         let mut table = Objects::default();
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         let bytes = Bytes::new;
-        assert_eq!(log.on_note(at(1), 1, Note::Object(bytes(1000)), &mut table), bytes(1));
-        assert_eq!(log.on_note(at(2), 1, Note::Object(bytes(500)), &mut table), bytes(1));
+        assert_eq!(log.on_given(at(1), 1, bytes(1000), &mut table), bytes(1));
+        assert_eq!(log.on_given(at(2), 1, bytes(500), &mut table), bytes(1));
         assert_eq!(log.on_received(at(5), 1, bytes(100), &mut table), bytes(1000));
         assert_eq!(log.on_received(at(6), 1, bytes(1200), &mut table), bytes(1500));
         assert_eq!(log.on_received(at(7), 1, bytes(1500), &mut table), NOTHING_AWAITED);
@@ -130,7 +128,7 @@ mod tests {
     fn what_has_not_arrived_has_no_time() {
         let mut log = ObjectLog::new(1);
         let mut table = Objects::default();
-        log.on_note(Instant::START, 0, Note::Object(Bytes::new(10)), &mut table);
+        log.on_given(Instant::START, 0, Bytes::new(10), &mut table);
         log.on_received(Instant::START, 0, Bytes::new(9), &mut table);
         assert_eq!(table.first_byte_ns, [0]);
         assert_eq!(table.completed_ns, [Objects::NOT_YET]);

@@ -12,6 +12,8 @@ pub struct Run {
     pub links: Vec<LinkRow>,
     /// One row a (measure, cross-traffic source).
     pub sources: Vec<SourceRow>,
+    /// One row a (measure, flow, link, direction), where a measure asks for it.
+    pub crossings: Vec<CrossingRow>,
     /// What applications gave as a whole, in the order in which they did.
     pub objects: Objects,
     /// Connections of traffic classes, in the order in which they ended; those that are open when the
@@ -72,6 +74,10 @@ pub struct FlowRow {
     pub goodput_bps: f64,
     /// The same as a count of bytes.
     pub delivered_bytes: u64,
+    /// Packets with data that reached the receiver, retransmissions and duplicates included.
+    pub arrived_packets: u64,
+    /// Their bytes, headers included.
+    pub arrived_bytes: u64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
     /// Data segments sent again.
@@ -210,6 +216,23 @@ impl VideoRow {
             taken_bytes: player.taken().get(),
         }
     }
+}
+
+/// The packets of a flow at a link over the flow's own measured window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrossingRow {
+    /// The window's name.
+    pub measure: String,
+    /// The flow.
+    pub flow: String,
+    /// The link.
+    pub link: String,
+    /// `forward` or `reverse`.
+    pub direction: &'static str,
+    /// The flow's packets that came to the queue.
+    pub offered_packets: u64,
+    /// Those that were dropped.
+    pub dropped_packets: u64,
 }
 
 /// Objects, a column each: what applications gave as a whole, such as a message or a file.

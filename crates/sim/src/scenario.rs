@@ -4,6 +4,9 @@
 //! generated from these types. Quantities are text with a unit ("10 Mbit/s"); unknown keys are
 //! refused by name.
 
+mod app;
+mod change;
+mod channel;
 mod draw;
 mod queue;
 mod tcp;
@@ -19,6 +22,9 @@ use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use app::{AppSpec, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
+pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
+pub use channel::{BurstLoss, ChannelSpec};
 pub use draw::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
     QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
@@ -58,6 +64,9 @@ pub struct Scenario {
     /// Traffic that no end point controls.
     #[serde(default, rename = "cross_traffic", skip_serializing_if = "Vec::is_empty")]
     pub cross_traffic: Vec<CrossTraffic>,
+    /// Changes of the path on the way.
+    #[serde(default, rename = "event", skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<PathEvent>,
     /// Windows of time over which flows and links are measured; the whole run is always measured
     /// too, under the name `run`.
     #[serde(default, rename = "measure", skip_serializing_if = "Vec::is_empty")]
@@ -101,6 +110,9 @@ pub enum Topology {
 pub struct LinkSpec {
     /// The rate, both ways.
     pub rate: Text<Rate>,
+    /// What takes the place of a constant rate, both ways; `rate` is its mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelSpec>,
     /// The propagation delay, one way.
     pub delay: Text<Duration>,
     /// The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
@@ -117,8 +129,8 @@ pub struct LinkSpec {
     /// for discards it, as its checksum is wrong.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt: f64,
-    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`, or
-    /// `{ every = 1000 }`.
+    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`,
+    /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
     #[serde(default, skip_serializing_if = "LossSpec::is_none")]
     pub loss: LossSpec,
     /// What differs on the way back.
@@ -128,12 +140,17 @@ pub struct LinkSpec {
 
 /// Which packets a link loses after they were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a probability such as 0.01, or { every = 1000 }")]
+#[serde(
+    untagged,
+    expecting = "expected a probability such as 0.01, { every = 1000 }, or { to_bad = 0.001, to_good = 0.2 }"
+)]
 pub enum LossSpec {
     /// Each with this probability, from 0 to 1, independently of the others.
     Random(f64),
     /// One in so many, without chance.
     Periodic(PeriodicLoss),
+    /// In bursts.
+    Bursts(BurstLoss),
 }
 
 /// A loss at regular intervals, as the models of response functions have it.
@@ -172,6 +189,9 @@ impl LossSpec {
     pub fn model(self) -> Loss {
         match self {
             Self::Random(probability) => Loss::Random(probability),
+            Self::Bursts(BurstLoss { to_bad, to_good, in_bad, in_good }) => {
+                Loss::Bursts { to_bad, to_good, in_bad, in_good }
+            }
             Self::Periodic(PeriodicLoss { every, first }) => {
                 let count = |n| NonZeroU64::new(n).expect("the check found at least 1");
                 Loss::Periodic { period: count(every), first: count(first.unwrap_or(every)) }
@@ -187,6 +207,9 @@ pub struct ReverseSpec {
     /// The rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Text<Rate>>,
+    /// What takes the place of a constant rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelSpec>,
     /// The propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Text<Duration>>,
@@ -230,6 +253,9 @@ pub struct GraphLink {
     pub to: String,
     /// The rate, both ways.
     pub rate: Text<Rate>,
+    /// What takes the place of a constant rate, both ways; `rate` is its mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelSpec>,
     /// The propagation delay, one way.
     pub delay: Text<Duration>,
     /// The queue, both ways. Default: drop-tail without limit.
@@ -245,8 +271,8 @@ pub struct GraphLink {
     /// for discards it, as its checksum is wrong.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt: f64,
-    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`, or
-    /// `{ every = 1000 }`.
+    /// Which packets are lost after they were sent, both ways: a probability such as `0.01`,
+    /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
     #[serde(default, skip_serializing_if = "LossSpec::is_none")]
     pub loss: LossSpec,
     /// What differs on the way back.
@@ -259,6 +285,7 @@ impl GraphLink {
     pub fn spec(&self) -> LinkSpec {
         LinkSpec {
             rate: self.rate,
+            channel: self.channel.clone(),
             delay: self.delay,
             queue: self.queue.clone(),
             loss: self.loss,
@@ -311,37 +338,6 @@ const fn one() -> u32 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_one(count: &u32) -> bool {
     *count == 1
-}
-
-/// What asks for data.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum AppSpec {
-    /// As much as the connection takes, or `size`, after which the connection closes.
-    Bulk {
-        /// The volume to send.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        size: Option<Text<Bytes>>,
-    },
-    /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends
-    /// all of it, and a player shows it.
-    Video(VideoSpec),
-}
-
-impl AppSpec {
-    /// Whether what it sends has an end.
-    pub const fn is_sized(&self) -> bool {
-        match self {
-            Self::Bulk { size } => size.is_some(),
-            Self::Video(_) => true,
-        }
-    }
-}
-
-impl Default for AppSpec {
-    fn default() -> Self {
-        Self::Bulk { size: None }
-    }
 }
 
 /// Packets that no end point controls, entering at a link's queue and leaving at the link's end.
@@ -420,11 +416,21 @@ impl Direction {
 pub struct Measure {
     /// The name, a column of the results.
     pub name: String,
-    /// When it begins.
-    pub from: Text<Duration>,
-    /// How long it lasts; default: to the end of the run.
+    /// When it begins: a moment of the run, or each flow's own event, as in `{ after = "resume" }`. In
+    /// the second case every flow has a window of its own, and a flow without the event no row; links
+    /// and sources are measured from the first flow's beginning to the last one's end.
+    pub from: EventTime,
+    /// How long it lasts, in time or in the flow's base round trips (`"5 RTT"`); default: to the end of
+    /// the run.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
-    pub lasts: Option<Text<Duration>>,
+    pub lasts: Option<Text<Span>>,
+    /// The flow, by its name (with `count` above 1: all of that name, or one as `name-2`); default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Links at which the packets of each flow are counted over the flow's own window: the table
+    /// `crossings`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crossings: Vec<String>,
 }
 
 /// Something recorded over time, of one flow or one link.

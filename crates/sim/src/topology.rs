@@ -7,7 +7,8 @@ use ackclock_units::{Duration, Rate};
 
 use crate::ScenarioError;
 use crate::scenario::{
-    Direction, DumbbellSide, Limit, LinkSpec, QueueSpec, ReorderSpec, Scenario, Topology,
+    ChannelSpec, Direction, DumbbellSide, Flow, Limit, LinkSpec, QueueSpec, ReorderSpec, Scenario,
+    Topology,
 };
 
 /// One direction of a link.
@@ -21,6 +22,8 @@ pub struct Wire {
     pub config: LinkConfig,
     /// What befalls packets on it besides loss.
     pub impairments: ImpairmentConfig,
+    /// What takes the place of its rate.
+    pub channel: Option<Box<ChannelSpec>>,
     limit: Limit,
     mark: Option<Limit>,
     /// The queue of another discipline than drop-tail, which most links have.
@@ -36,6 +39,8 @@ pub struct Layout {
     pub paths: Vec<[Vec<usize>; 2]>,
     /// The same for each traffic class, from its clients to its servers.
     pub class_paths: Vec<[Vec<usize>; 2]>,
+    /// The nodes of a graph's links.
+    ends: Vec<[String; 2]>,
 }
 
 impl Layout {
@@ -50,11 +55,13 @@ impl Layout {
             Topology::Graph { links } => {
                 for link in links {
                     layout.add(&link.name, &link.spec(), UNLIMITED);
+                    layout.ends.push([link.from.clone(), link.to.clone()]);
                 }
                 layout.route(scenario, entries)?;
             }
         }
         layout.resolve_queues()?;
+        layout.let_change(scenario);
         Ok(layout)
     }
 
@@ -104,27 +111,32 @@ impl Layout {
             duplicate,
             corrupt,
         };
-        let mut wire =
-            |direction, rate: Rate, delay: Duration, queue: QueueSpec, loss, impaired| {
-                self.wires.push(Wire {
-                    name: name.to_owned(),
-                    direction,
-                    config: LinkConfig {
-                        rate,
-                        delay,
-                        discipline: Discipline::Fifo,
-                        limit: ackclock_net::QueueLimit::UNLIMITED,
-                        counts_in_service: queue.counts_in_service(),
-                        mark: None,
+        let mut wire = |direction,
+                        rate: Rate,
+                        delay: Duration,
+                        queue: QueueSpec,
                         loss,
-                    },
-                    impairments: impaired,
-                    limit: queue.limit(),
-                    mark: queue.mark(),
-                    managed: (!matches!(queue, QueueSpec::Droptail { .. }))
-                        .then(|| Box::new(queue)),
-                });
-            };
+                        impaired,
+                        channel: Option<&ChannelSpec>| {
+            self.wires.push(Wire {
+                name: name.to_owned(),
+                direction,
+                config: LinkConfig {
+                    rate,
+                    delay,
+                    discipline: Discipline::Fifo,
+                    limit: ackclock_net::QueueLimit::UNLIMITED,
+                    counts_in_service: queue.counts_in_service(),
+                    mark: None,
+                    loss,
+                },
+                impairments: impaired,
+                channel: channel.cloned().map(Box::new),
+                limit: queue.limit(),
+                mark: queue.mark(),
+                managed: (!matches!(queue, QueueSpec::Droptail { .. })).then(|| Box::new(queue)),
+            });
+        };
         wire(
             Direction::Forward,
             spec.rate.0,
@@ -132,6 +144,7 @@ impl Layout {
             queue(spec.queue.as_ref()),
             spec.loss.model(),
             impairments(spec.reorder.as_ref(), spec.duplicate, spec.corrupt),
+            spec.channel.as_ref(),
         );
         wire(
             Direction::Reverse,
@@ -144,6 +157,7 @@ impl Layout {
                 reverse.duplicate.unwrap_or(spec.duplicate),
                 reverse.corrupt.unwrap_or(spec.corrupt),
             ),
+            reverse.channel.as_ref().or(spec.channel.as_ref()),
         );
         at
     }
@@ -169,6 +183,18 @@ impl Layout {
 
     fn delay_of(&self, path: &[Vec<usize>; 2]) -> Duration {
         path.iter().flatten().map(|wire| self.wires[*wire].config.delay).sum()
+    }
+
+    /// Links that change while packets wait must not have promised when those leave.
+    fn let_change(&mut self, scenario: &Scenario) {
+        for event in scenario.events.iter().filter(|event| event.set.is_some()) {
+            let Some(wire) = event.link.as_ref().and_then(|link| self.link(link)) else { continue };
+            for wire in &mut self.wires[wire..wire + 2] {
+                if wire.config.discipline == Discipline::Fifo {
+                    wire.config.discipline = Discipline::Line;
+                }
+            }
+        }
     }
 
     /// The propagation delay of a flow's way there and back.
@@ -210,6 +236,41 @@ impl Layout {
             }
         }
         Ok(())
+    }
+
+    /// The largest base round trip of a flow across `wire`, were the wires' delays `delays`.
+    pub fn longest_rtt(&self, wire: usize, delays: &[Duration]) -> Duration {
+        let crossing = self.paths.iter().filter(|path| path.iter().flatten().any(|w| *w == wire));
+        crossing
+            .map(|path| path.iter().flatten().map(|wire| delays[*wire]).sum())
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// The forward wire of a link.
+    pub fn link(&self, name: &str) -> Option<usize> {
+        self.wires.iter().position(|wire| wire.name == name)
+    }
+
+    /// The wires of a graph's flow over these links from its `from` to its `to`, and those back;
+    /// `None` if they do not lead there.
+    pub fn via(&self, flow: &Flow, links: &[String]) -> Option<[Vec<usize>; 2]> {
+        let (mut at, to) = (flow.from.as_ref()?, flow.to.as_ref()?);
+        let mut there = Vec::new();
+        for name in links {
+            let wire = self.link(name)?;
+            let [from, end] = self.ends.get(wire / 2)?;
+            if from == at {
+                there.push(wire);
+                at = end;
+            } else if end == at {
+                there.push(wire + 1);
+                at = from;
+            } else {
+                return None;
+            }
+        }
+        (at == to && !there.is_empty()).then(|| [there.clone(), back(&there)])
     }
 
     /// The wire of a link in a direction.

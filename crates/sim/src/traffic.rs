@@ -244,7 +244,7 @@ impl Classes {
                 connection.record_object(class.objects_as, Some(now), objects);
             }
             // The ends of a session tell of exchanges.
-            Note::Object(_) => {}
+            Note::Object(_) | Note::Moment(_) => {}
         }
     }
 

@@ -17,6 +17,8 @@ use ackclock_units::{Duration, Instant};
 pub enum Class {
     /// A packet leaves a link whose departures are events.
     Departure,
+    /// The path changes.
+    Change,
     /// A packet arrives at the end of a link.
     Arrival,
     /// A timer of an end point or its application is due.
@@ -31,8 +33,9 @@ pub enum Class {
     Probe,
 }
 
-const CLASSES: [Class; 7] = [
+const CLASSES: [Class; 8] = [
     Class::Departure,
+    Class::Change,
     Class::Arrival,
     Class::Timer,
     Class::Opening,

@@ -242,55 +242,116 @@ impl AnyGrowth {
     }
 }
 
+/// Calls the law inside; see the same macro of [`crate::recovery`].
 macro_rules! each {
     ($self:ident, $law:ident => $call:expr) => {
         match $self {
-            AnyGrowth::Tahoe($law) => $call,
             AnyGrowth::Reno($law) => $call,
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::CubicLinux($law) => $call,
-            AnyGrowth::HighSpeed($law) => $call,
-            AnyGrowth::Vegas($law) => $call,
-            AnyGrowth::Compound($law) => $call,
-            AnyGrowth::Ccp($law) => $call,
-            AnyGrowth::Dctcp($law) => $call,
-            AnyGrowth::Bbr1($law) => $call,
-            AnyGrowth::Bbr($law) => $call,
-            AnyGrowth::Other($law) => $call,
+            AnyGrowth::Tahoe(_)
+            | AnyGrowth::HighSpeed(_)
+            | AnyGrowth::Vegas(_)
+            | AnyGrowth::Compound(_)
+            | AnyGrowth::Ccp(_)
+            | AnyGrowth::Dctcp(_)
+            | AnyGrowth::Bbr1(_)
+            | AnyGrowth::Bbr(_)
+            | AnyGrowth::Other(_) => {
+                let $law = $self.inside();
+                $call
+            }
         }
     };
+    (mut $self:ident, $law:ident => $call:expr) => {
+        match $self {
+            AnyGrowth::Reno($law) => $call,
+            AnyGrowth::Cubic($law) => $call,
+            AnyGrowth::CubicLinux($law) => $call,
+            AnyGrowth::Tahoe(_)
+            | AnyGrowth::HighSpeed(_)
+            | AnyGrowth::Vegas(_)
+            | AnyGrowth::Compound(_)
+            | AnyGrowth::Ccp(_)
+            | AnyGrowth::Dctcp(_)
+            | AnyGrowth::Bbr1(_)
+            | AnyGrowth::Bbr(_)
+            | AnyGrowth::Other(_) => {
+                let $law = $self.inside_mut();
+                $call
+            }
+        }
+    };
+}
+
+impl AnyGrowth {
+    #[inline(never)]
+    fn inside(&self) -> &dyn Growth {
+        match self {
+            Self::Tahoe(law) => law,
+            Self::Reno(law) => law,
+            Self::Cubic(law) => law,
+            Self::CubicLinux(law) => law,
+            Self::HighSpeed(law) => law,
+            Self::Vegas(law) => law,
+            Self::Compound(law) => law,
+            Self::Ccp(law) => law.as_ref(),
+            Self::Dctcp(law) => law,
+            Self::Bbr1(law) => law.as_ref(),
+            Self::Bbr(law) => law.as_ref(),
+            Self::Other(law) => law.as_ref(),
+        }
+    }
+
+    #[inline(never)]
+    fn inside_mut(&mut self) -> &mut dyn Growth {
+        match self {
+            Self::Tahoe(law) => law,
+            Self::Reno(law) => law,
+            Self::Cubic(law) => law,
+            Self::CubicLinux(law) => law,
+            Self::HighSpeed(law) => law,
+            Self::Vegas(law) => law,
+            Self::Compound(law) => law,
+            Self::Ccp(law) => law.as_mut(),
+            Self::Dctcp(law) => law,
+            Self::Bbr1(law) => law.as_mut(),
+            Self::Bbr(law) => law.as_mut(),
+            Self::Other(law) => law.as_mut(),
+        }
+    }
 }
 
 impl Growth for AnyGrowth {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
-        each!(self, law => law.on_ack(ack, slow_start));
+        each!(mut self, law => law.on_ack(ack, slow_start));
     }
 
     #[inline]
     fn on_rtt(&mut self, sample: &RttSample) {
-        each!(self, law => law.on_rtt(sample));
+        each!(mut self, law => law.on_rtt(sample));
     }
 
     #[inline]
     fn on_send_start(&mut self, start: &SendStart) {
-        each!(self, law => law.on_send_start(start));
+        each!(mut self, law => law.on_send_start(start));
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        each!(self, law => law.on_congestion(congestion));
+        each!(mut self, law => law.on_congestion(congestion));
     }
 
     fn on_recovery_end(&mut self, end: &RecoveryEnd) {
-        each!(self, law => law.on_recovery_end(end));
+        each!(mut self, law => law.on_recovery_end(end));
     }
 
     fn on_spurious(&mut self) {
-        each!(self, law => law.on_spurious());
+        each!(mut self, law => law.on_spurious());
     }
 
     fn rebase(&mut self, proposal: &Proposal) {
-        each!(self, law => law.rebase(proposal));
+        each!(mut self, law => law.rebase(proposal));
     }
 
     #[inline]
@@ -317,7 +378,7 @@ impl Growth for AnyGrowth {
     }
 
     fn on_marks(&mut self, report: &MarkReport) {
-        each!(self, law => law.on_marks(report));
+        each!(mut self, law => law.on_marks(report));
     }
 
     fn models_path(&self) -> bool {
@@ -325,15 +386,15 @@ impl Growth for AnyGrowth {
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {
-        each!(self, law => law.on_delivery(delivery));
+        each!(mut self, law => law.on_delivery(delivery));
     }
 
     fn on_lost(&mut self, lost: &LostSegment) {
-        each!(self, law => law.on_lost(lost));
+        each!(mut self, law => law.on_lost(lost));
     }
 
     fn on_restart(&mut self, now: Instant) {
-        each!(self, law => law.on_restart(now));
+        each!(mut self, law => law.on_restart(now));
     }
 
     fn is_holding_back(&self) -> bool {
@@ -341,7 +402,7 @@ impl Growth for AnyGrowth {
     }
 
     fn on_established(&mut self, established: &Established) {
-        each!(self, law => law.on_established(established));
+        each!(mut self, law => law.on_established(established));
     }
 }
 

@@ -323,32 +323,76 @@ impl AnyRecovery {
     }
 }
 
+/// Calls the recovery inside. Two comparisons find those that matter for speed; for more arms the
+/// compiler would jump through a table, at each of a dozen calls an ACK.
 macro_rules! each {
     ($self:ident, $recovery:ident => $call:expr) => {
         match $self {
-            AnyRecovery::GoBackN($recovery) => $call,
-            AnyRecovery::FastRecovery($recovery) => $call,
-            AnyRecovery::PartialAck($recovery) => $call,
             AnyRecovery::Sack($recovery) => $call,
             AnyRecovery::Rack($recovery) => $call,
-            AnyRecovery::Other($recovery) => $call,
+            AnyRecovery::GoBackN(_)
+            | AnyRecovery::FastRecovery(_)
+            | AnyRecovery::PartialAck(_)
+            | AnyRecovery::Other(_) => {
+                let $recovery = $self.inside();
+                $call
+            }
         }
     };
+    (mut $self:ident, $recovery:ident => $call:expr) => {
+        match $self {
+            AnyRecovery::Sack($recovery) => $call,
+            AnyRecovery::Rack($recovery) => $call,
+            AnyRecovery::GoBackN(_)
+            | AnyRecovery::FastRecovery(_)
+            | AnyRecovery::PartialAck(_)
+            | AnyRecovery::Other(_) => {
+                let $recovery = $self.inside_mut();
+                $call
+            }
+        }
+    };
+}
+
+impl AnyRecovery {
+    #[inline(never)]
+    fn inside(&self) -> &dyn Recovery {
+        match self {
+            Self::GoBackN(recovery) => recovery,
+            Self::FastRecovery(recovery) => recovery,
+            Self::PartialAck(recovery) => recovery,
+            Self::Sack(recovery) => recovery,
+            Self::Rack(recovery) => recovery,
+            Self::Other(recovery) => recovery.as_ref(),
+        }
+    }
+
+    #[inline(never)]
+    fn inside_mut(&mut self) -> &mut dyn Recovery {
+        match self {
+            Self::GoBackN(recovery) => recovery,
+            Self::FastRecovery(recovery) => recovery,
+            Self::PartialAck(recovery) => recovery,
+            Self::Sack(recovery) => recovery,
+            Self::Rack(recovery) => recovery,
+            Self::Other(recovery) => recovery.as_mut(),
+        }
+    }
 }
 
 impl Recovery for AnyRecovery {
     #[inline]
     fn on_sent(&mut self, sent: &SentSegment) {
-        each!(self, recovery => recovery.on_sent(sent));
+        each!(mut self, recovery => recovery.on_sent(sent));
     }
 
     #[inline]
     fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
-        each!(self, recovery => recovery.on_ack(ack, send))
+        each!(mut self, recovery => recovery.on_ack(ack, send))
     }
 
     fn on_timeout(&mut self, now: Instant, send: &mut SendSpace) {
-        each!(self, recovery => recovery.on_timeout(now, send));
+        each!(mut self, recovery => recovery.on_timeout(now, send));
     }
 
     #[inline]
@@ -368,7 +412,7 @@ impl Recovery for AnyRecovery {
 
     #[inline]
     fn next_again(&mut self, cwnd: Bytes) -> Option<Range> {
-        each!(self, recovery => recovery.next_again(cwnd))
+        each!(mut self, recovery => recovery.next_again(cwnd))
     }
 
     #[inline]
@@ -388,7 +432,7 @@ impl Recovery for AnyRecovery {
 
     #[inline]
     fn arm(&mut self, clocks: &Clocks) {
-        each!(self, recovery => recovery.arm(clocks));
+        each!(mut self, recovery => recovery.arm(clocks));
     }
 
     #[inline]
@@ -397,7 +441,7 @@ impl Recovery for AnyRecovery {
     }
 
     fn on_alarm(&mut self, now: Instant, cwnd: Bytes, send: &mut SendSpace) -> Alarm {
-        each!(self, recovery => recovery.on_alarm(now, cwnd, send))
+        each!(mut self, recovery => recovery.on_alarm(now, cwnd, send))
     }
 
     fn grows_on_sack(&self) -> bool {
@@ -413,23 +457,23 @@ impl Recovery for AnyRecovery {
     }
 
     fn do_without_sack(&mut self) {
-        each!(self, recovery => recovery.do_without_sack());
+        each!(mut self, recovery => recovery.do_without_sack());
     }
 
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
-        each!(self, recovery => recovery.last_resort(cwnd))
+        each!(mut self, recovery => recovery.last_resort(cwnd))
     }
 
     fn leave_to_law(&mut self) {
-        each!(self, recovery => recovery.leave_to_law());
+        each!(mut self, recovery => recovery.leave_to_law());
     }
 
     fn journal(&mut self) -> Option<&mut Vec<Change>> {
-        each!(self, recovery => recovery.journal())
+        each!(mut self, recovery => recovery.journal())
     }
 
     fn waits_to_resend(&mut self) -> bool {
-        each!(self, recovery => recovery.waits_to_resend())
+        each!(mut self, recovery => recovery.waits_to_resend())
     }
 }
 

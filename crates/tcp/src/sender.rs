@@ -660,6 +660,10 @@ impl Sender {
     /// The next stretch of data that may go out now, if any; called until it says no.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
+        if self.end == Seq::FIRST_BYTE && !self.closed {
+            // The application only receives, as one end of most connections does.
+            return None;
+        }
         if self.pacer.active && self.holds_back(now) {
             if std::mem::take(&mut self.sent_in_burst) {
                 self.propose_after_burst(now);

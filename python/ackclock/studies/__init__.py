@@ -5,11 +5,18 @@ A study joins by adding a folder with a ``STUDY`` and one line here.
 
 from __future__ import annotations
 
-from ackclock.studies import altman1997, response, tambuwal2018
+from ackclock.studies import altman1997, biswas2010, response, tambuwal2018, watanabe2013
 from ackclock.studies._frame import Claim, ClaimResult, Observation, Predicate, Study, Verdict
 
 STUDIES: dict[str, Study] = {
-    study.key: study for study in (altman1997.STUDY, response.STUDY, tambuwal2018.STUDY)
+    study.key: study
+    for study in (
+        altman1997.STUDY,
+        biswas2010.STUDY,
+        response.STUDY,
+        tambuwal2018.STUDY,
+        watanabe2013.STUDY,
+    )
 }
 
 __all__ = ["STUDIES", "Claim", "ClaimResult", "Observation", "Predicate", "Study", "Verdict"]

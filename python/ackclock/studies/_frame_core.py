@@ -56,6 +56,7 @@ class Tables:
     flows: pl.DataFrame
     links: pl.DataFrame
     sources: pl.DataFrame
+    crossings: pl.DataFrame
     objects: pl.DataFrame
     connections: pl.DataFrame
     videos: pl.DataFrame
@@ -76,6 +77,7 @@ def simulate(
         flows=_frame(run.flows),
         links=_frame(run.links),
         sources=_frame(run.sources),
+        crossings=_frame(run.crossings),
         objects=_frame(run.objects),
         connections=_frame(run.connections),
         videos=_frame(run.videos),

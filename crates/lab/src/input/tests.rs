@@ -126,7 +126,7 @@ fn a_key_of_another_queue_is_refused() {
     assert_eq!(
         error_with(queue, "{ kind = \"codel\", target = \"5\" }"),
         "s.toml:7: topology.bottleneck.queue.target: `5` is not a duration such as \"30 ms\" \
-         (the unit is missing: one of ns, us, ms, s, min, h)"
+         (the unit is missing: one of ns, us, µs, ms, s, min, h)"
     );
     assert_eq!(
         error_with(queue, "{ kind = \"fqcodel\" }"),

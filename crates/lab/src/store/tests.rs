@@ -55,7 +55,7 @@ fn what_is_written_is_read_back() {
         assert_eq!(metadata["ackclock.version"], version());
         assert_eq!(metadata["ackclock.scenario"], to_json(&scenario));
     }
-    assert_eq!(files(&folder.join("a/b")).len(), 8, "no temporary file is left");
+    assert_eq!(files(&folder.join("a/b")).len(), 9, "no temporary file is left");
 }
 
 #[test]
@@ -72,6 +72,7 @@ fn the_number_of_threads_changes_no_byte() {
         one.keys().map(|name| &**name).collect::<Vec<_>>(),
         [
             "connections.parquet",
+            "crossings.parquet",
             "flow_samples.parquet",
             "flows.parquet",
             "link_samples.parquet",

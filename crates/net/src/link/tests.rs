@@ -473,3 +473,84 @@ fn a_smaller_limit_drops_the_last() {
         assert_eq!(counters.dropped_early.packets, 0);
     }
 }
+
+#[test]
+fn a_change_drops_from_the_tail_and_leaves_alone_what_is_on_its_way() {
+    // 1000 B at 8 Mbit/s: 1 ms. Six packets at 0: one in service, five wait.
+    let config = LinkConfig { counts_in_service: false, ..config(Discipline::Line, 10) };
+    let mut link = Link::new(&config, Stream::new(1, "link"));
+    for id in 0..6 {
+        let verdict = link.offer(at_micros(0), packet(id, 0));
+        assert!(matches!(verdict, Verdict::Waits { wake } if wake.is_some() == (id == 0)));
+    }
+    // At 1 ms packet 0 leaves, to arrive at 11 ms. At 1.5 ms the link becomes 0.8 Mbit/s (10 ms a
+    // packet) with 3 ms of delay and room for two.
+    let first = link.depart(at_micros(1_000)).unwrap();
+    assert_eq!((first.packet.id.get(), first.arrives), (0, Some(at_micros(11_000))));
+    link.set_rate(Rate::from_bps(800_000));
+    link.set_delay(Duration::from_millis(3));
+    link.set_limit(QueueLimit { amount: 2, unit: QueueUnit::Packets });
+    let mut gone = Vec::new();
+    while let Some(Effect::Dropped(packet, reason)) = link.take_effect() {
+        assert_eq!(reason, Reason::Full);
+        gone.push(packet.id.get());
+    }
+    // Of 2, 3, 4, 5, which wait behind 1, the last two.
+    gone.sort_unstable();
+    assert_eq!(gone, [4, 5]);
+    let counters = link.counters(at_micros(1_500));
+    assert_eq!((counters.dropped.packets, counters.queued.packets), (2, 3));
+    // 1 is sent to its end at the old rate, and takes the new way: 2 + 3 ms. 2 takes 10 ms.
+    let second = link.depart(at_micros(2_000)).unwrap();
+    assert_eq!((second.packet.id.get(), second.arrives), (1, Some(at_micros(5_000))));
+    assert_eq!(second.wake, Some(at_micros(12_000)));
+    let third = link.depart(at_micros(12_000)).unwrap();
+    assert_eq!((third.packet.id.get(), third.started), (2, at_micros(2_000)));
+}
+
+#[test]
+fn a_link_may_begin_to_lose() {
+    let mut link = Link::new(&config(Discipline::Line, 10), Stream::new(1, "link"));
+    link.offer(at_micros(0), packet(0, 0));
+    assert!(link.depart(at_micros(1_000)).unwrap().arrives.is_some());
+    link.set_loss(Loss::Random(1.0), Stream::new(1, "loss"));
+    link.offer(at_micros(2_000), packet(1, 0));
+    assert!(link.depart(at_micros(3_000)).unwrap().arrives.is_none());
+    assert_eq!(link.counters(at_micros(3_000)).lost.packets, 1);
+}
+
+proptest! {
+    /// A line whose departures are events delivers what a FIFO does, when it does.
+    #[test]
+    fn a_line_is_a_fifo(
+        comes in prop::collection::vec((0_u64..3_000, 40_u32..1500), 1..60),
+        limit in 1_u64..8,
+    ) {
+        let mut fifo = Link::new(&config(Discipline::Fifo, limit), Stream::new(1, "link"));
+        let mut line = Link::new(&config(Discipline::Line, limit), Stream::new(1, "link"));
+        let (mut now, mut wake) = (Instant::START, None);
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        let mut leave = |line: &mut Link, wake: &mut Option<Instant>, until: Instant| {
+            while let Some(at) = wake.filter(|at| *at <= until) {
+                let departure = line.depart(at).unwrap();
+                found.push((departure.packet.id.get(), departure.arrives.unwrap()));
+                *wake = departure.wake;
+            }
+        };
+        for (id, (wait, size)) in (0..).zip(comes) {
+            now += Duration::from_micros(wait);
+            leave(&mut line, &mut wake, now);
+            let packet = Packet { size, ..packet(id, 0) };
+            match (fifo.offer(now, packet), line.offer(now, packet)) {
+                (Verdict::Arrives { at, .. }, Verdict::Waits { wake: woken }) => {
+                    expected.push((id, at));
+                    wake = woken.or(wake);
+                }
+                (Verdict::Dropped, Verdict::Dropped) => {}
+                other => prop_assert!(false, "{other:?}"),
+            }
+        }
+        leave(&mut line, &mut wake, Instant::NEVER);
+        prop_assert_eq!(found, expected);
+    }
+}

@@ -116,13 +116,11 @@ impl Control {
             self.first_above = None;
             return false;
         }
-        match self.first_above {
-            Some(moment) => now >= moment,
-            None => {
-                self.first_above = Some(now + config.interval);
-                false
-            }
+        if let Some(moment) = self.first_above {
+            return now >= moment;
         }
+        self.first_above = Some(now + config.interval);
+        false
     }
 
     /// The dropping state begins, at the rate of the last one if that ended lately.

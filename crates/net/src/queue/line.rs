@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 
 use ackclock_units::Instant;
 
+use super::scheduled::{Admission, Log, Queueing, Reason, Room};
 use crate::link::Packet;
 
 /// A packet that waits.
@@ -51,5 +52,23 @@ impl Line {
     /// Their bytes on the wire.
     pub const fn bytes(&self) -> u64 {
         self.bytes
+    }
+}
+
+impl Queueing for Line {
+    fn offer(&mut self, now: Instant, packet: Packet, room: &Room, _: &mut Log) -> Admission {
+        if !room.fits {
+            return Admission::Refused(Reason::Full);
+        }
+        self.push(now, packet);
+        Admission::Taken
+    }
+
+    fn next(&mut self, _: Instant, _: &mut Log) -> Option<Waiting> {
+        self.pop()
+    }
+
+    fn pop_last(&mut self) -> Option<Packet> {
+        Self::pop_last(self)
     }
 }

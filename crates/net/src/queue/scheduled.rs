@@ -4,7 +4,7 @@ use ackclock_units::{Instant, Rate};
 use super::codel::CoDel;
 use super::fair::Fair;
 use super::fq_codel::FqCoDel;
-use super::line::Waiting;
+use super::line::{Line, Waiting};
 use super::pie::Pie;
 use super::red::Red;
 use super::{Discipline, QueueLimit};
@@ -99,6 +99,7 @@ pub trait Queueing {
 
 #[derive(Clone, Debug)]
 enum Kind {
+    Line(Line),
     Fair(Fair),
     Red(Red),
     CoDel(CoDel),
@@ -131,6 +132,7 @@ macro_rules! each_kind {
     ($self:ident, $queue:ident, $log:ident => $call:expr) => {{
         let $log = &mut $self.log;
         match &mut $self.kind {
+            Kind::Line($queue) => $call,
             Kind::Fair($queue) => $call,
             Kind::Red($queue) => $call,
             Kind::CoDel($queue) => $call,
@@ -146,6 +148,7 @@ impl Scheduled {
     pub fn new(discipline: &Discipline, rate: Rate, random: Stream) -> Option<Self> {
         let kind = match *discipline {
             Discipline::Fifo => return None,
+            Discipline::Line => Kind::Line(Line::default()),
             Discipline::Fair => Kind::Fair(Fair::default()),
             Discipline::Red(config) => Kind::Red(Red::new(config, rate, random)),
             Discipline::CoDel(config) => Kind::CoDel(CoDel::new(config)),

@@ -24,6 +24,8 @@ impl Host {
             echo: Instant::NEVER,
             path_rtt_sum_ns: 0,
             path_rtts: 0,
+            arrived_packets: 0,
+            arrived_bytes: 0,
             checksum_errors: 0,
             awaited: NOTHING_AWAITED,
             watched: true,

@@ -140,10 +140,10 @@ pub enum QueueSpec {
         /// The most that waits.
         #[serde(default = "unlimited")]
         limit: Text<Limit>,
-        /// The delay that is aimed at (QDELAY_REF).
+        /// The delay that is aimed at (`QDELAY_REF`).
         #[serde(default = "millis::<15>")]
         target: Text<Duration>,
-        /// How often the probability is computed (T_UPDATE).
+        /// How often the probability is computed (`T_UPDATE`).
         #[serde(default = "millis::<15>")]
         update: Text<Duration>,
         /// What a second of delay beyond the target adds to the probability, before the steps are
@@ -153,7 +153,7 @@ pub enum QueueSpec {
         /// What a second by which the delay has grown adds to it.
         #[serde(default = "pie_beta")]
         beta: f64,
-        /// For how long nothing is dropped as congestion begins (MAX_BURST).
+        /// For how long nothing is dropped as congestion begins (`MAX_BURST`).
         #[serde(default = "millis::<150>")]
         burst: Text<Duration>,
         /// How the delay is known.
@@ -165,10 +165,11 @@ pub enum QueueSpec {
         /// Whether smaller packets are dropped with a smaller probability.
         #[serde(default)]
         byte_mode: bool,
-        /// Whether packets that ask for ECN are marked instead of dropped...
+        /// Whether packets that ask for ECN are marked instead of dropped, while the probability is
+        /// below `mark_below`.
         #[serde(default)]
         ecn: bool,
-        /// ... while the probability is below this.
+        /// The probability from which on these are dropped, too.
         #[serde(default = "pie_mark_below")]
         mark_below: f64,
         /// Whether drops keep a distance from one another.

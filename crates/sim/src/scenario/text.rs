@@ -11,7 +11,7 @@ use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, ParseError, Ra
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Every, Limit};
+use super::{Every, Limit, Span};
 
 /// A value that stands in a file as text with a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,7 @@ described! {
     Variant: "Variant", "A sender: a growth law, then +part for each choice that differs from its default.", "newreno+iw10";
     Profile: "Profile", "Whose habits supply what is not said: rfc, linux or ns2.", "rfc";
     Limit: "Limit", "A queue's limit: packets, bytes, a multiple of the bandwidth-delay product, or unlimited.", "1 BDP";
+    Span: "Span", "A duration, or a number of the flow's base round trips: a number and RTT.", "5 RTT";
     Every: "Every", "How often: change, or an interval.", "change";
 }
 
@@ -144,6 +145,27 @@ impl fmt::Display for Every {
         match self {
             Self::Change => f.write_str("change"),
             Self::Interval(interval) => interval.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Span {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let error = || ParseError::new(text, "a span such as \"5 RTT\" or \"1 s\"");
+        if let Some(number) = text.trim().strip_suffix("RTT") {
+            let n: f64 = number.trim().parse().map_err(|_| error())?;
+            return if n.is_finite() && n > 0.0 { Ok(Self::RoundTrips(n)) } else { Err(error()) };
+        }
+        text.parse().map(Self::Time).map_err(|_| error())
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => time.fmt(f),
+            Self::RoundTrips(n) => write!(f, "{n} RTT"),
         }
     }
 }

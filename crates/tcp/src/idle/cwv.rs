@@ -65,6 +65,10 @@ impl Idle for Cwv {
     // The RFC looks after the send that ends the silence; one segment may leave in either case, and
     // no window is less.
     fn before_send(&mut self, usage: &Usage) -> Option<Proposal> {
+        // A sender that waits for an ACK is not idle, however long the way and short a fixed timeout.
+        if usage.limited_by != Limit::Application {
+            return None;
+        }
         let idle = usage.now.since(usage.last_send?.max(self.paid));
         let halvings = idle.as_nanos() / self.rto(usage).as_nanos();
         if halvings == 0 {

@@ -207,6 +207,13 @@ fn cwv_takes_silence_but_once_where_the_send_has_to_wait() {
 }
 
 #[test]
+fn who_waits_for_an_ack_is_not_idle() {
+    let usage = Usage { limited_by: Limit::Cwnd, ..after(Duration::from_secs(3)) };
+    let mut rule = Cwv::new(CwvRto::Fixed(Duration::from_millis(500)));
+    assert!(rule.before_send(&usage).is_none());
+}
+
+#[test]
 fn cwv_goes_half_way_to_what_was_used_for_an_rto() {
     // RFC 2861 §3.2, the application-limited step: 100 segments, of which at most 20 were
     // outstanding for an RTO: (100 + 20) / 2 = 60; then, at 10: (60 + 10) / 2 = 35.

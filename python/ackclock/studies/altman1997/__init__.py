@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from rich.console import Console
-
-from ackclock.studies._frame import ClaimResult, Study
+from ackclock.studies._frame_study import study
 
 FIGURES = {
     "f1": "The path of the model",
@@ -30,24 +26,7 @@ FIGURES = {
 }
 
 
-def run(
-    out: Path,
-    *,
-    quick: bool,
-    threads: int | None,
-    console: Console,
-    figure: str | None = None,
-) -> list[ClaimResult]:
-    """Run the study and write its report into ``out``; with ``figure``, that figure alone."""
-    from ackclock.studies._frame_core import compiled_core  # noqa: PLC0415 - slow imports
-    from ackclock.studies.altman1997.study import reproduce  # noqa: PLC0415
-
-    return reproduce(
-        compiled_core(), out, quick=quick, threads=threads, console=console, figure=figure
-    )
-
-
-STUDY = Study(
+STUDY = study(
     key="altman1997",
     title="Performance modeling of TCP/IP in a wide-area network",
     citation=(
@@ -55,6 +34,5 @@ STUDY = Study(
         "“Performance Modeling of TCP/IP in a Wide-Area Network”, INRIA and France Telecom CNET, "
         "1997."
     ),
-    run=run,
     figures=FIGURES,
 )

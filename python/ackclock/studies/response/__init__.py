@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from rich.console import Console
-
-from ackclock.studies._frame import ClaimResult, Study
+from ackclock.studies._frame_study import study
 
 FIGURES = {
     "windows": "Mean windows with one loss in exactly 1/p packets",
@@ -15,24 +11,7 @@ FIGURES = {
 }
 
 
-def run(
-    out: Path,
-    *,
-    quick: bool,
-    threads: int | None,
-    console: Console,
-    figure: str | None = None,
-) -> list[ClaimResult]:
-    """Run the study and write its report into ``out``; with ``figure``, that figure alone."""
-    from ackclock.studies._frame_core import compiled_core  # noqa: PLC0415 - slow imports
-    from ackclock.studies.response.study import reproduce  # noqa: PLC0415
-
-    return reproduce(
-        compiled_core(), out, quick=quick, threads=threads, console=console, figure=figure
-    )
-
-
-STUDY = Study(
+STUDY = study(
     key="response",
     title="Response functions of Reno and CUBIC",
     citation=(
@@ -41,6 +20,5 @@ STUDY = Study(
         "Windows”, RFC 3649, 2003. J. Padhye, V. Firoiu, D. Towsley and J. Kurose, “Modeling TCP "
         "Throughput: A Simple Model and its Empirical Validation”, SIGCOMM 1998."
     ),
-    run=run,
     figures=FIGURES,
 )

@@ -1,0 +1,215 @@
+//! What asks for data.
+
+use ackclock_app::{
+    AnyApp, Bulk, Burst, Cbr, Draws, Moment, OnOff, Sink, Turn, VideoClient, VideoServer,
+};
+use ackclock_units::random::Stream;
+use ackclock_units::{Bytes, Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DurationDraw, Text, VideoSpec};
+
+/// What asks for data.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum AppSpec {
+    /// As much as the connection takes, or `size`, after which the connection closes.
+    Bulk {
+        /// The volume to send.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<Text<Bytes>>,
+    },
+    /// Messages at a constant rate, with periods of silence and of lower rates. Each message is an
+    /// object of the results.
+    Cbr(CbrSpec),
+    /// Bursts with silence between them: messages at a rate for a drawn time, then silence for another.
+    /// Each message is an object.
+    #[serde(rename = "onoff")]
+    OnOff(OnOffSpec),
+    /// Volumes given at once, such as the segments of a video over HTTP. Each is an object.
+    Bursts(BurstsSpec),
+    /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends
+    /// all of it, and a player shows it.
+    Video(VideoSpec),
+}
+
+/// Messages at a constant rate.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CbrSpec {
+    /// The rate of the messages' bytes.
+    pub rate: Text<Rate>,
+    /// The size of a message.
+    pub message: Text<Bytes>,
+    /// Periods without messages, in the order of time and apart. The flow has an event `idle` at the
+    /// beginning of each and `resume` at its end, when the next message comes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle: Vec<IdlePeriod>,
+    /// Periods of another rate, likewise; the events are `limited` and `restore`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limited: Vec<LimitedPeriod>,
+    /// Each message comes later by a draw from zero to this, less than the time between two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Text<Duration>>,
+    /// When the connection closes; default: not before the run ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Text<Duration>>,
+}
+
+/// A period without messages.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IdlePeriod {
+    /// When it begins, from the start of the run.
+    pub at: DurationDraw,
+    /// How long it lasts.
+    #[serde(rename = "for")]
+    pub lasts: DurationDraw,
+}
+
+/// A period of another rate.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitedPeriod {
+    /// When it begins, from the start of the run.
+    pub at: DurationDraw,
+    /// How long it lasts.
+    #[serde(rename = "for")]
+    pub lasts: DurationDraw,
+    /// The rate meanwhile.
+    pub rate: Text<Rate>,
+}
+
+/// An on/off source.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnOffSpec {
+    /// The rate of the messages' bytes while the source is on.
+    pub rate: Text<Rate>,
+    /// The size of a message.
+    pub message: Text<Bytes>,
+    /// How long the source is on.
+    pub on: DurationDraw,
+    /// How long it is off.
+    pub off: DurationDraw,
+    /// When the connection closes; default: not before the run ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Text<Duration>>,
+}
+
+/// Volumes given at once.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BurstsSpec {
+    /// The volume.
+    pub size: Text<Bytes>,
+    /// The time from one to the next.
+    pub every: DurationDraw,
+    /// When the connection closes; default: not before the run ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Text<Duration>>,
+}
+
+impl Default for AppSpec {
+    fn default() -> Self {
+        Self::Bulk { size: None }
+    }
+}
+
+fn stop_at(stop: Option<Text<Duration>>) -> Instant {
+    stop.map_or(Instant::NEVER, |stop| Instant::START + stop.0)
+}
+
+impl AppSpec {
+    /// Whether its data has an end.
+    pub const fn is_sized(&self) -> bool {
+        match self {
+            Self::Bulk { size } => size.is_some(),
+            Self::Video(_) => true,
+            Self::Cbr(CbrSpec { stop, .. })
+            | Self::OnOff(OnOffSpec { stop, .. })
+            | Self::Bursts(BurstsSpec { stop, .. }) => stop.is_some(),
+        }
+    }
+
+    /// The applications of a flow's sender and receiver, which draw from the streams that `stream`
+    /// names.
+    ///
+    /// # Errors
+    /// A key of the video, and what is wrong with it.
+    pub fn apps(
+        &self,
+        stream: impl Fn(&str) -> Stream,
+    ) -> Result<(AnyApp, AnyApp), (&'static str, &'static str)> {
+        let sends = match self {
+            Self::Bulk { size } => AnyApp::Bulk(Bulk::new(size.map(|t| t.0))),
+            Self::Cbr(cbr) => AnyApp::Cbr(Box::new(cbr.app(stream))),
+            Self::OnOff(onoff) => {
+                let (on, off) = (onoff.on.clone(), onoff.off.clone());
+                let (mut first, mut second) = (stream("on"), stream("off"));
+                let nanos = onoff.message.0.bits() as f64 * 1e9 / onoff.rate.0.as_bps() as f64;
+                let burst = Burst::Messages {
+                    message: onoff.message.0,
+                    every: Duration::from_secs_f64(nanos / 1e9),
+                    on: Draws::new(move || on.sample(&mut first)),
+                };
+                let off = Draws::new(move || off.sample(&mut second));
+                AnyApp::OnOff(Box::new(OnOff::new(burst, off, false, stop_at(onoff.stop))))
+            }
+            Self::Bursts(bursts) => {
+                let (size, every) = (bursts.size.0, bursts.every.clone());
+                let mut random = stream("every");
+                let burst = Burst::Volume(Draws::new(move || size));
+                let every = Draws::new(move || every.sample(&mut random));
+                AnyApp::OnOff(Box::new(OnOff::new(burst, every, true, stop_at(bursts.stop))))
+            }
+            Self::Video(video) => {
+                let player = video.player(&mut stream("video"))?;
+                let server = VideoServer::new(player.pictures().volume());
+                let client = Box::new(VideoClient::new(player));
+                return Ok((AnyApp::VideoServer(server), AnyApp::VideoClient(client)));
+            }
+        };
+        Ok((sends, AnyApp::Sink(Sink)))
+    }
+}
+
+impl CbrSpec {
+    fn app(&self, stream: impl Fn(&str) -> Stream) -> Cbr {
+        let (mut idle, mut limited) = (stream("idle"), stream("limited"));
+        let mut periods: Vec<[Turn; 2]> = Vec::new();
+        let rate = Some(self.rate.0);
+        let mut add = |at: Duration, lasts: Duration, during, moments: [Moment; 2]| {
+            let [begins, ends] = [at, at + lasts].map(|at| Instant::START + at);
+            periods.push([
+                Turn { at: begins, rate: during, moment: moments[0] },
+                Turn { at: ends, rate, moment: moments[1] },
+            ]);
+        };
+        for period in &self.idle {
+            let at = period.at.sample(&mut idle);
+            add(at, period.lasts.sample(&mut idle), None, [Moment::Idle, Moment::Resume]);
+        }
+        for period in &self.limited {
+            let at = period.at.sample(&mut limited);
+            let lasts = period.lasts.sample(&mut limited);
+            add(at, lasts, Some(period.rate.0), [Moment::Limited, Moment::Restore]);
+        }
+        periods.sort_by_key(|[begins, _]| begins.at);
+        // Drawn periods may meet: the later one then begins when the earlier one is over.
+        let mut free = Instant::START;
+        for [begins, ends] in &mut periods {
+            let late = free.since(begins.at);
+            begins.at += late;
+            ends.at += late;
+            free = ends.at;
+        }
+        let turns = periods.into_iter().flatten().collect();
+        let cbr = Cbr::new(self.message.0, self.rate.0, turns, stop_at(self.stop));
+        match self.jitter {
+            Some(jitter) => cbr.with_jitter(jitter.0, stream("jitter")),
+            None => cbr,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What happens on the way: changes of the path at a moment.
+
+use ackclock_app::Moment;
+use ackclock_units::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, Limit, LossSpec, Text};
+
+/// A change of the path. What has left a link arrives as it was to: a shorter delay lets later packets
+/// overtake it. The packet being sent is sent to its end at the old rate. What waits is sent at the
+/// new rate, and what a smaller limit has no room for is dropped from the tail. A flow's new route is
+/// for what its ends send from then on.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathEvent {
+    /// When: a moment of the run, or the first flow's event, as in `{ after = "restore" }`.
+    pub at: EventTime,
+    /// The link that changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// The direction in which it does; default: both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
+    /// What the link is from then on; keys that are left out stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<LinkChange>,
+    /// The flow that takes another way; only in a graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Its links from the sender to the receiver; the way back is the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
+}
+
+/// What a link is from a moment on.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkChange {
+    /// The rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Text<Rate>>,
+    /// The propagation delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Text<Duration>>,
+    /// The queue's limit; the discipline stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueChange>,
+    /// Which packets are lost after they were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossSpec>,
+}
+
+/// What a queue is from a moment on.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueChange {
+    /// The most that waits. "1 BDP" is of the link as the event leaves it.
+    pub limit: Text<Limit>,
+}
+
+/// When something happens.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a duration such as \"10 s\", or { after = \"resume\" }")]
+pub enum EventTime {
+    /// So long after the start of the run.
+    At(Text<Duration>),
+    /// At a flow's own event.
+    After(After),
+}
+
+/// A flow's own event.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct After {
+    /// The event: `idle`, `resume`, `limited` or `restore`.
+    pub after: FlowEvent,
+    /// Which of a flow's events of that name, from 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub number: u64,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_one(number: &u64) -> bool {
+    *number == 1
+}
+
+/// An event in the life of a flow's application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowEvent {
+    /// It falls silent.
+    Idle,
+    /// The silence is over.
+    Resume,
+    /// It has less to send.
+    Limited,
+    /// It has as much to send as before.
+    Restore,
+}
+
+impl FlowEvent {
+    /// Whether the application means this event.
+    pub const fn is(self, moment: Moment) -> bool {
+        matches!(
+            (self, moment),
+            (Self::Idle, Moment::Idle)
+                | (Self::Resume, Moment::Resume)
+                | (Self::Limited, Moment::Limited)
+                | (Self::Restore, Moment::Restore)
+        )
+    }
+}
+
+/// A span of time, in time or in round trips.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Span {
+    /// So long.
+    Time(Duration),
+    /// So many base round-trip times of the flow, the propagation delays of its way there and back at
+    /// the start of the run.
+    RoundTrips(f64),
+}
+
+impl Span {
+    /// The span of a flow whose base round trip is `rtt`.
+    pub fn of(self, rtt: Duration) -> Duration {
+        match self {
+            Self::Time(time) => time,
+            Self::RoundTrips(n) => Duration::from_secs_f64(rtt.as_secs_f64() * n),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Losses in bursts, and links whose rate is not one number.
+
+use ackclock_net::{Cellular, Channel, Opportunities, Wifi, WifiConfig};
+use ackclock_units::random::Stream;
+use ackclock_units::{Duration, PacketRate, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Text;
+
+/// Losses in bursts: a chain of two states, which moves before each packet and begins in the good one
+/// (Gilbert and Elliott). Probabilities from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BurstLoss {
+    /// Of going over from the good state to the bad one; bursts begin so often.
+    pub to_bad: f64,
+    /// Of going back; bursts last 1/`to_good` packets in the mean.
+    pub to_good: f64,
+    /// Of a loss in the bad state.
+    #[serde(default = "always")]
+    pub in_bad: f64,
+    /// Of a loss in the good state.
+    #[serde(default)]
+    pub in_good: f64,
+}
+
+const fn always() -> f64 {
+    1.0
+}
+
+/// What takes the place of a constant rate; the link's `rate` is the mean.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ChannelSpec {
+    /// A wireless LAN: packets leave in bundles, each of which has to win the air, at a rate of the
+    /// air that changes. `rate` is what full bundles of 1500-byte packets get in the mean.
+    Wifi {
+        /// The most packets of a bundle.
+        #[serde(default = "bundle")]
+        bundle: u32,
+        /// What a bundle costs besides its bits, in the mean; each draws from half to one and a half.
+        #[serde(default = "overhead")]
+        overhead: Text<Duration>,
+        /// Rates of the air over their mean, in order; the channel steps to a neighbour.
+        #[serde(default = "levels")]
+        levels: Vec<f64>,
+        /// The mean time between two steps.
+        #[serde(default = "hold")]
+        hold: Text<Duration>,
+    },
+    /// Moments at which up to 1500 bytes may leave, as mahimahi's traces have them. `rate` is used
+    /// where a limit is written as a multiple of the bandwidth-delay product, and nowhere else.
+    Trace {
+        /// The moments, in milliseconds and in order; they begin again with the last.
+        times_ms: Vec<u64>,
+    },
+    /// A trace drawn at random: packets leave as a Poisson process whose rate wanders between zero
+    /// and twice `rate`.
+    Cellular {
+        /// How far the rate wanders in a second (as the root of the time).
+        #[serde(default = "wander")]
+        wander: Text<PacketRate>,
+        /// After how long it begins again.
+        #[serde(default = "period")]
+        period: Text<Duration>,
+    },
+}
+
+/// What Linux's drivers commonly send at once to a busy station.
+const fn bundle() -> u32 {
+    32
+}
+
+/// IEEE 802.11n at 5 GHz, best effort: 43 us of waiting, 67.5 us of backoff in the mean, a preamble of
+/// 40 us, 16 us and an acknowledgment of 32 us.
+const fn overhead() -> Text<Duration> {
+    Text(Duration::from_micros(200))
+}
+
+fn levels() -> Vec<f64> {
+    vec![0.6, 0.8, 1.0, 1.2, 1.4]
+}
+
+const fn hold() -> Text<Duration> {
+    Text(Duration::from_millis(500))
+}
+
+fn wander() -> Text<PacketRate> {
+    Text(PacketRate::from_pps(Cellular::SPROUT_WANDER_PPS).expect("a rate"))
+}
+
+const fn period() -> Text<Duration> {
+    Text(Duration::from_secs(600))
+}
+
+impl ChannelSpec {
+    /// The channel of a link of `rate`, which draws from `random`.
+    ///
+    /// # Errors
+    /// The key that is wrong, and why.
+    pub fn channel(
+        &self,
+        rate: Rate,
+        mut random: Stream,
+    ) -> Result<Channel, (&'static str, &'static str)> {
+        match self {
+            Self::Wifi { bundle, overhead, levels, hold } => {
+                let config = WifiConfig {
+                    rate,
+                    bundle: *bundle,
+                    overhead: overhead.0,
+                    levels: levels.clone(),
+                    hold: hold.0,
+                };
+                let wrong = match () {
+                    () if *bundle == 0 => "bundle",
+                    () if hold.0 == Duration::ZERO => "hold",
+                    () if config.levels.is_empty() => "levels",
+                    () if !config.levels.iter().all(|l| (0.01..=100.0).contains(l)) => "levels",
+                    () => "overhead",
+                };
+                Wifi::new(config, random)
+                    .map(|wifi| Channel::Wifi(Box::new(wifi)))
+                    .map_err(|why| (wrong, why))
+            }
+            Self::Trace { times_ms } => Opportunities::new(times_ms.clone())
+                .map(Channel::Opportunities)
+                .map_err(|why| ("times_ms", why)),
+            Self::Cellular { wander, period } => {
+                let cellular =
+                    Cellular { mean: rate, wander_pps: wander.0.as_pps(), period: period.0 };
+                cellular
+                    .draw(&mut random)
+                    .map(Channel::Opportunities)
+                    .map_err(|why| ("period", why))
+            }
+        }
+    }
+}

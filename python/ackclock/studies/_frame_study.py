@@ -1,0 +1,164 @@
+"""A study from end to end: its parts are run, reduced, judged, drawn and written.
+
+A study's folder says what differs: a :class:`Definition`, and in ``__init__.py`` what a list of
+studies shows, by :func:`study`, which imports the rest when it is asked to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import polars as pl
+from rich.console import Console
+
+from ackclock.studies._frame import Claim, ClaimResult, Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ackclock.report.page import Page
+    from ackclock.studies._frame_core import Core
+    from ackclock.studies._frame_parts import Part
+    from ackclock.studies._frame_report import Drawn
+
+
+class Tabled(Protocol):
+    """Results that are tables by name."""
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The tables."""
+        ...
+
+    def __getitem__(self, name: str, /) -> pl.DataFrame:
+        """Return a table."""
+        ...
+
+
+P = TypeVar("P")
+"""A study's plan: how much is run."""
+
+T = TypeVar("T", bound=Tabled)
+
+
+class Build(Protocol[T]):
+    """The signature of what writes a study's page."""
+
+    def __call__(
+        self,
+        results: T,
+        judged: Sequence[ClaimResult],
+        drawn: Mapping[str, Figure],
+        recipes: Mapping[str, Drawn[T]],
+        version: str,
+        /,
+    ) -> Page:
+        """Return the page."""
+        ...
+
+
+@dataclass(frozen=True)
+class Definition(Generic[P, T]):
+    """What makes a study.
+
+    ``code`` are the files of its folder that decide what a part holds: with another text of theirs
+    a finished part is not taken for finished. A figure names the parts that it needs by their whole
+    names, or by what comes before the first ``-``.
+    """
+
+    key: str
+    folder: Path
+    plan: Callable[[bool], P]
+    parts: Callable[[Core, P, int | None], list[Part]]
+    analyse: Callable[[Core, P, Mapping[str, pl.DataFrame]], T]
+    claims: Sequence[Claim[T]]
+    figures: Mapping[str, Drawn[T]]
+    build: Build[T]
+    code: tuple[str, ...] = ("runs.py", "scenarios.py")
+
+    def reproduce(
+        self,
+        core: Core,
+        out: Path,
+        *,
+        quick: bool,
+        threads: int | None,
+        console: Console,
+        figure: str | None = None,
+    ) -> list[ClaimResult]:
+        """Run what is not finished yet, judge every claim, write page, claims and data.
+
+        With ``figure`` only that figure's parts run, and ``FIGURE.svg`` and its data are written.
+        """
+        from ackclock.report import render  # noqa: PLC0415 - slow imports
+        from ackclock.studies._frame_core import core_identity  # noqa: PLC0415
+        from ackclock.studies._frame_parts import (  # noqa: PLC0415
+            Ledger,
+            PartStore,
+            digest,
+            run_parts,
+            write_text,
+        )
+        from ackclock.studies._frame_report import write_figure, write_tables  # noqa: PLC0415
+
+        plan = self.plan(quick)
+        metadata = {"study": self.key, "core": core.version(), "quick": "yes" if quick else "no"}
+        todo = self.parts(core, plan, threads)
+        if figure is not None:
+            names = self.figures[figure].parts
+            todo = [part for part in todo if _is_needed(part.name, names)]
+        code = digest(*(self.folder / name for name in self.code), _CORE)
+        store = PartStore(out / "parts", digest(*core_identity(core), code), metadata)
+        ledger = Ledger(out / "data" / "cost.parquet", threads)
+        try:
+            found = run_parts(todo, store, ledger, console)
+        except KeyboardInterrupt:
+            console.print(
+                "Interrupted; the finished parts are kept, and the next run begins there."
+            )
+            raise
+        with console.status("Reducing and drawing"):
+            results = self.analyse(core, plan, found)
+            if figure is not None:
+                recipe = self.figures[figure]
+                data = {name: results[name] for name in recipe.data}
+                write_figure(out, figure, recipe.draw(results), data, metadata)
+                return []
+            judged = [claim.judge(results) for claim in self.claims]
+            write_tables(out, results.tables, judged, metadata)
+            drawn = {key: recipe.draw(results) for key, recipe in self.figures.items()}
+            page = self.build(results, judged, drawn, self.figures, core.version())
+            write_text(out / "index.html", render(page))
+        return judged
+
+
+_CORE = Path(__file__).parent / "_frame_core.py"
+
+
+def _is_needed(part: str, names: tuple[str, ...]) -> bool:
+    return part in names or part.partition("-")[0] in names
+
+
+def study(key: str, title: str, citation: str, figures: Mapping[str, str]) -> Study:
+    """Return a study as lists show it; its module ``study`` has the ``DEFINITION``."""
+
+    def run(
+        out: Path,
+        *,
+        quick: bool,
+        threads: int | None,
+        console: Console,
+        figure: str | None = None,
+    ) -> list[ClaimResult]:
+        from ackclock.studies._frame_core import compiled_core  # noqa: PLC0415 - slow imports
+
+        definition: Definition[Any, Any] = import_module(f"ackclock.studies.{key}.study").DEFINITION
+        return definition.reproduce(
+            compiled_core(), out, quick=quick, threads=threads, console=console, figure=figure
+        )
+
+    return Study(key=key, title=title, citation=citation, run=run, figures=figures)

@@ -1,0 +1,122 @@
+"""From the parts to the tables under ``data/``: means over trials, differences, traces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from ackclock.studies._frame_stats import estimate
+from ackclock.studies.watanabe2013.scenarios import DEFAULT, Plan
+
+METRICS = ("discards", "underflows", "retransmissions", "packets_lost", "stall_s", "startup_s")
+
+
+@dataclass(frozen=True)
+class Results:
+    """The study's tables, by name."""
+
+    plan: Plan
+    tables: dict[str, pl.DataFrame]
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        """Return a table."""
+        return self.tables[name]
+
+    def values(
+        self, case: str, variant: str, metric: str, choice: str = DEFAULT.key
+    ) -> list[float]:
+        """Return a metric of every trial of a variant in a case."""
+        rows = self["trials"].filter(
+            pl.col("scenario") == case,
+            pl.col("variant") == variant,
+            pl.col("choice") == choice,
+        )
+        return [float(value) for value in rows[metric]]
+
+    def mean(self, case: str, variant: str, metric: str, choice: str = DEFAULT.key) -> float:
+        """Return a metric's mean over the trials of a variant in a case."""
+        return estimate(self.values(case, variant, metric, choice)).mean
+
+    def excess(
+        self, case: str, variant: str, other: str, metric: str, choice: str = DEFAULT.key
+    ) -> float:
+        """Return by how much a variant's mean is certainly larger than another's.
+
+        The difference of the means less the half-width of its 95 % interval, where it is positive;
+        zero if the interval holds zero; negative if it is certainly smaller.
+        """
+        mine = estimate(self.values(case, variant, metric, choice))
+        its = estimate(self.values(case, other, metric, choice))
+        difference = mine.mean - its.mean
+        width = math.hypot(mine.ci or 0.0, its.ci or 0.0)
+        return math.copysign(max(abs(difference) - width, 0.0), difference)
+
+
+def analyse(plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
+    """Return the study's tables."""
+    trials = pl.concat(
+        [frame for name, frame in parts.items() if name.startswith(("trials-", "choice-"))]
+    )
+    traces = parts["traces"]
+    return Results(
+        plan, {"trials": trials, "summary": summary(trials), "traces": traces,
+               "shapes": shapes(traces)}
+    )  # fmt: skip
+
+
+def summary(trials: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a (choice, scenario, variant): means, deviations and 95 % intervals."""
+    rows = []
+    keys = ("choice", "scenario", "variant")
+    for key, group in trials.group_by(*keys, maintain_order=True):
+        row: dict[str, object] = dict(zip(keys, key, strict=True))
+        row["trials"] = group.height
+        for metric in (*METRICS, "goodput_bps"):
+            values = group[metric].cast(pl.Float64).to_list()
+            found = estimate(values)
+            row[metric] = found.mean
+            row[f"{metric}_sd"] = float(group[metric].std() or 0.0)  # type: ignore[arg-type]
+            row[f"{metric}_ci"] = found.ci
+        rows.append(row)
+    return pl.DataFrame(rows)
+
+
+SETTLED_FROM_S = 20.0
+
+
+def shapes(traces: pl.DataFrame) -> pl.DataFrame:
+    """Return what is judged of the traces of figure 5, a row a variant.
+
+    ``settle_s``: slow start ends at the largest window of the first ten seconds; from the lowest
+    window of the ten seconds after it to the first time at which the window is back at nine tenths
+    of what it later exceeds in 2.5 % of the time. ``range_packets`` and ``variation``: the largest
+    less the smallest window, and the deviation over the mean, from 20 s on.
+    """
+    rows = []
+    for (variant,), trace in traces.group_by("variant", maintain_order=True):
+        ordered = trace.sort("time_s")
+        later = ordered.filter(pl.col("time_s") >= SETTLED_FROM_S)
+        window = later["window_packets"]
+        mean = float(window.mean() or 0.0)  # type: ignore[arg-type]
+        early = ordered.filter(pl.col("time_s") < SETTLED_FROM_S / 2)
+        peak = early.sort("window_packets", "time_s", descending=[True, False]).row(0, named=True)
+        begin = peak["time_s"]
+        after = ordered.filter(pl.col("time_s") > begin)
+        dip = after.filter(pl.col("time_s") < begin + SETTLED_FROM_S / 2)
+        low = dip.sort("window_packets", "time_s").row(0, named=True)["time_s"]
+        high = float(window.quantile(0.975) or 0.0)
+        back = after.filter(pl.col("time_s") >= low, pl.col("window_packets") >= 0.9 * high)
+        settle = float(back["time_s"].min()) - low if back.height else math.inf  # type: ignore[arg-type]
+        rows.append(
+            {
+                "variant": variant,
+                "settle_s": settle,
+                "mean_packets": mean,
+                "range_packets": float(window.max() - window.min()),  # type: ignore[operator, arg-type]
+                "variation": float(window.std() or 0.0) / mean,  # type: ignore[arg-type]
+            }
+        )
+    return pl.DataFrame(rows)

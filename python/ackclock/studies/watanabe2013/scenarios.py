@@ -1,0 +1,230 @@
+"""The study's scenarios, variants and choices, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ackclock.video import scale_pictures
+
+VOLUME_BYTES = 409_000_000
+LENGTH_S = 624
+PICTURE_RATE = 30
+"""Section V of the paper; together 5.24 Mbit/s."""
+
+RTT_MS = 100
+PACKET_BITS = 12_000
+
+PUBLISHED = ("reno", "cubic", "compound", "ccp(1)", "ccpd(1,2000)", "ccpd(1,4000)")
+"""The paper's variants, in the order of its figures."""
+
+TODAY = ("bbr", "cubic+hystartpp")
+"""What is common today, with today's recovery and first window."""
+
+VARIANTS = PUBLISHED + TODAY
+
+SENDERS = {
+    **{name: f"{name}+sack+iw3" for name in PUBLISHED},
+    "cubic": "cubic(linux)+sack+iw3",
+    "bbr": "bbr",
+    "cubic+hystartpp": "cubic(rfc9438)",
+}
+"""The paper's senders are of its time: SACK, a first window of three; its CUBIC has HyStart."""
+
+LITERAL = {
+    **SENDERS,
+    "ccp(1)": "ccp(1,literal)+sack+iw3",
+    "ccpd(1,2000)": "ccpd(1,2000,literal)+sack+iw3",
+    "ccpd(1,4000)": "ccpd(1,4000,literal)+sack+iw3",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A path of the paper: its figure, rate, round trip and random losses."""
+
+    key: str
+    figure: str
+    rate_bps: float
+    rtt_ms: int = RTT_MS
+    loss: float = 0.0
+    wifi: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its name in tables and figures."""
+        parts = [f"{self.rate_bps / 1e6:g} Mbit/s", f"{self.rtt_ms} ms"]
+        if self.loss:
+            parts.append("0.01 % lost")
+        if self.wifi:
+            parts.append("WiFi")
+        return ", ".join(parts)
+
+
+BELOW_BPS, ABOVE_BPS = 4.9e6, 5.6e6
+"""Not stated in the paper: "slightly" below and above 5.24 Mbit/s."""
+
+CASES = (
+    Case("below", "4", BELOW_BPS),
+    Case("below-lossy", "", BELOW_BPS, loss=1e-4),
+    Case("above", "6", ABOVE_BPS),
+    Case("above-near", "7", ABOVE_BPS, rtt_ms=10),
+    Case("above-lossy", "8", ABOVE_BPS, loss=1e-4),
+    Case("wide", "9", 20e6),
+    Case("wide-lossy", "10", 20e6, loss=1e-4),
+    Case("wifi", "11", 31.9e6, wifi=True),
+)
+BY_KEY = {case.key: case for case in CASES}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the paper leaves open: the buffer, over the product at 100 ms; CCP's reading; the film.
+
+    A film of a constant rate has the same pictures, each second of them scaled to the mean.
+    """
+
+    key: str
+    buffer: float = 1.0
+    literal: bool = False
+    constant: bool = False
+
+
+DEFAULT = Choice("default")
+ALTERNATIVES = (
+    Choice("quarter", buffer=0.25),
+    Choice("quadruple", buffer=4.0),
+    Choice("literal", literal=True),
+    Choice("constant", constant=True),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much runs."""
+
+    quick: bool
+
+    @property
+    def trials(self) -> int:
+        """Trials of each variant in each case: ten in the paper."""
+        return 3 if self.quick else 10
+
+    @property
+    def other_trials(self) -> int:
+        """Trials under the other choices."""
+        return 2 if self.quick else 5
+
+    @property
+    def length_s(self) -> int:
+        """How much of the video is played."""
+        return 120 if self.quick else LENGTH_S
+
+
+@cache
+def pictures(length_s: int, *, constant: bool = False) -> tuple[int, ...]:
+    """Return the sizes of the video's pictures, scaled to the paper's mean rate."""
+    text = (
+        files("ackclock.studies.watanabe2013").joinpath("pictures.csv").read_text(encoding="ascii")
+    )
+    sizes = [int(line) for line in text.splitlines()[1:]][: length_s * PICTURE_RATE]
+    volume = VOLUME_BYTES * length_s // LENGTH_S
+    if not constant:
+        return scale_pictures(sizes, volume)
+    seconds = [sizes[at : at + PICTURE_RATE] for at in range(0, len(sizes), PICTURE_RATE)]
+    return tuple(
+        size
+        for n, second in enumerate(seconds)
+        for size in scale_pictures(second, volume * (n + 1) // length_s - volume * n // length_s)
+    )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run."""
+
+    case: Case
+    variant: str
+    choice: Choice
+    seed: int
+    length_s: int
+    probe: bool = False
+
+    def scenario(self) -> dict[str, Any]:
+        """Return the scenario, as the core reads it."""
+        case = self.case
+        packets = max(1, int(self.choice.buffer * case.rate_bps * RTT_MS / 1e3 / PACKET_BITS))
+        bottleneck: dict[str, Any] = {
+            "rate": f"{case.rate_bps:.0f} bit/s",
+            "delay": f"{case.rtt_ms / 2 - 0.2:g} ms",
+            "queue": {"kind": "droptail", "limit": f"{packets} packet"},
+            "loss": case.loss,
+            "reverse": {"rate": "1 Gbit/s", "loss": 0.0},
+        }
+        if case.wifi:
+            bottleneck["channel"] = {"kind": "wifi"}
+            # Stations answer over the same air.
+            bottleneck["reverse"] = {"loss": 0.0}
+        senders = LITERAL if self.choice.literal else SENDERS
+        scenario: dict[str, Any] = {
+            # The slowest, CCP read literally, leaves up to four fifths of a link unused.
+            "duration": f"{8 * self.length_s:g} s",
+            "seed": self.seed,
+            "topology": {
+                "kind": "dumbbell",
+                "bottleneck": bottleneck,
+                "access": {"rate": "1 Gbit/s", "delay": "0.1 ms"},
+            },
+            "flow": [
+                {
+                    "name": "video",
+                    "variant": senders[self.variant],
+                    "start": {"uniform": ["0 s", "1 s"]},
+                    "tcp": {"receive_window": "256 MB"},
+                    "app": {
+                        "kind": "video",
+                        "pictures": list(pictures(self.length_s, constant=self.choice.constant)),
+                    },
+                }
+            ],
+            # What every bench has, such as ARP and NTP, so that no two trials are alike: a packet
+            # of 100 bytes in a second.
+            "cross_traffic": [
+                {
+                    "link": "bottleneck",
+                    "kind": "poisson",
+                    "rate": "1 packet/s",
+                    "size": "100 B",
+                }
+            ],
+        }
+        if self.probe:
+            # The unit of the paper's figure 5.
+            scenario["probe"] = [{"flow": "video", "what": ["cwnd"], "every": "100 ms"}]
+        return scenario
+
+
+def trials(plan: Plan, case: Case) -> list[Trial]:
+    """Return the trials of a case, of every variant."""
+    return [
+        Trial(case, variant, DEFAULT, seed, plan.length_s)
+        for variant in VARIANTS
+        for seed in range(1, plan.trials + 1)
+    ]
+
+
+def other_trials(plan: Plan, choice: Choice) -> Iterator[Trial]:
+    """Return the trials under another choice, of the paper's variants in every case."""
+    for case in CASES:
+        for variant in PUBLISHED:
+            for seed in range(1, plan.other_trials + 1):
+                yield Trial(case, variant, choice, seed, plan.length_s)
+
+
+def traces(plan: Plan) -> list[Trial]:
+    """Return the runs of figure 5."""
+    below = BY_KEY["below"]
+    return [Trial(below, variant, DEFAULT, 1, plan.length_s, probe=True) for variant in VARIANTS]
