@@ -21,6 +21,7 @@ from ackclock.studies.response import figures as response
 from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
 from ackclock.studies.tambuwal2018 import figures as tambuwal2018
+from ackclock.studies.watanabe2013 import figures as watanabe2013
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,6 +121,24 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: tambuwal2018.mixed(table("mixed")),
         "Mixed populations",
         "Mean responses of standard TCP and of TSL over the share of TSL",
+    ),
+    "watanabe-bars": (
+        "watanabe2013",
+        lambda table: watanabe2013.bars(table("summary")),
+        "Discards, underflows and retransmissions of a streamed video",
+        "Means over trials with deviations, a row a path, a colour a sender",
+    ),
+    "watanabe-windows": (
+        "watanabe2013",
+        lambda table: watanabe2013.windows(table("traces")),
+        "Windows with a bandwidth below the playout rate",
+        "The first two minutes, a panel a sender",
+    ),
+    "watanabe-ranks": (
+        "watanabe2013",
+        lambda table: watanabe2013.ranks(table("summary")),
+        "What each sender is behind the best",
+        "Discards and stalls beyond the smallest mean of each path, with 95 % intervals",
     ),
 }
 

@@ -6,13 +6,14 @@ sides, real links on the way back, starts 1 ms apart. The measure is data packet
 the bottleneck per second of user CPU, everything counted: ACKs, all hops, timers.
 
 The workload ``short`` is connections that come and go: 10 kB each, 10,000 a second as a Poisson
-process on 1 Gbit/s with a base round trip of 20 ms. Its measure is connections per second of user CPU.
+process on 1 Gbit/s with a base round trip of 20 ms. Its measure is connections per second of user
+CPU.
 
 Each workload runs in a child process of its own, on one core, repeated until it has used enough
 CPU to be measured. Memory is the child's peak less what it held before the run. Every run is held
 against what must be so (a link carries no more than its rate, what flows read came over it, no
-packet is without account, every short connection has carried its 10 kB), so that a fast wrong answer
-does not pass.
+packet is without account, every short connection has carried its 10 kB), so that a fast wrong
+answer does not pass.
 """
 
 from __future__ import annotations
@@ -178,8 +179,8 @@ def measure(
     dict
         ``workload``, ``variant``, ``packets_per_cpu_s``, ``ns_per_packet``, ``events_per_packet``,
         ``peak_rss_bytes``, ``utilisation``, ``dropped``; of short connections also
-        ``connections_per_cpu_s``; ``instructions_per_packet`` (or none); and ``peers``: of each peer
-        that can run it the same with the ``ratio`` of speeds.
+        ``connections_per_cpu_s``; ``instructions_per_packet`` (or none); and ``peers``: of each
+        peer that can run it the same with the ``ratio`` of speeds.
     """
     with _one_core(), contextlib.ExitStack() as held:
         peers: list[bench_peers.Peer] = []
@@ -382,7 +383,7 @@ def notes(results: Sequence[Mapping[str, Any]], plan: Plan) -> list[str]:
         found += bench_peers.missing()
         if any(result["peers"] for result in results):
             found.append(
-                f"ratio: our speed over the peer's, median of {plan.pairs} runs in turns. Of peers, "
+                f"ratio: our speed over the peer's, median of {plan.pairs} runs in turns. Of peers "
                 "set-up is not counted; of ns-2, packets are those acknowledged, of ns-3 those "
                 "that the receivers read."
             )

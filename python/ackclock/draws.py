@@ -5,7 +5,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -176,18 +176,15 @@ def read_draw(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     [(kind, parameters)] = value.items()
-    match kind:
-        case "uniform":
-            return Uniform(*parameters)
-        case "exponential":
-            return Exponential(parameters)
-        case "pareto":
-            return Pareto(**parameters)
-        case "weibull":
-            return Weibull(**parameters)
-        case "lognormal":
-            return Lognormal(**parameters)
-        case "values":
-            return Values(parameters)
-        case _:
-            return Quantiles([(each["p"], each["value"]) for each in parameters])
+    return _READERS[kind](parameters)
+
+
+_READERS: Mapping[str, Callable[[Any], _Distribution]] = {
+    "uniform": lambda ends: Uniform(*ends),
+    "exponential": Exponential,
+    "pareto": lambda of: Pareto(**of),
+    "weibull": lambda of: Weibull(**of),
+    "lognormal": lambda of: Lognormal(**of),
+    "values": Values,
+    "quantiles": lambda points: Quantiles([(each["p"], each["value"]) for each in points]),
+}

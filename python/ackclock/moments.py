@@ -149,7 +149,7 @@ class Bursts(Table):
     Attributes
     ----------
     size
-        The volume, such as ``"2 MB"``.
+        The volume, such as ``"2 MB"``, or a distribution.
     every
         The time from one to the next, such as ``"4 s"``, or a distribution.
     stop
@@ -158,7 +158,7 @@ class Bursts(Table):
 
     KIND: ClassVar[str | None] = "bursts"
 
-    size: str
+    size: Draw = key(read=read_draw)
     every: Draw = key(read=read_draw)
     stop: str | None = None
 

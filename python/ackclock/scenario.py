@@ -515,7 +515,7 @@ class Traffic(_Table):
     """
 
     name: str
-    variant: VariantChoice = _key(read=read_variant)
+    variant: VariantChoice = _key(read=read_variant, always=True)
     arrivals: Arrivals = _key(read=read_arrivals)
     app: Sessions = _key(read=read_sessions)
     utilisation: float | Utilisation | None = _key(default=None, read=read_utilisation)

@@ -43,10 +43,21 @@ def test_a_measurement() -> None:
     assert result["peers"] == []
 
 
+def test_instructions_without_valgrind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def which(_name: str) -> None:
+        return None
+
+    monkeypatch.setattr(shutil, "which", which)
+    plan = bench.Plan(0.5, 0.0, 1, peers=False, instructions=True)
+    result = bench.measure(bench.workload("W(1,100M)"), "newreno", plan)
+    assert result["instructions_per_packet"] is None
+    assert any("valgrind is not installed" in note for note in bench.notes([result], plan))
+
+
 def test_short_connections() -> None:
     plan = bench.Plan(2.0, 0.0, 1, peers=True, connections=300)
     result = bench.measure(bench.workload("short"), "newreno+sack", plan)
-    # 7 packets of data, a SYN, an ACK and a FIN at least that travels with data: 9 to 11 from the client.
+    # A client sends 7 packets of data, a SYN and an ACK at least, at most a FIN and an ACK more.
     assert 9 * 300 <= result["delivered"] <= 11 * 300
     assert result["connections_per_cpu_s"] > 0
     assert any("connections a second" in note for note in bench.notes([result], plan))

@@ -89,7 +89,7 @@ def test_run_writes_tables(
     tables = {path.name for path in out.iterdir()}
     assert tables == {
         *("flows.parquet", "links.parquet", "sources.parquet"),
-        *("objects.parquet", "connections.parquet", "videos.parquet"),
+        *("crossings.parquet", "objects.parquet", "connections.parquet", "videos.parquet"),
         *("flow_samples.parquet", "link_samples.parquet"),
     }
     metadata = pq.read_metadata(out / "flows.parquet").metadata

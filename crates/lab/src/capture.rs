@@ -54,6 +54,11 @@ pub fn simulate_captured(
     cancelled: impl Fn() -> bool,
 ) -> Result<(Run, Vec<PathBuf>), SweepError> {
     let names = guarded(|| scenario.check().and_then(|()| Names::of(scenario)))?;
+    if !scenario.traffic.is_empty() {
+        // Their packets would need addresses that no other connection of the run has had.
+        let expected = "a capture is of flows; leave out [[traffic]], or --pcap";
+        return Err(BadInput::new(format_args!("traffic: {expected}")).into());
+    }
     let links = choose(scenario, &names, &captures.links)?;
     let directory = &captures.directory;
     fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))?;

@@ -342,6 +342,9 @@ impl Link {
     #[inline]
     fn settle(&mut self) {
         let Queue::Scheduled(queue) = &mut self.queue else { return };
+        if queue.log.is_empty() {
+            return;
+        }
         for effect in queue.log.uncounted() {
             match *effect {
                 Effect::Marked(packet) => self.rare.counters.marked.count(packet.size),
@@ -351,6 +354,12 @@ impl Link {
                 }
             }
         }
+    }
+
+    /// Whether there is something to [take](Self::take_effect).
+    #[inline]
+    pub fn has_effects(&self) -> bool {
+        matches!(&self.queue, Queue::Scheduled(queue) if !queue.log.is_empty())
     }
 
     /// What the discipline has done to a packet besides refusing it as it came: to be asked until

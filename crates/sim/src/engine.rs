@@ -125,29 +125,7 @@ impl<'o> Engine<'o> {
         let entries = flow_entries(scenario);
         let names = flow_names(scenario, &entries);
         let layout = Layout::new(scenario, &entries)?;
-        let links: Vec<Link> = layout
-            .wires
-            .iter()
-            .map(|wire| {
-                let name = format!("link {} {}", wire.name, wire.direction.as_str());
-                let losses = Stream::new(scenario.seed, &name);
-                let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
-                let link = if wire.impairments.any() {
-                    let impairments = Impairments::new(wire.impairments, stream);
-                    Link::impaired(&wire.config, losses, impairments)
-                } else {
-                    Link::new(&wire.config, losses)
-                };
-                let link = link.with_queue_draws(&wire.config.discipline, stream("queue"));
-                match &wire.channel {
-                    None => link,
-                    Some(spec) => link.over(
-                        spec.channel(wire.config.rate, stream("channel"))
-                            .expect("the check found a channel that is possible"),
-                    ),
-                }
-            })
-            .collect();
+        let links = links(scenario, &layout);
         let probes = Probes::new(scenario, &entries, &names, &layout);
         let counted = scenario.measures.iter().flat_map(|measure| &measure.crossings);
         let counted =
@@ -641,6 +619,33 @@ pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
 /// A place in an arena, of fewer than 2^32.
 fn index(n: usize) -> u32 {
     u32::try_from(n).expect("an arena of fewer than 2^32 entries")
+}
+
+/// The links of `layout`, each with random streams of its own.
+fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
+    layout
+        .wires
+        .iter()
+        .map(|wire| {
+            let name = format!("link {} {}", wire.name, wire.direction.as_str());
+            let losses = Stream::new(scenario.seed, &name);
+            let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
+            let link = if wire.impairments.any() {
+                let impairments = Impairments::new(wire.impairments, stream);
+                Link::impaired(&wire.config, losses, impairments)
+            } else {
+                Link::new(&wire.config, losses)
+            };
+            let link = link.with_queue_draws(&wire.config.discipline, stream("queue"));
+            match &wire.channel {
+                None => link,
+                Some(spec) => link.over(
+                    spec.channel(wire.config.rate, stream("channel"))
+                        .expect("the check found a channel that is possible"),
+                ),
+            }
+        })
+        .collect()
 }
 
 /// The links that cross-traffic enters at.

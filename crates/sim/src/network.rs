@@ -97,6 +97,8 @@ struct Offering {
     waited: Duration,
     /// It finds the queue so long that it is to be marked.
     marking: bool,
+    /// It asks for ECN, and the link may want to know.
+    ecn: bool,
 }
 
 /// Packets, links and clock.
@@ -280,18 +282,18 @@ impl Network {
     }
 
     #[cold]
-    fn before_offer(&mut self, now: Instant, wire: u32, packet: &mut Packet) -> Offering {
+    fn before_offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Offering {
         let attention = self.attention[wire as usize];
         if attention.watched {
             self.touched.push(wire);
             self.news = true;
         }
         // Cross-traffic is not in the arena, and is none of ECN's.
-        if attention.marks && packet.source.is_none() {
-            packet.ecn = self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
-        }
+        let ecn = attention.marks
+            && packet.source.is_none()
+            && self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
         let link = &mut self.links[wire as usize];
-        Offering { waited: link.counters(now).queue_delay, marking: link.is_marking(now) }
+        Offering { waited: link.counters(now).queue_delay, marking: link.is_marking(now), ecn }
     }
 
     #[cold]
@@ -325,7 +327,6 @@ impl Network {
     }
 
     /// Does to packets what the discipline of a scheduled link has done to them.
-    #[inline]
     fn take_effects(&mut self, wire: u32) {
         while let Some(effect) = self.links[wire as usize].take_effect() {
             match effect {
@@ -344,7 +345,9 @@ impl Network {
     /// A packet waits at a scheduled link, which is to be woken at `wake` if it was idle.
     #[inline]
     fn wait(&mut self, wire: u32, wake: Option<Instant>) {
-        self.take_effects(wire);
+        if self.links[wire as usize].has_effects() {
+            self.take_effects(wire);
+        }
         if let Some(at) = wake {
             self.wheel.push(at, Class::Departure, wire);
         }
@@ -494,8 +497,8 @@ impl Network {
     }
 
     /// Replaces them.
-    pub fn renew_lines(&mut self, first: u32, lines: [Line; 4]) {
-        self.lines[first as usize..][..4].clone_from_slice(&lines);
+    pub fn renew_lines(&mut self, first: u32, lines: &[Line; 4]) {
+        self.lines[first as usize..][..4].clone_from_slice(lines);
     }
 
     #[inline]
@@ -558,12 +561,13 @@ impl Network {
             let before = if step & (WANTED | LINE) == 0 {
                 Offering::default()
             } else if step & LINE == 0 {
-                self.before_offer(now, wire, &mut offered)
+                self.before_offer(now, wire, offered)
             } else {
                 self.packets[id as usize].hop = hop;
                 self.pass_line(comes, id, wire);
                 return;
             };
+            offered.ecn = before.ecn;
             let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
             if step & WANTED != 0 {
                 self.after_offer(now, wire, offered, Became::of(&verdict), before);
@@ -659,11 +663,10 @@ impl Network {
 
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
-        let mut packet = packet;
         let Attention { watched, marks, counts } = self.attention[wire as usize];
         let wanted = watched || marks || counts;
         let before =
-            if wanted { self.before_offer(now, wire, &mut packet) } else { Offering::default() };
+            if wanted { self.before_offer(now, wire, packet) } else { Offering::default() };
         let verdict = self.links[wire as usize].offer(now, packet);
         if wanted {
             self.after_offer(now, wire, packet, Became::of(&verdict), before);

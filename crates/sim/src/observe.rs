@@ -155,13 +155,17 @@ impl Taps {
     /// `host` sends a segment with options.
     pub fn on_options(&mut self, host: u32, segment: &Segment, options: &Options) {
         if segment.flags.contains(Flags::SYN) {
-            self.offered[host as usize] = options.window_scale;
+            // Of hosts of connections that come and go, which are made during the run, none is known.
+            if let Some(offered) = self.offered.get_mut(host as usize) {
+                *offered = options.window_scale;
+            }
         }
     }
 
     /// By how much the wire shifts the windows that `host` announces.
     pub fn window_shift(&self, host: u32) -> u8 {
-        let [ours, theirs] = [host, host ^ 1].map(|host| self.offered[host as usize]);
+        let [ours, theirs] =
+            [host, host ^ 1].map(|host| self.offered.get(host as usize).copied().flatten());
         ours.filter(|_| theirs.is_some()).unwrap_or(0)
     }
 

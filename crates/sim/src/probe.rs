@@ -115,7 +115,9 @@ impl Probes {
         let mut seeing = vec![Vec::new(); names.len()];
         for (n, probe) in (0..).zip(&probes) {
             if let (None, Subject::Flows(flows)) = (probe.interval, &probe.subject) {
-                flows.iter().for_each(|flow| seeing[*flow].push(n));
+                for flow in flows {
+                    seeing[*flow].push(n);
+                }
             }
         }
         Self { probes, seeing }

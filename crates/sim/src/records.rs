@@ -382,6 +382,9 @@ impl Connections {
     pub const NOT_YET: u64 = u64::MAX;
 
     /// The index of a variant's name.
+    ///
+    /// # Panics
+    /// With more names than 2^32.
     pub fn variant(&mut self, name: String) -> u32 {
         let at = self.variants.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.variants.push(name);

@@ -249,15 +249,8 @@ macro_rules! each {
             AnyGrowth::Reno($law) => $call,
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::CubicLinux($law) => $call,
-            AnyGrowth::Tahoe(_)
-            | AnyGrowth::HighSpeed(_)
-            | AnyGrowth::Vegas(_)
-            | AnyGrowth::Compound(_)
-            | AnyGrowth::Ccp(_)
-            | AnyGrowth::Dctcp(_)
-            | AnyGrowth::Bbr1(_)
-            | AnyGrowth::Bbr(_)
-            | AnyGrowth::Other(_) => {
+            AnyGrowth::Bbr($law) => $call,
+            _ => {
                 let $law = $self.inside();
                 $call
             }
@@ -268,15 +261,8 @@ macro_rules! each {
             AnyGrowth::Reno($law) => $call,
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::CubicLinux($law) => $call,
-            AnyGrowth::Tahoe(_)
-            | AnyGrowth::HighSpeed(_)
-            | AnyGrowth::Vegas(_)
-            | AnyGrowth::Compound(_)
-            | AnyGrowth::Ccp(_)
-            | AnyGrowth::Dctcp(_)
-            | AnyGrowth::Bbr1(_)
-            | AnyGrowth::Bbr(_)
-            | AnyGrowth::Other(_) => {
+            AnyGrowth::Bbr($law) => $call,
+            _ => {
                 let $law = $self.inside_mut();
                 $call
             }
@@ -294,9 +280,9 @@ impl AnyGrowth {
             Self::CubicLinux(law) => law,
             Self::HighSpeed(law) => law,
             Self::Vegas(law) => law,
+            Self::Dctcp(law) => law,
             Self::Compound(law) => law,
             Self::Ccp(law) => law.as_ref(),
-            Self::Dctcp(law) => law,
             Self::Bbr1(law) => law.as_ref(),
             Self::Bbr(law) => law.as_ref(),
             Self::Other(law) => law.as_ref(),
@@ -312,9 +298,9 @@ impl AnyGrowth {
             Self::CubicLinux(law) => law,
             Self::HighSpeed(law) => law,
             Self::Vegas(law) => law,
+            Self::Dctcp(law) => law,
             Self::Compound(law) => law,
             Self::Ccp(law) => law.as_mut(),
-            Self::Dctcp(law) => law,
             Self::Bbr1(law) => law.as_mut(),
             Self::Bbr(law) => law.as_mut(),
             Self::Other(law) => law.as_mut(),

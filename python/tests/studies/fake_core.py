@@ -57,7 +57,8 @@ class FakeCore:
         tables: dict[str, list[dict[str, Any]]] = {
             name: []
             for name in (
-                *("flows", "links", "sources", "objects", "connections", "videos"),
+                *("flows", "links", "sources", "crossings", "objects"),
+                *("connections", "videos"),
                 *("flow_samples", "link_samples"),
             )
         }

@@ -65,6 +65,12 @@ impl Log {
         self.effects.push(Effect::Marked(packet));
     }
 
+    /// Whether every effect was taken.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.effects.is_empty()
+    }
+
     /// What is not in the counters yet.
     #[inline]
     pub fn uncounted(&mut self) -> &[Effect] {

@@ -5,7 +5,7 @@ use ackclock_units::Duration;
 use super::{Result, check_loss, refuse};
 use crate::ScenarioError;
 use crate::scenario::{
-    After, AppSpec, CbrSpec, DurationDraw, EventTime, Flow, FlowEvent, Measure, PathEvent,
+    After, AppSpec, CbrSpec, Draw, DurationDraw, EventTime, Flow, FlowEvent, Measure, PathEvent,
     Scenario, Span, Topology,
 };
 use crate::topology::Layout;
@@ -30,7 +30,10 @@ pub fn check_app(key: &str, app: &AppSpec, scenario: &Scenario) -> Result {
             onoff.stop
         }
         AppSpec::Bursts(bursts) => {
-            if bursts.size.0.get() == 0 {
+            if let Some((at, expected)) = bursts.size.fault() {
+                return refuse(&key(&format!("size{at}")), expected);
+            }
+            if matches!(bursts.size, Draw::Fixed(size) if size.0.get() == 0) {
                 return refuse(&key("size"), "expected more than 0 B");
             }
             check_draw(&key("every"), &bursts.every, true)?;

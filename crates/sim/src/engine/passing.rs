@@ -76,7 +76,7 @@ impl Engine<'_> {
             (None, lines) => self.add_slot(n, lines),
             (Some(slot), Some(lines)) => {
                 let first = self.traffic.slots[slot as usize].lines;
-                self.network.renew_lines(first.expect("the class has lines"), lines);
+                self.network.renew_lines(first.expect("the class has lines"), &lines);
                 slot
             }
             (Some(slot), None) => slot,

@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DurationDraw, Text, VideoSpec};
+use super::{Draw, DurationDraw, Text, VideoSpec};
 
 /// What asks for data.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -103,7 +103,7 @@ pub struct OnOffSpec {
 #[serde(deny_unknown_fields)]
 pub struct BurstsSpec {
     /// The volume.
-    pub size: Text<Bytes>,
+    pub size: Draw<Text<Bytes>>,
     /// The time from one to the next.
     pub every: DurationDraw,
     /// When the connection closes; default: not before the run ends.
@@ -158,9 +158,10 @@ impl AppSpec {
                 AnyApp::OnOff(Box::new(OnOff::new(burst, off, false, stop_at(onoff.stop))))
             }
             Self::Bursts(bursts) => {
-                let (size, every) = (bursts.size.0, bursts.every.clone());
-                let mut random = stream("every");
-                let burst = Burst::Volume(Draws::new(move || size));
+                let (size, every) = (bursts.size.law(), bursts.every.clone());
+                let (mut sizes, mut random) = (stream("size"), stream("every"));
+                let volume = move || whole_bytes(size.sample(&mut sizes));
+                let burst = Burst::Volume(Draws::new(volume));
                 let every = Draws::new(move || every.sample(&mut random));
                 AnyApp::OnOff(Box::new(OnOff::new(burst, every, true, stop_at(bursts.stop))))
             }
@@ -173,6 +174,16 @@ impl AppSpec {
         };
         Ok((sends, AnyApp::Sink(Sink)))
     }
+}
+
+/// A drawn volume, from 1 B to 1 TB.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a whole number from 1 to 10^12"
+)]
+fn whole_bytes(drawn: f64) -> Bytes {
+    Bytes::new(drawn.round().clamp(1.0, 1e12) as u64)
 }
 
 impl CbrSpec {

@@ -226,7 +226,6 @@ impl<T: Quantity> Draw<T> {
     }
 }
 
-#[expect(clippy::float_cmp, reason = "0 and 1 are written, not computed")]
 fn is_distribution<T: Quantity>(quantiles: &[Quantile<T>]) -> bool {
     let ends =
         quantiles.first().map(|q| q.p) == Some(0.0) && quantiles.last().map(|q| q.p) == Some(1.0);

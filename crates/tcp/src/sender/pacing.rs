@@ -28,6 +28,8 @@ pub struct Pacer {
     pacing: Pacing,
     /// Whether segments are paced at all.
     pub active: bool,
+    /// Whether the rate follows from the window, as the law gives none.
+    by_window: bool,
     /// When the next segment may leave, `C.next_send_time`.
     next: Instant,
     /// When to look again, `NEVER` unless something was held back.
@@ -49,6 +51,7 @@ impl Pacer {
         Self {
             pacing,
             active: false,
+            by_window: true,
             next: Instant::START,
             wake: Instant::NEVER,
             unpaced,
@@ -94,9 +97,10 @@ impl Pacer {
 impl Sender {
     /// The window is known: pacing begins if there is to be any.
     pub(super) fn begin_pacing(&mut self) {
+        self.pacer.by_window = self.growth.pacing_rate().is_none();
         self.pacer.active = match self.pacer.pacing {
             Pacing::Off => false,
-            Pacing::Law => self.growth.pacing_rate().is_some(),
+            Pacing::Law => !self.pacer.by_window,
             Pacing::Linux => true,
         };
     }
@@ -115,10 +119,9 @@ impl Sender {
             let ahead = (self.space.nxt + self.mss.bytes()).since(self.space.una);
             let fits = self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space);
             // A rate that follows from the window holds back what the window would.
-            let by_window = self.growth.pacing_rate().is_none();
             self.limited_by = if ahead > self.rwnd {
                 Limit::ReceiveWindow
-            } else if by_window || !fits {
+            } else if self.pacer.by_window || !fits {
                 Limit::Cwnd
             } else {
                 Limit::Pacing

@@ -123,6 +123,8 @@ mod tests {
     #[test]
     fn the_ends_of_quantiles_are_reached_and_not_passed() {
         let points = [(0.0, 1.0), (0.25, 2.0), (1.0, 3.0)];
-        assert_eq!([0.0, 0.25, 1.0].map(|p| quantile(&points, p)), [1.0, 2.0, 3.0]);
+        for (p, value) in points {
+            assert!((quantile(&points, p) - value).abs() < 1e-12, "{p}");
+        }
     }
 }

@@ -192,6 +192,23 @@ fn a_flow_takes_another_way() {
     assert!(crossed("long") > 40 && crossed("short") > 40);
 }
 
+#[test]
+fn bursts_may_be_drawn() {
+    let run = run(&one_flow(
+        r#", "variant": "newreno", "app": {"kind": "bursts", "every": "2 s",
+            "size": {"uniform": ["1 kB", "9 kB"]}}"#,
+        "",
+        "",
+    ));
+    let objects = &run.objects;
+    // At 0, 2 ... 28 s; that of 30 s is given as the run ends.
+    assert_eq!(objects.requested_ns[..3], [0, 2_000_000_000, 4_000_000_000]);
+    assert!(objects.bytes.iter().all(|bytes| (1_000..=9_000).contains(bytes)));
+    // A standard deviation of 8 / sqrt(12) = 2.3 kB, of the mean of 15 draws 0.6 kB; four.
+    let mean = objects.bytes.iter().sum::<u64>() / objects.bytes.len() as u64;
+    assert!((2_600..=7_400).contains(&mean), "{mean}");
+}
+
 /// The window, in segments, before the silence that begins at 10 s and at its end, `idle` later.
 fn around_silence(variant: &str, idle: &str) -> (f64, f64) {
     let app = format!(r#", "idle": [{{"at": "10 s", "for": "{idle}"}}]"#);
@@ -260,8 +277,8 @@ fn what_cannot_be_is_refused_by_name() {
         ),
         (
             "",
-            r#", "event": [{"at": "1 s", "link": "bottlneck", "set": {"rate": "1 Mbit/s"}}]"#,
-            "event[0].link: unknown link `bottlneck`, expected one of `bottleneck`, `access-left-f`, `access-right-f`",
+            r#", "event": [{"at": "1 s", "link": "bridge", "set": {"rate": "1 Mbit/s"}}]"#,
+            "event[0].link: unknown link `bridge`, expected one of `bottleneck`, `access-left-f`, `access-right-f`",
         ),
         (
             "",

@@ -132,14 +132,12 @@ fn exchanges_follow_one_another_on_a_connection() {
 /// Many short connections over a lossy bottleneck.
 fn crowd(variant: &str, more: &str) -> Run {
     let text = one_class(
-        &format!(
-            r#""arrivals": {{"kind": "poisson", "rate": "40 /s"}}, "stop": "20 s",
-               "app": {{"kind": "request", "request": {{"uniform": ["50 B", "500 B"]}},
-                        "response": {{"pareto": {{"shape": 1.2, "scale": "2 kB"}}}},
-                        "exchanges": {{"values": [1, 2]}}}},
-               "access": {{"client": {{"delay": {{"exponential": "20 ms"}}, "loss": 0.02}},
-                           "server": {{"delay": {{"uniform": ["1 ms", "30 ms"]}}, "rate": "50 Mbit/s"}}}}"#
-        ),
+        r#""arrivals": {"kind": "poisson", "rate": "40 /s"}, "stop": "20 s",
+               "app": {"kind": "request", "request": {"uniform": ["50 B", "500 B"]},
+                        "response": {"pareto": {"shape": 1.2, "scale": "2 kB"}},
+                        "exchanges": {"values": [1, 2]}},
+               "access": {"client": {"delay": {"exponential": "20 ms"}, "loss": 0.02},
+                           "server": {"delay": {"uniform": ["1 ms", "30 ms"]}, "rate": "50 Mbit/s"}}"#,
         more,
     )
     .replace(r#""variant": "newreno""#, &format!(r#""variant": {variant}"#))

@@ -1,0 +1,211 @@
+"""The study watanabe2013: its film, scenarios, tables and predicates."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import polars as pl
+import pytest
+
+from ackclock.studies._frame_core import BrokenRunError, Core, compiled_core, simulate
+from ackclock.studies.watanabe2013 import runs, scenarios
+from ackclock.studies.watanabe2013.analysis import Results, shapes, summary
+from ackclock.studies.watanabe2013.predicates import CLAIMS, best_in
+from ackclock.studies.watanabe2013.scenarios import (
+    ALTERNATIVES,
+    BY_KEY,
+    CASES,
+    DEFAULT,
+    PUBLISHED,
+    VARIANTS,
+    Plan,
+    Trial,
+    pictures,
+)
+
+
+@pytest.fixture(scope="session")
+def core() -> Core:
+    return compiled_core()
+
+
+def test_the_film_has_the_papers_numbers() -> None:
+    # 10 min 24 s at 30 pictures a second; 409e6 * 8/624 s = 5.2436 Mbit/s.
+    film = pictures(624)
+    assert (len(film), sum(film)) == (18_720, 409_000_000)
+    # The largest fits the playout buffer of 656 kB.
+    assert max(film) < 656_000
+    # A part has the same mean: 120/624 of the volume, rounded down.
+    assert (len(pictures(120)), sum(pictures(120))) == (3600, 78_653_846)
+
+
+def test_a_film_of_constant_rate_has_the_same_bytes_every_second() -> None:
+    film = pictures(120, constant=True)
+    seconds = [sum(film[at : at + 30]) for at in range(0, 3600, 30)]
+    # 78,653,846/120 = 655,448.7.
+    assert set(seconds) == {655_448, 655_449}
+    assert sum(seconds) == 78_653_846
+    assert len(set(film)) > 100
+
+
+def test_every_trial_is_a_scenario(core: Core) -> None:
+    plan = Plan(quick=True)
+    settings = [
+        *(trial for case in CASES for trial in scenarios.trials(plan, case) if trial.seed == 1),
+        *(t for choice in ALTERNATIVES for t in scenarios.other_trials(plan, choice)
+          if t.seed == 1 and t.case.key == "wifi"),
+    ]  # fmt: skip
+    # Half a second of the film: read, checked, run.
+    short = [dataclasses.replace(setting, length_s=2) for setting in settings]
+    tables = simulate(core, [setting.scenario() for setting in short], None)
+    rows = runs.measure(tables, short)
+    assert rows.height == len(settings) == 8 * len(VARIANTS) + 4 * len(PUBLISHED)
+    assert (rows["shown"] + rows["discards"] == 60).all()
+
+
+def test_a_buffer_is_counted_in_products_at_100_ms() -> None:
+    # 4.9 Mbit/s * 0.1 s = 490 kbit: 40.8 packets of 12 kbit. A quarter: 10.2; four: 163.3.
+    def limit(choice: scenarios.Choice) -> str:
+        trial = Trial(BY_KEY["below"], "reno", choice, 1, 2)
+        return trial.scenario()["topology"]["bottleneck"]["queue"]["limit"]
+
+    assert [limit(choice) for choice in (DEFAULT, *ALTERNATIVES[:2])] == [
+        *("40 packet", "10 packet", "163 packet"),
+    ]
+
+
+def test_a_run_that_makes_pictures_stops_the_study(core: Core) -> None:
+    setting = Trial(BY_KEY["above"], "reno", DEFAULT, 1, 2)
+    tables = simulate(core, [setting.scenario()], None)
+    broken = dataclasses.replace(tables, videos=tables.videos.with_columns(pl.col("shown") + 1))
+    with pytest.raises(BrokenRunError, match="not conserved"):
+        runs.measure(broken, [setting])
+    unfinished = dataclasses.replace(
+        tables, videos=tables.videos.with_columns(finished_s=pl.lit(None, pl.Float64))
+    )
+    with pytest.raises(BrokenRunError, match="did not end"):
+        runs.measure(unfinished, [setting])
+
+
+def made(values: dict[tuple[str, str, str], tuple[float, ...]]) -> Results:
+    """Return results of three trials each; what is not said is (0, 0, 0)."""
+    rows = [
+        {
+            "scenario": case.key,
+            "variant": variant,
+            "choice": choice.key,
+            "trial": trial + 1,
+            "pictures": 18_720,
+            "stall_s": 0.0,
+            "startup_s": 1.0,
+            "goodput_bps": 5e6,
+            **{
+                metric: values.get((case.key, variant, metric), (0.0, 0.0, 0.0))[trial]
+                for metric in ("discards", "underflows", "retransmissions", "packets_lost")
+            },
+        }
+        for case, variant, choice in itertools.product(CASES, VARIANTS, (DEFAULT, *ALTERNATIVES))
+        for trial in range(3)
+    ]
+    trials = pl.DataFrame(rows)
+    return Results(Plan(quick=True), {"trials": trials, "summary": summary(trials)})
+
+
+def test_an_excess_is_what_is_certain() -> None:
+    # 10, 11, 12 and 20, 21, 22: means 11 and 21, deviation 1, half-widths 4.3027/sqrt(3) = 2.484
+    # each and 3.513 together: 10 - 3.513 = 6.487 are certain. 11, 12, 13 over 10, 11, 12: nothing.
+    results = made(
+        {
+            ("below", "reno", "discards"): (20, 21, 22),
+            ("below", "cubic", "discards"): (10, 11, 12),
+            ("below", "compound", "discards"): (11, 12, 13),
+        }
+    )
+    assert results.excess("below", "reno", "cubic", "discards") == pytest.approx(6.487, abs=1e-3)
+    assert results.excess("below", "cubic", "reno", "discards") == pytest.approx(-6.487, abs=1e-3)
+    assert results.excess("below", "compound", "cubic", "discards") == 0
+
+
+def claim(name: str, results: Results) -> str:
+    return next(c for c in CLAIMS if c.id == name).judge(results).verdict
+
+
+def test_figure_8_is_judged_by_orders_and_bounds() -> None:
+    values = {
+        **{("above-lossy", v, "discards"): (90.0, 100.0, 110.0) for v in ("reno", "compound")},
+        **{("above-lossy", v, "underflows"): (9.0, 10.0, 11.0) for v in ("reno", "compound")},
+        **{
+            ("above-lossy", v, "retransmissions"): (50.0, 60.0, 70.0)
+            for v in PUBLISHED
+            if v not in ("reno", "compound")
+        },
+    }
+    assert claim("watanabe-f8", made(values)) == "reproduced"
+    # 19 of 18,720 pictures are more than one in a thousand.
+    more = {**values, ("above-lossy", "ccp(1)", "discards"): (19.0, 19.0, 19.0)}
+    assert claim("watanabe-f8", made(more)) == "not reproduced"
+    # Reno must have more underflows than CUBIC, not as many.
+    tie = {**values, ("above-lossy", "reno", "underflows"): (0.0, 0.0, 0.0)}
+    assert claim("watanabe-f8", made(tie)) == "not reproduced"
+
+
+def test_a_statement_that_flips_with_a_choice_is_under_specified() -> None:
+    values = {
+        ("wifi", v, "packets_lost"): (90.0, 100.0, 110.0)
+        for v in ("ccp(1)", "ccpd(1,2000)", "ccpd(1,4000)")
+    }
+    results = made(values)
+    assert claim("watanabe-f11", results) == "reproduced"
+    flipped = results["trials"].with_columns(
+        pl.when(pl.col("choice") == "literal").then(0.0).otherwise("packets_lost")
+        .alias("packets_lost")
+    )  # fmt: skip
+    other = Results(results.plan, {**results.tables, "trials": flipped})
+    assert claim("watanabe-f11", other) == "under-specified"
+
+
+def test_none_is_best_if_each_is_beaten_somewhere() -> None:
+    # All alike: all are best everywhere, so that the statement does not hold.
+    assert best_in(made({}), "below", "default") == list(PUBLISHED)
+    assert claim("watanabe-none-best", made({})) == "not reproduced"
+    beaten = {
+        (case, variant, "discards"): (90.0, 100.0, 110.0)
+        for case, variants in (("below", PUBLISHED[:3]), ("wide", PUBLISHED[3:]))
+        for variant in variants
+    }
+    results = made(beaten)
+    assert best_in(results, "below", "default") == list(PUBLISHED[3:])
+    assert claim("watanabe-none-best", results) == "reproduced"
+    # Discards being equal, underflows decide.
+    under = made({("wifi", "reno", "underflows"): (9.0, 10.0, 11.0)})
+    assert best_in(under, "wifi", "default") == list(PUBLISHED[1:])
+
+
+def test_the_shape_of_a_trace() -> None:
+    # Up to 100 at 1 s, down to 40 at 2 s, back at 72 = 0.9 * 80 at 6 s; from 20 s on 79 and 81 by
+    # turns: mean 80, range 2, deviation 1 of 80. The 97.5 % point is 81, nine tenths of it 72.9.
+    times = [n / 10 for n in range(600)]
+
+    def window(time_s: float) -> float:
+        if time_s <= 1:
+            return 100 * time_s
+        if time_s <= 2:
+            return 100 - 60 * (time_s - 1)
+        if time_s < 7:
+            return 40 + 8 * (time_s - 2)
+        return 79.0 if round(10 * time_s) % 2 else 81.0
+
+    trace = pl.DataFrame(
+        {
+            "variant": ["reno"] * 600,
+            "time_s": times,
+            "window_packets": [window(time_s) for time_s in times],
+        }
+    )
+    (row,) = shapes(trace).rows(named=True)
+    # 40 + 8 t = 72.9 at t = 4.11 s: the sample after that.
+    assert row["settle_s"] == pytest.approx(4.2, abs=1e-6)
+    assert row["range_packets"] == pytest.approx(2)
+    assert row["mean_packets"] == pytest.approx(80)
+    assert row["variation"] == pytest.approx(1 / 80, rel=0.01)
