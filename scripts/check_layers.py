@@ -73,7 +73,7 @@ _COMMENT_OR_TEXT = re.compile(
 )
 _USE = re.compile(r"\buse\s+([^;]+);")
 _PATH = re.compile(r"\bstd(?:::\w+)+")
-_FILES_OF_TESTS = re.compile(r"(^|/)(tests|benches)(/|\.rs$)")
+_FILES_OF_TESTS = re.compile(r"(^|/)(tests|benches|examples)(/|\.rs$)")
 
 
 def graph_violations(metadata: Mapping[str, Any]) -> Iterator[str]:

@@ -127,17 +127,7 @@ impl<'o> Engine<'o> {
         let layout = Layout::new(scenario, &entries)?;
         let links = links(scenario, &layout);
         let probes = Probes::new(scenario, &entries, &names, &layout);
-        let counted = scenario.measures.iter().flat_map(|measure| &measure.crossings);
-        let counted =
-            counted.filter_map(|link| layout.link(link)).flat_map(|wire| [wire, wire + 1]);
-        let elsewhere = Elsewhere {
-            crossed: &crossed(scenario, &layout),
-            watched: &probes.wires_seen_on_change().chain(counted).collect::<Vec<_>>(),
-            probed: &probes.flows_seen_on_change(),
-        };
-        // What a change of the path would do to packets ahead of the clock nobody could tell.
-        let fused =
-            if scenario.events.is_empty() { fused(&layout, &elsewhere) } else { Vec::new() };
+        let fused = which_are_fused(scenario, &layout, &probes);
         let mut network = Network::new(clock(scenario, &layout), links, fused);
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
@@ -646,6 +636,22 @@ fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
             }
         })
         .collect()
+}
+
+/// Which links take packets ahead of time.
+fn which_are_fused(scenario: &Scenario, layout: &Layout, probes: &Probes) -> Vec<bool> {
+    // What a change of the path would do to packets ahead of the clock nobody could tell.
+    if !scenario.events.is_empty() {
+        return Vec::new();
+    }
+    let counted = scenario.measures.iter().flat_map(|measure| &measure.crossings);
+    let counted = counted.filter_map(|link| layout.link(link)).flat_map(|wire| [wire, wire + 1]);
+    let elsewhere = Elsewhere {
+        crossed: &crossed(scenario, layout),
+        watched: &probes.wires_seen_on_change().chain(counted).collect::<Vec<_>>(),
+        probed: &probes.flows_seen_on_change(),
+    };
+    fused(layout, &elsewhere)
 }
 
 /// The links that cross-traffic enters at.
