@@ -16,6 +16,7 @@ __all__ = [
     "check_scenario",
     "drill",
     "load_scenario",
+    "packmime",
     "registry",
     "response",
     "schema",

@@ -36,6 +36,7 @@ impl Writer<'_> {
         let at = if let Some(at) = at {
             at
         } else {
+            make_directory(self.directory)?;
             let (file, staged) = Staged::create(&path)?;
             let properties = properties(self.metadata).map_err(failed)?;
             let writer = ArrowWriter::try_new(file, table.batch.schema(), Some(properties))
@@ -60,6 +61,10 @@ impl Collector for Writer<'_> {
     }
 }
 
+fn make_directory(directory: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))
+}
+
 /// Runs `scenario` and writes its tables into `directory`, as [`write()`](crate::write()) does; those
 /// that grow large are written while the run lasts. It holds
 /// [`MOST_ROWS_HELD`](ackclock_sim::MOST_ROWS_HELD) rows of each, and of each file a row group of a
@@ -70,7 +75,6 @@ impl Collector for Writer<'_> {
 /// A scenario that cannot be run; a file that cannot be written, and then no file is replaced that was
 /// not yet complete.
 pub fn simulate_to(scenario: &Scenario, directory: &Path) -> Result<Tables, SweepError> {
-    fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))?;
     let metadata = metadata_of(std::slice::from_ref(scenario));
     let mut writer = Writer { directory, metadata: &metadata, open: Vec::new(), fault: None };
     let run = guarded(|| simulate_into(scenario, &mut writer))?;
@@ -79,6 +83,8 @@ pub fn simulate_to(scenario: &Scenario, directory: &Path) -> Result<Tables, Swee
         return Err(fault.into());
     }
     let tables = Tables::of_run(&run);
+    // Not before: an interrupted run leaves nothing, unless it is so large that files have begun.
+    make_directory(directory)?;
     for table in tables.all() {
         if writer.open.iter().any(|(name, ..)| *name == table.name) {
             writer.write(table)?;

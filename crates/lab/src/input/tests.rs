@@ -71,12 +71,12 @@ fn a_scenario_survives_its_json() {
 fn an_unknown_key_gets_the_nearest_word() {
     assert_eq!(
         error_with("duration", "durration"),
-        "s.toml:2: durration: unknown key, expected one of `cross_traffic`, `duration`, `flow`, \
-         `measure`, `probe`, `seed`, `title`, `topology` (did you mean `duration`?)"
+        "s.toml:2: durration: unknown key, expected one of `cross_traffic`, `duration`, `event`, \
+         `flow`, `measure`, `probe`, `seed`, `title`, `topology`, `traffic` (did you mean `duration`?)"
     );
     assert_eq!(
         error_with("rate = \"10 Mbit/s\"", "rte = \"10 Mbit/s\""),
-        "s.toml:7: topology.bottleneck.rte: unknown key, expected one of `corrupt`, `delay`, \
+        "s.toml:7: topology.bottleneck.rte: unknown key, expected one of `channel`, `corrupt`, `delay`, \
          `duplicate`, `loss`, `queue`, `rate`, `reorder`, `reverse` (did you mean `rate`?)"
     );
     assert_eq!(
@@ -242,7 +242,7 @@ fn a_missing_key_is_told_at_the_table_that_lacks_it() {
     );
     assert_eq!(
         error_with("{ kind = \"bulk\", size = \"1 MB\" }", "{}"),
-        "s.toml:24: flow[1].app.kind: missing, expected `bulk`"
+        "s.toml:24: flow[1].app.kind: missing, expected one of `bulk`, `cbr`, `onoff`, `bursts`, `video`"
     );
 }
 
@@ -255,7 +255,8 @@ fn a_value_of_the_wrong_type_is_told_with_the_right_one() {
     assert_eq!(
         error_with("start = \"1 s\"", "start = 1"),
         "s.toml:22: flow[1].start: found the number 1, expected text such as \"30 ms\" or a table \
-         with `uniform` or a table with `exponential`"
+         with `uniform` or a table with `exponential` or a table with `pareto` or a table with `weibull` \
+         or a table with `lognormal` or a table with `values` or a table with `quantiles`"
     );
     assert_eq!(
         error_with("delayed_ack = \"off\"", "delayed_ack = false"),
@@ -364,7 +365,7 @@ fn control_characters_are_never_echoed() {
     assert_eq!(
         error("\"a\\u001b\\n b\" = 1"),
         "s.toml:1: \"a\\u{1b}\\n b\": unknown key, expected one of `cross_traffic`, `duration`, \
-         `flow`, `measure`, `probe`, `seed`, `title`, `topology`"
+         `event`, `flow`, `measure`, `probe`, `seed`, `title`, `topology`, `traffic`"
     );
     let in_file = from_text("s\n\u{7}.toml", "", false).unwrap_err().to_string();
     assert!(in_file.starts_with("s\\n\\u{7}.toml:1: "), "{in_file}");
