@@ -196,7 +196,7 @@ fn what_is_captured_does_not_change_the_run() {
     let (captured, _) = run(&scenario, &folder, &["bottleneck", "access-right-a-2"]);
     let plain = crate::simulate_one(&scenario).unwrap();
     // Links that are looked at are fused with none, which takes more events.
-    assert_eq!(captured, ackclock_sim::records::Run { events: captured.events, ..plain });
+    assert_eq!(captured, Run { events: captured.events, ..plain });
 }
 
 #[test]
