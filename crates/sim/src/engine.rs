@@ -129,6 +129,7 @@ impl<'o> Engine<'o> {
         let probes = Probes::new(scenario, &entries, &names, &layout);
         let fused = which_are_fused(scenario, &layout, &probes);
         let mut network = Network::new(clock(scenario, &layout), links, fused);
+        network.give_lanes(shared(&layout));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
@@ -652,6 +653,16 @@ fn which_are_fused(scenario: &Scenario, layout: &Layout, probes: &Probes) -> Vec
         probed: &probes.flows_seen_on_change(),
     };
     fused(layout, &elsewhere)
+}
+
+/// Which links carry the packets of several flows.
+fn shared(layout: &Layout) -> Vec<bool> {
+    let mut flows = vec![0_u32; layout.wires.len()];
+    let passing = layout.class_paths.iter().flat_map(|paths| [paths, paths]);
+    for wire in layout.paths.iter().chain(passing).flatten().flatten() {
+        flows[*wire] += 1;
+    }
+    flows.iter().map(|flows| *flows > 1).collect()
 }
 
 /// The links that cross-traffic enters at.

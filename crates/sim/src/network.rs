@@ -14,6 +14,7 @@ const NO_OPTIONS: u32 = u32::MAX;
 
 /// A segment on its way: one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct InFlight {
     pub segment: Segment,
     /// Of data: when its transmission on the first link began. Of an ACK: that moment of the data
@@ -38,8 +39,10 @@ const FUSED: u32 = 1 << 30;
 const WANTED: u32 = 1 << 29;
 /// A private line, not a link.
 const LINE: u32 = 1 << 28;
+/// A link whose packets take its lane of the clock.
+const LANED: u32 = 1 << 27;
 /// A link's number, or a private line's.
-const WIRE: u32 = LINE - 1;
+const WIRE: u32 = LANED - 1;
 
 /// A packet of a connection that comes and goes is lost.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +120,8 @@ pub struct Network {
     attention: Vec<Attention>,
     /// Which links are fused with the one before; empty if none is.
     fused: Vec<bool>,
+    /// Which links' packets take a lane of the clock; empty if none do.
+    laned: Vec<bool>,
     touched: Vec<u32>,
     /// Private lines of connections that come and go.
     lines: Vec<Line>,
@@ -144,6 +149,7 @@ impl Network {
         Self {
             attention,
             fused,
+            laned: Vec::new(),
             wheel,
             links,
             packets: Vec::new(),
@@ -205,6 +211,13 @@ impl Network {
         self.note_hops();
     }
 
+    /// Gives the packets of links `laned` a lane of the clock each.
+    pub fn give_lanes(&mut self, laned: Vec<bool>) {
+        self.wheel.add_lanes(laned.len());
+        self.laned = laned;
+        self.note_hops();
+    }
+
     fn note_hops(&mut self) {
         for at in 0..self.hops.len() {
             if self.hops[at] & (DELIVER | LINE) == 0 {
@@ -216,11 +229,12 @@ impl Network {
     /// What a path says of a link.
     fn hop(&self, wire: usize) -> u32 {
         let number = index(wire);
-        assert!(number <= WIRE, "fewer than 2^28 links");
+        assert!(number <= WIRE, "fewer than 2^27 links");
         let Attention { watched, marks, counts } = self.attention[wire];
         let wanted = if watched || marks || counts { WANTED } else { 0 };
         let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
-        number | wanted | fused
+        let laned = if self.laned.get(wire).is_some_and(|laned| *laned) { LANED } else { 0 };
+        number | wanted | fused | laned
     }
 
     /// Whether [`take_touched`](Self::take_touched) or [`take_gone`](Self::take_gone) have something.
@@ -554,6 +568,9 @@ impl Network {
         };
         let mut hop = packet.hop;
         let mut comes = now;
+        // Packets that a link which many share hands on come in its order, or nearly so.
+        let first = self.hops[hop as usize] & WIRE;
+        let laned = self.hops[hop as usize] & (LANED | LINE) == LANED;
         loop {
             let step = self.hops[hop as usize];
             let wire = step & WIRE;
@@ -586,6 +603,8 @@ impl Network {
                     packet.hop = hop;
                     if next & (LINE | DELIVER) == LINE {
                         self.go_on(at, wire, id);
+                    } else if laned {
+                        self.wheel.push_in_lane(first, at, id);
                     } else {
                         self.wheel.push(at, Class::Arrival, id);
                     }
