@@ -340,6 +340,9 @@ impl<'o> Engine<'o> {
                 break;
             }
             self.events += 1;
+            if let Some(soon) = event.soon() {
+                self.network.prefetch(soon);
+            }
             self.handle(event);
         }
         if let Some(observer) = &mut self.observer

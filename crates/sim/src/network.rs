@@ -8,6 +8,7 @@ use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::observe::{Observer, Sent, SentSegment, Taps};
+use crate::prefetch::prefetch;
 use crate::wheel::{Class, Wheel};
 
 const NO_OPTIONS: u32 = u32::MAX;
@@ -733,6 +734,12 @@ impl Network {
         }
         self.forward(now, id);
         Step::UnderWay
+    }
+
+    /// The packet will be wanted soon.
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        prefetch(&self.packets[id as usize]);
     }
 
     /// The packet that has arrived, and its options.

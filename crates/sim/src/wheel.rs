@@ -62,6 +62,7 @@ pub struct Event {
     at: Instant,
     class: Class,
     subject: u32,
+    soon: u32,
 }
 
 impl Event {
@@ -78,6 +79,11 @@ impl Event {
     /// To what it happens.
     pub const fn subject(&self) -> u32 {
         self.subject
+    }
+
+    /// To what the same happens soon, if that is known.
+    pub fn soon(&self) -> Option<u32> {
+        (self.soon != NONE).then_some(self.soon)
     }
 }
 
@@ -108,6 +114,9 @@ struct Far {
 const NONE: u32 = u32::MAX;
 /// Of a subject: what is on the wheel is the first of this lane.
 const LANED: u32 = 1 << 31;
+
+/// So many places ahead in a lane is soon: far enough for memory, near enough for the cache.
+const SOON: usize = 6;
 
 /// An arrival that waits behind others.
 #[derive(Clone, Copy, Debug)]
@@ -260,11 +269,12 @@ impl Wheel {
             if let Some(Entry { key, mut subject }) = self.current.pop() {
                 self.now = (self.cursor << self.shift) | (key >> TIME_SHIFT);
                 let at = Instant::from_nanos(self.now);
+                let mut soon = NONE;
                 if subject & LANED != 0 {
-                    subject = self.advance(subject & !LANED);
+                    (subject, soon) = self.advance(subject & !LANED);
                 }
                 let class = CLASSES[(key >> SEQUENCE_BITS) as usize % CLASSES.len()];
-                return Some(Event { at, class, subject });
+                return Some(Event { at, class, subject, soon });
             }
             if !self.turn() {
                 return None;
@@ -272,11 +282,12 @@ impl Wheel {
         }
     }
 
-    /// Takes the first of a lane, and puts the next on the wheel.
+    /// Takes the first of a lane, and puts the next on the wheel. Tells what will be taken soon, too.
     #[inline]
-    fn advance(&mut self, lane: u32) -> u32 {
+    fn advance(&mut self, lane: u32) -> (u32, u32) {
         let ring = &mut self.lanes[lane as usize];
         let first = ring.pop_front().expect("what is on the wheel is the first of its lane");
+        let soon = ring.get(SOON).map_or(NONE, |waiting| waiting.subject);
         if let Some(Waiting { at, sequence, .. }) = ring.front().copied() {
             // The latest sequence before the next one that has these low bits.
             #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
@@ -285,7 +296,7 @@ impl Wheel {
             let order = ((Class::Arrival as u64) << SEQUENCE_BITS) | sequence;
             self.place(at, order, lane | LANED);
         }
-        first.subject
+        (first.subject, soon)
     }
 
     /// Moves to the next slot that holds something; false if nothing is left.
