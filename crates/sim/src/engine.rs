@@ -343,6 +343,9 @@ impl<'o> Engine<'o> {
             if let Some(soon) = event.soon() {
                 self.network.prefetch(soon);
             }
+            if let Some(next) = event.next() && let Some(host) = self.network.host_of(next) {
+                crate::prefetch::prefetch_span(&self.hosts[host as usize]);
+            }
             self.handle(event);
         }
         if let Some(observer) = &mut self.observer

@@ -736,6 +736,13 @@ impl Network {
         Step::UnderWay
     }
 
+    /// The host at which the packet is about to arrive, if no link is before it.
+    #[inline]
+    pub fn host_of(&self, id: u32) -> Option<u32> {
+        let next = self.hops[self.packets[id as usize].hop as usize];
+        (next & DELIVER != 0).then_some(next & !DELIVER)
+    }
+
     /// The packet will be wanted soon.
     #[inline]
     pub fn prefetch(&self, id: u32) {

@@ -63,6 +63,7 @@ pub struct Event {
     class: Class,
     subject: u32,
     soon: u32,
+    next: u32,
 }
 
 impl Event {
@@ -79,6 +80,11 @@ impl Event {
     /// To what it happens.
     pub const fn subject(&self) -> u32 {
         self.subject
+    }
+
+    /// To what the same happens next, if that is known.
+    pub fn next(&self) -> Option<u32> {
+        (self.next != NONE).then_some(self.next)
     }
 
     /// To what the same happens soon, if that is known.
@@ -117,6 +123,7 @@ const LANED: u32 = 1 << 31;
 
 /// So many places ahead in a lane is soon: far enough for memory, near enough for the cache.
 const SOON: usize = 6;
+const NEXT: usize = 2;
 
 /// An arrival that waits behind others.
 #[derive(Clone, Copy, Debug)]
@@ -269,12 +276,12 @@ impl Wheel {
             if let Some(Entry { key, mut subject }) = self.current.pop() {
                 self.now = (self.cursor << self.shift) | (key >> TIME_SHIFT);
                 let at = Instant::from_nanos(self.now);
-                let mut soon = NONE;
+                let (mut soon, mut next) = (NONE, NONE);
                 if subject & LANED != 0 {
-                    (subject, soon) = self.advance(subject & !LANED);
+                    (subject, soon, next) = self.advance(subject & !LANED);
                 }
                 let class = CLASSES[(key >> SEQUENCE_BITS) as usize % CLASSES.len()];
-                return Some(Event { at, class, subject, soon });
+                return Some(Event { at, class, subject, soon, next });
             }
             if !self.turn() {
                 return None;
@@ -284,10 +291,11 @@ impl Wheel {
 
     /// Takes the first of a lane, and puts the next on the wheel. Tells what will be taken soon, too.
     #[inline]
-    fn advance(&mut self, lane: u32) -> (u32, u32) {
+    fn advance(&mut self, lane: u32) -> (u32, u32, u32) {
         let ring = &mut self.lanes[lane as usize];
         let first = ring.pop_front().expect("what is on the wheel is the first of its lane");
         let soon = ring.get(SOON).map_or(NONE, |waiting| waiting.subject);
+        let next = ring.get(NEXT).map_or(NONE, |waiting| waiting.subject);
         if let Some(Waiting { at, sequence, .. }) = ring.front().copied() {
             // The latest sequence before the next one that has these low bits.
             #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
@@ -296,7 +304,7 @@ impl Wheel {
             let order = ((Class::Arrival as u64) << SEQUENCE_BITS) | sequence;
             self.place(at, order, lane | LANED);
         }
-        (first.subject, soon)
+        (first.subject, soon, next)
     }
 
     /// Moves to the next slot that holds something; false if nothing is left.
