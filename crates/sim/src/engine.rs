@@ -15,6 +15,7 @@ use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
+use crate::prefetch::prefetch_lines;
 use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
 use crate::scenario::{CrossKind, CrossTraffic, Scenario};
@@ -26,39 +27,45 @@ use crate::{Collector, MOST_ROWS_HELD, ScenarioError, flow_entries};
 /// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
 /// after those of all flows, the client and the server of each slot for connections that come and go.
 #[derive(Debug)]
+// In the order of use, the end point's first lines included, and at the start of a line.
+#[repr(C, align(64))]
 pub struct Host {
-    pub endpoint: Endpoint,
-    app: AnyApp,
-    first_hop: u32,
-    flow: u32,
-    /// When the connection opens; `NEVER` on the passive side and once it has.
-    opens: Instant,
-    /// The moment for which the clock holds this host's one wake-up, or `NEVER`. An event for any
-    /// other moment is stale.
-    armed: Instant,
-    app_at: Option<Instant>,
-    /// When the data packet that the next ACK answers began its way.
-    echo: Instant,
-    /// The sum, in nanoseconds, and number of round trips from the first link's start of
-    /// transmission.
-    pub path_rtt_sum_ns: u64,
-    pub path_rtts: u64,
-    /// Packets with data that arrived, and their bytes.
-    pub arrived_packets: u64,
-    pub arrived_bytes: u64,
-    /// Packets that arrived with a bit flipped.
-    pub checksum_errors: u64,
-    /// The volume to arrive at which an object begins or is complete.
-    awaited: Bytes,
     /// Whether a probe wants to see every change, or the connection comes and goes.
     watched: bool,
     /// Nobody lives here: a wake-up is the last tenant's.
     vacant: bool,
     /// Whether the application's data has an end.
     sized: bool,
+    first_hop: u32,
+    flow: u32,
+    /// The moment for which the clock holds this host's one wake-up, or `NEVER`. An event for any
+    /// other moment is stale.
+    armed: Instant,
+    app_at: Option<Instant>,
+    app: AnyApp,
+    /// When the data packet that the next ACK answers began its way.
+    echo: Instant,
+    /// The volume to arrive at which an object begins or is complete.
+    awaited: Bytes,
+    /// Packets with data that arrived, and their bytes.
+    pub arrived_packets: u64,
+    pub arrived_bytes: u64,
+    /// The sum, in nanoseconds, and number of round trips from the first link's start of
+    /// transmission.
+    pub path_rtt_sum_ns: u64,
+    pub path_rtts: u64,
+    pub endpoint: Endpoint,
+    /// When the connection opens; `NEVER` on the passive side and once it has.
+    opens: Instant,
+    /// Packets that arrived with a bit flipped.
+    pub checksum_errors: u64,
     /// When all of it was acknowledged.
     pub completed: Option<Instant>,
 }
+
+/// The lines of a host that a packet of data touches, and those that an ACK does.
+const RECEIVING_LINES: usize = 12;
+const SENDING_LINES: usize = 28;
 
 /// A cross-traffic source.
 #[derive(Debug)]
@@ -343,8 +350,11 @@ impl<'o> Engine<'o> {
             if let Some(soon) = event.soon() {
                 self.network.prefetch(soon);
             }
-            if let Some(next) = event.next() && let Some(host) = self.network.host_of(next) {
-                crate::prefetch::prefetch_span(&self.hosts[host as usize]);
+            if let Some(next) = event.next()
+                && let Some((host, data)) = self.network.host_of(next)
+            {
+                let lines = if data { RECEIVING_LINES } else { SENDING_LINES };
+                prefetch_lines(&self.hosts[host as usize], lines);
             }
             self.handle(event);
         }

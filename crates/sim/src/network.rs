@@ -736,11 +736,13 @@ impl Network {
         Step::UnderWay
     }
 
-    /// The host at which the packet is about to arrive, if no link is before it.
+    /// The host at which the packet is about to arrive, if no link is before it, and whether it
+    /// carries data.
     #[inline]
-    pub fn host_of(&self, id: u32) -> Option<u32> {
-        let next = self.hops[self.packets[id as usize].hop as usize];
-        (next & DELIVER != 0).then_some(next & !DELIVER)
+    pub fn host_of(&self, id: u32) -> Option<(u32, bool)> {
+        let packet = &self.packets[id as usize];
+        let next = self.hops[packet.hop as usize];
+        (next & DELIVER != 0).then_some((next & !DELIVER, packet.segment.len > 0))
     }
 
     /// The packet will be wanted soon.
