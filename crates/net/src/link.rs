@@ -150,6 +150,7 @@ impl Hazards {
 /// What every packet touches stands here; the rest is boxed, so that the links of a thousand flows
 /// stay in the cache.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Link {
     queue: Queue,
     serializer: Serializer,
@@ -433,6 +434,10 @@ impl Link {
     #[inline]
     pub fn advance(&mut self, now: Instant) {
         if let Queue::Fifo(fifo) = &mut self.queue {
+            if fifo.is_plain() && fifo.busy_until() <= now {
+                self.left = self.taken;
+                return;
+            }
             while self.left.packets < self.taken.packets {
                 let placed = fifo.get(self.left.packets);
                 if placed.departs > now {

@@ -57,6 +57,8 @@ pub struct Fifo {
     kept: u64,
     /// When the last packet placed will have left.
     busy_until: Instant,
+    /// Some packet was not plain.
+    motley: bool,
 }
 
 impl Fifo {
@@ -64,6 +66,12 @@ impl Fifo {
     #[inline]
     pub const fn busy_until(&self) -> Instant {
         self.busy_until
+    }
+
+    /// Whether all that were ever placed were [plain](Placed::is_plain).
+    #[inline]
+    pub const fn is_plain(&self) -> bool {
+        !self.motley
     }
 
     /// The first packet that is still remembered.
@@ -88,6 +96,7 @@ impl Fifo {
     #[inline]
     pub fn place(&mut self, n: u64, placed: Placed, left: u64, clock: Instant) {
         self.busy_until = placed.departs;
+        self.motley |= !placed.is_plain();
         if n - self.kept == self.ring.len() as u64 {
             self.make_room(n, left, clock);
         }
