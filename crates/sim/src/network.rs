@@ -577,6 +577,21 @@ impl Network {
             let wire = step & WIRE;
             hop += 1;
             let before = if step & (WANTED | LINE) == 0 {
+                let link = &mut self.links[wire as usize];
+                if let Some((starts, at)) = link.pass_idle(comes, offered.size, now) {
+                    let next = self.hops[hop as usize];
+                    let packet = &mut self.packets[id as usize];
+                    if data && packet.first_sent == Instant::NEVER {
+                        packet.first_sent = starts;
+                    }
+                    if next & (FUSED | DELIVER) == FUSED {
+                        comes = at;
+                        continue;
+                    }
+                    packet.hop = hop;
+                    self.under_way(at, wire, id, next, laned.then_some(first));
+                    return;
+                }
                 Offering::default()
             } else if step & LINE == 0 {
                 self.before_offer(now, wire, offered)
@@ -602,13 +617,7 @@ impl Network {
                         continue;
                     }
                     packet.hop = hop;
-                    if next & (LINE | DELIVER) == LINE {
-                        self.go_on(at, wire, id);
-                    } else if laned {
-                        self.wheel.push_in_lane(first, at, id);
-                    } else {
-                        self.wheel.push(at, Class::Arrival, id);
-                    }
+                    self.under_way(at, wire, id, next, laned.then_some(first));
                 }
                 Verdict::Lost | Verdict::Dropped => self.discard(id),
                 Verdict::Waits { wake } => {
@@ -625,6 +634,20 @@ impl Network {
                 }
             }
             return;
+        }
+    }
+
+    /// An intact packet is to come at `at` to the end of the link `wire`, behind which `next` is next,
+    /// in the order of a `lane` or in none.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
+    fn under_way(&mut self, at: Instant, wire: u32, id: u32, next: u32, lane: Option<u32>) {
+        if next & (LINE | DELIVER) == LINE {
+            self.go_on(at, wire, id);
+        } else if let Some(lane) = lane {
+            self.wheel.push_in_lane(lane, at, id);
+        } else {
+            self.wheel.push(at, Class::Arrival, id);
         }
     }
 
