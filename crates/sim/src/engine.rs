@@ -63,6 +63,11 @@ pub struct Host {
     pub completed: Option<Instant>,
 }
 
+/// So many places ahead in a lane each is fetched: far enough for memory, near enough for the cache.
+const FETCH_PACKET: usize = 6;
+const FETCH_HOST: usize = 3;
+const FETCH_LINK: usize = 1;
+
 /// The lines of a host that a packet of data touches, and those that an ACK does.
 const RECEIVING_LINES: usize = 12;
 const SENDING_LINES: usize = 28;
@@ -347,14 +352,8 @@ impl<'o> Engine<'o> {
                 break;
             }
             self.events += 1;
-            if let Some(soon) = event.soon() {
-                self.network.prefetch(soon);
-            }
-            if let Some(next) = event.next()
-                && let Some((host, data)) = self.network.host_of(next)
-            {
-                let lines = if data { RECEIVING_LINES } else { SENDING_LINES };
-                prefetch_lines(&self.hosts[host as usize], lines);
+            if let Some(lane) = event.lane() {
+                self.fetch_ahead(lane);
             }
             self.handle(event);
         }
@@ -383,6 +382,27 @@ impl<'o> Engine<'o> {
             }
         }
         Some(self.run)
+    }
+
+    /// Has fetched what the next packets of a lane will need, first the packet, then its host, then the
+    /// link on which the host answers: each tells where the next one is.
+    #[inline]
+    fn fetch_ahead(&mut self, lane: u32) {
+        let network = &self.network;
+        if let Some(id) = network.wheel.upcoming(lane, FETCH_PACKET) {
+            network.prefetch(id);
+        }
+        if let Some(id) = network.wheel.upcoming(lane, FETCH_HOST)
+            && let Some((host, data)) = network.host_of(id)
+        {
+            let lines = if data { RECEIVING_LINES } else { SENDING_LINES };
+            prefetch_lines(&self.hosts[host as usize], lines);
+        }
+        if let Some(id) = network.wheel.upcoming(lane, FETCH_LINK)
+            && let Some((host, _)) = network.host_of(id)
+        {
+            network.prefetch_link(self.hosts[host as usize].first_hop);
+        }
     }
 
     #[inline]

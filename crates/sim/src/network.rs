@@ -8,7 +8,7 @@ use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::observe::{Observer, Sent, SentSegment, Taps};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::wheel::{Class, Wheel};
 
 const NO_OPTIONS: u32 = u32::MAX;
@@ -44,6 +44,11 @@ const LINE: u32 = 1 << 28;
 const LANED: u32 = 1 << 27;
 /// A link's number, or a private line's.
 const WIRE: u32 = LANED - 1;
+
+/// So many hops are of so few flows that their links stay in the cache.
+const FEW_HOPS: usize = 64;
+/// The lines of a link that a packet touches.
+const LINK_LINES: usize = 3;
 
 /// A packet of a connection that comes and goes is lost.
 #[derive(Clone, Copy, Debug)]
@@ -589,6 +594,10 @@ impl Network {
                         continue;
                     }
                     packet.hop = hop;
+                    if !laned && self.hops.len() > FEW_HOPS && next & DELIVER == 0 {
+                        // Where it comes next many meet; what comes after that is its flow's own.
+                        self.prefetch_link(hop + 1);
+                    }
                     self.under_way(at, wire, id, next, laned.then_some(first));
                     return;
                 }
@@ -766,6 +775,15 @@ impl Network {
         let packet = &self.packets[id as usize];
         let next = self.hops[packet.hop as usize];
         (next & DELIVER != 0).then_some((next & !DELIVER, packet.segment.len > 0))
+    }
+
+    /// The link at `hop` of a path will be wanted soon.
+    #[inline]
+    pub fn prefetch_link(&self, hop: u32) {
+        let step = self.hops[hop as usize];
+        if step & (LINE | DELIVER) == 0 {
+            prefetch_lines(&self.links[(step & WIRE) as usize], LINK_LINES);
+        }
     }
 
     /// The packet will be wanted soon.

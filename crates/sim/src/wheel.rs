@@ -62,8 +62,7 @@ pub struct Event {
     at: Instant,
     class: Class,
     subject: u32,
-    soon: u32,
-    next: u32,
+    lane: u32,
 }
 
 impl Event {
@@ -82,14 +81,10 @@ impl Event {
         self.subject
     }
 
-    /// To what the same happens next, if that is known.
-    pub fn next(&self) -> Option<u32> {
-        (self.next != NONE).then_some(self.next)
-    }
-
-    /// To what the same happens soon, if that is known.
-    pub fn soon(&self) -> Option<u32> {
-        (self.soon != NONE).then_some(self.soon)
+    /// The lane that it was the first of.
+    #[inline]
+    pub fn lane(&self) -> Option<u32> {
+        (self.lane != NONE).then_some(self.lane)
     }
 }
 
@@ -120,10 +115,6 @@ struct Far {
 const NONE: u32 = u32::MAX;
 /// Of a subject: what is on the wheel is the first of this lane.
 const LANED: u32 = 1 << 31;
-
-/// So many places ahead in a lane is soon: far enough for memory, near enough for the cache.
-const SOON: usize = 6;
-const NEXT: usize = 2;
 
 /// An arrival that waits behind others.
 #[derive(Clone, Copy, Debug)]
@@ -276,12 +267,13 @@ impl Wheel {
             if let Some(Entry { key, mut subject }) = self.current.pop() {
                 self.now = (self.cursor << self.shift) | (key >> TIME_SHIFT);
                 let at = Instant::from_nanos(self.now);
-                let (mut soon, mut next) = (NONE, NONE);
+                let mut lane = NONE;
                 if subject & LANED != 0 {
-                    (subject, soon, next) = self.advance(subject & !LANED);
+                    lane = subject & !LANED;
+                    subject = self.advance(lane);
                 }
                 let class = CLASSES[(key >> SEQUENCE_BITS) as usize % CLASSES.len()];
-                return Some(Event { at, class, subject, soon, next });
+                return Some(Event { at, class, subject, lane });
             }
             if !self.turn() {
                 return None;
@@ -289,13 +281,17 @@ impl Wheel {
         }
     }
 
-    /// Takes the first of a lane, and puts the next on the wheel. Tells what will be taken soon, too.
+    /// What comes in a lane `places` behind the next.
     #[inline]
-    fn advance(&mut self, lane: u32) -> (u32, u32, u32) {
+    pub fn upcoming(&self, lane: u32, places: usize) -> Option<u32> {
+        self.lanes[lane as usize].get(places).map(|waiting| waiting.subject)
+    }
+
+    /// Takes the first of a lane, and puts the next on the wheel.
+    #[inline]
+    fn advance(&mut self, lane: u32) -> u32 {
         let ring = &mut self.lanes[lane as usize];
         let first = ring.pop_front().expect("what is on the wheel is the first of its lane");
-        let soon = ring.get(SOON).map_or(NONE, |waiting| waiting.subject);
-        let next = ring.get(NEXT).map_or(NONE, |waiting| waiting.subject);
         if let Some(Waiting { at, sequence, .. }) = ring.front().copied() {
             // The latest sequence before the next one that has these low bits.
             #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
@@ -304,7 +300,7 @@ impl Wheel {
             let order = ((Class::Arrival as u64) << SEQUENCE_BITS) | sequence;
             self.place(at, order, lane | LANED);
         }
-        (first.subject, soon, next)
+        first.subject
     }
 
     /// Moves to the next slot that holds something; false if nothing is left.
