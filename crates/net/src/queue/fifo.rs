@@ -111,7 +111,14 @@ impl Fifo {
 
     /// The same for a flow's packet to which nothing happens, when all others have left.
     #[inline]
-    pub fn place_plain(&mut self, n: u64, comes: Instant, departs: Instant, size: u32, clock: Instant) {
+    pub fn place_plain(
+        &mut self,
+        n: u64,
+        comes: Instant,
+        departs: Instant,
+        size: u32,
+        clock: Instant,
+    ) {
         self.busy_until = departs;
         if n - self.kept == self.ring.len() as u64 {
             self.make_room(n, n, clock);
