@@ -69,6 +69,18 @@ def _nothing(
 
 
 @dataclass(frozen=True)
+class ByName(Generic[P]):
+    """A study's tables by name; each is a file under ``data/``."""
+
+    plan: P
+    tables: Mapping[str, pl.DataFrame]
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        """Return a table."""
+        return self.tables[name]
+
+
+@dataclass(frozen=True)
 class Definition(Generic[P, T]):
     """What makes a study.
 

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
 from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_stats import estimate
+from ackclock.studies._frame_study import ByName
 from ackclock.studies.watanabe2013.scenarios import DEFAULT, Plan
 
 METRICS = ("discards", "underflows", "retransmissions", "packets_lost", "stall_s", "startup_s")
 
 
-@dataclass(frozen=True)
-class Results:
-    """The study's tables, by name."""
-
-    plan: Plan
-    tables: dict[str, pl.DataFrame]
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        """Return a table."""
-        return self.tables[name]
+class Results(ByName[Plan]):
+    """The study's tables by name."""
 
     def values(
         self, case: str, variant: str, metric: str, choice: str = DEFAULT.key
