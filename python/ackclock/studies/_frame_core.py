@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 import pyarrow as pa
 
-from ackclock.studies._frame_parts import digest
+from ackclock.studies._frame_parts import Advance, Part, digest
 
 Scenario = Mapping[str, Any]
 
@@ -86,6 +86,33 @@ def simulate(
     )
     check_conservation(tables.links)
     return tables
+
+
+class Setting(Protocol):
+    """One run of a study, as the study names what it varies."""
+
+    def scenario(self) -> dict[str, Any]:
+        """Return the scenario, as the core reads it."""
+        ...
+
+
+S = TypeVar("S", bound=Setting)
+
+
+def simulated(
+    core: Core,
+    threads: int | None,
+    name: str,
+    settings: Sequence[S],
+    reduce: Callable[[Tables, Sequence[S]], pl.DataFrame],
+) -> Part:
+    """Return a part that runs all of ``settings`` and reduces what they left to one table."""
+    texts = [setting.scenario() for setting in settings]
+
+    def compute(advance: Advance) -> pl.DataFrame:
+        return reduce(simulate(core, texts, threads, advance), settings)
+
+    return Part(name, texts, len(settings), compute)
 
 
 def _frame(table: object) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """A study from end to end: its parts are run, reduced, judged, drawn and written.
 
 A study's folder says what differs: a :class:`Definition`, and in ``__init__.py`` what a list of
-studies shows, by :func:`study`, which imports the rest when it is asked to run.
+studies shows, by :func:`listed`, which imports the rest when it is asked to run.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from rich.console import Console
 from ackclock.studies._frame import Claim, ClaimResult, Study
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ackclock.report.page import Page
     from ackclock.studies._frame_core import Core
+    from ackclock.studies._frame_page import Sheaf
     from ackclock.studies._frame_parts import Part
     from ackclock.studies._frame_report import Drawn
 
@@ -39,26 +38,46 @@ class Tabled(Protocol):
         ...
 
 
-P = TypeVar("P")
-"""A study's plan: how much is run."""
-
 T = TypeVar("T", bound=Tabled)
+
+
+class Sized(Protocol):
+    """A plan: how much is run."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether it is less than what the study asks for."""
+        ...
 
 
 class Build(Protocol[T]):
     """The signature of what writes a study's page."""
 
-    def __call__(
-        self,
-        results: T,
-        judged: Sequence[ClaimResult],
-        drawn: Mapping[str, Figure],
-        recipes: Mapping[str, Drawn[T]],
-        version: str,
-        /,
-    ) -> Page:
+    def __call__(self, results: T, sheaf: Sheaf[T], /) -> Page:
         """Return the page."""
         ...
+
+
+P = TypeVar("P", bound=Sized)
+"""A study's plan."""
+
+
+def _nothing(
+    _core: Core, _plan: Any, _found: Mapping[str, pl.DataFrame], _threads: int | None
+) -> list[Part]:
+    return []
+
+
+@dataclass(frozen=True)
+class ByName(Generic[P]):
+    """A study's tables by name; each is a file under ``data/``."""
+
+    plan: P
+    tables: Mapping[str, pl.DataFrame]
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        """Return a table."""
+        return self.tables[name]
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,8 @@ class Definition(Generic[P, T]):
     ``code`` are the files of its folder that decide what a part holds: with another text of theirs
     a finished part is not taken for finished. A figure names the parts that it needs by their whole
     names, or by what comes before the first ``-``.
+
+    ``then`` are parts that can be named only when those of ``parts`` are finished.
     """
 
     key: str
@@ -79,6 +100,7 @@ class Definition(Generic[P, T]):
     figures: Mapping[str, Drawn[T]]
     build: Build[T]
     code: tuple[str, ...] = ("runs.py", "scenarios.py")
+    then: Callable[[Core, P, Mapping[str, pl.DataFrame], int | None], list[Part]] = _nothing
 
     def reproduce(
         self,
@@ -96,6 +118,7 @@ class Definition(Generic[P, T]):
         """
         from ackclock.report import render  # noqa: PLC0415 - slow imports
         from ackclock.studies._frame_core import core_identity  # noqa: PLC0415
+        from ackclock.studies._frame_page import Sheaf  # noqa: PLC0415
         from ackclock.studies._frame_parts import (  # noqa: PLC0415
             Ledger,
             PartStore,
@@ -107,15 +130,18 @@ class Definition(Generic[P, T]):
 
         plan = self.plan(quick)
         metadata = {"study": self.key, "core": core.version(), "quick": "yes" if quick else "no"}
-        todo = self.parts(core, plan, threads)
-        if figure is not None:
-            names = self.figures[figure].parts
-            todo = [part for part in todo if _is_needed(part.name, names)]
+        wanted = None if figure is None else self.figures[figure].parts
+
+        def needed(parts: list[Part]) -> list[Part]:
+            return [part for part in parts if wanted is None or _is_needed(part.name, wanted)]
+
         code = digest(*(self.folder / name for name in self.code), _CORE)
         store = PartStore(out / "parts", digest(*core_identity(core), code), metadata)
         ledger = Ledger(out / "data" / "cost.parquet", threads)
         try:
-            found = run_parts(todo, store, ledger, console)
+            first = run_parts(needed(self.parts(core, plan, threads)), store, ledger, console)
+            second = needed(self.then(core, plan, first, threads)) if wanted != () else []
+            found = {**first, **run_parts(second, store, ledger, console)} if second else first
         except KeyboardInterrupt:
             console.print(
                 "Interrupted; the finished parts are kept, and the next run begins there."
@@ -131,7 +157,9 @@ class Definition(Generic[P, T]):
             judged = [claim.judge(results) for claim in self.claims]
             write_tables(out, results.tables, judged, metadata)
             drawn = {key: recipe.draw(results) for key, recipe in self.figures.items()}
-            page = self.build(results, judged, drawn, self.figures, core.version())
+            shown: Study = import_module(f"ackclock.studies.{self.key}").STUDY
+            sheaf = Sheaf(shown, judged, drawn, self.figures, core.version(), plan.quick)
+            page = self.build(results, sheaf)
             write_text(out / "index.html", render(page))
         return judged
 
@@ -143,7 +171,7 @@ def _is_needed(part: str, names: tuple[str, ...]) -> bool:
     return part in names or part.partition("-")[0] in names
 
 
-def study(key: str, title: str, citation: str, figures: Mapping[str, str]) -> Study:
+def listed(key: str, title: str, citation: str, figures: Mapping[str, str]) -> Study:
     """Return a study as lists show it; its module ``study`` has the ``DEFINITION``."""
 
     def run(

@@ -308,7 +308,6 @@ def synthetic(shift: dict[str, float] | None = None) -> Results:
     )  # fmt: skip
     return Results(
         Plan(quick=True),
-        cases(),
         {
             "cases": pl.DataFrame(rows, infer_schema_length=None),
             "published": pl.DataFrame(table),
@@ -323,6 +322,7 @@ def synthetic(shift: dict[str, float] | None = None) -> Results:
             "map_shares": maps.map_shares(points),
             "map_regions": maps.map_regions(points),
         },
+        cases(),
     )
 
 

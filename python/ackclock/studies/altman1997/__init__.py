@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ackclock.studies._frame_study import study
+from ackclock.studies._frame_study import listed
 
 FIGURES = {
     "f1": "The path of the model",
@@ -26,7 +26,7 @@ FIGURES = {
 }
 
 
-STUDY = study(
+STUDY = listed(
     key="altman1997",
     title="Performance modeling of TCP/IP in a wide-area network",
     citation=(

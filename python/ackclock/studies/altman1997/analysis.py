@@ -12,6 +12,7 @@ import polars as pl
 
 from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_stats import estimate
+from ackclock.studies._frame_study import ByName
 from ackclock.studies.altman1997 import bursts, model
 from ackclock.studies.altman1997.maps import (
     RTT_LIMIT,
@@ -27,16 +28,10 @@ from ackclock.studies.altman1997.scenarios import Plan
 
 
 @dataclass(frozen=True)
-class Results:
-    """Everything that the report and the predicates read; each table is a file under ``data/``."""
+class Results(ByName[Plan]):
+    """Everything that the report and the predicates read."""
 
-    plan: Plan
     published: tuple[Case, ...]
-    tables: Mapping[str, pl.DataFrame]
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        """Return a table by name."""
-        return self.tables[name]
 
     def case_rows(self, source: str, table: int) -> dict[str, dict[str, Any]]:
         """Return a table's rows from one source, by the case's label."""
@@ -80,7 +75,7 @@ def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Result
         tables["map_shares"] = map_shares(tables["map"])
         tables["map_validity"] = map_validity(tables["map"])
         tables["map_regions"] = map_regions(tables["map"])
-    return Results(plan, published, tables)
+    return Results(plan, tables, published)
 
 
 def mean_with_interval(

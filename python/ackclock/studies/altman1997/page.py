@@ -2,63 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet, Verdicts
-from ackclock.studies._frame import ClaimResult
-from ackclock.studies._frame_report import Drawn, count, drawing
+from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet
+from ackclock.studies._frame_page import Sheaf
 from ackclock.studies.altman1997.analysis import Results
 from ackclock.studies.altman1997.maps import PAPER_BOX, RTT_LIMIT, THP_LIMIT
 from ackclock.studies.altman1997.scenarios import MAP_BUFFER_PACKETS, MAP_RANGES
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
-KEY = "altman1997"
-
-
-def build(
-    results: Results,
-    judged: Sequence[ClaimResult],
-    drawn: Mapping[str, Figure],
-    recipes: Mapping[str, Drawn[Results]],
-    version: str,
-) -> Page:
+def build(results: Results, sheaf: Sheaf[Results]) -> Page:
     """Return the report."""
-    from ackclock.studies.altman1997 import STUDY  # noqa: PLC0415 - the package imports this
-
-    claims = {claim.id: claim for claim in judged}
-    quick = results.plan.quick
+    verdict = sheaf.verdict
 
     def draw(key: str, label: str, caption: str) -> Drawing:
-        recipe, made = recipes[key], drawn[key]
-        return drawing(KEY, key, recipe, made, label=label, caption=caption, quick=quick)
+        return sheaf.draw(key, caption, label=label)
 
-    def verdict(*names: str) -> Verdicts:
-        return Verdicts(tuple(claims[name] for name in names))
-
-    counts = count(judged)
-    return Page(
+    return sheaf.page(
         title="A fluid model of TCP, held against a packet simulation",
         subtitle=(
             "Tahoe behind one bottleneck, beside traffic that never reacts: the model of Altman "
             "and colleagues, their tables and figures, and the model’s limits on random paths."
         ),
-        citation=STUDY.citation,
-        banner=_banner(results) if quick else "",
-        lead=(
-            Prose(
-                f"Of {len(judged)} statements, {counts}. Each verdict below is computed by "
-                "predicates that were fixed before the first full run; every number on this page "
-                "comes from one run of the study."
-            ),
-            Prose(_lead(results)),
-        ),
-        summary=judged,
+        banner=_banner(results),
+        and_that="; every number on this page comes from one run of the study.",
+        lead=(_lead(results),),
         sections=(
             Section("model", "The model", _model(draw)),
             Section("windows", "The window over time", _windows(draw, verdict)),
@@ -70,13 +40,6 @@ def build(
             Section("map", "Theory against simulation at random", _map(results, draw, verdict)),
             Section("extras", "Beyond the paper", _extras(results, draw)),
             Section("made", "How this was made", _made(results)),
-        ),
-        footer=(
-            Prose(
-                f"Made by Ackclock {version} with <code>ackclock reproduce {KEY}"
-                f"{' --quick' if quick else ''}</code>. The same version gives the same bytes; "
-                "what the run cost is in <code>data/cost.parquet</code> alone."
-            ),
         ),
     )
 

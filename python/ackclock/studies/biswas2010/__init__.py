@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ackclock.studies._frame_study import study
+from ackclock.studies._frame_study import listed
 
 FIGURES = {
     "f1": "The window over time, with and without validation",
@@ -22,7 +22,7 @@ FIGURES = {
     "video": "Video over HTTP: four-second segments",
 }
 
-STUDY = study(
+STUDY = listed(
     key="biswas2010",
     title="Analysing TCP for bursty traffic",
     citation=(

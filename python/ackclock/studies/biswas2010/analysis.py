@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,14 @@ import polars as pl
 
 from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_stats import Estimate, estimate
+from ackclock.studies._frame_study import ByName
 from ackclock.studies.biswas2010.scenarios import Plan
 
 GROUP = ("mix", "mode", "n", "variant", "rival", "cwv_rto", "period_s", "delay_s", "choice")
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(ByName[Plan]):
     """The study's tables by name."""
-
-    plan: Plan
-    tables: Mapping[str, pl.DataFrame]
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        """Return a table."""
-        return self.tables[name]
 
 
 def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
-from ackclock.report.page import Cell, Page, Prose, Section, Sheet, Verdicts
-from ackclock.studies._frame import ClaimResult
-from ackclock.studies._frame_report import Drawn, count, drawing
+from ackclock.report.page import Cell, Page, Prose, Section, Sheet
+from ackclock.studies._frame_page import Sheaf
 from ackclock.studies.biswas2010.analysis import FIRST, Results
 from ackclock.studies.biswas2010.figures import LOOKS
 from ackclock.studies.biswas2010.predicates import (
@@ -29,50 +28,19 @@ from ackclock.studies.biswas2010.scenarios import (
     VARIANTS,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-KEY = "biswas2010"
-
-
-def build(
-    results: Results,
-    judged: Sequence[ClaimResult],
-    drawn: Mapping[str, Figure],
-    recipes: Mapping[str, Drawn[Results]],
-    version: str,
-) -> Page:
+def build(results: Results, sheaf: Sheaf[Results]) -> Page:
     """Return the report."""
-    from ackclock.studies.biswas2010 import FIGURES, STUDY  # noqa: PLC0415 - it imports this
-
-    claims = {claim.id: claim for claim in judged}
-    quick = results.plan.quick
-
-    def draw(key: str, caption: str) -> Any:
-        return drawing(
-            KEY, key, recipes[key], drawn[key], label=FIGURES[key], caption=caption, quick=quick
-        )
-
-    def verdict(*names: str) -> Verdicts:
-        return Verdicts(tuple(claims[name] for name in names))
-
-    return Page(
+    draw, verdict = sheaf.draw, sheaf.verdict
+    return sheaf.page(
         title="Bursty traffic, and what its window is worth",
         subtitle=(
             "Constant-rate senders fall silent or slow down, the path shrinks from 100 to 2 Mbit/s "
             "meanwhile, and they come back: standard TCP, window validation (RFC 2861), and what "
             "replaced it (RFC 7661)."
         ),
-        citation=STUDY.citation,
-        banner=_banner(results) if quick else "",
-        lead=(
-            Prose(
-                f"Of {len(judged)} statements, {count(judged)}. Each verdict below is computed by "
-                "predicates that were fixed before the first full run."
-            ),
-            Prose(_findings(results)),
-        ),
-        summary=judged,
+        banner=_banner(results),
+        lead=(_findings(results),),
         sections=(
             Section("window", "One flow’s window (Figure 1)", _window(draw, verdict)),
             Section("idle", "After silence (Figures 3 to 5)", _idle(results, draw, verdict)),
@@ -87,13 +55,6 @@ def build(
             Section("choices", "What the paper leaves open", _choices(results, draw)),
             Section("video", "Video over HTTP today", _video(results, draw)),
             Section("made", "How this was made (Tables 1 and 2)", _made(results)),
-        ),
-        footer=(
-            Prose(
-                f"Made by Ackclock {version} with <code>ackclock reproduce {KEY}"
-                f"{' --quick' if quick else ''}</code>. The same version gives the same bytes; "
-                "what the run cost is in <code>data/cost.parquet</code> alone."
-            ),
         ),
     )
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core, Tables, simulate
-from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies._frame_core import Core, Tables, simulated
+from ackclock.studies._frame_parts import Part
 from ackclock.studies.biswas2010 import scenarios
 from ackclock.studies.biswas2010.scenarios import (
     MESSAGES,
@@ -182,31 +182,16 @@ def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
         for setting in settings:
             by_period.setdefault(setting.period_s, []).append(setting)
         return [
-            _part(core, threads, f"{name}-{period_s:g}", these, reduce)
+            simulated(core, threads, f"{name}-{period_s:g}", these, reduce)
             for period_s, these in by_period.items()
         ]
 
     return [
-        _part(core, threads, "traces", scenarios.traces(plan), trace),
+        simulated(core, threads, "traces", scenarios.traces(plan), trace),
         *chunks("idle", scenarios.idle(plan)),
         *chunks("long", scenarios.long_path(plan)),
         *chunks("limited", scenarios.limited(plan)),
         *chunks("delay", scenarios.delays(plan), delay),
-        _part(core, threads, "choices", scenarios.choices(plan), restart),
-        _part(core, threads, "video", scenarios.videos(plan), video),
+        simulated(core, threads, "choices", scenarios.choices(plan), restart),
+        simulated(core, threads, "video", scenarios.videos(plan), video),
     ]
-
-
-def _part(
-    core: Core,
-    threads: int | None,
-    name: str,
-    settings: Sequence[Setting] | Sequence[Video],
-    reduce: Reduce,
-) -> Part:
-    texts = [setting.scenario() for setting in settings]
-
-    def compute(advance: Advance) -> pl.DataFrame:
-        return reduce(simulate(core, texts, threads, advance), settings)
-
-    return Part(name, texts, len(settings), compute)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ackclock.studies._frame_study import study
+from ackclock.studies._frame_study import listed
 
 FIGURES = {
     "windows": "Mean windows with one loss in exactly 1/p packets",
@@ -11,7 +11,7 @@ FIGURES = {
 }
 
 
-STUDY = study(
+STUDY = listed(
     key="response",
     title="Response functions of Reno and CUBIC",
     citation=(

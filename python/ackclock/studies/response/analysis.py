@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_stats import estimate
+from ackclock.studies._frame_study import ByName
 from ackclock.studies.response import model
 from ackclock.studies.response.scenarios import Plan
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(ByName[Plan]):
     """The study's tables by name."""
-
-    plan: Plan
-    tables: Mapping[str, pl.DataFrame]
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        """Return a table."""
-        return self.tables[name]
 
 
 def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:

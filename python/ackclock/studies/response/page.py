@@ -2,72 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from ackclock.report.page import Cell, Page, Prose, Section, Sheet, Verdicts
-from ackclock.studies._frame import ClaimResult
-from ackclock.studies._frame_report import Drawn, count, drawing
+from ackclock.report.page import Cell, Page, Prose, Section, Sheet
+from ackclock.studies._frame_page import Sheaf
 from ackclock.studies.response.analysis import Results
 from ackclock.studies.response.predicates import LARGEST_RATE, RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS, RTTS_MS, START
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-KEY = "response"
-
-
-def build(
-    results: Results,
-    judged: Sequence[ClaimResult],
-    drawn: Mapping[str, Figure],
-    recipes: Mapping[str, Drawn[Results]],
-    version: str,
-) -> Page:
+def build(results: Results, sheaf: Sheaf[Results]) -> Page:
     """Return the report."""
-    from ackclock.studies.response import FIGURES, STUDY  # noqa: PLC0415 - it imports this
-
-    claims = {claim.id: claim for claim in judged}
-    quick = results.plan.quick
-
-    def draw(key: str, caption: str) -> Any:
-        return drawing(
-            KEY, key, recipes[key], drawn[key], label=FIGURES[key], caption=caption, quick=quick
-        )
-
-    def verdict(*names: str) -> Verdicts:
-        return Verdicts(tuple(claims[name] for name in names))
-
-    return Page(
+    draw, verdict = sheaf.draw, sheaf.verdict
+    return sheaf.page(
         title="Response functions, held against a packet simulation",
         subtitle=(
             "How large a window Reno and CUBIC keep at a given loss rate: formulas that everybody "
             "cites, and the senders that they are about."
         ),
-        citation=STUDY.citation,
-        banner=_banner() if quick else "",
-        lead=(
-            Prose(
-                f"Of {len(judged)} statements, {count(judged)}. Each verdict below is computed by "
-                "predicates that were fixed before the first full run."
-            ),
-        ),
-        summary=judged,
+        banner=_banner(),
         sections=(
             Section("periodic", "Evenly spaced losses", _periodic(results, draw, verdict)),
             Section("cycle", "The cycle, and the way to it", _cycle(draw)),
             Section("random", "Losses at random", _random(results, draw, verdict)),
             Section("made", "How this was made", _made(results)),
-        ),
-        footer=(
-            Prose(
-                f"Made by Ackclock {version} with <code>ackclock reproduce {KEY}"
-                f"{' --quick' if quick else ''}</code>. The same version gives the same bytes; "
-                "what the run cost is in <code>data/cost.parquet</code> alone."
-            ),
         ),
     )
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
-from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulated
+from ackclock.studies._frame_parts import Part
 from ackclock.studies.response import scenarios
 from ackclock.studies.response.scenarios import (
     LAWS,
@@ -147,24 +147,10 @@ def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
         ),
     ]
     return [
-        *(_part(core, threads, name, settings, _measured) for name, settings in measured),
-        _part(core, threads, "traces", scenarios.traces(plan, windows), _traced),
-        _part(core, threads, "approach", scenarios.approaches(plan, windows), _approached),
+        *(simulated(core, threads, name, settings, _measured) for name, settings in measured),
+        simulated(core, threads, "traces", scenarios.traces(plan, windows), _traced),
+        simulated(core, threads, "approach", scenarios.approaches(plan, windows), _approached),
     ]
-
-
-Reduce = Callable[[Tables, Sequence[Setting]], pl.DataFrame]
-
-
-def _part(
-    core: Core, threads: int | None, name: str, settings: Sequence[Setting], reduce: Reduce
-) -> Part:
-    texts = [setting.scenario() for setting in settings]
-
-    def compute(advance: Advance) -> pl.DataFrame:
-        return reduce(simulate(core, texts, threads, advance), settings)
-
-    return Part(name, texts, len(settings), compute)
 
 
 def _measured(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:

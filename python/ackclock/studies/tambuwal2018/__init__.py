@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from rich.console import Console
-
-from ackclock.studies._frame import ClaimResult, Study
+from ackclock.studies._frame_study import listed
 
 FIGURES = {
     "f2": "Request and response sizes, and round-trip times",
@@ -23,24 +19,7 @@ FIGURES = {
 }
 
 
-def run(
-    out: Path,
-    *,
-    quick: bool,
-    threads: int | None,
-    console: Console,
-    figure: str | None = None,
-) -> list[ClaimResult]:
-    """Run the study and write its report into ``out``; with ``figure``, that figure alone."""
-    from ackclock.studies._frame_core import compiled_core  # noqa: PLC0415 - slow imports
-    from ackclock.studies.tambuwal2018.study import reproduce  # noqa: PLC0415
-
-    return reproduce(
-        compiled_core(), out, quick=quick, threads=threads, console=console, figure=figure
-    )
-
-
-STUDY = Study(
+STUDY = listed(
     key="tambuwal2018",
     title="Start-up after SYN loss, under web traffic",
     citation=(
@@ -49,6 +28,5 @@ STUDY = Study(
         "J. Cao, W. S. Cleveland, Y. Gao, K. Jeffay, F. D. Smith and M. Weigle, “Stochastic "
         "Models for Generating Synthetic HTTP Source Traffic”, INFOCOM 2004."
     ),
-    run=run,
     figures=FIGURES,
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from ackclock.studies._frame_stats import Estimate, estimate
+from ackclock.studies._frame_study import ByName
 from ackclock.studies.tambuwal2018.runs import LISTS, found_rate
 from ackclock.studies.tambuwal2018.scenarios import LABELS, TSL, VARIANTS, Plan
 
@@ -33,16 +33,8 @@ RUN_COLUMNS = (
 """The first columns of ``data/runs.parquet``; what the predicates read follows them."""
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(ByName[Plan]):
     """The study's tables by name."""
-
-    plan: Plan
-    tables: Mapping[str, pl.DataFrame]
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        """Return a table."""
-        return self.tables[name]
 
     def by_seed(self, column: str, load: float, variant: str) -> dict[int, float]:
         """Return a column's value in the run of each seed."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import polars as pl
 
-from ackclock.report.page import Cell, Page, Prose, Section, Sheet, Verdicts
-from ackclock.studies._frame import ClaimResult
-from ackclock.studies._frame_report import Drawn, count, drawing
+from ackclock.report.page import Cell, Page, Prose, Section, Sheet
+from ackclock.studies._frame_page import Sheaf
 from ackclock.studies._frame_stats import Estimate, estimate
 from ackclock.studies.tambuwal2018.analysis import Results
 from ackclock.studies.tambuwal2018.predicates import PUBLISHED_T2, PUBLISHED_T3
@@ -28,48 +27,17 @@ from ackclock.studies.tambuwal2018.scenarios import (
     VARIANTS,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-KEY = "tambuwal2018"
-
-
-def build(
-    results: Results,
-    judged: Sequence[ClaimResult],
-    drawn: Mapping[str, Figure],
-    recipes: Mapping[str, Drawn[Results]],
-    version: str,
-) -> Page:
+def build(results: Results, sheaf: Sheaf[Results]) -> Page:
     """Return the report."""
-    from ackclock.studies.tambuwal2018 import FIGURES, STUDY  # noqa: PLC0415 - it imports this
-
-    claims = {claim.id: claim for claim in judged}
-    quick = results.plan.quick
-
-    def draw(key: str, caption: str) -> Any:
-        return drawing(
-            KEY, key, recipes[key], drawn[key], label=FIGURES[key], caption=caption, quick=quick
-        )
-
-    def verdict(*names: str) -> Verdicts:
-        return Verdicts(tuple(claims[name] for name in names))
-
-    return Page(
+    draw, verdict = sheaf.draw, sheaf.verdict
+    return sheaf.page(
         title="What a lost SYN-ACK should cost",
         subtitle=(
             "Six ways to begin after a lost SYN-ACK, and RFC 6928’s, under web traffic that uses a "
             "link of 10 Mbit/s to between 40 and 98 %."
         ),
-        citation=STUDY.citation,
-        banner=_banner(results) if quick else "",
-        lead=(
-            Prose(
-                f"Of {len(judged)} statements, {count(judged)}. Each verdict below is computed by "
-                "predicates that were fixed before the first full run."
-            ),
-        ),
-        summary=judged,
+        banner=_banner(results),
         sections=(
             Section("traffic", "The traffic", _traffic(results, draw, verdict)),
             Section("responses", "Responses after a lost SYN-ACK", _responses(draw, verdict)),
@@ -78,13 +46,6 @@ def build(
             Section("mixed", "Mixed populations", _mixed(draw, verdict)),
             Section("beyond", "Beyond the paper", _beyond(results, draw)),
             Section("made", "How this was made", _made(results)),
-        ),
-        footer=(
-            Prose(
-                f"Made by Ackclock {version} with <code>ackclock reproduce {KEY}"
-                f"{' --quick' if quick else ''}</code>. The same version gives the same bytes; "
-                "what the run cost is in <code>data/cost.parquet</code> alone."
-            ),
         ),
     )
 

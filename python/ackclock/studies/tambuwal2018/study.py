@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from rich.console import Console
+import polars as pl
 
-from ackclock.report import render
-from ackclock.studies._frame import ClaimResult
-from ackclock.studies._frame_core import Core, core_identity
-from ackclock.studies._frame_parts import Ledger, PartStore, digest, run_parts, write_text
-from ackclock.studies._frame_report import Drawn, write_figure, write_tables
+from ackclock.studies._frame_core import Core
+from ackclock.studies._frame_parts import Part
+from ackclock.studies._frame_report import Drawn
+from ackclock.studies._frame_study import Definition
 from ackclock.studies.tambuwal2018 import figures
 from ackclock.studies.tambuwal2018.analysis import Results, analyse
 from ackclock.studies.tambuwal2018.page import build
@@ -24,7 +23,8 @@ from ackclock.studies.tambuwal2018.scenarios import GUESSES, Plan
 KEY = "tambuwal2018"
 DRAWS = 20_000
 
-_ALL = ("runs",)
+_RATES = ("rate",)
+_ALL = (*_RATES, "runs")
 
 
 def _drawn(name: str, needs: Sequence[str], *tables: str) -> Drawn[Results]:
@@ -47,8 +47,8 @@ FIGURES: Mapping[str, Drawn[Results]] = {
     "f9": _drawn("seconds", _ALL, "seconds"),
     "f10": _drawn("second_tails", _ALL, "seconds"),
     "f11": _drawn("throughput", _ALL, "runs"),
-    "f12": _drawn("mixed", ("mixed",), "mixed"),
-    "middlebox": _drawn("middlebox", ("middlebox",), "middlebox"),
+    "f12": _drawn("mixed", (*_RATES, "mixed"), "mixed"),
+    "middlebox": _drawn("middlebox", (*_RATES, "middlebox"), "middlebox"),
 }
 
 
@@ -64,54 +64,28 @@ def draws(core: Core) -> dict[str, Any]:
     return json.loads(cast("_Draws", core).packmime(json.dumps(question)))
 
 
-def reproduce(
-    core: Core,
-    out: Path,
-    *,
-    quick: bool,
-    threads: int | None,
-    console: Console,
-    figure: str | None = None,
-) -> list[ClaimResult]:
-    """Run what is not finished yet, judge every claim, write page, claims and data.
-
-    With ``figure`` only that figure's parts run, and ``FIGURE.svg`` and its data are written.
-    """
-    plan = Plan(quick=quick)
-    metadata = {"study": KEY, "core": core.version(), "quick": "yes" if quick else "no"}
-    store = PartStore(out / "parts", digest(*core_identity(core), _code()), metadata)
-    ledger = Ledger(out / "data" / "cost.parquet", threads)
-    wanted = None if figure is None else FIGURES[figure].parts
-    try:
-        searches = [rate_part(core, plan, load, threads) for load in plan.loads]
-        rated = run_parts(searches, store, ledger, console) if wanted != () else {}
-        rates = {
-            load: found_rate(frame) for load, frame in zip(plan.loads, rated.values(), strict=False)
-        }
-        todo = parts(core, plan, rates, threads) if rates else []
-        if wanted is not None:
-            todo = [part for part in todo if part.name.partition("-")[0] in wanted]
-        found = {**rated, **run_parts(todo, store, ledger, console)}
-    except KeyboardInterrupt:
-        console.print("Interrupted; the finished parts are kept, and the next run begins there.")
-        raise
-    with console.status("Reducing and drawing"):
-        results = analyse(plan, found, draws(core))
-        if figure is not None:
-            recipe = FIGURES[figure]
-            data = {name: results[name] for name in recipe.data}
-            write_figure(out, figure, recipe.draw(results), data, metadata)
-            return []
-        judged = [claim.judge(results) for claim in CLAIMS]
-        write_tables(out, results.tables, judged, metadata)
-        drawn = {key: recipe.draw(results) for key, recipe in FIGURES.items()}
-        page = build(results, judged, drawn, FIGURES, core.version())
-        write_text(out / "index.html", render(page))
-    return judged
+def rated(
+    core: Core, plan: Plan, found: Mapping[str, pl.DataFrame], threads: int | None
+) -> list[Part]:
+    """Return the runs at the rates that were found."""
+    rates = {
+        load: found_rate(found[name])
+        for load in plan.loads
+        if (name := f"rate-{100 * load:g}") in found
+    }
+    return parts(core, plan, rates, threads) if rates else []
 
 
-def _code() -> str:
-    """Return a hash of the code that decides what a part holds."""
-    here = Path(__file__).parent
-    names = ("runs.py", "scenarios.py")
-    return digest(*(here / name for name in names), here.parent / "_frame_core.py")
+DEFINITION = Definition(
+    key=KEY,
+    folder=Path(__file__).parent,
+    plan=lambda quick: Plan(quick=quick),
+    parts=lambda core, plan, threads: [rate_part(core, plan, load, threads) for load in plan.loads],
+    then=rated,
+    analyse=lambda core, plan, found: analyse(plan, found, draws(core)),
+    claims=CLAIMS,
+    figures=FIGURES,
+    build=build,
+)
+
+reproduce = DEFINITION.reproduce

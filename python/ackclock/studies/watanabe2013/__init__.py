@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from rich.console import Console
-
-from ackclock.studies._frame import ClaimResult, Study
+from ackclock.studies._frame_study import listed
 
 FIGURES = {
     "bars": "Discards, underflows and retransmissions",
@@ -15,30 +11,12 @@ FIGURES = {
 }
 
 
-def run(
-    out: Path,
-    *,
-    quick: bool,
-    threads: int | None,
-    console: Console,
-    figure: str | None = None,
-) -> list[ClaimResult]:
-    """Run the study and write its report into ``out``; with ``figure``, that figure alone."""
-    from ackclock.studies._frame_core import compiled_core  # noqa: PLC0415 - slow imports
-    from ackclock.studies.watanabe2013.study import reproduce  # noqa: PLC0415
-
-    return reproduce(
-        compiled_core(), out, quick=quick, threads=threads, console=console, figure=figure
-    )
-
-
-STUDY = Study(
+STUDY = listed(
     key="watanabe2013",
     title="Streaming video over TCP variants",
     citation=(
         "G. Watanabe, K. Kumazoe, D. Cavendish, D. Nobayashi, T. Ikenaga and Y. Oie, “Performance "
         "Characterization of Streaming Video over TCP Variants”, 2013."
     ),
-    run=run,
     figures=FIGURES,
 )

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
+from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_stats import estimate
+from ackclock.studies._frame_study import ByName
 from ackclock.studies.watanabe2013.scenarios import DEFAULT, Plan
 
 METRICS = ("discards", "underflows", "retransmissions", "packets_lost", "stall_s", "startup_s")
 
 
-@dataclass(frozen=True)
-class Results:
-    """The study's tables, by name."""
-
-    plan: Plan
-    tables: dict[str, pl.DataFrame]
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        """Return a table."""
-        return self.tables[name]
+class Results(ByName[Plan]):
+    """The study's tables by name."""
 
     def values(
         self, case: str, variant: str, metric: str, choice: str = DEFAULT.key
@@ -55,16 +48,18 @@ class Results:
         return math.copysign(max(abs(difference) - width, 0.0), difference)
 
 
-def analyse(plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
-    """Return the study's tables."""
-    trials = pl.concat(
-        [frame for name, frame in parts.items() if name.startswith(("trials-", "choice-"))]
-    )
-    traces = parts["traces"]
-    return Results(
-        plan, {"trials": trials, "summary": summary(trials), "traces": traces,
-               "shapes": shapes(traces)}
-    )  # fmt: skip
+def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
+    """Return the tables for which there are parts."""
+    del core
+    tables: dict[str, pl.DataFrame] = {}
+    trials = [frame for name, frame in found.items() if name.startswith(("trials-", "choice-"))]
+    if trials:
+        tables["trials"] = pl.concat(trials)
+        tables["summary"] = summary(tables["trials"])
+    if "traces" in found:
+        tables["traces"] = found["traces"]
+        tables["shapes"] = shapes(found["traces"])
+    return Results(plan, tables)
 
 
 def summary(trials: pl.DataFrame) -> pl.DataFrame:

@@ -2,62 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
 import polars as pl
 
-from ackclock.report.page import Cell, Page, Prose, Section, Sheet, Verdicts
-from ackclock.studies._frame import ClaimResult
-from ackclock.studies._frame_report import Drawn, count, drawing
+from ackclock.report.page import Cell, Page, Prose, Section, Sheet
+from ackclock.studies._frame_page import Sheaf
 from ackclock.studies.watanabe2013.analysis import Results
 from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, CASES, DEFAULT, VARIANTS
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-KEY = "watanabe2013"
-
-
-def build(
-    results: Results,
-    judged: Sequence[ClaimResult],
-    drawn: Mapping[str, Figure],
-    recipes: Mapping[str, Drawn[Results]],
-    version: str,
-) -> Page:
+def build(results: Results, sheaf: Sheaf[Results]) -> Page:
     """Return the report."""
-    from ackclock.studies.watanabe2013 import FIGURES, STUDY  # noqa: PLC0415 - it imports this
-
-    claims = {claim.id: claim for claim in judged}
-    quick = results.plan.quick
-
-    def draw(key: str, caption: str) -> Any:
-        return drawing(
-            KEY, key, recipes[key], drawn[key], label=FIGURES[key], caption=caption, quick=quick
-        )
-
-    def verdict(*names: str) -> Verdicts:
-        return Verdicts(tuple(claims[name] for name in names))
-
+    draw, verdict = sheaf.draw, sheaf.verdict
     trials = results.plan.trials
-    return Page(
+    return sheaf.page(
         title="Streaming video over TCP variants, once more",
         subtitle=(
             "Which sender discards the fewest pictures: the measurements of Watanabe et al. with "
             "a simulated path and a player whose rules are written down."
         ),
-        citation=STUDY.citation,
-        banner=_banner(results) if quick else "",
-        lead=(
-            Prose(
-                f"Of {len(judged)} statements, {count(judged)}. Each verdict below is computed by "
-                "predicates that were fixed before the first full run; a statement is "
-                "under-specified if its outcome changes with the buffer of the emulator, the film "
-                "or the reading of CCP’s equations, which the paper does not give."
-            ),
+        banner=_banner(results),
+        and_that=(
+            "; a statement is under-specified if its outcome changes with the buffer of the "
+            "emulator, the film or the reading of CCP’s equations, which the paper does not give."
         ),
-        summary=judged,
         sections=(
             Section(
                 "figures",
@@ -103,13 +70,6 @@ def build(
                 ),
             ),
             Section("made", "How this was made", (_choices(results),)),
-        ),
-        footer=(
-            Prose(
-                f"Made by Ackclock {version} with <code>ackclock reproduce {KEY}"
-                f"{' --quick' if quick else ''}</code>. The same version gives the same bytes; "
-                "what the run cost is in <code>data/cost.parquet</code> alone."
-            ),
         ),
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
-from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
-from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulated
+from ackclock.studies._frame_parts import Part
 from ackclock.studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     CASES,
@@ -92,30 +92,16 @@ def describe(settings: Sequence[Trial]) -> pl.DataFrame:
     )
 
 
-Reduce = Callable[[Tables, Sequence[Trial]], pl.DataFrame]
-
-
 def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
     """Return everything that the study simulates, in the order in which it runs."""
     return [
-        *(_part(core, threads, f"trials-{c.key}", trials(plan, c), _measured) for c in CASES),
-        _part(core, threads, "traces", traces(plan), _traced),
+        *(simulated(core, threads, f"trials-{c.key}", trials(plan, c), _measured) for c in CASES),
+        simulated(core, threads, "traces", traces(plan), _traced),
         *(
-            _part(core, threads, f"choice-{c.key}", list(other_trials(plan, c)), _measured)
+            simulated(core, threads, f"choice-{c.key}", list(other_trials(plan, c)), _measured)
             for c in ALTERNATIVES
         ),
     ]
-
-
-def _part(
-    core: Core, threads: int | None, name: str, settings: Sequence[Trial], reduce: Reduce
-) -> Part:
-    texts = [setting.scenario() for setting in settings]
-
-    def compute(advance: Advance) -> pl.DataFrame:
-        return reduce(simulate(core, texts, threads, advance), settings)
-
-    return Part(name, texts, len(settings), compute)
 
 
 def _measured(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:

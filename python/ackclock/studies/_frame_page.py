@@ -1,0 +1,82 @@
+"""What every study's page has in common: its first sentence, its figures, its verdicts, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic
+
+from ackclock.report.page import Drawing, Page, Prose, Section, Verdicts
+from ackclock.studies._frame import ClaimResult, R, Study
+from ackclock.studies._frame_report import Drawn, count, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Sheaf(Generic[R]):
+    """What a page is written from, besides the results."""
+
+    study: Study
+    judged: Sequence[ClaimResult]
+    drawn: Mapping[str, Figure]
+    recipes: Mapping[str, Drawn[R]]
+    version: str
+    quick: bool
+
+    def draw(self, key: str, caption: str, *, label: str | None = None) -> Drawing:
+        """Return a figure; ``label`` if it is not the one under which lists have it."""
+        return drawing(
+            self.study.key,
+            key,
+            self.recipes[key],
+            self.drawn[key],
+            label=label or self.study.figures[key],
+            caption=caption,
+            quick=self.quick,
+        )
+
+    def verdict(self, *names: str) -> Verdicts:
+        """Return the verdicts on some claims."""
+        claims = {claim.id: claim for claim in self.judged}
+        return Verdicts(tuple(claims[name] for name in names))
+
+    def page(
+        self,
+        *,
+        title: str,
+        subtitle: str,
+        banner: str,
+        sections: Sequence[Section],
+        lead: Sequence[str] = (),
+        and_that: str = ".",
+    ) -> Page:
+        """Return the page.
+
+        ``banner`` is shown of a quick run alone. ``and_that`` ends the sentence on how verdicts
+        come about; ``lead`` are paragraphs after it.
+        """
+        study = self.study.key
+        return Page(
+            title=title,
+            subtitle=subtitle,
+            citation=self.study.citation,
+            banner=banner if self.quick else "",
+            lead=(
+                Prose(
+                    f"Of {len(self.judged)} statements, {count(self.judged)}. Each verdict below "
+                    f"is computed by predicates that were fixed before the first full run{and_that}"
+                ),
+                *(Prose(text) for text in lead),
+            ),
+            summary=self.judged,
+            sections=sections,
+            footer=(
+                Prose(
+                    f"Made by Ackclock {self.version} with <code>ackclock reproduce {study}"
+                    f"{' --quick' if self.quick else ''}</code>. The same version gives the same "
+                    "bytes; what the run cost is in <code>data/cost.parquet</code> alone."
+                ),
+            ),
+        )
