@@ -1,7 +1,8 @@
 //! Drives the engine without the wheel that Python needs: for profiles, and to compare two builds.
 //!
 //! `drive w N BITS_PER_SECOND SECONDS VARIANT [RUNS]` runs the workload of `ackclock bench` and
-//! prints what a delivered packet cost. `drive digest FILE...` runs scenarios in JSON and prints a
+//! prints what a delivered packet cost. `drive run FILE` says what a connection of a scenario in JSON
+//! cost. `drive digest FILE...` runs scenarios in JSON and prints a
 //! digest of all that each left behind, its packets as seen on every link included; the number of
 //! events is left out, for it is no result.
 
@@ -18,9 +19,10 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["w", flows, bps, seconds, variant] => bench(flows, bps, seconds, variant, "1"),
         ["w", flows, bps, seconds, variant, runs] => bench(flows, bps, seconds, variant, runs),
+        ["run", file] => timed(file),
         ["digest", files @ ..] => files.iter().try_for_each(|file| digest(file)),
         _ => {
-            Err("usage: drive w N BITS_PER_SECOND SECONDS VARIANT [RUNS] | drive digest FILE..."
+            Err("usage: drive w N BITS_PER_SECOND SECONDS VARIANT [RUNS] | drive run FILE | drive digest FILE..."
                 .into())
         }
     };
@@ -60,6 +62,23 @@ fn bench(flows: &str, bps: &str, seconds: &str, variant: &str, runs: &str) -> Re
         "{packets} packets, {:.1} ns a packet, {:.3} events a packet",
         used as f64 / packets as f64,
         events as f64 / packets as f64
+    );
+    Ok(())
+}
+
+fn timed(file: &str) -> Result<(), String> {
+    let text = fs::read_to_string(file).map_err(|why| format!("{file}: {why}"))?;
+    let scenario: Scenario = serde_json::from_str(&text).map_err(|why| format!("{file}: {why}"))?;
+    let before = cpu_ns();
+    let run = simulate(&scenario).map_err(|why| format!("{file}: {why}"))?;
+    let used = cpu_ns() - before;
+    let packets: u64 = run.links.iter().map(|link| link.delivered_packets).sum();
+    println!(
+        "{} connections, {:.3} ms a thousand; {:.1} ns a packet and link, {} events",
+        run.connections.len(),
+        used as f64 / 1e3 / run.connections.len() as f64,
+        used as f64 / packets as f64,
+        run.events
     );
     Ok(())
 }

@@ -49,7 +49,7 @@ const CLASSES: [Class; 8] = [
 ];
 
 /// Of an event's key, the low bits are its sequence, those above its class, and the highest its time
-/// within its slot: 2^40 events are more than a run will see.
+/// within its slot: 2^40 events take days.
 const SEQUENCE_BITS: u32 = 40;
 const CLASS_BITS: u32 = 4;
 const TIME_SHIFT: u32 = SEQUENCE_BITS + CLASS_BITS;
@@ -209,7 +209,8 @@ impl Wheel {
 
     /// The class of the next event and its sequence.
     #[inline]
-    const fn order(&mut self, class: Class) -> u64 {
+    fn order(&mut self, class: Class) -> u64 {
+        assert!(self.sequence < 1 << SEQUENCE_BITS, "a run of more than 2^40 events");
         let order = ((class as u64) << SEQUENCE_BITS) | self.sequence;
         self.sequence += 1;
         order

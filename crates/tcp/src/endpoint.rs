@@ -170,7 +170,20 @@ impl Endpoint {
     /// [`new`](Self::new), and cheaper.
     pub fn renew(&mut self, config: Config) {
         let memory = self.sender.take_memory();
-        *self = Self::new(config);
+        *self.config = config;
+        *self.opening = Opening::new(&config);
+        self.state = State::Closed;
+        self.deaf = false;
+        self.failure = None;
+        self.agreed = Agreed::default();
+        self.timestamps = Timestamps::default();
+        self.window_from = Seq::FIRST_BYTE;
+        self.marking = Marking::new(config.ecn);
+        self.receiver = Receiver::new(&config);
+        self.sender = Sender::new(&config);
+        self.reset = None;
+        self.time_wait_until = None;
+        self.established_at = None;
         self.sender.use_memory(memory);
     }
 
