@@ -12,6 +12,7 @@ mod queue;
 mod tcp;
 mod text;
 mod traffic;
+mod dash;
 mod video;
 
 use core::num::NonZeroU64;
@@ -39,6 +40,7 @@ pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
     UtilisationFull, UtilisationSpec, VariantChoice, VariantFeedback, VariantShare,
 };
+pub use dash::{AdaptSpec, DashSpec};
 pub use video::VideoSpec;
 
 /// A run, as data: topology, flows, cross-traffic, what to measure, a seed.

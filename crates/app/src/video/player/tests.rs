@@ -20,6 +20,7 @@ impl Story {
             start: Bytes::new(start),
             resume: Bytes::new(resume),
             catch_up,
+            resize: None,
         };
         let pictures = Pictures::new(sizes, Duration::from_millis(100)).unwrap();
         Self { player: Player::new(settings, pictures).unwrap(), wake: None }
@@ -170,6 +171,7 @@ fn impossible_settings_are_refused() {
         start: Bytes::new(500),
         resume: Bytes::new(1),
         catch_up: 1.1,
+        resize: None,
     };
     let refused = |settings| Player::new(settings, pictures.clone()).unwrap_err();
     assert!(Player::new(good, pictures.clone()).is_ok());
