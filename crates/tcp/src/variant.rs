@@ -419,12 +419,11 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     let slow_start = match (growth, profile) {
         // RFC 9438 §4.10 recommends HyStart++; Linux has its predecessor, ns-2.35's CUBIC neither.
         (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => SlowStartChoice::HyStart,
-        (GrowthChoice::Playout, _)
-        | (GrowthChoice::Cubic { .. }, Profile::Rfc | Profile::Linux) => {
+        (GrowthChoice::Cubic { .. }, Profile::Rfc | Profile::Linux) => {
             SlowStartChoice::HyStartPlusPlus
         }
-        // Its own.
-        (GrowthChoice::Vegas, _) | (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
+        // Its own; or its own end of it.
+        (GrowthChoice::Vegas | GrowthChoice::Playout, _) | (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
         (_, Profile::Linux) => SlowStartChoice::AbcUnlimited,
     };
     let idle = match (growth, profile) {

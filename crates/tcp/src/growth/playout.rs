@@ -27,6 +27,9 @@ const TOO_MUCH: f64 = 0.02;
 const LEFT: f64 = 0.7;
 /// What is left after a mark (RFC 8511).
 const LEFT_BY_MARK: f64 = 0.85;
+/// Round-trip times of a round before their least one may end slow start (HyStart++'s `N_RTT_SAMPLE`,
+/// RFC 9406 §4.3).
+const SAMPLES: u32 = 8;
 /// Rounds without a queue before the window hurries (Copa, section 2.1).
 const PATIENCE: u32 = 3;
 const LEAST_WINDOW: f64 = 2.0;
@@ -40,6 +43,7 @@ const NOMINAL_RTT: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     least_rtt: Option<Duration>,
+    samples: u32,
     /// Whether the window was in full use.
     full: bool,
     /// Data delivered and found lost since the connection began, when the round did.
@@ -89,10 +93,24 @@ impl Default for Playout {
 }
 
 impl Playout {
-    /// The standing round-trip time over the least: at least 1; `None` before there is one.
-    fn stretch(&self) -> Option<f64> {
+    /// A standing round-trip time over the least: at least 1; `None` before there is one.
+    fn stretch(&self, standing: Option<Duration>) -> Option<f64> {
         let base = self.base_rtt.filter(|base| *base > Duration::ZERO)?.as_secs_f64();
-        Some((self.standing?.as_secs_f64() / base).max(1.0))
+        Some((standing?.as_secs_f64() / base).max(1.0))
+    }
+
+    /// What of the window is not on its way but waits.
+    fn waiting(&self, stretch: f64) -> f64 {
+        self.cwnd * (1.0 - 1.0 / stretch)
+    }
+
+    /// Ends slow start if more waits than is to; what waits beyond that is not sent again.
+    fn look(&mut self, standing: Option<Duration>) {
+        let Some(stretch) = self.stretch(standing) else { return };
+        if self.waiting(stretch) > BACKLOG {
+            self.cwnd = (self.cwnd / stretch + BACKLOG).max(LEAST_WINDOW);
+            self.end_slow_start();
+        }
     }
 
     /// Whether a loss now is congestion's.
@@ -117,22 +135,17 @@ impl Playout {
             self.standing = seen.least_rtt;
             self.largest_rtt = self.largest_rtt.max(self.standing.unwrap_or_default());
         }
-        let Some(stretch) = self.stretch().filter(|_| seen.least_rtt.is_some()) else { return };
-        // What of the window is not on its way but waits.
-        let waiting = self.cwnd * (1.0 - 1.0 / stretch);
         if self.in_slow_start() {
-            if waiting > BACKLOG {
-                self.cwnd = (self.cwnd / stretch + BACKLOG).max(LEAST_WINDOW);
-                self.end_slow_start();
-            }
+            self.look(seen.least_rtt);
             return;
         }
+        let Some(stretch) = self.stretch(seen.least_rtt) else { return };
         // A window that is not used says nothing of the path.
         if !seen.full {
             self.empty_rounds = 0;
             return;
         }
-        let empty = waiting < BACKLOG / 2.0;
+        let empty = self.waiting(stretch) < BACKLOG / 2.0;
         self.empty_rounds = if empty { self.empty_rounds + 1 } else { 0 };
         // FAST's equation 4 with its γ of one half.
         let step = (self.cwnd / stretch + BACKLOG - self.cwnd) / 2.0;
@@ -229,6 +242,10 @@ impl Growth for Playout {
             let least = |old: Option<Duration>| Some(old.map_or(rtt, |old| old.min(rtt)));
             self.base_rtt = least(self.base_rtt);
             self.round.least_rtt = least(self.round.least_rtt);
+            self.round.samples += 1;
+            if self.round.samples == SAMPLES && self.in_slow_start() {
+                self.look(self.round.least_rtt);
+            }
         }
         self.round.full |= delivery.is_cwnd_limited;
         let Some(sample) = delivery.sample else { return };
