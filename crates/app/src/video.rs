@@ -76,13 +76,18 @@ impl Pictures {
         self.ends[n]
     }
 
+    /// How many are whole when so many bytes came.
+    pub fn whole(&self, bytes: u64) -> usize {
+        self.ends.partition_point(|end| *end <= bytes)
+    }
+
     /// The least constant rate, in bytes a second, at which all that follows byte `from` would be there
     /// when it is due, if picture 0 was due `since` ago: the slope of the tightest string under the
     /// deadlines (J. Salehi, Z.-L. Zhang, J. Kurose and D. Towsley, "Supporting Stored Video", 1998).
     /// `None` if something is late; zero if nothing is missing.
     pub fn least_rate(&self, from: u64, since: Duration) -> Option<f64> {
         let (interval, since) = (self.interval.as_secs_f64(), since.as_secs_f64());
-        let first = self.ends.partition_point(|end| *end <= from);
+        let first = self.whole(from);
         let mut rate = 0.0_f64;
         for (n, end) in self.ends.iter().enumerate().skip(first) {
             let left = n as f64 * interval - since;

@@ -307,6 +307,7 @@ fn flow_samples(runs: &[Run], cells: bool) -> Table {
         .recorded("ssthresh_segments", samples().flat_map(|s| &s.ssthresh_segments))
         .recorded("srtt_s", samples().flat_map(|s| &s.srtt_s))
         .recorded("in_flight_segments", samples().flat_map(|s| &s.in_flight_segments))
+        .recorded("playout_s", samples().flat_map(|s| &s.playout_s))
         .table("flow_samples")
 }
 

@@ -28,7 +28,7 @@ use crate::{Collector, MOST_ROWS_HELD, ScenarioError, flow_entries};
 #[derive(Debug)]
 pub struct Host {
     pub endpoint: Endpoint,
-    app: AnyApp,
+    pub app: AnyApp,
     first_hop: u32,
     flow: u32,
     /// When the connection opens; `NEVER` on the passive side and once it has.
@@ -173,10 +173,8 @@ impl<'o> Engine<'o> {
                 ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
             })?;
             // Who asks for a video opens the connection; otherwise, who sends.
-            let opener = u32::from(matches!(
-                receives,
-                AnyApp::VideoClient(_) | AnyApp::DashClient(_)
-            ));
+            let opener =
+                u32::from(matches!(receives, AnyApp::VideoClient(_) | AnyApp::DashClient(_)));
             hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
             hosts.push(host(receives, to_sender, Instant::NEVER, Endpoint::new(config)));
             let passive = 2 * n + 1 - opener as usize;

@@ -451,6 +451,8 @@ pub struct FlowSamples {
     pub srtt_s: Vec<f64>,
     /// Data sent and not acknowledged, in segments.
     pub in_flight_segments: Vec<f64>,
+    /// The play time that the player of a video holds; NaN of other flows.
+    pub playout_s: Vec<f64>,
 }
 
 /// Link samples, a column each.

@@ -423,7 +423,9 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             SlowStartChoice::HyStartPlusPlus
         }
         // Its own; or its own end of it.
-        (GrowthChoice::Vegas | GrowthChoice::Playout, _) | (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
+        (GrowthChoice::Vegas | GrowthChoice::Playout, _) | (_, Profile::Rfc | Profile::Ns2) => {
+            SlowStartChoice::Standard
+        }
         (_, Profile::Linux) => SlowStartChoice::AbcUnlimited,
     };
     let idle = match (growth, profile) {

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use ackclock_tcp::Endpoint;
+use ackclock_tcp::{Endpoint, Nagle};
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::{App, Note};
@@ -172,7 +172,10 @@ type Asked = Arc<[AtomicU8]>;
 ///
 /// # Errors
 /// A line that says which duration is impossible.
-pub fn dash_pair(ladder: &Ladder, settings: DashSettings) -> Result<(DashServer, DashClient), &'static str> {
+pub fn dash_pair(
+    ladder: &Ladder,
+    settings: DashSettings,
+) -> Result<(DashServer, DashClient), &'static str> {
     let asked: Asked = (0..ladder.count()).map(|_| AtomicU8::new(0)).collect();
     let client = DashClient::new(ladder.clone(), settings, Arc::clone(&asked))?;
     Ok((DashServer { ladder: ladder.clone(), asked, answered: 0 }, client))
@@ -195,9 +198,11 @@ impl App for DashServer {
     ) -> Option<Instant> {
         endpoint.read(now, endpoint.readable());
         let count = self.ladder.count();
-        while self.answered < count
-            && endpoint.received() >= REQUEST * (self.answered as u64 + 1)
-        {
+        if self.answered == 0 {
+            // As web servers have it: otherwise the end of every segment waits for a delayed ACK.
+            endpoint.set_nagle(Nagle::Off);
+        }
+        while self.answered < count && endpoint.received() >= REQUEST * (self.answered as u64 + 1) {
             let level = usize::from(self.asked[self.answered].load(Ordering::Relaxed));
             let size = self.ladder.size(self.answered, level);
             endpoint.write(size);
@@ -251,11 +256,7 @@ pub struct DashClient {
 }
 
 impl DashClient {
-    fn new(
-        ladder: Ladder,
-        settings: DashSettings,
-        asked: Asked,
-    ) -> Result<Self, &'static str> {
+    fn new(ladder: Ladder, settings: DashSettings, asked: Asked) -> Result<Self, &'static str> {
         if settings.buffer < ladder.segment * 2 {
             return Err("the buffer is shorter than two segments");
         }
@@ -317,7 +318,7 @@ impl DashClient {
     }
 
     /// The play time in the buffer.
-    fn buffered(&self, now: Instant) -> Duration {
+    pub fn buffered(&self, now: Instant) -> Duration {
         match self.state {
             State::Playing(empty) => empty.since(now),
             State::Filling | State::Stopped(_) => self.held,
@@ -388,8 +389,7 @@ impl DashClient {
         let size = self.ladder.size(self.next(), download.level);
         let took = now.since(download.asked).as_secs_f64();
         self.slowness[self.next() % SEGMENTS] = took / size.bits() as f64;
-        self.report.switches +=
-            u64::from(self.report.segments > 0 && download.level != self.level);
+        self.report.switches += u64::from(self.report.segments > 0 && download.level != self.level);
         self.level = download.level;
         self.rates += self.ladder.rates()[download.level].as_bps() as f64;
         self.report.segments += 1;

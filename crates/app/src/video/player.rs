@@ -56,7 +56,7 @@ pub struct PlayerReport {
     pub began: Option<Instant>,
     /// When the last picture had been shown or discarded, and its time was over.
     pub finished: Option<Instant>,
-    /// What the playout buffer may hold.
+    /// What the playout buffer may hold by now.
     pub buffer: Bytes,
 }
 
@@ -172,6 +172,12 @@ impl Player {
         Bytes::new(self.taken.saturating_sub(self.pictures.start(self.next)))
     }
 
+    /// The play time of the whole pictures that it holds.
+    pub fn playable(&self) -> Duration {
+        let whole = self.pictures.whole(self.taken).saturating_sub(self.next);
+        self.pictures.interval() * whole as u64
+    }
+
     /// Data comes from the connection, no more than there is [room](Self::room) for.
     pub fn take(&mut self, volume: Bytes) {
         self.taken += volume.get();
@@ -271,7 +277,7 @@ impl Player {
             let rate = self.meter.rate(now, taken).unwrap_or(f64::INFINITY);
             self.pictures.head_start(next, rate).clamp(least, most)
         });
-        self.report.buffer = awaited.max(self.settings.buffer);
+        self.report.buffer = awaited.max(self.report.buffer);
         self.held() >= awaited
     }
 

@@ -58,7 +58,8 @@ impl VideoServer {
 
     /// The same, within a bound on its rate.
     pub fn paced(pace: VideoPace) -> Self {
-        Self { pace: Some(pace.clone()), ..Self::new(pace.pictures.volume()) }
+        let volume = pace.pictures.volume();
+        Self { pace: Some(pace), ..Self::new(volume) }
     }
 }
 

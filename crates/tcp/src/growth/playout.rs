@@ -27,7 +27,7 @@ const TOO_MUCH: f64 = 0.02;
 const LEFT: f64 = 0.7;
 /// What is left after a mark (RFC 8511).
 const LEFT_BY_MARK: f64 = 0.85;
-/// Round-trip times of a round before their least one may end slow start (HyStart++'s `N_RTT_SAMPLE`,
+/// Round-trip times of a round before their least one may end slow start (`N_RTT_SAMPLE`,
 /// RFC 9406 §4.3).
 const SAMPLES: u32 = 8;
 /// Rounds without a queue before the window hurries (Copa, section 2.1).
@@ -118,7 +118,8 @@ impl Playout {
         let Some(base) = self.base_rtt else { return true };
         // The round that goes on may have seen the queue that the last one did not.
         let standing = self.standing.max(self.round.least_rtt).unwrap_or(base);
-        let (waits, longest) = (standing.saturating_sub(base), self.largest_rtt.saturating_sub(base));
+        let (waits, longest) =
+            (standing.saturating_sub(base), self.largest_rtt.saturating_sub(base));
         waits.as_secs_f64() >= CONGESTED * longest.as_secs_f64() || self.loss > TOO_MUCH
     }
 
@@ -252,11 +253,8 @@ impl Growth for Playout {
         self.rounds.on_delivered(sample.prior_delivered, delivery.delivered);
         if self.rounds.start {
             let seen = self.round;
-            self.round = Seen {
-                delivered: delivery.delivered,
-                lost: delivery.lost,
-                ..Seen::default()
-            };
+            self.round =
+                Seen { delivered: delivery.delivered, lost: delivery.lost, ..Seen::default() };
             self.judge(&seen, delivery);
         }
     }

@@ -48,7 +48,8 @@ fn without_a_queue_the_steps_double() {
     // Two a round for three rounds; 4, 8, 16 and 32 in those after. The seventh would add 64 to 84.
     let mut path = settled(20.0);
     let windows: Vec<f64> = (0..8).map(|_| round(&mut path, 100.0)).collect();
-    for (window, expected) in windows.iter().zip([22.0, 24.0, 26.0, 30.0, 38.0, 54.0, 86.0, 150.0]) {
+    for (window, expected) in windows.iter().zip([22.0, 24.0, 26.0, 30.0, 38.0, 54.0, 86.0, 150.0])
+    {
         assert_close(*window, expected);
     }
     // A queue ends it: 150 * 100/110 + 4 = 140.36: 145.18.
