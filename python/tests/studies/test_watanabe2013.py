@@ -10,7 +10,7 @@ import pytest
 
 from ackclock.studies._frame_core import BrokenRunError, Core, compiled_core, simulate
 from ackclock.studies.watanabe2013 import runs, scenarios
-from ackclock.studies.watanabe2013.analysis import Results, shapes, summary
+from ackclock.studies.watanabe2013.analysis import METRICS, Results, means, shapes
 from ackclock.studies.watanabe2013.predicates import CLAIMS, best_in
 from ackclock.studies.watanabe2013.scenarios import (
     ALTERNATIVES,
@@ -109,7 +109,8 @@ def made(values: dict[tuple[str, str, str], tuple[float, ...]]) -> Results:
         for trial in range(3)
     ]
     trials = pl.DataFrame(rows)
-    return Results(Plan(quick=True), {"trials": trials, "summary": summary(trials)})
+    summary = means(trials, ("choice", "scenario", "variant"), (*METRICS, "goodput_bps"))
+    return Results(Plan(quick=True), {"details": trials, "summary": summary})
 
 
 def test_an_excess_is_what_is_certain() -> None:
@@ -157,11 +158,11 @@ def test_a_statement_that_flips_with_a_choice_is_under_specified() -> None:
     }
     results = made(values)
     assert claim("watanabe-f11", results) == "reproduced"
-    flipped = results["trials"].with_columns(
+    flipped = results["details"].with_columns(
         pl.when(pl.col("choice") == "literal").then(0.0).otherwise("packets_lost")
         .alias("packets_lost")
     )  # fmt: skip
-    other = Results(results.plan, {**results.tables, "trials": flipped})
+    other = Results(results.plan, {**results.tables, "details": flipped})
     assert claim("watanabe-f11", other) == "under-specified"
 
 

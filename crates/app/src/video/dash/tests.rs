@@ -93,8 +93,8 @@ fn what_stands_still_is_asked_for_even_if_the_buffer_is_full_with_it() {
     };
     let mut client = dash_pair(&ladder(8), settings).unwrap().1;
     // 4 s and another segment are more than 5 s, but play waits for those.
-    for n in 0..3 {
-        download(&mut client, 100 * n, 100, [0, 2, 2][n as usize]);
+    for (from, level) in [(0, 0), (100, 2), (200, 2)] {
+        download(&mut client, from, 100, level);
     }
     assert_eq!(client.report(at(300)).began, Some(at(300)));
 }
