@@ -30,6 +30,14 @@ const LEFT_BY_MARK: f64 = 0.85;
 /// Round-trip times of a round before their least one may end slow start (`N_RTT_SAMPLE`,
 /// RFC 9406 §4.3).
 const SAMPLES: u32 = 8;
+/// Others fill the queue if, for so many rounds in a row, at least this share of the longest queue
+/// stands and the flow has less than this share of the most that it ever had: by itself it keeps a
+/// short queue and all of the path.
+const OTHERS_ROUNDS: u32 = 8;
+const OTHERS_QUEUE: f64 = 0.25;
+const OTHERS_RATE: f64 = 0.75;
+/// What is left of the window after a loss beside them: Reno's.
+const LEFT_BESIDE: f64 = 0.5;
 /// Rounds without a queue before the window hurries (Copa, section 2.1).
 const PATIENCE: u32 = 3;
 const LEAST_WINDOW: f64 = 2.0;
@@ -71,6 +79,10 @@ pub struct Playout {
     empty_rounds: u32,
     /// The share of the last round that was lost.
     loss: f64,
+    /// The largest delivery rate, in bytes per second.
+    peak: f64,
+    /// Rounds in a row in which others seemed to fill the queue.
+    crowded_rounds: u32,
 }
 
 impl Default for Playout {
@@ -88,6 +100,8 @@ impl Default for Playout {
             standing: None,
             empty_rounds: 0,
             loss: 0.0,
+            peak: 0.0,
+            crowded_rounds: 0,
         }
     }
 }
@@ -111,6 +125,22 @@ impl Playout {
             self.cwnd = (self.cwnd / stretch + BACKLOG).max(LEAST_WINDOW);
             self.end_slow_start();
         }
+    }
+
+    /// Whether others fill the queue, by the standing round-trip time of a round.
+    fn crowds(&self, standing: Duration) -> bool {
+        let Some(base) = self.base_rtt else { return false };
+        let (waits, longest) =
+            (standing.saturating_sub(base), self.largest_rtt.saturating_sub(base));
+        let rate = self.cwnd * f64::from(self.mss.get()) / standing.as_secs_f64();
+        waits.as_secs_f64() >= OTHERS_QUEUE * longest.as_secs_f64()
+            && rate < OTHERS_RATE * self.peak
+    }
+
+    /// Whether the law is Reno's for now, which a law that keeps queues short must be beside one
+    /// that does not (Copa, section 2.2).
+    const fn is_beside_others(&self) -> bool {
+        self.crowded_rounds >= OTHERS_ROUNDS
     }
 
     /// Whether a loss now is congestion's.
@@ -144,6 +174,12 @@ impl Playout {
         // A window that is not used says nothing of the path.
         if !seen.full {
             self.empty_rounds = 0;
+            return;
+        }
+        let crowded = seen.least_rtt.is_some_and(|standing| self.crowds(standing));
+        self.crowded_rounds = if crowded { self.crowded_rounds.saturating_add(1) } else { 0 };
+        if self.is_beside_others() {
+            self.cwnd += 1.0;
             return;
         }
         let empty = self.waiting(stretch) < BACKLOG / 2.0;
@@ -185,6 +221,7 @@ impl Growth for Playout {
                 return;
             }
             Signal::Loss if !self.is_congested() => return,
+            Signal::Loss if self.is_beside_others() => LEFT_BESIDE,
             Signal::Loss => LEFT,
             Signal::Ecn { .. } => LEFT_BY_MARK,
         };
@@ -250,6 +287,7 @@ impl Growth for Playout {
         }
         self.round.full |= delivery.is_cwnd_limited;
         let Some(sample) = delivery.sample else { return };
+        self.peak = self.peak.max(sample.rate());
         self.rounds.on_delivered(sample.prior_delivered, delivery.delivered);
         if self.rounds.start {
             let seen = self.round;

@@ -71,8 +71,10 @@ def bars(summary: pl.DataFrame) -> Figure:
                 panel.grid(visible=False, axis="x")
                 panel.set_ylim(bottom=0)
                 panel.locator_params(axis="y", nbins=3)
-                if panel.get_ylim()[1] < 1:
+                if max(high) == 0:
                     panel.set_ylim(0, 1)
+                    panel.set_yticks([0])
+                    panel.text(0.5, 0.2, "none", transform=panel.transAxes, ha="center")
                 if case is CASES[0]:
                     panel.set_title(name)
             number = f"Figure {case.figure}\n" if case.figure else ""
@@ -114,7 +116,7 @@ def buffers(samples: pl.DataFrame) -> Figure:
             panel.set_title(f"{name}\n{BY_KEY[case].rate_bps / 1e6:g} Mbit/s")
             panel.set_xlabel("time, s")
         panels[0].set_xlim(0, 120)
-        panels[0].set_ylim(0, 1.2)
+        panels[0].set_ylim(bottom=0)
         panels[0].set_ylabel("play in the buffer, s")
         return made
 

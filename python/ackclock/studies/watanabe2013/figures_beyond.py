@@ -58,15 +58,15 @@ def _swept(
     """Draw a grid of means over ``x``: a row a selection, a column a metric."""
     means = means.with_columns((pl.col(x) * scale).alias("x"))
     made, panels = figure(2.1 * len(rows) + 0.9, len(rows), len(metrics), sharex=True)
-    for line, (name, chosen) in zip(panels, rows.items(), strict=True):
+    for at, (line, (name, chosen)) in enumerate(zip(panels, rows.items(), strict=True)):
         for panel, (metric, words) in zip(line, metrics.items(), strict=True):
             for variant in VARIANTS:
                 here = means.filter(chosen, pl.col("variant") == variant)
                 _line(panel, here, "x", metric, variant)
             panel.set_ylim(bottom=0)
-            if line is panels[0]:
+            if at == 0:
                 panel.set_title(words)
-            if line is panels[-1]:
+            if at == len(rows) - 1:
                 panel.set_xlabel(label)
         line[0].set_ylabel(name)
     _legend(made, panels[0, 0])
@@ -195,11 +195,12 @@ def resized(means: pl.DataFrame, summary: pl.DataFrame) -> Figure:
 
 
 def segmented(means: pl.DataFrame) -> Figure:
-    """Draw rates and stops of the film in segments, a column a rule of adaptation."""
-    metrics = {"mean_rate_bps": ("mean rate shown, Mbit/s", 1e-6), "stall_s": ("stood still, s", 1)}
+    """Draw rates of the film in segments, a column a rule of adaptation."""
+    metrics = {"mean_rate_bps": ("mean rate shown, Mbit/s", 1e-6), "switches": ("changes of the rate", 1)}
     with styled():
         made, panels = figure(4.6, len(metrics), len(ADAPTATIONS), sharex=True, sharey="row")
-        for line, (metric, (words, scale)) in zip(panels, metrics.items(), strict=True):
+        for place, (metric, (words, scale)) in enumerate(metrics.items()):
+            line = panels[place]
             for panel, adapt in zip(line, ADAPTATIONS, strict=True):
                 for n, variant in enumerate(VARIANTS):
                     rows = means.filter(pl.col("adapt") == adapt, pl.col("variant") == variant)
@@ -219,7 +220,7 @@ def segmented(means: pl.DataFrame) -> Figure:
                     )
                 panel.set_ylim(bottom=0)
                 panel.grid(visible=False, axis="x")
-                if line is panels[0]:
+                if place == 0:
                     panel.set_title(f"by {adapt}")
             line[0].set_ylabel(words)
         for panel in panels[-1]:

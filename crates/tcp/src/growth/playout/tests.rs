@@ -128,6 +128,31 @@ fn more_than_two_in_a_hundred_lost_are_congestion() {
 }
 
 #[test]
+fn beside_others_it_is_reno() {
+    // The longest queue was 100 ms, and 50 segments were delivered in 100 ms. With 30 segments at
+    // 140 ms, 214 a second, there are less than three quarters of that and more than a quarter of the
+    // queue. Seven rounds the law draws back; from the eighth on a segment a round.
+    let mut path = settled(50.0);
+    round(&mut path, 100.0);
+    round(&mut path, 200.0);
+    path.law.cwnd = 30.0;
+    let mut before = 30.0;
+    for n in 1..=7 {
+        let after = round(&mut path, 140.0);
+        assert!(after < before, "{n}: {after}");
+        before = after;
+    }
+    assert_close(round(&mut path, 140.0), before + 1.0);
+    assert_close(round(&mut path, 150.0), before + 2.0);
+    // Half after a loss with a queue.
+    path.congestion(Signal::Loss);
+    assert_close(path.law.cwnd, (before + 2.0) / 2.0);
+    // The queue is gone, and with it they.
+    path.law.cwnd = 30.0;
+    assert_close(round(&mut path, 100.0), 32.0);
+}
+
+#[test]
 fn marks_and_timeouts() {
     // RFC 8511 for a mark; a timeout leaves one segment, and slow start leads back to 0.7.
     let mut path = settled(50.0);
