@@ -290,6 +290,7 @@ fn videos(runs: &[Run], cells: bool) -> Table {
         .optional("startup_s", rows().map(|row| row.startup_s))
         .optional("finished_s", rows().map(|row| row.finished_s))
         .count("taken_bytes", rows().map(|row| row.taken_bytes))
+        .optional_count("start_bytes", rows().map(|row| row.start_bytes))
         .optional_count("buffer_bytes", rows().map(|row| row.buffer_bytes))
         .optional("mean_rate_bps", rows().map(|row| row.mean_rate_bps))
         .optional_count("switches", rows().map(|row| row.switches))

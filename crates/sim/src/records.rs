@@ -193,6 +193,8 @@ pub struct VideoRow {
     pub finished_s: Option<f64>,
     /// Bytes that the player took.
     pub taken_bytes: u64,
+    /// Bytes that had arrived in order when play began; null before it, and for segments.
+    pub start_bytes: Option<u64>,
     /// What the playout buffer might hold in the end; null for segments.
     pub buffer_bytes: Option<u64>,
     /// The mean rate of the segments that came; null for a file.
@@ -217,6 +219,7 @@ impl VideoRow {
             startup_s: seconds_between(client.asked(), report.began),
             finished_s: report.finished.map(Instant::as_secs_f64),
             taken_bytes: player.taken().get(),
+            start_bytes: client.at_start().map(Bytes::get),
             buffer_bytes: Some(report.buffer.get()),
             mean_rate_bps: None,
             switches: None,
@@ -238,6 +241,7 @@ impl VideoRow {
             startup_s: seconds_between(client.opened(), report.began),
             finished_s: report.finished.map(Instant::as_secs_f64),
             taken_bytes: report.taken.get(),
+            start_bytes: None,
             buffer_bytes: None,
             mean_rate_bps: (report.segments > 0).then_some(report.mean_bps),
             switches: Some(report.switches),

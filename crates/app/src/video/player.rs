@@ -242,6 +242,11 @@ impl Player {
         report
     }
 
+    /// Whether play has begun.
+    pub const fn has_begun(&self) -> bool {
+        self.report.began.is_some()
+    }
+
     /// What was taken from the connection.
     pub const fn taken(&self) -> Bytes {
         Bytes::new(self.taken)

@@ -94,12 +94,13 @@ impl App for VideoServer {
 pub struct VideoClient {
     player: Player,
     asked: Option<Instant>,
+    at_start: Option<Bytes>,
 }
 
 impl VideoClient {
     /// A client with `player`.
     pub const fn new(player: Player) -> Self {
-        Self { player, asked: None }
+        Self { player, asked: None, at_start: None }
     }
 
     /// What became of the video by `now`.
@@ -110,6 +111,11 @@ impl VideoClient {
     /// When the connection was opened.
     pub const fn asked(&self) -> Option<Instant> {
         self.asked
+    }
+
+    /// What had arrived in order when play began.
+    pub const fn at_start(&self) -> Option<Bytes> {
+        self.at_start
     }
 
     /// The player.
@@ -134,6 +140,9 @@ impl App for VideoClient {
             let volume = self.player.room().min(endpoint.readable());
             self.player.take(endpoint.read(now, volume));
             let next = self.player.poll(now);
+            if self.at_start.is_none() && self.player.has_begun() {
+                self.at_start = Some(endpoint.received());
+            }
             if self.player.room().min(endpoint.readable()) == Bytes::ZERO {
                 if endpoint.peer_finished() {
                     endpoint.shutdown_write();

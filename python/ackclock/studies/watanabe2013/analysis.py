@@ -77,7 +77,7 @@ def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Result
         tables["details"] = details
         tables["trials"] = details.filter(pl.col("choice") == DEFAULT.key).select(*COLUMNS)
         tables["summary"] = means(
-            details, ("choice", "scenario", "variant"), (*METRICS, "goodput_bps")
+            details, ("choice", "scenario", "variant"), (*METRICS, "goodput_bps", "start_bytes")
         )
     if "traces" in found:
         tables["traces"] = found["traces"]

@@ -196,7 +196,10 @@ def resized(means: pl.DataFrame, summary: pl.DataFrame) -> Figure:
 
 def segmented(means: pl.DataFrame) -> Figure:
     """Draw rates of the film in segments, a column a rule of adaptation."""
-    metrics = {"mean_rate_bps": ("mean rate shown, Mbit/s", 1e-6), "switches": ("changes of the rate", 1)}
+    metrics = {
+        "mean_rate_bps": ("mean rate shown, Mbit/s", 1e-6),
+        "switches": ("changes of the rate", 1),
+    }
     with styled():
         made, panels = figure(4.6, len(metrics), len(ADAPTATIONS), sharex=True, sharey="row")
         for place, (metric, (words, scale)) in enumerate(metrics.items()):

@@ -41,6 +41,7 @@ def measure(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
         "startup_s",
         "finished_s",
         "taken_bytes",
+        "start_bytes",
         "buffer_bytes",
     )
     objects = tables.objects.select(

@@ -6,7 +6,9 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies._frame_page import Sheaf
+from ackclock.studies.watanabe2013 import page_beyond
 from ackclock.studies.watanabe2013.analysis import Results
+from ackclock.studies.watanabe2013.page_beyond import number
 from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, CASES, DEFAULT, VARIANTS
 
 
@@ -27,6 +29,19 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
         ),
         sections=(
             Section(
+                "f2",
+                "A buffer at three rates",
+                (
+                    draw(
+                        "f2",
+                        "The paper’s figure 2 is a sketch; here Reno downloads a film of constant "
+                        "rate, and the buffer of 656 kB, a second of it, is looked at every 100 "
+                        "ms.",
+                    ),
+                    verdict("watanabe-f2"),
+                ),
+            ),
+            Section(
                 "figures",
                 "Discards, underflows, retransmissions",
                 (
@@ -40,8 +55,8 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                     draw(
                         "bars",
                         f"Means over {trials} trials with standard deviations, as in the paper. "
-                        "BBR and CUBIC with HyStart++ (today’s recovery and first window) were "
-                        "not in it.",
+                        "BBR, CUBIC with HyStart++ (today’s recovery and first window) and the "
+                        "sender made for video were not in it.",
                     ),
                     verdict(
                         *(f"watanabe-f{number}" for number in (4, 6, 7, 8, 9, 10, 11)),
@@ -69,6 +84,7 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                     verdict("watanabe-none-best"),
                 ),
             ),
+            *page_beyond.sections(results, sheaf),
             Section("made", "How this was made", (_choices(results),)),
         ),
     )
@@ -82,10 +98,6 @@ def _banner(results: Results) -> str:
     )
 
 
-def _number(mean: float, ci: float | None) -> Cell:
-    return Cell(f"{mean:.1f}" + (f" ± {ci:.1f}" if ci else ""))
-
-
 def _sheet(results: Results, case: str, label: str) -> Sheet:
     rows = results["summary"].filter(pl.col("choice") == DEFAULT.key, pl.col("scenario") == case)
     cells: list[tuple[Cell, ...]] = []
@@ -95,10 +107,10 @@ def _sheet(results: Results, case: str, label: str) -> Sheet:
             (
                 Cell(variant),
                 *(
-                    _number(row[metric], row[f"{metric}_ci"])
+                    number(row[metric], row[f"{metric}_ci"])
                     for metric in ("discards", "underflows", "retransmissions", "packets_lost")
                 ),
-                _number(row["stall_s"], row["stall_s_ci"]),
+                number(row["stall_s"], row["stall_s_ci"]),
                 Cell(f"{row['startup_s']:.2f}"),
                 Cell(f"{row['goodput_bps'] / 1e6:.2f}"),
             )
@@ -128,6 +140,7 @@ def _choices(results: Results) -> Prose:
     return Prose(
         f"The other choices: {others}, each with {results.plan.other_trials} trials of the paper’s "
         "variants in every case. A packet of 100 bytes a second crosses the link, so that no two "
-        "trials are alike. A run in which a picture has no fate or more than one, or in which the "
+        "trials are alike. Sweeps and what lies beyond the paper have three trials "
+        "(one if quick). A run in which a picture has no fate or more than one, or in which the "
         "player took other bytes than the server sent, stops the study."
     )

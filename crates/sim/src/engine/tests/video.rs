@@ -48,6 +48,9 @@ fn a_video_on_a_fast_path_is_shown_whole() {
     assert_eq!(row.taken_bytes, 1_000_000);
     let startup = row.startup_s.unwrap();
     assert!((0.2..0.3).contains(&startup), "{startup}");
+    // No more than another window of ten came with the byte that made it 60 kB.
+    let at_start = row.start_bytes.unwrap();
+    assert!((60_000..75_000).contains(&at_start), "{at_start}");
     // 100 pictures of a thirtieth of a second.
     let finished = row.finished_s.unwrap();
     assert!((finished - 1.0 - startup - 100.0 / 30.0).abs() < 1e-4, "{finished} {startup}");
