@@ -8,8 +8,8 @@ from ackclock.plots.thin import thinned
 
 
 def test_a_span_keeps_its_ends_and_its_extremes() -> None:
-    # Two spans of one second, five samples each: of the first 0 (first), 9 (largest), -3 (least) and
-    # 2 (last); of the second 2, 2 and so on: a constant keeps its first and its last.
+    # Two spans of one second, five samples each: of the first 0 (first), 9 (largest), -3 (least)
+    # and 2 (last); of the second, a constant, its first and its last.
     times = np.arange(10) / 5
     values = np.array([0.0, 9.0, 1.0, -3.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
     kept, seen = thinned(times, values, 1.0)
