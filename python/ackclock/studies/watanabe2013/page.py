@@ -6,10 +6,10 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies._frame_page import Sheaf
-from ackclock.studies.watanabe2013 import page_beyond
+from ackclock.studies.watanabe2013 import lumps, page_beyond
 from ackclock.studies.watanabe2013.analysis import Results
 from ackclock.studies.watanabe2013.page_beyond import number
-from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, CASES, DEFAULT, VARIANTS
+from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, BY_KEY, CASES, DEFAULT, VARIANTS
 
 
 def build(results: Results, sheaf: Sheaf[Results]) -> Page:
@@ -61,6 +61,7 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                     verdict(
                         *(f"watanabe-f{number}" for number in (4, 6, 7, 8, 9, 10, 11)),
                     ),
+                    _lumps(results),
                     *(_sheet(results, case.key, case.label) for case in CASES),
                 ),
             ),
@@ -125,6 +126,29 @@ def _sheet(results: Results, case: str, label: str) -> Sheet:
         ),
         rows=tuple(cells),
         data=("trials", "summary"),
+    )
+
+
+def _lumps(results: Results) -> Sheet:
+    found = results["lumps"]
+    rows: list[tuple[Cell, ...]] = []
+    for (film, case), here in found.group_by("film", "scenario", maintain_order=True):
+        label = BY_KEY[str(case)].label
+        numbers = (f"{row['discards']} / {row['underflows']}" for row in here.iter_rows(named=True))
+        rows.append((Cell(f"{film}, {label}"), *(Cell(text) for text in numbers)))
+    heads = (f"{1000 * lump:g} ms" if lump else "evenly" for lump in lumps.LUMPS_S)
+    return Sheet(
+        key="lumps",
+        label="Why who loses more may discard less",
+        caption=(
+            "Discards / underflows by the player’s rules alone, if the path’s bytes come evenly or "
+            "in lumps. An empty buffer costs the pictures of which a part is there; behind a hole "
+            "nothing is there, and play stops at once. So the smoothest sender discards most of "
+            "the same shortage."
+        ),
+        heads=("film, path", *heads),
+        rows=tuple(rows),
+        data=("lumps",),
     )
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_report import Drawn
 from ackclock.studies._frame_study import Definition
-from ackclock.studies.watanabe2013 import figures, figures_beyond
+from ackclock.studies.watanabe2013 import figures, figures_beyond, lumps
 from ackclock.studies.watanabe2013.analysis import Results, analyse
 from ackclock.studies.watanabe2013.page import build
 from ackclock.studies.watanabe2013.predicates import CLAIMS, flips
@@ -57,10 +57,11 @@ FIGURES: Mapping[str, Drawn[Results]] = {
 
 
 def analysed(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
-    """Return the tables, and of a whole run which claim holds under which choice."""
+    """Return the tables, and of a whole run what is made from several of them."""
     results = analyse(core, plan, found)
     if "shapes" in results.tables and "details" in results.tables:
-        return replace(results, tables={**results.tables, "flips": flips(results)})
+        more = {"flips": flips(results), "lumps": lumps.table(plan)}
+        return replace(results, tables={**results.tables, **more})
     return results
 
 
