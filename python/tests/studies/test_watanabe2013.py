@@ -69,6 +69,7 @@ def test_what_lies_beyond_the_paper_runs_and_is_conserved(core: Core) -> None:
     for settings in (
         [t for t in extras.rates(plan) if t.variant == "playout"],
         [t for t in extras.halves(plan) if t.case.key == "wifi"],
+        [t for t in extras.bundled(plan) if t.case.key == "above"],
         [t for t in extras.resized(plan) if t.case.key == "below"],
         scenarios.buffers(plan),
     ):
@@ -109,6 +110,13 @@ def test_the_sender_made_for_video_paces_and_its_halves_do_one_of_it() -> None:
     assert of("playout, not paced") == ("playout", None)
     assert of("cubic, paced") == ("cubic(linux)+sack+iw3", scenarios.PACE)
     assert of("cubic") == ("cubic(linux)+sack+iw3", None)
+
+
+def test_bundles_leave_at_twice_the_rate() -> None:
+    # Four packets of 12 kbit at 20 Mbit/s take 2.4 ms, the half of which nothing leaves.
+    setting = extras.Bundled(BY_KEY["wide"], "reno", DEFAULT, 1, 2, bundle=4)
+    channel = setting.scenario()["topology"]["bottleneck"]["channel"]
+    assert (channel["bundle"], channel["overhead"]) == (4, "1200 us")
 
 
 def test_what_is_shared_fairly() -> None:

@@ -57,6 +57,7 @@ COLUMNS = (
 MEANS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rates": (("loss_rate", "rate_bps", "variant"), (*METRICS, "goodput_bps")),
     "queues": (("scenario", "buffer_products", "variant"), (*METRICS, "goodput_bps")),
+    "bundled": (("scenario", "bundle_packets", "variant"), (*METRICS, "goodput_bps")),
     "halves": (("scenario", "variant"), (*METRICS, "goodput_bps")),
     "resized": (("scenario", "most_bytes", "variant"), (*METRICS, "buffer_bytes")),
     "segmented": (

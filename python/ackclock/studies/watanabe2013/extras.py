@@ -12,6 +12,8 @@ from ackclock.studies.watanabe2013.scenarios import (
     DEFAULT,
     HALVES,
     MADE,
+    PACKET_BITS,
+    PUBLISHED,
     SENDERS,
     VARIANTS,
     Case,
@@ -42,6 +44,44 @@ ADAPTATIONS = ("throughput", "buffer")
 def seeds(plan: Plan) -> range:
     """Return the trials of a setting here."""
     return range(1, 2 if plan.quick else 4)
+
+
+BUNDLED_CASES = ("above", "above-lossy", "wide")
+AIR = 0.5
+"""What share of a bundle's time passes before its packets leave, at twice the path's rate."""
+
+
+@dataclass(frozen=True)
+class Bundled(Trial):
+    """A trial on a path whose packets leave in bundles, as a link emulator's clock has it."""
+
+    bundle: int = 1
+
+    def scenario(self) -> dict[str, Any]:
+        """Return the scenario, as the core reads it."""
+        whole = super().scenario()
+        if self.bundle > 1:
+            wait_us = self.bundle * PACKET_BITS / self.case.rate_bps * AIR * 1e6
+            bottleneck = whole["topology"]["bottleneck"]
+            bottleneck["channel"] = {
+                "kind": "wifi",
+                "bundle": self.bundle,
+                "levels": [1.0],
+                "overhead": f"{wait_us:.0f} us",
+            }
+            bottleneck["reverse"] = {"loss": 0.0}
+        return whole
+
+
+def bundled(plan: Plan) -> list[Bundled]:
+    """Return what the paper's senders do if packets leave by twos, and by fours."""
+    return [
+        Bundled(BY_KEY[case], variant, DEFAULT, seed, plan.length_s, bundle=bundle)
+        for case in BUNDLED_CASES
+        for bundle in (2, 4)
+        for variant in PUBLISHED
+        for seed in seeds(plan)
+    ]
 
 
 def rates_mbps(plan: Plan) -> tuple[float, ...]:

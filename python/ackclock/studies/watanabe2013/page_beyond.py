@@ -7,7 +7,7 @@ import polars as pl
 from ackclock.report.page import Cell, Prose, Section, Sheet
 from ackclock.studies._frame_page import Sheaf
 from ackclock.studies.watanabe2013.analysis import Results
-from ackclock.studies.watanabe2013.extras import LADDER_MBPS, RIVALS, STREAMS
+from ackclock.studies.watanabe2013.extras import BUNDLED_CASES, LADDER_MBPS, RIVALS, STREAMS
 from ackclock.studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     CASES,
@@ -51,6 +51,7 @@ def _choices(results: Results, sheaf: Sheaf[Results]) -> Section:
             sheaf.draw("choices", "Means with 95 % intervals; read literally CCP loses no more."),
             sheaf.draw("rates", "Round trip 100 ms, a buffer of one product."),
             sheaf.draw("queues", "Buffers from a quarter of a product to four."),
+            _bundles(results),
             _eras(results["summary"]),
         ),
     )
@@ -78,6 +79,40 @@ def _flips(flips: pl.DataFrame) -> Sheet:
         heads=("statement", *choices),
         rows=tuple(rows),
         data=("flips",),
+    )
+
+
+def _bundles(results: Results) -> Sheet:
+    whole = results["summary"].filter(pl.col("choice") == DEFAULT.key)
+    rows: list[tuple[Cell, ...]] = []
+    for case in BUNDLED_CASES:
+        for bundle in (1, 2, 4):
+            source = (
+                whole
+                if bundle == 1
+                else results["bundled_means"].filter(pl.col("bundle_packets") == bundle)
+            )
+            cells = [Cell(case), Cell(str(bundle))]
+            for variant in PUBLISHED:
+                row = source.row(
+                    by_predicate=(pl.col("scenario") == case) & (pl.col("variant") == variant),
+                    named=True,
+                )
+                cells.append(number(row["retransmissions"], row["retransmissions_ci"], digits=0))
+            rows.append(tuple(cells))
+    return Sheet(
+        key="bundles",
+        label="If packets leave by twos or fours",
+        caption=(
+            "Retransmissions on the same paths, whose packets leave in bundles at twice the path’s "
+            "rate, as a link emulator’s clock or a network card’s interrupts make them. Pairs "
+            "within a bundle show CCP and CCPD twice the capacity that there is: means, with 95 % "
+            "intervals."
+        ),
+        heads=("path", "bundle", *PUBLISHED),
+        rows=tuple(rows),
+        stubs=2,
+        data=("summary", "bundled"),
     )
 
 

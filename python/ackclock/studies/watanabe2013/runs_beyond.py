@@ -18,6 +18,7 @@ def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
     return [
         simulated(core, threads, "rates", extras.rates(plan), _swept),
         simulated(core, threads, "queues", extras.queues(plan), _swept),
+        simulated(core, threads, "bundled", extras.bundled(plan), _bundled),
         simulated(core, threads, "halves", extras.halves(plan), measured),
         simulated(core, threads, "resized", extras.resized(plan), _resized),
         simulated(core, threads, "streams", extras.streams(plan), measures.shared),
@@ -38,6 +39,11 @@ def _swept(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
         ]
     )
     return pl.concat([varied, measures.measured(tables, settings)], how="horizontal")
+
+
+def _bundled(tables: Tables, settings: Sequence[extras.Bundled]) -> pl.DataFrame:
+    bundles = pl.DataFrame({"bundle_packets": [setting.bundle for setting in settings]})
+    return pl.concat([bundles, measures.measured(tables, settings)], how="horizontal")
 
 
 def _resized(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
