@@ -13,6 +13,7 @@ import polars as pl
 
 import ackclock as ac
 from ackclock.plots.style import COLOURS, figure, styled, to_svg
+from ackclock.plots.thin import thinned
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,6 +21,8 @@ LAWS = {"ccp(1)": "blue", "ccpd(1,2000)": "green", "ccpd(1,4000)": "orange"}
 #: Cross-traffic takes this share of the link between these moments.
 SHARE, CROSS_FROM_S, CROSS_TO_S, END_S = 0.3, 15, 30, 45
 PACKET_BITS = 1500 * 8
+#: Two dots of the picture.
+SPAN_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,8 @@ def main() -> None:
             storage = line.product + line.buffer
             for panel, (law, colour) in zip(row, LAWS.items(), strict=True):
                 samples = pl.DataFrame(ac.simulate(line.scenario(law)).flow_samples)
-                panel.plot(
-                    samples["time_s"], samples["cwnd_segments"], drawstyle="steps-post",
-                    color=COLOURS[colour], linewidth=0.6,
-                )  # fmt: skip
+                times, windows = (samples[name].to_numpy() for name in ("time_s", "cwnd_segments"))
+                panel.plot(*thinned(times, windows, SPAN_S), color=COLOURS[colour], linewidth=0.6)
                 for begin, end, share in (
                     (0, CROSS_FROM_S, 1.0),
                     (CROSS_FROM_S, CROSS_TO_S, 1 - SHARE),

@@ -22,6 +22,7 @@ from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
 from ackclock.studies.tambuwal2018 import figures as tambuwal2018
 from ackclock.studies.watanabe2013 import figures as watanabe2013
+from ackclock.studies.watanabe2013 import figures_beyond as watanabe2013_beyond
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,6 +140,54 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: watanabe2013.ranks(table("summary")),
         "What each sender is behind the best",
         "Discards and stalls beyond the smallest mean of each path, with 95 % intervals",
+    ),
+    "watanabe-buffers": (
+        "watanabe2013",
+        lambda table: watanabe2013.buffers(table("buffers")),
+        "What the playout buffer holds at three rates of the path",
+        "Play in the buffer over two minutes: below, near and above the rate of the film",
+    ),
+    "watanabe-rates": (
+        "watanabe2013",
+        lambda table: watanabe2013_beyond.rates(table("rates_means")),
+        "Discards, stops and retransmissions over the rate of the path",
+        "Without and with random losses, a line a sender; the grey line is the film's mean rate",
+    ),
+    "watanabe-queues": (
+        "watanabe2013",
+        lambda table: watanabe2013_beyond.queues(table("queues_means")),
+        "Discards, stops and retransmissions over the buffer of the path",
+        "From a quarter of a product to four, a line a sender",
+    ),
+    "watanabe-choices": (
+        "watanabe2013",
+        lambda table: watanabe2013_beyond.wifi_choices(table("summary")),
+        "Losses and discards over WiFi under each choice that the paper leaves open",
+        "A row a choice, a mark a sender, with 95 % intervals",
+    ),
+    "watanabe-streams": (
+        "watanabe2013",
+        lambda table: watanabe2013_beyond.streams(table("streams_means")),
+        "Videos that share a path",
+        "Discards, stops, retransmissions and fairness over the number of videos",
+    ),
+    "watanabe-rivals": (
+        "watanabe2013",
+        lambda table: watanabe2013_beyond.rivals(table("rivals_means")),
+        "Four videos of each sender beside four of CUBIC's",
+        "Dots: the sender's; crosses: those of CUBIC beside it",
+    ),
+    "watanabe-resized": (
+        "watanabe2013",
+        lambda table: watanabe2013_beyond.resized(table("resized_means"), table("summary")),
+        "A playout buffer that follows the path",
+        "Stops, start-up and discards over how far the buffer may grow",
+    ),
+    "watanabe-segmented": (
+        "watanabe2013",
+        lambda table: watanabe2013_beyond.segmented(table("segmented_means")),
+        "The film in segments at several rates",
+        "Mean rates and changes of the rate, a column a rule of adaptation",
     ),
 }
 

@@ -11,13 +11,14 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table, each, key
 from ackclock.draws import Draw, read_draw
-from ackclock.video import Video
+from ackclock.video import Dash, Video
 
 __all__ = [
     "After",
     "Bulk",
     "Bursts",
     "Cbr",
+    "Dash",
     "Event",
     "Idle",
     "Limited",
@@ -163,9 +164,9 @@ class Bursts(Table):
     stop: str | None = None
 
 
-App: TypeAlias = Bulk | Cbr | OnOff | Bursts | Video
+App: TypeAlias = Bulk | Cbr | OnOff | Bursts | Video | Dash
 
-_APPS = {str(app.KIND): app for app in (Bulk, Cbr, OnOff, Bursts, Video)}
+_APPS = {str(app.KIND): app for app in (Bulk, Cbr, OnOff, Bursts, Video, Dash)}
 
 
 def read_app(table: Mapping[str, Any]) -> App:

@@ -36,6 +36,7 @@ from ackclock.moments import (
     Bulk,
     Bursts,
     Cbr,
+    Dash,
     Event,
     Idle,
     Limited,
@@ -70,6 +71,7 @@ __all__ = [
     "Channel",
     "CoDel",
     "CrossTraffic",
+    "Dash",
     "DelayedAck",
     "Dumbbell",
     "Event",
@@ -106,7 +108,7 @@ __all__ = [
 
 Direction: TypeAlias = Literal["forward", "reverse"]
 Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
-What: TypeAlias = Literal["cwnd", "ssthresh", "srtt", "in_flight", "queue"]
+What: TypeAlias = Literal["cwnd", "ssthresh", "srtt", "in_flight", "playout", "queue"]
 
 
 @dataclass(frozen=True)

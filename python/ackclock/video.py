@@ -8,12 +8,12 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ackclock._table import Table, key
 from ackclock.errors import BadInput
 
-__all__ = ["Video", "read_video", "scale_pictures"]
+__all__ = ["Dash", "Video", "read_video", "scale_pictures"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,12 @@ class Video(Table):
         empty (default: as ``start``).
     catch_up
         How many times as fast as usual late pictures are shown.
+    resize
+        The most that the buffer grows to, such as ``"20 MB"``, if it is to follow the path: play
+        then also waits until at the measured rate the rest would not make it wait again.
+    pace
+        The server sends at no more than so many times the least constant rate at which the rest of
+        the film would be there in time.
     """
 
     KIND: ClassVar[str | None] = "video"
@@ -49,6 +55,47 @@ class Video(Table):
     start: str | None = None
     resume: str | None = None
     catch_up: float = 1.1
+    resize: str | None = None
+    pace: float | None = None
+
+
+@dataclass(frozen=True)
+class Dash(Table):
+    """A video in segments at several rates: the receiver chooses and asks for each, and plays it.
+
+    Attributes
+    ----------
+    rates
+        The rates at which there are segments, the lowest first: ``["1 Mbit/s", "3 Mbit/s"]``.
+    segment
+        The play time of a segment.
+    length
+        The play time of a video of constant rates.
+    pictures
+        Instead: the bytes of a film's pictures, in whose proportion segments have their bytes.
+    picture_rate
+        Pictures a second.
+    buffer
+        The most play that the buffer holds.
+    start, resume
+        What it holds when play begins (default: two segments), and when play goes on after it ran
+        empty (default: as ``start``).
+    adapt
+        ``"throughput"``: by the harmonic mean of what came before (FESTIVE); ``"buffer"``: by what
+        the buffer holds (BBA-0).
+    """
+
+    KIND: ClassVar[str | None] = "dash"
+
+    rates: Sequence[str] = key(read=tuple)
+    segment: str = "4 s"
+    length: str | None = None
+    pictures: Sequence[int] | None = key(default=None, read=tuple)
+    picture_rate: float = 30.0
+    buffer: str = "30 s"
+    start: str | None = None
+    resume: str | None = None
+    adapt: Literal["throughput", "buffer"] = "throughput"
 
 
 def read_video(path: str | os.PathLike[str]) -> Video:

@@ -16,7 +16,7 @@ pub use packmime::{
     PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, WebConnection, packmime_reference,
 };
 pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
-pub use video::{VideoClient, VideoServer};
+pub use video::{DashClient, DashServer, VideoClient, VideoServer};
 
 use std::fmt::Debug;
 
@@ -104,9 +104,13 @@ pub enum AnyApp {
     /// The answering end of a session.
     Server(Box<Server>),
     /// What sends a video.
-    VideoServer(VideoServer),
+    VideoServer(Box<VideoServer>),
     /// What plays it.
     VideoClient(Box<VideoClient>),
+    /// What sends the segments of a video at several rates.
+    DashServer(Box<DashServer>),
+    /// What chooses and plays them.
+    DashClient(Box<DashClient>),
     /// Messages at a constant rate; boxed, as it is larger than the others.
     Cbr(Box<Cbr>),
     /// Bursts.
@@ -130,6 +134,8 @@ impl App for AnyApp {
             Self::Server(app) => app.poll(now, endpoint, notes),
             Self::VideoServer(app) => app.poll(now, endpoint, notes),
             Self::VideoClient(app) => app.poll(now, endpoint, notes),
+            Self::DashServer(app) => app.poll(now, endpoint, notes),
+            Self::DashClient(app) => app.poll(now, endpoint, notes),
             Self::Cbr(app) => app.poll(now, endpoint, notes),
             Self::OnOff(app) => app.poll(now, endpoint, notes),
             Self::Other(app) => app.poll(now, endpoint, notes),

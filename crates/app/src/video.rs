@@ -3,6 +3,7 @@
 //! A video is a row of pictures of known sizes, at equal intervals, in the order in which they are
 //! sent and shown.
 
+mod dash;
 mod player;
 mod stream;
 mod synthetic;
@@ -11,8 +12,9 @@ use std::sync::Arc;
 
 use ackclock_units::{Bytes, Duration};
 
+pub use dash::{Adaptation, DashClient, DashReport, DashServer, DashSettings, Ladder, dash_pair};
 pub use player::{Player, PlayerReport, PlayerSettings};
-pub use stream::{VideoClient, VideoServer};
+pub use stream::{VideoClient, VideoPace, VideoServer};
 pub use synthetic::Synthetic;
 
 /// The pictures of a video, shared by all that play it.
@@ -74,9 +76,47 @@ impl Pictures {
         self.ends[n]
     }
 
+    /// How many are whole when so many bytes came.
+    pub fn whole(&self, bytes: u64) -> usize {
+        self.ends.partition_point(|end| *end <= bytes)
+    }
+
+    /// The least constant rate, in bytes a second, at which all that follows byte `from` would be there
+    /// when it is due, if picture 0 was due `since` ago: the slope of the tightest string under the
+    /// deadlines (J. Salehi, Z.-L. Zhang, J. Kurose and D. Towsley, "Supporting Stored Video", 1998).
+    /// `None` if something is late; zero if nothing is missing.
+    pub fn least_rate(&self, from: u64, since: Duration) -> Option<f64> {
+        let (interval, since) = (self.interval.as_secs_f64(), since.as_secs_f64());
+        let first = self.whole(from);
+        let mut rate = 0.0_f64;
+        for (n, end) in self.ends.iter().enumerate().skip(first) {
+            let left = n as f64 * interval - since;
+            if left <= 0.0 {
+                return None;
+            }
+            rate = rate.max((end - from) as f64 / left);
+        }
+        Some(rate)
+    }
+
+    /// What has to be there when play begins with picture `n`, so that it never waits while `rate`
+    /// bytes a second arrive.
+    pub fn head_start(&self, n: usize, rate: f64) -> Bytes {
+        let (from, each) = (self.start(n), rate * self.interval.as_secs_f64());
+        let behind = self.ends.iter().skip(n).zip(0_u32..);
+        let behind = behind.map(|(end, later)| (end - from) as f64 - f64::from(later) * each);
+        whole_bytes(behind.fold(0.0, f64::max))
+    }
+
     /// The bytes of the largest.
     pub fn largest(&self) -> Bytes {
         let sizes = (0..self.count()).map(|n| self.end(n) - self.start(n));
         Bytes::new(sizes.max().unwrap_or(0))
     }
+}
+
+/// So many bytes, rounded up.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
+fn whole_bytes(volume: f64) -> Bytes {
+    Bytes::new(volume.ceil() as u64)
 }

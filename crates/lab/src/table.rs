@@ -290,6 +290,10 @@ fn videos(runs: &[Run], cells: bool) -> Table {
         .optional("startup_s", rows().map(|row| row.startup_s))
         .optional("finished_s", rows().map(|row| row.finished_s))
         .count("taken_bytes", rows().map(|row| row.taken_bytes))
+        .optional_count("start_bytes", rows().map(|row| row.start_bytes))
+        .optional_count("buffer_bytes", rows().map(|row| row.buffer_bytes))
+        .optional("mean_rate_bps", rows().map(|row| row.mean_rate_bps))
+        .optional_count("switches", rows().map(|row| row.switches))
         .table("videos")
 }
 
@@ -304,6 +308,7 @@ fn flow_samples(runs: &[Run], cells: bool) -> Table {
         .recorded("ssthresh_segments", samples().flat_map(|s| &s.ssthresh_segments))
         .recorded("srtt_s", samples().flat_map(|s| &s.srtt_s))
         .recorded("in_flight_segments", samples().flat_map(|s| &s.in_flight_segments))
+        .recorded("playout_s", samples().flat_map(|s| &s.playout_s))
         .table("flow_samples")
 }
 
@@ -364,6 +369,12 @@ impl Columns {
 
     fn optional(self, name: &str, values: impl Iterator<Item = Option<f64>>) -> Self {
         self.column(name, true, values.collect::<Float64Array>())
+    }
+
+    fn optional_count(self, name: &str, values: impl Iterator<Item = Option<u64>>) -> Self {
+        let signed = values
+            .map(|value| value.map(|value| i64::try_from(value).expect("a count is below 2^63")));
+        self.column(name, true, signed.collect::<Int64Array>())
     }
 
     /// Samples, of which NaN stands for none.

@@ -209,6 +209,11 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
             return refuse(&key(&format!("app.{of}")), why);
         }
     }
+    if let AppSpec::Dash(dash) = &flow.app
+        && let Err((of, why)) = dash.apps()
+    {
+        return refuse(&key(&format!("app.{of}")), why);
+    }
     moments::check_app(&key("app"), &flow.app, scenario)?;
     if let Some((at, expected)) = flow.start.fault() {
         return refuse(&key(&format!("start{at}")), expected);

@@ -42,7 +42,7 @@ pub struct Host {
     /// other moment is stale.
     armed: Instant,
     app_at: Option<Instant>,
-    app: AnyApp,
+    pub app: AnyApp,
     /// When the data packet that the next ACK answers began its way.
     echo: Instant,
     /// The volume to arrive at which an object begins or is complete.
@@ -186,7 +186,8 @@ impl<'o> Engine<'o> {
                 ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
             })?;
             // Who asks for a video opens the connection; otherwise, who sends.
-            let opener = u32::from(matches!(receives, AnyApp::VideoClient(_)));
+            let opener =
+                u32::from(matches!(receives, AnyApp::VideoClient(_) | AnyApp::DashClient(_)));
             hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
             hosts.push(host(receives, to_sender, Instant::NEVER, Endpoint::new(config)));
             let passive = 2 * n + 1 - opener as usize;
@@ -376,10 +377,13 @@ impl<'o> Engine<'o> {
         }
         self.run.events = self.events;
         for (n, ends) in self.hosts.chunks_exact(2).enumerate() {
-            if let AnyApp::VideoClient(client) = &ends[1].app {
-                let flow = self.run.flow_names[n].clone();
-                self.run.videos.push(VideoRow::new(flow, client, self.end));
-            }
+            let flow = || self.run.flow_names[n].clone();
+            let row = match &ends[1].app {
+                AnyApp::VideoClient(client) => VideoRow::of_file(flow(), client, self.end),
+                AnyApp::DashClient(client) => VideoRow::of_segments(flow(), client, self.end),
+                _ => continue,
+            };
+            self.run.videos.push(row);
         }
         Some(self.run)
     }

@@ -1,5 +1,6 @@
 //! Probes: what is recorded over time, at every change or at an interval.
 
+use ackclock_app::AnyApp;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::engine::Host;
@@ -40,26 +41,29 @@ struct FlowValues {
     ssthresh: u64,
     srtt_ns: u64,
     in_flight: u64,
+    playout_ns: u64,
 }
 
 const NONE: u64 = u64::MAX;
 
 impl FlowValues {
-    const NOTHING: Self = Self { cwnd: NONE, ssthresh: NONE, srtt_ns: NONE, in_flight: NONE };
+    const NOTHING: Self =
+        Self { cwnd: NONE, ssthresh: NONE, srtt_ns: NONE, in_flight: NONE, playout_ns: NONE };
 }
 
 /// Which values of a flow a probe records.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "a set of four")]
+#[expect(clippy::struct_excessive_bools, reason = "a set of five")]
 struct Wanted {
     cwnd: bool,
     ssthresh: bool,
     srtt: bool,
     in_flight: bool,
+    playout: bool,
 }
 
 impl Wanted {
-    /// All if nothing is named.
+    /// All that every flow has if nothing is named.
     fn new(named: &[What]) -> Self {
         let wants = |what| named.is_empty() || named.contains(&what);
         Self {
@@ -67,6 +71,7 @@ impl Wanted {
             ssthresh: wants(What::Ssthresh),
             srtt: wants(What::Srtt),
             in_flight: wants(What::InFlight),
+            playout: named.contains(&What::Playout),
         }
     }
 }
@@ -167,7 +172,7 @@ impl Probes {
         match &probe.subject {
             Subject::Flows(flows) => {
                 for flow in flows {
-                    let values = values(probe.wanted, &hosts[2 * flow]);
+                    let values = values(probe.wanted, now, &hosts[2 * flow..]);
                     record_flow(&mut run.flow_samples, now, *flow, &values, &hosts[2 * flow]);
                 }
             }
@@ -183,7 +188,7 @@ impl Probes {
             if !probe.records_at(now) {
                 continue;
             }
-            let values = values(probe.wanted, &hosts[2 * flow]);
+            let values = values(probe.wanted, now, &hosts[2 * flow..]);
             if probe.last[flow] != values {
                 probe.last[flow] = values;
                 record_flow(&mut run.flow_samples, now, flow, &values, &hosts[2 * flow]);
@@ -209,8 +214,8 @@ impl Probes {
 }
 
 #[inline]
-fn values(wanted: Wanted, host: &Host) -> FlowValues {
-    let sender = host.endpoint.sender();
+fn values(wanted: Wanted, now: Instant, ends: &[Host]) -> FlowValues {
+    let sender = ends[0].endpoint.sender();
     let mut values = FlowValues::NOTHING;
     if wanted.cwnd {
         values.cwnd = sender.cwnd().get();
@@ -223,6 +228,14 @@ fn values(wanted: Wanted, host: &Host) -> FlowValues {
     }
     if wanted.in_flight {
         values.in_flight = sender.in_flight().get();
+    }
+    if wanted.playout {
+        let held = match &ends[1].app {
+            AnyApp::VideoClient(client) => Some(client.player().playable()),
+            AnyApp::DashClient(client) => Some(client.buffered(now)),
+            _ => None,
+        };
+        values.playout_ns = held.map_or(NONE, Duration::as_nanos);
     }
     values
 }
@@ -240,9 +253,10 @@ fn record_flow(
     samples.flow.push(u32::try_from(flow).expect("the check bounds the number of flows"));
     samples.cwnd_segments.push(segments(values.cwnd));
     samples.ssthresh_segments.push(segments(values.ssthresh));
-    let srtt_s = if values.srtt_ns == NONE { f64::NAN } else { values.srtt_ns as f64 / 1e9 };
-    samples.srtt_s.push(srtt_s);
+    let seconds = |nanos| if nanos == NONE { f64::NAN } else { nanos as f64 / 1e9 };
+    samples.srtt_s.push(seconds(values.srtt_ns));
     samples.in_flight_segments.push(segments(values.in_flight));
+    samples.playout_s.push(seconds(values.playout_ns));
 }
 
 fn record_wire(samples: &mut LinkSamples, now: Instant, wire: usize, network: &mut Network) {

@@ -1,6 +1,6 @@
 //! What a run leaves behind: rows and columns, with units in their names.
 
-use ackclock_app::VideoClient;
+use ackclock_app::{DashClient, VideoClient};
 use ackclock_units::{Bytes, Instant};
 
 /// Everything a run leaves behind. A pure function of (scenario, seed).
@@ -193,11 +193,19 @@ pub struct VideoRow {
     pub finished_s: Option<f64>,
     /// Bytes that the player took.
     pub taken_bytes: u64,
+    /// Bytes that had arrived in order when play began; null before it, and for segments.
+    pub start_bytes: Option<u64>,
+    /// What the playout buffer might hold in the end; null for segments.
+    pub buffer_bytes: Option<u64>,
+    /// The mean rate of the segments that came; null for a file.
+    pub mean_rate_bps: Option<f64>,
+    /// How often a segment had another rate than the one before; null for a file.
+    pub switches: Option<u64>,
 }
 
 impl VideoRow {
-    /// What `client` of `flow` tells at `end`.
-    pub fn new(flow: String, client: &VideoClient, end: Instant) -> Self {
+    /// What `client` of `flow`, which plays a file, tells at `end`.
+    pub fn of_file(flow: String, client: &VideoClient, end: Instant) -> Self {
         let report = client.report(end);
         let player = client.player();
         Self {
@@ -208,14 +216,41 @@ impl VideoRow {
             discarded: report.discarded,
             underflows: report.underflows,
             stall_s: report.stalled.as_secs_f64(),
-            startup_s: report
-                .began
-                .zip(client.asked())
-                .map(|(at, from)| at.since(from).as_secs_f64()),
+            startup_s: seconds_between(client.asked(), report.began),
             finished_s: report.finished.map(Instant::as_secs_f64),
             taken_bytes: player.taken().get(),
+            start_bytes: client.at_start().map(Bytes::get),
+            buffer_bytes: Some(report.buffer.get()),
+            mean_rate_bps: None,
+            switches: None,
         }
     }
+
+    /// What `client` of `flow`, which plays segments, tells at `end`.
+    pub fn of_segments(flow: String, client: &DashClient, end: Instant) -> Self {
+        let report = client.report(end);
+        let ladder = client.ladder();
+        Self {
+            flow,
+            pictures: client.pictures(ladder.segment() * ladder.count() as u64),
+            shown: client.pictures(report.played),
+            late: client.pictures(report.late),
+            discarded: 0,
+            underflows: report.underflows,
+            stall_s: report.stalled.as_secs_f64(),
+            startup_s: seconds_between(client.opened(), report.began),
+            finished_s: report.finished.map(Instant::as_secs_f64),
+            taken_bytes: report.taken.get(),
+            start_bytes: None,
+            buffer_bytes: None,
+            mean_rate_bps: (report.segments > 0).then_some(report.mean_bps),
+            switches: Some(report.switches),
+        }
+    }
+}
+
+fn seconds_between(from: Option<Instant>, to: Option<Instant>) -> Option<f64> {
+    to.zip(from).map(|(to, from)| to.since(from).as_secs_f64())
 }
 
 /// The packets of a flow at a link over the flow's own measured window.
@@ -420,6 +455,8 @@ pub struct FlowSamples {
     pub srtt_s: Vec<f64>,
     /// Data sent and not acknowledged, in segments.
     pub in_flight_segments: Vec<f64>,
+    /// The play time that the player of a video holds; NaN of other flows.
+    pub playout_s: Vec<f64>,
 }
 
 /// Link samples, a column each.

@@ -7,6 +7,7 @@
 mod app;
 mod change;
 mod channel;
+mod dash;
 mod draw;
 mod queue;
 mod tcp;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use app::{AppSpec, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
 pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
 pub use channel::{BurstLoss, ChannelSpec};
+pub use dash::{AdaptSpec, DashSpec};
 pub use draw::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
     QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
@@ -473,6 +475,8 @@ pub enum What {
     Srtt,
     /// The data of a flow that was sent and not acknowledged.
     InFlight,
+    /// The play time that the player of a video holds; only if it is named.
+    Playout,
     /// The queue of a link, and its counters.
     Queue,
 }

@@ -6,7 +6,7 @@ mod opening;
 mod timestamps;
 
 use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment, Seq};
-use ackclock_units::{Bytes, Duration, Instant, Mss};
+use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
@@ -234,6 +234,13 @@ impl Endpoint {
     /// rule itself has it otherwise.
     pub fn set_quick_ack(&mut self, quick_ack: bool) {
         self.receiver.set_quick_ack(quick_ack);
+    }
+
+    /// Lets segments leave at no more than `rate` of payload, whatever the window would allow
+    /// (`SO_MAX_PACING_RATE`, which counts headers too); `None` takes the bound away. A sender that
+    /// waits for its time is then limited by neither window nor application.
+    pub fn pace_at_most(&mut self, rate: Option<Rate>) {
+        self.sender.pace_at_most(rate);
     }
 
     /// How long data may stay unacknowledged before the connection is given up; `None` is as many

@@ -10,6 +10,7 @@ mod cubic;
 mod cubic_linux;
 mod dctcp;
 mod highspeed;
+mod playout;
 mod reno;
 mod tahoe;
 mod vegas;
@@ -32,6 +33,7 @@ pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
+pub use playout::Playout;
 pub use reno::Reno;
 pub use tahoe::Tahoe;
 pub use vegas::Vegas;
@@ -61,6 +63,8 @@ pub enum GrowthChoice {
     Compound,
     /// CCP or CCPD, with what their parentheses say.
     Ccp(CcpSettings),
+    /// A law made for video.
+    Playout,
     /// DCTCP.
     Dctcp,
     /// BBR's first version.
@@ -207,6 +211,8 @@ pub enum AnyGrowth {
     Compound(Compound),
     /// CCP or CCPD, which are large.
     Ccp(Box<Ccp>),
+    /// A law made for video, which is large too.
+    Playout(Box<Playout>),
     /// DCTCP.
     Dctcp(Dctcp),
     /// BBR's first version, which is large.
@@ -235,6 +241,7 @@ impl AnyGrowth {
             GrowthChoice::Vegas => Self::Vegas(Vegas::default()),
             GrowthChoice::Compound => Self::Compound(Compound::default()),
             GrowthChoice::Ccp(settings) => Self::Ccp(Box::new(Ccp::new(settings))),
+            GrowthChoice::Playout => Self::Playout(Box::default()),
             GrowthChoice::Dctcp => Self::Dctcp(Dctcp::default()),
             GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
             GrowthChoice::Bbr => Self::Bbr(Box::default()),
@@ -282,6 +289,7 @@ impl AnyGrowth {
             Self::Vegas(law) => law,
             Self::Compound(law) => law,
             Self::Ccp(law) => law.as_ref(),
+            Self::Playout(law) => law.as_ref(),
             Self::Dctcp(law) => law,
             Self::Bbr1(law) => law.as_ref(),
             Self::Bbr(law) => law.as_ref(),
@@ -300,6 +308,7 @@ impl AnyGrowth {
             Self::Vegas(law) => law,
             Self::Compound(law) => law,
             Self::Ccp(law) => law.as_mut(),
+            Self::Playout(law) => law.as_mut(),
             Self::Dctcp(law) => law,
             Self::Bbr1(law) => law.as_mut(),
             Self::Bbr(law) => law.as_mut(),

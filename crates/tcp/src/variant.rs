@@ -169,6 +169,11 @@ pub const REGISTRY: &[Entry] = &[
         help: "the same with a derivative (eq. 6): `Kp,Kd`, Kd in microseconds, then `literal`, `buffer`",
     },
     entry(
+        "playout",
+        Part::Growth(GrowthChoice::Playout),
+        "made for video: paced, four segments waiting, losses without a queue cost nothing",
+    ),
+    entry(
         "dctcp",
         Part::Growth(GrowthChoice::Dctcp),
         "reduced by the share of its data that met congestion marks (RFC 8257); asks for ECN",
@@ -397,6 +402,7 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             | GrowthChoice::Vegas
             | GrowthChoice::Compound
             | GrowthChoice::Ccp(_)
+            | GrowthChoice::Playout
             | GrowthChoice::Dctcp
             | GrowthChoice::Bbr
             | GrowthChoice::Bbr1 => WindowChoice::Segments(10),
@@ -416,12 +422,14 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
         (GrowthChoice::Cubic { .. }, Profile::Rfc | Profile::Linux) => {
             SlowStartChoice::HyStartPlusPlus
         }
-        // Its own.
-        (GrowthChoice::Vegas, _) | (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
+        // Its own; or its own end of it.
+        (GrowthChoice::Vegas | GrowthChoice::Playout, _) | (_, Profile::Rfc | Profile::Ns2) => {
+            SlowStartChoice::Standard
+        }
         (_, Profile::Linux) => SlowStartChoice::AbcUnlimited,
     };
     let idle = match (growth, profile) {
-        (GrowthChoice::Bbr | GrowthChoice::Bbr1, _) => IdleChoice::NoIdle,
+        (GrowthChoice::Bbr | GrowthChoice::Bbr1 | GrowthChoice::Playout, _) => IdleChoice::NoIdle,
         (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => {
             IdleChoice::Linux { restart: true }
         }
@@ -751,6 +759,10 @@ impl Variant {
             ),
             GrowthChoice::Ccp(_) => Some(
                 "CCP must know which segments arrived, and its window goes on moving while losses \
+                 are repaired",
+            ),
+            GrowthChoice::Playout => Some(
+                "the law must know how much was lost, and its window goes on moving while losses \
                  are repaired",
             ),
             _ => None,

@@ -21,6 +21,7 @@ COLOURS = {
     "sky": "#5aa9d6",
     "ink": "#1f2933",
     "grey": "#7b8794",
+    "pink": "#cc4c9b",
     "pale": "#cbd2d9",
     "paper": "#ffffff",
 }

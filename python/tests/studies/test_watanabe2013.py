@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from ackclock.studies._frame_core import BrokenRunError, Core, compiled_core, simulate
-from ackclock.studies.watanabe2013 import runs, scenarios
-from ackclock.studies.watanabe2013.analysis import Results, shapes, summary
-from ackclock.studies.watanabe2013.predicates import CLAIMS, best_in
+from ackclock.studies.watanabe2013 import extras, lumps, measures, scenarios
+from ackclock.studies.watanabe2013.analysis import METRICS, Results, means, shapes, sharing
+from ackclock.studies.watanabe2013.predicates import CLAIMS, best_in, flips
 from ackclock.studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     BY_KEY,
@@ -59,9 +59,82 @@ def test_every_trial_is_a_scenario(core: Core) -> None:
     # Half a second of the film: read, checked, run.
     short = [dataclasses.replace(setting, length_s=2) for setting in settings]
     tables = simulate(core, [setting.scenario() for setting in short], None)
-    rows = runs.measure(tables, short)
+    rows = measures.measure(tables, short)
     assert rows.height == len(settings) == 8 * len(VARIANTS) + 4 * len(PUBLISHED)
     assert (rows["shown"] + rows["discards"] == 60).all()
+
+
+def test_what_lies_beyond_the_paper_runs_and_is_conserved(core: Core) -> None:
+    plan = Plan(quick=True)
+    for settings in (
+        [t for t in extras.rates(plan) if t.variant == "playout"],
+        [t for t in extras.halves(plan) if t.case.key == "wifi"],
+        [t for t in extras.bundled(plan) if t.case.key == "above"],
+        [t for t in extras.resized(plan) if t.case.key == "below"],
+        scenarios.buffers(plan),
+    ):
+        short = [dataclasses.replace(setting, length_s=2) for setting in settings]
+        tables = simulate(core, [setting.scenario() for setting in short], None)
+        assert measures.measure(tables, short).height == len(settings) > 0
+    shared = [t for t in extras.streams(plan) if t.variants[0] == "playout" and len(t.variants) < 8]
+    shared += [t for t in extras.rivals(plan) if t.variants[0] == "playout"]
+    shared = [dataclasses.replace(setting, length_s=2) for setting in shared]
+    rows = measures.shared(simulate(core, [s.scenario() for s in shared], None), shared)
+    assert rows.height == 1 + 2 + 4 + 8
+    assert rows.filter(pl.col("variant") == "cubic").height == extras.RIVALS
+    pieces = [t for t in extras.segmented(plan) if t.case.key in ("below", "wifi")]
+    pieces = [dataclasses.replace(setting, length_s=8) for setting in pieces]
+    found = measures.segmented(simulate(core, [s.scenario() for s in pieces], None), pieces)
+    assert found.height == 2 * len(VARIANTS) * 2
+    assert found["mean_rate_bps"].is_between(1e6, 8e6).all()
+
+
+def test_videos_on_one_path_play_the_film_from_different_places() -> None:
+    # 120 s are 3600 pictures; four videos begin 900 apart, on four times 5.6 Mbit/s: 22.4.
+    shared = extras.Shared(("reno",) * 4, 1, 120)
+    whole = shared.scenario()
+    film = list(pictures(120))
+    for n, flow in enumerate(whole["flow"]):
+        assert flow["app"]["pictures"] == film[900 * n :] + film[: 900 * n]
+    assert whole["topology"]["bottleneck"]["rate"] == "22400000 bit/s"
+    # A product of that at 100 ms: 186.7 packets.
+    assert whole["topology"]["bottleneck"]["queue"]["limit"] == "186 packet"
+
+
+def test_the_sender_made_for_video_paces_and_its_halves_do_one_of_it() -> None:
+    def of(variant: str) -> tuple[str, float | None]:
+        flow = Trial(BY_KEY["below"], variant, DEFAULT, 1, 2).scenario()["flow"][0]
+        return flow["variant"], flow["app"].get("pace")
+
+    assert of("playout") == ("playout", scenarios.PACE)
+    assert of("playout, not paced") == ("playout", None)
+    assert of("cubic, paced") == ("cubic(linux)+sack+iw3", scenarios.PACE)
+    assert of("cubic") == ("cubic(linux)+sack+iw3", None)
+
+
+def test_bundles_leave_at_twice_the_rate() -> None:
+    # Four packets of 12 kbit at 20 Mbit/s take 2.4 ms, the half of which nothing leaves.
+    setting = extras.Bundled(BY_KEY["wide"], "reno", DEFAULT, 1, 2, bundle=4)
+    channel = setting.scenario()["topology"]["bottleneck"]["channel"]
+    assert (channel["bundle"], channel["overhead"]) == (4, "1200 us")
+
+
+def test_what_is_shared_fairly() -> None:
+    # Two videos that waited 1 and 3 s: Jain's index 16/(2 * 10) = 0.8; the worst stood still 2 s.
+    rows = pl.DataFrame(
+        {
+            **{name: ["reno", "reno"] for name in ("first", "variant")},
+            "videos": [2, 2],
+            "trial": [1, 1],
+            "flow": ["video-0", "video-1"],
+            "stall_s": [0.0, 2.0],
+            "startup_s": [1.0, 1.0],
+            **{name: [4, 6] for name in ("discards", "underflows", "retransmissions")},
+        }
+    )
+    row = sharing(rows).row(0, named=True)
+    assert row["fairness"] == pytest.approx(0.8)
+    assert (row["worst_stall_s"], row["discards"]) == (2.0, 5.0)
 
 
 def test_a_buffer_is_counted_in_products_at_100_ms() -> None:
@@ -80,12 +153,12 @@ def test_a_run_that_makes_pictures_stops_the_study(core: Core) -> None:
     tables = simulate(core, [setting.scenario()], None)
     broken = dataclasses.replace(tables, videos=tables.videos.with_columns(pl.col("shown") + 1))
     with pytest.raises(BrokenRunError, match="not conserved"):
-        runs.measure(broken, [setting])
+        measures.measure(broken, [setting])
     unfinished = dataclasses.replace(
         tables, videos=tables.videos.with_columns(finished_s=pl.lit(None, pl.Float64))
     )
     with pytest.raises(BrokenRunError, match="did not end"):
-        runs.measure(unfinished, [setting])
+        measures.measure(unfinished, [setting])
 
 
 def made(values: dict[tuple[str, str, str], tuple[float, ...]]) -> Results:
@@ -109,7 +182,8 @@ def made(values: dict[tuple[str, str, str], tuple[float, ...]]) -> Results:
         for trial in range(3)
     ]
     trials = pl.DataFrame(rows)
-    return Results(Plan(quick=True), {"trials": trials, "summary": summary(trials)})
+    summary = means(trials, ("choice", "scenario", "variant"), (*METRICS, "goodput_bps"))
+    return Results(Plan(quick=True), {"details": trials, "summary": summary})
 
 
 def test_an_excess_is_what_is_certain() -> None:
@@ -157,11 +231,11 @@ def test_a_statement_that_flips_with_a_choice_is_under_specified() -> None:
     }
     results = made(values)
     assert claim("watanabe-f11", results) == "reproduced"
-    flipped = results["trials"].with_columns(
+    flipped = results["details"].with_columns(
         pl.when(pl.col("choice") == "literal").then(0.0).otherwise("packets_lost")
         .alias("packets_lost")
     )  # fmt: skip
-    other = Results(results.plan, {**results.tables, "trials": flipped})
+    other = Results(results.plan, {**results.tables, "details": flipped})
     assert claim("watanabe-f11", other) == "under-specified"
 
 
@@ -180,6 +254,68 @@ def test_none_is_best_if_each_is_beaten_somewhere() -> None:
     # Discards being equal, underflows decide.
     under = made({("wifi", "reno", "underflows"): (9.0, 10.0, 11.0)})
     assert best_in(under, "wifi", "default") == list(PUBLISHED[1:])
+
+
+def test_figure_2_is_judged_by_who_runs_empty() -> None:
+    values = {("below", v, "underflows"): (9.0, 10.0, 11.0) for v in PUBLISHED}
+    assert claim("watanabe-f2", made(values)) == "reproduced"
+    parts = next(c for c in CLAIMS if c.id == "watanabe-f2").judge(made(values)).parts
+    assert [part.holds for part in parts] == [True, True, True, True]
+    # Two underflows are more than one.
+    more = made({**values, ("above", "reno", "underflows"): (2.0, 2.0, 2.0)})
+    parts = next(c for c in CLAIMS if c.id == "watanabe-f2").judge(more).parts
+    assert [part.holds for part in parts] == [True, False, True, True]
+
+
+def test_the_goal_is_missed_if_one_path_has_a_better_sender() -> None:
+    lossy = {
+        ("wide", v, "retransmissions"): (90.0, 100.0, 110.0) for v in VARIANTS if v != "playout"
+    }
+    assert claim("watanabe-goal", made(lossy)) == "reproduced"
+    worse = {**lossy, ("above", "playout", "discards"): (9.0, 10.0, 11.0)}
+    assert claim("watanabe-goal", made(worse)) == "not reproduced"
+
+
+def test_flips_have_a_row_a_predicate_and_choice() -> None:
+    shape = pl.DataFrame(
+        {
+            "variant": list(VARIANTS),
+            **{name: [1.0] * len(VARIANTS) for name in ("settle_s", "range_packets", "variation")},
+        }
+    )
+    results = made({})
+    found = flips(Results(results.plan, {**results.tables, "shapes": shape}))
+    # Figure 9 has two predicates, under the default and four other choices.
+    nine = found.filter(pl.col("claim") == "watanabe-f9")
+    assert nine.height == 2 * 5
+    # All zero: no underflows, and nobody retransmits most.
+    assert nine["holds"].to_list() == [True, False] * 5
+
+
+def test_the_players_rules_by_themselves() -> None:
+    # 60 pictures of 1000 B at 30 a second, and 24,000 B a second: four fifths. Play begins with
+    # 10,000 B; picture n is due n/30 s later, with 10,000 + 800 n there: whole while 800 n + 10,000
+    # >= 1000 (n + 1), up to 45. Of 46 to 49 800, 600, 400 and 200 B are there: discarded. Of 50
+    # nothing: it waits for 10,000 B, which are all that is left.
+    assert lumps.play([1000] * 60, 24_000, 0.0, 10_000) == (4, 1)
+    # In lumps of 100 ms, 2400 B: 10,000 B are there with the fifth, 12,000. With k more 12,000 +
+    # 2400 k at n = 3 k, k = n // 3: of n = 3 k + 2, the last of three, 1000 (3 k + 3): short from
+    # 12,000 + 2400 k < 3000 (k + 1), k = 16 on: 50,400 B are there, and of picture 50 400. It is
+    # discarded; of 51, with 52,800, all; 52 has 800 and is discarded; of 53 nothing is there.
+    assert lumps.play([1000] * 60, 24_000, 0.1, 10_000) == (2, 1)
+
+
+def test_even_arrival_is_what_a_lossless_sender_gives() -> None:
+    # Playout loses nothing on this path: 105 underflows and 221 discards of the whole film.
+    found = lumps.table(Plan(quick=False)).filter(
+        pl.col("film") == "own", pl.col("scenario") == "below"
+    )
+    even = found.row(by_predicate=pl.col("lump_s") == 0, named=True)
+    assert abs(even["underflows"] - 105) <= 1
+    assert abs(even["discards"] - 221) <= 11
+    in_lumps = found.row(by_predicate=pl.col("lump_s") == 0.1, named=True)
+    assert in_lumps["discards"] < 0.85 * even["discards"]
+    assert abs(in_lumps["underflows"] - even["underflows"]) <= 5
 
 
 def test_the_shape_of_a_trace() -> None:

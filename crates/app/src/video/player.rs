@@ -12,10 +12,17 @@
 //!   `catch_up` until the time that it stood still is made up for. No picture is discarded because
 //!   it is late by the clock on the wall.
 //! * The buffer never holds more than `buffer`: what does not fit waits in the connection.
+//! * With `resize` the buffer follows the path: play, at first and after an underflow, also waits until
+//!   what is held and the rate at which data came let the rest of the video play without a stop, and
+//!   the buffer grows to that. A player knows the sizes of pictures from the file's index.
 
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::Pictures;
+
+/// Over which the rate is measured, and of how many such spans it is the mean.
+const SPAN: Duration = Duration::from_secs(1);
+const SPANS: usize = 8;
 
 /// The numbers of a player.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +35,8 @@ pub struct PlayerSettings {
     pub resume: Bytes,
     /// How many times as fast as usual late pictures are shown: 1 makes up for nothing.
     pub catch_up: f64,
+    /// The most that the buffer grows to, if it follows the path; at least `buffer`.
+    pub resize: Option<Bytes>,
 }
 
 /// What became of a video so far.
@@ -47,6 +56,8 @@ pub struct PlayerReport {
     pub began: Option<Instant>,
     /// When the last picture had been shown or discarded, and its time was over.
     pub finished: Option<Instant>,
+    /// What the playout buffer may hold by now.
+    pub buffer: Bytes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +67,46 @@ enum State {
     /// Frozen, since then.
     Frozen(Instant),
     Over,
+}
+
+/// How fast data comes while the player takes all that there is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meter {
+    /// When the span began that is being measured, and what had been taken by then.
+    span: Option<(Instant, u64)>,
+    /// The last spans, in bytes per second.
+    rates: [f64; SPANS],
+    count: usize,
+}
+
+impl Meter {
+    /// By `now` so much was taken; `waits` if there was room for more. Returns whether a span is over.
+    fn see(&mut self, now: Instant, taken: u64, waits: bool) -> bool {
+        if !waits {
+            self.span = None;
+            return false;
+        }
+        let (from, before) = *self.span.get_or_insert((now, taken));
+        if now.since(from) < SPAN {
+            return false;
+        }
+        let rate = (taken - before) as f64 / now.since(from).as_secs_f64();
+        self.rates[self.count % SPANS] = rate;
+        self.count += 1;
+        self.span = Some((now, taken));
+        true
+    }
+
+    /// The mean rate, in bytes per second: before a span is over, of its part.
+    fn rate(&self, now: Instant, taken: u64) -> Option<f64> {
+        if self.count > 0 {
+            let known = self.count.min(SPANS);
+            return Some(self.rates[..known].iter().sum::<f64>() / known as f64);
+        }
+        let (from, before) = self.span?;
+        let passed = now.since(from).as_secs_f64();
+        (passed > 0.0).then(|| (taken - before) as f64 / passed)
+    }
 }
 
 /// A player.
@@ -72,6 +123,9 @@ pub struct Player {
     nominal: Instant,
     /// What was taken from the connection.
     taken: u64,
+    meter: Meter,
+    /// What play waits for, until the rate changes.
+    awaited: Option<Bytes>,
     report: PlayerReport,
 }
 
@@ -87,6 +141,9 @@ impl Player {
         if settings.start > settings.buffer || settings.resume > settings.buffer {
             return Err("the buffer is smaller than what play waits for");
         }
+        if settings.resize.is_some_and(|most| most < settings.buffer) {
+            return Err("expected at least as much as the buffer has from the beginning");
+        }
         if !(1.0..=10.0).contains(&settings.catch_up) {
             return Err("expected a speed of catching up from 1 to 10");
         }
@@ -98,19 +155,27 @@ impl Player {
             due: Instant::NEVER,
             nominal: Instant::NEVER,
             taken: 0,
-            report: PlayerReport::default(),
+            meter: Meter::default(),
+            awaited: None,
+            report: PlayerReport { buffer: settings.buffer, ..PlayerReport::default() },
         })
     }
 
     /// How much more the playout buffer takes.
     pub fn room(&self) -> Bytes {
-        self.settings.buffer.saturating_sub(self.held())
+        self.report.buffer.saturating_sub(self.held())
     }
 
     /// What the playout buffer holds.
     pub fn held(&self) -> Bytes {
         // What is left of a discarded picture is thrown away as it comes.
         Bytes::new(self.taken.saturating_sub(self.pictures.start(self.next)))
+    }
+
+    /// The play time of the whole pictures that it holds.
+    pub fn playable(&self) -> Duration {
+        let whole = self.pictures.whole(self.taken).saturating_sub(self.next);
+        self.pictures.interval() * whole as u64
     }
 
     /// Data comes from the connection, no more than there is [room](Self::room) for.
@@ -122,21 +187,30 @@ impl Player {
     /// Does what is due by `now`, with what was [taken](Self::take) by then; returns when to come
     /// again if nothing is taken before. May make room.
     pub fn poll(&mut self, now: Instant) -> Option<Instant> {
+        if self.settings.resize.is_some()
+            && self.meter.see(now, self.taken, self.room() > Bytes::ZERO)
+        {
+            self.awaited = None;
+        }
+        if let Some(least) = self.waits_for()
+            && !self.may_play(now, least)
+        {
+            return None;
+        }
         match self.state {
-            State::Filling if self.holds(self.settings.start) => {
+            State::Filling => {
                 self.report.began = Some(now);
-                self.state = State::Playing;
-                self.due = now;
                 self.nominal = now;
-            }
-            State::Frozen(since) if self.holds(self.settings.resume) => {
-                self.report.stalled += now.since(since);
-                self.state = State::Playing;
                 self.due = now;
             }
-            State::Filling | State::Frozen(_) | State::Over => return None,
+            State::Frozen(since) => {
+                self.report.stalled += now.since(since);
+                self.due = now;
+            }
+            State::Over => return None,
             State::Playing => {}
         }
+        self.state = State::Playing;
         while self.due <= now {
             if self.next == self.pictures.count() {
                 self.report.finished = Some(self.due);
@@ -150,6 +224,7 @@ impl Player {
                 self.report.discarded += 1;
             } else {
                 self.report.underflows += 1;
+                self.awaited = None;
                 self.state = State::Frozen(self.due);
                 return None;
             }
@@ -167,6 +242,11 @@ impl Player {
         report
     }
 
+    /// Whether play has begun.
+    pub const fn has_begun(&self) -> bool {
+        self.report.began.is_some()
+    }
+
     /// What was taken from the connection.
     pub const fn taken(&self) -> Bytes {
         Bytes::new(self.taken)
@@ -177,8 +257,33 @@ impl Player {
         &self.pictures
     }
 
-    fn holds(&self, level: Bytes) -> bool {
-        self.held() >= level || self.taken == self.pictures.volume().get()
+    /// What the buffer is to hold at least, if play waits.
+    const fn waits_for(&self) -> Option<Bytes> {
+        match self.state {
+            State::Filling => Some(self.settings.start),
+            State::Frozen(_) => Some(self.settings.resume),
+            State::Playing | State::Over => None,
+        }
+    }
+
+    /// Whether play may begin or go on, that is to wait for `least`; makes room for what else it waits
+    /// for.
+    fn may_play(&mut self, now: Instant, least: Bytes) -> bool {
+        if self.taken == self.pictures.volume().get() {
+            return true;
+        }
+        if self.held() < least {
+            return false;
+        }
+        let Some(most) = self.settings.resize else { return true };
+        let (next, taken) = (self.next, self.taken);
+        let awaited = *self.awaited.get_or_insert_with(|| {
+            // All at one moment: nothing will be waited for.
+            let rate = self.meter.rate(now, taken).unwrap_or(f64::INFINITY);
+            self.pictures.head_start(next, rate).clamp(least, most)
+        });
+        self.report.buffer = awaited.max(self.report.buffer);
+        self.held() >= awaited
     }
 
     fn advance(&mut self) {

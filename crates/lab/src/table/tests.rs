@@ -15,6 +15,7 @@ fn run(names: &[&str], flow: &[u32]) -> Run {
             ssthresh_segments: vec![f64::NAN; n],
             srtt_s: vec![f64::NAN; n],
             in_flight_segments: vec![1.0; n],
+            playout_s: vec![f64::NAN; n],
         },
         link_names: vec![("bottleneck".into(), "forward"), ("bottleneck".into(), "reverse")],
         link_samples: LinkSamples {

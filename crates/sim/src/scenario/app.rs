@@ -1,5 +1,6 @@
 //! What asks for data.
 
+use ackclock_app::video::VideoPace;
 use ackclock_app::{
     AnyApp, Bulk, Burst, Cbr, Draws, Moment, OnOff, Sink, Turn, VideoClient, VideoServer,
 };
@@ -8,7 +9,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Draw, DurationDraw, Text, VideoSpec};
+use super::{DashSpec, Draw, DurationDraw, Text, VideoSpec};
 
 /// What asks for data.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -32,6 +33,9 @@ pub enum AppSpec {
     /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends
     /// all of it, and a player shows it.
     Video(VideoSpec),
+    /// A video in segments at several rates (DASH, HLS): the receiver opens the connection, chooses
+    /// the rate of each segment, asks for it, and plays it when it is whole. Each is an object.
+    Dash(DashSpec),
 }
 
 /// Messages at a constant rate.
@@ -126,7 +130,7 @@ impl AppSpec {
     pub const fn is_sized(&self) -> bool {
         match self {
             Self::Bulk { size } => size.is_some(),
-            Self::Video(_) => true,
+            Self::Video(_) | Self::Dash(_) => true,
             Self::Cbr(CbrSpec { stop, .. })
             | Self::OnOff(OnOffSpec { stop, .. })
             | Self::Bursts(BurstsSpec { stop, .. }) => stop.is_some(),
@@ -167,9 +171,18 @@ impl AppSpec {
             }
             Self::Video(video) => {
                 let player = video.player(&mut stream("video"))?;
-                let server = VideoServer::new(player.pictures().volume());
+                let pictures = player.pictures().clone();
+                let server = match video.pace {
+                    Some(gain) => VideoServer::paced(VideoPace { gain, pictures }),
+                    None => VideoServer::new(pictures.volume()),
+                };
                 let client = Box::new(VideoClient::new(player));
-                return Ok((AnyApp::VideoServer(server), AnyApp::VideoClient(client)));
+                return Ok((AnyApp::VideoServer(Box::new(server)), AnyApp::VideoClient(client)));
+            }
+            Self::Dash(dash) => {
+                let (server, client) = dash.apps()?;
+                let server = AnyApp::DashServer(Box::new(server));
+                return Ok((server, AnyApp::DashClient(Box::new(client))));
             }
         };
         Ok((sends, AnyApp::Sink(Sink)))

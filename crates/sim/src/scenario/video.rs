@@ -37,9 +37,18 @@ pub struct VideoSpec {
     /// How many times as fast as usual late pictures are shown, from 1, which makes up for nothing.
     #[serde(default = "catch_up")]
     pub catch_up: f64,
+    /// The most that the playout buffer grows to, if it is to follow the path: play then also waits,
+    /// at first and after it ran empty, until at the measured rate the rest would not make it wait
+    /// again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resize: Option<Text<Bytes>>,
+    /// The server sends at no more than so many times the least constant rate at which the rest of the
+    /// film would be there in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<f64>,
 }
 
-const fn thirty() -> f64 {
+pub(super) const fn thirty() -> f64 {
     30.0
 }
 
@@ -82,8 +91,20 @@ impl VideoSpec {
         };
         let start = self.start.unwrap_or(self.buffer).0;
         let resume = self.resume.map_or(start, |resume| resume.0);
-        let settings =
-            PlayerSettings { buffer: self.buffer.0, start, resume, catch_up: self.catch_up };
+        let resize = self.resize.map(|most| most.0);
+        if resize.is_some_and(|most| most < self.buffer.0) {
+            return Err(("resize", "expected at least `buffer`"));
+        }
+        if self.pace.is_some_and(|gain| !(1.0..=100.0).contains(&gain)) {
+            return Err(("pace", "expected from 1 to 100"));
+        }
+        let settings = PlayerSettings {
+            buffer: self.buffer.0,
+            start,
+            resume,
+            catch_up: self.catch_up,
+            resize,
+        };
         let wrong = if (1.0..=10.0).contains(&self.catch_up) { "buffer" } else { "catch_up" };
         Player::new(settings, pictures).map_err(|why| (wrong, why))
     }

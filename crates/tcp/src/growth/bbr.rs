@@ -45,23 +45,23 @@ fn bytes(volume: f64) -> Bytes {
     clippy::cast_sign_loss,
     reason = "positive; the cast saturates"
 )]
-fn pacing_rate(bytes_per_second: f64) -> Rate {
+pub(super) fn pacing_rate(bytes_per_second: f64) -> Rate {
     Rate::from_bps(((8.0 * bytes_per_second) as u64).max(1))
 }
 
 /// Packet-timed round trips (draft-ietf-ccwg-bbr-06 §5.5.1).
 #[derive(Clone, Copy, Debug, Default)]
-struct Rounds {
+pub(super) struct Rounds {
     count: u64,
     /// The round is over when a segment is delivered that was sent after so much had been.
     ends_at: Bytes,
     /// Whether the last ACK began one.
-    start: bool,
+    pub(super) start: bool,
 }
 
 impl Rounds {
     /// A segment was delivered that was sent when `prior` had been, and now `delivered` has.
-    fn on_delivered(&mut self, prior: Bytes, delivered: Bytes) {
+    pub(super) fn on_delivered(&mut self, prior: Bytes, delivered: Bytes) {
         self.start = prior >= self.ends_at;
         if self.start {
             self.count += 1;

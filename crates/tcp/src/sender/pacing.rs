@@ -7,7 +7,7 @@
 //! hand down at once: what the rate carries in a millisecond, at least two segments
 //! (`tcp_tso_autosize`). Data and retransmissions wait; ACKs do not.
 
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
 use crate::config::Pacing;
@@ -30,6 +30,10 @@ pub struct Pacer {
     pub active: bool,
     /// Whether the rate follows from the window, as the law gives none.
     by_window: bool,
+    /// The most that the application asks for.
+    most: Option<Rate>,
+    /// Whether the last segment's time came from that.
+    at_most: bool,
     /// When the next segment may leave, `C.next_send_time`.
     next: Instant,
     /// When to look again, `NEVER` unless something was held back.
@@ -52,6 +56,8 @@ impl Pacer {
             pacing,
             active: false,
             by_window: true,
+            most: None,
+            at_most: false,
             next: Instant::START,
             wake: Instant::NEVER,
             unpaced,
@@ -102,7 +108,20 @@ impl Sender {
             Pacing::Off => false,
             Pacing::Law => !self.pacer.by_window,
             Pacing::Linux => true,
-        };
+        } || self.pacer.most.is_some();
+    }
+
+    /// The application asks for no more than `rate`, from the next segment on.
+    pub(crate) fn pace_at_most(&mut self, rate: Option<Rate>) {
+        if self.pacer.most == rate {
+            return;
+        }
+        self.pacer.most = rate;
+        self.begin_pacing();
+        if !self.pacer.active {
+            self.pacer.wake = Instant::NEVER;
+            self.pacer.at_most = false;
+        }
     }
 
     /// Whether what there is to send has to wait; if so, the timer is set.
@@ -121,7 +140,7 @@ impl Sender {
             // A rate that follows from the window holds back what the window would.
             self.limited_by = if ahead > self.rwnd {
                 Limit::ReceiveWindow
-            } else if self.pacer.by_window || !fits {
+            } else if !fits || (self.pacer.by_window && !self.pacer.at_most) {
                 Limit::Cwnd
             } else {
                 Limit::Pacing
@@ -143,9 +162,14 @@ impl Sender {
     #[inline(never)]
     pub(super) fn pace(&mut self, now: Instant, len: Bytes) {
         let span = match self.growth.pacing_rate() {
-            Some(rate) => rate.transmission_time(len),
-            None => self.span_by_window(len),
+            Some(rate) if self.pacer.pacing != Pacing::Off => rate.transmission_time(len),
+            None if self.pacer.pacing == Pacing::Linux => self.span_by_window(len),
+            // Paced for the application's sake alone.
+            _ => Duration::ZERO,
         };
+        let slowest = self.pacer.most.map_or(Duration::ZERO, |most| most.transmission_time(len));
+        self.pacer.at_most = slowest > span;
+        let span = span.max(slowest);
         self.pacer.on_sent(now, span, len, self.mss.bytes());
     }
 

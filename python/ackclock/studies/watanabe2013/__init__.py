@@ -5,9 +5,17 @@ from __future__ import annotations
 from ackclock.studies._frame_study import listed
 
 FIGURES = {
+    "f2": "What the playout buffer holds",
     "bars": "Discards, underflows and retransmissions",
     "windows": "Windows with a bandwidth below the playout rate",
     "ranks": "Discards and stalls of every sender on every path",
+    "rates": "Over the rate of the path",
+    "queues": "Over the buffer of the path",
+    "choices": "WiFi under what the paper leaves open",
+    "streams": "Several videos on one path",
+    "rivals": "Beside as many of CUBIC’s",
+    "resized": "A playout buffer that follows the path",
+    "segmented": "The film in segments at several rates",
 }
 
 

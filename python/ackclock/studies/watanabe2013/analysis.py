@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -22,7 +22,7 @@ class Results(ByName[Plan]):
         self, case: str, variant: str, metric: str, choice: str = DEFAULT.key
     ) -> list[float]:
         """Return a metric of every trial of a variant in a case."""
-        rows = self["trials"].filter(
+        rows = self["details"].filter(
             pl.col("scenario") == case,
             pl.col("variant") == variant,
             pl.col("choice") == choice,
@@ -48,35 +48,87 @@ class Results(ByName[Plan]):
         return math.copysign(max(abs(difference) - width, 0.0), difference)
 
 
+COLUMNS = (
+    *("scenario", "variant", "trial", "discards", "underflows", "retransmissions"),
+    *("stall_s", "startup_s", "goodput_bps"),
+)
+"""Those of ``trials``; ``details`` has the other choices and what else a trial left."""
+
+MEANS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "rates": (("loss_rate", "rate_bps", "variant"), (*METRICS, "goodput_bps")),
+    "queues": (("scenario", "buffer_products", "variant"), (*METRICS, "goodput_bps")),
+    "bundled": (("scenario", "bundle_packets", "variant"), (*METRICS, "goodput_bps")),
+    "halves": (("scenario", "variant"), (*METRICS, "goodput_bps")),
+    "resized": (("scenario", "most_bytes", "variant"), (*METRICS, "buffer_bytes")),
+    "segmented": (
+        ("scenario", "variant", "adapt"),
+        ("mean_rate_bps", "switches", "underflows", "stall_s", "startup_s", "retransmissions"),
+    ),
+}
+"""Parts of which means are taken over the trials: what says which, and of what."""
+
+
 def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
     """Return the tables for which there are parts."""
     del core
     tables: dict[str, pl.DataFrame] = {}
     trials = [frame for name, frame in found.items() if name.startswith(("trials-", "choice-"))]
     if trials:
-        tables["trials"] = pl.concat(trials)
-        tables["summary"] = summary(tables["trials"])
+        details = pl.concat(trials)
+        tables["details"] = details
+        tables["trials"] = details.filter(pl.col("choice") == DEFAULT.key).select(*COLUMNS)
+        tables["summary"] = means(
+            details, ("choice", "scenario", "variant"), (*METRICS, "goodput_bps", "start_bytes")
+        )
     if "traces" in found:
         tables["traces"] = found["traces"]
         tables["shapes"] = shapes(found["traces"])
+    if "buffers" in found:
+        tables["buffers"] = found["buffers"]
+    for name, (keys, metrics) in MEANS.items():
+        if name in found:
+            tables[name] = found[name]
+            tables[f"{name}_means"] = means(found[name], keys, metrics)
+    for name in ("streams", "rivals"):
+        if name in found:
+            tables[name] = found[name]
+            tables[f"{name}_means"] = sharing(found[name])
     return Results(plan, tables)
 
 
-def summary(trials: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a (choice, scenario, variant): means, deviations and 95 % intervals."""
-    rows = []
-    keys = ("choice", "scenario", "variant")
-    for key, group in trials.group_by(*keys, maintain_order=True):
+def means(rows: pl.DataFrame, keys: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
+    """Return one row a group: how many, and means, deviations and 95 % intervals of ``metrics``."""
+    reduced: list[dict[str, object]] = []
+    for key, group in rows.group_by(*keys, maintain_order=True):
         row: dict[str, object] = dict(zip(keys, key, strict=True))
         row["trials"] = group.height
-        for metric in (*METRICS, "goodput_bps"):
+        for metric in metrics:
             values = group[metric].cast(pl.Float64).to_list()
             found = estimate(values)
             row[metric] = found.mean
             row[f"{metric}_sd"] = float(group[metric].std() or 0.0)  # type: ignore[arg-type]
             row[f"{metric}_ci"] = found.ci
-        rows.append(row)
-    return pl.DataFrame(rows)
+        reduced.append(row)
+    return pl.DataFrame(reduced, infer_schema_length=None)
+
+
+def sharing(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return means over the trials of what a video on a shared path has, a row a kind of sender.
+
+    ``worst_stall_s`` is of the video that stood still longest; ``fairness`` is Jain's index of the
+    time that each took from its request to its end.
+    """
+    spent = pl.col("stall_s") + pl.col("startup_s")
+    runs = rows.group_by("first", "variant", "videos", "trial", maintain_order=True).agg(
+        pl.col("discards", "underflows", "retransmissions", "stall_s", "startup_s").mean(),
+        pl.col("stall_s").max().alias("worst_stall_s"),
+        (spent.sum() ** 2 / (pl.len() * (spent**2).sum())).alias("fairness"),
+    )
+    metrics = (
+        *("discards", "underflows", "retransmissions", "stall_s", "startup_s"),
+        *("worst_stall_s", "fairness"),
+    )
+    return means(runs, ("first", "variant", "videos"), metrics)
 
 
 SETTLED_FROM_S = 20.0

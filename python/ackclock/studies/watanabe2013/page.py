@@ -6,8 +6,10 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies._frame_page import Sheaf
+from ackclock.studies.watanabe2013 import lumps, page_beyond
 from ackclock.studies.watanabe2013.analysis import Results
-from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, CASES, DEFAULT, VARIANTS
+from ackclock.studies.watanabe2013.page_beyond import number
+from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, BY_KEY, CASES, DEFAULT, VARIANTS
 
 
 def build(results: Results, sheaf: Sheaf[Results]) -> Page:
@@ -27,6 +29,19 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
         ),
         sections=(
             Section(
+                "f2",
+                "A buffer at three rates",
+                (
+                    draw(
+                        "f2",
+                        "The paper’s figure 2 is a sketch; here Reno downloads a film of constant "
+                        "rate, and the buffer of 656 kB, a second of it, is looked at every 100 "
+                        "ms.",
+                    ),
+                    verdict("watanabe-f2"),
+                ),
+            ),
+            Section(
                 "figures",
                 "Discards, underflows, retransmissions",
                 (
@@ -40,12 +55,13 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                     draw(
                         "bars",
                         f"Means over {trials} trials with standard deviations, as in the paper. "
-                        "BBR and CUBIC with HyStart++ (today’s recovery and first window) were "
-                        "not in it.",
+                        "BBR, CUBIC with HyStart++ (today’s recovery and first window) and the "
+                        "sender made for video were not in it.",
                     ),
                     verdict(
                         *(f"watanabe-f{number}" for number in (4, 6, 7, 8, 9, 10, 11)),
                     ),
+                    _lumps(results),
                     *(_sheet(results, case.key, case.label) for case in CASES),
                 ),
             ),
@@ -69,6 +85,7 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                     verdict("watanabe-none-best"),
                 ),
             ),
+            *page_beyond.sections(results, sheaf),
             Section("made", "How this was made", (_choices(results),)),
         ),
     )
@@ -82,10 +99,6 @@ def _banner(results: Results) -> str:
     )
 
 
-def _number(mean: float, ci: float | None) -> Cell:
-    return Cell(f"{mean:.1f}" + (f" ± {ci:.1f}" if ci else ""))
-
-
 def _sheet(results: Results, case: str, label: str) -> Sheet:
     rows = results["summary"].filter(pl.col("choice") == DEFAULT.key, pl.col("scenario") == case)
     cells: list[tuple[Cell, ...]] = []
@@ -95,10 +108,10 @@ def _sheet(results: Results, case: str, label: str) -> Sheet:
             (
                 Cell(variant),
                 *(
-                    _number(row[metric], row[f"{metric}_ci"])
+                    number(row[metric], row[f"{metric}_ci"])
                     for metric in ("discards", "underflows", "retransmissions", "packets_lost")
                 ),
-                _number(row["stall_s"], row["stall_s_ci"]),
+                number(row["stall_s"], row["stall_s_ci"]),
                 Cell(f"{row['startup_s']:.2f}"),
                 Cell(f"{row['goodput_bps'] / 1e6:.2f}"),
             )
@@ -116,6 +129,29 @@ def _sheet(results: Results, case: str, label: str) -> Sheet:
     )
 
 
+def _lumps(results: Results) -> Sheet:
+    found = results["lumps"]
+    rows: list[tuple[Cell, ...]] = []
+    for (film, case), here in found.group_by("film", "scenario", maintain_order=True):
+        label = BY_KEY[str(case)].label
+        numbers = (f"{row['discards']} / {row['underflows']}" for row in here.iter_rows(named=True))
+        rows.append((Cell(f"{film}, {label}"), *(Cell(text) for text in numbers)))
+    heads = (f"{1000 * lump:g} ms" if lump else "evenly" for lump in lumps.LUMPS_S)
+    return Sheet(
+        key="lumps",
+        label="Why who loses more may discard less",
+        caption=(
+            "Discards / underflows by the player’s rules alone, if the path’s bytes come evenly or "
+            "in lumps. An empty buffer costs the pictures of which a part is there; behind a hole "
+            "nothing is there, and play stops at once. So the smoothest sender discards most of "
+            "the same shortage."
+        ),
+        heads=("film, path", *heads),
+        rows=tuple(rows),
+        data=("lumps",),
+    )
+
+
 def _choices(results: Results) -> Prose:
     others = ", ".join(
         "CCP’s equations read literally"
@@ -128,6 +164,7 @@ def _choices(results: Results) -> Prose:
     return Prose(
         f"The other choices: {others}, each with {results.plan.other_trials} trials of the paper’s "
         "variants in every case. A packet of 100 bytes a second crosses the link, so that no two "
-        "trials are alike. A run in which a picture has no fate or more than one, or in which the "
+        "trials are alike. Sweeps and what lies beyond the paper have three trials "
+        "(one if quick). A run in which a picture has no fate or more than one, or in which the "
         "player took other bytes than the server sent, stops the study."
     )

@@ -12,6 +12,7 @@ one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +25,9 @@ from ackclock.studies.watanabe2013.scenarios import (
     BY_KEY,
     CASES,
     DEFAULT,
+    MADE,
     PUBLISHED,
+    VARIANTS,
 )
 
 NEGLIGIBLE_SHARE = 1e-3
@@ -119,6 +122,33 @@ def negligible(
             )
         )
     return made
+
+
+def _figure_2(choice: str) -> list[Made]:
+    def empty(results: Results) -> list[Observation]:
+        return [
+            Observation(name, results.mean("below", name, "underflows", choice))
+            for name in PUBLISHED
+        ]
+
+    def underflows(case: str, text: str) -> Made:
+        made = negligible(case, PUBLISHED, choice, discards=False)[0]
+        return replace(made, id=f"underflows-{case}", statement=text)
+
+    overflow = negligible("wide", PUBLISHED, choice)[1]
+    return [
+        Predicate(
+            "underflows-below",
+            "below the film’s rate the buffer empties",
+            "mean underflows below the film’s rate",
+            ">",
+            NEGLIGIBLE_UNDERFLOWS,
+            empty,
+        ),
+        underflows("above", "near it hardly ever"),
+        underflows("wide", "far above it never"),
+        replace(overflow, id="overflow", statement="a full buffer discards nothing"),
+    ]
 
 
 def _figure_4(choice: str) -> list[Made]:
@@ -262,6 +292,33 @@ def _figure_11(choice: str) -> list[Made]:
     ]
 
 
+def _goal() -> tuple[Made, ...]:
+    def undercut(metric: str) -> Callable[[Results], list[Observation]]:
+        def seen(results: Results) -> list[Observation]:
+            return [
+                Observation(
+                    f"{case.key}, over {other}", results.excess(case.key, MADE, other, metric)
+                )
+                for case in CASES
+                for other in VARIANTS
+                if other != MADE
+            ]
+
+        return seen
+
+    return tuple(
+        Predicate(
+            f"goal-{metric}",
+            f"fewest {metric} on every path",
+            f"{metric} of {MADE} certainly above another’s",
+            "<=",
+            0.0,
+            undercut(metric),
+        )
+        for metric in ("discards", "retransmissions")
+    )
+
+
 def best_in(results: Results, case: str, choice: str) -> list[str]:
     """Return the variants that nobody beats for certain: fewest discards, then underflows."""
 
@@ -301,6 +358,7 @@ def _claim(
     cases: Sequence[str],
     metrics: Sequence[str],
     explain: Callable[[Results, tuple[PartResult, ...]], str] = lambda _r, _p: "",
+    figure: str = "",
 ) -> Claim[Results]:
     def measured(results: Results) -> Mapping[str, Any]:
         return {
@@ -315,7 +373,9 @@ def _claim(
         id=name,
         statement=statement,
         predicates=tuple(predicates(DEFAULT.key)),
-        published=lambda _results: {"figure": ", ".join(BY_KEY[case].figure for case in cases)},
+        published=lambda _results: {
+            "figure": figure or ", ".join(BY_KEY[case].figure for case in cases)
+        },
         measured=measured,
         explain=explain,
         alternatives={choice.key: tuple(predicates(choice.key)) for choice in ALTERNATIVES},
@@ -325,6 +385,16 @@ def _claim(
 _SHOWN = ("discards", "underflows", "retransmissions")
 
 CLAIMS: tuple[Claim[Results], ...] = (
+    _claim(
+        "watanabe-f2",
+        "With a path slower than the film on average the playout buffer empties; with one of about "
+        "its rate that is not likely; with a faster one nothing is lost to a full buffer, as the "
+        "client pulls.",
+        _figure_2,
+        ("below", "above", "wide"),
+        ("discards", "underflows"),
+        figure="2",
+    ),
     _claim(
         "watanabe-f4",
         "With a bandwidth slightly below the playout rate CUBIC has the fewest discards and "
@@ -404,4 +474,38 @@ CLAIMS: tuple[Claim[Results], ...] = (
         tuple(case.key for case in CASES if case.figure),
         ("discards", "underflows"),
     ),
+    Claim(
+        id="watanabe-goal",
+        statement=(
+            "The paper’s next step: a sender made for video that discards few pictures on every "
+            "path, and sends nothing again that need not be. Ours is judged: nobody discards or "
+            "retransmits certainly less on any path."
+        ),
+        predicates=_goal(),
+        published=lambda _results: {"section": "VI"},
+        measured=lambda results: {
+            f"{case.key}, {metric}": {
+                variant: round(results.mean(case.key, variant, metric), 1) for variant in VARIANTS
+            }
+            for case in CASES
+            for metric in ("discards", "retransmissions")
+        },
+    ),
 )
+
+
+def flips(results: Results) -> pl.DataFrame:
+    """Return whether each claim holds under each choice, a row each."""
+    rows: list[dict[str, object]] = []
+    for claim in CLAIMS:
+        judged = claim.judge(results)
+        for choice, parts in {DEFAULT.key: judged.parts, **judged.alternatives}.items():
+            for part in parts:
+                held: dict[str, object] = {
+                    "claim": claim.id,
+                    "choice": choice,
+                    "predicate": part.predicate.statement,
+                    "holds": part.holds,
+                }
+                rows.append(held)
+    return pl.DataFrame(rows)

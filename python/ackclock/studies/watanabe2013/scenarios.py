@@ -24,13 +24,20 @@ PUBLISHED = ("reno", "cubic", "compound", "ccp(1)", "ccpd(1,2000)", "ccpd(1,4000
 TODAY = ("bbr", "cubic+hystartpp")
 """What is common today, with today's recovery and first window."""
 
-VARIANTS = PUBLISHED + TODAY
+MADE = "playout"
+"""The sender made for video: the law of that name, and a server that paces."""
+
+VARIANTS = (*PUBLISHED, *TODAY, MADE)
+
+PACE = 1.25
+"""How many times as fast as the film needs that server sends: a quarter more than enough."""
 
 SENDERS = {
     **{name: f"{name}+sack+iw3" for name in PUBLISHED},
     "cubic": "cubic(linux)+sack+iw3",
     "bbr": "bbr",
     "cubic+hystartpp": "cubic(rfc9438)",
+    MADE: "playout",
 }
 """The paper's senders are of its time: SACK, a first window of three; its CUBIC has HyStart."""
 
@@ -40,6 +47,20 @@ LITERAL = {
     "ccpd(1,2000)": "ccpd(1,2000,literal)+sack+iw3",
     "ccpd(1,4000)": "ccpd(1,4000,literal)+sack+iw3",
 }
+
+MODERN = {
+    **SENDERS,
+    **{name: name for name in PUBLISHED},
+    "reno": "reno+rack+iw10",
+    "cubic": "cubic(linux)",
+}
+"""The same laws with today's recovery (RACK, PRR) and first window (ten)."""
+
+HALVES = {
+    "playout, not paced": (SENDERS[MADE], None),
+    "cubic, paced": (SENDERS["cubic"], PACE),
+}
+"""Either half of the sender made for video by itself: the law, and the server that paces."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +112,13 @@ class Choice:
     buffer: float = 1.0
     literal: bool = False
     constant: bool = False
+    modern: bool = False
 
 
 DEFAULT = Choice("default")
+MODERN_ERA = Choice("modern", modern=True)
+"""No choice of the paper's, whose time is known: what the same laws do today."""
+
 ALTERNATIVES = (
     Choice("quarter", buffer=0.25),
     Choice("quadruple", buffer=4.0),
@@ -151,7 +176,28 @@ class Trial:
     choice: Choice
     seed: int
     length_s: int
-    probe: bool = False
+    probe: str = ""
+    resize: str = ""
+
+    def sender(self) -> tuple[str, float | None]:
+        """Return the sender as the core reads it, and how much faster than needed it sends."""
+        if self.variant in HALVES:
+            return HALVES[self.variant]
+        names = LITERAL if self.choice.literal else MODERN if self.choice.modern else SENDERS
+        return names[self.variant], PACE if self.variant == MADE else None
+
+    def film(self) -> dict[str, Any]:
+        """Return the application: the film, and how it is sent and played."""
+        app: dict[str, Any] = {
+            "kind": "video",
+            "pictures": list(pictures(self.length_s, constant=self.choice.constant)),
+        }
+        pace = self.sender()[1]
+        if pace is not None:
+            app["pace"] = pace
+        if self.resize:
+            app["resize"] = self.resize
+        return app
 
     def scenario(self) -> dict[str, Any]:
         """Return the scenario, as the core reads it."""
@@ -168,7 +214,6 @@ class Trial:
             bottleneck["channel"] = {"kind": "wifi"}
             # Stations answer over the same air.
             bottleneck["reverse"] = {"loss": 0.0}
-        senders = LITERAL if self.choice.literal else SENDERS
         scenario: dict[str, Any] = {
             # The slowest, CCP read literally, leaves up to four fifths of a link unused.
             "duration": f"{8 * self.length_s:g} s",
@@ -181,13 +226,10 @@ class Trial:
             "flow": [
                 {
                     "name": "video",
-                    "variant": senders[self.variant],
+                    "variant": self.sender()[0],
                     "start": {"uniform": ["0 s", "1 s"]},
                     "tcp": {"receive_window": "256 MB"},
-                    "app": {
-                        "kind": "video",
-                        "pictures": list(pictures(self.length_s, constant=self.choice.constant)),
-                    },
+                    "app": self.film(),
                 }
             ],
             # What every bench has, such as ARP and NTP, so that no two trials are alike: a packet
@@ -203,7 +245,7 @@ class Trial:
         }
         if self.probe:
             # The unit of the paper's figure 5.
-            scenario["probe"] = [{"flow": "video", "what": ["cwnd"], "every": "100 ms"}]
+            scenario["probe"] = [{"flow": "video", "what": [self.probe], "every": "100 ms"}]
         return scenario
 
 
@@ -224,7 +266,20 @@ def other_trials(plan: Plan, choice: Choice) -> Iterator[Trial]:
                 yield Trial(case, variant, choice, seed, plan.length_s)
 
 
+FIGURE_2 = {"λ high": "below", "λ med": "above", "λ low": "wide"}
+"""The paper's three cases: the mean playout rate above, near and below that of the path."""
+
+
+def buffers(plan: Plan) -> list[Trial]:
+    """Return the runs of figure 2: a film of constant rate, since the paper speaks of its mean."""
+    constant = Choice("constant", constant=True)
+    return [
+        Trial(BY_KEY[case], "reno", constant, 1, plan.length_s, probe="playout")
+        for case in FIGURE_2.values()
+    ]
+
+
 def traces(plan: Plan) -> list[Trial]:
     """Return the runs of figure 5."""
     below = BY_KEY["below"]
-    return [Trial(below, variant, DEFAULT, 1, plan.length_s, probe=True) for variant in VARIANTS]
+    return [Trial(below, variant, DEFAULT, 1, plan.length_s, probe="cwnd") for variant in VARIANTS]

@@ -3,30 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
+
+from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_report import Drawn
 from ackclock.studies._frame_study import Definition
-from ackclock.studies.watanabe2013 import figures
+from ackclock.studies.watanabe2013 import figures, figures_beyond, lumps
 from ackclock.studies.watanabe2013.analysis import Results, analyse
 from ackclock.studies.watanabe2013.page import build
-from ackclock.studies.watanabe2013.predicates import CLAIMS
+from ackclock.studies.watanabe2013.predicates import CLAIMS, flips
 from ackclock.studies.watanabe2013.runs import parts
 from ackclock.studies.watanabe2013.scenarios import Plan
 
 KEY = "watanabe2013"
 
+_TRIALS = ("trials", "choice")
+
+
+def _drawn(
+    name: str, parts: tuple[str, ...], *tables: str, module: object = figures
+) -> Drawn[Results]:
+    draw = getattr(module, name)
+    of = "figures" if module is figures else "figures_beyond"
+    return Drawn(
+        lambda results: draw(*(results[table] for table in tables)),
+        parts,
+        tables,
+        f"{of}.{name}({', '.join(tables)})",
+    )
+
+
+def _beyond(name: str, *more: str) -> Drawn[Results]:
+    parts = (name, *_TRIALS) if more else (name,)
+    return _drawn(name, parts, f"{name}_means", *more, module=figures_beyond)
+
+
 FIGURES: Mapping[str, Drawn[Results]] = {
-    "bars": Drawn(
-        lambda r: figures.bars(r["summary"]), ("trials",), ("summary",), "figures.bars(summary)"
-    ),
-    "windows": Drawn(
-        lambda r: figures.windows(r["traces"]), ("traces",), ("traces",), "figures.windows(traces)"
-    ),
-    "ranks": Drawn(
-        lambda r: figures.ranks(r["summary"]), ("trials",), ("summary",), "figures.ranks(summary)"
-    ),
+    "f2": _drawn("buffers", ("buffers",), "buffers"),
+    "bars": _drawn("bars", ("trials",), "summary"),
+    "windows": _drawn("windows", ("traces",), "traces"),
+    "ranks": _drawn("ranks", ("trials",), "summary"),
+    "rates": _beyond("rates"),
+    "queues": _beyond("queues"),
+    "choices": _drawn("wifi_choices", _TRIALS, "summary", module=figures_beyond),
+    "streams": _beyond("streams"),
+    "rivals": _beyond("rivals"),
+    "resized": _beyond("resized", "summary"),
+    "segmented": _beyond("segmented"),
 }
+
+
+def analysed(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
+    """Return the tables, and of a whole run what is made from several of them."""
+    results = analyse(core, plan, found)
+    if "shapes" in results.tables and "details" in results.tables:
+        more = {"flips": flips(results), "lumps": lumps.table(plan)}
+        return replace(results, tables={**results.tables, **more})
+    return results
 
 
 DEFINITION = Definition(
@@ -34,11 +70,13 @@ DEFINITION = Definition(
     folder=Path(__file__).parent,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
-    analyse=analyse,
+    analyse=analysed,
     claims=CLAIMS,
     figures=FIGURES,
     build=build,
-    code=("runs.py", "scenarios.py", "pictures.csv"),
+    code=(
+        *("runs.py", "runs_beyond.py", "measures.py", "scenarios.py", "extras.py", "pictures.csv"),
+    ),
 )
 
 reproduce = DEFINITION.reproduce

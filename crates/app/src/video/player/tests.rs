@@ -15,12 +15,26 @@ const fn at(ms: u64) -> Instant {
 
 impl Story {
     fn new(sizes: &[u32], start: u64, resume: u64, catch_up: f64) -> Self {
-        let settings = PlayerSettings {
+        let settings = Self::settings(start, resume, catch_up);
+        Self::of(sizes, settings)
+    }
+
+    fn with(sizes: &[u32], start: u64, resume: u64, resize: Option<u64>) -> Self {
+        let resize = resize.map(Bytes::new);
+        Self::of(sizes, PlayerSettings { resize, ..Self::settings(start, resume, 1.0) })
+    }
+
+    fn settings(start: u64, resume: u64, catch_up: f64) -> PlayerSettings {
+        PlayerSettings {
             buffer: Bytes::new(1000),
             start: Bytes::new(start),
             resume: Bytes::new(resume),
             catch_up,
-        };
+            resize: None,
+        }
+    }
+
+    fn of(sizes: &[u32], settings: PlayerSettings) -> Self {
         let pictures = Pictures::new(sizes, Duration::from_millis(100)).unwrap();
         Self { player: Player::new(settings, pictures).unwrap(), wake: None }
     }
@@ -163,6 +177,66 @@ fn the_buffer_takes_no_more_than_it_holds() {
 }
 
 #[test]
+fn a_buffer_that_follows_the_path_waits_for_what_the_rate_lacks() {
+    // 40 pictures of 100 B at ten a second need 1000 B/s. 500 B come in each second: 200 B at 200 ms
+    // would be enough to begin. At 1000 ms the first second is over, 500 B/s, and picture n is due
+    // n/10 s later, with 100 (n + 1) of its bytes and of those before needed and 50 n come meanwhile:
+    // 4000 - 50 * 39 = 2050 B. That is there after 4.1 s, and the pictures that follow come in time.
+    let mut story = Story::with(&[100; 40], 200, 200, Some(4000));
+    for n in 1..=40 {
+        story.arrive(100 * n, 50);
+        let began = story.player.report(at(100 * n)).began;
+        assert_eq!(began, None, "{n}");
+    }
+    story.arrive(4100, 50);
+    assert_eq!(story.player.report(at(4100)).began, Some(at(4100)));
+    assert_eq!(story.player.report(at(4100)).buffer, Bytes::new(2050));
+    for n in 42..=80 {
+        story.arrive(100 * n, 50);
+    }
+    let report = story.report(10_000);
+    assert_eq!(fates(report), [40, 0, 0, 0]);
+    assert_eq!(report.finished, Some(at(8100)));
+}
+
+#[test]
+fn the_rate_is_that_of_what_came_while_there_was_room() {
+    // 1000 B at once fill the buffer: no rate, and play begins. For a second nothing comes although
+    // there is room: picture 10 finds nothing at 1000 ms. 500 B/s from then on: the second from 1000
+    // to 2000 ms has 500, the one before had 0 (from the first picture, which made room, on): a
+    // mean of 250 B/s at 2000 ms. The ten pictures that are left then need 1000 - 9 * 25 = 775 B.
+    let mut story = Story::with(&[100; 20], 1000, 100, Some(4000));
+    story.arrive(0, 1000);
+    assert_eq!(story.player.report(at(0)).began, Some(at(0)));
+    story.until(1001);
+    assert_eq!(story.player.report(at(1000)).underflows, 1);
+    story.player.poll(at(1000));
+    for n in 1..=15 {
+        story.arrive(1000 + 100 * n, 50);
+        assert_eq!(story.player.report(at(1000 + 100 * n)).shown, 10, "{n}");
+    }
+    story.arrive(2600, 50);
+    assert_eq!(story.player.report(at(2600)).shown, 11);
+}
+
+#[test]
+fn the_least_rate_is_the_slope_of_the_tightest_string() {
+    // Pictures of 100, 100, 700 and 100 B due at 0, 100, 200 and 300 ms. 100 ms before the first
+    // with nothing there: 100/0.1, 200/0.2, 900/0.3 and 1000/0.4 B/s: 3000. With 200 B there 50 ms
+    // after the first: 700/0.15 = 4667 and 800/0.25. Nothing is missing with 1000 B; with 99 B at 0
+    // ms the first is late.
+    let pictures = Pictures::new(&[100, 100, 700, 100], Duration::from_millis(100)).unwrap();
+    let rate = |from, ms| pictures.least_rate(from, Duration::from_millis(ms));
+    assert!((rate(200, 50).unwrap() - 700.0 / 0.15).abs() < 1e-6);
+    assert_eq!(rate(1000, 50), Some(0.0));
+    assert_eq!(rate(99, 0), None);
+    // Begun with picture 1: 900 B are due at 100 ms of play at 2000 B/s, of which 200 come: 700 are
+    // to be there, 200 before, 800 after it less 400.
+    assert_eq!(pictures.head_start(1, 2000.0), Bytes::new(600));
+    assert_eq!(pictures.head_start(3, 0.0), Bytes::new(100));
+}
+
+#[test]
 fn impossible_settings_are_refused() {
     let pictures = Pictures::new(&[100, 500], Duration::from_millis(40)).unwrap();
     let good = PlayerSettings {
@@ -170,6 +244,7 @@ fn impossible_settings_are_refused() {
         start: Bytes::new(500),
         resume: Bytes::new(1),
         catch_up: 1.1,
+        resize: None,
     };
     let refused = |settings| Player::new(settings, pictures.clone()).unwrap_err();
     assert!(Player::new(good, pictures.clone()).is_ok());

@@ -113,6 +113,26 @@ fn as_linux_paces_a_window_takes_five_sixths_of_a_round_trip_in_avoidance() {
 }
 
 #[test]
+fn an_application_may_ask_for_less() {
+    for pacing in [Pacing::Off, Pacing::Law, Pacing::Linux] {
+        // 1000 B at 4 Mbit/s are 2 ms: one at 20 ms, 22 ms, ... although the window has fifty and the
+        // law's rate, where it counts, is twice that. Linux lets ten go at first, and one with them.
+        let mut pair = fixed(pacing, 50);
+        pair.ends[0].pace_at_most(Some(Rate::from_bps(4_000_000)));
+        pair.until(200);
+        let sent: usize = (101..=200).map(|millis| pair.sent_at(millis).len()).sum();
+        assert_eq!(sent, 50, "{pacing:?}");
+        assert!((101..=200).all(|millis| pair.sent_at(millis).len() <= 2), "{pacing:?}");
+        // Without the bound the law's 8 Mbit/s again, or the window: fifty in 20 ms.
+        pair.ends[0].pace_at_most(None);
+        pair.until(300);
+        let sent: usize = (221..=280).map(|millis| pair.sent_at(millis).len()).sum();
+        let expected = if pacing == Pacing::Off { 150 } else { 60 };
+        assert!(sent.abs_diff(expected) <= 2, "{pacing:?}: {sent}");
+    }
+}
+
+#[test]
 fn bbr_with_a_peer_without_sack_delivers_all_the_same() {
     for variant in ["bbr", "bbr1"] {
         let mut pair = Pair::new(config(variant), config("newreno"));
