@@ -20,12 +20,14 @@
 mod changes;
 mod check;
 mod choice;
+mod cross;
 mod engine;
 mod fusing;
 mod measure;
 mod network;
 mod objects;
 mod observe;
+pub mod plan;
 mod probe;
 pub mod records;
 pub mod scenario;
@@ -35,6 +37,7 @@ mod wheel;
 
 use std::fmt;
 
+pub use changes::WireChange;
 pub use observe::{Names, Observer, Sent, SentSegment, Transmission};
 pub use records::Run;
 pub use scenario::Scenario;
@@ -50,7 +53,8 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    pub(crate) fn new(key: &str, message: &str) -> Self {
+    /// `message` says what was expected of `key`.
+    pub fn new(key: &str, message: &str) -> Self {
         Self { key: key.to_owned(), message: message.to_owned() }
     }
 
