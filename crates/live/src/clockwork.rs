@@ -49,6 +49,9 @@ const SPIN: Duration = Duration::from_micros(20);
 const SPIN_SHARE: u64 = 2;
 const SPIN_WINDOW: Duration = Duration::from_millis(20);
 
+/// Above that of the applications.
+const PRIORITY: u8 = 10;
+
 /// Packets read from a port before the others have their turn.
 const BATCH: usize = 32;
 
@@ -123,7 +126,7 @@ impl Clockwork {
             latest: Duration::ZERO,
             stall: Duration::ZERO,
             refused: 0,
-            scheduling: sys::hurry(),
+            scheduling: sys::hurry(PRIORITY),
         };
         let mut snapshots = Vec::with_capacity(moments.len());
         let mut budget = Budget { window: Instant::START, spun: Duration::ZERO };

@@ -75,9 +75,9 @@ pub enum Scheduling {
     Ordinary,
 }
 
-/// Asks for a real-time priority, and for wake-ups that are not put together with others'.
-pub fn hurry() -> Scheduling {
-    let param = libc::sched_param { sched_priority: 10 };
+/// Asks for a real-time priority from 1 up, and for wake-ups that are not put together with others'.
+pub fn hurry(priority: u8) -> Scheduling {
+    let param = libc::sched_param { sched_priority: libc::c_int::from(priority) };
     // SAFETY: neither keeps the pointer; 0 is the calling thread.
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1);
