@@ -16,8 +16,18 @@ A TCP sender is written once and judged by theory and by packet simulation, on t
 
 from ackclock import theory
 from ackclock._core import version as _version
-from ackclock.api import Part, packmime, schema, simulate, simulate_many, variant_name, variants
+from ackclock.api import (
+    Part,
+    packmime,
+    run_live,
+    schema,
+    simulate,
+    simulate_many,
+    variant_name,
+    variants,
+)
 from ackclock.channels import read_mahimahi
+from ackclock.comparison import Comparison, compare
 from ackclock.draws import (
     Exponential,
     Lognormal,
@@ -105,6 +115,7 @@ __all__ = [
     "Cellular",
     "Channel",
     "CoDel",
+    "Comparison",
     "CrossTraffic",
     "Dash",
     "DelayedAck",
@@ -158,12 +169,14 @@ __all__ = [
     "Weibull",
     "Wifi",
     "__version__",
+    "compare",
     "drill",
     "dumbbell",
     "graph",
     "packmime",
     "read_mahimahi",
     "read_video",
+    "run_live",
     "scale_pictures",
     "schema",
     "simulate",

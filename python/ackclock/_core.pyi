@@ -15,6 +15,7 @@ __all__ = [
     "bench_short",
     "check_scenario",
     "drill",
+    "live",
     "load_scenario",
     "packmime",
     "registry",
@@ -64,6 +65,8 @@ class Run:
     def events(self) -> int: ...
     @property
     def captures(self) -> list[Path]: ...
+    @property
+    def live_report(self) -> str | None: ...
     def write(self, directory: str) -> None:
         """Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all."""
 
@@ -106,6 +109,18 @@ def simulate(
 
     With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link;
     without names, a dumbbell's bottleneck or every link of a graph. Raises OSError if it cannot be.
+    """
+
+def live(
+    scenario: str,
+    seed: int | None = None,
+    ports: str | None = None,
+    pcap: str | None = None,
+) -> Run:
+    """Run one scenario on real packets between kernel end points. Raises BadInput, or OSError.
+
+    ``ports`` is ``tun`` or ``veth``; with a folder ``pcap``, what passes the hosts' devices is
+    written there, one file a host.
     """
 
 def simulate_to(scenario: str, seed: int | None, out: str) -> Run: ...

@@ -7,14 +7,23 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ackclock import _core
 from ackclock.errors import BadInput
 from ackclock.results import Run
 from ackclock.scenario import Profile, Scenario
 
-__all__ = ["Part", "packmime", "schema", "simulate", "simulate_many", "variant_name", "variants"]
+__all__ = [
+    "Part",
+    "packmime",
+    "run_live",
+    "schema",
+    "simulate",
+    "simulate_many",
+    "variant_name",
+    "variants",
+]
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,48 @@ def simulate(
         return Run(_core.simulate(_text(scenario), seed))
     try:
         return Run(_core.simulate(_text(scenario), seed, os.fspath(pcap), links))
+    except OSError as error:
+        raise BadInput(str(error)) from None
+
+
+def run_live(
+    scenario: Scenario | str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    ports: Literal["tun", "veth"] | None = None,
+    pcap: str | os.PathLike[str] | None = None,
+) -> Run:
+    """Run a scenario on real packets: the same path, and the kernel's own TCP at its ends.
+
+    It takes as long as the scenario says, and root or a user namespace. Nothing outside of network
+    namespaces of its own is touched, and nothing is left when it ends, however it does.
+
+    Parameters
+    ----------
+    scenario
+        The scenario, or the path of a scenario file.
+    seed
+        A seed in place of the scenario's own, 0 to 2⁶⁴ − 1.
+    ports
+        The devices between hosts and path; default: ``"tun"`` where ``/dev/net/tun`` can be opened.
+    pcap
+        A folder for packet captures, ``<flow>-sender.pcapng`` and ``<flow>-receiver.pcapng``.
+
+    Returns
+    -------
+    Run
+        The tables, with the columns of a simulation; its ``live`` says whether they are a
+        measurement.
+
+    Raises
+    ------
+    BadInput
+        The first key that cannot be used or that a live run does not have, or what this machine or
+        this user lacks.
+    """
+    folder = None if pcap is None else os.fspath(pcap)
+    try:
+        return Run(_core.live(_text(scenario), seed, ports, folder))
     except OSError as error:
         raise BadInput(str(error)) from None
 

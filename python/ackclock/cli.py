@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from ackclock import bench as bench_module
 from ackclock import doctor as doctor_module
 from ackclock import theory as theory_module
 from ackclock.api import run_to
+from ackclock.comparison import METRICS, Comparison, Substrate
 from ackclock.errors import BadInput
 from ackclock.scenario import Profile
 
@@ -129,14 +131,31 @@ def run(
             "of a graph.",
         ),
     ] = None,
+    on: Annotated[
+        Literal["sim", "live"],
+        typer.Option(
+            help="sim: packet simulation; live: real packets, and the kernel's TCP at their ends."
+        ),
+    ] = "sim",
+    ports: Annotated[
+        Literal["tun", "veth"] | None,
+        typer.Option(help="Of a live run, the devices between hosts and path."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run one scenario by packet simulation."""
+    """Run one scenario."""
     if pcap_link and pcap is None:
         raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
+    if ports and on != "live":
+        raise BadInput("--ports: stands alone, expected --on live beside it")
+    if pcap_link and on == "live":
+        raise BadInput("--pcap-link: a live run captures hosts, expected --pcap alone")
     scenario = ackclock.Scenario.from_file(file)
     _refuse_file(out)
     _refuse_file(pcap)
+    if on == "live":
+        _run_live(scenario, out=out, seed=seed, pcap=pcap, ports=ports, as_json=as_json)
+        return
     with _console().status(f"simulating {scenario.duration}"):
         if out is not None and pcap is None:
             # Large tables are written while the run lasts.
@@ -148,6 +167,10 @@ def run(
     if as_json:
         _print_json(run_as_json(result))
         return
+    _print_run(result, out)
+
+
+def _print_run(result: ackclock.Run, out: Path | None) -> None:
     console = _output()
     console.print(_rows_table("flow", _of_measure(result.flows.to_pylist(), "run", "flow")))
     console.print()
@@ -156,6 +179,34 @@ def run(
         console.print(f"The tables: {out}", soft_wrap=True)
     for capture in result.captures:
         console.print(f"The capture: {capture}", soft_wrap=True)
+
+
+def _run_live(
+    scenario: ackclock.Scenario,
+    *,
+    out: Path | None,
+    seed: int | None,
+    pcap: Path | None,
+    ports: Literal["tun", "veth"] | None,
+    as_json: bool,
+) -> None:
+    with _console().status(f"on real packets for {scenario.duration}"):
+        result = ackclock.run_live(scenario, seed=seed, pcap=pcap, ports=ports)
+    if out is not None:
+        result.write(out)
+    report = result.live or {}
+    if as_json:
+        _print_json({**run_as_json(result), "live": report})
+    elif report["valid"]:
+        _print_run(result, out)
+        lateness = report["lateness"]
+        print(
+            f"Lateness of {lateness['packets']} packets: median {lateness['p50_s'] * 1e6:.0f} us, "
+            f"99 % within {lateness['p99_s'] * 1e6:.0f} us, most {lateness['max_s'] * 1e3:.2f} ms."
+        )
+    if not report["valid"]:
+        _say(f"no measurement: {'; '.join(report['doubts'])}")
+        raise typer.Exit(EXIT_FAILED)
 
 
 def run_as_json(result: ackclock.Run) -> dict[str, Any]:
@@ -216,6 +267,66 @@ def _rows_table(kind: str, rows: Sequence[Mapping[str, Any]]) -> Table:
                 for column, _, factor, decimals in numbers
             ),
         )
+    return table
+
+
+@app.command()
+def compare(
+    file: Annotated[Path, typer.Argument(help="The scenario, a TOML or JSON file.")],
+    on: Annotated[str, typer.Option(help="The substrates, with commas between them.")] = "sim,live",
+    repeat: Annotated[int, typer.Option(min=1, help="Runs on each, every one with its seed.")] = 3,
+    out: Annotated[
+        Path | None, typer.Option(help="Write compare.json and compare.svg into this folder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the same scenario on several substrates, side by side."""
+    words = on.split(",")
+    for word in words:
+        if word not in ("sim", "live"):
+            raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, ('sim', 'live'))}")
+    substrates: list[Substrate] = [word for word in ("sim", "live") if word in words]
+    _refuse_file(out)
+    with _console().status("comparing") as status:
+        found = ackclock.compare(file, on=substrates, repeat=repeat, progress=status.update)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "compare.json").write_text(json.dumps(found.as_json(), indent=2), encoding="utf-8")
+        found.plot().savefig(out / "compare.svg")
+    if as_json:
+        _print_json(found.as_json())
+        return
+    console = _output()
+    console.print(_comparison_table(found, substrates))
+    for why in found.doubts:
+        console.print(f"Made again: {why}", soft_wrap=True)
+    if out is not None:
+        console.print(f"The figure: {out / 'compare.svg'}", soft_wrap=True)
+
+
+def _comparison_table(found: Comparison, substrates: Sequence[Substrate]) -> Table:
+    """Return the metrics of every flow, with 95 % intervals, a column a substrate."""
+    table = Table("flow", "", box=None, header_style="bold")
+    for substrate in substrates:
+        table.add_column(substrate, justify="right", no_wrap=True)
+    if len(substrates) > 1:
+        table.add_column("difference", justify="right", no_wrap=True)
+    shown = {key: (name, unit, factor, digits) for key, name, unit, factor, digits in METRICS}
+    for row in found.rows():
+        name, unit, factor, decimals = shown[row["metric"]]
+        cells: list[str] = []
+        for substrate in substrates:
+            value = row[substrate]
+            if not math.isfinite(value.mean):
+                cells.append("–")
+                continue
+            ci = "" if value.ci is None else f" ± {value.ci * factor:.{decimals}f}"
+            cells.append(f"{value.mean * factor:.{decimals}f}{ci}")
+        if len(substrates) > 1:
+            first, last = (row[substrate].mean for substrate in (substrates[0], substrates[-1]))
+            apart = (last / first - 1) * 100 if first else math.nan
+            cells.append(f"{apart:+.2f} %" if math.isfinite(apart) else "–")
+        table.add_row(row["flow"], f"{name} ({unit})" if unit else name, *cells)
     return table
 
 

@@ -60,6 +60,10 @@ def examine() -> list[Finding]:
         _root(),
         _tun(),
         _namespaces(),
+        _user_namespaces(),
+        _realtime(),
+        _every_ack(),
+        _congestion_controls(),
     ]
 
 
@@ -145,3 +149,51 @@ def _namespaces() -> Finding:
         return Finding(what, "ok", "can be made", purpose)
     reason = answer.stderr.strip().removeprefix("unshare: ") or "cannot be made"
     return Finding(what, "missing", reason, purpose, "root, or a privileged container")
+
+
+def _try(*words: str) -> str | None:
+    """Return why a command fails, None if it does not."""
+    command = shutil.which(words[0])
+    if command is None:
+        return f"no `{words[0]}` (apt install util-linux)"
+    answer = subprocess.run(
+        [command, *words[1:]], capture_output=True, text=True, timeout=10, check=False
+    )
+    if answer.returncode == 0:
+        return None
+    return answer.stderr.strip().removeprefix(f"{words[0]}: ") or "fails"
+
+
+def _user_namespaces() -> Finding:
+    what, purpose = "user namespaces", "live runs without root: unshare -Urn ackclock run ..."
+    why = _try("unshare", "-Urn", "true")
+    if why is None:
+        return Finding(what, "ok", "can be made", purpose)
+    remedy = "sysctl kernel.unprivileged_userns_clone=1, or root"
+    return Finding(what, "missing", why, purpose, remedy)
+
+
+def _realtime() -> Finding:
+    what, purpose = "real-time priority", "live runs: packets on time on a busy machine"
+    why = _try("chrt", "-f", "1", "true")
+    if why is None:
+        return Finding(what, "ok", "SCHED_FIFO", purpose)
+    remedy = "root, or: setcap cap_sys_nice+ep on the Python that runs ackclock"
+    return Finding(what, "missing", why, purpose, remedy)
+
+
+def _every_ack() -> Finding:
+    what, purpose = "per-ACK window", "live runs: probes with every = change (tcp:tcp_probe)"
+    if os.geteuid() == 0 and Path("/sys/kernel/tracing").is_dir():
+        return Finding(what, "ok", "tracefs can be mounted", purpose)
+    found = "no /sys/kernel/tracing" if os.geteuid() == 0 else "this user may not mount tracefs"
+    return Finding(what, "missing", f"{found}; the window is read every 10 ms", purpose, "sudo")
+
+
+def _congestion_controls() -> Finding:
+    what, purpose = "congestion controls", "live runs: the kernel's senders"
+    try:
+        text = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text("ascii")
+    except OSError as error:
+        return Finding(what, "missing", str(error.strerror), purpose, "a Linux kernel")
+    return Finding(what, "info", ", ".join(sorted(text.split())), purpose, "modprobe tcp_vegas")

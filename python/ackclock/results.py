@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -98,6 +99,16 @@ class Run:
     def captures(self) -> list[Path]:
         """The packet captures that were written, in the order of the links."""
         return self._core.captures
+
+    @cached_property
+    def live(self) -> dict[str, Any] | None:
+        """How a live run was made, and how well its path kept time; None of a simulation.
+
+        ``valid`` says whether the path kept its promises; if not, ``doubts`` says which it broke,
+        and the tables are no measurement. docs/guides/live.md lists the other keys.
+        """
+        report = self._core.live_report
+        return None if report is None else json.loads(report)
 
     def to_polars(self) -> dict[str, pl.DataFrame]:
         """Return every table as a Polars frame, under its name."""

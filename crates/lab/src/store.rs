@@ -55,8 +55,35 @@ impl StoreError {
 /// # Errors
 /// The first file that cannot be written. Files are replaced whole or not touched.
 pub fn write(directory: &Path, tables: &Tables, scenarios: &[Scenario]) -> Result<(), StoreError> {
+    write_with(directory, tables, scenarios, &metadata_of(scenarios))
+}
+
+/// The same of a live run, whose `report` (JSON text) stands in the files' metadata and, to be read by
+/// people, in `live.json`.
+///
+/// # Errors
+/// As those of [`write`](fn@write).
+pub fn write_live(
+    directory: &Path,
+    tables: &Tables,
+    scenario: &Scenario,
+    report: &str,
+) -> Result<(), StoreError> {
+    let scenarios = std::slice::from_ref(scenario);
+    let mut metadata = metadata_of(scenarios);
+    metadata.push(("ackclock.substrate", "live".to_owned()));
+    metadata.push(("ackclock.live", report.to_owned()));
+    write_with(directory, tables, scenarios, &metadata)?;
+    write_atomically(&directory.join("live.json"), |file| writeln!(file, "{report}"))
+}
+
+fn write_with(
+    directory: &Path,
+    tables: &Tables,
+    scenarios: &[Scenario],
+    metadata: &[(&str, String)],
+) -> Result<(), StoreError> {
     fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))?;
-    let metadata = metadata_of(scenarios);
     if scenarios.len() != 1 {
         let texts: Vec<String> = scenarios.iter().map(to_json).collect();
         // As text: a seed may be any 64 bits.
@@ -66,9 +93,9 @@ pub fn write(directory: &Path, tables: &Tables, scenarios: &[Scenario]) -> Resul
             .text("seed", seeds.iter().map(|seed| &**seed))
             .text("scenario", texts.iter().map(|text| &**text))
             .table("scenarios");
-        write_table(directory, &cells, &metadata)?;
+        write_table(directory, &cells, metadata)?;
     }
-    tables.all().into_iter().try_for_each(|table| write_table(directory, table, &metadata))
+    tables.all().into_iter().try_for_each(|table| write_table(directory, table, metadata))
 }
 
 /// What files of the tables of these scenarios tell of them.

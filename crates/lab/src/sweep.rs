@@ -27,6 +27,9 @@ pub enum SweepError {
     /// A result that could not be kept.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What a live run needs, and this machine or this user lacks.
+    #[error("{0}")]
+    Machine(String),
     /// It was asked to stop.
     #[error("interrupted")]
     Cancelled,

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, BenchResult, Captures, DrillPlan, Drilled, Scenario, SweepError, Tables, Ticket,
-    calculator, to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, LivePlan, Scenario, SweepError, Tables,
+    Ticket, calculator, to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -39,6 +39,8 @@ struct Run {
     tables: Tables,
     scenarios: Vec<Scenario>,
     captures: Vec<PathBuf>,
+    /// Of a live run, its report.
+    live: Option<String>,
 }
 
 #[pymethods]
@@ -109,11 +111,22 @@ impl Run {
         self.captures.clone()
     }
 
+    /// How a live run was made and how well its path kept time, as JSON text; None of a simulation.
+    #[getter]
+    fn live_report(&self) -> Option<&str> {
+        self.live.as_deref()
+    }
+
     /// Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all.
     #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
     fn write(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
-        py.detach(|| ackclock_lab::write(&directory, &self.tables, &self.scenarios))
-            .map_err(|error| PyOSError::new_err(error.to_string()))
+        py.detach(|| match (&self.live, self.scenarios.as_slice()) {
+            (Some(report), [scenario]) => {
+                ackclock_lab::write_live(&directory, &self.tables, scenario, report)
+            }
+            _ => ackclock_lab::write(&directory, &self.tables, &self.scenarios),
+        })
+        .map_err(|error| PyOSError::new_err(error.to_string()))
     }
 }
 
@@ -206,9 +219,38 @@ fn simulate(
             }
             None => (ackclock_lab::simulate_one(&scenario)?, Vec::new()),
         };
-        Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario], captures })
+        Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario], captures, live: None })
     };
     in_background(py, None, tidy, job)
+}
+
+/// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
+/// Releases the GIL. Raises ``BadInput``, and ``OSError`` if this machine or this user lacks something.
+///
+/// ``ports`` is ``tun`` or ``veth``; with a folder ``pcap``, what passes the hosts' devices is written
+/// there, one file a host.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed = None, ports = None, pcap = None))]
+fn live(
+    py: Python<'_>,
+    scenario: &str,
+    seed: Option<&Bound<'_, PyAny>>,
+    ports: Option<String>,
+    pcap: Option<PathBuf>,
+) -> PyResult<Run> {
+    let scenario = seeded(scenario, seed)?;
+    let plan = LivePlan { ports, pcap };
+    let job = move |ticket: &Ticket| {
+        let lived = ackclock_lab::live(&scenario, &plan, || ticket.is_cancelled())?;
+        Ok(Run {
+            tables: Tables::of_run(&lived.run),
+            scenarios: vec![scenario],
+            captures: lived.captures,
+            live: Some(lived.report),
+        })
+    };
+    // Namespaces are to be gone when the caller goes on.
+    in_background(py, None, TIDY_UP_WITHIN, job)
 }
 
 /// Run one scenario (JSON text), with another seed if given, and write its tables into a folder, the
@@ -224,7 +266,7 @@ fn simulate_to(
     let scenario = seeded(scenario, seed)?;
     let job = move |_: &Ticket| {
         let tables = ackclock_lab::simulate_to(&scenario, &out)?;
-        Ok(Run { tables, scenarios: vec![scenario], captures: Vec::new() })
+        Ok(Run { tables, scenarios: vec![scenario], captures: Vec::new(), live: None })
     };
     in_background(py, None, Duration::ZERO, job)
 }
@@ -274,7 +316,7 @@ fn simulate_many(
             |finished| ticket.report(finished),
             || ticket.is_cancelled(),
         )?;
-        Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new() })
+        Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new(), live: None })
     };
     in_background(py, progress.as_ref(), Duration::ZERO, job)
 }
@@ -410,7 +452,7 @@ fn sweep_error(error: &SweepError) -> PyErr {
     let text = error.to_string();
     match error {
         SweepError::Input(_) => BadInput::new_err(text),
-        SweepError::Store(_) => PyOSError::new_err(text),
+        SweepError::Store(_) | SweepError::Machine(_) => PyOSError::new_err(text),
         SweepError::Internal(_) => PyRuntimeError::new_err(text),
         SweepError::Cancelled => PyKeyboardInterrupt::new_err(()),
     }
@@ -427,7 +469,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, bench_short,
-        check_scenario, drill, load_scenario, packmime, registry, response, schema, simulate,
+        check_scenario, drill, live, load_scenario, packmime, registry, response, schema, simulate,
         simulate_many, simulate_to, variant_name, variant_slug, version,
     };
 

@@ -1,7 +1,7 @@
 //! Changes of the path, made ready before the run.
 
 use ackclock_app::Moment;
-use ackclock_net::{Loss, QueueLimit};
+use ackclock_net::{Link, Loss, QueueLimit};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
 
@@ -11,12 +11,36 @@ use crate::topology::Layout;
 
 /// What one direction of a link is from then on.
 #[derive(Clone, Debug)]
-struct WireChange {
-    wire: usize,
+pub struct WireChange {
+    /// Which.
+    pub wire: usize,
     rate: Option<Rate>,
     delay: Option<Duration>,
     limit: Option<QueueLimit>,
     loss: Option<(Loss, Stream)>,
+}
+
+impl WireChange {
+    /// The change of `link`, which is the wire's.
+    pub fn apply(&self, link: &mut Link) {
+        if let Some(rate) = self.rate {
+            link.set_rate(rate);
+        }
+        if let Some(delay) = self.delay {
+            link.set_delay(delay);
+        }
+        if let Some((loss, random)) = &self.loss {
+            link.set_loss(*loss, random.clone());
+        }
+        if let Some(limit) = self.limit {
+            link.set_limit(limit);
+        }
+    }
+
+    /// The rate from then on, if it is another.
+    pub const fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
 }
 
 /// The way of a flow from then on: the first hops of its two ends.
@@ -106,26 +130,14 @@ impl Changes {
     pub fn apply(&self, n: u32, now: Instant, network: &mut Network) -> Vec<(usize, [u32; 2])> {
         let change = &self.changes[n as usize];
         for wire in &change.wires {
-            network.change(now, wire.wire, |link| {
-                if let Some(rate) = wire.rate {
-                    link.set_rate(rate);
-                }
-                if let Some(delay) = wire.delay {
-                    link.set_delay(delay);
-                }
-                if let Some((loss, random)) = &wire.loss {
-                    link.set_loss(*loss, random.clone());
-                }
-                if let Some(limit) = wire.limit {
-                    link.set_limit(limit);
-                }
-            });
+            network.change(now, wire.wire, |link| wire.apply(link));
         }
         change.routes.iter().map(|route| (route.flow, route.hops)).collect()
     }
 }
 
-fn wire_changes(
+/// What `event` makes of wires.
+pub fn wire_changes(
     event: &PathEvent,
     layout: &Layout,
     stream: impl Fn(usize) -> Stream,

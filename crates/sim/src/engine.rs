@@ -3,22 +3,24 @@
 mod passing;
 
 use ackclock_app::{AnyApp, App, Note};
-use ackclock_net::{Impairments, Link, Packet, PacketId};
+use ackclock_net::{Impairments, Link};
 use ackclock_packet::Flags;
 use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Instant};
 
 use crate::changes::Changes;
+use crate::cross::{CrossSource, source_name};
 use crate::fusing::{Elsewhere, fused};
 use crate::measure::Measures;
 use crate::network::{Network, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
+use crate::plan::{Opening, openings};
 use crate::prefetch::prefetch_lines;
 use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
-use crate::scenario::{CrossKind, CrossTraffic, Scenario};
+use crate::scenario::{CrossTraffic, Scenario};
 use crate::topology::{Layout, flow_names};
 use crate::traffic::{Classes, likely_line_rtt};
 use crate::wheel::{Class, Event};
@@ -72,42 +74,6 @@ const FETCH_LINK: usize = 1;
 const RECEIVING_LINES: usize = 12;
 const SENDING_LINES: usize = 28;
 
-/// A cross-traffic source.
-#[derive(Debug)]
-struct CrossSource {
-    wire: u32,
-    packet: Packet,
-    kind: CrossKind,
-    /// The mean time between packets, in nanoseconds.
-    period_ns: f64,
-    /// When a periodic source's packet number 0 comes, in nanoseconds.
-    origin_ns: f64,
-    sent: u64,
-    stop: Instant,
-    random: Stream,
-}
-
-impl CrossSource {
-    /// When the next packet comes, given when the last one did.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a time from the start of the run, positive and below 2^63 ns"
-    )]
-    fn next(&mut self, last: Instant) -> Instant {
-        match self.kind {
-            // Counted from the origin, so that rounding does not add up.
-            CrossKind::Periodic => {
-                let at = self.origin_ns + self.sent as f64 * self.period_ns;
-                Instant::from_nanos(at.round() as u64)
-            }
-            CrossKind::Poisson => {
-                last + Duration::from_nanos(self.random.exponential(self.period_ns).round() as u64)
-            }
-        }
-    }
-}
-
 /// A run in progress.
 pub struct Engine<'o> {
     network: Network,
@@ -145,19 +111,12 @@ impl<'o> Engine<'o> {
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
-        let mut seen = vec![0; scenario.flows.len()];
-        for (n, name) in names.iter().enumerate() {
-            let spec = &scenario.flows[entries[n]];
-            let mut config = spec
-                .config()
-                .map_err(|why| ScenarioError::new(&format!("flow[{}]", entries[n]), &why))?;
-            config.seed = Stream::new(scenario.seed, &format!("flow {name} law")).next_u64();
-            variants.push(config.parts.name(spec.profile.0));
+        for (n, Opening { config, variant, opens }) in
+            openings(scenario, &entries, &names)?.into_iter().enumerate()
+        {
+            let (name, spec) = (&names[n], &scenario.flows[entries[n]]);
+            variants.push(variant);
             let flow = u32::try_from(n).expect("the check bounds the number of flows");
-            let mut random = Stream::new(scenario.seed, &format!("flow {name}"));
-            let stagger = spec.stagger.map_or(Duration::ZERO, |t| t.0) * seen[entries[n]];
-            seen[entries[n]] += 1;
-            let opens = Instant::START + spec.start.sample(&mut random) + stagger;
             let [there, back] = &layout.paths[n];
             let host = |app, first_hop, opens, endpoint| Host {
                 endpoint,
@@ -240,34 +199,11 @@ impl<'o> Engine<'o> {
         for (n, spec) in scenario.cross_traffic.iter().enumerate() {
             let name = source_name(spec, n);
             let wire = layout.wire(&spec.link, spec.direction).expect("the check found the link");
-            let mut random = Stream::new(scenario.seed, &format!("cross {name}"));
-            let period_ns = 1e9 / spec.rate.0.as_pps();
-            let phase = match spec.kind {
-                CrossKind::Periodic => spec.phase.unwrap_or_else(|| random.uniform()),
-                CrossKind::Poisson => 0.0,
-            };
-            let start = Instant::START + spec.start.0;
             let number = self.network.links[wire].add_source();
             self.measures.add_source(&name, &spec.link, wire, number);
             let class = self.hosts.len() / 2 + n;
-            let mut source = CrossSource {
-                wire: u32::try_from(wire).expect("fewer than 2^32 links"),
-                packet: Packet {
-                    id: PacketId::new(u32::MAX),
-                    size: u32::try_from(spec.size.0.get()).expect("the check bounds the size"),
-                    class: u32::try_from(class).expect("fewer than 2^32 classes"),
-                    source: Some(number),
-                    data: false,
-                    ecn: false,
-                },
-                kind: spec.kind,
-                period_ns,
-                origin_ns: spec.start.0.as_nanos() as f64 + phase * period_ns,
-                sent: 0,
-                stop: spec.stop.map_or(self.end, |stop| Instant::START + stop.0),
-                random,
-            };
-            let first = source.next(start);
+            let mut source = CrossSource::new(scenario, spec, n, wire, number, class);
+            let first = source.next(Instant::START + spec.start.0);
             let subject = u32::try_from(n).expect("fewer than 2^32 sources");
             self.network.wheel.push(first, Class::Cross, subject);
             self.sources.push(source);
@@ -642,18 +578,13 @@ impl<'o> Engine<'o> {
     }
 }
 
-/// The name of the `n`th source of the file.
-pub fn source_name(spec: &CrossTraffic, n: usize) -> String {
-    spec.name.clone().unwrap_or_else(|| format!("cross-{}", n + 1))
-}
-
 /// A place in an arena, of fewer than 2^32.
 fn index(n: usize) -> u32 {
     u32::try_from(n).expect("an arena of fewer than 2^32 entries")
 }
 
 /// The links of `layout`, each with random streams of its own.
-fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
+pub fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
     layout
         .wires
         .iter()

@@ -20,12 +20,14 @@
 mod changes;
 mod check;
 mod choice;
+mod cross;
 mod engine;
 mod fusing;
 mod measure;
 mod network;
 mod objects;
 mod observe;
+pub mod plan;
 mod prefetch;
 mod probe;
 pub mod records;
@@ -36,6 +38,7 @@ mod wheel;
 
 use std::fmt;
 
+pub use changes::WireChange;
 pub use observe::{Names, Observer, Sent, SentSegment, Transmission};
 pub use records::Run;
 pub use scenario::Scenario;
@@ -51,7 +54,8 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    pub(crate) fn new(key: &str, message: &str) -> Self {
+    /// `message` says what was expected of `key`.
+    pub fn new(key: &str, message: &str) -> Self {
         Self { key: key.to_owned(), message: message.to_owned() }
     }
 

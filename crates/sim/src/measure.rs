@@ -426,40 +426,13 @@ impl Measures {
             let (earlier, delays_before) =
                 before.map_or((&no_counters, &no_delays), |b| (&b.links[l].0, &b.links[l].1));
             let (later, delays) = &after.links[l];
-            let offered = later.offered.since(earlier.offered);
-            let delivered = later.delivered.since(earlier.delivered);
-            let dropped = later.dropped.since(earlier.dropped);
-            let busy = later.busy.saturating_sub(earlier.busy);
-            let waited = later.queue_delay.saturating_sub(earlier.queue_delay);
-            links.push(LinkRow {
-                measure: window.name.clone(),
-                link: link.clone(),
-                direction,
+            links.push(LinkRow::between(
+                &window.name,
+                (link, direction),
                 duration_s,
-                utilisation: busy.as_secs_f64() / duration_s,
-                offered_packets: offered.packets,
-                offered_bytes: offered.bytes,
-                delivered_packets: delivered.packets,
-                delivered_bytes: delivered.bytes,
-                dropped_packets: dropped.packets,
-                dropped_bytes: dropped.bytes,
-                dropped_early_packets: later.dropped_early.since(earlier.dropped_early).packets,
-                marked_packets: later.marked.since(earlier.marked).packets,
-                lost_packets: later.lost.since(earlier.lost).packets,
-                reordered_packets: later.reordered.since(earlier.reordered).packets,
-                duplicated_packets: later.duplicated.since(earlier.duplicated).packets,
-                corrupted_packets: later.corrupted.since(earlier.corrupted).packets,
-                queued_packets: later.queued.packets,
-                queued_bytes: later.queued.bytes,
-                // What still waits in a scheduled queue has no delay yet.
-                queue_delay_mean_s: mean_seconds(
-                    waited.as_nanos(),
-                    delays.count() - delays_before.count(),
-                ),
-                queue_delay_p99_s: delays
-                    .quantile_since(delays_before, 0.99)
-                    .map(Duration::as_secs_f64),
-            });
+                (earlier, delays_before),
+                (later, delays),
+            ));
         }
         for (s, source) in self.sources.iter().enumerate() {
             let earlier = before.map(|b| b.sources[s]).unwrap_or_default();

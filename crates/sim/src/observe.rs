@@ -12,7 +12,7 @@ use ackclock_units::{Bytes, Instant};
 
 use crate::scenario::{Direction, Scenario};
 use crate::topology::{Layout, flow_names};
-use crate::{ScenarioError, engine, flow_entries};
+use crate::{ScenarioError, cross, flow_entries};
 
 /// What the numbers in a [`Transmission`] stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Names {
         Ok(Self {
             flows: flow_names(scenario, &entries),
             links: wires.into_iter().step_by(2).map(|wire| wire.name).collect(),
-            sources: sources.map(|(n, spec)| engine::source_name(spec, n)).collect(),
+            sources: sources.map(|(n, spec)| cross::source_name(spec, n)).collect(),
         })
     }
 }

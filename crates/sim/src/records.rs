@@ -1,7 +1,8 @@
 //! What a run leaves behind: rows and columns, with units in their names.
 
 use ackclock_app::{DashClient, VideoClient};
-use ackclock_units::{Bytes, Instant};
+use ackclock_net::{Counters, DelayHistogram};
+use ackclock_units::{Bytes, Duration, Instant};
 
 /// Everything a run leaves behind. A pure function of (scenario, seed).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -149,6 +150,52 @@ pub struct LinkRow {
     pub queue_delay_mean_s: Option<f64>,
     /// Its 99th percentile, to within 1.6 %; null without any packet.
     pub queue_delay_p99_s: Option<f64>,
+}
+
+impl LinkRow {
+    /// The row of a (link, direction) in the window `measure` of so many seconds, from what was counted
+    /// by its beginning and by its end.
+    pub fn between(
+        measure: &str,
+        (link, direction): (&str, &'static str),
+        duration_s: f64,
+        (earlier, delays_before): (&Counters, &DelayHistogram),
+        (later, delays): (&Counters, &DelayHistogram),
+    ) -> Self {
+        let offered = later.offered.since(earlier.offered);
+        let delivered = later.delivered.since(earlier.delivered);
+        let dropped = later.dropped.since(earlier.dropped);
+        let busy = later.busy.saturating_sub(earlier.busy);
+        let waited = later.queue_delay.saturating_sub(earlier.queue_delay);
+        // What still waits in a scheduled queue has no delay yet.
+        let delayed = delays.count() - delays_before.count();
+        let mean = || waited.as_nanos() as f64 / delayed as f64 / 1e9;
+        Self {
+            measure: measure.to_owned(),
+            link: link.to_owned(),
+            direction,
+            duration_s,
+            utilisation: busy.as_secs_f64() / duration_s,
+            offered_packets: offered.packets,
+            offered_bytes: offered.bytes,
+            delivered_packets: delivered.packets,
+            delivered_bytes: delivered.bytes,
+            dropped_packets: dropped.packets,
+            dropped_bytes: dropped.bytes,
+            dropped_early_packets: later.dropped_early.since(earlier.dropped_early).packets,
+            marked_packets: later.marked.since(earlier.marked).packets,
+            lost_packets: later.lost.since(earlier.lost).packets,
+            reordered_packets: later.reordered.since(earlier.reordered).packets,
+            duplicated_packets: later.duplicated.since(earlier.duplicated).packets,
+            corrupted_packets: later.corrupted.since(earlier.corrupted).packets,
+            queued_packets: later.queued.packets,
+            queued_bytes: later.queued.bytes,
+            queue_delay_mean_s: (delayed > 0).then(mean),
+            queue_delay_p99_s: delays
+                .quantile_since(delays_before, 0.99)
+                .map(Duration::as_secs_f64),
+        }
+    }
 }
 
 /// A cross-traffic source over a measured window.
@@ -457,6 +504,25 @@ pub struct FlowSamples {
     pub in_flight_segments: Vec<f64>,
     /// The play time that the player of a video holds; NaN of other flows.
     pub playout_s: Vec<f64>,
+}
+
+impl FlowSamples {
+    /// The same in the order of time; those of one instant keep theirs.
+    #[must_use]
+    pub fn in_order(self) -> Self {
+        let mut order: Vec<usize> = (0..self.time_ns.len()).collect();
+        order.sort_by_key(|row| self.time_ns[*row]);
+        let of = |column: &[f64]| order.iter().map(|row| column[*row]).collect();
+        Self {
+            time_ns: order.iter().map(|row| self.time_ns[*row]).collect(),
+            flow: order.iter().map(|row| self.flow[*row]).collect(),
+            cwnd_segments: of(&self.cwnd_segments),
+            ssthresh_segments: of(&self.ssthresh_segments),
+            srtt_s: of(&self.srtt_s),
+            in_flight_segments: of(&self.in_flight_segments),
+            playout_s: of(&self.playout_s),
+        }
+    }
 }
 
 /// Link samples, a column each.

@@ -34,7 +34,7 @@ pub use draw::{
 pub use queue::{Classify, Estimate, Limit, QueueSpec};
 pub use tcp::{
     AutotuneOn, AutotuneSpec, DelayedAckOn, DelayedAckSpec, EcnEchoSpec, EcnSpec, LossReducesSpec,
-    NagleSpec, Off, TcpSpec,
+    NagleSpec, Off, PacingSpec, TcpSpec,
 };
 pub use text::Text;
 pub use traffic::{

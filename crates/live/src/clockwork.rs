@@ -1,0 +1,248 @@
+//! The real clock: it drives the path between the ports, and measures how well it does.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ackclock_net::DelayHistogram;
+use ackclock_sim::records::LinkSamples;
+use ackclock_units::{Duration, Instant};
+
+use crate::capture::Captor;
+use crate::header::LEAD;
+use crate::path::{Path, PathSnapshot, Release};
+use crate::port::Port;
+use crate::sys::{self, Interest, Poll, Scheduling};
+
+/// The time of a run by the machine's monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin_ns: u64,
+}
+
+impl Clock {
+    /// A run that begins so much later than now.
+    pub fn starting_in(wait: Duration) -> Self {
+        Self { origin_ns: sys::monotonic_ns() + wait.as_nanos() }
+    }
+
+    /// The time since the run began; [`Instant::START`] before it.
+    pub fn now(self) -> Instant {
+        self.of(sys::monotonic_ns())
+    }
+
+    /// The time of the run at a time of `CLOCK_MONOTONIC`.
+    pub const fn of(self, nanos: u64) -> Instant {
+        Instant::from_nanos(nanos.saturating_sub(self.origin_ns))
+    }
+
+    /// How long it is until `at`, before the run too.
+    pub fn until(self, at: Instant) -> Duration {
+        let at = self.origin_ns + at.as_nanos();
+        Duration::from_nanos(at.saturating_sub(sys::monotonic_ns()))
+    }
+}
+
+/// The last of a wait is spent awake, as a sleeper wakes some 50 us late. Longer would do no good:
+/// under `SCHED_FIFO` the kernel stops a thread that never sleeps.
+const SPIN: Duration = Duration::from_micros(20);
+/// At most this share of the time is spent so, in every [`SPIN_WINDOW`].
+const SPIN_SHARE: u64 = 2;
+const SPIN_WINDOW: Duration = Duration::from_millis(20);
+
+/// Above that of the applications.
+const PRIORITY: u8 = 10;
+
+/// Packets read from a port before the others have their turn.
+const BATCH: usize = 32;
+
+/// How well the path kept time.
+#[derive(Clone, Debug)]
+pub struct Punctuality {
+    /// How much later than due packets were released.
+    pub lateness: DelayHistogram,
+    /// The latest.
+    pub latest: Duration,
+    /// The longest time in which the path did nothing although something was due.
+    pub stall: Duration,
+    /// Packets that a host's device would not take.
+    pub refused: u64,
+    /// How the thread was scheduled.
+    pub scheduling: Scheduling,
+}
+
+/// What is left when a path's time is over.
+#[derive(Debug)]
+pub struct PathReport {
+    /// What was counted at the moments that were asked for, in their order.
+    pub snapshots: Vec<PathSnapshot>,
+    /// What probes of links recorded.
+    pub samples: LinkSamples,
+    /// How well it kept time.
+    pub punctuality: Punctuality,
+    /// Of each wire that can be told of, its rate and the one reached, in bits per second.
+    pub rates: Vec<(usize, f64, f64)>,
+    /// Packets that hosts' devices dropped.
+    pub lost_in_devices: u64,
+    /// Packets of nobody in the scenario.
+    pub strangers: u64,
+    /// Events handled.
+    pub events: u64,
+}
+
+/// A path, its ports, and the time.
+pub struct Clockwork {
+    /// The path.
+    pub path: Path,
+    /// The ports: those of the `n`th entry's senders at `2 n`, of its receivers at `2 n + 1`.
+    pub ports: Vec<Box<dyn Port>>,
+    /// For each flow, the entry.
+    pub entry_of: Vec<usize>,
+    /// Copies of what passes the ports.
+    pub captor: Option<Captor>,
+}
+
+/// How long something took and when it was looked at last.
+#[derive(Debug)]
+struct Budget {
+    window: Instant,
+    spun: Duration,
+}
+
+impl Clockwork {
+    /// Drives the path until `end`, or until `stop` says so; notes what is counted at each of `moments`,
+    /// which are in the order of time. To be called on a thread of its own.
+    ///
+    /// # Errors
+    /// A device is gone.
+    pub fn run(
+        &mut self,
+        clock: Clock,
+        moments: &[Instant],
+        end: Instant,
+        stop: &AtomicBool,
+    ) -> io::Result<PathReport> {
+        let mut meter = Punctuality {
+            lateness: DelayHistogram::default(),
+            latest: Duration::ZERO,
+            stall: Duration::ZERO,
+            refused: 0,
+            scheduling: sys::hurry(PRIORITY),
+        };
+        let mut snapshots = Vec::with_capacity(moments.len());
+        let mut budget = Budget { window: Instant::START, spun: Duration::ZERO };
+        let mut poll = Poll::default();
+        let mut spare = self.path.buffer();
+        loop {
+            let now = clock.now();
+            while let Some(moment) = moments.get(snapshots.len()).filter(|at| **at <= now) {
+                self.release(*moment, clock, &mut meter)?;
+                snapshots.push(self.path.snapshot(*moment));
+            }
+            if now >= end || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            self.release(now, clock, &mut meter)?;
+            let mut busy = false;
+            for n in 0..self.ports.len() {
+                for _ in 0..BATCH {
+                    let Some(len) = self.ports[n].read(&mut spare)? else { break };
+                    busy = true;
+                    let now = clock.now();
+                    self.release(now, clock, &mut meter)?;
+                    if let Some(captor) = &mut self.captor {
+                        captor.note(n, now, &spare[LEAD..LEAD + len], true);
+                    }
+                    spare = match self.path.offer(now, spare, len) {
+                        Some(unused) => unused,
+                        None => self.path.buffer(),
+                    };
+                }
+            }
+            if !busy {
+                self.wait(
+                    clock,
+                    end,
+                    moments.get(snapshots.len()).copied(),
+                    &mut poll,
+                    &mut budget,
+                    &mut meter,
+                )?;
+            }
+        }
+        let mut lost_in_devices = 0;
+        for port in &self.ports {
+            lost_in_devices += port.counters()?.dropped.iter().sum::<u64>();
+        }
+        if let Some(captor) = self.captor.take() {
+            captor.finish()?;
+        }
+        Ok(PathReport {
+            lost_in_devices,
+            snapshots,
+            samples: self.path.take_samples(),
+            punctuality: meter,
+            rates: self.path.rates(),
+            strangers: self.path.strangers,
+            events: self.path.handled,
+        })
+    }
+
+    /// Gives hosts what is due.
+    fn release(&mut self, now: Instant, clock: Clock, meter: &mut Punctuality) -> io::Result<()> {
+        let Self { path, ports, entry_of, captor } = self;
+        let mut fault = None;
+        path.run(now, now, |Release { flow, way, at, bytes }| {
+            let port = 2 * entry_of[flow] + (1 - way);
+            let real = clock.now();
+            let late = real.since(at.min(real));
+            meter.lateness.record(late);
+            meter.latest = meter.latest.max(late);
+            match ports[port].write(bytes) {
+                Ok(true) => {}
+                Ok(false) => meter.refused += 1,
+                Err(error) => fault = Some(error),
+            }
+            if let Some(captor) = captor {
+                captor.note(port, real, &bytes[LEAD..], false);
+            }
+        });
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// Waits for what comes next.
+    fn wait(
+        &self,
+        clock: Clock,
+        end: Instant,
+        moment: Option<Instant>,
+        poll: &mut Poll,
+        budget: &mut Budget,
+        meter: &mut Punctuality,
+    ) -> io::Result<()> {
+        let due = self.path.next_at().into_iter().chain(moment).fold(end, Instant::min);
+        let now = clock.now();
+        if now.since(budget.window.min(now)) > SPIN_WINDOW {
+            *budget = Budget { window: now, spun: Duration::ZERO };
+        }
+        let may_spin = budget.spun.as_nanos() * SPIN_SHARE <= SPIN_WINDOW.as_nanos();
+        let left = clock.until(due).min(Duration::from_millis(100));
+        if may_spin && left <= SPIN {
+            while clock.until(due) > Duration::ZERO {
+                std::hint::spin_loop();
+            }
+            budget.spun += left;
+            return Ok(());
+        }
+        let sleep = if may_spin { left.saturating_sub(SPIN) } else { left };
+        poll.clear();
+        for port in &self.ports {
+            poll.add(port.file(), Interest { read: true, write: false });
+        }
+        poll.wait(sleep)?;
+        let woke = clock.now();
+        if woke > due {
+            meter.stall = meter.stall.max(woke.since(due));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! What the kernel tells of the TCP connections of a namespace, by netlink (`sock_diag`).
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+
+use crate::netlink::{Message, attributes, messages};
+use crate::sys::{self, SocketKind, TcpInfo};
+
+const BY_FAMILY: u16 = 20;
+const DUMP: u16 = 0x300;
+const DONE: u16 = 3;
+const ERROR: u16 = 2;
+const INFO: u16 = 2;
+const AF_INET: u8 = 2;
+const TCP: u8 = 6;
+/// Every state from SYN-SENT on but TIME-WAIT and LISTEN.
+const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Its own address and port, and its peer's.
+    pub local: (Ipv4Addr, u16),
+    /// The peer's.
+    pub remote: (Ipv4Addr, u16),
+    /// The number that the kernel gives it, unique on the machine.
+    pub cookie: u64,
+    /// What the kernel tells of it.
+    pub info: TcpInfo,
+}
+
+/// A conversation about the sockets of one namespace.
+#[derive(Debug)]
+pub struct Diagnosis {
+    socket: OwnedFd,
+    request: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+impl Diagnosis {
+    /// About the calling thread's namespace.
+    ///
+    /// # Errors
+    /// The kernel was built without it.
+    pub fn open() -> io::Result<Self> {
+        let mut fixed = [0; 56];
+        fixed[..3].copy_from_slice(&[AF_INET, TCP, 1 << (INFO - 1)]);
+        fixed[4..8].copy_from_slice(&STATES.to_ne_bytes());
+        let request = Message::new(BY_FAMILY, DUMP, &fixed).finish();
+        Ok(Self { socket: sys::netlink(SocketKind::Diagnosis)?, request, buffer: vec![0; 1 << 16] })
+    }
+
+    /// Tells `take` of every connection.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn each(&mut self, mut take: impl FnMut(&Connection)) -> io::Result<()> {
+        let mut request = self.request.as_slice();
+        loop {
+            let len = sys::send_and_receive(&self.socket, request, &mut self.buffer)?;
+            request = &[];
+            for (kind, body) in messages(&self.buffer[..len]) {
+                match kind {
+                    DONE => return Ok(()),
+                    ERROR => return Err(io::Error::other("the kernel has no sock_diag of TCP")),
+                    _ => {
+                        if let Some(connection) = connection(body) {
+                            take(&connection);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// From a `struct inet_diag_msg` and its attributes.
+fn connection(body: &[u8]) -> Option<Connection> {
+    let port = |at: usize| Some(u16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?));
+    let address = |at: usize| {
+        let octets: [u8; 4] = body.get(at..at + 4)?.try_into().ok()?;
+        Some(Ipv4Addr::from(octets))
+    };
+    let (_, info) = attributes(body.get(72..)?).find(|(kind, _)| *kind == INFO)?;
+    Some(Connection {
+        local: (address(8)?, port(4)?),
+        remote: (address(24)?, port(6)?),
+        cookie: u64::from_ne_bytes(body.get(44..52)?.try_into().ok()?),
+        info: TcpInfo::read(info),
+    })
+}

@@ -1,0 +1,278 @@
+//! What a scenario asks of an end point, in the kernel's words; and what the kernel cannot do, by name.
+
+use ackclock_sim::ScenarioError;
+use ackclock_sim::plan::Plan;
+use ackclock_sim::scenario::{
+    AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EventTime, Every, Flow, NagleSpec,
+    PacingSpec, Scenario, Span, TcpSpec,
+};
+use ackclock_tcp::Profile;
+use ackclock_units::{Bytes, Duration, Instant};
+
+use crate::netlink::RouteMetrics;
+
+/// Our growth laws, and the congestion control of the kernel's that each is.
+const LAWS: [(&str, &str); 8] = [
+    ("reno", "reno"),
+    ("newreno", "reno"),
+    ("cubic", "cubic"),
+    ("cubic(linux)", "cubic"),
+    ("bbr1", "bbr"),
+    ("vegas", "vegas"),
+    ("highspeed", "highspeed"),
+    ("dctcp", "dctcp"),
+];
+
+/// IPv4 and TCP headers without options.
+const HEADERS: u32 = 40;
+
+/// A kernel end point: how its namespace and its sockets are set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSettings {
+    /// The congestion control.
+    pub congestion_control: &'static str,
+    /// Settings of its namespace: (name, value).
+    pub sysctls: Vec<(&'static str, String)>,
+    /// What its route tells TCP.
+    pub route: RouteMetrics,
+    /// The largest packet of its device.
+    pub mtu: u32,
+    /// Whether less than a full segment is sent at once.
+    pub no_delay: bool,
+    /// Whether its TCP paces.
+    pub paced: bool,
+    /// The largest window that it offers.
+    pub window_clamp: Option<u32>,
+}
+
+/// Refuses, by name, what `scenario` asks and a live run cannot do.
+///
+/// # Errors
+/// The first such key.
+pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let refuse = |key: String, message: &str| Err(ScenarioError::new(&key, message));
+    if !scenario.traffic.is_empty() {
+        return refuse("traffic[0]".into(), "a live run has no traffic classes");
+    }
+    for (n, event) in scenario.events.iter().enumerate() {
+        if matches!(event.at, EventTime::After(_)) {
+            let message = "a live run knows no events of flows, expected a moment such as \"10 s\"";
+            return refuse(format!("event[{n}].at"), message);
+        }
+    }
+    for (n, measure) in scenario.measures.iter().enumerate() {
+        if matches!(measure.from, EventTime::After(_)) {
+            let message = "a live run knows no events of flows, expected a moment such as \"10 s\"";
+            return refuse(format!("measure[{n}].from"), message);
+        }
+    }
+    for (n, flow) in scenario.flows.iter().enumerate() {
+        if !matches!(flow.app, AppSpec::Bulk { .. }) {
+            return refuse(
+                format!("flow[{n}].app.kind"),
+                "a live run has bulk transfers alone, expected \"bulk\"",
+            );
+        }
+        settings(flow, n)?;
+    }
+    Ok(())
+}
+
+/// The kernel's words for the end points of `flow`, entry number `n` of the file.
+///
+/// # Errors
+/// The first key that the kernel has no word for.
+pub fn settings(flow: &Flow, n: usize) -> Result<KernelSettings, ScenarioError> {
+    let key = |word: &str| format!("flow[{n}].{word}");
+    let refuse = |word: &str, message: &str| Err(ScenarioError::new(&key(word), message));
+    if flow.profile.0 != Profile::Linux {
+        return refuse(
+            "profile",
+            "the kernel's habits are its own, expected \"linux\" for a live run",
+        );
+    }
+    let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
+    let name = config.parts.name(Profile::Linux);
+    let mut words = name.split('+');
+    let law = words.next().unwrap_or_default();
+    let Some((_, congestion_control)) = LAWS.iter().find(|(ours, _)| *ours == law) else {
+        let known: Vec<&str> = LAWS.iter().map(|(ours, _)| *ours).collect();
+        let hint = if law == "bbr" { "; the kernel's `bbr` is our `bbr1`" } else { "" };
+        let message = format!(
+            "the kernel has no `{law}`, expected one of {} for a live run{hint}",
+            known.join(", ")
+        );
+        return refuse("variant", &message);
+    };
+    let mut route = RouteMetrics::default();
+    let mut sysctls: Vec<(&'static str, String)> = Vec::new();
+    let mut restart = true;
+    for word in words {
+        if let Some(window) = word.strip_prefix("iw").and_then(|window| window.parse().ok()) {
+            route.initial_window = Some(window);
+        } else if word == "linuxidle(norestart)" {
+            restart = false;
+        } else {
+            let message = format!(
+                "the kernel's `{congestion_control}` comes without `+{word}`; a live run takes \
+                 `+iw<N>` and `+linuxidle(norestart)`"
+            );
+            return refuse("variant", &message);
+        }
+    }
+    refuse_settings(&flow.tcp, &key)?;
+    let flag = |on: bool| u8::from(on).to_string();
+    sysctls.push(("net.ipv4.tcp_slow_start_after_idle", flag(restart)));
+    sysctls.push(("net.ipv4.tcp_sack", flag(config.sack)));
+    sysctls.push(("net.ipv4.tcp_timestamps", flag(config.timestamps)));
+    sysctls.push(("net.ipv4.tcp_window_scaling", flag(config.window_scaling)));
+    let ecn = match flow.tcp.ecn {
+        Some(EcnSpec::Off) => "0",
+        Some(EcnSpec::On) => "1",
+        // What DCTCP cannot do without.
+        _ if *congestion_control == "dctcp" => "1",
+        Some(EcnSpec::Passive) | None => "2",
+    };
+    sysctls.push(("net.ipv4.tcp_ecn", ecn.to_owned()));
+    // Kernels before 6.15 have no such setting, and need none for the value that all have.
+    if config.rto.max != Duration::from_secs(120) {
+        let millis = config.rto.max.as_nanos() / 1_000_000;
+        sysctls.push(("net.ipv4.tcp_rto_max_ms", millis.to_string()));
+    }
+    if config.rto.min != Duration::from_millis(200) {
+        route.min_rto_ms = u32::try_from(config.rto.min.as_nanos() / 1_000_000).ok();
+    }
+    sysctls.push(("net.ipv4.tcp_syn_retries", config.retries.syn.to_string()));
+    sysctls.push(("net.ipv4.tcp_synack_retries", config.retries.syn_ack.to_string()));
+    if let Some(retries) = config.retries.data {
+        sysctls.push(("net.ipv4.tcp_retries2", retries.to_string()));
+    }
+    let memory = |initial: Bytes, most: Bytes| format!("4096 {} {}", initial.get(), most.get());
+    let mut window_clamp = None;
+    if let Some(autotune) = config.autotune {
+        sysctls.push(("net.ipv4.tcp_rmem", memory(autotune.initial, autotune.most)));
+    } else {
+        // A fixed window: memory for twice as much, as headers take some of it.
+        let room = Bytes::new((config.receive_window.get() * 4).clamp(1 << 20, 1 << 30));
+        sysctls.push(("net.ipv4.tcp_rmem", memory(room, room)));
+        window_clamp = Some(u32::try_from(config.receive_window.get()).unwrap_or(u32::MAX));
+    }
+    // The simulator has no send buffer, so that none may bound the kernel.
+    sysctls.push(("net.ipv4.tcp_wmem", "4096 65536 67108864".to_owned()));
+    // One run must not know the last.
+    sysctls.push(("net.ipv4.tcp_no_metrics_save", "1".to_owned()));
+    route.quick_ack = config.delayed_ack.is_none();
+    Ok(KernelSettings {
+        congestion_control,
+        sysctls,
+        route,
+        mtu: u32::from(config.mss.get()) + HEADERS,
+        no_delay: matches!(flow.tcp.nagle, Some(NagleSpec::Off)),
+        paced: matches!(flow.tcp.pacing, Some(PacingSpec::Linux)),
+        window_clamp,
+    })
+}
+
+/// Refuses what no setting of the kernel says.
+fn refuse_settings(tcp: &TcpSpec, key: &impl Fn(&str) -> String) -> Result<(), ScenarioError> {
+    let refuse =
+        |word: &str, message: &str| Err(ScenarioError::new(&key(&format!("tcp.{word}")), message));
+    if tcp.initial_rto.is_some_and(|rto| rto.0 != Duration::from_secs(1)) {
+        return refuse("initial_rto", "the kernel's is 1 s and cannot be changed");
+    }
+    if tcp.clock_granularity.is_some_and(|tick| tick.0 != Duration::from_millis(1)) {
+        return refuse("clock_granularity", "the kernel's is 1 ms and cannot be changed");
+    }
+    if matches!(&tcp.delayed_ack, Some(DelayedAckSpec::On(on)) if !on.quick) {
+        return refuse("delayed_ack", "the kernel's own or \"off\", nothing between");
+    }
+    if matches!(tcp.receive_autotune, Some(AutotuneSpec::Off(_))) && tcp.receive_window.is_none() {
+        return refuse("receive_autotune", "expected a `receive_window` in its place");
+    }
+    if tcp.loss_reduces.is_some_and(|what| what != ackclock_sim::scenario::LossReducesSpec::Cwnd) {
+        return refuse("loss_reduces", "the kernel reduces the congestion window, \"cwnd\"");
+    }
+    if matches!(tcp.nagle, Some(NagleSpec::On)) {
+        return refuse("nagle", "the kernel has \"minshall\" and \"off\"");
+    }
+    for (word, set) in [
+        ("lost_syns_forgiven", tcp.lost_syns_forgiven.is_some()),
+        ("answer_repeated_syn", tcp.answer_repeated_syn.is_some()),
+        ("three_seconds_after_lost_syn", tcp.three_seconds_after_lost_syn.is_some()),
+        ("abe", tcp.abe.is_some()),
+        ("ecn_echo", matches!(tcp.ecn_echo, Some(EcnEchoSpec::Exact))),
+    ] {
+        if set {
+            return refuse(word, "the kernel has no such setting");
+        }
+    }
+    Ok(())
+}
+
+/// The measured windows of `scenario` for each flow: (name, from, until), the whole run first.
+pub fn windows(scenario: &Scenario, plan: &Plan) -> Vec<Window> {
+    let all = vec![true; plan.flows.len()];
+    let mut windows = vec![Window {
+        name: "run".to_owned(),
+        spans: vec![(Instant::START, plan.end); plan.flows.len()],
+        of: all,
+        links: (Instant::START, plan.end),
+        crossings: Vec::new(),
+    }];
+    for measure in &scenario.measures {
+        let EventTime::At(from) = &measure.from else { continue };
+        let from = Instant::START + from.0;
+        let until = |rtt: Duration| {
+            let lasts = measure.lasts.map(|lasts| from + lasts.0.of(rtt));
+            lasts.map_or(plan.end, |until| until.min(plan.end))
+        };
+        let of: Vec<bool> = plan
+            .flows
+            .iter()
+            .map(|flow| {
+                measure.flow.as_ref().is_none_or(|name| {
+                    *name == flow.name || *name == scenario.flows[flow.entry].name
+                })
+            })
+            .collect();
+        let spans: Vec<_> = plan.flows.iter().map(|flow| (from, until(flow.base_rtt))).collect();
+        let by_time = !matches!(measure.lasts.map(|l| l.0), Some(Span::RoundTrips(_)));
+        let last = if by_time {
+            until(Duration::ZERO)
+        } else {
+            let ends = spans.iter().zip(&of).filter(|(_, of)| **of).map(|((_, end), _)| *end);
+            ends.max().unwrap_or(plan.end)
+        };
+        windows.push(Window {
+            name: measure.name.clone(),
+            spans,
+            of,
+            links: (from, last),
+            crossings: measure.crossings.clone(),
+        });
+    }
+    windows
+}
+
+/// A measured window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its name.
+    pub name: String,
+    /// Of each flow, from when to when.
+    pub spans: Vec<(Instant, Instant)>,
+    /// The flows that have a row.
+    pub of: Vec<bool>,
+    /// Of links and sources.
+    pub links: (Instant, Instant),
+    /// Links at which flows are counted.
+    pub crossings: Vec<String>,
+}
+
+/// Whether a probe wants to see every change of a flow.
+pub fn wants_every_change(scenario: &Scenario) -> bool {
+    scenario.probes.iter().any(|probe| probe.flow.is_some() && probe.every.0 == Every::Change)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+use super::*;
+
+fn scenario(flow: &str) -> Scenario {
+    let text = format!(
+        r#"{{
+            "duration": "10 s",
+            "topology": {{ "kind": "dumbbell",
+                "bottleneck": {{ "rate": "10 Mbit/s", "delay": "20 ms" }},
+                "access": {{ "rate": "100 Mbit/s", "delay": "1 ms" }} }},
+            "flow": [{{ "name": "bulk", {flow} }}]
+        }}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+fn refused(flow: &str) -> String {
+    check(&scenario(flow)).unwrap_err().to_string()
+}
+
+fn accepted(flow: &str) -> KernelSettings {
+    let scenario = scenario(flow);
+    check(&scenario).unwrap();
+    settings(&scenario.flows[0], 0).unwrap()
+}
+
+fn sysctl<'a>(settings: &'a KernelSettings, name: &str) -> Option<&'a str> {
+    let name = format!("net.ipv4.{name}");
+    settings.sysctls.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+}
+
+#[test]
+fn what_the_kernel_lacks_is_refused_by_name() {
+    for (flow, words) in [
+        (r#""variant": "cubic""#, &["flow[0].profile", "linux"][..]),
+        (r#""variant": "tahoe", "profile": "linux""#, &["flow[0].variant", "no `tahoe`", "cubic"]),
+        (r#""variant": "bbr", "profile": "linux""#, &["no `bbr`", "`bbr1`"]),
+        (r#""variant": "cubic(rfc9438)", "profile": "linux""#, &["cubic(rfc9438)"]),
+        (r#""variant": "cubic+prr", "profile": "linux""#, &["without `+prr`"]),
+        (r#""variant": "cubic+hystartpp", "profile": "linux""#, &["without `+hystartpp`"]),
+        (
+            r#""variant": "cubic", "profile": "linux", "tcp": {"initial_rto": "3 s"}"#,
+            &["flow[0].tcp.initial_rto"],
+        ),
+        (
+            r#""variant": "cubic", "profile": "linux",
+               "tcp": {"delayed_ack": {"every": 2, "timeout": "100 ms"}}"#,
+            &["flow[0].tcp.delayed_ack"],
+        ),
+        (
+            r#""variant": "cubic", "profile": "linux",
+               "app": {"kind": "cbr", "rate": "1 Mbit/s", "message": "1000 B"}"#,
+            &["flow[0].app.kind", "bulk"],
+        ),
+    ] {
+        let message = refused(flow);
+        assert!(words.iter().all(|word| message.contains(word)), "{flow}: {message}");
+    }
+}
+
+#[test]
+fn settings_are_the_kernels_words() {
+    let settings = accepted(r#""variant": "newreno", "profile": "linux""#);
+    assert_eq!(settings.congestion_control, "reno");
+    // 1460 bytes of payload, timestamps within, and 40 of headers.
+    assert_eq!(settings.mtu, 1500);
+    assert_eq!(settings.route, RouteMetrics::default());
+    assert_eq!(sysctl(&settings, "tcp_sack"), Some("1"));
+    assert_eq!(sysctl(&settings, "tcp_rmem"), Some("4096 131072 33554432"));
+    assert_eq!(sysctl(&settings, "tcp_rto_max_ms"), None);
+
+    let settings = accepted(
+        r#""variant": "cubic+iw3+linuxidle(norestart)", "profile": "linux", "tcp": {
+            "mss": "1000 B", "sack": false, "timestamps": false, "min_rto": "1 s", "max_rto": "60 s",
+            "ecn": "on", "delayed_ack": "off", "receive_window": "64 KiB", "syn_retries": 3,
+            "pacing": "linux", "nagle": "off"
+        }"#,
+    );
+    assert_eq!(settings.mtu, 1040);
+    let route = RouteMetrics { initial_window: Some(3), quick_ack: true, min_rto_ms: Some(1000) };
+    assert_eq!(settings.route, route);
+    for (name, value) in [
+        ("tcp_slow_start_after_idle", "0"),
+        ("tcp_sack", "0"),
+        ("tcp_timestamps", "0"),
+        ("tcp_ecn", "1"),
+        ("tcp_rto_max_ms", "60000"),
+        ("tcp_syn_retries", "3"),
+    ] {
+        assert_eq!(sysctl(&settings, name), Some(value), "{name}");
+    }
+    assert_eq!(settings.window_clamp, Some(65_536));
+    assert!(settings.paced && settings.no_delay);
+}
+
+#[test]
+fn windows_in_round_trips_are_each_flows_own() {
+    let mut scenario = scenario(r#""variant": "cubic", "profile": "linux""#);
+    let measure = r#"[{"name": "m", "from": "1 s", "for": "5 RTT"}, {"name": "n", "from": "9 s"}]"#;
+    scenario.measures = serde_json::from_str(measure).unwrap();
+    let windows = windows(&scenario, &Plan::new(&scenario).unwrap());
+    let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
+    // 2 (20 + 1 + 1) ms = 44 ms, five times.
+    assert_eq!(windows[1].spans, [(at(1000), at(1220))]);
+    assert_eq!(windows[1].links, (at(1000), at(1220)));
+    assert_eq!(windows[2].spans, [(at(9000), at(10_000))]);
+}

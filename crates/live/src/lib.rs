@@ -1,0 +1,87 @@
+//! Real time, on Linux alone: the same scenario on real packets.
+//!
+//! The emulated path is [`net`](ackclock_net)'s own links, driven by the machine's clock between devices of
+//! network namespaces; the end points are the kernel's TCP. What a run leaves are the same rows that
+//! [`sim`](ackclock_sim) leaves, and a [`Report`] that says whether the path kept its promises.
+//!
+//! Nothing outlives the process: the namespaces have no names, their devices and settings go with
+//! them, and the kernel's tracepoint is read through a file (decision 0015).
+
+#[cfg(target_os = "linux")]
+mod capture;
+#[cfg(target_os = "linux")]
+mod clockwork;
+#[cfg(target_os = "linux")]
+mod diag;
+#[cfg(target_os = "linux")]
+mod header;
+#[cfg(target_os = "linux")]
+mod hosts;
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
+mod netlink;
+#[cfg(target_os = "linux")]
+mod path;
+#[cfg(target_os = "linux")]
+mod port;
+#[cfg(target_os = "linux")]
+mod report;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod space;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod tracepoint;
+#[cfg(target_os = "linux")]
+mod watch;
+
+use std::io;
+
+#[cfg(target_os = "linux")]
+pub use port::PortKind;
+#[cfg(target_os = "linux")]
+pub use report::{Lateness, RateReached, Report, Setting};
+#[cfg(target_os = "linux")]
+pub use run::{LiveRun, Options, run};
+
+use ackclock_sim::ScenarioError;
+
+/// Why there is no live run: one line.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// What the scenario asks cannot be run, or not live.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Network namespaces cannot be made.
+    #[error(
+        "cannot make a network namespace ({0}); live runs need root (`sudo ackclock ...`), or a \
+         user namespace (`unshare -Urn ackclock ...`)"
+    )]
+    NoNamespace(io::Error),
+    /// The hosts' devices cannot be made.
+    #[cfg(target_os = "linux")]
+    #[error("cannot make a {kind} device ({why}); `ackclock doctor` says what is missing", kind = kind.as_str())]
+    NoDevice {
+        /// Their kind.
+        kind: PortKind,
+        /// What the kernel said.
+        why: io::Error,
+    },
+    /// A step failed that should not.
+    #[error("cannot {0} ({1})")]
+    Step(&'static str, io::Error),
+    /// It was asked to stop.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+impl LiveError {
+    /// The error of a step.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn step(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::Step(what, error)
+    }
+}

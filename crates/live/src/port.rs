@@ -1,0 +1,200 @@
+//! Where the emulated path meets a host: a TUN device, or a pair of Ethernet devices where TUN is closed.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+
+use crate::header::LEAD;
+use crate::netlink::{DeviceCounters, Netlink};
+use crate::space::Space;
+use crate::sys;
+
+/// The device's name in its host's namespace.
+const DEVICE: &str = "ackclock0";
+/// The other device of a pair, in the path's.
+const FAR: &str = "ackclock1";
+
+/// The kinds of ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortKind {
+    /// A TUN device: the path reads what its host sends.
+    Tun,
+    /// A pair of Ethernet devices, with a packet socket at the far one. Needs no `/dev/net/tun`.
+    Pair,
+}
+
+impl PortKind {
+    /// The word in results.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tun => "tun",
+            Self::Pair => "veth",
+        }
+    }
+}
+
+/// A host's network device, and the file through which the path reads and writes its packets.
+pub trait Port: Send {
+    /// The file to wait for.
+    fn file(&self) -> RawFd;
+
+    /// Reads a packet into `buffer`, behind its [`LEAD`] bytes; returns its length, or `None` if there is
+    /// none now.
+    ///
+    /// # Errors
+    /// The device is gone.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+
+    /// Gives the host the packet behind the [`LEAD`] bytes of `buffer`; says whether it was taken.
+    ///
+    /// # Errors
+    /// The device is gone.
+    fn write(&mut self, buffer: &mut [u8]) -> io::Result<bool>;
+
+    /// What devices counted; packets that they dropped are lost outside of the model.
+    ///
+    /// # Errors
+    /// The device is gone.
+    fn counters(&self) -> io::Result<DeviceCounters>;
+
+    /// The device's number in its host's namespace.
+    fn device(&self) -> u32;
+}
+
+/// Opens a port of `host`, for packets of at most `mtu` bytes. The far ends of pairs are in `middle`.
+///
+/// # Errors
+/// The device cannot be made.
+pub fn open(kind: PortKind, host: &Space, middle: &Space, mtu: u32) -> io::Result<Box<dyn Port>> {
+    match kind {
+        PortKind::Tun => {
+            let (file, device, netlink) = host.within(|| {
+                let file = sys::tun(DEVICE)?;
+                let mut netlink = Netlink::open()?;
+                let device = netlink.device(DEVICE)?;
+                netlink.set_up(device, mtu)?;
+                Ok((file, device, netlink))
+            })?;
+            Ok(Box::new(Tun { file, device, netlink: netlink.into() }))
+        }
+        PortKind::Pair => {
+            let (device, netlink) = host.within(|| {
+                let mut netlink = Netlink::open()?;
+                netlink.add_pair(DEVICE, FAR, middle.file())?;
+                let device = netlink.device(DEVICE)?;
+                netlink.set_up_pair(device, mtu, NEAR_ADDRESS)?;
+                sys::switch_offloads_off(DEVICE)?;
+                Ok((device, netlink))
+            })?;
+            let (file, far) = middle.within(|| {
+                let mut netlink = Netlink::open()?;
+                let far = netlink.device(FAR)?;
+                // The next pair's far end has the same name.
+                let name = format!("ackclock-{far}");
+                netlink.rename(far, &name)?;
+                netlink.set_up_pair(far, mtu, FAR_ADDRESS)?;
+                sys::switch_offloads_off(&name)?;
+                Ok((File::from(sys::packet_socket(far)?), far))
+            })?;
+            let far = (middle.within(Netlink::open)?.into(), far);
+            Ok(Box::new(Pair { file, device, netlink: netlink.into(), far }))
+        }
+    }
+}
+
+/// A conversation that counters are asked in.
+type Asking = std::sync::Mutex<Netlink>;
+
+fn ask(netlink: &Asking, device: u32) -> io::Result<DeviceCounters> {
+    netlink.lock().unwrap_or_else(std::sync::PoisonError::into_inner).counters(device)
+}
+
+/// Whether a failed write lost one packet, rather than the device.
+fn is_lost(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN | libc::ENOMEM))
+}
+
+struct Tun {
+    file: File,
+    device: u32,
+    netlink: Asking,
+}
+
+impl Port for Tun {
+    fn file(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.file.read(&mut buffer[LEAD..]) {
+            Ok(len) => Ok(Some(len)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        match self.file.write(&buffer[LEAD..]) {
+            Ok(_) => Ok(true),
+            Err(error) if is_lost(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn counters(&self) -> io::Result<DeviceCounters> {
+        ask(&self.netlink, self.device)
+    }
+
+    fn device(&self) -> u32 {
+        self.device
+    }
+}
+
+/// Addresses of the two ends of a pair: locally administered, the same for each pair.
+const NEAR_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 1];
+const FAR_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+struct Pair {
+    file: File,
+    device: u32,
+    netlink: Asking,
+    /// The far end.
+    far: (Asking, u32),
+}
+
+impl Port for Pair {
+    fn file(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.file.read(buffer) {
+            Ok(len) => Ok(Some(len.saturating_sub(LEAD))),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        buffer[..6].copy_from_slice(&NEAR_ADDRESS);
+        buffer[6..12].copy_from_slice(&FAR_ADDRESS);
+        // IPv4.
+        buffer[12..LEAD].copy_from_slice(&[8, 0]);
+        match self.file.write(buffer) {
+            Ok(_) => Ok(true),
+            Err(error) if is_lost(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn counters(&self) -> io::Result<DeviceCounters> {
+        let near = ask(&self.netlink, self.device)?;
+        let far = ask(&self.far.0, self.far.1)?;
+        let dropped = [0, 1].map(|way| near.dropped[way] + far.dropped[way]);
+        Ok(DeviceCounters { packets: near.packets, dropped })
+    }
+
+    fn device(&self) -> u32 {
+        self.device
+    }
+}

@@ -1,0 +1,187 @@
+//! How a live run was made, how well its path kept time, and whether that was good enough.
+
+use std::collections::BTreeMap;
+
+use ackclock_net::DelayHistogram;
+use ackclock_sim::plan::Plan;
+use ackclock_units::Duration;
+use serde::Serialize;
+
+use crate::clockwork::PathReport;
+use crate::port::PortKind;
+use crate::sys::{self, Scheduling};
+use crate::watch::Watched;
+
+/// The most by which 99 % of the packets may be late.
+pub const MOST_LATENESS: Duration = Duration::from_micros(500);
+/// The longest time for which the path may stand still.
+pub const MOST_STALL: Duration = Duration::from_millis(20);
+/// The most by which a link's rate may be missed.
+pub const MOST_RATE_ERROR: f64 = 0.01;
+
+/// The record of a live run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// `live`.
+    pub substrate: &'static str,
+    /// Whether the path kept its promises; if not, its numbers are no measurement.
+    pub valid: bool,
+    /// The promises that it broke.
+    pub doubts: Vec<String>,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The devices between hosts and path: `tun` or `veth`.
+    pub ports: &'static str,
+    /// Whether the path's thread ran before all others (`SCHED_FIFO`).
+    pub realtime: bool,
+    /// How much later than the model says packets were released.
+    pub lateness: Lateness,
+    /// The longest time in which the path slept although something was due.
+    pub stall_s: f64,
+    /// Packets that were lost outside of the model: in devices, or refused by a host.
+    pub lost_outside: u64,
+    /// Packets on the path that belong to no flow.
+    pub strangers: u64,
+    /// Links that sent enough back to back to tell.
+    pub rates: Vec<RateReached>,
+    /// What tells of every change of a flow, if a probe asks for that.
+    pub per_ack: Option<String>,
+    /// Events of it that were lost.
+    pub per_ack_lost: u64,
+    /// The hosts of each entry of the file.
+    pub hosts: Vec<Setting>,
+}
+
+/// How late packets were released, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Lateness {
+    /// Packets released.
+    pub packets: u64,
+    /// The median.
+    pub p50_s: f64,
+    /// The 99th percentile.
+    pub p99_s: f64,
+    /// The 99.9th.
+    pub p999_s: f64,
+    /// The most.
+    pub max_s: f64,
+}
+
+/// The rate of a link, by the model and by the clock.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateReached {
+    /// The link.
+    pub link: String,
+    /// Its direction.
+    pub direction: &'static str,
+    /// Its rate.
+    pub rate_bps: f64,
+    /// What packets sent back to back came to.
+    pub reached_bps: f64,
+}
+
+/// How the hosts of an entry of the file were set up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Setting {
+    /// The entry.
+    pub flow: String,
+    /// The kernel's congestion control.
+    pub congestion_control: String,
+    /// Whether TCP paces.
+    pub paced: bool,
+    /// The settings of its namespaces, as they were read back.
+    pub sysctls: BTreeMap<String, String>,
+}
+
+impl Report {
+    pub(crate) fn new(ports: PortKind, plan: &Plan, path: &PathReport, watched: &Watched) -> Self {
+        let meter = &path.punctuality;
+        let none = DelayHistogram::default();
+        let late = |q| meter.lateness.quantile_since(&none, q).map_or(0.0, Duration::as_secs_f64);
+        let mut report = Self {
+            substrate: "live",
+            valid: true,
+            doubts: Vec::new(),
+            kernel: sys::kernel_release(),
+            ports: ports.as_str(),
+            realtime: meter.scheduling == Scheduling::Realtime,
+            lateness: Lateness {
+                packets: meter.lateness.count(),
+                p50_s: late(0.5),
+                p99_s: late(0.99),
+                p999_s: late(0.999),
+                max_s: meter.latest.as_secs_f64(),
+            },
+            stall_s: meter.stall.max(meter.latest).as_secs_f64(),
+            lost_outside: path.lost_in_devices + meter.refused,
+            strangers: path.strangers,
+            rates: path
+                .rates
+                .iter()
+                .map(|(wire, rate_bps, reached_bps)| RateReached {
+                    link: plan.wires[*wire].link.clone(),
+                    direction: plan.wires[*wire].direction,
+                    rate_bps: *rate_bps,
+                    reached_bps: *reached_bps,
+                })
+                .collect(),
+            per_ack: None,
+            per_ack_lost: watched.lost,
+            hosts: Vec::new(),
+        };
+        report.judge();
+        report
+    }
+
+    /// Holds what was measured against the limits.
+    fn judge(&mut self) {
+        if self.lateness.p99_s > MOST_LATENESS.as_secs_f64() {
+            self.doubt(format!(
+                "1 % of the packets was released more than {:.0} us late (limit {:.0} us)",
+                self.lateness.p99_s * 1e6,
+                MOST_LATENESS.as_secs_f64() * 1e6
+            ));
+        }
+        if self.stall_s > MOST_STALL.as_secs_f64() {
+            self.doubt(format!(
+                "the path stood still for {:.1} ms (limit {:.0} ms)",
+                self.stall_s * 1e3,
+                MOST_STALL.as_secs_f64() * 1e3
+            ));
+        }
+        if self.lost_outside > 0 {
+            self.doubt(format!("{} packets were lost outside of the model", self.lost_outside));
+        }
+        let missed: Vec<String> = self
+            .rates
+            .iter()
+            .filter(|rate| (rate.reached_bps / rate.rate_bps - 1.0).abs() > MOST_RATE_ERROR)
+            .map(|rate| {
+                format!(
+                    "link `{}` {} reached {:.3} Mbit/s of {:.3}",
+                    rate.link,
+                    rate.direction,
+                    rate.reached_bps / 1e6,
+                    rate.rate_bps / 1e6
+                )
+            })
+            .collect();
+        for missed in missed {
+            self.doubt(missed);
+        }
+    }
+
+    /// Something that makes the run no measurement.
+    pub(crate) fn doubt(&mut self, why: String) {
+        self.valid = false;
+        self.doubts.push(why);
+    }
+
+    /// As JSON text.
+    ///
+    /// # Panics
+    /// Never: the record is numbers and text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers and text")
+    }
+}

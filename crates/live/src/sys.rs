@@ -1,0 +1,212 @@
+//! The system calls that the standard library has no words for: all of this crate's unsafe code.
+#![expect(unsafe_code, reason = "system calls; each block says why it is sound")]
+
+mod perf;
+mod socket;
+
+pub use perf::{PerfEvent, Record};
+pub use socket::{
+    Connecting, SocketKind, TcpInfo, abandon, accept, connect, connected, finish_writing, info,
+    listen, netlink, packet_socket, send_and_receive, set_congestion_control, set_no_delay,
+    set_pacing, set_window_clamp, unsent,
+};
+
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use ackclock_units::Duration;
+
+/// The answer of a call that says -1 for an error.
+fn check(answer: libc::c_int) -> io::Result<libc::c_int> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+pub fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock exists on every Linux, and `now` is there to be written to.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    // Neither is ever negative on this clock.
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// Moves the calling thread into a network namespace of its own.
+pub fn new_network() -> io::Result<()> {
+    // SAFETY: takes no pointer, and changes the calling thread alone.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// Moves the calling thread into mount namespace of its own, of which nothing comes back.
+pub fn new_mounts() -> io::Result<()> {
+    // SAFETY: as above; the pointers are to constants, or null where mount(2) ignores them.
+    unsafe {
+        check(libc::unshare(libc::CLONE_NEWNS))?;
+        let flags = libc::MS_REC | libc::MS_PRIVATE;
+        let null = std::ptr::null();
+        check(libc::mount(null, c"/".as_ptr(), null, flags, null.cast())).map(drop)
+    }
+}
+
+/// Mounts tracefs for those who see the calling thread's mounts.
+pub fn mount_tracefs(at: &Path) -> io::Result<()> {
+    let at = CString::new(at.as_os_str().as_encoded_bytes())?;
+    let kind = c"tracefs".as_ptr();
+    // SAFETY: every pointer is to text that ends in zero.
+    check(unsafe { libc::mount(kind, at.as_ptr(), kind, 0, std::ptr::null()) }).map(drop)
+}
+
+/// Moves the calling thread into the network namespace of `space`.
+pub fn enter_network(space: &OwnedFd) -> io::Result<()> {
+    // SAFETY: takes no pointer, and changes the calling thread alone.
+    check(unsafe { libc::setns(space.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// How this thread is scheduled from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// Before every ordinary thread (`SCHED_FIFO`).
+    Realtime,
+    /// As every other thread.
+    Ordinary,
+}
+
+/// Asks for a real-time priority from 1 up, and for wake-ups that are not put together with others'.
+pub fn hurry(priority: u8) -> Scheduling {
+    let param = libc::sched_param { sched_priority: libc::c_int::from(priority) };
+    // SAFETY: neither keeps the pointer; 0 is the calling thread.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
+        if libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) == 0 {
+            Scheduling::Realtime
+        } else {
+            Scheduling::Ordinary
+        }
+    }
+}
+
+const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
+
+/// Makes a TUN device of packets without a header, which is gone when the file is closed.
+pub fn tun(name: &str) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open("/dev/net/tun")?;
+    // SAFETY: a struct of numbers, for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    put_name(&mut request.ifr_name, name);
+    let flags = libc::IFF_TUN | libc::IFF_NO_PI;
+    request.ifr_ifru.ifru_flags = i16::try_from(flags).expect("flags below 2^15");
+    // SAFETY: the request lives as long as the call, and is of the size that the kernel expects.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &raw mut request) })?;
+    Ok(file)
+}
+
+fn put_name(to: &mut [libc::c_char; libc::IFNAMSIZ], name: &str) {
+    assert!(name.len() < to.len() && name.is_ascii(), "the names of devices are our own");
+    for (to, byte) in to.iter_mut().zip(name.bytes()) {
+        // ASCII.
+        *to = libc::c_char::from_ne_bytes([byte]);
+    }
+}
+
+/// Switches what a network card would do for the kernel off, so that packets are as they would be
+/// on a wire.
+pub fn switch_offloads_off(device: &str) -> io::Result<()> {
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    // ETHTOOL_SRXCSUM is left on: what comes in is to be checked. ETHTOOL_STXCSUM, SSG, STSO, SGSO, SGRO.
+    const OFF: [u32; 5] = [0x17, 0x19, 0x1f, 0x24, 0x2c];
+    let socket = socket::control()?;
+    for command in OFF {
+        let mut value = Value { command, data: 0 };
+        // SAFETY: a struct of numbers and a pointer, for which zeros are valid.
+        let mut request: libc::ifreq = unsafe { zeroed() };
+        put_name(&mut request.ifr_name, device);
+        request.ifr_ifru.ifru_data = (&raw mut value).cast();
+        // SAFETY: both structs live as long as the call.
+        let answer =
+            unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) };
+        match check(answer) {
+            // Segmentation is off already once scatter/gather is.
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
+            answer => drop(answer?),
+        }
+    }
+    Ok(())
+}
+
+/// What a file is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interest {
+    /// Something can be read.
+    pub read: bool,
+    /// Something can be written.
+    pub write: bool,
+}
+
+/// A set of files to wait for.
+#[derive(Debug, Default)]
+pub struct Poll {
+    entries: Vec<libc::pollfd>,
+}
+
+impl Poll {
+    /// Forgets every file.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Adds a file, which must stay open until the next [`wait`](Self::wait) is over.
+    pub fn add(&mut self, file: RawFd, interest: Interest) {
+        let mut events = 0;
+        if interest.read {
+            events |= libc::POLLIN;
+        }
+        if interest.write {
+            events |= libc::POLLOUT;
+        }
+        self.entries.push(libc::pollfd { fd: file, events, revents: 0 });
+    }
+
+    /// Waits until something can be done with any of the files, but not longer than `most`.
+    pub fn wait(&mut self, most: Duration) -> io::Result<()> {
+        let nanos = most.as_nanos();
+        let timeout = libc::timespec {
+            tv_sec: libc::time_t::try_from(nanos / 1_000_000_000).unwrap_or(libc::time_t::MAX),
+            // Below 10^9.
+            tv_nsec: libc::c_long::try_from(nanos % 1_000_000_000).unwrap_or(0),
+        };
+        let count = libc::nfds_t::try_from(self.entries.len()).unwrap_or(libc::nfds_t::MAX);
+        // SAFETY: as many entries as are said to be there, and a time that lives as long as the call.
+        let answer = unsafe {
+            libc::ppoll(self.entries.as_mut_ptr(), count, &raw const timeout, std::ptr::null())
+        };
+        match check(answer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+}
+
+/// The kernel's release, such as `6.1.0`.
+pub fn kernel_release() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        .map_or_else(|_| String::new(), |text| text.trim().to_owned())
+}
+
+/// The processors that are there, by number.
+pub fn processors() -> usize {
+    // SAFETY: takes no pointer.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    usize::try_from(count).unwrap_or(1)
+}

@@ -1,0 +1,350 @@
+//! Sockets: TCP with the options that experiments need, netlink, packets of a device.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use super::check;
+
+/// A socket as the kernel numbers it: an owner of the number that `call` answers.
+fn owned(answer: libc::c_int) -> io::Result<OwnedFd> {
+    let raw: RawFd = check(answer)?;
+    // SAFETY: a new number, which nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// A socket for requests about devices.
+pub fn control() -> io::Result<OwnedFd> {
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })
+}
+
+/// What a netlink socket talks about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketKind {
+    /// Devices, addresses, routes.
+    Route,
+    /// Sockets.
+    Diagnosis,
+}
+
+/// A netlink socket of the calling thread's namespace.
+pub fn netlink(kind: SocketKind) -> io::Result<OwnedFd> {
+    let protocol = match kind {
+        SocketKind::Route => libc::NETLINK_ROUTE,
+        SocketKind::Diagnosis => libc::NETLINK_SOCK_DIAG,
+    };
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol) })
+}
+
+/// Sends a message, and receives one into `buffer`; returns its length.
+pub fn send_and_receive(socket: &OwnedFd, message: &[u8], buffer: &mut [u8]) -> io::Result<usize> {
+    let raw = socket.as_raw_fd();
+    // SAFETY: the pointers are to slices of the lengths given.
+    let answer = unsafe {
+        if !message.is_empty() && libc::send(raw, message.as_ptr().cast(), message.len(), 0) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::recv(raw, buffer.as_mut_ptr().cast(), buffer.len(), 0)
+    };
+    usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+/// A socket of the IPv4 packets of device number `device`, behind their Ethernet headers.
+pub fn packet_socket(device: u32) -> io::Result<OwnedFd> {
+    let protocol = u16::try_from(libc::ETH_P_IP).expect("a protocol below 2^16").to_be();
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: takes no pointer.
+    let socket =
+        owned(unsafe { libc::socket(libc::AF_PACKET, kind, libc::c_int::from(protocol)) })?;
+    // SAFETY: a struct of numbers, for which zeros are valid.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = family(libc::AF_PACKET);
+    address.sll_protocol = protocol;
+    address.sll_ifindex = libc::c_int::try_from(device).map_err(io::Error::other)?;
+    // SAFETY: the address lives as long as the call, and is as long as said.
+    check(unsafe {
+        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length::<libc::sockaddr_ll>())
+    })?;
+    // Outgoing packets come back to the socket that sent them unless told otherwise (PACKET_IGNORE_OUTGOING).
+    set(&socket, libc::SOL_PACKET, 23, &1_i32)?;
+    let room: i32 = 32 << 20;
+    // Only the administrator of the machine may have more than rmem_max.
+    set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &room)
+        .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &room))?;
+    Ok(socket)
+}
+
+fn family(number: libc::c_int) -> libc::sa_family_t {
+    libc::sa_family_t::try_from(number).expect("address families are small numbers")
+}
+
+fn length<T>() -> libc::socklen_t {
+    libc::socklen_t::try_from(size_of::<T>()).expect("a small struct")
+}
+
+/// Sets an option of `socket` to `value`.
+fn set<T: Copy>(
+    socket: &impl AsRawFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &T,
+) -> io::Result<()> {
+    // SAFETY: the value lives as long as the call, and is as long as said.
+    check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            std::ptr::from_ref(value).cast(),
+            length::<T>(),
+        )
+    })
+    .map(drop)
+}
+
+fn address(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
+    // SAFETY: a struct of numbers, for which zeros are valid.
+    let mut address: libc::sockaddr_in = unsafe { zeroed() };
+    address.sin_family = family(libc::AF_INET);
+    address.sin_port = port.to_be();
+    address.sin_addr.s_addr = u32::from(ip).to_be();
+    address
+}
+
+/// A TCP socket that does not block, of this address, in the calling thread's namespace.
+fn tcp(ip: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: takes no pointer.
+    let socket = owned(unsafe { libc::socket(libc::AF_INET, kind, 0) })?;
+    set(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32)?;
+    let from = address(ip, port);
+    // SAFETY: the address lives as long as the call, and is as long as said.
+    check(unsafe {
+        libc::bind(socket.as_raw_fd(), (&raw const from).cast(), length::<libc::sockaddr_in>())
+    })?;
+    Ok(socket)
+}
+
+/// Chooses the congestion control. To be called before the socket connects or listens: later the
+/// state of the law that the socket was born with stays behind.
+pub fn set_congestion_control(socket: &OwnedFd, name: &str) -> io::Result<()> {
+    // SAFETY: the name lives as long as the call, and is as long as said.
+    check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            name.as_ptr().cast(),
+            libc::socklen_t::try_from(name.len()).map_err(io::Error::other)?,
+        )
+    })
+    .map(drop)
+}
+
+/// Has TCP pace what it sends, at the rate that it finds by itself.
+pub fn set_pacing(socket: &OwnedFd) -> io::Result<()> {
+    // Any rate but "none" switches pacing on; this one is no bound.
+    set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &(u64::from(u32::MAX) * 100))
+}
+
+/// Sends less than a full segment at once.
+pub fn set_no_delay(socket: &OwnedFd) -> io::Result<()> {
+    set(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1_i32)
+}
+
+/// Bounds the window that is offered.
+pub fn set_window_clamp(socket: &OwnedFd, bytes: u32) -> io::Result<()> {
+    set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &bytes)
+}
+
+/// A socket that listens at `ip`, made ready by `prepare` before it does.
+pub fn listen(
+    ip: Ipv4Addr,
+    port: u16,
+    prepare: impl FnOnce(&OwnedFd) -> io::Result<()>,
+) -> io::Result<OwnedFd> {
+    let socket = tcp(ip, port)?;
+    prepare(&socket)?;
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::listen(socket.as_raw_fd(), 16) })?;
+    Ok(socket)
+}
+
+/// A socket that is ready to connect from `ip`, made ready by `prepare`.
+pub fn connect(
+    ip: Ipv4Addr,
+    port: u16,
+    prepare: impl FnOnce(&OwnedFd) -> io::Result<()>,
+) -> io::Result<Connecting> {
+    let socket = tcp(ip, port)?;
+    prepare(&socket)?;
+    Ok(Connecting(socket))
+}
+
+/// A socket that is ready to connect.
+#[derive(Debug)]
+pub struct Connecting(OwnedFd);
+
+impl Connecting {
+    /// Sends the SYN; [`connected`] tells when it was answered.
+    pub fn go(self, to: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
+        let to = address(to, port);
+        // SAFETY: the address lives as long as the call, and is as long as said.
+        let answer = check(unsafe {
+            libc::connect(self.0.as_raw_fd(), (&raw const to).cast(), length::<libc::sockaddr_in>())
+        });
+        match answer {
+            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
+            answer => drop(answer?),
+        }
+        Ok(self.0)
+    }
+}
+
+/// Whether the handshake of a socket that can be written to is done; its error if it failed.
+pub fn connected(socket: &impl AsRawFd) -> io::Result<bool> {
+    let mut error: libc::c_int = 0;
+    let mut size = length::<libc::c_int>();
+    // SAFETY: the value lives as long as the call, and is as long as said.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ERROR,
+            (&raw mut error).cast(),
+            &raw mut size,
+        )
+    })?;
+    if error != 0 {
+        return Err(io::Error::from_raw_os_error(error));
+    }
+    Ok(info(socket)?.state == TcpInfo::ESTABLISHED)
+}
+
+/// Bytes given to a socket that were not acknowledged.
+pub fn unsent(socket: &impl AsRawFd) -> io::Result<usize> {
+    let mut count: libc::c_int = 0;
+    // SAFETY: the number lives as long as the call.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut count) })?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// Says that nothing more will be written: a FIN follows the data.
+pub fn finish_writing(socket: &impl AsRawFd) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) }).map(drop)
+}
+
+/// Has the connection end with a reset when the socket is closed, so that nothing of it is left.
+pub fn abandon(socket: &impl AsRawFd) -> io::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_LINGER, &libc::linger { l_onoff: 1, l_linger: 0 })
+}
+
+/// A connection that has come to a listening socket, if one has.
+pub fn accept(socket: &OwnedFd) -> io::Result<Option<OwnedFd>> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: the address of the peer may be null.
+    let answer = owned(unsafe {
+        libc::accept4(socket.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags)
+    });
+    match answer {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
+/// What the kernel tells of a connection (`struct tcp_info`): the fields that are used here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// The state; [`ESTABLISHED`](Self::ESTABLISHED), for one.
+    pub state: u8,
+    /// Open, disorder, CWR, recovery or loss, from 0 on.
+    pub ca_state: u8,
+    /// The retransmission timeout, in microseconds.
+    pub rto_us: u32,
+    /// Payload bytes of a full segment.
+    pub snd_mss: u32,
+    /// Segments sent and not acknowledged, those that were SACKed included.
+    pub unacked: u32,
+    /// Of these, the SACKed.
+    pub sacked: u32,
+    /// Of these, those held to be lost.
+    pub lost: u32,
+    /// Of these, those sent again.
+    pub retrans: u32,
+    /// The smoothed round-trip time, in microseconds; zero before the first sample.
+    pub srtt_us: u32,
+    /// The slow-start threshold, in segments; [`NO_THRESHOLD`](Self::NO_THRESHOLD) while there is none.
+    pub ssthresh: u32,
+    /// The congestion window, in segments.
+    pub cwnd: u32,
+    /// Segments sent again.
+    pub total_retrans: u32,
+    /// Bytes acknowledged, SYN and FIN included.
+    pub bytes_acked: u64,
+    /// Bytes received in order, a FIN included.
+    pub bytes_received: u64,
+    /// The rate at which it is paced, in bytes per second.
+    pub pacing_rate: u64,
+    /// Segments with data that were sent, those sent again included.
+    pub data_segs_out: u32,
+    /// Retransmission timeouts (Linux 6.7 and later; zero before).
+    pub total_rto: u16,
+}
+
+impl TcpInfo {
+    /// A state.
+    pub const ESTABLISHED: u8 = 1;
+    /// The threshold where there is none (`TCP_INFINITE_SSTHRESH`).
+    pub const NO_THRESHOLD: u32 = 0x7fff_ffff;
+    /// Bytes of the struct that are looked at.
+    pub const SIZE: usize = 248;
+
+    /// From the kernel's struct, of which older kernels have less.
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut all = [0; Self::SIZE];
+        let known = bytes.len().min(Self::SIZE);
+        all[..known].copy_from_slice(&bytes[..known]);
+        let word = |at: usize| u32::from_ne_bytes(all[at..at + 4].try_into().unwrap_or_default());
+        let long = |at: usize| u64::from_ne_bytes(all[at..at + 8].try_into().unwrap_or_default());
+        Self {
+            state: all[0],
+            ca_state: all[1],
+            rto_us: word(8),
+            snd_mss: word(16),
+            unacked: word(24),
+            sacked: word(28),
+            lost: word(32),
+            retrans: word(36),
+            srtt_us: word(68),
+            ssthresh: word(76),
+            cwnd: word(80),
+            total_retrans: word(100),
+            pacing_rate: long(104),
+            bytes_acked: long(120),
+            bytes_received: long(128),
+            data_segs_out: word(156),
+            total_rto: u16::from_ne_bytes([all[240], all[241]]),
+        }
+    }
+}
+
+/// What the kernel tells of the connection of `socket`.
+pub fn info(socket: &impl AsRawFd) -> io::Result<TcpInfo> {
+    let mut bytes = [0_u8; TcpInfo::SIZE];
+    let mut size = length::<[u8; TcpInfo::SIZE]>();
+    // SAFETY: the buffer lives as long as the call, and is as long as said.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            bytes.as_mut_ptr().cast(),
+            &raw mut size,
+        )
+    })?;
+    Ok(TcpInfo::read(&bytes[..usize::try_from(size).unwrap_or(0)]))
+}

@@ -1,0 +1,160 @@
+//! The kernel's tracepoint `tcp:tcp_probe`: the state of a connection at each segment that it receives,
+//! before the segment is looked at.
+
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use ackclock_units::Instant;
+
+use crate::clockwork::Clock;
+use crate::space::apart;
+use crate::sys::{self, PerfEvent, Record};
+
+/// A connection as it received a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// When.
+    pub at: Instant,
+    /// Its own address.
+    pub local: Ipv4Addr,
+    /// The number that the kernel gives the socket.
+    pub cookie: u64,
+    /// The congestion window, in segments.
+    pub cwnd: u32,
+    /// The threshold, in segments.
+    pub ssthresh: u32,
+    /// The smoothed round-trip time, in microseconds.
+    pub srtt_us: u32,
+    /// Bytes sent and not acknowledged.
+    pub in_flight: u32,
+}
+
+/// Where the fields lie that are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Layout {
+    local: usize,
+    snd_nxt: usize,
+    snd_una: usize,
+    cwnd: usize,
+    ssthresh: usize,
+    srtt: usize,
+    cookie: usize,
+}
+
+impl Layout {
+    /// From the file `format` of the tracepoint.
+    fn parse(text: &str) -> Option<Self> {
+        let offset = |name: &str| -> Option<usize> {
+            let line = text.lines().find(|line| {
+                let field = line.trim().strip_prefix("field:").and_then(|f| f.split(';').next());
+                field.is_some_and(|field| {
+                    let named = field.split('[').next().unwrap_or_default();
+                    named.rsplit(' ').next() == Some(name)
+                })
+            })?;
+            line.split("offset:").nth(1)?.split(';').next()?.trim().parse().ok()
+        };
+        Some(Self {
+            local: offset("saddr")?,
+            snd_nxt: offset("snd_nxt")?,
+            snd_una: offset("snd_una")?,
+            cwnd: offset("snd_cwnd")?,
+            ssthresh: offset("ssthresh")?,
+            srtt: offset("srtt")?,
+            cookie: offset("sock_cookie")?,
+        })
+    }
+
+    fn read(&self, at: Instant, fields: &[u8]) -> Option<Probed> {
+        let word = |at: usize| Some(u32::from_ne_bytes(fields.get(at..at + 4)?.try_into().ok()?));
+        // A struct sockaddr_in: family, port, address.
+        let local: [u8; 4] = fields.get(self.local + 4..self.local + 8)?.try_into().ok()?;
+        let cookie = fields.get(self.cookie..self.cookie + 8)?.try_into().ok()?;
+        Some(Probed {
+            at,
+            local: Ipv4Addr::from(local),
+            cookie: u64::from_ne_bytes(cookie),
+            cwnd: word(self.cwnd)?,
+            ssthresh: word(self.ssthresh)?,
+            srtt_us: word(self.srtt)?,
+            in_flight: word(self.snd_nxt)?.wrapping_sub(word(self.snd_una)?),
+        })
+    }
+}
+
+/// The tracepoint on every processor.
+#[derive(Debug)]
+pub struct Tracepoint {
+    layout: Layout,
+    events: Vec<PerfEvent>,
+    /// Events that came faster than they were read.
+    pub lost: u64,
+}
+
+impl Tracepoint {
+    /// Opens it. Nothing of it is left when the process ends.
+    ///
+    /// # Errors
+    /// The user may not (it takes `CAP_PERFMON` and the right to mount tracefs), or the kernel has no such
+    /// tracepoint.
+    pub fn open() -> io::Result<Self> {
+        // Whoever looks at tracefs need not have it mounted, and nobody else gets to see it.
+        let (id, format) = apart(|| {
+            let mount = Path::new("/sys/kernel/tracing");
+            sys::new_mounts()?;
+            sys::mount_tracefs(mount)?;
+            let folder = mount.join("events/tcp/tcp_probe");
+            Ok((fs::read_to_string(folder.join("id"))?, fs::read_to_string(folder.join("format"))?))
+        })?;
+        let unknown = || io::Error::other("tcp_probe has other fields than are known");
+        let id = id.trim().parse().map_err(io::Error::other)?;
+        let layout = Layout::parse(&format).ok_or_else(unknown)?;
+        let events = (0..sys::processors()).map(|cpu| PerfEvent::open(id, cpu));
+        Ok(Self { layout, events: events.collect::<io::Result<_>>()?, lost: 0 })
+    }
+
+    /// Adds what has come to `probed`.
+    pub fn drain(&mut self, clock: Clock, probed: &mut Vec<Probed>) {
+        let Self { layout, events, lost } = self;
+        for event in events {
+            event.drain(|record| match record {
+                Record::Event(nanos, fields) => probed.extend(layout.read(clock.of(nanos), fields)),
+                Record::Lost(count) => *lost += count,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_name() {
+        let text = "name: tcp_probe\nID: 7\nformat:\n\
+            \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
+            \tfield:__u8 saddr[sizeof(struct sockaddr_in6)];\toffset:8;\tsize:28;\tsigned:0;\n\
+            \tfield:__u32 snd_nxt;\toffset:72;\tsize:4;\tsigned:0;\n\
+            \tfield:__u32 snd_una;\toffset:76;\tsize:4;\tsigned:0;\n\
+            \tfield:__u32 snd_cwnd;\toffset:80;\tsize:4;\tsigned:0;\n\
+            \tfield:__u32 ssthresh;\toffset:84;\tsize:4;\tsigned:0;\n\
+            \tfield:__u32 srtt;\toffset:92;\tsize:4;\tsigned:0;\n\
+            \tfield:__u64 sock_cookie;\toffset:104;\tsize:8;\tsigned:0;\n";
+        let layout = Layout::parse(text).unwrap();
+        assert_eq!((layout.local, layout.cwnd, layout.cookie), (8, 80, 104));
+        let mut fields = vec![0; 112];
+        fields[12..16].copy_from_slice(&[10, 0, 0, 1]);
+        fields[80..84].copy_from_slice(&42_u32.to_ne_bytes());
+        fields[72..76].copy_from_slice(&5_u32.to_ne_bytes());
+        // Sequence numbers wrap: from 2^32 - 5 to 5 are 10 bytes.
+        fields[76..80].copy_from_slice(&0xffff_fffb_u32.to_ne_bytes());
+        let probed = layout.read(Instant::START, &fields).unwrap();
+        assert_eq!(
+            (probed.local, probed.cwnd, probed.in_flight),
+            (Ipv4Addr::new(10, 0, 0, 1), 42, 10)
+        );
+        assert_eq!(layout.read(Instant::START, &fields[..111]), None);
+    }
+}

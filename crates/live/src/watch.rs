@@ -1,0 +1,301 @@
+//! Looking at the kernel's connections while they run.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use ackclock_sim::plan::Plan;
+use ackclock_sim::records::FlowSamples;
+use ackclock_sim::scenario::{Every, Scenario, What};
+use ackclock_units::{Duration, Instant};
+
+use crate::clockwork::Clock;
+use crate::diag::Diagnosis;
+use crate::header::flow_of;
+use crate::sys::TcpInfo;
+use crate::tracepoint::{Probed, Tracepoint};
+
+/// How often connections are looked at. A repair lasts a round trip at least, so that none is missed on
+/// paths as long as this.
+pub const EVERY: Duration = Duration::from_millis(10);
+
+/// What was seen of a connection by a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// How often it began to repair losses, or answered a mark.
+    pub congestion_events: u64,
+    /// Those of them that came in slow start.
+    pub in_slow_start: u64,
+    /// Looks at it after its first round trip, and sums over them.
+    pub looks: u64,
+    /// Of the smoothed round-trip time.
+    pub srtt_sum_us: u64,
+    /// Of the retransmission timeout, without its back-off.
+    pub rto_sum_us: u64,
+}
+
+/// A probe of flows.
+#[derive(Clone, Debug)]
+struct FlowProbe {
+    flows: Vec<bool>,
+    interval: Option<Duration>,
+    next: Instant,
+    from: Instant,
+    until: Instant,
+    what: Vec<What>,
+}
+
+impl FlowProbe {
+    fn wants(&self, what: What) -> bool {
+        self.what.is_empty() || self.what.contains(&what)
+    }
+}
+
+/// Watches the senders of a run.
+#[derive(Debug)]
+pub struct Watcher {
+    /// One for each namespace of senders.
+    diagnoses: Vec<Diagnosis>,
+    tracepoint: Option<Tracepoint>,
+    probes: Vec<FlowProbe>,
+    seen: Vec<Seen>,
+    last: Vec<Option<TcpInfo>>,
+    /// The sockets of the run's senders.
+    cookies: BTreeSet<u64>,
+    probed: Vec<Probed>,
+    samples: FlowSamples,
+}
+
+/// What watching left.
+#[derive(Debug)]
+pub struct Watched {
+    /// What was seen of each flow at the moments that were asked for, in their order.
+    pub snapshots: Vec<Vec<Seen>>,
+    /// What probes recorded.
+    pub samples: FlowSamples,
+    /// Events of the tracepoint that were lost.
+    pub lost: u64,
+}
+
+impl Watcher {
+    /// Watches the connections of `plan` by these conversations; `tracepoint` tells of every ACK, for
+    /// probes that want each change.
+    pub fn new(
+        scenario: &Scenario,
+        plan: &Plan,
+        diagnoses: Vec<Diagnosis>,
+        tracepoint: Option<Tracepoint>,
+    ) -> Self {
+        let every_change = tracepoint.is_some();
+        let probes = scenario.probes.iter().filter_map(|probe| {
+            let name = probe.flow.as_ref()?;
+            let from = Instant::START + probe.from.0;
+            let of = |flow: &ackclock_sim::plan::PlannedFlow| {
+                flow.name == *name || scenario.flows[flow.entry].name == *name
+            };
+            Some(FlowProbe {
+                flows: plan.flows.iter().map(of).collect(),
+                interval: match probe.every.0 {
+                    Every::Change if every_change => None,
+                    Every::Change => Some(EVERY),
+                    Every::Interval(interval) => Some(interval),
+                },
+                next: from,
+                from,
+                until: probe.until.map_or(plan.end, |until| Instant::START + until.0),
+                what: probe.what.clone(),
+            })
+        });
+        Self {
+            diagnoses,
+            tracepoint,
+            probes: probes.collect(),
+            seen: vec![Seen::default(); plan.flows.len()],
+            last: vec![None; plan.flows.len()],
+            cookies: BTreeSet::new(),
+            probed: Vec::new(),
+            samples: FlowSamples::default(),
+        }
+    }
+
+    /// Watches until `end`, or until `stop` says so. To be called on a thread of its own.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn run(
+        mut self,
+        clock: Clock,
+        moments: &[Instant],
+        end: Instant,
+        stop: &AtomicBool,
+    ) -> io::Result<Watched> {
+        let mut snapshots = Vec::with_capacity(moments.len());
+        let mut look = Instant::START;
+        loop {
+            let now = clock.now();
+            if now >= look {
+                self.look()?;
+                look += EVERY;
+            }
+            if let Some(tracepoint) = &mut self.tracepoint {
+                tracepoint.drain(clock, &mut self.probed);
+            }
+            self.record(now);
+            while moments.get(snapshots.len()).is_some_and(|at| *at <= now) {
+                snapshots.push(self.seen.clone());
+            }
+            if now >= end || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let probes = self.probes.iter().filter(|probe| probe.interval.is_some());
+            let next = probes.map(|probe| probe.next).fold(look.min(end), Instant::min);
+            let wait = clock.until(next).max(Duration::from_micros(500));
+            thread::sleep(std::time::Duration::from_nanos(wait.as_nanos()));
+        }
+        self.keep_changes();
+        let lost = self.tracepoint.as_ref().map_or(0, |tracepoint| tracepoint.lost);
+        Ok(Watched { snapshots, samples: self.samples.in_order(), lost })
+    }
+
+    /// Looks at every connection.
+    fn look(&mut self) -> io::Result<()> {
+        let Self { diagnoses, seen, last, cookies, .. } = self;
+        for diagnosis in diagnoses {
+            diagnosis.each(|connection| {
+                let Some((flow, 0)) = flow_of(connection.local.0) else { return };
+                let Some(seen) = seen.get_mut(flow) else { return };
+                cookies.insert(connection.cookie);
+                seen.note(last[flow].as_ref(), &connection.info);
+                last[flow] = Some(connection.info);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Has the probes record whose interval is over.
+    fn record(&mut self, now: Instant) {
+        let Self { probes, last, samples, .. } = self;
+        for probe in probes {
+            let Some(interval) = probe.interval else { continue };
+            if now < probe.next || now > probe.until {
+                continue;
+            }
+            while probe.next <= now {
+                probe.next += interval;
+            }
+            for (flow, info) in last.iter().enumerate().filter(|(flow, _)| probe.flows[*flow]) {
+                let Some(info) = info else { continue };
+                let in_flight =
+                    (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
+                push(
+                    samples,
+                    probe,
+                    flow,
+                    now,
+                    [info.cwnd, info.ssthresh, info.srtt_us],
+                    f64::from(in_flight),
+                );
+            }
+        }
+    }
+
+    /// Has the probes record that want every change.
+    fn keep_changes(&mut self) {
+        let Self { probes, cookies, probed, samples, last, .. } = self;
+        let mut before = vec![None; last.len()];
+        probed.sort_by_key(|probed| probed.at);
+        for probed in probed.iter().filter(|probed| cookies.contains(&probed.cookie)) {
+            let Some((flow, 0)) = flow_of(probed.local) else { continue };
+            let values = [probed.cwnd, probed.ssthresh, probed.srtt_us];
+            let state = Some((values, probed.in_flight));
+            if flow >= before.len() || before[flow] == state {
+                continue;
+            }
+            before[flow] = state;
+            let mss = last[flow].map_or(0, |info| info.snd_mss).max(1);
+            let in_flight = f64::from(probed.in_flight) / f64::from(mss);
+            for probe in probes.iter().filter(|probe| probe.interval.is_none()) {
+                if probe.flows[flow] && probe.from <= probed.at && probed.at <= probe.until {
+                    push(samples, probe, flow, probed.at, values, in_flight);
+                }
+            }
+        }
+    }
+}
+
+fn push(
+    samples: &mut FlowSamples,
+    probe: &FlowProbe,
+    flow: usize,
+    at: Instant,
+    [cwnd, ssthresh, srtt_us]: [u32; 3],
+    in_flight: f64,
+) {
+    let wanted = |what, value: f64| if probe.wants(what) { value } else { f64::NAN };
+    let threshold = if ssthresh == TcpInfo::NO_THRESHOLD { f64::NAN } else { f64::from(ssthresh) };
+    let srtt_s = if srtt_us == 0 { f64::NAN } else { f64::from(srtt_us) / 1e6 };
+    samples.time_ns.push(at.as_nanos());
+    samples.flow.push(u32::try_from(flow).expect("fewer than 2^32 flows"));
+    samples.cwnd_segments.push(wanted(What::Cwnd, f64::from(cwnd)));
+    samples.ssthresh_segments.push(wanted(What::Ssthresh, threshold));
+    samples.srtt_s.push(wanted(What::Srtt, srtt_s));
+    samples.in_flight_segments.push(wanted(What::InFlight, in_flight));
+}
+
+/// The congestion control's states from which on something is wrong (`TCP_CA_CWR`).
+const REDUCING: u8 = 2;
+
+impl Seen {
+    fn note(&mut self, before: Option<&TcpInfo>, now: &TcpInfo) {
+        if now.srtt_us > 0 {
+            self.looks += 1;
+            self.srtt_sum_us += u64::from(now.srtt_us);
+            self.rto_sum_us += u64::from(now.rto_us);
+        }
+        let was = before.map_or(0, |before| before.ca_state);
+        if now.ca_state >= REDUCING && was < REDUCING {
+            self.congestion_events += 1;
+            if before.is_none_or(|before| before.cwnd < before.ssthresh) {
+                self.in_slow_start += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(ca_state: u8, cwnd: u32, ssthresh: u32) -> TcpInfo {
+        TcpInfo { ca_state, cwnd, ssthresh, srtt_us: 1000, rto_us: 200_000, ..TcpInfo::default() }
+    }
+
+    #[test]
+    fn an_event_is_a_repair_that_begins() {
+        let looks = [
+            info(0, 40, TcpInfo::NO_THRESHOLD),
+            // Recovery, seen twice; then a timeout within it is none of its own.
+            info(3, 20, 20),
+            info(3, 20, 20),
+            info(4, 1, 20),
+            info(0, 21, 20),
+            info(1, 22, 20),
+            info(3, 11, 11),
+        ];
+        let mut seen = Seen::default();
+        let mut before = None;
+        for now in &looks {
+            seen.note(before, now);
+            before = Some(now);
+        }
+        let expected = Seen {
+            congestion_events: 2,
+            in_slow_start: 1,
+            looks: 7,
+            srtt_sum_us: 7000,
+            rto_sum_us: 1_400_000,
+        };
+        assert_eq!(seen, expected);
+    }
+}

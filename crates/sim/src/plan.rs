@@ -1,0 +1,209 @@
+//! A scenario made ready for another clock than the simulator's own, such as the real one.
+//!
+//! What a run draws before it begins, such as when a flow opens, and what its links draw on the way are the
+//! same in both worlds.
+
+use ackclock_net::Link;
+use ackclock_tcp::Config;
+use ackclock_units::random::Stream;
+use ackclock_units::{Duration, Instant, Rate};
+
+use crate::changes::{WireChange, wire_changes};
+use crate::cross::source_name;
+use crate::engine::links;
+use crate::scenario::{EventTime, Scenario};
+use crate::topology::{Layout, flow_names};
+use crate::{ScenarioError, flow_entries};
+
+pub use crate::cross::CrossSource;
+
+/// A flow of a [`Plan`].
+#[derive(Clone, Debug)]
+pub struct PlannedFlow {
+    /// Its name.
+    pub name: String,
+    /// Its entry in the file.
+    pub entry: usize,
+    /// The settings of its connection.
+    pub config: Config,
+    /// The sender's canonical name.
+    pub variant: String,
+    /// When the connection opens.
+    pub opens: Instant,
+    /// The wires from its sender to its receiver, and those back.
+    pub ways: [Vec<usize>; 2],
+    /// The propagation delay there and back.
+    pub base_rtt: Duration,
+}
+
+/// One direction of a link of a [`Plan`].
+#[derive(Clone, Debug)]
+pub struct PlannedWire {
+    /// The link's name.
+    pub link: String,
+    /// `forward` or `reverse`.
+    pub direction: &'static str,
+    /// Its rate at first; `None` over a channel, which has no constant one.
+    pub rate: Option<Rate>,
+    /// The queue, the losses, the delay.
+    pub model: Link,
+}
+
+/// A change of the path of a [`Plan`].
+#[derive(Clone, Debug)]
+pub struct PlannedChange {
+    /// When.
+    pub at: Instant,
+    /// What wires are from then on.
+    pub wires: Vec<WireChange>,
+    /// The flows that take other ways from then on, as in [`PlannedFlow::ways`].
+    pub routes: Vec<(usize, [Vec<usize>; 2])>,
+}
+
+/// A cross-traffic source of a [`Plan`].
+#[derive(Clone, Debug)]
+pub struct PlannedSource {
+    /// Its name.
+    pub name: String,
+    /// The link it enters at.
+    pub link: String,
+    /// Its number at its wire.
+    pub number: usize,
+    /// When the first packet comes.
+    pub first: Instant,
+    /// Its packets.
+    pub source: CrossSource,
+}
+
+/// A scenario's links, ways and moments.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Flows, `count` spelled out.
+    pub flows: Vec<PlannedFlow>,
+    /// Every link, its forward direction before its reverse.
+    pub wires: Vec<PlannedWire>,
+    /// The changes that come at a moment of the run.
+    pub changes: Vec<PlannedChange>,
+    /// Cross-traffic.
+    pub sources: Vec<PlannedSource>,
+    /// The end of the run.
+    pub end: Instant,
+}
+
+impl Plan {
+    /// The plan of `scenario`, without its traffic classes and without what waits for a flow's own
+    /// events.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be run.
+    ///
+    /// # Panics
+    /// Never: what it relies on was checked.
+    pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        scenario.check()?;
+        let entries = flow_entries(scenario);
+        let names = flow_names(scenario, &entries);
+        let layout = Layout::new(scenario, &entries)?;
+        let mut models = links(scenario, &layout);
+        let flows: Vec<PlannedFlow> = openings(scenario, &entries, &names)?
+            .into_iter()
+            .enumerate()
+            .map(|(n, Opening { config, variant, opens })| PlannedFlow {
+                name: names[n].clone(),
+                entry: entries[n],
+                config,
+                variant,
+                opens,
+                ways: layout.paths[n].clone(),
+                base_rtt: layout.base_rtt(n),
+            })
+            .collect();
+        let sources = scenario.cross_traffic.iter().enumerate().map(|(n, spec)| {
+            let wire = layout.wire(&spec.link, spec.direction).expect("the check found the link");
+            let number = models[wire].add_source();
+            let class = flows.len() + n;
+            let mut source = CrossSource::new(scenario, spec, n, wire, number, class);
+            PlannedSource {
+                name: source_name(spec, n),
+                link: spec.link.clone(),
+                number: usize::from(number),
+                first: source.next(Instant::START + spec.start.0),
+                source,
+            }
+        });
+        let sources = sources.collect();
+        let wires = layout
+            .wires
+            .iter()
+            .zip(models)
+            .map(|(wire, model)| PlannedWire {
+                link: wire.name.clone(),
+                direction: wire.direction.as_str(),
+                rate: wire.channel.is_none().then_some(wire.config.rate),
+                model,
+            })
+            .collect();
+        let changes = planned_changes(scenario, &entries, &names, &layout);
+        Ok(Self { flows, wires, changes, sources, end: Instant::START + scenario.duration.0 })
+    }
+}
+
+fn planned_changes(
+    scenario: &Scenario,
+    entries: &[usize],
+    names: &[String],
+    layout: &Layout,
+) -> Vec<PlannedChange> {
+    let mut changes = Vec::new();
+    for (n, event) in scenario.events.iter().enumerate() {
+        let EventTime::At(at) = &event.at else { continue };
+        let stream = |wire: usize| Stream::new(scenario.seed, &format!("event {n} wire {wire}"));
+        let routes = names.iter().enumerate().filter_map(|(flow, name)| {
+            let entry = &scenario.flows[entries[flow]];
+            let meant = event.flow.as_ref().is_some_and(|f| f == name || *f == entry.name);
+            Some((flow, layout.via(entry, &event.via).filter(|_| meant)?))
+        });
+        changes.push(PlannedChange {
+            at: Instant::START + at.0,
+            wires: wire_changes(event, layout, stream),
+            routes: routes.collect(),
+        });
+    }
+    changes
+}
+
+/// How a flow begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    /// The settings of its connection.
+    pub config: Config,
+    /// The sender's canonical name.
+    pub variant: String,
+    /// When it opens.
+    pub opens: Instant,
+}
+
+/// How each flow begins, `count` spelled out.
+pub(crate) fn openings(
+    scenario: &Scenario,
+    entries: &[usize],
+    names: &[String],
+) -> Result<Vec<Opening>, ScenarioError> {
+    let mut seen = vec![0; scenario.flows.len()];
+    entries
+        .iter()
+        .zip(names)
+        .map(|(entry, name)| {
+            let spec = &scenario.flows[*entry];
+            let mut config =
+                spec.config().map_err(|why| ScenarioError::new(&format!("flow[{entry}]"), &why))?;
+            config.seed = Stream::new(scenario.seed, &format!("flow {name} law")).next_u64();
+            let variant = config.parts.name(spec.profile.0);
+            let mut random = Stream::new(scenario.seed, &format!("flow {name}"));
+            let stagger = spec.stagger.map_or(Duration::ZERO, |t| t.0) * seen[*entry];
+            seen[*entry] += 1;
+            let opens = Instant::START + spec.start.sample(&mut random) + stagger;
+            Ok(Opening { config, variant, opens })
+        })
+        .collect()
+}
