@@ -75,12 +75,8 @@ impl QuickStartConfig {
 
     /// The target algorithm of RFC 4782 appendix D: intervals of 150 ms, approvals of two of them,
     /// the peak of ten (the appendix leaves their number open; its authors simulate 3 to 20).
-    pub const RFC4782: Self = Self {
-        slot: Duration::from_millis(150),
-        history: 2,
-        samples: 10,
-        ..Self::SCHARF2008
-    };
+    pub const RFC4782: Self =
+        Self { slot: Duration::from_millis(150), history: 2, samples: 10, ..Self::SCHARF2008 };
 }
 
 /// What a router decided on a request.
@@ -242,8 +238,14 @@ impl QuickStartRouter {
             Behaviour::Approve => return asked,
             Behaviour::Admit | Behaviour::Cheat { .. } => {}
         }
-        let left = self.config.threshold.as_bps().saturating_sub(self.measured).saturating_sub(self.reserved);
-        let approved = asked.min(self.config.most).min(QuickStartRate::at_most(Rate::from_bps(left)));
+        let left = self
+            .config
+            .threshold
+            .as_bps()
+            .saturating_sub(self.measured)
+            .saturating_sub(self.reserved);
+        let approved =
+            asked.min(self.config.most).min(QuickStartRate::at_most(Rate::from_bps(left)));
         if let Some(rate) = approved.rate() {
             let at = self.approvals.at;
             self.approvals.values[at] += rate.as_bps();

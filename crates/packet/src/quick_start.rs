@@ -13,6 +13,8 @@ impl QuickStartRate {
     pub const NONE: Self = Self(0);
     /// Code 15, 1.31072 Gbit/s.
     pub const MAX: Self = Self(15);
+    /// Code 7, 5.12 Mbit/s: the rate by which words and messages show how one is written.
+    pub const EXAMPLE: Self = Self(7);
 
     /// The rate of this code; `None` above 15.
     pub const fn from_code(code: u8) -> Option<Self> {

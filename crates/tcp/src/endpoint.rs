@@ -2,7 +2,9 @@
 
 mod closing;
 mod ecn;
+mod jumping;
 mod opening;
+mod quick_start;
 mod timestamps;
 
 use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment, Seq};
@@ -12,8 +14,10 @@ use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
 use crate::sender::{Arrived, Sender, Then};
 use ecn::Marking;
+use jumping::Jumping;
 use opening::Opening;
 pub use opening::OpeningCounts;
+pub use quick_start::{QuickStartEvent, QuickStartStep};
 use timestamps::Timestamps;
 pub(crate) use timestamps::clock as timestamp_clock;
 
@@ -130,6 +134,8 @@ pub struct Endpoint {
     opening: Opening,
     agreed: Agreed,
     marking: Marking,
+    /// A jump past slow start; `None` with most variants.
+    jumping: Option<Box<Jumping>>,
     /// The sequence number of the segment that the peer's window was last taken from, SND.WL1.
     window_from: Seq,
     /// The application reads no more: what still comes cannot be delivered.
@@ -153,6 +159,7 @@ impl Endpoint {
             opening: Opening::new(&config),
             agreed: Agreed::default(),
             marking: Marking::new(config.ecn),
+            jumping: Jumping::of(&config),
             window_from: Seq::FIRST_BYTE,
             deaf: false,
             reset: None,
@@ -241,6 +248,7 @@ impl Endpoint {
             && !self.timestamps.is_old(segment)
             && ip.ecn != Ecn::Ce
             && !self.marking.watches()
+            && self.jumping.is_none()
         {
             if !self.on_ack_field(now, segment, options) {
                 return;
@@ -264,11 +272,17 @@ impl Endpoint {
         ip: IpMeta,
         options: Option<&Options>,
     ) {
+        if self.jumping.is_some() {
+            self.before_segment(segment);
+        }
         match self.state {
             State::Closed => self.refuse(segment),
             State::Listen => self.handle_in_listen(segment, options),
             State::SynSent => self.handle_in_syn_sent(now, segment, options),
             _ => self.handle_synchronized(now, segment, ip, options),
+        }
+        if self.jumping.is_some() {
+            self.after_segment(now, ip, options);
         }
     }
 
@@ -432,7 +446,7 @@ impl Endpoint {
     /// The next segment to go out at `now`, if any; timers that are due expire first.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if self.state != State::Established {
+        if self.state != State::Established || self.jumping.is_some() {
             return self.poll_transmit_slowly(now);
         }
         self.on_timers(now)?;
@@ -480,7 +494,7 @@ impl Endpoint {
                     return None;
                 }
                 self.on_timers(now)?;
-                self.poll_segment(now)
+                self.poll_jumping(now)
             }
         }
     }

@@ -87,8 +87,7 @@ fn a_flood_is_granted_the_threshold_once_a_history() {
 fn the_target_algorithm_takes_the_peak_of_its_samples() {
     // Appendix D, 100 Mbit/s with a threshold of 80: intervals of 150 ms, in one of which 937,500 B
     // are carried, 50 Mbit/s. 80 - 50 = 30 is 20.48, code 9, as long as that is among the last ten.
-    let mut router =
-        router(QuickStartConfig { threshold: mbps(80), ..QuickStartConfig::RFC4782 });
+    let mut router = router(QuickStartConfig { threshold: mbps(80), ..QuickStartConfig::RFC4782 });
     router.advance(at(150), 0);
     router.advance(at(300), 937_500);
     for n in 3..=11 {
@@ -119,8 +118,7 @@ fn who_approves_counts_the_ttl_down_and_who_denies_clears_it() {
     let mut option = request(7);
     let decision = router(deny).process(&mut option).unwrap();
     assert!(!decision.delete);
-    let cleared =
-        QuickStart::Request { rate: code(0), ttl: 0, nonce: QuickStartNonce::default() };
+    let cleared = QuickStart::Request { rate: code(0), ttl: 0, nonce: QuickStartNonce::default() };
     assert_eq!(option, cleared);
     let decision = router(QuickStartConfig { denial: Denial::Delete, ..deny })
         .process(&mut request(7))
@@ -134,11 +132,8 @@ fn a_report_passes_and_a_cap_lowers() {
     let mut option = report;
     assert_eq!(figure_8().process(&mut option), None);
     assert_eq!(option, report);
-    let approve = QuickStartConfig {
-        threshold: mbps(100),
-        most: code(5),
-        ..QuickStartConfig::SCHARF2008
-    };
+    let approve =
+        QuickStartConfig { threshold: mbps(100), most: code(5), ..QuickStartConfig::SCHARF2008 };
     assert_eq!(ask(&mut router(approve), 7), 1_280_000);
 }
 

@@ -7,7 +7,7 @@
 //! hand down at once: what the rate carries in a millisecond, at least two segments
 //! (`tcp_tso_autosize`). Data and retransmissions wait; ACKs do not.
 
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
 use crate::config::Pacing;
@@ -40,6 +40,8 @@ pub struct Pacer {
     /// make up for.
     quantum: Bytes,
     credit: Duration,
+    /// The rate of a jump past slow start, and what each segment counts besides its payload.
+    jump: Option<(Rate, Bytes)>,
 }
 
 impl Pacer {
@@ -57,7 +59,23 @@ impl Pacer {
             unpaced,
             quantum: Bytes::ZERO,
             credit: Duration::ZERO,
+            jump: None,
         }
+    }
+
+    /// A jump past slow start: every segment is paced at its rate.
+    pub fn begin_jump(&mut self, rate: Rate, overhead: Bytes) {
+        self.jump = Some((rate, overhead));
+        self.active = true;
+        self.by_window = false;
+        self.unpaced = 0;
+        self.quantum = Bytes::ZERO;
+    }
+
+    /// Its paced round trip is over.
+    pub fn end_jump(&mut self) {
+        self.jump = None;
+        self.wake = Instant::NEVER;
     }
 
     /// Nothing more goes out for now: what is left of a quantum is lost.
@@ -77,7 +95,7 @@ impl Pacer {
             self.next = now;
             return;
         }
-        if self.pacing != Pacing::Linux {
+        if self.pacing != Pacing::Linux || self.jump.is_some() {
             self.next = self.next.max(now) + span;
             return;
         }
@@ -142,9 +160,10 @@ impl Sender {
     /// A segment with `len` of payload has left.
     #[inline(never)]
     pub(super) fn pace(&mut self, now: Instant, len: Bytes) {
-        let span = match self.growth.pacing_rate() {
-            Some(rate) => rate.transmission_time(len),
-            None => self.span_by_window(len),
+        let span = match (self.pacer.jump, self.growth.pacing_rate()) {
+            (Some((rate, overhead)), _) => rate.transmission_time(len + overhead),
+            (None, Some(rate)) => rate.transmission_time(len),
+            (None, None) => self.span_by_window(len),
         };
         self.pacer.on_sent(now, span, len, self.mss.bytes());
     }
