@@ -24,8 +24,12 @@ impl QuickStartRate {
     /// The largest rate that has a code and is at most `rate`; [`NONE`](Self::NONE) below 80 kbit/s.
     pub const fn at_most(rate: Rate) -> Self {
         // The code is the whole binary logarithm of the rate in units; below two units it is none.
-        let code = (rate.as_bps() / UNIT_BPS | 1).ilog2() as u8;
-        if code < Self::MAX.0 { Self(code) } else { Self::MAX }
+        let units = rate.as_bps() / UNIT_BPS;
+        if units >> Self::MAX.0 > 0 {
+            Self::MAX
+        } else {
+            Self((units | 1).ilog2().to_le_bytes()[0])
+        }
     }
 
     /// The code.

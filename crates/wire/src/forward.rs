@@ -169,7 +169,8 @@ fn change_ipv6(packet: &mut [u8], change: impl FnOnce(&mut QuickStart) -> Option
         OptionFate::Written => option.copy_from_slice(&ip_options::ipv6(quick_start)),
         OptionFate::Deleted => {
             option.fill(0);
-            option[..2].copy_from_slice(&[ip_options::PADN, ip_options::IPV6_LEN as u8 - 2]);
+            // Its type and length stand outside of its length.
+            option[..2].copy_from_slice(&[ip_options::PADN, 6]);
         }
     }
 }
@@ -185,6 +186,7 @@ fn sum(bytes: &[u8]) -> u64 {
 
 /// The ones' complement sum in 16 bits of a sum of 16-bit or 32-bit words.
 #[inline]
+#[expect(clippy::cast_possible_truncation, reason = "folded to 16 bits by then")]
 const fn folded(sum: u64) -> u16 {
     let sum = (sum >> 32) + (sum & 0xffff_ffff);
     let sum = (sum >> 16) + (sum & 0xffff);

@@ -147,10 +147,10 @@ fn any_change_of_any_option_keeps_the_checksum() {
     let mut random = Stream::new(3, "forward");
     let mut any = || {
         let bits = random.next_u64();
-        request((bits % 16) as u8, (bits >> 8) as u8, (bits >> 34) as u32)
+        let [rate, ttl, ..] = bits.to_le_bytes();
+        request(rate % 16, ttl, u32::try_from(bits >> 34).unwrap())
     };
-    for n in 0..2000 {
-        let ttl = 2 + (n % 254) as u8;
+    for ttl in (2..=255).cycle().take(2000) {
         let (before, after) = (any(), any());
         let mut packet = packet(false, Some(before), ttl);
         let fate = |option: &mut QuickStart| {
@@ -166,8 +166,8 @@ fn any_change_of_any_option_keeps_the_checksum() {
 fn nothing_of_a_hostile_packet_is_read_beyond_its_end() {
     let mut random = Stream::new(4, "hostile");
     for _ in 0..20_000 {
-        let len = (random.next_u64() % 80) as usize;
-        let mut packet: Vec<u8> = (0..len).map(|_| random.next_u64() as u8).collect();
+        let len = usize::try_from(random.next_u64() % 80).unwrap();
+        let mut packet: Vec<u8> = (0..len).map(|_| random.next_u64().to_le_bytes()[0]).collect();
         if let Some(first) = packet.first_mut() {
             *first = if random.bernoulli(0.5) { 0x40 | (*first & 0x0f) } else { 0x60 };
         }

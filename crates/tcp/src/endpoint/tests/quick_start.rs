@@ -19,6 +19,11 @@ fn steps(pair: &Pair) -> Vec<QuickStartStep> {
     pair.ends[0].quick_start_log().iter().map(|event| event.step).collect()
 }
 
+/// The client's window, in bytes.
+fn cwnd(pair: &Pair) -> u64 {
+    pair.ends[0].sender().cwnd().get()
+}
+
 fn write(pair: &mut Pair, bytes: u64) {
     pair.ends[0].write(Bytes::new(bytes));
 }
@@ -31,7 +36,7 @@ fn times(pair: &mut Pair, until_us: u64) -> Vec<u64> {
     while now < until_us {
         now += 1;
         pair.step(now);
-        times.extend(std::iter::repeat_n(now, (pair.data_sent - before) as usize));
+        times.extend((before..pair.data_sent).map(|_| now));
         before = pair.data_sent;
     }
     times
@@ -74,9 +79,10 @@ fn an_approved_rate_is_a_window_and_a_pace() {
     }
     assert_eq!(pair.ends[0].sender().cwnd(), Bytes::new(12_000));
     assert_eq!(steps(&pair), [Asked, Approved]);
-    // The first ACK, at 40 ms, ends it: 12 were used and one more is acknowledged.
+    // The first ACK, at 40 ms, ends it: 12 segments were used, less 8 B of option, and it acknowledges
+    // the one of 992 B.
     pair.until(40);
-    assert_eq!(pair.cwnd_segments(), 13.0);
+    assert_eq!(pair.ends[0].sender().cwnd(), Bytes::new(11_992 + 992));
     assert_eq!(pair.ends[0].sender().ssthresh(), None);
 }
 
@@ -118,7 +124,7 @@ fn who_takes_no_part_is_not_jumped_to() {
     write(&mut pair, 1_000_000);
     pair.until(20);
     assert_eq!(steps(&pair), [Asked, Unanswered]);
-    assert_eq!(pair.cwnd_segments(), 4.0);
+    assert_eq!(cwnd(&pair), 4_000);
     let (_, _, first) = pair.wire.iter().find(|(_, _, t)| t.segment.len > 0).unwrap();
     let reported = first.options.and_then(|options| options.quick_start);
     assert!(matches!(reported, Some(QuickStart::Report { rate: QuickStartRate::NONE, .. })));
@@ -132,7 +138,7 @@ fn concludes(tamper: fn(&mut Transmit)) -> QuickStartStep {
     pair.until(30);
     let last = pair.ends[0].quick_start_log().last().unwrap().step;
     if last != Approved {
-        assert_eq!(pair.cwnd_segments(), 4.0);
+        assert_eq!(cwnd(&pair), 4_000);
     }
     last
 }
@@ -142,6 +148,10 @@ fn on_response(transmit: &mut Transmit, change: impl FnOnce(&mut QuickStartRespo
     if let Some(response) = options.and_then(|options| options.quick_start_response.as_mut()) {
         change(response);
     }
+}
+
+fn flip(t: &mut Transmit, bit: u32) {
+    on_response(t, |r| r.nonce = QuickStartNonce::new(r.nonce.bits() ^ bit));
 }
 
 #[test]
@@ -165,9 +175,6 @@ fn an_answer_is_believed_only_if_it_fits_the_request() {
     assert_eq!(concludes(partner), Approved);
     assert_eq!(concludes(|t| on_response(t, |r| r.rate = code(8))), RateTooHigh);
     assert_eq!(concludes(|t| on_response(t, |r| r.ttl_diff ^= 1)), TtlMismatch);
-    fn flip(t: &mut Transmit, bit: u32) {
-        on_response(t, |r| r.nonce = QuickStartNonce::new(r.nonce.bits() ^ bit));
-    }
     // Code 7 is proved by the last 14 bits, and by those alone.
     assert_eq!(concludes(|t| flip(t, 1 << 13)), NonceMismatch);
     assert_eq!(concludes(|t| flip(t, 1 << 14)), Approved);
@@ -239,12 +246,12 @@ fn silence_that_costs_window_is_ended_with_a_request() {
     write(&mut pair, 100_000);
     pair.until(4_010);
     assert_eq!(steps(&pair), [Asked, Approved, Asked]);
-    assert_eq!(pair.cwnd_segments(), 4.0);
+    assert_eq!(cwnd(&pair), 4_000);
     // With the answer, a round trip later, 12 segments of window, and one for each ACK of the other
     // three that the first window let out.
     pair.until(4_021);
     assert_eq!(steps(&pair), [Asked, Approved, Asked, Approved]);
-    assert_eq!(pair.cwnd_segments(), 15.0);
+    assert_eq!(cwnd(&pair), 15_000);
 }
 
 #[test]
@@ -262,7 +269,7 @@ fn an_approval_that_is_not_used_expires() {
     // Of 20 ms. The client writes 100 ms after the answer.
     let mut pair = pair("newreno+quickstart(5.12Mbps)");
     pair.until(120);
-    assert_eq!(pair.cwnd_segments(), 12.0);
+    assert_eq!(cwnd(&pair), 12_000);
     write(&mut pair, 100_000);
     pair.until(121);
     assert_eq!(steps(&pair), [Asked, Approved, Expired]);
@@ -277,7 +284,7 @@ fn what_was_not_used_of_the_window_is_lost_with_the_first_ack() {
     pair.until(20);
     write(&mut pair, 4_992);
     pair.until(39);
-    assert_eq!(pair.cwnd_segments(), 12.0);
+    assert_eq!(cwnd(&pair), 12_000);
     pair.until(40);
     // 4992 B, of which the first segment, with the Report, has 992 and is acknowledged.
     assert_eq!(pair.ends[0].sender().cwnd(), Bytes::new(5_984));
@@ -294,7 +301,7 @@ fn an_application_may_ask_by_itself() {
     pair.until(121);
     assert_eq!(steps(&pair), [Asked, Approved]);
     // 12, and the ACKs of the other three segments of the first window.
-    assert_eq!(pair.cwnd_segments(), 15.0);
+    assert_eq!(cwnd(&pair), 15_000);
 }
 
 #[test]
