@@ -30,6 +30,7 @@ from ackclock.draws import (
 from ackclock.errors import BadInput
 from ackclock.results import Run
 from ackclock.scenario import (
+    Admission,
     After,
     App,
     Bulk,
@@ -57,6 +58,7 @@ from ackclock.scenario import (
     Pie,
     Probe,
     Queue,
+    QuickStart,
     QueueChange,
     Red,
     Reorder,
@@ -93,6 +95,7 @@ __version__ = _version()
 __all__ = [
     "Access",
     "AccessLine",
+    "Admission",
     "After",
     "App",
     "At",
@@ -133,6 +136,7 @@ __all__ = [
     "Probe",
     "Quantiles",
     "Queue",
+    "QuickStart",
     "QueueChange",
     "Red",
     "Reorder",

@@ -85,6 +85,12 @@ impl Run {
         Table::of(&self.tables.videos)
     }
 
+    /// One row a step of a Quick-Start request, at a router or at the end that asked.
+    #[getter]
+    fn quick_start(&self) -> Table {
+        Table::of(&self.tables.quick_start)
+    }
+
     /// One row a sample of a flow.
     #[getter]
     fn flow_samples(&self) -> Table {

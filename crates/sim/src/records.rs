@@ -1,7 +1,11 @@
 //! What a run leaves behind: rows and columns, with units in their names.
 
+mod quick_start;
+
 use ackclock_app::VideoClient;
 use ackclock_units::{Bytes, Instant};
+
+pub use quick_start::{QuickStartRow, QuickStartWhat};
 
 /// Everything a run leaves behind. A pure function of (scenario, seed).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +25,8 @@ pub struct Run {
     pub connections: Connections,
     /// One row a flow that is a video, at the end of the run.
     pub videos: Vec<VideoRow>,
+    /// Steps of Quick-Start requests, in the order of time.
+    pub quick_start: Vec<QuickStartRow>,
     /// What the flow probes recorded.
     pub flow_samples: FlowSamples,
     /// What the link probes recorded.
