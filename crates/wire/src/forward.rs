@@ -55,6 +55,36 @@ pub fn forward_quick_start(
     forward_with(packet, change, true)
 }
 
+/// Fills `packet`, of at least 28 bytes, with an IPv4 packet of no known protocol (253, RFC 3692) from
+/// `source` to `destination`: for what measures routers.
+///
+/// # Panics
+/// If `packet` is shorter.
+pub fn ipv4_packet(
+    source: [u8; 4],
+    destination: [u8; 4],
+    ttl: u8,
+    quick_start: Option<QuickStart>,
+    packet: &mut [u8],
+) {
+    packet.fill(0);
+    let options = quick_start.map(ip_options::ipv4);
+    let header_len = IPV4_HEADER + options.map_or(0, |option| option.len());
+    // A header has at most 15 words of four bytes, and a packet 65,535 bytes.
+    packet[0] = 0x40 | u8::try_from(header_len / 4).unwrap_or_default();
+    let total_len = u16::try_from(packet.len()).unwrap_or(u16::MAX);
+    packet[2..4].copy_from_slice(&total_len.to_be_bytes());
+    packet[IPV4_TTL] = ttl;
+    packet[9] = 253;
+    packet[12..16].copy_from_slice(&source);
+    packet[16..20].copy_from_slice(&destination);
+    if let Some(option) = options {
+        packet[IPV4_HEADER..header_len].copy_from_slice(&option);
+    }
+    let checksum = !folded(sum(&packet[..header_len]));
+    packet[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
+}
+
 #[inline(always)]
 #[expect(
     clippy::inline_always,

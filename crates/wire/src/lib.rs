@@ -86,7 +86,7 @@ mod tcp_options;
 pub use direction::{Direction, Unwrapper, Widened};
 pub use encode::{Encoded, MAX_HEADERS, Payload, encode, encode_datagram};
 pub use error::{EncodeError, Layer, ParseError};
-pub use forward::{OptionFate, Undeliverable, forward, forward_quick_start};
+pub use forward::{OptionFate, Undeliverable, forward, forward_quick_start, ipv4_packet};
 pub use fuzz::{fuzz_packet, fuzz_parse};
 pub use headers::{Addresses, Headers, Tuple};
 pub use parse::{Parsed, parse, parse_unverified};
