@@ -105,7 +105,14 @@ def download(
     tcp: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return a class of connections on which a client asks and the server answers."""
-    settings = {"initial_window": 3, "delayed_ack": "off", "receive_window": WINDOW, **(tcp or {})}
+    settings = {
+        "initial_window": 3,
+        "delayed_ack": "off",
+        # Linux's rule, by which the last segment of a response does not wait for an ACK.
+        "nagle": "minshall",
+        "receive_window": WINDOW,
+        **(tcp or {}),
+    }
     return {
         "name": "web",
         "variant": variant,
