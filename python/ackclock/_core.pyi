@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Self, final
 
 __all__ = [
     "BadInput",
@@ -150,13 +150,12 @@ def packmime(parameters: str) -> str:
     """Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises BadInput."""
 
 def bench_short(count: int, variant: str) -> dict[str, Any]: ...
+
 @final
 class RouterBench:
     """A router in memory: ``kind`` is ``ignorant``, ``lowering`` or ``admitting``."""
 
-    def __new__(
-        cls, kind: str, share: float, slot_ns: int, spacing_ns: int, seed: int
-    ) -> Self: ...
+    def __new__(cls, kind: str, share: float, slot_ns: int, spacing_ns: int, seed: int) -> Self: ...
     def run(self, count: int) -> int:
         """Forward so many packets; return how many went on."""
 

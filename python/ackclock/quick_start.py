@@ -83,6 +83,6 @@ class QuickStart(Table):
     lie: str | None = None
 
 
-def read_router(value: Any) -> Any:  # noqa: ANN401 - whatever a file says
+def read_router(value: Any) -> Any:
     """Return a router's key as a value; what is wrong with it the core says."""
     return Admission.from_table(value) if isinstance(value, Mapping) else value

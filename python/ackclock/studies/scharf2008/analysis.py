@@ -76,7 +76,7 @@ def full(traces: pl.DataFrame) -> pl.DataFrame:
     keys = ["rtt_s", "growth", "asked_bps", "ssthresh_rule"]
     there = pl.col("rate_bps") >= FULL * LINK_BPS
     first = pl.col("since_request_s").filter(there).min().alias("full_s")
-    early = pl.col("since_request_s") <= 4.0  # noqa: PLR2004 - the length of the paper's figures
+    early = pl.col("since_request_s") <= 4.0
     mean = pl.col("rate_bps").filter(early).mean().alias("early_bps")
     second = pl.col("rate_bps").sort_by("since_request_s").slice(1, 2).max().alias("at_once_bps")
     return traces.group_by(keys, maintain_order=True).agg(first, mean, second)

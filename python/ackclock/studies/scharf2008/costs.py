@@ -11,6 +11,7 @@ import json
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 
 import polars as pl
 
@@ -24,7 +25,7 @@ from ackclock.studies.scharf2008.scenarios import SHARES, Plan
 BATCH = 20_000
 """Packets of a batch."""
 FEW = 32
-"""Packets of the small batches whose times make the distribution: a clock read costs that of a few."""
+"""Packets of the small batches whose times make the distribution: a clock read costs a few."""
 SPACING_NS = 100
 SLOT_NS = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 """Slots, of virtual time: at 10 million packets/s, from 10,000 packets to 10 million."""
@@ -47,10 +48,10 @@ def _pairs(kind: str, share: float, slot_ns: int, batches: int) -> tuple[list[fl
         changed.run(BATCH)
     for _ in range(batches):
         sides = [(original, without), (changed, with_it)]
-        if order.random() < 0.5:  # noqa: PLR2004 - a coin
+        if order.random() < 0.5:
             sides.reverse()
         for bench, times in sides:
-            times.append(_time_ns(lambda bench=bench: bench.run(BATCH)) / BATCH)
+            times.append(_time_ns(partial(bench.run, BATCH)) / BATCH)
     return without, with_it
 
 
@@ -95,7 +96,7 @@ def router_part(plan: Plan) -> Part:
             for kind in ("ignorant", "lowering"):
                 bench = _core.RouterBench(kind, share, SLOT_NS[-1], SPACING_NS, 2)
                 bench.run(BATCH)
-                times = [_time_ns(lambda bench=bench: bench.run(FEW)) / FEW
+                times = [_time_ns(partial(bench.run, FEW)) / FEW
                          for _ in range(100 * plan.batches)]  # fmt: skip
                 of = pl.Series(times)
                 rows += [
@@ -132,7 +133,7 @@ def endpoint_part(core: Core, plan: Plan) -> Part:
         rounds = max(plan.batches // 10, 8)
         for done in range(rounds):
             for name, text in texts.items():
-                spent = _time_ns(lambda text=text: core.simulate_many([text], 1))
+                spent = _time_ns(partial(core.simulate_many, [text], 1))
                 times[name].append(spent / segments)
             advance(done + 1)
         rows = []

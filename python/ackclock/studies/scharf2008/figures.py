@@ -59,7 +59,7 @@ def downloads(routers: pl.DataFrame, name: str, growth: str = "cubic") -> Figure
     """Draw what each link carries in each slot, and what its router measures and approves."""
     rows = routers.filter(pl.col("figure") == name, pl.col("growth") == growth)
     with styled():
-        made, panels = figure(4.4, 3, 1, sharex=True, sharey=True)
+        made, panels = figure(5.8, 3, 1, sharex=True, sharey=True)
         titles = ("at the client", "behind router 1", "behind router 2")
         for panel, link, title in zip(panels, ("client", "first", "second"), titles, strict=True):
             carried = rows.filter(pl.col("what") == "carried", pl.col("link") == link)
@@ -78,9 +78,11 @@ def downloads(routers: pl.DataFrame, name: str, growth: str = "cubic") -> Figure
             )  # fmt: skip
             panel.plot(
                 refused["time_s"], refused["approved_bps"] / 1e6, "X", color=ORANGE, markersize=7,
-                label="refused", clip_on=False, zorder=5,
+                label="refused", zorder=5,
             )  # fmt: skip
-            panel.set(ylabel="Mbit/s", title=title, ylim=(0, 115))
+            panel.set(
+                ylabel="Mbit/s", title=title, ylim=(0, 115), xlim=(0, 24 if name == "f8" else 16)
+            )
         panels[-1].set(xlabel="time, s")
         handles, labels = panels[1].get_legend_handles_labels()
         made.legend(handles, labels, loc="outside lower center", ncols=3)
@@ -162,7 +164,8 @@ def times(router: pl.DataFrame) -> Figure:
                     here["ns_per_packet"], 1 - here["quantile"], color=colour, linestyle=dashes,
                     linewidth=1.2, label=f"{name}, {100 * share:g} %",
                 )  # fmt: skip
-        panel.set(xlabel="time a packet, ns (means of 32 packets)", xscale="log", yscale="log",
-                  ylabel="share of batches above")  # fmt: skip
+        most = float(rows.filter(pl.col("quantile") <= 0.99)["ns_per_packet"].max())  # type: ignore[arg-type]
+        panel.set(xlabel="time a packet, ns (means of 32 packets)", xlim=(0, 1.3 * most),
+                  yscale="log", ylabel="share of batches above")  # fmt: skip
         panel.legend(fontsize=7)
         return made

@@ -6,7 +6,7 @@ Written before the study's first full run. A later change is a decision record.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -32,10 +32,6 @@ PEAK = 0.05
 """A peak rate is unchanged within this share."""
 ONE_US_NS = 1000.0
 MAIN = "newreno"
-
-
-def _nothing(_results: Results) -> Mapping[str, Any]:
-    return {}
 
 
 def _atonce(results: Results) -> list[Observation]:
@@ -161,7 +157,7 @@ def _best(buffer: str = "lossless", growth: str = MAIN) -> Measure:
                 max(
                     results.speedup(rtt, size, growth, buffer, "unchanged")
                     for size in SIZES
-                    if 10_000 <= size <= 10_000_000  # noqa: PLR2004 - the paper's range
+                    if 10_000 <= size <= 10_000_000
                 ),
             )
             for rtt in RTTS_S
@@ -180,7 +176,7 @@ def _longer(buffer: str = "lossless", growth: str = MAIN) -> Measure:
                 - results.speedup(short, size, growth, buffer, "unchanged"),
             )
             for size in SIZES
-            if 100_000 <= size <= 30_000_000  # noqa: PLR2004 - where slow start is not over at once
+            if 100_000 <= size <= 30_000_000
         ]
 
     return measure
@@ -214,7 +210,7 @@ def _added(results: Results) -> list[Observation]:
 
 def _tail(results: Results) -> list[Observation]:
     """Return how much later than without the function a packet leaves, at the 99th percentile."""
-    rows = results["router"].filter(pl.col("quantile") == 0.99)  # noqa: PLR2004
+    rows = results["router"].filter(pl.col("quantile") == 0.99)
     found = []
     for (share,), here in rows.group_by("share", maintain_order=True):
         ns = dict(zip(here["router"], here["ns_per_packet"], strict=True))
@@ -267,18 +263,51 @@ CLAIMS: tuple[Claim[Results], ...] = (
         "second; a request of 5.12 Mbit/s with the threshold set to the approved window ends slow "
         "start too early, with Reno for minutes; leaving the threshold alone is better.",
         (
-            _p("at-once", "the rate asked for is there at once",
-               "rate of the second or third round trip over the one asked for", ">=", AT_ONCE,
-               _atonce, scale=100, unit="%"),
-            _p("slow", "slow start takes a second", "time to the link's rate", ">=", SLOW_START_S,
-               _slow, unit="s"),
-            _p("crawl", "a low request with the threshold set is slower than slow start",
-               "data in 4 s over slow start's", "<", 1.0, _crawls),
-            _p("minutes", "with NewReno it takes minutes", "time to the link's rate", ">=",
-               MINUTES_S, _reno_minutes, unit="s"),
-            _p("better", "leaving the threshold alone is no worse",
-               "data in 4 s over that with the threshold set", ">=", 0.999, _better),
-        ),  # fmt: skip
+            _p(
+                "at-once",
+                "the rate asked for is there at once",
+                "rate of the second or third round trip over the one asked for",
+                ">=",
+                AT_ONCE,
+                _atonce,
+                scale=100,
+                unit="%",
+            ),
+            _p(
+                "slow",
+                "slow start takes a second",
+                "time to the link's rate",
+                ">=",
+                SLOW_START_S,
+                _slow,
+                unit="s",
+            ),
+            _p(
+                "crawl",
+                "a low request with the threshold set is slower than slow start",
+                "data in 4 s over slow start's",
+                "<",
+                1.0,
+                _crawls,
+            ),
+            _p(
+                "minutes",
+                "with NewReno it takes minutes",
+                "time to the link's rate",
+                ">=",
+                MINUTES_S,
+                _reno_minutes,
+                unit="s",
+            ),
+            _p(
+                "better",
+                "leaving the threshold alone is no worse",
+                "data in 4 s over that with the threshold set",
+                ">=",
+                0.999,
+                _better,
+            ),
+        ),
         published=lambda _r: {"slow_start_s": ">= 1"},
         measured=lambda r: {o.label: round(o.value, 3) for o in _slow(r)},
     ),
@@ -286,10 +315,17 @@ CLAIMS: tuple[Claim[Results], ...] = (
         "scharf-f7",
         "Without cross-traffic all three requests are approved at 81.92 Mbit/s by both routers.",
         tuple(
-            _p(f"grants-{link}", f"router in front of `{link}`", "largest difference", "<=", 0.0,
-               _grants("f7", link, [81.92] * 3), unit="Mbit/s")
+            _p(
+                f"grants-{link}",
+                f"router in front of `{link}`",
+                "largest difference",
+                "<=",
+                0.0,
+                _grants("f7", link, [81.92] * 3),
+                unit="Mbit/s",
+            )
             for link in ("first", "second")
-        ),  # fmt: skip
+        ),
         published=lambda _r: {"granted_mbps": [81.92] * 3},
         measured=lambda r: {"granted_mbps": r.granted_mbps("f7", "cubic", "first")},
     ),
@@ -299,13 +335,34 @@ CLAIMS: tuple[Claim[Results], ...] = (
         "Mbit/s at router 2 during the third router 1 approves 81.92 and router 2 refuses, and "
         "router 1 keeps a reservation that nobody uses.",
         (
-            _p("router-1", "router 1 approves 40.96, 81.92, 81.92", "largest difference", "<=", 0.0,
-               _grants("f8", "first", [40.96, 81.92, 81.92]), unit="Mbit/s"),
-            _p("router-2", "router 2 approves 40.96, 81.92 and refuses", "largest difference",
-               "<=", 0.0, _grants("f8", "second", [40.96, 81.92, 0.0]), unit="Mbit/s"),
-            _p("useless", "router 1 reserves for a request that was refused later",
-               "approved by router 1", ">=", 81.92, _reserved, unit="Mbit/s"),
-        ),  # fmt: skip
+            _p(
+                "router-1",
+                "router 1 approves 40.96, 81.92, 81.92",
+                "largest difference",
+                "<=",
+                0.0,
+                _grants("f8", "first", [40.96, 81.92, 81.92]),
+                unit="Mbit/s",
+            ),
+            _p(
+                "router-2",
+                "router 2 approves 40.96, 81.92 and refuses",
+                "largest difference",
+                "<=",
+                0.0,
+                _grants("f8", "second", [40.96, 81.92, 0.0]),
+                unit="Mbit/s",
+            ),
+            _p(
+                "useless",
+                "router 1 reserves for a request that was refused later",
+                "approved by router 1",
+                ">=",
+                81.92,
+                _reserved,
+                unit="Mbit/s",
+            ),
+        ),
         published=lambda _r: {"first": [40.96, 81.92, 81.92], "second": [40.96, 81.92, 0.0]},
         measured=lambda r: {
             link: r.granted_mbps("f8", "cubic", link) for link in ("first", "second")
@@ -316,9 +373,17 @@ CLAIMS: tuple[Claim[Results], ...] = (
         "Under a flood of 200 requests/s of 5.12 Mbit/s the capacity granted per second is "
         "(q − u)/(D·H).",
         (
-            _p("ceiling", "granted is (q − u)/(D·H)", "off it", "<=", CEILING, _ceiling, scale=100,
-               unit="%"),
-        ),  # fmt: skip
+            _p(
+                "ceiling",
+                "granted is (q − u)/(D·H)",
+                "off it",
+                "<=",
+                CEILING,
+                _ceiling,
+                scale=100,
+                unit="%",
+            ),
+        ),
         published=lambda _r: {"granted": "(q - u)/(D H)"},
         measured=lambda r: {
             f"D {row['slot_s']:g} s, H {row['history']}": round(row["granted_bps_per_s"] / 1e6, 2)
@@ -343,11 +408,26 @@ CLAIMS: tuple[Claim[Results], ...] = (
         "The peak packet rate of a router is unchanged within a few percent whatever the share of "
         "requests, and the mean delay grows by about 1 us at half.",
         (
-            _p("peak", "the packet rate is unchanged", "change of the packet rate", "<=", PEAK,
-               _peak, scale=100, unit="%"),
-            _p("added", "no packet costs a microsecond more", "ns added to a packet", "<=",
-               ONE_US_NS, _added, unit="ns"),
-        ),  # fmt: skip
+            _p(
+                "peak",
+                "the packet rate is unchanged",
+                "change of the packet rate",
+                "<=",
+                PEAK,
+                _peak,
+                scale=100,
+                unit="%",
+            ),
+            _p(
+                "added",
+                "no packet costs a microsecond more",
+                "ns added to a packet",
+                "<=",
+                ONE_US_NS,
+                _added,
+                unit="ns",
+            ),
+        ),
         published=lambda _r: {"mpps": [3.9, 3.9, 3.9, 3.8], "delay_us": [16, 16, 16, 17]},
         measured=lambda r: {
             f"{row['router']}, {100 * row['share']:g} %": {
@@ -368,9 +448,16 @@ CLAIMS: tuple[Claim[Results], ...] = (
         "scharf-f11",
         "The processing of Quick-Start options adds less than 1 us to a packet's delay.",
         (
-            _p("tail", "less than a microsecond at the 99th percentile", "ns later", "<", ONE_US_NS,
-               _tail, unit="ns"),
-        ),  # fmt: skip
+            _p(
+                "tail",
+                "less than a microsecond at the 99th percentile",
+                "ns later",
+                "<",
+                ONE_US_NS,
+                _tail,
+                unit="ns",
+            ),
+        ),
         published=lambda _r: {"added_us": "< 1"},
         measured=lambda r: {o.label: round(o.value, 1) for o in _tail(r)},
     ),

@@ -85,7 +85,10 @@ def decisions(tables: Tables, cases: Sequence[tuple[str, str]]) -> pl.DataFrame:
     ``what`` is ``step`` or ``carried``: of the latter ``measured_bps`` is what the link carried.
     """
     labels = pl.DataFrame(
-        [{"cell": n, "figure": figure, "growth": growth} for n, (figure, growth) in enumerate(cases)]
+        [
+            {"cell": n, "figure": figure, "growth": growth}
+            for n, (figure, growth) in enumerate(cases)
+        ]
     )
     steps = tables.quick_start.with_columns(pl.lit("step").alias("what")).select(
         "cell", "what", "time_s", "link", "step", "asked_bps", "approved_bps", "measured_bps",
@@ -103,7 +106,9 @@ def decisions(tables: Tables, cases: Sequence[tuple[str, str]]) -> pl.DataFrame:
         ),
     ).select("cell", "what", "time_s", "link", "measured_bps")
     return labels.join(
-        pl.concat([steps, carried.drop_nulls()], how="diagonal"), on="cell", maintain_order="left_right"
+        pl.concat([steps, carried.drop_nulls()], how="diagonal"),
+        on="cell",
+        maintain_order="left_right",
     ).drop("cell")
 
 

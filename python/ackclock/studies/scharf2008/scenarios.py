@@ -245,7 +245,7 @@ def _cross(link: str, rate_bps: float, start_s: float, stop_s: float) -> dict[st
 def downloads(*, cross: bool, growth: str) -> Scenario:
     """Return Figure 7 or, with cross-traffic, 8: three downloads of 10 MB, 5 s apart.
 
-    The threshold becomes the approved window, and silence costs window by RFC 2861, as in the paper.
+    As in the paper the threshold becomes the approved window, and silence costs window (RFC 2861).
     """
     variant = GROWTHS[growth] + "+cwv" + quickstart(HIGH_BPS, "approved")
     traffic = download(variant, 10_000_000, at_s=(1.0,), exchanges=3, gap_s=5.0)
@@ -288,14 +288,14 @@ class Attack:
 
     def scenario(self) -> Scenario:
         """Return what is run."""
-        lowered = {"most": f"{HIGH_BPS >> self.steps} bit/s"}
+        lowered = f"{HIGH_BPS >> self.steps} bit/s"
         high = f"{HIGH_BPS} bit/s"
         second: object = router(cheat=high) if self.who == "router" else "approve"
         if self.who == "no part":
             second = None
         tcp = {"quick_start": {"lie": high}} if self.who == "receiver" else {}
         variant = GROWTHS["newreno"] + quickstart(HIGH_BPS, "unchanged")
-        topology = path(0.1, first=router(**lowered), second=second)
+        topology = path(0.1, first=router(most=lowered), second=second)
         for link in topology["link"]:
             if link["quick_start"] is None:
                 del link["quick_start"]
@@ -311,8 +311,12 @@ def attacks(plan: Plan) -> list[Attack]:
     """Return the runs of every attack."""
     return [
         Attack(who, steps, seed)
-        for who, depths in (("nobody", (1,)), ("router", (1, 2, 3)), ("receiver", (1, 2, 3)),
-                            ("no part", (1,)))  # fmt: skip
+        for who, depths in (
+            ("nobody", (1,)),
+            ("router", (1, 2, 3)),
+            ("receiver", (1, 2, 3)),
+            ("no part", (1,)),
+        )
         for steps in depths
         for seed in range(1, plan.trials + 1)
     ]
