@@ -40,6 +40,7 @@ from ackclock.draws import (
 from ackclock.errors import BadInput
 from ackclock.results import Run
 from ackclock.scenario import (
+    Admission,
     After,
     App,
     Bulk,
@@ -69,6 +70,7 @@ from ackclock.scenario import (
     Probe,
     Queue,
     QueueChange,
+    QuickStart,
     Red,
     Reorder,
     Reverse,
@@ -104,6 +106,7 @@ __version__ = _version()
 __all__ = [
     "Access",
     "AccessLine",
+    "Admission",
     "After",
     "App",
     "At",
@@ -147,6 +150,7 @@ __all__ = [
     "Quantiles",
     "Queue",
     "QueueChange",
+    "QuickStart",
     "Red",
     "Reorder",
     "Request",

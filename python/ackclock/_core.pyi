@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Self, final
 
 __all__ = [
     "BadInput",
     "Drill",
+    "RouterBench",
     "Run",
     "Table",
     "altman_infer",
@@ -57,6 +58,8 @@ class Run:
     def connections(self) -> Table: ...
     @property
     def videos(self) -> Table: ...
+    @property
+    def quick_start(self) -> Table: ...
     @property
     def flow_samples(self) -> Table: ...
     @property
@@ -162,5 +165,14 @@ def packmime(parameters: str) -> str:
     """Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises BadInput."""
 
 def bench_short(count: int, variant: str) -> dict[str, Any]: ...
+
+@final
+class RouterBench:
+    """A router in memory: ``kind`` is ``ignorant``, ``lowering`` or ``admitting``."""
+
+    def __new__(cls, kind: str, share: float, slot_ns: int, spacing_ns: int, seed: int) -> Self: ...
+    def run(self, count: int) -> int:
+        """Forward so many packets; return how many went on."""
+
 def bench_dumbbell(flows: int, rate_bps: int, duration_s: float, variant: str) -> dict[str, Any]:
     """Run W(flows, rate) once; return delivered_packets, events, utilisation, dropped."""

@@ -24,7 +24,7 @@ __all__ = ["TABLES", "Run"]
 #: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
 TABLES = (
     *("flows", "links", "sources", "crossings", "objects", "connections", "videos"),
-    *("flow_samples", "link_samples"),
+    *("quick_start", "flow_samples", "link_samples"),
 )
 
 _SHOWN = {
@@ -79,6 +79,11 @@ class Run:
     def videos(self) -> pa.Table:
         """One row a flow that is a video: pictures shown and discarded, underflows, stalls."""
         return pa.table(self._core.videos)
+
+    @cached_property
+    def quick_start(self) -> pa.Table:
+        """One row a step of a Quick-Start request, at a router or at the end that asked."""
+        return pa.table(self._core.quick_start)
 
     @cached_property
     def flow_samples(self) -> pa.Table:

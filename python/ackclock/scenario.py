@@ -48,6 +48,7 @@ from ackclock.moments import (
     read_app,
 )
 from ackclock.queues import AnyQueue, CoDel, FqCoDel, Pie, Queue, Red, read_queue
+from ackclock.quick_start import Admission, QuickStart, Router, read_router
 from ackclock.traffic import (
     Access,
     Arrivals,
@@ -61,6 +62,7 @@ from ackclock.traffic import (
 )
 
 __all__ = [
+    "Admission",
     "After",
     "App",
     "Bulk",
@@ -91,6 +93,7 @@ __all__ = [
     "Probe",
     "Queue",
     "QueueChange",
+    "QuickStart",
     "Red",
     "Reorder",
     "Reverse",
@@ -150,6 +153,8 @@ class Reverse(_Table):
         The probability that a packet arrives twice, 0 to 1.
     corrupt
         The probability that a bit of a packet is flipped, 0 to 1.
+    quick_start
+        What the router in front of the way back does for Quick-Start.
     """
 
     rate: str | None = None
@@ -160,6 +165,7 @@ class Reverse(_Table):
     duplicate: float | None = None
     corrupt: float | None = None
     channel: Channel | None = _key(default=None, read=read_channel)
+    quick_start: Router | None = _key(default=None, read=read_router)
 
 
 @dataclass(frozen=True)
@@ -189,6 +195,10 @@ class Link(_Table):
     corrupt
         The probability that a bit of a packet is flipped on the way, 0 to 1: the host that it is
         for discards it, as its checksum is wrong.
+    quick_start
+        What the router in front of this link does for Quick-Start: ``"approve"``, ``"deny"`` or an
+        :class:`Admission`. A path's first link has no router in front. Default: it takes no part,
+        and requests fail.
     """
 
     rate: str
@@ -200,6 +210,7 @@ class Link(_Table):
     duplicate: float = 0.0
     corrupt: float = 0.0
     channel: Channel | None = _key(default=None, read=read_channel)
+    quick_start: Router | None = _key(default=None, read=read_router)
 
 
 @dataclass(frozen=True)
@@ -212,7 +223,7 @@ class GraphLink(_Table):
         The name by which cross-traffic, probes and results refer to it.
     from_node, to_node
         The nodes that it joins; ``from`` and ``to`` in a file.
-    rate, delay, queue, loss, reverse, reorder, duplicate, corrupt
+    rate, delay, queue, loss, reverse, reorder, duplicate, corrupt, quick_start
         As those of :class:`Link`; the queue is without limit by default.
     """
 
@@ -228,6 +239,7 @@ class GraphLink(_Table):
     duplicate: float = 0.0
     corrupt: float = 0.0
     channel: Channel | None = _key(default=None, read=read_channel)
+    quick_start: Router | None = _key(default=None, read=read_router)
 
 
 @dataclass(frozen=True)
@@ -412,6 +424,8 @@ class Tcp(_Table):
         exactly (RFC 8257, with `dctcp`).
     abe
         Whether a mark costs less than a loss (RFC 8511).
+    quick_start
+        How the ends take part in Quick-Start.
     """
 
     mss: str | None = None
@@ -438,6 +452,7 @@ class Tcp(_Table):
     ecn: Literal["off", "passive", "on"] | None = None
     ecn_echo: Literal["until_reduced", "exact"] | None = None
     abe: bool | None = None
+    quick_start: QuickStart | None = _key(default=None, read=QuickStart.from_table)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use ackclock_sim::Run;
 use ackclock_sim::records::{
-    Connections, CrossingRow, FlowRow, LinkRow, Objects, Outcome, SourceRow, VideoRow,
+    Connections, CrossingRow, FlowRow, LinkRow, Objects, Outcome, QuickStartRow, SourceRow,
+    VideoRow,
 };
 use arrow_array::types::Int32Type;
 use arrow_array::{
@@ -44,6 +45,8 @@ pub struct Tables {
     pub connections: Table,
     /// One row a flow that is a video.
     pub videos: Table,
+    /// One row a step of a Quick-Start request, at a router or at the end that asked.
+    pub quick_start: Table,
     /// One row a sample of a flow.
     pub flow_samples: Table,
     /// One row a sample of a link.
@@ -64,7 +67,7 @@ impl Tables {
     }
 
     /// Every table.
-    pub fn all(&self) -> [&Table; 9] {
+    pub fn all(&self) -> [&Table; 10] {
         [
             &self.flows,
             &self.links,
@@ -73,6 +76,7 @@ impl Tables {
             &self.objects,
             &self.connections,
             &self.videos,
+            &self.quick_start,
             &self.flow_samples,
             &self.link_samples,
         ]
@@ -92,6 +96,7 @@ impl Tables {
             objects: objects(runs, cells),
             connections: connections(runs, cells),
             videos: videos(runs, cells),
+            quick_start: quick_start(runs, cells),
             flow_samples: flow_samples(runs, cells),
             link_samples: link_samples(runs, cells),
             events: runs.iter().map(|run| run.events).sum(),
@@ -297,6 +302,37 @@ fn videos(runs: &[Run], cells: bool) -> Table {
         .table("videos")
 }
 
+fn quick_start(runs: &[Run], cells: bool) -> Table {
+    let rows: Vec<&QuickStartRow> = runs.iter().flat_map(|run| &run.quick_start).collect();
+    let rows = || rows.iter().copied();
+    let flows: Vec<Vec<u32>> =
+        runs.iter().map(|run| run.quick_start.iter().map(|row| row.flow).collect()).collect();
+    let mut flows = flows.iter();
+    let link = |run: &Run, link: Option<u32>, of: fn(&(String, &'static str)) -> String| {
+        link.map(|wire| of(&run.link_names[wire as usize]))
+    };
+    let of_links = |of| {
+        let each = runs.iter();
+        each.flat_map(move |run| run.quick_start.iter().map(move |row| link(run, row.link, of)))
+    };
+    Columns::new(runs, cells, |run| run.quick_start.len())
+        .number("time_s", rows().map(|row| seconds(row.time_ns)))
+        .names("flow", runs, |run| {
+            let classes = &run.connections.classes;
+            let of_run = flows.next().map_or(&[][..], Vec::as_slice);
+            (of_run, run.flow_names.iter().chain(classes).map(|name| &**name).collect())
+        })
+        .count("connection", rows().map(|row| u64::from(row.connection)))
+        .optional_text("link", of_links(|(name, _)| name.clone()))
+        .optional_text("direction", of_links(|(_, way)| (*way).to_owned()))
+        .text("step", rows().map(|row| row.step.as_str()))
+        .count("asked_bps", rows().map(|row| row.asked_bps))
+        .count("approved_bps", rows().map(|row| row.approved_bps))
+        .optional("measured_bps", rows().map(|row| row.measured_bps.map(|bps| bps as f64)))
+        .optional("reserved_bps", rows().map(|row| row.reserved_bps.map(|bps| bps as f64)))
+        .table("quick_start")
+}
+
 fn flow_samples(runs: &[Run], cells: bool) -> Table {
     let samples = || runs.iter().map(|run| &run.flow_samples);
     Columns::new(runs, cells, |run| run.flow_samples.time_ns.len())
@@ -356,6 +392,10 @@ impl Columns {
 
     pub(crate) fn text<'a>(self, name: &str, values: impl Iterator<Item = &'a str>) -> Self {
         self.column(name, false, StringArray::from_iter_values(values))
+    }
+
+    fn optional_text(self, name: &str, values: impl Iterator<Item = Option<String>>) -> Self {
+        self.column(name, true, values.collect::<StringArray>())
     }
 
     pub(crate) fn count(self, name: &str, values: impl Iterator<Item = u64>) -> Self {

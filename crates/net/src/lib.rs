@@ -11,6 +11,7 @@ mod line;
 mod link;
 mod loss;
 mod queue;
+mod quick_start;
 mod serializer;
 
 pub use channel::{Cellular, Channel, Opportunities, Wifi, WifiConfig};
@@ -24,4 +25,5 @@ pub use queue::{
     Classes, CoDelConfig, DelayEstimate, Discipline, Effect, FqCoDelConfig, PieConfig, QueueLimit,
     QueueUnit, Reason, RedConfig,
 };
+pub use quick_start::{Behaviour, Decision, Denial, QuickStartConfig, QuickStartRouter};
 pub use serializer::Serializer;

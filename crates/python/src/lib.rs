@@ -87,6 +87,12 @@ impl Run {
         Table::of(&self.tables.videos)
     }
 
+    /// One row a step of a Quick-Start request, at a router or at the end that asked.
+    #[getter]
+    fn quick_start(&self) -> Table {
+        Table::of(&self.tables.quick_start)
+    }
+
     /// One row a sample of a flow.
     #[getter]
     fn flow_samples(&self) -> Table {
@@ -392,6 +398,29 @@ fn bench_short<'py>(py: Python<'py>, count: u64, variant: &str) -> PyResult<Boun
     bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
 }
 
+/// A router in memory: ``kind`` is ``ignorant``, ``lowering`` or ``admitting``, ``share`` that of packets
+/// with a Quick-Start request.
+#[pyclass]
+struct RouterBench(ackclock_lab::RouterBench);
+
+#[pymethods]
+impl RouterBench {
+    #[new]
+    fn new(kind: &str, share: f64, slot_ns: u64, spacing_ns: u64, seed: u64) -> PyResult<Self> {
+        let known = ackclock_lab::BenchRouter::ALL;
+        let (_, kind) = known
+            .into_iter()
+            .find(|(name, _)| *name == kind)
+            .ok_or_else(|| PyValueError::new_err(format!("unknown router `{kind}`")))?;
+        Ok(Self(ackclock_lab::RouterBench::new(kind, share, slot_ns, spacing_ns, seed)))
+    }
+
+    /// Forward so many packets; return how many went on.
+    fn run(&mut self, py: Python<'_>, count: u64) -> u64 {
+        py.detach(|| self.0.run(count))
+    }
+}
+
 fn bench_dict<'py>(py: Python<'py>, result: &BenchResult) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("delivered_packets", result.delivered_packets)?;
@@ -468,9 +497,9 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 mod _core {
     #[pymodule_export]
     use super::{
-        BadInput, Drill, Run, Table, altman_infer, altman_predict, bench_dumbbell, bench_short,
-        check_scenario, drill, live, load_scenario, packmime, registry, response, schema, simulate,
-        simulate_many, simulate_to, variant_name, variant_slug, version,
+        BadInput, Drill, RouterBench, Run, Table, altman_infer, altman_predict, bench_dumbbell,
+        bench_short, check_scenario, drill, live, load_scenario, packmime, registry, response,
+        schema, simulate, simulate_many, simulate_to, variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

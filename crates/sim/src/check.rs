@@ -12,7 +12,8 @@ use ackclock_units::{Duration, Rate};
 
 use crate::scenario::{
     AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow,
-    LinkSpec, LossSpec, PeriodicLoss, Probe, ReorderSpec, Scenario, TcpSpec, Topology, What,
+    LinkSpec, LossSpec, PeriodicLoss, Probe, QuickStartSpec, QuickStartTcp, ReorderSpec, Scenario,
+    TcpSpec, Topology, What,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -125,10 +126,12 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
     check_loss(&format!("{key}.reverse.loss"), reverse.unwrap_or_default())?;
     check_impairments(key, link.reorder.as_ref(), [link.duplicate, link.corrupt])?;
+    check_quick_start(&format!("{key}.quick_start"), link.quick_start.as_ref())?;
     if let Some(queue) = &link.queue {
         queue::check_queue(&format!("{key}.queue"), queue)?;
     }
     let Some(reverse) = &link.reverse else { return Ok(()) };
+    check_quick_start(&format!("{key}.reverse.quick_start"), reverse.quick_start.as_ref())?;
     let back = reverse.channel.as_ref().or(link.channel.as_ref());
     let rate = reverse.rate.unwrap_or(link.rate).0;
     check_channel(&format!("{key}.reverse.channel"), back, rate)?;
@@ -137,6 +140,13 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     }
     let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
     check_impairments(&format!("{key}.reverse"), reverse.reorder.as_ref(), shares)
+}
+
+fn check_quick_start(key: &str, router: Option<&QuickStartSpec>) -> Result {
+    match router.and_then(QuickStartSpec::fault) {
+        Some((of, expected)) => refuse(&format!("{key}.{of}"), expected),
+        None => Ok(()),
+    }
 }
 
 /// Whether a channel is possible does not depend on what it draws.
@@ -253,6 +263,9 @@ fn check_tcp(key: &str, tcp: &TcpSpec, config: &Config) -> Result {
             let expected = "expected more than 0 B and at most `most`";
             return refuse(&key("receive_autotune.initial"), expected);
         }
+    }
+    if let Some((of, expected)) = tcp.quick_start.as_ref().and_then(QuickStartTcp::fault) {
+        return refuse(&key(&format!("quick_start.{of}")), expected);
     }
     if config.receive_window.get() == 0 {
         return refuse(&key("receive_window"), "expected more than 0 B");

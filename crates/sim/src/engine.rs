@@ -1,6 +1,7 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
 mod passing;
+mod routing;
 
 use ackclock_app::{AnyApp, App, Note};
 use ackclock_net::{Impairments, Link};
@@ -13,7 +14,7 @@ use crate::changes::Changes;
 use crate::cross::{CrossSource, source_name};
 use crate::fusing::{Elsewhere, fused};
 use crate::measure::Measures;
-use crate::network::{Network, Step, clock_for};
+use crate::network::{Network, SLOT, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::plan::{Opening, openings};
@@ -108,10 +109,11 @@ impl<'o> Engine<'o> {
         let fused = which_are_fused(scenario, &layout, &probes);
         let mut network = Network::new(clock(scenario, &layout), links, fused);
         network.give_lanes(shared(&layout));
+        network.set_routers(routing::routers(scenario, &layout));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
-        for (n, Opening { config, variant, opens }) in
+        for (n, Opening { mut config, variant, opens }) in
             openings(scenario, &entries, &names)?.into_iter().enumerate()
         {
             let (name, spec) = (&names[n], &scenario.flows[entries[n]]);
@@ -148,6 +150,8 @@ impl<'o> Engine<'o> {
             let opener =
                 u32::from(matches!(receives, AnyApp::VideoClient(_) | AnyApp::DashClient(_)));
             hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
+            // Who has the volume to send asks for its rate.
+            config.quick_start.asks = false;
             hosts.push(host(receives, to_sender, Instant::NEVER, Endpoint::new(config)));
             let passive = 2 * n + 1 - opener as usize;
             hosts[passive].endpoint.listen();
@@ -311,6 +315,7 @@ impl<'o> Engine<'o> {
         for slot in (0..).take(self.traffic.slots.len()) {
             self.record(slot, None);
         }
+        self.finish_requests();
         self.run.events = self.events;
         for (n, ends) in self.hosts.chunks_exact(2).enumerate() {
             let flow = || self.run.flow_names[n].clone();
@@ -400,6 +405,9 @@ impl<'o> Engine<'o> {
                 // No event comes so early.
                 self.end = Instant::START;
             }
+        }
+        while let Some(decided) = self.network.take_decided() {
+            self.note_decision(&decided);
         }
         while let Some(gone) = self.network.take_gone() {
             let slot = gone.flow - self.first_passing();
@@ -543,6 +551,10 @@ impl<'o> Engine<'o> {
     /// The path changes.
     #[cold]
     fn change(&mut self, now: Instant, n: u32) {
+        if n & SLOT != 0 {
+            self.network.end_slot(now, n & !SLOT);
+            return;
+        }
         for (flow, hops) in self.changes.apply(n, now, &mut self.network) {
             for (host, hop) in self.hosts[2 * flow..].iter_mut().zip(hops) {
                 host.first_hop = hop;

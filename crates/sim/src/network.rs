@@ -1,5 +1,7 @@
 //! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
 
+mod routers;
+
 use std::ops::ControlFlow;
 
 use ackclock_net::{Arrival, Departure, Effect, Fate, Line, Link, Packet, PacketId, Verdict};
@@ -10,6 +12,9 @@ use ackclock_units::{Bytes, Duration, Instant};
 use crate::observe::{Observer, Sent, SentSegment, Taps};
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::wheel::{Class, Wheel};
+use routers::Routers;
+
+pub use routers::{Decided, SLOT};
 
 const NO_OPTIONS: u32 = u32::MAX;
 
@@ -69,6 +74,7 @@ pub enum Step {
 
 /// What an arrival at a link means beyond the link.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "reasons that do not depend on one another")]
 struct Attention {
     /// A probe or an observer wants to see it.
     watched: bool,
@@ -76,6 +82,8 @@ struct Attention {
     marks: bool,
     /// A measure counts the packets of each flow.
     counts: bool,
+    /// A router in front of it takes part in Quick-Start.
+    quick_start: bool,
 }
 
 /// What became of a packet, without the rest of the verdict: so that the verdict itself need not lie in
@@ -142,6 +150,8 @@ pub struct Network {
     crossings: Vec<Vec<[u64; 2]>>,
     /// What an observer sees.
     taps: Option<Box<Taps>>,
+    /// Routers that take part in Quick-Start.
+    routers: Option<Box<Routers>>,
 }
 
 impl Network {
@@ -171,6 +181,7 @@ impl Network {
             news: false,
             crossings: Vec::new(),
             taps: None,
+            routers: None,
         }
     }
 
@@ -236,8 +247,8 @@ impl Network {
     fn hop(&self, wire: usize) -> u32 {
         let number = index(wire);
         assert!(number <= WIRE, "fewer than 2^27 links");
-        let Attention { watched, marks, counts } = self.attention[wire];
-        let wanted = if watched || marks || counts { WANTED } else { 0 };
+        let Attention { watched, marks, counts, quick_start } = self.attention[wire];
+        let wanted = if watched || marks || counts || quick_start { WANTED } else { 0 };
         let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
         let laned = if self.laned.get(wire).is_some_and(|laned| *laned) { LANED } else { 0 };
         number | wanted | fused | laned
@@ -304,6 +315,12 @@ impl Network {
     #[cold]
     fn before_offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Offering {
         let attention = self.attention[wire as usize];
+        if attention.quick_start {
+            self.pass_router(now, wire, packet);
+            if !(attention.watched || attention.marks) {
+                return Offering::default();
+            }
+        }
         if attention.watched {
             self.touched.push(wire);
             self.news = true;
@@ -339,7 +356,7 @@ impl Network {
         if seen && became == Became::Sent {
             // A packet that will be lost is sent too, and only the counters say when.
             let waited = self.links[wire as usize].counters(now).queue_delay - before.waited;
-            let sent = self.sent(packet);
+            let sent = self.sent(packet, 1);
             if let Some(taps) = &mut self.taps {
                 taps.on_placed(wire, now + waited, sent);
             }
@@ -388,14 +405,14 @@ impl Network {
 
     #[cold]
     fn note_departure(&mut self, now: Instant, wire: u32, departure: &Departure) {
-        let sent = self.sent(departure.packet);
+        let sent = self.sent(departure.packet, 0);
         if let Some(taps) = &mut self.taps {
             taps.on_departed(now, wire, departure.started, sent);
         }
     }
 
-    /// What an observer sees of a packet.
-    fn sent(&self, packet: Packet) -> Sent {
+    /// What an observer sees of a packet, on the link so many hops before the one where it is.
+    fn sent(&self, packet: Packet, before: u32) -> Sent {
         if packet.source.is_some() {
             // Classes are flows first, each of two hosts, then sources.
             let flows = self.taps.as_ref().map_or(0, |taps| taps.flows());
@@ -408,7 +425,10 @@ impl Network {
             flow: in_flight.flow as usize,
             from_client: to % 2 == 1,
             segment: in_flight.segment,
-            ip: in_flight.ip,
+            ip: IpMeta {
+                ttl: self.ttl_here(options, in_flight.ip.ttl, in_flight.hop + before),
+                ..in_flight.ip
+            },
             options: options.copied(),
             window_shift: self.taps.as_ref().map_or(0, |taps| taps.window_shift(to ^ 1)),
         })
@@ -442,9 +462,13 @@ impl Network {
         first_hop: u32,
         echo: Instant,
     ) {
+        let mut ip = transmit.ip;
         let options = match transmit.options {
             None => NO_OPTIONS,
             Some(options) => {
+                if options.quick_start.is_some() {
+                    ip.ttl = self.ttl_at_end(&options, ip.ttl, first_hop);
+                }
                 if self.taps.is_some() {
                     self.note_options(transmit, first_hop);
                 }
@@ -462,7 +486,7 @@ impl Network {
             hop: first_hop,
             flow,
             options,
-            ip: transmit.ip,
+            ip,
             corrupted: false,
         };
         self.forward(now, id);
@@ -715,7 +739,7 @@ impl Network {
 
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
-        let Attention { watched, marks, counts } = self.attention[wire as usize];
+        let Attention { watched, marks, counts, .. } = self.attention[wire as usize];
         let wanted = watched || marks || counts;
         let before =
             if wanted { self.before_offer(now, wire, packet) } else { Offering::default() };

@@ -1,8 +1,12 @@
 //! What a run leaves behind: rows and columns, with units in their names.
 
+mod quick_start;
+
 use ackclock_app::{DashClient, VideoClient};
 use ackclock_net::{Counters, DelayHistogram};
 use ackclock_units::{Bytes, Duration, Instant};
+
+pub use quick_start::{QuickStartRow, QuickStartWhat};
 
 /// Everything a run leaves behind. A pure function of (scenario, seed).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +26,8 @@ pub struct Run {
     pub connections: Connections,
     /// One row a flow that is a video, at the end of the run.
     pub videos: Vec<VideoRow>,
+    /// Steps of Quick-Start requests, in the order of time.
+    pub quick_start: Vec<QuickStartRow>,
     /// What the flow probes recorded.
     pub flow_samples: FlowSamples,
     /// What the link probes recorded.

@@ -10,6 +10,7 @@ mod channel;
 mod dash;
 mod draw;
 mod queue;
+mod quick_start;
 mod tcp;
 mod text;
 mod traffic;
@@ -32,6 +33,9 @@ pub use draw::{
     QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
 };
 pub use queue::{Classify, Estimate, Limit, QueueSpec};
+pub use quick_start::{
+    DenialSpec, QuickStartAdmission, QuickStartRule, QuickStartSpec, QuickStartTcp, QuickStartWord,
+};
 pub use tcp::{
     AutotuneOn, AutotuneSpec, DelayedAckOn, DelayedAckSpec, EcnEchoSpec, EcnSpec, LossReducesSpec,
     NagleSpec, Off, PacingSpec, TcpSpec,
@@ -135,6 +139,11 @@ pub struct LinkSpec {
     /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
     #[serde(default, skip_serializing_if = "LossSpec::is_none")]
     pub loss: LossSpec,
+    /// What the router in front of this link does for Quick-Start: `"approve"`, `"deny"`, or
+    /// `{ threshold = 1.0, slot = "1 s", history = 2 }`. A path's first link has no router in front.
+    /// Default: it takes no part, and requests fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<QuickStartSpec>,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,
@@ -230,6 +239,9 @@ pub struct ReverseSpec {
     /// The probability that a bit of a packet is flipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<f64>,
+    /// What the router in front of the way back does for Quick-Start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<QuickStartSpec>,
 }
 
 /// Packets that others overtake: a share of a link's packets, chosen at random, is held back after
@@ -277,6 +289,11 @@ pub struct GraphLink {
     /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
     #[serde(default, skip_serializing_if = "LossSpec::is_none")]
     pub loss: LossSpec,
+    /// What the router in front of this link does for Quick-Start: `"approve"`, `"deny"`, or
+    /// `{ threshold = 1.0, slot = "1 s", history = 2 }`. A path's first link has no router in front.
+    /// Default: it takes no part, and requests fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<QuickStartSpec>,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,
@@ -294,6 +311,7 @@ impl GraphLink {
             reorder: self.reorder.clone(),
             duplicate: self.duplicate,
             corrupt: self.corrupt,
+            quick_start: self.quick_start.clone(),
             reverse: self.reverse.clone(),
         }
     }

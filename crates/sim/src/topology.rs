@@ -7,8 +7,8 @@ use ackclock_units::{Duration, Rate};
 
 use crate::ScenarioError;
 use crate::scenario::{
-    ChannelSpec, Direction, DumbbellSide, Flow, Limit, LinkSpec, QueueSpec, ReorderSpec, Scenario,
-    Topology,
+    ChannelSpec, Direction, DumbbellSide, Flow, Limit, LinkSpec, QueueSpec, QuickStartSpec,
+    ReorderSpec, Scenario, Topology,
 };
 
 /// One direction of a link.
@@ -24,6 +24,8 @@ pub struct Wire {
     pub impairments: ImpairmentConfig,
     /// What takes the place of its rate.
     pub channel: Option<Box<ChannelSpec>>,
+    /// What the router in front of it does for Quick-Start.
+    pub quick_start: Option<Box<QuickStartSpec>>,
     limit: Limit,
     mark: Option<Limit>,
     /// The queue of another discipline than drop-tail, which most links have.
@@ -117,7 +119,8 @@ impl Layout {
                         queue: QueueSpec,
                         loss,
                         impaired,
-                        channel: Option<&ChannelSpec>| {
+                        channel: Option<&ChannelSpec>,
+                        quick_start: Option<&QuickStartSpec>| {
             self.wires.push(Wire {
                 name: name.to_owned(),
                 direction,
@@ -132,6 +135,7 @@ impl Layout {
                 },
                 impairments: impaired,
                 channel: channel.cloned().map(Box::new),
+                quick_start: quick_start.cloned().map(Box::new),
                 limit: queue.limit(),
                 mark: queue.mark(),
                 managed: (!matches!(queue, QueueSpec::Droptail { .. })).then(|| Box::new(queue)),
@@ -145,6 +149,7 @@ impl Layout {
             spec.loss.model(),
             impairments(spec.reorder.as_ref(), spec.duplicate, spec.corrupt),
             spec.channel.as_ref(),
+            spec.quick_start.as_ref(),
         );
         wire(
             Direction::Reverse,
@@ -158,6 +163,7 @@ impl Layout {
                 reverse.corrupt.unwrap_or(spec.corrupt),
             ),
             reverse.channel.as_ref().or(spec.channel.as_ref()),
+            reverse.quick_start.as_ref().or(spec.quick_start.as_ref()),
         );
         at
     }

@@ -16,7 +16,9 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::choice::Choice;
 use crate::records::{Connections, Objects, Outcome};
-use crate::scenario::{AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic, VariantChoice};
+use crate::scenario::{
+    AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic, TrafficApp, VariantChoice,
+};
 use crate::{ScenarioError, scenario};
 
 /// The random streams of a class, by connection. What a connection draws from one changes nothing in
@@ -65,6 +67,8 @@ pub struct Class {
     /// Slots without a connection.
     free: Vec<u32>,
     opened: u32,
+    /// Its clients send the volume.
+    uploads: bool,
     /// The class as the objects' table numbers it: after the flows.
     objects_as: u32,
 }
@@ -169,7 +173,8 @@ impl Classes {
         let lines = class.draw_lines(k);
         let lines_rtt: Duration = lines.iter().flatten().map(|line| line.delay + line.delay).sum();
         let variant = class.choice.on_open(&mut class.streams.variant.of(k));
-        let config = class.config(variant, k);
+        let mut config = class.config(variant, k);
+        config.quick_start.asks = class.uploads;
         Opening {
             slot: class.free.pop(),
             config,
@@ -189,6 +194,14 @@ impl Classes {
         }
     }
 
+    /// Whose objects the connection in a slot counts among, and its number; the largest number if
+    /// there is none.
+    pub fn owner(&self, slot: u32) -> (u32, u32) {
+        let Slot { class, connection, .. } = &self.slots[slot as usize];
+        let number = connection.as_ref().map_or(u32::MAX, |connection| connection.number);
+        (self.classes[*class as usize].objects_as, number)
+    }
+
     /// The connection of `opening` moves into a slot.
     pub fn move_in(&mut self, slot: u32, opening: &Opening) {
         self.slots[slot as usize].connection = Some(opening.connection);
@@ -201,7 +214,9 @@ impl Classes {
         connection.accepted = true;
         let class = &mut self.classes[*class as usize];
         connection.variant = class.choice.on_accept(now, connection.variant);
-        Some(class.config(connection.variant, u64::from(connection.number)))
+        let mut config = class.config(connection.variant, u64::from(connection.number));
+        config.quick_start.asks = !class.uploads;
+        Some(config)
     }
 
     /// The server's end has changed: tells the class once whether the SYN-ACK came through.
@@ -375,6 +390,7 @@ impl Class {
             paths: paths.clone(),
             free: Vec::new(),
             opened: 0,
+            uploads: matches!(spec.app, TrafficApp::Bulk { .. }),
             // As many as names in a file.
             objects_as: u32::try_from(objects_as).expect("fewer than 2^32 classes and flows"),
         })

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use ackclock_packet::QuickStartRate;
 use ackclock_units::{Bytes, Duration, Mss, ParseError};
 
 use crate::growth::GrowthChoice;
@@ -201,6 +202,37 @@ pub struct EcnConfig {
     pub abe: bool,
 }
 
+/// How an end takes part in Quick-Start (RFC 4782), besides the rate that its variant asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
+pub struct QuickStartConfig {
+    /// Whether this end asks by itself for its variant's rate. Off at an end that only receives.
+    pub asks: bool,
+    /// Whether it does so with its SYN or SYN-ACK.
+    pub at_setup: bool,
+    /// Whether it does so with the first data after silence, if its window is then less than what
+    /// the rate fills.
+    pub after_idle: bool,
+    /// Whether this end answers requests although its own variant asks for nothing.
+    pub answers: bool,
+    /// The most that it lets the peer have.
+    pub most: QuickStartRate,
+    /// A receiver that lies answers with this rate, whatever came.
+    pub lies: Option<QuickStartRate>,
+}
+
+impl QuickStartConfig {
+    /// An end that asks whenever it can, and answers if it asks.
+    pub const DEFAULT: Self = Self {
+        asks: true,
+        at_setup: true,
+        after_idle: true,
+        answers: false,
+        most: QuickStartRate::MAX,
+        lies: None,
+    };
+}
+
 /// Which volume a loss reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossReduces {
@@ -269,6 +301,8 @@ pub struct Config {
     pub answers_repeated_syn: bool,
     /// Explicit congestion notification.
     pub ecn: EcnConfig,
+    /// Quick-Start.
+    pub quick_start: QuickStartConfig,
     /// Whether an ACK of what was never sent is answered (RFC 9293 §3.10.7.4); Linux drops it
     /// silently.
     pub answers_unsent: bool,
@@ -325,6 +359,7 @@ impl Config {
             after_lost_syn: AfterLostSyn { forgiven: None, three_seconds: true },
             answers_repeated_syn: true,
             ecn: ecn(EcnMode::Off),
+            quick_start: QuickStartConfig::DEFAULT,
             answers_unsent: true,
         };
         match profile {

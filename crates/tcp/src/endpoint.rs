@@ -2,7 +2,9 @@
 
 mod closing;
 mod ecn;
+mod jumping;
 mod opening;
+mod quick_start;
 mod timestamps;
 
 use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment, Seq};
@@ -12,8 +14,10 @@ use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
 use crate::sender::{Arrived, Sender, Then};
 use ecn::Marking;
+use jumping::Jumping;
 use opening::Opening;
 pub use opening::OpeningCounts;
+pub use quick_start::{QuickStartEvent, QuickStartStep};
 use timestamps::Timestamps;
 pub(crate) use timestamps::clock as timestamp_clock;
 
@@ -133,6 +137,8 @@ pub struct Endpoint {
     /// The sequence number of the segment that the peer's window was last taken from, SND.WL1.
     window_from: Seq,
     marking: Marking,
+    /// A jump past slow start; `None` with most variants.
+    jumping: Option<Box<Jumping>>,
     receiver: Receiver,
     sender: Sender,
     /// A reset that is to go out.
@@ -156,6 +162,7 @@ impl Endpoint {
             opening: Box::new(Opening::new(&config)),
             agreed: Agreed::default(),
             marking: Marking::new(config.ecn),
+            jumping: Jumping::of(&config),
             window_from: Seq::FIRST_BYTE,
             deaf: false,
             reset: None,
@@ -179,6 +186,7 @@ impl Endpoint {
         self.timestamps = Timestamps::default();
         self.window_from = Seq::FIRST_BYTE;
         self.marking = Marking::new(config.ecn);
+        self.jumping = Jumping::of(&config);
         self.receiver = Receiver::new(&config);
         self.sender = Sender::new(&config);
         self.reset = None;
@@ -264,6 +272,7 @@ impl Endpoint {
             && !self.timestamps.is_old(segment)
             && ip.ecn != Ecn::Ce
             && !self.marking.watches()
+            && self.jumping.is_none()
         {
             if !self.on_ack_field(now, segment, options) {
                 return;
@@ -287,11 +296,17 @@ impl Endpoint {
         ip: IpMeta,
         options: Option<&Options>,
     ) {
+        if self.jumping.is_some() {
+            self.before_segment(segment);
+        }
         match self.state {
             State::Closed => self.refuse(segment),
             State::Listen => self.handle_in_listen(segment, options),
             State::SynSent => self.handle_in_syn_sent(now, segment, options),
             _ => self.handle_synchronized(now, segment, ip, options),
+        }
+        if self.jumping.is_some() {
+            self.after_segment(now, ip, options);
         }
     }
 
@@ -455,7 +470,7 @@ impl Endpoint {
     /// The next segment to go out at `now`, if any; timers that are due expire first.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if self.state != State::Established {
+        if self.state != State::Established || self.jumping.is_some() {
             return self.poll_transmit_slowly(now);
         }
         self.on_timers(now)?;
@@ -503,7 +518,7 @@ impl Endpoint {
                     return None;
                 }
                 self.on_timers(now)?;
-                self.poll_segment(now)
+                self.poll_jumping(now)
             }
         }
     }

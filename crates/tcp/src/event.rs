@@ -182,6 +182,8 @@ pub enum Why {
     Established,
     /// Nothing was sent for a while.
     Idle,
+    /// A jump past slow start, or its end.
+    Jump,
 }
 
 /// A window that a start or idle rule proposes to the growth law, which owns it.

@@ -22,9 +22,11 @@ pub mod variant;
 
 pub use config::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
-    Pacing, Profile, Retries, RtoConfig, WindowProbe,
+    Pacing, Profile, QuickStartConfig, Retries, RtoConfig, WindowProbe,
 };
-pub use endpoint::{Agreed, Endpoint, Failure, OpeningCounts, State, Transmit};
+pub use endpoint::{
+    Agreed, Endpoint, Failure, OpeningCounts, QuickStartEvent, QuickStartStep, State, Transmit,
+};
 pub use sender::{Sender, SenderStats};
-pub use start::{SynLossChoice, WindowChoice};
+pub use start::{JumpChoice, QuickStartJump, SynLossChoice, WindowChoice};
 pub use variant::{Parts, Variant, VariantError, slug};

@@ -2,6 +2,7 @@
 //! choices.
 
 mod hold;
+mod jump;
 mod marks;
 mod modelled;
 mod pacing;

@@ -4,6 +4,7 @@ mod abc;
 mod hystart;
 mod hystartpp;
 mod initial_window;
+mod jump;
 mod limited;
 mod standard;
 mod syn_loss;
@@ -19,6 +20,7 @@ pub use hystart::HyStart;
 pub use hystartpp::HyStartPlusPlus;
 pub use initial_window::WindowChoice;
 pub(crate) use initial_window::{LARGEST_INITIAL_WINDOW, whole_number};
+pub use jump::{JumpChoice, QuickStartJump};
 pub use limited::Limited;
 pub use standard::Standard;
 pub use syn_loss::SynLossChoice;
@@ -130,6 +132,15 @@ impl AnyStart {
     /// The start of a window, an answer to lost SYNs and a slow-start law.
     pub fn new(window: WindowChoice, syn_loss: SynLossChoice, law: SlowStartChoice) -> Self {
         Self::Windowed(WindowedStart { window, syn_loss, law: AnySlowStart::new(law) })
+    }
+}
+
+impl AnyStart {
+    /// Slow start is limited (RFC 3742) from now on, whatever law there was; a user's own start stays.
+    pub(crate) fn limit(&mut self) {
+        if let Self::Windowed(start) = self {
+            start.law = AnySlowStart::Limited(Limited);
+        }
     }
 }
 

@@ -11,17 +11,19 @@
 //! any order; the printer writes them in the order of [`Slot`] and leaves out what is the default
 //! under the profile, so that two spellings of one sender print alike.
 
+mod registry;
+
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Profile;
-use crate::growth::{CcpSettings, CubicForm, GrowthChoice};
-use crate::idle::{CwvRto, IdleChoice, IdleClock};
+use crate::growth::{CubicForm, GrowthChoice};
+use crate::idle::IdleChoice;
 use crate::recovery::RecoveryChoice;
 use crate::start::{
-    LARGEST_INITIAL_WINDOW, SlowStartChoice, SynLossChoice, WindowChoice, whole_number,
+    JumpChoice, LARGEST_INITIAL_WINDOW, SlowStartChoice, SynLossChoice, WindowChoice, whole_number,
 };
-use ackclock_units::Duration;
+pub use registry::{Entry, FORMS, Form, REGISTRY};
 
 /// The places that a part's word can fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +36,8 @@ pub enum Slot {
     Window,
     /// What a lost SYN or SYN-ACK does to it.
     SynLoss,
+    /// A jump past slow start.
+    Jump,
     /// The slow-start law.
     SlowStart,
     /// What the window is worth after silence.
@@ -47,6 +51,7 @@ impl fmt::Display for Slot {
             Self::Recovery => "recovery",
             Self::Window => "first window",
             Self::SynLoss => "answer to a lost SYN",
+            Self::Jump => "jump past slow start",
             Self::SlowStart => "slow-start law",
             Self::Idle => "idle rule",
         })
@@ -64,6 +69,8 @@ pub enum Part {
     Window(WindowChoice),
     /// An answer to a lost SYN or SYN-ACK.
     SynLoss(SynLossChoice),
+    /// A jump past slow start.
+    Jump(JumpChoice),
     /// A slow-start law.
     SlowStart(SlowStartChoice),
     /// An idle rule.
@@ -78,282 +85,12 @@ impl Part {
             Self::Recovery(_) => Slot::Recovery,
             Self::Window(_) => Slot::Window,
             Self::SynLoss(_) => Slot::SynLoss,
+            Self::Jump(_) => Slot::Jump,
             Self::SlowStart(_) => Slot::SlowStart,
             Self::Idle(_) => Slot::Idle,
         }
     }
 }
-
-/// A row of the registry: a word, its arguments, what it means, and a line of help.
-pub struct Entry {
-    /// The word, `[a-z0-9]+`, unique over all slots.
-    pub word: &'static str,
-    /// The argument in parentheses, if this row is the form that has one.
-    pub argument: Option<&'static str>,
-    /// The choice.
-    pub part: Part,
-    /// One line of help.
-    pub help: &'static str,
-}
-
-const fn entry(word: &'static str, part: Part, help: &'static str) -> Entry {
-    Entry { word, argument: None, part, help }
-}
-
-/// Every word a name may contain: a new idea adds one file in a folder of the `tcp` crate and one
-/// row here. Among words of one growth law the printer prefers the first.
-pub const REGISTRY: &[Entry] = &[
-    entry(
-        "tahoe",
-        Part::Growth(GrowthChoice::Tahoe),
-        "1/floor(W) segments per ACK in congestion avoidance; window of one segment after a loss",
-    ),
-    Entry {
-        word: "tahoe",
-        argument: Some("bytes"),
-        part: Part::Growth(GrowthChoice::TahoeBytes),
-        help: "Tahoe, growing by one segment per window of bytes acknowledged (RFC 5681 §3.1)",
-    },
-    entry(
-        "newreno",
-        Part::Growth(GrowthChoice::Reno { word: RenoWord::NewReno }),
-        "RFC 5681's law with RFC 6582's recovery",
-    ),
-    entry(
-        "reno",
-        Part::Growth(GrowthChoice::Reno { word: RenoWord::Reno }),
-        "RFC 5681: one segment per window, half after a loss",
-    ),
-    entry(
-        "cubic",
-        Part::Growth(GrowthChoice::Cubic { form: None }),
-        "a cubic curve of time around the last loss, at least Reno's window; the profile's form",
-    ),
-    Entry {
-        word: "cubic",
-        argument: Some("rfc9438"),
-        part: Part::Growth(GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) }),
-        help: "CUBIC as RFC 9438 has it, which is the form of `rfc` and `ns2`",
-    },
-    Entry {
-        word: "cubic",
-        argument: Some("linux"),
-        part: Part::Growth(GrowthChoice::Cubic { form: Some(CubicForm::Linux) }),
-        help: "CUBIC as Linux has it, in whole segments and milliseconds",
-    },
-    entry(
-        "highspeed",
-        Part::Growth(GrowthChoice::HighSpeed),
-        "Reno below 38 segments, bolder above (RFC 3649)",
-    ),
-    entry(
-        "vegas",
-        Part::Growth(GrowthChoice::Vegas),
-        "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
-    ),
-    entry(
-        "compound",
-        Part::Growth(GrowthChoice::Compound),
-        "Reno's window and one that grows while there is no queue (draft-sridharan-tcpm-ctcp-02)",
-    ),
-    Entry {
-        word: "ccp",
-        argument: Some("1"),
-        part: Part::Growth(GrowthChoice::Ccp(CcpSettings::CCP)),
-        help: "the path's storage less its backlog (Watanabe 2013, eq. 5): `Kp`, then `literal`, `buffer`",
-    },
-    Entry {
-        word: "ccpd",
-        argument: Some("1,2000"),
-        part: Part::Growth(GrowthChoice::Ccp(CcpSettings::CCPD)),
-        help: "the same with a derivative (eq. 6): `Kp,Kd`, Kd in microseconds, then `literal`, `buffer`",
-    },
-    entry(
-        "playout",
-        Part::Growth(GrowthChoice::Playout),
-        "made for video: paced, four segments waiting, losses without a queue cost nothing",
-    ),
-    entry(
-        "dctcp",
-        Part::Growth(GrowthChoice::Dctcp),
-        "reduced by the share of its data that met congestion marks (RFC 8257); asks for ECN",
-    ),
-    entry(
-        "bbr",
-        Part::Growth(GrowthChoice::Bbr),
-        "paced at the path's bandwidth, within what it holds without much loss (draft-ietf-ccwg-bbr-06)",
-    ),
-    entry(
-        "bbr1",
-        Part::Growth(GrowthChoice::Bbr1),
-        "paced at the path's bandwidth, window of two bandwidth-delay products (BBR v1, as Linux has it)",
-    ),
-    entry(
-        "gobackn",
-        Part::Recovery(RecoveryChoice::GoBackN),
-        "resend everything from the lost segment",
-    ),
-    entry(
-        "fastrecovery",
-        Part::Recovery(RecoveryChoice::FastRecovery),
-        "fast retransmit and fast recovery (RFC 5681 §3.2)",
-    ),
-    entry(
-        "partialack",
-        Part::Recovery(RecoveryChoice::PartialAck),
-        "fast recovery that stays until all is repaired (RFC 6582)",
-    ),
-    entry(
-        "rack",
-        Part::Recovery(RecoveryChoice::Rack),
-        "losses by time, tail loss probes (RFC 8985), proportional rate reduction",
-    ),
-    entry("sack", Part::Recovery(RecoveryChoice::Sack), "selective acknowledgments (RFC 6675)"),
-    entry(
-        "prr",
-        Part::Recovery(RecoveryChoice::Prr),
-        "SACK with proportional rate reduction (RFC 9937)",
-    ),
-    entry(
-        "rfc3390",
-        Part::Window(WindowChoice::Rfc3390),
-        "min(4 MSS, max(2 MSS, 4380 B)) (RFC 3390)",
-    ),
-    Entry {
-        word: "synloss",
-        argument: Some("rfc5681"),
-        part: Part::SynLoss(SynLossChoice::Rfc5681),
-        help: "a window of one segment after a lost SYN or SYN-ACK (RFC 5681 §3.1)",
-    },
-    Entry {
-        word: "synloss",
-        argument: Some("rfc6928"),
-        part: Part::SynLoss(SynLossChoice::Rfc6928),
-        help: "the same, but only after two, and not after a spurious timeout (RFC 6928 §2, Linux)",
-    },
-    Entry {
-        word: "synloss",
-        argument: Some("ns2"),
-        part: Part::SynLoss(SynLossChoice::Ns2),
-        help: "the whole window, and a threshold of two segments (ns-2's FullTcp)",
-    },
-    entry(
-        "standard",
-        Part::SlowStart(SlowStartChoice::Standard),
-        "one segment per ACK (RFC 5681 §3.1)",
-    ),
-    entry(
-        "abc",
-        Part::SlowStart(SlowStartChoice::Abc),
-        "the bytes of an ACK, at most two segments (RFC 3465)",
-    ),
-    Entry {
-        word: "abc",
-        argument: Some("unlimited"),
-        part: Part::SlowStart(SlowStartChoice::AbcUnlimited),
-        help: "all that an ACK delivers, up to the threshold (Linux)",
-    },
-    entry(
-        "hystartpp",
-        Part::SlowStart(SlowStartChoice::HyStartPlusPlus),
-        "slow start that slows down, then ends, when the delay grows (HyStart++, RFC 9406)",
-    ),
-    entry(
-        "hystart",
-        Part::SlowStart(SlowStartChoice::HyStart),
-        "slow start that ends when the delay or the train of ACKs grows (Linux)",
-    ),
-    entry(
-        "limited",
-        Part::SlowStart(SlowStartChoice::Limited),
-        "at most 50 segments per round trip beyond 100 segments (RFC 3742)",
-    ),
-    entry(
-        "rfc5681",
-        Part::Idle(IdleChoice::RFC5681),
-        "restart window after an RTO without sending (RFC 5681 §4.1)",
-    ),
-    Entry {
-        word: "rfc5681",
-        argument: Some("timer"),
-        part: Part::Idle(IdleChoice::Rfc5681 { clock: IdleClock::Timer, restart_window: None }),
-        help: "the same, with the RTO counted from the ACK of everything",
-    },
-    Entry {
-        word: "rfc5681",
-        argument: Some("rw=1"),
-        part: Part::Idle(IdleChoice::Rfc5681 {
-            clock: IdleClock::LastSend,
-            restart_window: Some(1),
-        }),
-        help: "a restart window of so many segments",
-    },
-    Entry {
-        word: "rfc5681",
-        argument: Some("timer,rw=1"),
-        part: Part::Idle(IdleChoice::NS2),
-        help: "both, as ns-2 has it",
-    },
-    entry(
-        "cwv",
-        Part::Idle(IdleChoice::Cwv { rto: CwvRto::Clamped }),
-        "only a full window grows; silence halves it once an RTO, down to a segment (RFC 2861)",
-    ),
-    Entry {
-        word: "cwv",
-        argument: Some("rto=unclamped"),
-        part: Part::Idle(IdleChoice::Cwv { rto: CwvRto::Unclamped }),
-        help: "the same, with an RTO that has no minimum",
-    },
-    Entry {
-        word: "cwv",
-        argument: Some("rto=500ms"),
-        part: Part::Idle(IdleChoice::Cwv { rto: CwvRto::Fixed(Duration::from_millis(500)) }),
-        help: "the same, counting a fixed time, of any length",
-    },
-    entry(
-        "newcwv",
-        Part::Idle(IdleChoice::NewCwv),
-        "the window is kept for 5 min; a loss is answered from what was used of it (RFC 7661)",
-    ),
-    entry(
-        "linuxidle",
-        Part::Idle(IdleChoice::Linux { restart: true }),
-        "only a full window grows; silence halves it once an RTO (Linux, after RFC 2861)",
-    ),
-    Entry {
-        word: "linuxidle",
-        argument: Some("norestart"),
-        part: Part::Idle(IdleChoice::Linux { restart: false }),
-        help: "only a full window grows; silence costs nothing (tcp_slow_start_after_idle=0)",
-    },
-    entry("noidle", Part::Idle(IdleChoice::NoIdle), "the window keeps its worth"),
-];
-
-/// A word with numbers in it, which the registry cannot list one by one.
-pub struct Form {
-    /// How it is written, with capitals or `<N>` for the numbers.
-    pub text: &'static str,
-    /// The slot that it fills.
-    pub slot: Slot,
-    /// One line of help.
-    pub help: &'static str,
-}
-
-/// The words with numbers in them.
-pub const FORMS: &[Form] = &[
-    Form { text: "iw<N>", slot: Slot::Window, help: "N segments, 1 to 1000" },
-    Form {
-        text: "tsl(IW,SSTHRESH)",
-        slot: Slot::SynLoss,
-        help: "after a lost SYN or SYN-ACK a window of IW and a threshold of SSTHRESH segments (TSL)",
-    },
-    Form {
-        text: "tsl(half,IW,SSTHRESH)",
-        slot: Slot::SynLoss,
-        help: "both halved for each lost SYN or SYN-ACK, down to so many segments (TSL)",
-    },
-];
 
 /// Which of the two words for RFC 5681's law was written: they differ in their default recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -375,6 +112,8 @@ pub struct Parts {
     pub window: WindowChoice,
     /// What a lost SYN or SYN-ACK does to it.
     pub syn_loss: SynLossChoice,
+    /// The jump past slow start.
+    pub jump: JumpChoice,
     /// The slow-start law.
     pub slow_start: SlowStartChoice,
     /// The idle rule.
@@ -440,7 +179,7 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
         }
         (_, Profile::Linux) => IdleChoice::Linux { restart: true },
     };
-    Parts { growth, recovery, window, syn_loss, slow_start, idle }
+    Parts { growth, recovery, window, syn_loss, jump: JumpChoice::None, slow_start, idle }
 }
 
 /// Whether `growth` has a way of its own to do what the parts of `slot` do, so that none of them goes
@@ -452,6 +191,12 @@ const fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
         }
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::SlowStart) => {
             Some("BBR has a startup of its own, which ends when the bandwidth stops growing")
+        }
+        (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::Jump) => {
+            Some("BBR sends at the rate that it measures, and its window follows from that")
+        }
+        (GrowthChoice::Ccp(_), Slot::Jump) => {
+            Some("CCP's window follows from what it measures of the path")
         }
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::Idle) => {
             Some("BBR keeps its window after silence and sends at the rate that it knows")
@@ -502,6 +247,9 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
     if parts.syn_loss != defaults.syn_loss {
         beyond.push(Part::SynLoss(parts.syn_loss));
     }
+    if parts.jump != defaults.jump {
+        beyond.push(Part::Jump(parts.jump));
+    }
     if parts.slow_start != defaults.slow_start {
         beyond.push(Part::SlowStart(parts.slow_start));
     }
@@ -517,6 +265,11 @@ fn word_of(part: Part) -> String {
     }
     if let Part::SynLoss(rule) = part
         && let Some(spelled) = rule.spelled()
+    {
+        return spelled;
+    }
+    if let Part::Jump(jump) = part
+        && let Some(spelled) = jump.spelled()
     {
         return spelled;
     }
@@ -639,6 +392,9 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     if let Some(idle) = IdleChoice::parse(word, argument) {
         return Ok(Part::Idle(idle));
     }
+    if let Some(jump) = JumpChoice::parse(word, argument) {
+        return Ok(Part::Jump(jump));
+    }
     let ccp = candidates.iter().find_map(|e| match e.part {
         Part::Growth(GrowthChoice::Ccp(settings)) => Some(settings),
         _ => None,
@@ -663,7 +419,9 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
             word: word.to_owned(),
             argument: argument.unwrap_or_default().to_owned(),
             name: name.to_owned(),
-            expected: IdleChoice::expected(word).map_or(forms.join(" or "), str::to_owned),
+            expected: IdleChoice::expected(word)
+                .or_else(|| JumpChoice::expected(word))
+                .map_or(forms.join(" or "), str::to_owned),
         });
     }
     if word == "tsl" {
@@ -748,6 +506,7 @@ impl Variant {
                 Part::Recovery(recovery) => resolved.recovery = recovery,
                 Part::Window(window) => resolved.window = window,
                 Part::SynLoss(rule) => resolved.syn_loss = rule,
+                Part::Jump(jump) => resolved.jump = jump,
                 Part::SlowStart(law) => resolved.slow_start = law,
                 Part::Idle(idle) => resolved.idle = idle,
             }

@@ -18,6 +18,28 @@ pub fn ipv4(option: QuickStart) -> [u8; 8] {
     [IPV4_QUICK_START, 8, a, b, c, d, e, f]
 }
 
+/// The option of an IPv4 header that these bytes are, if they are a Quick-Start option.
+pub fn read_ipv4(option: &[u8]) -> Option<QuickStart> {
+    match *option {
+        [IPV4_QUICK_START, 8, a, b, c, d, e, f] => read([a, b, c, d, e, f]),
+        _ => None,
+    }
+}
+
+/// The Quick-Start option as an option of a hop-by-hop header.
+pub fn ipv6(option: QuickStart) -> [u8; IPV6_LEN] {
+    let [a, b, c, d, e, f] = body(option);
+    [IPV6_QUICK_START, 6, a, b, c, d, e, f]
+}
+
+/// The option of a hop-by-hop header that these bytes are, if they are a Quick-Start option.
+pub fn read_ipv6(option: &[u8]) -> Option<QuickStart> {
+    match *option {
+        [IPV6_QUICK_START, 6, a, b, c, d, e, f] => read([a, b, c, d, e, f]),
+        _ => None,
+    }
+}
+
 /// A hop-by-hop options header with the Quick-Start option, before a TCP header.
 ///
 /// RFC 8200 appendix A: fields on their natural boundaries, so the option begins at byte 4 and its
@@ -172,6 +194,10 @@ fn read([first, ttl, a, b, c, d]: [u8; 6]) -> Option<QuickStart> {
     }
 }
 
+/// Bytes of the option in either header.
+pub const IPV4_LEN: usize = 8;
+pub const IPV6_LEN: usize = 8;
+
 /// Bytes of the hop-by-hop header that [`hop_by_hop`] writes.
 pub const HOP_BY_HOP_LEN: usize = 16;
 
@@ -179,13 +205,13 @@ const TCP: u8 = 6;
 
 /// RFC 791 §3.1.
 const IPV4_END: u8 = 0;
-const IPV4_NOP: u8 = 1;
+pub const IPV4_NOP: u8 = 1;
 /// RFC 4782 §3.1: not copied on fragmentation, class control, number 25.
 const IPV4_QUICK_START: u8 = 25;
 
 /// RFC 8200 §4.2.
-const PAD1: u8 = 0;
-const PADN: u8 = 1;
+pub const PAD1: u8 = 0;
+pub const PADN: u8 = 1;
 /// What a node does that does not know the option; zero: skip it.
 const IPV6_ACTION: u8 = 0xc0;
 /// RFC 4782 §3.1: skipped by those who do not know it, may change on the way, number 6.

@@ -6,6 +6,7 @@
 //!   numbers to the 32 bits of the wire, as [`Headers`], and widens them again;
 //! * [`encode`] writes [`Headers`] and a [`Payload`] into a buffer of the caller's, [`parse`] reads
 //!   them back and refuses, by name and place, whatever is malformed or does not match its checksum;
+//! * [`forward`] and [`forward_quick_start`] send a packet on its way as a router does;
 //! * [`encode_datagram`] writes a UDP datagram, which nothing here reads;
 //! * [`pcapng::Writer`] puts packets into a capture that Wireshark reads.
 //!
@@ -74,6 +75,7 @@ mod encode;
 mod error;
 #[cfg(test)]
 mod fixtures;
+mod forward;
 mod fuzz;
 mod headers;
 mod ip_options;
@@ -84,6 +86,7 @@ mod tcp_options;
 pub use direction::{Direction, Unwrapper, Widened};
 pub use encode::{Encoded, MAX_HEADERS, Payload, encode, encode_datagram};
 pub use error::{EncodeError, Layer, ParseError};
+pub use forward::{OptionFate, Undeliverable, forward, forward_quick_start, ipv4_packet};
 pub use fuzz::{fuzz_packet, fuzz_parse};
 pub use headers::{Addresses, Headers, Tuple};
 pub use parse::{Parsed, parse, parse_unverified};

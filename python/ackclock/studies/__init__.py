@@ -5,7 +5,14 @@ A study joins by adding a folder with a ``STUDY`` and one line here.
 
 from __future__ import annotations
 
-from ackclock.studies import altman1997, biswas2010, response, tambuwal2018, watanabe2013
+from ackclock.studies import (
+    altman1997,
+    biswas2010,
+    response,
+    scharf2008,
+    tambuwal2018,
+    watanabe2013,
+)
 from ackclock.studies._frame import Claim, ClaimResult, Observation, Predicate, Study, Verdict
 
 STUDIES: dict[str, Study] = {
@@ -14,6 +21,7 @@ STUDIES: dict[str, Study] = {
         altman1997.STUDY,
         biswas2010.STUDY,
         response.STUDY,
+        scharf2008.STUDY,
         tambuwal2018.STUDY,
         watanabe2013.STUDY,
     )

@@ -60,6 +60,7 @@ class Tables:
     objects: pl.DataFrame
     connections: pl.DataFrame
     videos: pl.DataFrame
+    quick_start: pl.DataFrame
     flow_samples: pl.DataFrame
     link_samples: pl.DataFrame
 
@@ -81,6 +82,7 @@ def simulate(
         objects=_frame(run.objects),
         connections=_frame(run.connections),
         videos=_frame(run.videos),
+        quick_start=_frame(run.quick_start),
         flow_samples=_frame(run.flow_samples),
         link_samples=_frame(run.link_samples),
     )

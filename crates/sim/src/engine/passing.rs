@@ -145,6 +145,12 @@ impl Engine<'_> {
     /// Leaves the row of the connection in a slot, if there is one, and empties the slot.
     pub(super) fn record(&mut self, slot: u32, closed: Option<Instant>) {
         let h = self.client_of(slot);
+        let (class, connection) = self.traffic.owner(slot);
+        if connection != u32::MAX {
+            for host in [h, h + 1] {
+                self.note_requests(class, connection, host);
+            }
+        }
         let Run { connections, objects, .. } = &mut self.run;
         let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
         let ends = [&client.endpoint, &server.endpoint];

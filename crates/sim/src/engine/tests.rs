@@ -7,6 +7,7 @@ mod ccp;
 mod channel;
 mod marks;
 mod moments;
+mod quick_start;
 mod traffic;
 mod video;
 mod web;

@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, Duration, Mss};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Text;
+use super::{QuickStartTcp, Text};
 
 /// Settings of a connection; what is left out comes from the profile.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -95,6 +95,9 @@ pub struct TcpSpec {
     /// Whether a mark costs less than a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abe: Option<bool>,
+    /// How the ends take part in Quick-Start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<QuickStartTcp>,
 }
 
 impl TcpSpec {
@@ -162,6 +165,10 @@ impl TcpSpec {
                 three_seconds: self
                     .three_seconds_after_lost_syn
                     .unwrap_or(base.after_lost_syn.three_seconds),
+            },
+            quick_start: match &self.quick_start {
+                Some(spec) => spec.config(base.quick_start),
+                None => base.quick_start,
             },
             answers_repeated_syn: self.answer_repeated_syn.unwrap_or(base.answers_repeated_syn),
             ecn: EcnConfig {

@@ -233,17 +233,18 @@ impl Endpoint {
         self.opening.timer = Some(now + self.opening.rtt.rto());
         let peer = self.opening.peer.unwrap_or_default();
         let scale = self.config.window_scaling && (!answering || peer.window_scale.is_some());
-        let options = Options {
+        let first = self.opening.syns_sent == 1;
+        let mut options = Options {
             mss: Some(self.config.mss),
             window_scale: scale.then(|| self.receiver.offered_shift()),
             sack_permitted: self.config.sack && (!answering || peer.sack_permitted),
             ..Options::default()
         };
+        self.dress_syn(now, first, &mut options);
         let timestamps = self.config.timestamps && (!answering || self.opening.peer_timestamps);
         // What every segment will carry is known once both ends have offered it.
         let every = if timestamps && answering { Timestamps::LEN } else { 0 };
         let window = self.receiver.first_window(every).get().min(0xffff);
-        let first = self.opening.syns_sent == 1;
         let flags = if answering {
             Flags::ACK | self.marking.on_syn_ack()
         } else {

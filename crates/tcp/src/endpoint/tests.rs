@@ -10,6 +10,7 @@ use crate::config::DelayedAck;
 use crate::{Profile, Variant};
 
 mod pacing;
+mod quick_start;
 
 /// Two end points, a one-way delay of 10 ms, and a list of segments of data to drop.
 struct Pair {
@@ -23,6 +24,8 @@ struct Pair {
     /// The server's application reads when the test does, not at once.
     lazy: bool,
     data_sent: u64,
+    /// What the network does to a segment.
+    tamper: fn(&mut Transmit),
     /// What the client sent: (milliseconds, first number, payload).
     log: Vec<(u64, u64, u32)>,
 }
@@ -51,13 +54,15 @@ impl Pair {
             drop: Vec::new(),
             lazy: false,
             data_sent: 0,
+            tamper: |_| {},
             log: Vec::new(),
         }
     }
 
     fn flush(&mut self) {
         for from in 0..2 {
-            while let Some(transmit) = self.ends[from].poll_transmit(self.now) {
+            while let Some(mut transmit) = self.ends[from].poll_transmit(self.now) {
+                (self.tamper)(&mut transmit);
                 if from == 0 && transmit.segment.len > 0 {
                     let millis = self.now.as_nanos() / 1_000_000;
                     self.log.push((millis, transmit.segment.seq.get(), transmit.segment.len));

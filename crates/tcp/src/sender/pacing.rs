@@ -44,6 +44,8 @@ pub struct Pacer {
     /// make up for.
     quantum: Bytes,
     credit: Duration,
+    /// The rate of a jump past slow start, and what each segment counts besides its payload.
+    jump: Option<(Rate, Bytes)>,
 }
 
 impl Pacer {
@@ -63,7 +65,23 @@ impl Pacer {
             unpaced,
             quantum: Bytes::ZERO,
             credit: Duration::ZERO,
+            jump: None,
         }
+    }
+
+    /// A jump past slow start: every segment is paced at its rate.
+    pub fn begin_jump(&mut self, rate: Rate, overhead: Bytes) {
+        self.jump = Some((rate, overhead));
+        self.active = true;
+        self.by_window = false;
+        self.unpaced = 0;
+        self.quantum = Bytes::ZERO;
+    }
+
+    /// Its paced round trip is over.
+    pub fn end_jump(&mut self) {
+        self.jump = None;
+        self.wake = Instant::NEVER;
     }
 
     /// Nothing more goes out for now: what is left of a quantum is lost.
@@ -83,7 +101,7 @@ impl Pacer {
             self.next = now;
             return;
         }
-        if self.pacing != Pacing::Linux {
+        if self.pacing != Pacing::Linux || self.jump.is_some() {
             self.next = self.next.max(now) + span;
             return;
         }
@@ -108,7 +126,8 @@ impl Sender {
             Pacing::Off => false,
             Pacing::Law => !self.pacer.by_window,
             Pacing::Linux => true,
-        } || self.pacer.most.is_some();
+        } || self.pacer.most.is_some()
+            || self.pacer.jump.is_some();
     }
 
     /// The application asks for no more than `rate`, from the next segment on.
@@ -161,9 +180,10 @@ impl Sender {
     /// A segment with `len` of payload has left.
     #[inline(never)]
     pub(super) fn pace(&mut self, now: Instant, len: Bytes) {
-        let span = match self.growth.pacing_rate() {
-            Some(rate) if self.pacer.pacing != Pacing::Off => rate.transmission_time(len),
-            None if self.pacer.pacing == Pacing::Linux => self.span_by_window(len),
+        let span = match (self.pacer.jump, self.growth.pacing_rate()) {
+            (Some((rate, overhead)), _) => rate.transmission_time(len + overhead),
+            (None, Some(rate)) if self.pacer.pacing != Pacing::Off => rate.transmission_time(len),
+            (None, None) if self.pacer.pacing == Pacing::Linux => self.span_by_window(len),
             // Paced for the application's sake alone.
             _ => Duration::ZERO,
         };

@@ -43,6 +43,12 @@ fn two_spellings_of_one_sender_print_alike() {
         ("newreno+standard+tsl(half,1,2)+iw3", "newreno+iw3+tsl(half,1,2)"),
         ("newreno+synloss(rfc5681)", "newreno"),
         ("cubic+synloss(rfc6928)", "cubic+synloss(rfc6928)"),
+        ("cubic+quickstart(81.92Mbps)", "cubic+quickstart(81.92Mbps)"),
+        ("cubic+quickstart(100Mbps)", "cubic+quickstart(81.92Mbps)"),
+        (
+            "newreno+limited+quickstart(5120kbps,approved)+iw3",
+            "newreno+iw3+quickstart(5.12Mbps,approved)+limited",
+        ),
         ("compound+rack", "compound"),
         ("ccp(1)", "ccp(1)"),
         ("ccp(1.0,incremental,path)+rack", "ccp(1)"),

@@ -1,0 +1,91 @@
+//! What a jump past slow start does to a sender: a larger window, paced for its first round trip.
+
+use ackclock_packet::Seq;
+use ackclock_units::{Bytes, Instant, Mss, Rate};
+
+use super::Sender;
+use crate::event::{Proposal, Why};
+use crate::growth::Growth;
+use crate::recovery::Recovery;
+
+impl Sender {
+    /// The window becomes `cwnd`, and what goes out from now on is paced at `rate`, where each
+    /// segment counts `overhead` besides its payload.
+    pub(crate) fn jump(
+        &mut self,
+        cwnd: Bytes,
+        ssthresh: Option<Bytes>,
+        rate: Rate,
+        overhead: Bytes,
+    ) {
+        self.propose_jump(Some(cwnd), ssthresh);
+        self.pacer.begin_jump(rate, overhead);
+    }
+
+    /// The paced round trip is over: the window is at most `cwnd` from now on, slow start limited
+    /// (RFC 4782 §4.4 asks for RFC 3742).
+    pub(crate) fn land(&mut self, cwnd: Bytes) {
+        if self.growth.cwnd() > cwnd {
+            self.propose_jump(Some(cwnd), None);
+        }
+        self.pacer.end_jump();
+        self.begin_pacing();
+        self.start.limit();
+    }
+
+    /// The jump is taken back: the window is at most `cwnd`, the threshold at most `ssthresh`.
+    pub(crate) fn fall_back(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        let least = self.growth.ssthresh().map_or(ssthresh, |old| old.min(ssthresh));
+        self.propose_jump(Some(self.growth.cwnd().min(cwnd)), Some(least));
+    }
+
+    /// The threshold becomes `ssthresh`.
+    pub(crate) fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.propose_jump(None, Some(ssthresh));
+    }
+
+    fn propose_jump(&mut self, cwnd: Option<Bytes>, ssthresh: Option<Bytes>) {
+        let was_in_slow_start = self.growth.in_slow_start();
+        self.growth.rebase(&Proposal { cwnd, ssthresh, mss: self.mss, why: Why::Jump });
+        match (was_in_slow_start, self.growth.in_slow_start()) {
+            (true, false) => self.avoidance_from = Some(self.space.max),
+            (false, true) => self.avoidance_from = None,
+            _ => {}
+        }
+    }
+
+    /// Full segments are shorter by `bytes`, which an option takes; undone by
+    /// [`set_mss`](Self::set_mss).
+    pub(crate) fn shorten_segments(&mut self, bytes: u16) -> Mss {
+        let whole = self.mss;
+        self.mss = Mss::new(whole.get().saturating_sub(bytes).max(1)).unwrap_or(whole);
+        whole
+    }
+
+    /// Full segments have `mss` of payload.
+    pub(crate) const fn set_mss(&mut self, mss: Mss) {
+        self.mss = mss;
+    }
+
+    /// SND.UNA.
+    pub(crate) const fn una(&self) -> Seq {
+        self.space.una
+    }
+
+    /// Bytes from `from` on that arrived, as far as is known.
+    pub(crate) fn arrived_from(&self, from: Seq) -> Bytes {
+        let tally = self.recovery.tally(&self.space, self.mss);
+        self.space.una.since(from) + self.mss.times(tally.sacked)
+    }
+
+    /// Whether nothing is under way and nothing was sent for a retransmission timeout.
+    pub(crate) fn is_idle(&self, now: Instant) -> bool {
+        self.space.una == self.space.max
+            && self.last_send.is_some_and(|last| now.since(last) >= self.rtt.rto())
+    }
+
+    /// The first window of the connection.
+    pub(crate) const fn initial_window(&self) -> Bytes {
+        self.initial_window
+    }
+}

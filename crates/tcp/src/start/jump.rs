@@ -1,0 +1,96 @@
+//! Jumps past slow start: what a sender does to begin with more than its first window, in place of
+//! doubling its way up.
+
+use ackclock_packet::QuickStartRate;
+use ackclock_units::Rate;
+
+/// A jump past slow start, as a name spells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JumpChoice {
+    /// None.
+    #[default]
+    None,
+    /// The routers are asked for a rate (RFC 4782).
+    QuickStart(QuickStartJump),
+}
+
+/// How Quick-Start is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuickStartJump {
+    /// The rate to ask for.
+    pub rate: QuickStartRate,
+    /// Whether the slow-start threshold becomes the approved window, so that congestion avoidance
+    /// follows; otherwise it stays (RFC 4782 §4.4 leaves it open).
+    pub ssthresh_approved: bool,
+}
+
+impl JumpChoice {
+    /// The choice that `word` and the `argument` in its parentheses spell, if they spell one.
+    pub(crate) fn parse(word: &str, argument: Option<&str>) -> Option<Self> {
+        match word {
+            "quickstart" => {
+                let (rate, ssthresh_approved) = match argument?.split_once(',') {
+                    None => (argument?, false),
+                    Some((rate, "approved")) => (rate, true),
+                    Some(_) => return None,
+                };
+                let rate: Rate = rate.parse().ok()?;
+                let rate = QuickStartRate::at_most(rate);
+                let jump = QuickStartJump { rate, ssthresh_approved };
+                (rate > QuickStartRate::NONE).then_some(Self::QuickStart(jump))
+            }
+            _ => None,
+        }
+    }
+
+    /// What `word` takes in its parentheses; `None` of a word that is not read here.
+    pub(crate) fn expected(word: &str) -> Option<&'static str> {
+        match word {
+            "quickstart" => Some(
+                "a rate from 80 kbit/s such as `5.12Mbps`, and behind it nothing or `approved`",
+            ),
+            _ => None,
+        }
+    }
+
+    /// The word and its argument.
+    pub(crate) fn spelled(self) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::QuickStart(QuickStartJump { rate, ssthresh_approved }) => {
+                let rule = if ssthresh_approved { ",approved" } else { "" };
+                Some(format!("quickstart({}{rule})", spelled(rate)))
+            }
+        }
+    }
+}
+
+/// A rate without a blank: `81.92Mbps`, `80kbps`.
+fn spelled(rate: QuickStartRate) -> String {
+    let bps = rate.rate().map_or(0, Rate::as_bps);
+    if bps < 1_000_000 {
+        return format!("{}kbps", bps / 1000);
+    }
+    let thousandths = bps / 1000;
+    let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+    format!("{}Mbps", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rate_is_read_as_it_is_spelled() {
+        for code in 1..=15 {
+            let rate = QuickStartRate::from_code(code).unwrap();
+            assert_eq!(QuickStartRate::at_most(spelled(rate).parse().unwrap()), rate);
+        }
+        let spell = |code| spelled(QuickStartRate::from_code(code).unwrap());
+        // 40 kbit/s times 2, 16, 32, 2048 and 32768.
+        assert_eq!(
+            [1, 4, 5, 11, 15].map(spell),
+            ["80kbps", "640kbps", "1.28Mbps", "81.92Mbps", "1310.72Mbps"]
+        );
+    }
+}

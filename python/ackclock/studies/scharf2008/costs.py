@@ -1,0 +1,150 @@
+"""What Quick-Start costs a router and an end point on this machine.
+
+The router forwards packets of 50 bytes in memory (:class:`ackclock._core.RouterBench`), in pairs of
+batches, one with and one without the function, in turn; what is told is the paired difference, so
+that a machine that slows down meanwhile slows both. These numbers alone depend on the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from functools import partial
+
+import polars as pl
+
+from ackclock import _core
+from ackclock.studies._frame_core import Core
+from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies._frame_stats import estimate
+from ackclock.studies.scharf2008 import scenarios
+from ackclock.studies.scharf2008.scenarios import SHARES, Plan
+
+BATCH = 20_000
+"""Packets of a batch."""
+FEW = 32
+"""Packets of the small batches whose times make the distribution: a clock read costs a few."""
+SPACING_NS = 100
+SLOT_NS = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
+"""Slots, of virtual time: at 10 million packets/s, from 10,000 packets to 10 million."""
+
+
+def _time_ns(do: Callable[[], object]) -> float:
+    begin = time.perf_counter_ns()
+    do()
+    return time.perf_counter_ns() - begin
+
+
+def _pairs(kind: str, share: float, slot_ns: int, batches: int) -> tuple[list[float], list[float]]:
+    """Return ns a packet of an original router and of one with the function, batch by batch."""
+    original = _core.RouterBench("ignorant", share, slot_ns, SPACING_NS, 1)
+    changed = _core.RouterBench(kind, share, slot_ns, SPACING_NS, 1)
+    order = random.Random(1)  # noqa: S311 - which of a pair goes first
+    without, with_it = [], []
+    for _ in range(3):
+        original.run(BATCH)
+        changed.run(BATCH)
+    for _ in range(batches):
+        sides = [(original, without), (changed, with_it)]
+        if order.random() < 0.5:
+            sides.reverse()
+        for bench, times in sides:
+            times.append(_time_ns(partial(bench.run, BATCH)) / BATCH)
+    return without, with_it
+
+
+def _median(values: list[float]) -> float:
+    return float(pl.Series(values).median() or 0.0)  # type: ignore[arg-type]
+
+
+def _row(kind: str, share: float, slot_ns: int, batches: int) -> dict[str, object]:
+    without, with_it = _pairs(kind, share, slot_ns, batches)
+    differences = [b - a for a, b in zip(without, with_it, strict=True)]
+    # A batch that the machine interrupted says nothing of the router: the middle 80 % of the pairs.
+    cut = len(differences) // 10
+    kept = sorted(differences)[cut : len(differences) - cut]
+    added = estimate(kept)
+    return {
+        "router": kind,
+        "share": share,
+        "slot_s": slot_ns / 1e9,
+        "packets_per_s": 1e9 / _median(with_it),
+        "ns_per_packet": _median(with_it),
+        "original_packets_per_s": 1e9 / _median(without),
+        "original_ns_per_packet": _median(without),
+        "added_ns": added.mean,
+        "added_ci_ns": added.ci,
+        "pairs": len(differences),
+    }
+
+
+def router_part(plan: Plan) -> Part:
+    """Return Table II: packets/s and ns a packet by the share of requests and the slot."""
+    cases = [
+        *((kind, share, SLOT_NS[-1]) for kind in ("lowering", "admitting") for share in SHARES),
+        *(("admitting", 0.5, slot) for slot in SLOT_NS[:-1]),
+    ]
+
+    def compute(advance: Advance) -> pl.DataFrame:
+        rows = []
+        for done, case in enumerate(cases):
+            rows.append(_row(*case, plan.batches))
+            advance(done + 1)
+        for share in SHARES:
+            for kind in ("ignorant", "lowering"):
+                bench = _core.RouterBench(kind, share, SLOT_NS[-1], SPACING_NS, 2)
+                bench.run(BATCH)
+                times = [_time_ns(partial(bench.run, FEW)) / FEW
+                         for _ in range(100 * plan.batches)]  # fmt: skip
+                of = pl.Series(times)
+                rows += [
+                    {"router": f"{kind} distribution", "share": share, "quantile": q,
+                     "ns_per_packet": float(of.quantile(q) or 0.0)}
+                    for q in (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+                ]  # fmt: skip
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    return Part("router", [*map(list, cases), BATCH, plan.batches], len(cases), compute)
+
+
+ENDPOINTS = {
+    "plain": ("", "off"),
+    "Quick-Start": (scenarios.quickstart(scenarios.HIGH_BPS, "unchanged"), "off"),
+    "paced throughout": ("", "linux"),
+}
+
+
+def endpoint_part(core: Core, plan: Plan) -> Part:
+    """Return what a segment of a download of 30 MB costs, whole simulation and all, by sender."""
+    size = 30_000_000
+    texts = {}
+    for name, (jump, pacing) in ENDPOINTS.items():
+        variant = scenarios.GROWTHS["newreno"] + jump
+        traffic = scenarios.download(variant, size, tcp={"pacing": pacing})
+        texts[name] = json.dumps(
+            {"duration": "20 s", "topology": scenarios.path(0.1), "traffic": [traffic]}
+        )
+
+    def compute(advance: Advance) -> pl.DataFrame:
+        segments = size / 1460
+        times: dict[str, list[float]] = {name: [] for name in texts}
+        rounds = max(plan.batches // 10, 8)
+        for done in range(rounds):
+            for name, text in texts.items():
+                spent = _time_ns(partial(core.simulate_many, [text], 1))
+                times[name].append(spent / segments)
+            advance(done + 1)
+        rows = []
+        for name, found in times.items():
+            added = [b - a for a, b in zip(times["plain"], found, strict=True)]
+            kept = sorted(added)[len(added) // 10 : len(added) - len(added) // 10]
+            of = estimate(kept)
+            rows.append(
+                {"sender": name, "ns_per_segment": _median(found), "added_ns": of.mean,
+                 "added_ci_ns": of.ci, "runs": len(found)}
+            )  # fmt: skip
+        return pl.DataFrame(rows)
+
+    return Part("endpoint", list(texts.values()), max(plan.batches // 10, 8), compute)

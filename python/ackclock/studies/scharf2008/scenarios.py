@@ -1,0 +1,322 @@
+"""What is run: one path, two routers, and what the paper's figures vary.
+
+Sizes in bytes, rates in bit/s, times in s. Where the paper is silent the choice stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Scenario = Mapping[str, Any]
+
+LINK_BPS = 100_000_000
+"""The rate of both routers' links."""
+HIGH_BPS, LOW_BPS = 81_920_000, 5_120_000
+"""The rates that the paper asks for."""
+RTTS_S = (0.1, 0.2)
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000,
+         30_000_000, 100_000_000)  # fmt: skip
+GROWTHS: Mapping[str, str] = {"newreno": "newreno+sack", "cubic": "cubic+sack+standard"}
+"""CUBIC without HyStart, as Linux 2.6.24 had it; its beta, then 0.8, matters only after a loss."""
+WINDOW = "8 MB"
+"""The socket buffers of the paper."""
+SLOT_S = 0.2
+"""The slots of Figures 7 and 8; two of them make the history."""
+FLOOD_PER_S = 200
+SLOTS_S, HISTORIES = (0.1, 0.2, 0.5, 1.0), (1, 2, 4)
+SHARES = (0.0, 0.01, 0.5)
+"""Packets with a request, of all (Table II)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is run; ``quick`` is a smaller honest version."""
+
+    quick: bool
+
+    @property
+    def long_s(self) -> float:
+        """How long the slowest rates of Figures 4 and 6 are watched."""
+        return 60.0 if self.quick else 420.0
+
+    @property
+    def flood_s(self) -> float:
+        """How long the routers are flooded."""
+        return 24.0 if self.quick else 120.0
+
+    @property
+    def trials(self) -> int:
+        """Runs of each attack."""
+        return 100 if self.quick else 1000
+
+    @property
+    def batches(self) -> int:
+        """Pairs of batches by which the cost of a router is measured."""
+        return 60 if self.quick else 400
+
+
+def quickstart(rate_bps: int, ssthresh_rule: str) -> str:
+    """Return the part of a variant's name that asks for a rate."""
+    rule = ",approved" if ssthresh_rule == "approved" else ""
+    return f"+quickstart({rate_bps / 1e6:g}Mbps{rule})"
+
+
+def router(slot_s: float = SLOT_S, history: int = 2, **more: Any) -> dict[str, Any]:
+    """Return a router's admission, with a threshold of all of the link."""
+    return {"threshold": 1.0, "slot": f"{slot_s:g} s", "history": history, **more}
+
+
+def path(
+    rtt_s: float,
+    *,
+    buffer: str = "lossless",
+    first: object = "approve",
+    second: object = "approve",
+) -> dict[str, Any]:
+    """Return server, router 1, router 2, client; the routers' links are the slow ones.
+
+    Both ends have 1 Gbit/s and 1 ms; ``buffer`` is that of the routers.
+    """
+    inner_ms = (rtt_s * 1000 / 2 - 2) / 2
+    queue: dict[str, Any] = {} if buffer == "lossless" else {
+        "queue": {"kind": "droptail", "limit": buffer}
+    }  # fmt: skip
+    slow = {"rate": f"{LINK_BPS} bit/s", "delay": f"{inner_ms:g} ms", **queue}
+    fast = {"rate": "1 Gbit/s", "delay": "1 ms"}
+    back = {"reverse": {"quick_start": "approve"}}
+    links = [
+        {"name": "server", "from": "server", "to": "r1", **fast, "quick_start": "approve", **back},
+        {"name": "first", "from": "r1", "to": "r2", **slow, "quick_start": first, **back},
+        {"name": "second", "from": "r2", "to": "r3", **slow, "quick_start": second, **back},
+        {"name": "client", "from": "r3", "to": "client", **fast, "quick_start": "approve", **back},
+    ]
+    return {"kind": "graph", "link": links}
+
+
+def download(
+    variant: str,
+    size_bytes: int,
+    *,
+    at_s: Sequence[float] = (0.0,),
+    exchanges: int = 1,
+    gap_s: float = 0.0,
+    tcp: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return a class of connections on which a client asks and the server answers."""
+    settings = {
+        "initial_window": 3,
+        "delayed_ack": "off",
+        # Linux's rule, by which the last segment of a response does not wait for an ACK.
+        "nagle": "minshall",
+        "receive_window": WINDOW,
+        **(tcp or {}),
+    }
+    return {
+        "name": "web",
+        "variant": variant,
+        "tcp": settings,
+        "from": "client",
+        "to": "server",
+        "arrivals": {"kind": "list", "at": [f"{at:g} s" for at in at_s]},
+        "app": {
+            "kind": "request",
+            "request": "100 B",
+            "response": f"{size_bytes} B",
+            "exchanges": exchanges,
+            "gap": f"{gap_s:g} s",
+            "closes": "client",
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A response on an open connection; the grant came with the handshake."""
+
+    rtt_s: float
+    size_bytes: int
+    growth: str
+    buffer: str
+    startup: str
+    ssthresh_rule: str
+    seed: int = 1
+    window: str = WINDOW
+
+    @property
+    def variant(self) -> str:
+        """The sender."""
+        base = GROWTHS[self.growth]
+        if self.startup == "quick-start":
+            return base + quickstart(HIGH_BPS, self.ssthresh_rule)
+        return base
+
+    def scenario(self) -> Scenario:
+        """Return what is run."""
+        slow_s = self.size_bytes * 8 / LINK_BPS
+        tcp: dict[str, Any] = {"receive_window": self.window}
+        if self.startup == "iw10":
+            tcp["initial_window"] = 10
+        return {
+            "duration": f"{20 + 40 * self.rtt_s + 4 * slow_s:g} s",
+            "seed": self.seed,
+            "topology": path(self.rtt_s, buffer=self.buffer),
+            "traffic": [download(self.variant, self.size_bytes, tcp=tcp)],
+        }
+
+
+def transfers() -> list[Transfer]:
+    """Return the runs of Figure 10."""
+    ways = [("slow-start", "unchanged"), ("iw10", "unchanged"), ("quick-start", "unchanged"),
+            ("quick-start", "approved")]  # fmt: skip
+    return [
+        Transfer(rtt_s, size, growth, buffer, startup, rule)
+        for rtt_s in RTTS_S
+        for growth in GROWTHS
+        for buffer in ("lossless", "1 BDP")
+        for startup, rule in ways
+        for size in SIZES
+    ]
+
+
+def windows() -> list[Transfer]:
+    """Return the same with smaller receive windows, of one size: flow control in the way."""
+    return [
+        Transfer(0.1, 1_000_000, "newreno", "lossless", startup, "unchanged", window=window)
+        for window in ("64 kB", "256 kB", "1 MB", WINDOW)
+        for startup in ("slow-start", "quick-start")
+    ]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A long download, its rate seen over time."""
+
+    rtt_s: float
+    growth: str
+    rate_bps: int
+    """What is asked for; zero asks for nothing."""
+    ssthresh_rule: str
+    length_s: float
+
+    @property
+    def variant(self) -> str:
+        """The sender."""
+        base = GROWTHS[self.growth]
+        return base + (quickstart(self.rate_bps, self.ssthresh_rule) if self.rate_bps else "")
+
+    def scenario(self) -> Scenario:
+        """Return what is run: the last link is looked at once a round trip."""
+        return {
+            "duration": f"{self.length_s:g} s",
+            "topology": path(self.rtt_s),
+            "traffic": [download(self.variant, 20_000_000_000)],
+            "probe": [{"link": "client", "every": f"{self.rtt_s:g} s"}],
+        }
+
+
+def traces(plan: Plan) -> list[Trace]:
+    """Return the runs of Figures 4 and 6."""
+    asked = [(0, "unchanged"), (HIGH_BPS, "unchanged"), (HIGH_BPS, "approved"),
+             (LOW_BPS, "unchanged"), (LOW_BPS, "approved")]  # fmt: skip
+    return [
+        Trace(rtt_s, growth, rate, rule, plan.long_s if rule == "approved" else 30.0)
+        for rtt_s in RTTS_S
+        for growth in GROWTHS
+        for rate, rule in asked
+    ]
+
+
+SECOND_DOWNLOAD_S, END_S = 8.0, 24.0
+
+
+def _cross(link: str, rate_bps: float, start_s: float, stop_s: float) -> dict[str, Any]:
+    return {
+        "link": link,
+        "kind": "periodic",
+        "rate": f"{rate_bps / 12_000:.6f} packet/s",
+        "size": "1500 B",
+        "start": f"{start_s:g} s",
+        "stop": f"{stop_s:g} s",
+    }
+
+
+def downloads(*, cross: bool, growth: str) -> Scenario:
+    """Return Figure 7 or, with cross-traffic, 8: three downloads of 10 MB, 5 s apart.
+
+    As in the paper the threshold becomes the approved window, and silence costs window (RFC 2861).
+    """
+    variant = GROWTHS[growth] + "+cwv" + quickstart(HIGH_BPS, "approved")
+    traffic = download(variant, 10_000_000, at_s=(1.0,), exchanges=3, gap_s=5.0)
+    scenario: dict[str, Any] = {
+        "duration": f"{END_S:g} s",
+        "topology": path(0.1, first=router(), second=router()),
+        "traffic": [traffic],
+        "probe": [
+            {"link": link, "every": f"{SLOT_S:g} s"} for link in ("first", "second", "client")
+        ],
+    }
+    if cross:
+        # 30 Mbit/s until the first download is over; 100 Mbit/s from before the third request on.
+        scenario["cross_traffic"] = [
+            _cross("first", 30e6, 0.0, 5.0),
+            _cross("second", 100e6, 12.0, END_S),
+        ]
+    return scenario
+
+
+def flood(slot_s: float, history: int, seconds: float) -> Scenario:
+    """Return Figure 9: 200 requests a second for 5.12 Mbit/s, none of which is used."""
+    variant = GROWTHS["newreno"] + quickstart(LOW_BPS, "unchanged")
+    traffic = download(variant, 1)
+    traffic["arrivals"] = {"kind": "periodic", "rate": f"{FLOOD_PER_S} /s"}
+    return {
+        "duration": f"{seconds:g} s",
+        "topology": path(0.02, first=router(slot_s, history)),
+        "traffic": [traffic],
+    }
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Somebody lies about a rate that router 1 has lowered by ``steps`` steps."""
+
+    who: str
+    steps: int
+    seed: int
+
+    def scenario(self) -> Scenario:
+        """Return what is run."""
+        lowered = f"{HIGH_BPS >> self.steps} bit/s"
+        high = f"{HIGH_BPS} bit/s"
+        second: object = router(cheat=high) if self.who == "router" else "approve"
+        if self.who == "no part":
+            second = None
+        tcp = {"quick_start": {"lie": high}} if self.who == "receiver" else {}
+        variant = GROWTHS["newreno"] + quickstart(HIGH_BPS, "unchanged")
+        topology = path(0.1, first=router(most=lowered), second=second)
+        for link in topology["link"]:
+            if link["quick_start"] is None:
+                del link["quick_start"]
+        return {
+            "duration": "2 s",
+            "seed": self.seed,
+            "topology": topology,
+            "traffic": [download(variant, 1_000, tcp=tcp)],
+        }
+
+
+def attacks(plan: Plan) -> list[Attack]:
+    """Return the runs of every attack."""
+    return [
+        Attack(who, steps, seed)
+        for who, depths in (
+            ("nobody", (1,)),
+            ("router", (1, 2, 3)),
+            ("receiver", (1, 2, 3)),
+            ("no part", (1,)),
+        )
+        for steps in depths
+        for seed in range(1, plan.trials + 1)
+    ]
