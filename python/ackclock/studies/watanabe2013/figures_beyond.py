@@ -118,6 +118,8 @@ def streams(means: pl.DataFrame) -> Figure:
             panel.set_title(words)
             panel.set_xscale("log", base=2)
             panel.xaxis.set_major_formatter("{x:g}")
+            if metric == "retransmissions":
+                panel.set_yscale("symlog", linthresh=10)
             panel.set_ylim(bottom=0)
         for panel in panels[-1]:
             panel.set_xlabel("videos on the path")
@@ -221,11 +223,12 @@ def segmented(means: pl.DataFrame) -> Figure:
                         elinewidth=0.7,
                         label=variant,
                     )
-                panel.set_ylim(bottom=0)
                 panel.grid(visible=False, axis="x")
                 if place == 0:
                     panel.set_title(f"by {adapt}")
             line[0].set_ylabel(words)
+            # Both panels are drawn: the rows share their axis.
+            line[0].set_ylim(bottom=0)
         for panel in panels[-1]:
             panel.set_xticks(range(len(CASES)), [case.key for case in CASES], rotation=35)
         _legend(made, panels[0, 0])

@@ -146,7 +146,7 @@ fn beside_others_it_is_reno() {
     assert_close(round(&mut path, 150.0), before + 2.0);
     // Half after a loss with a queue.
     path.congestion(Signal::Loss);
-    assert_close(path.law.cwnd, (before + 2.0) / 2.0);
+    assert_close(path.law.cwnd, f64::midpoint(before, 2.0));
     // The queue is gone, and with it they.
     path.law.cwnd = 30.0;
     assert_close(round(&mut path, 100.0), 32.0);
