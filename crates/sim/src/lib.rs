@@ -28,6 +28,7 @@ mod network;
 mod objects;
 mod observe;
 pub mod plan;
+mod prefetch;
 mod probe;
 pub mod records;
 pub mod scenario;
