@@ -270,6 +270,31 @@ def test_an_interrupt_ends_a_run_at_once(tmp_path: Path) -> None:
     assert errors.strip().splitlines()[-1] == "ackclock: interrupted"
 
 
+def test_a_comparison_has_a_row_a_metric() -> None:
+    table = path(duration="5 s")
+    found = ac.compare(ac.Scenario.from_dict(table), on=["sim"], repeat=2)
+    rows = {row["metric"]: row["sim"] for row in found.rows()}
+    # CUBIC leaves slow start on a path of 20 ms within its first round trips; the queue holds at
+    # most 20 Mbit/s x 20 ms / 1500 B = 33 packets, and one in service.
+    assert 0.04 < rows["slow_start_ends_s"].mean < 1.0
+    assert 0.0 < rows["queue_mean_packets"].mean <= 34.0
+    assert rows["srtt_mean_s"].mean > 0.020
+    # Nothing in it is random: two seeds are one run.
+    assert rows["goodput_bps"].ci == pytest.approx(0.0)
+    assert found.as_json()["runs"] == {"sim": 2}
+
+
+@live
+def test_simulation_and_kernel_agree() -> None:
+    try:
+        found = ac.compare(ac.Scenario.from_dict(path(duration="6 s")), repeat=1)
+    except ac.BadInput as error:
+        pytest.skip(f"live: {error}")
+    goodput = next(row for row in found.rows() if row["metric"] == "goodput_bps")
+    # The agreement asked for is 3 %.
+    assert goodput["live"].mean == pytest.approx(goodput["sim"].mean, rel=0.03)
+
+
 def test_the_core_refuses_other_ports() -> None:
     scenario = ac.Scenario.from_dict(path())
     with pytest.raises(ac.BadInput, match="expected `tun` or `veth`"):
