@@ -119,11 +119,13 @@ def live(
     seed: int | None = None,
     ports: str | None = None,
     pcap: str | None = None,
+    sender: str | None = None,
+    receiver: str | None = None,
 ) -> Run:
     """Run one scenario on real packets between kernel end points. Raises BadInput, or OSError.
 
-    ``ports`` is ``tun`` or ``veth``; with a folder ``pcap``, what passes the hosts' devices is
-    written there, one file a host.
+    ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``;
+    with a folder ``pcap``, what passes the hosts' devices is written there, one file a host.
     """
 
 def simulate_to(scenario: str, seed: int | None, out: str) -> Run: ...

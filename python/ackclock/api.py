@@ -97,6 +97,8 @@ def run_live(
     seed: int | None = None,
     ports: Literal["tun", "veth"] | None = None,
     pcap: str | os.PathLike[str] | None = None,
+    sender: Literal["kernel", "ackclock"] = "kernel",
+    receiver: Literal["kernel", "ackclock"] = "kernel",
 ) -> Run:
     """Run a scenario on real packets: the same path, and the kernel's own TCP at its ends.
 
@@ -113,6 +115,8 @@ def run_live(
         The devices between hosts and path; default: ``"tun"`` where ``/dev/net/tun`` can be opened.
     pcap
         A folder for packet captures, ``<flow>-sender.pcapng`` and ``<flow>-receiver.pcapng``.
+    sender, receiver
+        Whose the ends of the flows are: the kernel's, or our own transport in real bytes.
 
     Returns
     -------
@@ -128,7 +132,7 @@ def run_live(
     """
     folder = None if pcap is None else os.fspath(pcap)
     try:
-        return Run(_core.live(_text(scenario), seed, ports, folder))
+        return Run(_core.live(_text(scenario), seed, ports, folder, sender, receiver))
     except OSError as error:
         raise BadInput(str(error)) from None
 

@@ -141,20 +141,37 @@ def run(
         Literal["tun", "veth"] | None,
         typer.Option(help="Of a live run, the devices between hosts and path."),
     ] = None,
+    sender: Annotated[
+        Literal["kernel", "ackclock"],
+        typer.Option(help="Of a live run, whose the senders are."),
+    ] = "kernel",
+    receiver: Annotated[
+        Literal["kernel", "ackclock"],
+        typer.Option(help="Of a live run, whose the receivers are."),
+    ] = "kernel",
     as_json: AsJson = False,
 ) -> None:
     """Run one scenario."""
     if pcap_link and pcap is None:
         raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
-    if ports and on != "live":
-        raise BadInput("--ports: stands alone, expected --on live beside it")
+    for option, given in (
+        ("--ports", ports is not None),
+        ("--sender", sender != "kernel"),
+        ("--receiver", receiver != "kernel"),
+    ):
+        if given and on != "live":
+            raise BadInput(f"{option}: stands alone, expected --on live beside it")
     if pcap_link and on == "live":
         raise BadInput("--pcap-link: a live run captures hosts, expected --pcap alone")
     scenario = ackclock.Scenario.from_file(file)
     _refuse_file(out)
     _refuse_file(pcap)
     if on == "live":
-        _run_live(scenario, out=out, seed=seed, pcap=pcap, ports=ports, as_json=as_json)
+        with _console().status(f"on real packets for {scenario.duration}"):
+            result = ackclock.run_live(
+                scenario, seed=seed, pcap=pcap, ports=ports, sender=sender, receiver=receiver
+            )
+        _tell_live(result, out=out, as_json=as_json)
         return
     with _console().status(f"simulating {scenario.duration}"):
         if out is not None and pcap is None:
@@ -181,17 +198,7 @@ def _print_run(result: ackclock.Run, out: Path | None) -> None:
         console.print(f"The capture: {capture}", soft_wrap=True)
 
 
-def _run_live(
-    scenario: ackclock.Scenario,
-    *,
-    out: Path | None,
-    seed: int | None,
-    pcap: Path | None,
-    ports: Literal["tun", "veth"] | None,
-    as_json: bool,
-) -> None:
-    with _console().status(f"on real packets for {scenario.duration}"):
-        result = ackclock.run_live(scenario, seed=seed, pcap=pcap, ports=ports)
+def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None:
     if out is not None:
         result.write(out)
     report = result.live or {}

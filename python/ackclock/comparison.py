@@ -121,7 +121,12 @@ class Comparison:
             )
             for on, runs in self.runs.items():
                 for n, run in enumerate(runs):
-                    style = {"color": colours[on], "alpha": 1.0 if n == 0 else 0.35, "lw": 0.9}
+                    style = {
+                        "color": colours[on],
+                        "alpha": 1.0 if n == 0 else 0.35,
+                        # Where they agree, the live line lies within the simulated one.
+                        "lw": 2.4 if on == "sim" else 0.9,
+                    }
                     samples = pl.DataFrame(run.flow_samples).with_columns(
                         pl.col("flow").cast(pl.String)
                     )
@@ -145,7 +150,7 @@ class Comparison:
                 axes[place][0].set(
                     title=f"{flow}: congestion window", ylabel="segments", ylim=(0, None)
                 )
-            axes[0][0].legend(loc="upper right", ncols=2)
+            axes[0][0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
             axes[-1][0].set(
                 title=f"{self.link}: queue", ylabel="packets", ylim=(0, None), xlabel="time (s)"
             )

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import pyarrow.parquet as pq
 import pytest
@@ -269,7 +270,102 @@ def test_an_interrupt_ends_a_run_at_once(tmp_path: Path) -> None:
     assert errors.strip().splitlines()[-1] == "ackclock: interrupted"
 
 
+def test_a_comparison_has_a_row_a_metric() -> None:
+    table = path(duration="5 s")
+    found = ac.compare(ac.Scenario.from_dict(table), on=["sim"], repeat=2)
+    rows = {row["metric"]: row["sim"] for row in found.rows()}
+    # CUBIC leaves slow start on a path of 20 ms within its first round trips; the queue holds at
+    # most 20 Mbit/s x 20 ms / 1500 B = 33 packets, and one in service.
+    assert 0.04 < rows["slow_start_ends_s"].mean < 1.0
+    assert 0.0 < rows["queue_mean_packets"].mean <= 34.0
+    assert rows["srtt_mean_s"].mean > 0.020
+    # Nothing in it is random: two seeds are one run.
+    assert rows["goodput_bps"].ci == pytest.approx(0.0)
+    assert found.as_json()["runs"] == {"sim": 2}
+
+
+@live
+def test_simulation_and_kernel_agree() -> None:
+    try:
+        found = ac.compare(ac.Scenario.from_dict(path(duration="6 s")), repeat=1)
+    except ac.BadInput as error:
+        pytest.skip(f"live: {error}")
+    goodput = next(row for row in found.rows() if row["metric"] == "goodput_bps")
+    # The agreement asked for is 3 %.
+    assert goodput["live"].mean == pytest.approx(goodput["sim"].mean, rel=0.03)
+
+
 def test_the_core_refuses_other_ports() -> None:
     scenario = ac.Scenario.from_dict(path())
     with pytest.raises(ac.BadInput, match="expected `tun` or `veth`"):
         _core.live(scenario.to_json(), None, "tap")
+
+
+#: Our transport against the kernel: what differs from a plain path, and what must be seen of it.
+INTEROP: dict[str, tuple[dict[str, object], dict[str, object], str | None]] = {
+    "plain": ({}, {}, None),
+    "1 % loss": ({"loss": 0.01}, {}, "lost_packets"),
+    "5 % loss": ({"loss": 0.05}, {}, "lost_packets"),
+    "reordering": ({"reorder": {"share": 0.02, "delay": "5 ms"}}, {}, "reordered_packets"),
+    "copies": ({"duplicate": 0.02}, {}, "duplicated_packets"),
+    "flipped bits": ({"corrupt": 0.01}, {}, "corrupted_packets"),
+    "marks": (
+        {"queue": {"kind": "droptail", "limit": "100 packet", "mark": "10 packet"}},
+        {"ecn": "on"},
+        "marked_packets",
+    ),
+    "no timestamps": ({"loss": 0.01}, {"timestamps": False}, "lost_packets"),
+    "no SACK": ({"loss": 0.01}, {"sack": False}, "lost_packets"),
+    "no window scaling": ({}, {"window_scaling": False}, None),
+    "8 MB of window": ({}, {"receive_window": "8 MB"}, None),
+}
+
+
+@live
+@pytest.mark.parametrize("ends", [("ackclock", "kernel"), ("kernel", "ackclock")])
+@pytest.mark.parametrize("case", INTEROP)
+def test_our_transport_and_the_kernel_understand_each_other(
+    case: str, ends: tuple[Literal["kernel", "ackclock"], Literal["kernel", "ackclock"]]
+) -> None:
+    link, tcp, seen = INTEROP[case]
+    # With 5 % lost each way both senders come to about 1 Mbit/s.
+    volume, duration = ("300 kB", "10 s") if case == "5 % loss" else ("1 MB", "3 s")
+    table = path(duration=duration)
+    table["topology"]["link"][0].update(link)  # type: ignore[index]
+    app = {"kind": "bulk", "size": volume}
+    table["flow"][0].update({"app": app, "tcp": tcp})  # type: ignore[index]
+    run = ac.run_live(ac.Scenario.from_dict(table), sender=ends[0], receiver=ends[1])
+    (row,) = run.flows.to_pylist()
+    # Every byte in its place, as each end compares what it reads with the stream.
+    assert row["delivered_bytes"] == (300_000 if case == "5 % loss" else 1_000_000)
+    assert run.live is not None
+    assert run.live["changed"] == 0
+    assert row["completed_s"] is not None
+    forward = run.links.to_pylist()[0]
+    if seen is not None:
+        assert forward[seen] > 0
+    # Without a flipped bit our end finds every header and checksum of the kernel's as it should be.
+    assert (run.live["malformed"] > 0) == (case == "flipped bits")
+
+
+@live
+def test_any_sender_of_ours_meets_the_kernel() -> None:
+    for variant in ("tahoe", "newreno+sack", "cubic+hystartpp", "bbr", "vegas"):
+        table = path(duration="2 s")
+        flow = {"variant": variant, "profile": "rfc", "app": {"kind": "bulk", "size": "500 kB"}}
+        table["flow"][0].update(flow)  # type: ignore[index]
+        run = ac.run_live(ac.Scenario.from_dict(table), sender="ackclock")
+        assert run.flows.to_pylist()[0]["delivered_bytes"] == 500_000, variant
+        assert run.live is not None
+        assert run.live["changed"] == 0
+
+
+@live
+def test_our_sender_goes_silent_and_resumes_before_the_kernel() -> None:
+    table = path(duration="3 s")
+    idle = [{"at": "1 s", "for": "1 s"}]
+    app = {"kind": "cbr", "rate": "1 Mbit/s", "message": "1000 B", "idle": idle, "stop": "2.5 s"}
+    table["flow"][0]["app"] = app  # type: ignore[index]
+    run = ac.run_live(ac.Scenario.from_dict(table), sender="ackclock")
+    # 125 messages of 1000 bytes a second, for 1 s and for 0.5 s, one more or less at each end.
+    assert abs(run.flows.to_pylist()[0]["delivered_bytes"] - 187_500) <= 2_000

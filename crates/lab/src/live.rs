@@ -11,6 +11,10 @@ use crate::SweepError;
 pub struct LivePlan {
     /// `tun` or `veth`; the best that there is if not given.
     pub ports: Option<String>,
+    /// Whose the senders are, `kernel` or `ackclock`; the kernel's if not given.
+    pub sender: Option<String>,
+    /// Whose the receivers are, likewise.
+    pub receiver: Option<String>,
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<PathBuf>,
 }
@@ -36,7 +40,7 @@ pub fn live(
     plan: &LivePlan,
     cancelled: impl Fn() -> bool,
 ) -> Result<Lived, SweepError> {
-    use ackclock_live::{LiveError, Options, PortKind};
+    use ackclock_live::{End, LiveError, Options, PortKind};
 
     use crate::BadInput;
 
@@ -49,7 +53,16 @@ pub fn live(
             return Err(BadInput::new(message).into());
         }
     };
-    let options = Options { port, pcap: plan.pcap.clone() };
+    let end = |key: &str, word: Option<&str>| match word {
+        None | Some("kernel") => Ok(End::Kernel),
+        Some("ackclock") => Ok(End::Own),
+        Some(other) => {
+            let message = format!("{key}: unknown word `{other}`, expected `kernel` or `ackclock`");
+            Err(BadInput::new(message))
+        }
+    };
+    let ends = [end("sender", plan.sender.as_deref())?, end("receiver", plan.receiver.as_deref())?];
+    let options = Options { port, ends, pcap: plan.pcap.clone() };
     let lived = ackclock_live::run(scenario, &options, cancelled).map_err(|error| match error {
         LiveError::Scenario(error) => {
             BadInput::new(format_args!("{}: {}", error.key, error.message)).into()

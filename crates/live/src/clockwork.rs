@@ -11,6 +11,7 @@ use crate::capture::Captor;
 use crate::header::LEAD;
 use crate::path::{Path, PathSnapshot, Release};
 use crate::port::Port;
+use crate::speaker::OwnEnd;
 use crate::sys::{self, Interest, Poll, Scheduling};
 
 /// The time of a run by the machine's monotonic clock.
@@ -75,6 +76,8 @@ pub struct Punctuality {
 pub struct PathReport {
     /// What was counted at the moments that were asked for, in their order.
     pub snapshots: Vec<PathSnapshot>,
+    /// What our own ends of each flow, the sender's and the receiver's, counted at those moments.
+    pub own: Vec<Vec<[Option<OwnEnd>; 2]>>,
     /// What probes of links recorded.
     pub samples: LinkSamples,
     /// How well it kept time.
@@ -129,6 +132,7 @@ impl Clockwork {
             scheduling: sys::hurry(PRIORITY),
         };
         let mut snapshots = Vec::with_capacity(moments.len());
+        let mut own = Vec::with_capacity(moments.len());
         let mut budget = Budget { window: Instant::START, spun: Duration::ZERO };
         let mut poll = Poll::default();
         let mut spare = self.path.buffer();
@@ -137,6 +141,7 @@ impl Clockwork {
             while let Some(moment) = moments.get(snapshots.len()).filter(|at| **at <= now) {
                 self.release(*moment, clock, &mut meter)?;
                 snapshots.push(self.path.snapshot(*moment));
+                own.push(self.own_ends());
             }
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
@@ -145,7 +150,7 @@ impl Clockwork {
             let mut busy = false;
             for n in 0..self.ports.len() {
                 for _ in 0..BATCH {
-                    let Some(len) = self.ports[n].read(&mut spare)? else { break };
+                    let Some(len) = self.ports[n].read(clock.now(), &mut spare)? else { break };
                     busy = true;
                     let now = clock.now();
                     self.release(now, clock, &mut meter)?;
@@ -179,12 +184,21 @@ impl Clockwork {
         Ok(PathReport {
             lost_in_devices,
             snapshots,
+            own,
             samples: self.path.take_samples(),
             punctuality: meter,
             rates: self.path.rates(),
             strangers: self.path.strangers,
             events: self.path.handled,
         })
+    }
+
+    fn own_ends(&self) -> Vec<[Option<OwnEnd>; 2]> {
+        let flows = self.entry_of.iter().enumerate();
+        let both = |flow: usize, entry: usize| {
+            [0, 1].map(|side| self.ports[2 * entry + side].own_end(flow))
+        };
+        flows.map(|(flow, entry)| both(flow, *entry)).collect()
     }
 
     /// Gives hosts what is due.
@@ -197,7 +211,7 @@ impl Clockwork {
             let late = real.since(at.min(real));
             meter.lateness.record(late);
             meter.latest = meter.latest.max(late);
-            match ports[port].write(bytes) {
+            match ports[port].write(real, bytes) {
                 Ok(true) => {}
                 Ok(false) => meter.refused += 1,
                 Err(error) => fault = Some(error),
@@ -219,7 +233,9 @@ impl Clockwork {
         budget: &mut Budget,
         meter: &mut Punctuality,
     ) -> io::Result<()> {
-        let due = self.path.next_at().into_iter().chain(moment).fold(end, Instant::min);
+        let hosts = self.ports.iter().filter_map(|port| port.wakes_at());
+        let due =
+            self.path.next_at().into_iter().chain(moment).chain(hosts).fold(end, Instant::min);
         let now = clock.now();
         if now.since(budget.window.min(now)) > SPIN_WINDOW {
             *budget = Budget { window: now, spun: Duration::ZERO };

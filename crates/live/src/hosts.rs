@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::clockwork::Clock;
+use crate::content::{MOST, stream};
 use crate::header::{receiver_address, sender_address};
 use crate::kernel::KernelSettings;
 use crate::space::Space;
@@ -22,21 +23,24 @@ pub const RECEIVER_PORT: u16 = 9;
 /// Below that of the path.
 const PRIORITY: u8 = 5;
 
-const CHUNK: usize = 128 << 10;
-
 /// A bulk transfer between two kernel sockets.
 #[derive(Debug)]
 pub struct Transfer {
     opens: Instant,
-    /// What is still to be written; `None` without end.
-    left: Option<u64>,
+    /// What is to be written in all; `None` without end.
+    size: Option<u64>,
     state: State,
-    listening: OwnedFd,
+    listening: Option<OwnedFd>,
     reader: Option<File>,
     /// When the sender's handshake was done.
     pub established: Option<Instant>,
     /// When all data was acknowledged.
     pub completed: Option<Instant>,
+    /// Bytes given to the sender's socket, and taken from the receiver's.
+    written: u64,
+    read: u64,
+    /// What was read is not what was written.
+    pub changed: bool,
     /// Why the connection failed.
     pub failed: Option<String>,
 }
@@ -61,7 +65,8 @@ pub struct Ends {
 }
 
 impl Transfer {
-    /// Makes the sockets of flow number `flow`, which listens at once and connects at `opens`.
+    /// Makes the sockets of flow number `flow`, which listens at once and connects at `opens`. Where an
+    /// end has no namespace, somebody else is that end.
     ///
     /// # Errors
     /// A socket cannot be made, or the kernel lacks the congestion control.
@@ -70,7 +75,7 @@ impl Transfer {
         size: Option<Bytes>,
         opens: Instant,
         settings: &KernelSettings,
-        [sender, receiver]: [&Space; 2],
+        [sender, receiver]: [Option<&Space>; 2],
     ) -> io::Result<Self> {
         // All of it before the socket connects or listens: later, what the default congestion control
         // has switched on stays on.
@@ -84,23 +89,34 @@ impl Transfer {
             }
             Ok(())
         };
-        let listening =
-            receiver.within(|| sys::listen(receiver_address(flow), RECEIVER_PORT, prepare))?;
-        let ready = sender.within(|| {
-            sys::connect(sender_address(flow), SENDER_PORT, |socket| {
-                prepare(socket)?;
-                if settings.paced { sys::set_pacing(socket) } else { Ok(()) }
+        let listen = |space: &Space| {
+            space.within(|| sys::listen(receiver_address(flow), RECEIVER_PORT, prepare))
+        };
+        let ready = |space: &Space| {
+            space.within(|| {
+                sys::connect(sender_address(flow), SENDER_PORT, |socket| {
+                    prepare(socket)?;
+                    if settings.paced { sys::set_pacing(socket) } else { Ok(()) }
+                })
             })
-        })?;
+        };
+        let listening = receiver.map(listen).transpose()?;
+        let state = match sender.map(ready).transpose()? {
+            Some(ready) => State::Ready(Some(ready)),
+            None => State::Over,
+        };
         Ok(Self {
             opens,
-            left: size.map(Bytes::get),
-            state: State::Ready(Some(ready)),
+            size: size.map(Bytes::get),
+            state,
             listening,
             reader: None,
             established: None,
             completed: None,
             failed: None,
+            written: 0,
+            read: 0,
+            changed: false,
         })
     }
 
@@ -124,14 +140,17 @@ impl Transfer {
     /// Does what can be done now; returns when it is to be called again whatever happens.
     fn poll(&mut self, flow: usize, now: Instant, buffer: &mut [u8]) -> io::Result<Instant> {
         let mut next = Instant::NEVER;
-        if self.reader.is_none() {
-            self.reader = sys::accept(&self.listening)?.map(File::from);
+        if let (None, Some(listening)) = (&self.reader, &self.listening) {
+            self.reader = sys::accept(listening)?.map(File::from);
         }
         if let Some(reader) = &mut self.reader {
             loop {
                 match reader.read(buffer) {
                     Ok(0) => break,
-                    Ok(_) => {}
+                    Ok(len) => {
+                        self.changed |= stream(self.read, len) != &buffer[..len];
+                        self.read += len as u64;
+                    }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
                     Err(error) => return Err(error),
@@ -147,7 +166,7 @@ impl Transfer {
             }
             State::Ready(_) => next = self.opens,
             State::Connecting(_) => self.finish_connecting(now),
-            State::Sending(file) => match write_some(file, self.left.as_mut(), buffer) {
+            State::Sending(file) => match write_some(file, self.size, &mut self.written) {
                 Ok(true) => {
                     sys::finish_writing(file)?;
                     let State::Sending(file) = std::mem::replace(&mut self.state, State::Over)
@@ -195,9 +214,10 @@ impl Transfer {
     fn wait_for(&self, poll: &mut Poll) {
         let read = Interest { read: true, write: false };
         let write = Interest { read: false, write: true };
-        match &self.reader {
-            None => poll.add(self.listening.as_raw_fd(), read),
-            Some(reader) => poll.add(reader.as_raw_fd(), read),
+        match (&self.reader, &self.listening) {
+            (Some(reader), _) => poll.add(reader.as_raw_fd(), read),
+            (None, Some(listening)) => poll.add(listening.as_raw_fd(), read),
+            (None, None) => {}
         }
         match &self.state {
             State::Connecting(socket) => poll.add(socket.as_raw_fd(), write),
@@ -215,21 +235,16 @@ impl Transfer {
     }
 }
 
-/// Writes as much as the socket takes; says whether all is written.
-fn write_some(file: &mut File, mut left: Option<&mut u64>, buffer: &mut [u8]) -> io::Result<bool> {
-    buffer.fill(0);
+/// Writes as much as the socket takes of `size` bytes; says whether all is written.
+fn write_some(file: &mut File, size: Option<u64>, written: &mut u64) -> io::Result<bool> {
     loop {
-        let most = left.as_ref().map_or(buffer.len() as u64, |left| **left);
-        if most == 0 {
+        let left = size.map_or(u64::MAX, |size| size - *written);
+        if left == 0 {
             return Ok(true);
         }
-        let chunk = usize::try_from(most).unwrap_or(usize::MAX).min(buffer.len());
-        match file.write(&buffer[..chunk]) {
-            Ok(written) => {
-                if let Some(left) = &mut left {
-                    **left -= written as u64;
-                }
-            }
+        let chunk = usize::try_from(left).unwrap_or(usize::MAX);
+        match file.write(stream(*written, chunk)) {
+            Ok(len) => *written += len as u64,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(error),
         }
@@ -260,7 +275,7 @@ impl Hosts {
         sys::hurry(PRIORITY);
         let mut snapshots: Vec<Vec<Ends>> = Vec::with_capacity(moments.len());
         let mut last = vec![Ends::default(); self.transfers.len()];
-        let mut buffer = vec![0; CHUNK];
+        let mut buffer = vec![0; MOST];
         let mut poll = Poll::default();
         loop {
             let now = clock.now();

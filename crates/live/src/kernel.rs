@@ -6,10 +6,11 @@ use ackclock_sim::scenario::{
     AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EventTime, Every, Flow, NagleSpec,
     PacingSpec, Scenario, Span, TcpSpec,
 };
-use ackclock_tcp::Profile;
+use ackclock_tcp::{Config, Profile};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::netlink::RouteMetrics;
+use crate::run::End;
 
 /// Our growth laws, and the congestion control of the kernel's that each is.
 const LAWS: [(&str, &str); 8] = [
@@ -45,11 +46,11 @@ pub struct KernelSettings {
     pub window_clamp: Option<u32>,
 }
 
-/// Refuses, by name, what `scenario` asks and a live run cannot do.
+/// Refuses, by name, what `scenario` asks and a live run cannot do whose senders and receivers are these.
 ///
 /// # Errors
 /// The first such key.
-pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+pub fn check(scenario: &Scenario, ends: [End; 2]) -> Result<(), ScenarioError> {
     let refuse = |key: String, message: &str| Err(ScenarioError::new(&key, message));
     if !scenario.traffic.is_empty() {
         return refuse("traffic[0]".into(), "a live run has no traffic classes");
@@ -67,59 +68,38 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         }
     }
     for (n, flow) in scenario.flows.iter().enumerate() {
-        if !matches!(flow.app, AppSpec::Bulk { .. }) {
-            return refuse(
-                format!("flow[{n}].app.kind"),
-                "a live run has bulk transfers alone, expected \"bulk\"",
-            );
+        match (ends, &flow.app) {
+            ([End::Own, End::Kernel], AppSpec::Video(_)) => {
+                let message = "a video needs our own end on both sides";
+                return refuse(format!("flow[{n}].app.kind"), message);
+            }
+            ([End::Kernel, _], app) if !matches!(app, AppSpec::Bulk { .. }) => {
+                let message = "the kernel's senders have bulk transfers alone, expected \"bulk\"";
+                return refuse(format!("flow[{n}].app.kind"), message);
+            }
+            _ => {}
         }
-        settings(flow, n)?;
+        if ends.contains(&End::Kernel) {
+            settings(flow, n, ends[0])?;
+        }
     }
     Ok(())
 }
 
-/// The kernel's words for the end points of `flow`, entry number `n` of the file.
+/// The kernel's words for the end points of `flow`, entry number `n` of the file, whose sender is this.
 ///
 /// # Errors
 /// The first key that the kernel has no word for.
-pub fn settings(flow: &Flow, n: usize) -> Result<KernelSettings, ScenarioError> {
+pub fn settings(flow: &Flow, n: usize, sender: End) -> Result<KernelSettings, ScenarioError> {
     let key = |word: &str| format!("flow[{n}].{word}");
-    let refuse = |word: &str, message: &str| Err(ScenarioError::new(&key(word), message));
-    if flow.profile.0 != Profile::Linux {
-        return refuse(
-            "profile",
-            "the kernel's habits are its own, expected \"linux\" for a live run",
-        );
-    }
     let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
-    let name = config.parts.name(Profile::Linux);
-    let mut words = name.split('+');
-    let law = words.next().unwrap_or_default();
-    let Some((_, congestion_control)) = LAWS.iter().find(|(ours, _)| *ours == law) else {
-        let known: Vec<&str> = LAWS.iter().map(|(ours, _)| *ours).collect();
-        let hint = if law == "bbr" { "; the kernel's `bbr` is our `bbr1`" } else { "" };
-        let message = format!(
-            "the kernel has no `{law}`, expected one of {} for a live run{hint}",
-            known.join(", ")
-        );
-        return refuse("variant", &message);
-    };
-    let mut route = RouteMetrics::default();
     let mut sysctls: Vec<(&'static str, String)> = Vec::new();
-    let mut restart = true;
-    for word in words {
-        if let Some(window) = word.strip_prefix("iw").and_then(|window| window.parse().ok()) {
-            route.initial_window = Some(window);
-        } else if word == "linuxidle(norestart)" {
-            restart = false;
-        } else {
-            let message = format!(
-                "the kernel's `{congestion_control}` comes without `+{word}`; a live run takes \
-                 `+iw<N>` and `+linuxidle(norestart)`"
-            );
-            return refuse("variant", &message);
-        }
-    }
+    let Sender { congestion_control, initial_window, restart } = match sender {
+        End::Kernel => kernel_sender(flow, &config, &key)?,
+        // The law of a host that only receives makes no difference.
+        End::Own => Sender { congestion_control: "reno", initial_window: None, restart: true },
+    };
+    let mut route = RouteMetrics { initial_window, ..RouteMetrics::default() };
     refuse_settings(&flow.tcp, &key)?;
     let flag = |on: bool| u8::from(on).to_string();
     sysctls.push(("net.ipv4.tcp_slow_start_after_idle", flag(restart)));
@@ -130,7 +110,7 @@ pub fn settings(flow: &Flow, n: usize) -> Result<KernelSettings, ScenarioError> 
         Some(EcnSpec::Off) => "0",
         Some(EcnSpec::On) => "1",
         // What DCTCP cannot do without.
-        _ if *congestion_control == "dctcp" => "1",
+        _ if congestion_control == "dctcp" => "1",
         Some(EcnSpec::Passive) | None => "2",
     };
     sysctls.push(("net.ipv4.tcp_ecn", ecn.to_owned()));
@@ -171,6 +151,55 @@ pub fn settings(flow: &Flow, n: usize) -> Result<KernelSettings, ScenarioError> 
         paced: matches!(flow.tcp.pacing, Some(PacingSpec::Linux)),
         window_clamp,
     })
+}
+
+/// A kernel sender.
+struct Sender {
+    congestion_control: &'static str,
+    initial_window: Option<u32>,
+    restart: bool,
+}
+
+/// The kernel's words for a variant.
+fn kernel_sender(
+    flow: &Flow,
+    config: &Config,
+    key: &impl Fn(&str) -> String,
+) -> Result<Sender, ScenarioError> {
+    let refuse = |word: &str, message: &str| Err(ScenarioError::new(&key(word), message));
+    if flow.profile.0 != Profile::Linux {
+        return refuse(
+            "profile",
+            "the kernel's habits are its own, expected \"linux\" for a live run",
+        );
+    }
+    let name = config.parts.name(Profile::Linux);
+    let mut words = name.split('+');
+    let law = words.next().unwrap_or_default();
+    let Some((_, congestion_control)) = LAWS.iter().find(|(ours, _)| *ours == law) else {
+        let known: Vec<&str> = LAWS.iter().map(|(ours, _)| *ours).collect();
+        let hint = if law == "bbr" { "; the kernel's `bbr` is our `bbr1`" } else { "" };
+        let message = format!(
+            "the kernel has no `{law}`, expected one of {} for a live run{hint}",
+            known.join(", ")
+        );
+        return refuse("variant", &message);
+    };
+    let mut sender = Sender { congestion_control, initial_window: None, restart: true };
+    for word in words {
+        if let Some(window) = word.strip_prefix("iw").and_then(|window| window.parse().ok()) {
+            sender.initial_window = Some(window);
+        } else if word == "linuxidle(norestart)" {
+            sender.restart = false;
+        } else {
+            let message = format!(
+                "the kernel's `{congestion_control}` comes without `+{word}`; a live run takes \
+                 `+iw<N>` and `+linuxidle(norestart)`"
+            );
+            return refuse("variant", &message);
+        }
+    }
+    Ok(sender)
 }
 
 /// Refuses what no setting of the kernel says.

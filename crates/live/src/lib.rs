@@ -12,6 +12,8 @@ mod capture;
 #[cfg(target_os = "linux")]
 mod clockwork;
 #[cfg(target_os = "linux")]
+mod content;
+#[cfg(target_os = "linux")]
 mod diag;
 #[cfg(target_os = "linux")]
 mod header;
@@ -32,6 +34,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod space;
 #[cfg(target_os = "linux")]
+mod speaker;
+#[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
 mod tracepoint;
@@ -45,7 +49,7 @@ pub use port::PortKind;
 #[cfg(target_os = "linux")]
 pub use report::{Lateness, RateReached, Report, Setting};
 #[cfg(target_os = "linux")]
-pub use run::{LiveRun, Options, run};
+pub use run::{End, LiveRun, Options, run};
 
 use ackclock_sim::ScenarioError;
 

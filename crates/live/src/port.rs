@@ -4,9 +4,12 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 
+use ackclock_units::Instant;
+
 use crate::header::LEAD;
 use crate::netlink::{DeviceCounters, Netlink};
 use crate::space::Space;
+use crate::speaker::OwnEnd;
 use crate::sys;
 
 /// The device's name in its host's namespace.
@@ -43,13 +46,13 @@ pub trait Port: Send {
     ///
     /// # Errors
     /// The device is gone.
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+    fn read(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<Option<usize>>;
 
     /// Gives the host the packet behind the [`LEAD`] bytes of `buffer`; says whether it was taken.
     ///
     /// # Errors
     /// The device is gone.
-    fn write(&mut self, buffer: &mut [u8]) -> io::Result<bool>;
+    fn write(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<bool>;
 
     /// What devices counted; packets that they dropped are lost outside of the model.
     ///
@@ -57,8 +60,19 @@ pub trait Port: Send {
     /// The device is gone.
     fn counters(&self) -> io::Result<DeviceCounters>;
 
-    /// The device's number in its host's namespace.
-    fn device(&self) -> u32;
+    /// The device's number in its host's namespace, if it has one.
+    fn device(&self) -> Option<u32>;
+
+    /// When the host may send although nothing came to it, if that is known.
+    fn wakes_at(&self) -> Option<Instant> {
+        None
+    }
+
+    /// What the end of `flow` counted, if it is our own.
+    fn own_end(&self, flow: usize) -> Option<OwnEnd> {
+        let _ = flow;
+        None
+    }
 }
 
 /// Opens a port of `host`, for packets of at most `mtu` bytes. The far ends of pairs are in `middle`.
@@ -125,7 +139,7 @@ impl Port for Tun {
         self.file.as_raw_fd()
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn read(&mut self, _: Instant, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.file.read(&mut buffer[LEAD..]) {
             Ok(len) => Ok(Some(len)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
@@ -133,7 +147,7 @@ impl Port for Tun {
         }
     }
 
-    fn write(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+    fn write(&mut self, _: Instant, buffer: &mut [u8]) -> io::Result<bool> {
         match self.file.write(&buffer[LEAD..]) {
             Ok(_) => Ok(true),
             Err(error) if is_lost(&error) => Ok(false),
@@ -145,8 +159,8 @@ impl Port for Tun {
         ask(&self.netlink, self.device)
     }
 
-    fn device(&self) -> u32 {
-        self.device
+    fn device(&self) -> Option<u32> {
+        Some(self.device)
     }
 }
 
@@ -167,7 +181,7 @@ impl Port for Pair {
         self.file.as_raw_fd()
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn read(&mut self, _: Instant, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.file.read(buffer) {
             Ok(len) => Ok(Some(len.saturating_sub(LEAD))),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
@@ -175,7 +189,7 @@ impl Port for Pair {
         }
     }
 
-    fn write(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+    fn write(&mut self, _: Instant, buffer: &mut [u8]) -> io::Result<bool> {
         buffer[..6].copy_from_slice(&NEAR_ADDRESS);
         buffer[6..12].copy_from_slice(&FAR_ADDRESS);
         // IPv4.
@@ -194,7 +208,7 @@ impl Port for Pair {
         Ok(DeviceCounters { packets: near.packets, dropped })
     }
 
-    fn device(&self) -> u32 {
-        self.device
+    fn device(&self) -> Option<u32> {
+        Some(self.device)
     }
 }

@@ -30,6 +30,14 @@ pub struct Report {
     pub doubts: Vec<String>,
     /// The kernel's release.
     pub kernel: String,
+    /// Whose the senders are: `kernel` or `ackclock`.
+    pub sender: &'static str,
+    /// Whose the receivers are.
+    pub receiver: &'static str,
+    /// Packets that our own ends could not read.
+    pub malformed: u64,
+    /// Pieces of a stream that arrived with other bytes than were sent.
+    pub changed: u64,
     /// The devices between hosts and path: `tun` or `veth`.
     pub ports: &'static str,
     /// Whether the path's thread ran before all others (`SCHED_FIFO`).
@@ -103,6 +111,10 @@ impl Report {
             valid: true,
             doubts: Vec::new(),
             kernel: sys::kernel_release(),
+            sender: "kernel",
+            receiver: "kernel",
+            malformed: 0,
+            changed: 0,
             ports: ports.as_str(),
             realtime: meter.scheduling == Scheduling::Realtime,
             lateness: Lateness {

@@ -10,6 +10,8 @@ use ackclock_net::{Counters, DelayHistogram};
 use ackclock_sim::plan::Plan;
 use ackclock_sim::records::{CrossingRow, FlowRow, LinkRow, Run, SourceRow};
 use ackclock_sim::scenario::{AppSpec, Scenario};
+use ackclock_tcp::SenderStats;
+use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
 use crate::LiveError;
@@ -24,6 +26,7 @@ use crate::path::{Path, PathSnapshot};
 use crate::port::{self, Port, PortKind};
 use crate::report::{Report, Setting};
 use crate::space::{Space, set_sysctl, sysctl};
+use crate::speaker::{OwnEnd, OwnHost};
 use crate::tracepoint::Tracepoint;
 use crate::watch::{Seen, Watched, Watcher};
 
@@ -35,8 +38,30 @@ const WARM_UP: Duration = Duration::from_millis(50);
 pub struct Options {
     /// The devices between hosts and path; the best that this user may have if not given.
     pub port: Option<PortKind>,
+    /// Whose the senders and the receivers are.
+    pub ends: [End; 2],
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<PathBuf>,
+}
+
+/// Whose an end point is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// The machine's own TCP.
+    #[default]
+    Kernel,
+    /// Our own transport, in real bytes.
+    Own,
+}
+
+impl End {
+    /// The word in results.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Own => "ackclock",
+        }
+    }
 }
 
 /// What a live run leaves.
@@ -52,7 +77,8 @@ pub struct LiveRun {
 
 /// The two hosts of an entry of the file.
 struct HostPair {
-    spaces: [Space; 2],
+    /// A namespace for each that is the kernel's.
+    spaces: [Option<Space>; 2],
     settings: KernelSettings,
     found: BTreeMap<String, String>,
 }
@@ -66,26 +92,29 @@ pub fn run(
     options: &Options,
     cancelled: impl Fn() -> bool,
 ) -> Result<LiveRun, LiveError> {
-    kernel::check(scenario)?;
+    kernel::check(scenario, options.ends)?;
     let plan = Plan::new(scenario)?;
     if plan.flows.is_empty() {
         let error = ackclock_sim::ScenarioError::new("flow", "a live run needs a flow");
         return Err(error.into());
     }
     let kind = options.port.unwrap_or_else(best_port);
-    let pairs = hosts(scenario, &plan)?;
-    let ports = ports(kind, &pairs, &plan)?;
+    let pairs = hosts(scenario, &plan, options.ends)?;
+    let ports = ports(kind, &pairs, scenario, &plan)?;
     let transfers = plan.flows.iter().enumerate().map(|(n, flow)| {
-        let AppSpec::Bulk { size } = &scenario.flows[flow.entry].app else {
-            unreachable!("the check found bulk transfers alone")
+        let size = match &scenario.flows[flow.entry].app {
+            AppSpec::Bulk { size } => size.map(|size| size.0),
+            // Our own sender's.
+            _ => None,
         };
         let pair = &pairs[flow.entry];
-        let ends = [&pair.spaces[0], &pair.spaces[1]];
-        Transfer::new(n, size.map(|size| size.0), flow.opens, &pair.settings, ends)
+        let ends = pair.spaces.each_ref().map(Option::as_ref);
+        Transfer::new(n, size, flow.opens, &pair.settings, ends)
             .map_err(|error| no_socket(flow.entry, &pair.settings, &error))
     });
     let mut hosts = Hosts { transfers: transfers.collect::<Result<_, _>>()? };
-    let diagnoses = pairs.iter().map(|pair| pair.spaces[0].within(Diagnosis::open));
+    let senders = pairs.iter().filter_map(|pair| pair.spaces[0].as_ref());
+    let diagnoses = senders.map(|space| space.within(Diagnosis::open));
     let diagnoses =
         diagnoses.collect::<io::Result<_>>().map_err(LiveError::step("look at sockets"))?;
     let traced = kernel::wants_every_change(scenario).then(Tracepoint::open);
@@ -129,6 +158,19 @@ pub fn run(
             sysctls: pair.found,
         })
         .collect();
+    report.sender = options.ends[0].as_str();
+    report.receiver = options.ends[1].as_str();
+    for ends in outcome.path.own.last().into_iter().flatten() {
+        for end in ends.iter().flatten() {
+            report.malformed += end.faults.malformed;
+            report.changed += end.faults.content;
+        }
+    }
+    report.changed +=
+        hosts.transfers.iter().map(|transfer| u64::from(transfer.changed)).sum::<u64>();
+    if report.changed > 0 {
+        report.doubt("bytes arrived that were not sent".to_owned());
+    }
     for (flow, transfer) in plan.flows.iter().zip(&hosts.transfers) {
         if let Some(why) = &transfer.failed {
             report.doubt(format!("the connection of `{}` failed: {why}", flow.name));
@@ -149,24 +191,29 @@ fn file_name(text: &str) -> String {
 }
 
 /// Two namespaces for each entry, set up as it asks.
-fn hosts(scenario: &Scenario, plan: &Plan) -> Result<Vec<HostPair>, LiveError> {
+fn hosts(scenario: &Scenario, plan: &Plan, ends: [End; 2]) -> Result<Vec<HostPair>, LiveError> {
     let mut pairs = Vec::with_capacity(scenario.flows.len());
     for (n, flow) in scenario.flows.iter().enumerate() {
-        let settings = kernel::settings(flow, n)?;
-        let space = || Space::new().map_err(LiveError::NoNamespace);
-        let spaces = [space()?, space()?];
-        for space in &spaces {
+        let settings = kernel::settings(flow, n, ends[0])?;
+        let mut spaces = [None, None];
+        for (space, end) in spaces.iter_mut().zip(ends) {
+            if end == End::Kernel {
+                *space = Some(Space::new().map_err(LiveError::NoNamespace)?);
+            }
+        }
+        let mut found = BTreeMap::new();
+        for space in spaces.iter().flatten() {
             let sysctls = &settings.sysctls;
-            space
-                .within(|| sysctls.iter().try_for_each(|(name, value)| set_sysctl(name, value)))
+            found = space
+                .within(|| {
+                    sysctls.iter().try_for_each(|(name, value)| set_sysctl(name, value))?;
+                    let names = sysctls.iter().map(|(name, _)| *name).chain(RECORDED);
+                    Ok(names
+                        .filter_map(|name| Some((name.to_owned(), sysctl(name).ok()?)))
+                        .collect())
+                })
                 .map_err(LiveError::step("set up a host"))?;
         }
-        let found = spaces[0]
-            .within(|| {
-                let names = settings.sysctls.iter().map(|(name, _)| *name).chain(RECORDED);
-                Ok(names.filter_map(|name| Some((name.to_owned(), sysctl(name).ok()?))).collect())
-            })
-            .map_err(LiveError::step("read the settings of a host"))?;
         pairs.push(HostPair { spaces, settings, found });
     }
     debug_assert!(
@@ -187,14 +234,23 @@ const RECORDED: [&str; 6] = [
 ];
 
 /// A port for each host, with addresses and routes.
-fn ports(kind: PortKind, pairs: &[HostPair], plan: &Plan) -> Result<Vec<Box<dyn Port>>, LiveError> {
+fn ports(
+    kind: PortKind,
+    pairs: &[HostPair],
+    scenario: &Scenario,
+    plan: &Plan,
+) -> Result<Vec<Box<dyn Port>>, LiveError> {
     let middle = Space::new().map_err(LiveError::NoNamespace)?;
     let mut ports = Vec::with_capacity(2 * pairs.len());
     for (entry, pair) in pairs.iter().enumerate() {
         for (side, space) in pair.spaces.iter().enumerate() {
+            let Some(space) = space else {
+                ports.push(own_host(scenario, plan, entry, side)?);
+                continue;
+            };
             let port = port::open(kind, space, &middle, pair.settings.mtu)
                 .map_err(|why| LiveError::NoDevice { kind, why })?;
-            let device = port.device();
+            let device = port.device().unwrap_or_default();
             let flows = plan.flows.iter().enumerate().filter(|(_, flow)| flow.entry == entry);
             let own = flows.map(|(n, _)| [sender_address(n), receiver_address(n)][side]);
             let own: Vec<_> = own.collect();
@@ -218,6 +274,25 @@ fn ports(kind: PortKind, pairs: &[HostPair], plan: &Plan) -> Result<Vec<Box<dyn 
         }
     }
     Ok(ports)
+}
+
+/// Our own ends of an entry's flows.
+fn own_host(
+    scenario: &Scenario,
+    plan: &Plan,
+    entry: usize,
+    side: usize,
+) -> Result<Box<dyn Port>, LiveError> {
+    let flows = plan.flows.iter().enumerate().filter(|(_, flow)| flow.entry == entry);
+    let flows = flows.map(|(n, flow)| {
+        let stream = |what: &str| Stream::new(scenario.seed, &format!("flow {} {what}", flow.name));
+        let apps = scenario.flows[entry].app.apps(stream).map_err(|(key, why)| {
+            ackclock_sim::ScenarioError::new(&format!("flow[{entry}].app.{key}"), why)
+        })?;
+        Ok((n, flow, apps.into()))
+    });
+    let flows = flows.collect::<Result<Vec<_>, ackclock_sim::ScenarioError>>()?;
+    Ok(Box::new(OwnHost::new(side, flows, scenario.seed)))
 }
 
 fn no_socket(entry: usize, settings: &KernelSettings, error: &io::Error) -> LiveError {
@@ -323,6 +398,7 @@ struct Between<'a> {
     path: [&'a PathSnapshot; 2],
     ends: [&'a [Ends]; 2],
     seen: [&'a [Seen]; 2],
+    own: [&'a [[Option<OwnEnd>; 2]]; 2],
     until: Instant,
     duration_s: f64,
 }
@@ -344,6 +420,7 @@ fn rows(
             path: both.map(|n| &outcome.path.snapshots[n]),
             ends: both.map(|n| outcome.ends[n].as_slice()),
             seen: both.map(|n| outcome.watched.snapshots[n].as_slice()),
+            own: both.map(|n| outcome.path.own[n].as_slice()),
             until,
             duration_s: until.since(from).as_secs_f64(),
         }
@@ -393,7 +470,7 @@ fn flow_row(
     let transfer = &hosts.transfers[flow];
     let by_now =
         |at: Option<Instant>| at.filter(|at| *at <= between.until).map(Instant::as_secs_f64);
-    FlowRow {
+    let row = FlowRow {
         measure: window.name.clone(),
         flow: planned.name.clone(),
         variant: planned.variant.clone(),
@@ -413,7 +490,37 @@ fn flow_row(
         path_rtt_mean_s: None,
         established_s: by_now(transfer.established),
         completed_s: by_now(transfer.completed),
+    };
+    with_own_ends(row, flow, between)
+}
+
+/// The row with what our own ends count, where they are ours.
+fn with_own_ends(mut row: FlowRow, flow: usize, between: &Between<'_>) -> FlowRow {
+    let [before, after] = between.own.map(|own| own[flow]);
+    if let (Some(earlier), Some(later)) = (before[0], after[0]) {
+        let count = |of: fn(&SenderStats) -> u64| of(&later.stats) - of(&earlier.stats);
+        let samples = count(|s| s.rtt_samples);
+        let mean = |sum: u64| (samples > 0).then(|| sum as f64 / samples as f64 / 1e9);
+        let by_now =
+            |at: Option<Instant>| at.filter(|at| *at <= between.until).map(Instant::as_secs_f64);
+        row = FlowRow {
+            segments_sent: count(|s| s.segments_sent),
+            segments_retransmitted: count(|s| s.segments_retransmitted),
+            timeouts: count(|s| s.timeouts),
+            congestion_events: count(|s| s.congestion_events),
+            congestion_events_in_slow_start: count(|s| s.congestion_events_in_slow_start),
+            srtt_mean_s: mean(count(|s| s.srtt_sum_ns)),
+            rto_mean_s: mean(count(|s| s.rto_sum_ns)),
+            established_s: by_now(later.established),
+            completed_s: by_now(later.completed),
+            ..row
+        };
     }
+    if let (Some(earlier), Some(later)) = (before[1], after[1]) {
+        row.delivered_bytes = (later.received - earlier.received).get();
+        row.goodput_bps = row.delivered_bytes as f64 * 8.0 / between.duration_s;
+    }
+    row
 }
 
 fn crossing_rows<'a>(

@@ -233,19 +233,21 @@ fn simulate(
 /// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
 /// Releases the GIL. Raises ``BadInput``, and ``OSError`` if this machine or this user lacks something.
 ///
-/// ``ports`` is ``tun`` or ``veth``; with a folder ``pcap``, what passes the hosts' devices is written
+/// ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``; with a folder ``pcap``, what passes the hosts' devices is written
 /// there, one file a host.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed = None, ports = None, pcap = None))]
+#[pyo3(signature = (scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None))]
 fn live(
     py: Python<'_>,
     scenario: &str,
     seed: Option<&Bound<'_, PyAny>>,
     ports: Option<String>,
     pcap: Option<PathBuf>,
+    sender: Option<String>,
+    receiver: Option<String>,
 ) -> PyResult<Run> {
     let scenario = seeded(scenario, seed)?;
-    let plan = LivePlan { ports, pcap };
+    let plan = LivePlan { ports, sender, receiver, pcap };
     let job = move |ticket: &Ticket| {
         let lived = ackclock_lab::live(&scenario, &plan, || ticket.is_cancelled())?;
         Ok(Run {

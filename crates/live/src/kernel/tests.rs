@@ -14,13 +14,13 @@ fn scenario(flow: &str) -> Scenario {
 }
 
 fn refused(flow: &str) -> String {
-    check(&scenario(flow)).unwrap_err().to_string()
+    check(&scenario(flow), [End::Kernel; 2]).unwrap_err().to_string()
 }
 
 fn accepted(flow: &str) -> KernelSettings {
     let scenario = scenario(flow);
-    check(&scenario).unwrap();
-    settings(&scenario.flows[0], 0).unwrap()
+    check(&scenario, [End::Kernel; 2]).unwrap();
+    settings(&scenario.flows[0], 0, End::Kernel).unwrap()
 }
 
 fn sysctl<'a>(settings: &'a KernelSettings, name: &str) -> Option<&'a str> {
@@ -103,4 +103,13 @@ fn windows_in_round_trips_are_each_flows_own() {
     assert_eq!(windows[1].spans, [(at(1000), at(1220))]);
     assert_eq!(windows[1].links, (at(1000), at(1220)));
     assert_eq!(windows[2].spans, [(at(9000), at(10_000))]);
+}
+
+#[test]
+fn our_own_sender_may_be_any() {
+    let tahoe = scenario(
+        r#""variant": "tahoe", "app": {"kind": "cbr", "rate": "1 Mbit/s", "message": "1 kB"}"#,
+    );
+    check(&tahoe, [End::Own, End::Kernel]).unwrap();
+    assert!(check(&tahoe, [End::Kernel, End::Own]).is_err());
 }
