@@ -150,12 +150,13 @@ impl Hazards {
 /// What every packet touches stands here; the rest is boxed, so that the links of a thousand flows
 /// stay in the cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Link {
     queue: Queue,
-    serializer: Serializer,
-    delay: Duration,
     /// With this many packets held the queue is full; zero if only the limit itself can tell.
     room: u64,
+    delay: Duration,
+    serializer: Serializer,
     /// What the queue took, and what of it has left.
     taken: Volume,
     left: Volume,
@@ -218,14 +219,14 @@ impl Link {
         let rate = self.serializer.rate();
         self.queue = match Scheduled::new(discipline, rate, random) {
             Some(scheduled) => Queue::Scheduled(Box::new(scheduled)),
-            None => Queue::Fifo(Fifo::default()),
+            None => Queue::Fifo(Fifo::new(self.hazards.is_some())),
         };
         self
     }
 
     fn with_hazards(config: &LinkConfig, hazards: Hazards) -> Self {
         let link = Self {
-            queue: Queue::Fifo(Fifo::default()),
+            queue: Queue::Fifo(Fifo::new(hazards.any())),
             serializer: Serializer::new(config.rate),
             delay: config.delay,
             room: config.limit.room(config.counts_in_service).unwrap_or(0),
@@ -318,6 +319,31 @@ impl Link {
             return Verdict::Dropped;
         }
         self.place(comes, packet, clock)
+    }
+
+    /// The same as [`offer_ahead`](Self::offer_ahead) for a flow's packet of `size` bytes that finds
+    /// the wire free and to which nothing can happen, as on most links at hosts; when it is sent and
+    /// when it arrives. `None`, and nothing is done, if it is not as simple as that.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
+    pub fn pass_idle(
+        &mut self,
+        comes: Instant,
+        size: u32,
+        clock: Instant,
+    ) -> Option<(Instant, Instant)> {
+        let Queue::Fifo(fifo) = &mut self.queue else { return None };
+        let free = fifo.busy_until();
+        if free > comes || !fifo.is_plain() || self.room == 0 {
+            return None;
+        }
+        let time = self.serializer.again(size, free < comes)?;
+        let departs = comes + time;
+        self.left = self.taken;
+        fifo.place_plain(self.taken.packets, comes, departs, size, clock);
+        self.taken.count(size);
+        self.busy += time;
+        Some((comes, departs + self.delay))
     }
 
     /// A packet comes to a scheduled queue.
@@ -433,6 +459,10 @@ impl Link {
     #[inline]
     pub fn advance(&mut self, now: Instant) {
         if let Queue::Fifo(fifo) = &mut self.queue {
+            if fifo.is_plain() && fifo.busy_until() <= now {
+                self.left = self.taken;
+                return;
+            }
             while self.left.packets < self.taken.packets {
                 let placed = fifo.get(self.left.packets);
                 if placed.departs > now {

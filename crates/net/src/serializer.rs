@@ -66,6 +66,23 @@ impl Serializer {
         self.next(size)
     }
 
+    /// The time that the next packet takes, which is of the same size as the last, on a wire that may
+    /// have `rested`; `None`, and nothing is done, if that is not known.
+    #[inline]
+    pub const fn again(&mut self, size: u32, rested: bool) -> Option<Duration> {
+        let (known, mut nanos, remainder) = self.cached;
+        if known != size as u64 {
+            return None;
+        }
+        // The remainder alone is less than a nanosecond.
+        self.carry = if rested { remainder } else { self.carry + remainder };
+        if self.carry >= self.rate.as_bps() {
+            self.carry -= self.rate.as_bps();
+            nanos += 1;
+        }
+        Some(Duration::from_nanos(nanos))
+    }
+
     /// The time that the next packet takes at a constant rate.
     #[inline]
     pub const fn next(&mut self, size: Bytes) -> Duration {

@@ -16,6 +16,7 @@ use crate::measure::Measures;
 use crate::network::{Network, SLOT, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
+use crate::prefetch::prefetch_lines;
 use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
 use crate::scenario::{CrossKind, CrossTraffic, Scenario};
@@ -27,39 +28,50 @@ use crate::{Collector, MOST_ROWS_HELD, ScenarioError, flow_entries};
 /// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
 /// after those of all flows, the client and the server of each slot for connections that come and go.
 #[derive(Debug)]
+// In the order of use, the end point's first lines included, and at the start of a line.
+#[repr(C, align(64))]
 pub struct Host {
-    pub endpoint: Endpoint,
-    app: AnyApp,
-    first_hop: u32,
-    flow: u32,
-    /// When the connection opens; `NEVER` on the passive side and once it has.
-    opens: Instant,
-    /// The moment for which the clock holds this host's one wake-up, or `NEVER`. An event for any
-    /// other moment is stale.
-    armed: Instant,
-    app_at: Option<Instant>,
-    /// When the data packet that the next ACK answers began its way.
-    echo: Instant,
-    /// The sum, in nanoseconds, and number of round trips from the first link's start of
-    /// transmission.
-    pub path_rtt_sum_ns: u64,
-    pub path_rtts: u64,
-    /// Packets with data that arrived, and their bytes.
-    pub arrived_packets: u64,
-    pub arrived_bytes: u64,
-    /// Packets that arrived with a bit flipped.
-    pub checksum_errors: u64,
-    /// The volume to arrive at which an object begins or is complete.
-    awaited: Bytes,
     /// Whether a probe wants to see every change, or the connection comes and goes.
     watched: bool,
     /// Nobody lives here: a wake-up is the last tenant's.
     vacant: bool,
     /// Whether the application's data has an end.
     sized: bool,
+    first_hop: u32,
+    flow: u32,
+    /// The moment for which the clock holds this host's one wake-up, or `NEVER`. An event for any
+    /// other moment is stale.
+    armed: Instant,
+    app_at: Option<Instant>,
+    app: AnyApp,
+    /// When the data packet that the next ACK answers began its way.
+    echo: Instant,
+    /// The volume to arrive at which an object begins or is complete.
+    awaited: Bytes,
+    /// Packets with data that arrived, and their bytes.
+    pub arrived_packets: u64,
+    pub arrived_bytes: u64,
+    /// The sum, in nanoseconds, and number of round trips from the first link's start of
+    /// transmission.
+    pub path_rtt_sum_ns: u64,
+    pub path_rtts: u64,
+    pub endpoint: Endpoint,
+    /// When the connection opens; `NEVER` on the passive side and once it has.
+    opens: Instant,
+    /// Packets that arrived with a bit flipped.
+    pub checksum_errors: u64,
     /// When all of it was acknowledged.
     pub completed: Option<Instant>,
 }
+
+/// So many places ahead in a lane each is fetched: far enough for memory, near enough for the cache.
+const FETCH_PACKET: usize = 6;
+const FETCH_HOST: usize = 3;
+const FETCH_LINK: usize = 1;
+
+/// The lines of a host that a packet of data touches, and those that an ACK does.
+const RECEIVING_LINES: usize = 12;
+const SENDING_LINES: usize = 28;
 
 /// A cross-traffic source.
 #[derive(Debug)]
@@ -131,6 +143,7 @@ impl<'o> Engine<'o> {
         let fused = which_are_fused(scenario, &layout, &probes);
         let mut network = Network::new(clock(scenario, &layout), links, fused);
         network.set_routers(routing::routers(scenario, &layout));
+        network.give_lanes(shared(&layout));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
@@ -343,6 +356,9 @@ impl<'o> Engine<'o> {
                 break;
             }
             self.events += 1;
+            if let Some(lane) = event.lane() {
+                self.fetch_ahead(lane);
+            }
             self.handle(event);
         }
         if let Some(observer) = &mut self.observer
@@ -371,6 +387,27 @@ impl<'o> Engine<'o> {
             }
         }
         Some(self.run)
+    }
+
+    /// Has fetched what the next packets of a lane will need, first the packet, then its host, then the
+    /// link on which the host answers: each tells where the next one is.
+    #[inline]
+    fn fetch_ahead(&mut self, lane: u32) {
+        let network = &self.network;
+        if let Some(id) = network.wheel.upcoming(lane, FETCH_PACKET) {
+            network.prefetch(id);
+        }
+        if let Some(id) = network.wheel.upcoming(lane, FETCH_HOST)
+            && let Some((host, data)) = network.host_of(id)
+        {
+            let lines = if data { RECEIVING_LINES } else { SENDING_LINES };
+            prefetch_lines(&self.hosts[host as usize], lines);
+        }
+        if let Some(id) = network.wheel.upcoming(lane, FETCH_LINK)
+            && let Some((host, _)) = network.host_of(id)
+        {
+            network.prefetch_link(self.hosts[host as usize].first_hop);
+        }
     }
 
     #[inline]
@@ -664,6 +701,16 @@ fn which_are_fused(scenario: &Scenario, layout: &Layout, probes: &Probes) -> Vec
         probed: &probes.flows_seen_on_change(),
     };
     fused(layout, &elsewhere)
+}
+
+/// Which links carry the packets of several flows.
+fn shared(layout: &Layout) -> Vec<bool> {
+    let mut flows = vec![0_u32; layout.wires.len()];
+    let passing = layout.class_paths.iter().flat_map(|paths| [paths, paths]);
+    for wire in layout.paths.iter().chain(passing).flatten().flatten() {
+        flows[*wire] += 1;
+    }
+    flows.iter().map(|flows| *flows > 1).collect()
 }
 
 /// The links that cross-traffic enters at.

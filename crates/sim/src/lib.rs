@@ -26,6 +26,7 @@ mod measure;
 mod network;
 mod objects;
 mod observe;
+mod prefetch;
 mod probe;
 pub mod records;
 pub mod scenario;

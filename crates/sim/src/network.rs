@@ -1,15 +1,15 @@
 //! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
 
+mod observing;
 mod routers;
 
-use std::ops::ControlFlow;
-
-use ackclock_net::{Arrival, Departure, Effect, Fate, Line, Link, Packet, PacketId, Verdict};
+use ackclock_net::{Arrival, Effect, Fate, Line, Link, Packet, PacketId, Verdict};
 use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment};
 use ackclock_tcp::Transmit;
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Duration, Instant};
 
-use crate::observe::{Observer, Sent, SentSegment, Taps};
+use crate::observe::Taps;
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::wheel::{Class, Wheel};
 use routers::Routers;
 
@@ -19,6 +19,7 @@ const NO_OPTIONS: u32 = u32::MAX;
 
 /// A segment on its way: one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct InFlight {
     pub segment: Segment,
     /// Of data: when its transmission on the first link began. Of an ACK: that moment of the data
@@ -43,8 +44,15 @@ const FUSED: u32 = 1 << 30;
 const WANTED: u32 = 1 << 29;
 /// A private line, not a link.
 const LINE: u32 = 1 << 28;
+/// A link whose packets take its lane of the clock.
+const LANED: u32 = 1 << 27;
 /// A link's number, or a private line's.
-const WIRE: u32 = LINE - 1;
+const WIRE: u32 = LANED - 1;
+
+/// So many hops are of so few flows that their links stay in the cache.
+const FEW_HOPS: usize = 64;
+/// The lines of a link that a packet touches.
+const LINK_LINES: usize = 3;
 
 /// A packet of a connection that comes and goes is lost.
 #[derive(Clone, Copy, Debug)]
@@ -125,6 +133,8 @@ pub struct Network {
     attention: Vec<Attention>,
     /// Which links are fused with the one before; empty if none is.
     fused: Vec<bool>,
+    /// Which links' packets take a lane of the clock; empty if none do.
+    laned: Vec<bool>,
     touched: Vec<u32>,
     /// Private lines of connections that come and go.
     lines: Vec<Line>,
@@ -154,6 +164,7 @@ impl Network {
         Self {
             attention,
             fused,
+            laned: Vec::new(),
             wheel,
             links,
             packets: Vec::new(),
@@ -173,35 +184,6 @@ impl Network {
         }
     }
 
-    /// Notes what `taps` sees; [`tell`](Self::tell) tells an observer of it.
-    pub fn tap(&mut self, taps: Taps) {
-        // An observer is told of packets in the order of time.
-        self.unfuse();
-        self.watch(taps.wires());
-        self.taps = Some(Box::new(taps));
-    }
-
-    /// Tells of what the link of `wire` has sent by `now`.
-    pub fn tell(
-        &mut self,
-        now: Instant,
-        wire: usize,
-        observer: &mut dyn Observer,
-    ) -> ControlFlow<()> {
-        match &mut self.taps {
-            Some(taps) => taps.tell(now, wire / 2, &mut self.links, observer),
-            None => ControlFlow::Continue(()),
-        }
-    }
-
-    /// Tells of all that was sent and not told.
-    pub fn tell_rest(&mut self, end: Instant, observer: &mut dyn Observer) -> ControlFlow<()> {
-        match &mut self.taps {
-            Some(taps) => taps.finish(end, &mut self.links, observer),
-            None => ControlFlow::Continue(()),
-        }
-    }
-
     /// Offers packets to each link only when they come.
     pub fn unfuse(&mut self) {
         self.fused.clear();
@@ -216,6 +198,13 @@ impl Network {
         self.note_hops();
     }
 
+    /// Gives the packets of links `laned` a lane of the clock each.
+    pub fn give_lanes(&mut self, laned: Vec<bool>) {
+        self.wheel.add_lanes(laned.len());
+        self.laned = laned;
+        self.note_hops();
+    }
+
     fn note_hops(&mut self) {
         for at in 0..self.hops.len() {
             if self.hops[at] & (DELIVER | LINE) == 0 {
@@ -227,11 +216,12 @@ impl Network {
     /// What a path says of a link.
     fn hop(&self, wire: usize) -> u32 {
         let number = index(wire);
-        assert!(number <= WIRE, "fewer than 2^28 links");
+        assert!(number <= WIRE, "fewer than 2^27 links");
         let Attention { watched, marks, counts, quick_start } = self.attention[wire];
         let wanted = if watched || marks || counts || quick_start { WANTED } else { 0 };
         let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
-        number | wanted | fused
+        let laned = if self.laned.get(wire).is_some_and(|laned| *laned) { LANED } else { 0 };
+        number | wanted | fused | laned
     }
 
     /// Whether [`take_touched`](Self::take_touched) or [`take_gone`](Self::take_gone) have something.
@@ -383,45 +373,6 @@ impl Network {
         }
     }
 
-    #[cold]
-    fn note_departure(&mut self, now: Instant, wire: u32, departure: &Departure) {
-        let sent = self.sent(departure.packet, 0);
-        if let Some(taps) = &mut self.taps {
-            taps.on_departed(now, wire, departure.started, sent);
-        }
-    }
-
-    /// What an observer sees of a packet, on the link so many hops before the one where it is.
-    fn sent(&self, packet: Packet, before: u32) -> Sent {
-        if packet.source.is_some() {
-            // Classes are flows first, each of two hosts, then sources.
-            let flows = self.taps.as_ref().map_or(0, |taps| taps.flows());
-            let source = packet.class as usize - flows;
-            return Sent::Cross { source, size: Bytes::new(u64::from(packet.size)) };
-        }
-        let (in_flight, options) = self.packet(packet.id.get());
-        let to = self.destination(in_flight.hop);
-        Sent::Segment(SentSegment {
-            flow: in_flight.flow as usize,
-            from_client: to % 2 == 1,
-            segment: in_flight.segment,
-            ip: IpMeta {
-                ttl: self.ttl_here(options, in_flight.ip.ttl, in_flight.hop + before),
-                ..in_flight.ip
-            },
-            options: options.copied(),
-            window_shift: self.taps.as_ref().map_or(0, |taps| taps.window_shift(to ^ 1)),
-        })
-    }
-
-    /// The host at the end of the path on which `hop` is.
-    fn destination(&self, hop: u32) -> u32 {
-        // Of a packet that is being offered, `hop` is the link itself; of one that has left, the next.
-        let rest = &self.hops[hop as usize..];
-        let end = rest.iter().find(|hop| **hop & DELIVER != 0);
-        end.expect("a path ends at a host") & !DELIVER
-    }
-
     /// Adds a path over `wires` to `host`; returns the index of its first hop.
     pub fn add_path(&mut self, wires: &[usize], host: u32) -> u32 {
         let first = index(self.hops.len());
@@ -470,14 +421,6 @@ impl Network {
             corrupted: false,
         };
         self.forward(now, id);
-    }
-
-    #[cold]
-    fn note_options(&mut self, transmit: &Transmit, first_hop: u32) {
-        let from = self.destination(first_hop) ^ 1;
-        if let (Some(taps), Some(options)) = (&mut self.taps, &transmit.options) {
-            taps.on_options(from, &transmit.segment, options);
-        }
     }
 
     /// Adds a path over `wires` to `host` of a connection that comes and goes, between private lines
@@ -578,11 +521,33 @@ impl Network {
         };
         let mut hop = packet.hop;
         let mut comes = now;
+        // Packets that a link which many share hands on come in its order, or nearly so.
+        let first = self.hops[hop as usize] & WIRE;
+        let laned = self.hops[hop as usize] & (LANED | LINE) == LANED;
         loop {
             let step = self.hops[hop as usize];
             let wire = step & WIRE;
             hop += 1;
             let before = if step & (WANTED | LINE) == 0 {
+                let link = &mut self.links[wire as usize];
+                if let Some((starts, at)) = link.pass_idle(comes, offered.size, now) {
+                    let next = self.hops[hop as usize];
+                    let packet = &mut self.packets[id as usize];
+                    if data && packet.first_sent == Instant::NEVER {
+                        packet.first_sent = starts;
+                    }
+                    if next & (FUSED | DELIVER) == FUSED {
+                        comes = at;
+                        continue;
+                    }
+                    packet.hop = hop;
+                    if !laned && self.hops.len() > FEW_HOPS && next & DELIVER == 0 {
+                        // Where it comes next many meet; what comes after that is its flow's own.
+                        self.prefetch_link(hop + 1);
+                    }
+                    self.under_way(at, wire, id, next, laned.then_some(first));
+                    return;
+                }
                 Offering::default()
             } else if step & LINE == 0 {
                 self.before_offer(now, wire, offered)
@@ -608,11 +573,7 @@ impl Network {
                         continue;
                     }
                     packet.hop = hop;
-                    if next & (LINE | DELIVER) == LINE {
-                        self.go_on(at, wire, id);
-                    } else {
-                        self.wheel.push(at, Class::Arrival, id);
-                    }
+                    self.under_way(at, wire, id, next, laned.then_some(first));
                 }
                 Verdict::Lost | Verdict::Dropped => self.discard(id),
                 Verdict::Waits { wake } => {
@@ -629,6 +590,20 @@ impl Network {
                 }
             }
             return;
+        }
+    }
+
+    /// An intact packet is to come at `at` to the end of the link `wire`, behind which `next` is next,
+    /// in the order of a `lane` or in none.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
+    fn under_way(&mut self, at: Instant, wire: u32, id: u32, next: u32, lane: Option<u32>) {
+        if next & (LINE | DELIVER) == LINE {
+            self.go_on(at, wire, id);
+        } else if let Some(lane) = lane {
+            self.wheel.push_in_lane(lane, at, id);
+        } else {
+            self.wheel.push(at, Class::Arrival, id);
         }
     }
 
@@ -738,6 +713,30 @@ impl Network {
         }
         self.forward(now, id);
         Step::UnderWay
+    }
+
+    /// The host at which the packet is about to arrive, if no link is before it, and whether it
+    /// carries data.
+    #[inline]
+    pub fn host_of(&self, id: u32) -> Option<(u32, bool)> {
+        let packet = &self.packets[id as usize];
+        let next = self.hops[packet.hop as usize];
+        (next & DELIVER != 0).then_some((next & !DELIVER, packet.segment.len > 0))
+    }
+
+    /// The link at `hop` of a path will be wanted soon.
+    #[inline]
+    pub fn prefetch_link(&self, hop: u32) {
+        let step = self.hops[hop as usize];
+        if step & (LINE | DELIVER) == 0 {
+            prefetch_lines(&self.links[(step & WIRE) as usize], LINK_LINES);
+        }
+    }
+
+    /// The packet will be wanted soon.
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        prefetch(&self.packets[id as usize]);
     }
 
     /// The packet that has arrived, and its options.

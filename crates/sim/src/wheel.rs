@@ -4,9 +4,13 @@
 //! in one arena; a slot is sorted when its turn comes. What lies beyond the wheel's horizon waits
 //! in a heap, which only far timers reach. Why a wheel: a simulated packet costs memory traffic,
 //! and a binary heap of thousands of events touches a dozen cache lines where the wheel touches two.
+//!
+//! Packets that a link delivers in order wait in a *lane*, a ring of which only the first is on the
+//! wheel. Of a long path's thousands of packets a few dozen are, and memory is read and written in
+//! the order in which it lies.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use ackclock_units::{Duration, Instant};
 
@@ -44,28 +48,32 @@ const CLASSES: [Class; 8] = [
     Class::Probe,
 ];
 
-/// Sequence numbers take the low bits of an event's order, its class the high ones: 2^56 events
-/// are more than a run will see.
-const CLASS_SHIFT: u32 = 56;
+/// Of an event's key, the low bits are its sequence, those above its class, and the highest its time
+/// within its slot: 2^40 events are more than a run will see.
+const SEQUENCE_BITS: u32 = 40;
+const CLASS_BITS: u32 = 4;
+const TIME_SHIFT: u32 = SEQUENCE_BITS + CLASS_BITS;
+/// A slot is at most 2^20 ns wide.
+const WIDEST: u32 = 64 - TIME_SHIFT;
 
 /// Something that happens at a moment to the thing numbered `subject`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    at: u64,
-    /// Class, then sequence.
-    order: u64,
+    at: Instant,
+    class: Class,
     subject: u32,
+    lane: u32,
 }
 
 impl Event {
     /// When it happens.
     pub const fn at(&self) -> Instant {
-        Instant::from_nanos(self.at)
+        self.at
     }
 
     /// What it is.
     pub const fn class(&self) -> Class {
-        CLASSES[(self.order >> CLASS_SHIFT) as usize]
+        self.class
     }
 
     /// To what it happens.
@@ -73,17 +81,48 @@ impl Event {
         self.subject
     }
 
-    const fn key(&self) -> (u64, u64) {
-        (self.at, self.order)
+    /// The lane that it was the first of.
+    #[inline]
+    pub fn lane(&self) -> Option<u32> {
+        (self.lane != NONE).then_some(self.lane)
     }
 }
 
-const NONE: u32 = u32::MAX;
+/// An event of the slot whose turn it is.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: u64,
+    subject: u32,
+}
 
+/// An event of a slot to come.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    event: Event,
+    key: u64,
+    subject: u32,
     next: u32,
+}
+
+/// An event beyond the horizon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Far {
+    at: u64,
+    /// Class, then sequence.
+    order: u64,
+    subject: u32,
+}
+
+const NONE: u32 = u32::MAX;
+/// Of a subject: what is on the wheel is the first of this lane.
+const LANED: u32 = 1 << 31;
+
+/// An arrival that waits behind others.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at: u64,
+    /// The low bits of its sequence: no lane is as long as 2^32 events.
+    sequence: u32,
+    subject: u32,
 }
 
 /// The event clock.
@@ -100,10 +139,12 @@ pub struct Wheel {
     nodes: Vec<Node>,
     free: u32,
     /// The slot whose turn it is, latest event first.
-    current: Vec<Event>,
+    current: Vec<Entry>,
     /// The number of that slot, counted from the start of the run.
     cursor: u64,
-    far: BinaryHeap<Reverse<Event>>,
+    far: BinaryHeap<Reverse<Far>>,
+    /// Arrivals in order of time, the first of which is on the wheel.
+    lanes: Vec<VecDeque<Waiting>>,
     sequence: u64,
     now: u64,
 }
@@ -112,7 +153,7 @@ impl Wheel {
     /// A clock whose slots are about `spacing` wide and which reaches `horizon` without its heap.
     pub fn new(spacing: Duration, horizon: Duration) -> Self {
         // From a quarter of a microsecond to a millisecond; from a thousand slots to a million.
-        let shift = spacing.as_nanos().max(1).ilog2().clamp(8, 20);
+        let shift = spacing.as_nanos().max(1).ilog2().clamp(8, WIDEST);
         let slots = (horizon.as_nanos() >> shift).next_power_of_two().clamp(1 << 10, 1 << 20);
         // At most 2^20 slots.
         let count = usize::try_from(slots).unwrap_or(1 << 20);
@@ -126,9 +167,15 @@ impl Wheel {
             current: Vec::new(),
             cursor: 0,
             far: BinaryHeap::new(),
+            lanes: Vec::new(),
             sequence: 0,
             now: 0,
         }
+    }
+
+    /// Makes lanes for [`push_in_lane`](Self::push_in_lane), numbered from 0.
+    pub fn add_lanes(&mut self, lanes: usize) {
+        self.lanes.resize_with(lanes, VecDeque::new);
     }
 
     /// Adds an event.
@@ -137,29 +184,66 @@ impl Wheel {
     /// If `at` has passed: an event in the past is a bug.
     #[inline]
     pub fn push(&mut self, at: Instant, class: Class, subject: u32) {
+        let order = self.order(class);
+        self.place(at.as_nanos(), order, subject);
+    }
+
+    /// Adds an arrival to a lane: the same as [`push`](Self::push), and cheaper where most come in
+    /// the order of their time.
+    #[inline]
+    pub fn push_in_lane(&mut self, lane: u32, at: Instant, subject: u32) {
         let at = at.as_nanos();
-        assert!(at >= self.now, "an event in the past: {at} ns at {} ns", self.now);
-        let order = ((class as u64) << CLASS_SHIFT) | self.sequence;
-        self.sequence += 1;
-        let event = Event { at, order, subject };
-        let slot = at >> self.shift;
-        if slot <= self.cursor {
-            let place = self.current.partition_point(|other| other.key() > event.key());
-            self.current.insert(place, event);
-        } else if slot - self.cursor <= self.mask {
-            self.put(slot, event);
-        } else {
-            self.far.push(Reverse(event));
+        let order = self.order(Class::Arrival);
+        let ring = &mut self.lanes[lane as usize];
+        #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
+        let waiting = Waiting { at, sequence: order as u32, subject };
+        match ring.back() {
+            Some(last) if last.at <= at => ring.push_back(waiting),
+            Some(_) => self.place(at, order, subject),
+            None => {
+                ring.push_back(waiting);
+                self.place(at, order, lane | LANED);
+            }
         }
     }
 
+    /// The class of the next event and its sequence.
     #[inline]
-    fn put(&mut self, slot: u64, event: Event) {
+    const fn order(&mut self, class: Class) -> u64 {
+        let order = ((class as u64) << SEQUENCE_BITS) | self.sequence;
+        self.sequence += 1;
+        order
+    }
+
+    #[inline]
+    fn place(&mut self, at: u64, order: u64, subject: u32) {
+        assert!(at >= self.now, "an event in the past: {at} ns at {} ns", self.now);
+        let slot = at >> self.shift;
+        let key = self.key(at, order);
+        if slot <= self.cursor {
+            let place = self.current.partition_point(|other| other.key > key);
+            self.current.insert(place, Entry { key, subject });
+        } else if slot - self.cursor <= self.mask {
+            self.put(slot, key, subject);
+        } else {
+            self.far.push(Reverse(Far { at, order, subject }));
+        }
+    }
+
+    /// An event's place in the order of its slot.
+    #[inline]
+    const fn key(&self, at: u64, order: u64) -> u64 {
+        let within = at & ((1 << self.shift) - 1);
+        (within << TIME_SHIFT) | order
+    }
+
+    #[inline]
+    fn put(&mut self, slot: u64, key: u64, subject: u32) {
         let index = self.index(slot);
-        let node = Node { event, next: self.heads[index] };
+        let node = Node { key, subject, next: self.heads[index] };
         let at = self.free;
         if at == NONE {
-            // An arena of 2^32 pending events would be 128 GB.
+            // An arena of 2^32 pending events would be 64 GB.
             self.heads[index] = u32::try_from(self.nodes.len()).expect("fewer than 2^32 events");
             self.nodes.push(node);
         } else {
@@ -180,14 +264,43 @@ impl Wheel {
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         loop {
-            if let Some(event) = self.current.pop() {
-                self.now = event.at;
-                return Some(event);
+            if let Some(Entry { key, mut subject }) = self.current.pop() {
+                self.now = (self.cursor << self.shift) | (key >> TIME_SHIFT);
+                let at = Instant::from_nanos(self.now);
+                let mut lane = NONE;
+                if subject & LANED != 0 {
+                    lane = subject & !LANED;
+                    subject = self.advance(lane);
+                }
+                let class = CLASSES[(key >> SEQUENCE_BITS) as usize % CLASSES.len()];
+                return Some(Event { at, class, subject, lane });
             }
             if !self.turn() {
                 return None;
             }
         }
+    }
+
+    /// What comes in a lane `places` behind the next.
+    #[inline]
+    pub fn upcoming(&self, lane: u32, places: usize) -> Option<u32> {
+        self.lanes[lane as usize].get(places).map(|waiting| waiting.subject)
+    }
+
+    /// Takes the first of a lane, and puts the next on the wheel.
+    #[inline]
+    fn advance(&mut self, lane: u32) -> u32 {
+        let ring = &mut self.lanes[lane as usize];
+        let first = ring.pop_front().expect("what is on the wheel is the first of its lane");
+        if let Some(Waiting { at, sequence, .. }) = ring.front().copied() {
+            // The latest sequence before the next one that has these low bits.
+            #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
+            let age = (self.sequence as u32).wrapping_sub(sequence);
+            let sequence = self.sequence - u64::from(age);
+            let order = ((Class::Arrival as u64) << SEQUENCE_BITS) | sequence;
+            self.place(at, order, lane | LANED);
+        }
+        first.subject
     }
 
     /// Moves to the next slot that holds something; false if nothing is left.
@@ -202,11 +315,12 @@ impl Wheel {
         while let Some(Reverse(event)) = self.far.peek()
             && event.at >> self.shift == slot
         {
-            self.current.push(*event);
+            let key = self.key(event.at, event.order);
+            self.current.push(Entry { key, subject: event.subject });
             self.far.pop();
         }
         if self.current.len() > 1 {
-            self.current.sort_unstable_by_key(|event| Reverse(event.key()));
+            self.current.sort_unstable_by_key(|entry| Reverse(entry.key));
         }
         true
     }
@@ -218,7 +332,7 @@ impl Wheel {
         self.occupied[index / 64] &= !(1 << (index % 64));
         while at != NONE {
             let node = &mut self.nodes[at as usize];
-            self.current.push(node.event);
+            self.current.push(Entry { key: node.key, subject: node.subject });
             let next = node.next;
             node.next = self.free;
             self.free = at;

@@ -93,49 +93,51 @@ pub(crate) struct Arrived<'a> {
 
 /// The sending half of a connection.
 #[derive(Debug)]
+// In the order of use, as the end point's: the first two lines are all that a receiver of data touches.
+#[repr(C)]
 pub struct Sender {
     space: SendSpace,
     /// The number after the last byte that the application gave.
     end: Seq,
-    /// Whether the application closed: a FIN follows `end`.
-    closed: bool,
-    mss: Mss,
+    /// When the retransmission timer expires.
+    timer: Option<Instant>,
     /// The receiver's window.
     rwnd: Bytes,
+    mss: Mss,
+    /// Whether the application closed: a FIN follows `end`.
+    closed: bool,
     limited_by: Limit,
     /// Something was sent since the sender was last asked and said no.
     sent_in_burst: bool,
-    /// When the retransmission timer expires.
-    timer: Option<Instant>,
+    loss_reduces: LossReduces,
+    pacer: Pacer,
+    patience: Patience,
+    /// What a law that models the path asks for; `None` with any other.
+    modelled: Option<Box<Modelled>>,
     /// Timeouts in a row.
     consecutive_timeouts: u32,
+    recovery: AnyRecovery,
     /// The segment being timed, by the number after it, and when it left (one at a time; RFC 6298
     /// §3 asks for at least one sample a round trip).
     timed: Option<(Seq, Instant)>,
     last_send: Option<Instant>,
     all_acked_at: Option<Instant>,
-    /// What the last reduction left of the window, and the bytes that had been sent again by then.
-    reduced_to: Bytes,
-    again_at_loss: u64,
     rtt: RttEstimator,
     growth: AnyGrowth,
-    recovery: AnyRecovery,
-    start: AnyStart,
-    idle: AnyIdle,
-    loss_reduces: LossReduces,
-    initial_window: Bytes,
-    /// SND.NXT when slow start last ended: what lies before it was sent during slow start. `None`
-    /// while slow start lasts.
-    avoidance_from: Option<Seq>,
     /// What waits although the congestion window has room: for the application, the peer's window,
     /// or ever.
     hold: Hold,
-    patience: Patience,
-    marks: Marks,
+    /// SND.NXT when slow start last ended: what lies before it was sent during slow start. `None`
+    /// while slow start lasts.
+    avoidance_from: Option<Seq>,
+    idle: AnyIdle,
     stats: SenderStats,
-    /// What a law that models the path asks for; `None` with any other.
-    modelled: Option<Box<Modelled>>,
-    pacer: Pacer,
+    /// What the last reduction left of the window, and the bytes that had been sent again by then.
+    reduced_to: Bytes,
+    again_at_loss: u64,
+    marks: Marks,
+    start: AnyStart,
+    initial_window: Bytes,
     seed: u64,
 }
 

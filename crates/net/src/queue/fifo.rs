@@ -57,13 +57,26 @@ pub struct Fifo {
     kept: u64,
     /// When the last packet placed will have left.
     busy_until: Instant,
+    /// Some packet was not plain, or may be.
+    motley: bool,
 }
 
 impl Fifo {
+    /// An empty one; `motley` if its packets may not be plain, flows' though they are.
+    pub fn new(motley: bool) -> Self {
+        Self { motley, ..Self::default() }
+    }
+
     /// When the wire is free.
     #[inline]
     pub const fn busy_until(&self) -> Instant {
         self.busy_until
+    }
+
+    /// Whether all that were ever placed are known to be [plain](Placed::is_plain).
+    #[inline]
+    pub const fn is_plain(&self) -> bool {
+        !self.motley
     }
 
     /// The first packet that is still remembered.
@@ -88,11 +101,30 @@ impl Fifo {
     #[inline]
     pub fn place(&mut self, n: u64, placed: Placed, left: u64, clock: Instant) {
         self.busy_until = placed.departs;
+        self.motley |= !placed.is_plain();
         if n - self.kept == self.ring.len() as u64 {
             self.make_room(n, left, clock);
         }
         let slot = self.slot(n);
         self.ring[slot] = placed;
+    }
+
+    /// The same for a flow's packet to which nothing happens, when all others have left.
+    #[inline]
+    pub fn place_plain(
+        &mut self,
+        n: u64,
+        comes: Instant,
+        departs: Instant,
+        size: u32,
+        clock: Instant,
+    ) {
+        self.busy_until = departs;
+        if n - self.kept == self.ring.len() as u64 {
+            self.make_room(n, n, clock);
+        }
+        let slot = self.slot(n);
+        self.ring[slot] = Placed { comes, departs, size, note: 0 };
     }
 
     #[cold]

@@ -63,3 +63,52 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// Lanes change nothing: the same events with lanes and without come out in the same order,
+    /// whatever comes late into a lane and wherever events of one instant meet.
+    #[test]
+    fn lanes_keep_the_order_of_all_events(
+        steps in prop::collection::vec((0_u64..40, 0_u64..3, 0_u32..4, 0_usize..3), 1..400),
+    ) {
+        let (mut plain, mut laned) = (small(), small());
+        laned.add_lanes(3);
+        let mut now = 0;
+        for (subject, (distance, scale, lane, pops)) in (0_u32..).zip(steps) {
+            // Steps of 50 ns, 5 us, 500 us: within a slot, within the horizon, beyond it.
+            let time = now + distance * 50 * 100_u64.pow(u32::try_from(scale).unwrap());
+            let class = if lane < 3 { Class::Arrival } else { Class::Timer };
+            plain.push(at(time), class, subject);
+            if lane < 3 {
+                laned.push_in_lane(lane, at(time), subject);
+            } else {
+                laned.push(at(time), class, subject);
+            }
+            for _ in 0..pops {
+                let expected = plain.pop().map(|e| (e.at(), e.class(), e.subject()));
+                let found = laned.pop().map(|e| (e.at(), e.class(), e.subject()));
+                prop_assert_eq!(found, expected);
+                now = found.map_or(now, |(time, _, _)| time.as_nanos());
+            }
+        }
+        let rest = |wheel: &mut Wheel| -> Vec<u32> {
+            std::iter::from_fn(|| wheel.pop()).map(|e| e.subject()).collect()
+        };
+        prop_assert_eq!(rest(&mut laned), rest(&mut plain));
+    }
+}
+
+#[test]
+fn a_lane_tells_what_comes_next() {
+    let mut wheel = small();
+    wheel.add_lanes(1);
+    for (time, subject) in [(100, 7), (200, 8), (150, 9), (300, 10)] {
+        wheel.push_in_lane(0, at(time), subject);
+    }
+    // What came out of order, 9, goes its own way.
+    let first = wheel.pop().unwrap();
+    assert_eq!((first.subject(), first.lane()), (7, Some(0)));
+    assert_eq!([0, 1, 2].map(|n| wheel.upcoming(0, n)), [Some(8), Some(10), None]);
+    let second = wheel.pop().unwrap();
+    assert_eq!((second.subject(), second.lane()), (9, None));
+}

@@ -114,7 +114,7 @@ impl Endpoint {
     pub(super) fn on_reset(&mut self) {
         if self.state == State::SynReceived && self.is_passive() {
             // RFC 9293 §3.10.7.4, second check: back to LISTEN.
-            self.opening = Opening::new(&self.config);
+            *self.opening = Opening::new(&self.config);
             self.receiver = Receiver::new(&self.config);
             self.timestamps = super::Timestamps::default();
             self.state = State::Closed;
