@@ -20,6 +20,7 @@ from ackclock.studies.biswas2010.scenarios import VIDEO_RULES
 from ackclock.studies.response import figures as response
 from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
+from ackclock.studies.scharf2008 import figures as scharf2008
 from ackclock.studies.tambuwal2018 import figures as tambuwal2018
 from ackclock.studies.watanabe2013 import figures as watanabe2013
 from ackclock.studies.watanabe2013 import figures_beyond as watanabe2013_beyond
@@ -122,6 +123,30 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: tambuwal2018.mixed(table("mixed")),
         "Mixed populations",
         "Mean responses of standard TCP and of TSL over the share of TSL",
+    ),
+    "scharf-start": (
+        "scharf2008",
+        lambda table: scharf2008.rates(table("traces"), 0.1),
+        "Rates at the beginning of a download",
+        "Slow start and Quick-Start at two rates, with the threshold set and not, RTT 100 ms",
+    ),
+    "scharf-routers": (
+        "scharf2008",
+        lambda table: scharf2008.downloads(table("routers"), "f8"),
+        "Three downloads with cross-traffic",
+        "What each link carries in slots of 200 ms, and what its router approves",
+    ),
+    "scharf-flood": (
+        "scharf2008",
+        lambda table: scharf2008.flood(table("flood")),
+        "Capacity granted under a flood of requests",
+        "By slot and history, beside (q - u)/(D H)",
+    ),
+    "scharf-speedup": (
+        "scharf2008",
+        lambda table: scharf2008.speedup(table("speedup")),
+        "Speed-up over the size of the transfer",
+        "Quick-Start and a first window of ten over slow start, two round trips, two buffers",
     ),
     "watanabe-bars": (
         "watanabe2013",

@@ -30,8 +30,9 @@ pub struct Routers {
     decided: Vec<Decided>,
 }
 
-/// Marks a subject of [`Class::Change`]: the end of a slot of the router in front of this wire.
-pub const SLOT: u32 = 1 << 31;
+/// Marks a subject of [`Class::Change`]: the end of a slot of the router in front of this wire. The clock
+/// has the highest bit for itself.
+pub const SLOT: u32 = 1 << 30;
 
 impl Network {
     /// Routers in front of these wires; the decisions of those that are `told` are to be

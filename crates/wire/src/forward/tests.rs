@@ -1,6 +1,8 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use ackclock_packet::{Flags, IpMeta, Options, QuickStartNonce, QuickStartRate, Segment, Seq};
+use ackclock_packet::{
+    Flags, IpMeta, Options, QuickStartNonce, QuickStartRate, QuickStartResponse, Segment, Seq,
+};
 use ackclock_units::random::Stream;
 
 use super::*;
@@ -177,4 +179,32 @@ fn nothing_of_a_hostile_packet_is_read_beyond_its_end() {
         }
         let _ = forward_quick_start(&mut packet, |_| OptionFate::Written);
     }
+}
+
+#[test]
+fn both_options_byte_by_byte() {
+    // RFC 4782 §3.1: option 25, length 8, function 0 and rate 11, QS TTL 80, the nonce in 30 bits:
+    // 0x12345678 shifted by 2 is 0x48d159e0.
+    let bytes = packet(false, Some(request(11, 80, 0x1234_5678)), 64);
+    assert_eq!(bytes[20..28], [0x19, 0x08, 0x0b, 0x50, 0x48, 0xd1, 0x59, 0xe0]);
+    let report = QuickStart::Report { rate: code(11), nonce: QuickStartNonce::new(0x1234_5678) };
+    let bytes = packet(false, Some(report), 64);
+    assert_eq!(bytes[20..28], [0x19, 0x08, 0x8b, 0x00, 0x48, 0xd1, 0x59, 0xe0]);
+    // IPv6: a hop-by-hop header of 16 bytes behind 40, the option at its natural place, type 0x26 and
+    // length 6.
+    let bytes = packet(true, Some(request(11, 80, 0x1234_5678)), 64);
+    assert_eq!(bytes[44..52], [0x26, 0x06, 0x0b, 0x50, 0x48, 0xd1, 0x59, 0xe0]);
+    // §4.2: TCP option 27, length 8, rate 11, TTL difference 240.
+    let response = QuickStartResponse {
+        rate: code(11),
+        ttl_diff: 240,
+        nonce: QuickStartNonce::new(0x1234_5678),
+    };
+    let segment = Segment { seq: Seq::SYN, flags: Flags::SYN, ..Segment::default() };
+    let options = Options { quick_start_response: Some(response), ..Options::default() };
+    let mut buffer = vec![0; 200];
+    let headers = direction(false).narrow(&segment, IpMeta::default(), Some(&options));
+    let written = encode(&headers, Payload::Zeros(0), &mut buffer).unwrap().written;
+    let expected = [0x1b, 0x08, 0x0b, 0xf0, 0x48, 0xd1, 0x59, 0xe0];
+    assert!(buffer[40..written].windows(8).any(|bytes| bytes == expected), "{buffer:02x?}");
 }

@@ -1,13 +1,15 @@
 """What Quick-Start costs a router and an end point on this machine.
 
 The router forwards packets of 50 bytes in memory (:class:`ackclock._core.RouterBench`), in pairs of
-batches, one with and one without the function, in turn; what is told is the paired difference, so
-that a machine that slows down meanwhile slows both. These numbers alone depend on the machine.
+batches, one with and one without the function, in turn, by the processor time of the thread; what
+is told is the paired difference, so that a machine that slows down meanwhile slows both. These
+numbers alone depend on the machine.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import random
 import time
 from collections.abc import Callable
@@ -18,7 +20,6 @@ import polars as pl
 from ackclock import _core
 from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_parts import Advance, Part
-from ackclock.studies._frame_stats import estimate
 from ackclock.studies.scharf2008 import scenarios
 from ackclock.studies.scharf2008.scenarios import SHARES, Plan
 
@@ -31,10 +32,23 @@ SLOT_NS = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 """Slots, of virtual time: at 10 million packets/s, from 10,000 packets to 10 million."""
 
 
-def _time_ns(do: Callable[[], object]) -> float:
-    begin = time.perf_counter_ns()
+def _time_ns(do: Callable[[], object], clock: Callable[[], int] = time.perf_counter_ns) -> float:
+    begin = clock()
     do()
-    return time.perf_counter_ns() - begin
+    return clock() - begin
+
+
+def _middle(values: list[float]) -> tuple[float, float]:
+    """Return the median and half the width of its 95 % interval, by order statistics.
+
+    What the machine does meanwhile makes a few batches very slow; a mean would be theirs.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    reach = 0.98 * math.sqrt(count)
+    low = ordered[max(math.floor(count / 2 - reach), 0)]
+    high = ordered[min(math.ceil(count / 2 + reach), count - 1)]
+    return _median(ordered), (high - low) / 2
 
 
 def _pairs(kind: str, share: float, slot_ns: int, batches: int) -> tuple[list[float], list[float]]:
@@ -51,7 +65,7 @@ def _pairs(kind: str, share: float, slot_ns: int, batches: int) -> tuple[list[fl
         if order.random() < 0.5:
             sides.reverse()
         for bench, times in sides:
-            times.append(_time_ns(partial(bench.run, BATCH)) / BATCH)
+            times.append(_time_ns(partial(bench.run, BATCH), time.thread_time_ns) / BATCH)
     return without, with_it
 
 
@@ -62,10 +76,7 @@ def _median(values: list[float]) -> float:
 def _row(kind: str, share: float, slot_ns: int, batches: int) -> dict[str, object]:
     without, with_it = _pairs(kind, share, slot_ns, batches)
     differences = [b - a for a, b in zip(without, with_it, strict=True)]
-    # A batch that the machine interrupted says nothing of the router: the middle 80 % of the pairs.
-    cut = len(differences) // 10
-    kept = sorted(differences)[cut : len(differences) - cut]
-    added = estimate(kept)
+    added, half_width = _middle(differences)
     return {
         "router": kind,
         "share": share,
@@ -74,8 +85,8 @@ def _row(kind: str, share: float, slot_ns: int, batches: int) -> dict[str, objec
         "ns_per_packet": _median(with_it),
         "original_packets_per_s": 1e9 / _median(without),
         "original_ns_per_packet": _median(without),
-        "added_ns": added.mean,
-        "added_ci_ns": added.ci,
+        "added_ns": added,
+        "added_ci_ns": half_width,
         "pairs": len(differences),
     }
 
@@ -133,17 +144,16 @@ def endpoint_part(core: Core, plan: Plan) -> Part:
         rounds = max(plan.batches // 10, 8)
         for done in range(rounds):
             for name, text in texts.items():
-                spent = _time_ns(partial(core.simulate_many, [text], 1))
+                spent = _time_ns(partial(core.simulate_many, [text], 1), time.process_time_ns)
                 times[name].append(spent / segments)
             advance(done + 1)
         rows = []
         for name, found in times.items():
             added = [b - a for a, b in zip(times["plain"], found, strict=True)]
-            kept = sorted(added)[len(added) // 10 : len(added) - len(added) // 10]
-            of = estimate(kept)
+            middle, half_width = _middle(added)
             rows.append(
-                {"sender": name, "ns_per_segment": _median(found), "added_ns": of.mean,
-                 "added_ci_ns": of.ci, "runs": len(found)}
+                {"sender": name, "ns_per_segment": _median(found), "added_ns": middle,
+                 "added_ci_ns": half_width, "runs": len(found)}
             )  # fmt: skip
         return pl.DataFrame(rows)
 

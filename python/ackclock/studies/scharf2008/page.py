@@ -174,8 +174,8 @@ def _cost(results: Results) -> Sheet:
         key="router",
         label="Table II on this machine",
         caption=(
-            "Medians over pairs of batches; added: the mean of the paired differences, without "
-            "the tenth at either end, and the half-width of its 95 % interval."
+            "Medians over pairs of batches; added: the median of the paired differences, and half "
+            "the width of its 95 % interval (order statistics)."
         ),
         heads=("router", "with a request", "slot, s", "Mpackets/s", "original", "added, ns"),
         rows=tuple(

@@ -1,0 +1,116 @@
+"""The study scharf2008: its scenarios, tables and predicates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ackclock import _core
+from ackclock.studies._frame_core import BrokenRunError, simulate
+from ackclock.studies.scharf2008 import runs, scenarios
+from ackclock.studies.scharf2008.analysis import RESPONSE, full, speedups
+from ackclock.studies.scharf2008.predicates import CLAIMS
+from ackclock.studies.scharf2008.scenarios import Attack, Plan, Transfer
+
+
+def _responses(*transfers: Transfer) -> pl.DataFrame:
+    return runs.response(
+        simulate(_core, [t.scenario() for t in transfers], 2),  # type: ignore[arg-type]
+        transfers,
+    )
+
+
+def test_response_times_are_those_of_arithmetic() -> None:
+    """1 kB is one segment: a round trip. 10 kB are 7, two windows of 3 and 6: two round trips.
+
+    With Quick-Start all 7 leave at 81.92 Mbit/s in the first: 6 · 12,000 / 81.92e6 s = 0.9 ms more
+    than a round trip. Packets take up to 0.3 ms to cross the path.
+    """
+    rows = _responses(
+        Transfer(0.1, 1_000, "newreno", "lossless", "slow-start", "unchanged"),
+        Transfer(0.1, 10_000, "newreno", "lossless", "slow-start", "unchanged"),
+        Transfer(0.1, 10_000, "newreno", "lossless", "quick-start", "unchanged"),
+    )
+    assert rows["response_s"].to_list() == pytest.approx([0.1, 0.2, 0.1009], abs=1.2e-3)
+    quick = speedups(rows.select(RESPONSE)).filter(pl.col("startup") == "quick-start")
+    assert quick["speedup"][0] == pytest.approx(2.0, rel=0.02)
+
+
+def test_a_transfer_that_does_not_end_stops_the_study() -> None:
+    transfer = Transfer(0.1, 1_000, "newreno", "lossless", "slow-start", "unchanged")
+    tables = simulate(_core, [transfer.scenario()], 1)  # type: ignore[arg-type]
+    with pytest.raises(BrokenRunError):
+        runs.response(tables, [transfer, transfer])
+
+
+def test_the_grants_of_figures_7_and_8() -> None:
+    """81.92 three times; with cross-traffic 40.96, 81.92, and 81.92 that router 2 refuses."""
+    cases = [("f7", "cubic"), ("f8", "cubic")]
+    texts = [scenarios.downloads(cross=figure == "f8", growth=growth) for figure, growth in cases]
+    rows = runs.decisions(simulate(_core, texts, 2), cases)  # type: ignore[arg-type]
+    steps = rows.filter(pl.col("what") == "step").sort("time_s")
+
+    def granted(figure: str, link: str) -> list[int]:
+        here = steps.filter(pl.col("figure") == figure, pl.col("link") == link)
+        return here["approved_bps"].to_list()
+
+    assert granted("f7", "first") == granted("f7", "second") == [81_920_000] * 3
+    assert granted("f8", "first") == [40_960_000, 81_920_000, 81_920_000]
+    assert granted("f8", "second") == [40_960_000, 81_920_000, 0]
+
+
+def test_a_flood_is_granted_the_ceiling() -> None:
+    """D = 0.2 s, H = 2: about 100/0.4 = 250 Mbit/s a second."""
+    tables = simulate(_core, [scenarios.flood(0.2, 2, 8.0)], 1)  # type: ignore[arg-type]
+    row = runs.granted(tables, [(0.2, 2)], 8.0).row(0, named=True)
+    assert row["granted_bps_per_s"] == pytest.approx(250e6, rel=0.01)
+    assert row["ceiling_bps_per_s"] == pytest.approx(250e6, rel=0.01)
+
+
+def test_who_takes_no_part_is_seen_by_the_ttl_and_who_lies_by_the_nonce() -> None:
+    settings = [Attack("no part", 1, 1), *(Attack("receiver", 3, seed) for seed in range(20))]
+    tables = simulate(_core, [s.scenario() for s in settings], 2)  # type: ignore[arg-type]
+    rows = runs.concluded(tables, settings)
+    assert rows["concluded"][0] == "ttl_mismatch"
+    # 4^-3 each: more than three of twenty have a probability of 1e-4.
+    assert (rows["concluded"][1:] == "nonce_mismatch").sum() >= 17
+
+
+def test_a_rate_is_full_at_the_first_round_trip_that_has_it() -> None:
+    traces = pl.DataFrame(
+        {
+            "rtt_s": [0.1] * 4, "growth": ["cubic"] * 4, "asked_bps": [0] * 4,
+            "ssthresh_rule": ["unchanged"] * 4,
+            "since_request_s": [0.1, 0.2, 0.3, 5.0], "rate_bps": [0.0, 50e6, 96e6, 100e6],
+        }
+    )  # fmt: skip
+    row = full(traces).row(0, named=True)
+    assert row["full_s"] == 0.3
+    assert row["early_bps"] == pytest.approx((0 + 50e6 + 96e6) / 3)
+    assert row["at_once_bps"] == 96e6
+
+
+def test_claims_and_plans() -> None:
+    """Table I, the browsers, is the claim that is not judged."""
+    assert [claim.id for claim in CLAIMS] == [
+        "scharf-f4f6", "scharf-f7", "scharf-f8", "scharf-f9", "scharf-f10", "scharf-t2",
+        "scharf-f11",
+    ]  # fmt: skip
+    quick, whole = Plan(quick=True), Plan(quick=False)
+    assert quick.trials < whole.trials
+    assert quick.long_s < whole.long_s
+
+
+@pytest.mark.parametrize("kind", ["ignorant", "lowering", "admitting"])
+def test_a_router_of_the_bench_forwards_everything(kind: str) -> None:
+    bench: Any = _core.RouterBench(kind, 0.5, 1_000_000, 100, 1)
+    assert bench.run(5000) == 5000
+    assert not math.isnan(bench.run(1))
+
+
+def test_an_unknown_router_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown router"):
+        _core.RouterBench("deaf", 0.5, 1, 1, 1)
