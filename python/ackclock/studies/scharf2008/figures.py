@@ -81,7 +81,7 @@ def downloads(routers: pl.DataFrame, name: str, growth: str = "cubic") -> Figure
                 label="refused", zorder=5,
             )  # fmt: skip
             panel.set(
-                ylabel="Mbit/s", title=title, ylim=(0, 115), xlim=(0, 24 if name == "f8" else 16)
+                ylabel="Mbit/s", title=title, ylim=(-6, 115), xlim=(0, 24 if name == "f8" else 16)
             )
         panels[-1].set(xlabel="time, s")
         handles, labels = panels[1].get_legend_handles_labels()
