@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ackclock.studies._frame_study import study
+from ackclock.studies._frame_study import listed
 
 FIGURES = {
     "f4": "Rates at the beginning of a download, round trip 100 ms (Figure 4)",
@@ -14,7 +14,7 @@ FIGURES = {
     "f11": "Time that a router spends on packets (Figure 11)",
 }
 
-STUDY = study(
+STUDY = listed(
     key="scharf2008",
     title="Quick-Start TCP, end points and routers",
     citation=(

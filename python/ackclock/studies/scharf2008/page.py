@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
 import polars as pl
 
-from ackclock.report.page import Cell, Page, Prose, Section, Sheet, Verdicts
-from ackclock.studies._frame import ClaimResult
-from ackclock.studies._frame_report import Drawn, count, drawing
+from ackclock.report.page import Cell, Page, Prose, Section, Sheet
+from ackclock.studies._frame_page import Sheaf
 from ackclock.studies.scharf2008.analysis import Results
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-KEY = "scharf2008"
-
-
-def build(
-    results: Results,
-    judged: Sequence[ClaimResult],
-    drawn: Mapping[str, Figure],
-    recipes: Mapping[str, Drawn[Results]],
-    version: str,
-) -> Page:
+def build(results: Results, sheaf: Sheaf[Results]) -> Page:
     """Return the report."""
-    from ackclock.studies.scharf2008 import FIGURES, STUDY  # noqa: PLC0415 - it imports this
-
-    claims = {claim.id: claim for claim in judged}
-    quick = results.plan.quick
-
-    def draw(key: str, caption: str) -> Any:
-        return drawing(
-            KEY, key, recipes[key], drawn[key], label=FIGURES[key], caption=caption, quick=quick
-        )
-
-    def verdict(*names: str) -> Verdicts:
-        return Verdicts(tuple(claims[name] for name in names))
-
-    return Page(
+    draw, verdict = sheaf.draw, sheaf.verdict
+    return sheaf.page(
         title="Quick-Start TCP, from end points to routers",
         subtitle=(
             "A sender asks the routers on its way for a rate, and begins with what they approve: "
             "the protocol of RFC 4782 and the routers of Scharf et al. once more, in simulation "
             "and, for the cost, on bytes."
         ),
-        citation=STUDY.citation,
-        banner=_BANNER if quick else "",
+        banner=_BANNER,
         lead=(
-            Prose(
-                f"Of {len(judged)} statements, {count(judged)}. Each verdict below is computed by "
-                "predicates that were fixed before the first full run. Table I, the page times of "
-                "web browsers, is not among them: there is no browser model here yet."
+            (
+                "Table I, the page times of web browsers, is not among the statements: there is no "
+                "browser model here yet."
             ),
+            "What routers and end points cost depends on the machine; all other numbers do not.",
         ),
-        summary=judged,
         sections=(
             Section(
                 "start",
@@ -130,13 +101,6 @@ def build(
                     ),
                     _attacks(results),
                 ),
-            ),
-        ),
-        footer=(
-            Prose(
-                f"Made by Ackclock {version} with <code>ackclock reproduce {KEY}"
-                f"{' --quick' if quick else ''}</code>. But for the costs the same version gives "
-                "the same numbers."
             ),
         ),
     )
