@@ -90,7 +90,7 @@ def test_run_writes_tables(
     assert tables == {
         *("flows.parquet", "links.parquet", "sources.parquet"),
         *("crossings.parquet", "objects.parquet", "connections.parquet", "videos.parquet"),
-        *("flow_samples.parquet", "link_samples.parquet"),
+        *("quick_start.parquet", "flow_samples.parquet", "link_samples.parquet"),
     }
     metadata = pq.read_metadata(out / "flows.parquet").metadata
     assert json.loads(metadata[b"ackclock.scenario"])["duration"] == "5 s"

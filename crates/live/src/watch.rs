@@ -241,6 +241,8 @@ fn push(
     samples.ssthresh_segments.push(wanted(What::Ssthresh, threshold));
     samples.srtt_s.push(wanted(What::Srtt, srtt_s));
     samples.in_flight_segments.push(wanted(What::InFlight, in_flight));
+    // Videos are not played live.
+    samples.playout_s.push(f64::NAN);
 }
 
 /// The congestion control's states from which on something is wrong (`TCP_CA_CWR`).
