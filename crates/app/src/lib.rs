@@ -94,6 +94,7 @@ impl App for Sink {
 /// The applications that scenarios name, dispatched without an indirect call, and any other behind
 /// one.
 #[derive(Debug)]
+#[repr(u8)]
 pub enum AnyApp {
     /// A bulk transfer.
     Bulk(Bulk),

@@ -17,8 +17,12 @@ use crate::input::{printable, to_json};
 use crate::table::{Columns, Table, Tables};
 use crate::version;
 
-/// Rows of a row group: a million samples, some 40 MB before compression.
-const ROW_GROUP_ROWS: usize = 1 << 20;
+/// Rows of a row group, which a writer holds in encoded form: some 5 MB, and enough for what reads
+/// them by column.
+const ROW_GROUP_ROWS: usize = 1 << 17;
+
+/// Bytes of a page and of a dictionary, which a writer holds for each column before they are encoded.
+const PAGE_BYTES: usize = 1 << 17;
 
 /// Smaller files than the default level 1 gives, at little cost.
 const ZSTD_LEVEL: i32 = 3;
@@ -127,6 +131,8 @@ pub(crate) fn properties(metadata: &[(&str, String)]) -> Result<WriterProperties
         .set_created_by(format!("ackclock version {}", version()))
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_data_page_size_limit(PAGE_BYTES)
+        .set_dictionary_page_size_limit(PAGE_BYTES)
         .set_key_value_metadata(Some(metadata))
         .build())
 }

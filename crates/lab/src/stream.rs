@@ -67,8 +67,8 @@ fn make_directory(directory: &Path) -> Result<(), StoreError> {
 
 /// Runs `scenario` and writes its tables into `directory`, as [`write()`](crate::write()) does; those
 /// that grow large are written while the run lasts. It holds
-/// [`MOST_ROWS_HELD`](ackclock_sim::MOST_ROWS_HELD) rows of each, and of each file a row group of a
-/// million rows in encoded form, some 40 MB. The tables that come back lack the rows that were written
+/// [`MOST_ROWS_HELD`](ackclock_sim::MOST_ROWS_HELD) rows of each, and of each file a row group
+/// in encoded form, some 5 MB. The tables that come back lack the rows that were written
 /// on the way.
 ///
 /// # Errors

@@ -1,16 +1,18 @@
 //! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
 
+mod meeting;
 mod observing;
 mod routers;
 
-use ackclock_net::{Arrival, Effect, Fate, Line, Link, Packet, PacketId, Verdict};
-use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment};
+use ackclock_net::{Fate, Line, Link, Packet, Verdict};
+use ackclock_packet::{Flags, IpMeta, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Duration, Instant};
 
 use crate::observe::Taps;
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::wheel::{Class, Wheel};
+use meeting::{Became, Offering};
 use routers::Routers;
 
 pub use routers::{Decided, SLOT};
@@ -83,38 +85,6 @@ struct Attention {
     counts: bool,
     /// A router in front of it takes part in Quick-Start.
     quick_start: bool,
-}
-
-/// What became of a packet, without the rest of the verdict: so that the verdict itself need not lie in
-/// memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Became {
-    /// It has its place on the wire.
-    Sent,
-    Dropped,
-    Waiting,
-}
-
-impl Became {
-    #[inline]
-    const fn of(verdict: &Verdict) -> Self {
-        match verdict {
-            Verdict::Dropped => Self::Dropped,
-            Verdict::Waits { .. } => Self::Waiting,
-            Verdict::Arrives { .. } | Verdict::Lost | Verdict::Impaired { .. } => Self::Sent,
-        }
-    }
-}
-
-/// A packet comes to a link that wants attention.
-#[derive(Clone, Copy, Debug, Default)]
-struct Offering {
-    /// What packets have waited at the link.
-    waited: Duration,
-    /// It finds the queue so long that it is to be marked.
-    marking: bool,
-    /// It asks for ECN, and the link may want to know.
-    ecn: bool,
 }
 
 /// Packets, links and clock.
@@ -282,97 +252,6 @@ impl Network {
         self.touched.pop().map(|wire| wire as usize)
     }
 
-    #[cold]
-    fn before_offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Offering {
-        let attention = self.attention[wire as usize];
-        if attention.quick_start {
-            self.pass_router(now, wire, packet);
-            if !(attention.watched || attention.marks) {
-                return Offering::default();
-            }
-        }
-        if attention.watched {
-            self.touched.push(wire);
-            self.news = true;
-        }
-        // Cross-traffic is not in the arena, and is none of ECN's.
-        let ecn = attention.marks
-            && packet.source.is_none()
-            && self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
-        let link = &mut self.links[wire as usize];
-        Offering { waited: link.counters(now).queue_delay, marking: link.is_marking(now), ecn }
-    }
-
-    #[cold]
-    fn after_offer(
-        &mut self,
-        now: Instant,
-        wire: u32,
-        packet: Packet,
-        became: Became,
-        before: Offering,
-    ) {
-        // Before anybody looks at the packet.
-        if before.marking && became != Became::Dropped {
-            self.mark(wire, packet);
-        }
-        if self.attention[wire as usize].counts {
-            self.count_crossing(wire, packet, 0);
-            if became == Became::Dropped {
-                self.count_crossing(wire, packet, 1);
-            }
-        }
-        let seen = self.taps.as_ref().is_some_and(|taps| taps.sees(wire));
-        if seen && became == Became::Sent {
-            // A packet that will be lost is sent too, and only the counters say when.
-            let waited = self.links[wire as usize].counters(now).queue_delay - before.waited;
-            let sent = self.sent(packet, 1);
-            if let Some(taps) = &mut self.taps {
-                taps.on_placed(wire, now + waited, sent);
-            }
-        }
-    }
-
-    /// Does to packets what the discipline of a scheduled link has done to them.
-    fn take_effects(&mut self, wire: u32) {
-        while let Some(effect) = self.links[wire as usize].take_effect() {
-            match effect {
-                Effect::Marked(packet) => {
-                    self.packets[packet.id.get() as usize].ip.ecn = Ecn::Ce;
-                }
-                Effect::Dropped(packet, _) if packet.source.is_none() => {
-                    self.count_crossing(wire, packet, 1);
-                    self.discard(packet.id.get());
-                }
-                Effect::Dropped(..) => {}
-            }
-        }
-    }
-
-    /// A packet waits at a scheduled link, which is to be woken at `wake` if it was idle.
-    #[inline]
-    fn wait(&mut self, wire: u32, wake: Option<Instant>) {
-        if self.links[wire as usize].has_effects() {
-            self.take_effects(wire);
-        }
-        if let Some(at) = wake {
-            self.wheel.push(at, Class::Departure, wire);
-        }
-    }
-
-    /// Marks a packet that was taken, if its sender understands marks (RFC 3168 §5).
-    fn mark(&mut self, wire: u32, packet: Packet) {
-        // Cross-traffic is not in the arena, and is none of ECN's.
-        if packet.source.is_some() {
-            return;
-        }
-        let ecn = &mut self.packets[packet.id.get() as usize].ip.ecn;
-        if matches!(ecn, Ecn::Ect0 | Ecn::Ect1) {
-            *ecn = Ecn::Ce;
-            self.links[wire as usize].count_marked(packet.size);
-        }
-    }
-
     /// Adds a path over `wires` to `host`; returns the index of its first hop.
     pub fn add_path(&mut self, wires: &[usize], host: u32) -> u32 {
         let first = index(self.hops.len());
@@ -509,86 +388,44 @@ impl Network {
     /// Offers a packet to the link that comes next on its path, and to those that are fused with it.
     fn forward(&mut self, now: Instant, id: u32) {
         let packet = &self.packets[id as usize];
-        let data = packet.segment.len > 0;
-        let mut offered = Packet {
-            id: PacketId::new(id),
-            // Headers, options and an MSS of 16 bits.
-            size: u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX),
-            class: packet.flow,
-            source: None,
-            data,
-            ecn: false,
-        };
-        let mut hop = packet.hop;
-        let mut comes = now;
+        // Headers, options and an MSS of 16 bits.
+        let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
+        let mut untimed = packet.segment.len > 0 && packet.first_sent == Instant::NEVER;
+        let mut hop = packet.hop as usize;
         // Packets that a link which many share hands on come in its order, or nearly so.
-        let first = self.hops[hop as usize] & WIRE;
-        let laned = self.hops[hop as usize] & (LANED | LINE) == LANED;
+        let first = self.hops[hop];
+        let mut comes = now;
         loop {
-            let step = self.hops[hop as usize];
+            let &[step, next] = self.hops[hop..].first_chunk().expect("a path ends at a host");
             let wire = step & WIRE;
-            hop += 1;
-            let before = if step & (WANTED | LINE) == 0 {
-                let link = &mut self.links[wire as usize];
-                if let Some((starts, at)) = link.pass_idle(comes, offered.size, now) {
-                    let next = self.hops[hop as usize];
-                    let packet = &mut self.packets[id as usize];
-                    if data && packet.first_sent == Instant::NEVER {
-                        packet.first_sent = starts;
-                    }
-                    if next & (FUSED | DELIVER) == FUSED {
-                        comes = at;
-                        continue;
-                    }
-                    packet.hop = hop;
-                    if !laned && self.hops.len() > FEW_HOPS && next & DELIVER == 0 {
-                        // Where it comes next many meet; what comes after that is its flow's own.
-                        self.prefetch_link(hop + 1);
-                    }
-                    self.under_way(at, wire, id, next, laned.then_some(first));
-                    return;
-                }
-                Offering::default()
-            } else if step & LINE == 0 {
-                self.before_offer(now, wire, offered)
+            let idle = if step & (WANTED | LINE) == 0 {
+                self.links[wire as usize].pass_idle(comes, size, now)
             } else {
-                self.packets[id as usize].hop = hop;
-                self.pass_line(comes, id, wire);
-                return;
+                None
             };
-            offered.ecn = before.ecn;
-            let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
-            if step & WANTED != 0 {
-                self.after_offer(now, wire, offered, Became::of(&verdict), before);
+            hop += 1;
+            if let Some((starts, at)) = idle {
+                if untimed {
+                    self.packets[id as usize].first_sent = starts;
+                    untimed = false;
+                }
+                comes = at;
+            } else if let Some(at) = self.meet(now, comes, id, hop) {
+                untimed = false;
+                comes = at;
+            } else {
+                return;
             }
-            match verdict {
-                Verdict::Arrives { starts, at } => {
-                    let next = self.hops[hop as usize];
-                    let packet = &mut self.packets[id as usize];
-                    if data && packet.first_sent == Instant::NEVER {
-                        packet.first_sent = starts;
-                    }
-                    if next & (FUSED | DELIVER) == FUSED {
-                        comes = at;
-                        continue;
-                    }
-                    packet.hop = hop;
-                    self.under_way(at, wire, id, next, laned.then_some(first));
-                }
-                Verdict::Lost | Verdict::Dropped => self.discard(id),
-                Verdict::Waits { wake } => {
-                    self.packets[id as usize].hop = hop;
-                    self.wait(wire, wake);
-                }
-                Verdict::Impaired { starts, at, fate } => {
-                    let packet = &mut self.packets[id as usize];
-                    if data && packet.first_sent == Instant::NEVER {
-                        packet.first_sent = starts;
-                    }
-                    packet.hop = hop;
-                    self.impair(wire, id, starts, at, fate);
-                }
+            if next & (FUSED | DELIVER) == FUSED {
+                continue;
             }
+            self.packets[id as usize].hop = index(hop);
+            let laned = first & (LANED | LINE) == LANED;
+            if !laned && self.hops.len() > FEW_HOPS && next & DELIVER == 0 {
+                // Where it comes next many meet; what comes after that is its flow's own.
+                self.prefetch_link(index(hop + 1));
+            }
+            self.under_way(comes, wire, id, next, laned.then_some(first & WIRE));
             return;
         }
     }
@@ -634,30 +471,6 @@ impl Network {
             Some(arrives) => self.wheel.push(arrives, Class::Arrival, id),
             None => self.discard(id),
         }
-    }
-
-    /// Something befalls a packet on a link, which sent it at `started` and would deliver it at
-    /// `at`.
-    #[cold]
-    fn impair(&mut self, wire: u32, id: u32, started: Instant, at: Instant, fate: Fate) {
-        let (arrival, copy) = self.links[wire as usize].arrivals(at, fate);
-        if let Some(copied) = copy {
-            let mut packet = self.packets[id as usize];
-            if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
-                packet.first_sent = started;
-            }
-            if packet.options != NO_OPTIONS {
-                packet.options = self.keep_options(self.options[packet.options as usize]);
-            }
-            let copy = self.keep(packet);
-            self.arrive_at_end(copy, copied);
-        }
-        self.arrive_at_end(id, arrival);
-    }
-
-    fn arrive_at_end(&mut self, id: u32, arrival: Arrival) {
-        self.packets[id as usize].corrupted |= arrival.corrupted;
-        self.wheel.push(arrival.at, Class::Arrival, id);
     }
 
     /// Cross-traffic comes to a link.

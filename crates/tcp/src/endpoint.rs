@@ -274,7 +274,14 @@ impl Endpoint {
             && !self.marking.watches()
             && self.jumping.is_none()
         {
-            if !self.on_ack_field(now, segment, options) {
+            let window = Bytes::new(u64::from(segment.window));
+            if options.is_none()
+                && !self.timestamps.used
+                && segment.len > 0
+                && self.sender.rests_at(segment.ack, window)
+            {
+                self.window_from = self.window_from.max(segment.seq);
+            } else if !self.on_ack_field(now, segment, options) {
                 return;
             }
             if segment.len > 0 {
@@ -480,6 +487,14 @@ impl Endpoint {
     /// Timers of an open connection; `None` if one of them ended it.
     #[inline]
     fn on_timers(&mut self, now: Instant) -> Option<()> {
+        if self.sender.due().min(self.receiver.due()) > now {
+            return Some(());
+        }
+        self.expire(now)
+    }
+
+    #[inline(never)]
+    fn expire(&mut self, now: Instant) -> Option<()> {
         self.sender.on_timer(now);
         self.receiver.on_timer(now, self.sender.rtt());
         if self.sender.gave_up() {
@@ -593,18 +608,17 @@ impl Endpoint {
     /// arrives.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        let earlier = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        let data = self.sender.wake().min(self.receiver.due());
+        if self.state == State::Established {
+            return data.if_ever();
+        }
+        let wait = self.time_wait_until.unwrap_or(Instant::NEVER);
         match self.state {
             State::Closed | State::Listen => None,
             State::SynSent | State::SynReceived => self.opening.timer,
-            State::TimeWait => earlier(self.time_wait_until, self.receiver.timer()),
-            State::FinWait2 => {
-                earlier(self.time_wait_until, earlier(self.sender.timer(), self.receiver.timer()))
-            }
-            _ => earlier(self.sender.timer(), self.receiver.timer()),
+            State::TimeWait => wait.min(self.receiver.due()).if_ever(),
+            State::FinWait2 => wait.min(data).if_ever(),
+            _ => data.if_ever(),
         }
     }
 

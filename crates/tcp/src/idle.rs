@@ -213,6 +213,7 @@ impl Idle for NoIdle {
 
 /// The rules of the registry, and any other behind an indirect call.
 #[derive(Debug)]
+#[repr(u8)]
 pub enum AnyIdle {
     /// RFC 5681's.
     Rfc5681(Rfc5681),

@@ -48,8 +48,8 @@ pub struct Receiver {
     acked: Seq,
     /// An ACK is due at once.
     ack_now: bool,
-    /// When a waiting ACK is due.
-    ack_timer: Option<Instant>,
+    /// When a waiting ACK is due; `NEVER` if none waits.
+    ack_timer: Instant,
     /// The right edge of the window that was last advertised.
     advertised: Seq,
 }
@@ -104,7 +104,7 @@ impl Receiver {
             unacked: 0,
             acked: Seq::FIRST_BYTE,
             ack_now: false,
-            ack_timer: None,
+            ack_timer: Instant::NEVER,
             advertised: Seq::FIRST_BYTE,
         }
     }
@@ -365,8 +365,8 @@ impl Receiver {
         }
         match &mut self.rule {
             AckRule::Delayed(delay) if !filled_gap && !fin && self.unacked < delay.every => {
-                if self.ack_timer.is_none() {
-                    self.ack_timer = Some(now + delay.timeout);
+                if self.ack_timer == Instant::NEVER {
+                    self.ack_timer = now + delay.timeout;
                 }
             }
             AckRule::Quick(_) if !filled_gap => self.decide(now, fin, rtt),
@@ -431,10 +431,10 @@ impl Receiver {
         if !self.sack || self.duplicate.is_some() {
             return false;
         }
-        match quick.on_gap(now, self.nxt, self.ack_timer, shortest.unwrap_or_default()) {
+        match quick.on_gap(now, self.nxt, self.ack_timer.if_ever(), shortest.unwrap_or_default()) {
             Verdict::Now => false,
             Verdict::By(at) => {
-                self.ack_timer = Some(at);
+                self.ack_timer = at;
                 true
             }
         }
@@ -470,9 +470,16 @@ impl Receiver {
         if fin {
             quick.on_fin();
         }
-        match quick.verdict(now, unacked, self.peer_segment.get(), opens, self.ack_timer, rtt) {
+        match quick.verdict(
+            now,
+            unacked,
+            self.peer_segment.get(),
+            opens,
+            self.ack_timer.if_ever(),
+            rtt,
+        ) {
             Verdict::Now => self.ack_now = true,
-            Verdict::By(at) => self.ack_timer = Some(at),
+            Verdict::By(at) => self.ack_timer = at,
         }
     }
 
@@ -523,15 +530,16 @@ impl Receiver {
         self.ack_now
     }
 
-    pub(crate) const fn timer(&self) -> Option<Instant> {
+    /// When a waiting ACK is due; `NEVER` if none waits.
+    #[inline]
+    pub(crate) const fn due(&self) -> Instant {
         self.ack_timer
     }
 
-    #[inline]
     pub(crate) fn on_timer(&mut self, now: Instant, rtt: &RttEstimator) {
-        if self.ack_timer.is_some_and(|at| at <= now) {
+        if self.ack_timer <= now {
             self.ack_now = true;
-            self.ack_timer = None;
+            self.ack_timer = Instant::NEVER;
             if let AckRule::Quick(quick) = &mut self.rule {
                 quick.on_timer(rtt);
             }
@@ -551,7 +559,7 @@ impl Receiver {
             self.adapt_to_ack();
         }
         self.ack_now = false;
-        self.ack_timer = None;
+        self.ack_timer = Instant::NEVER;
         self.unacked = 0;
         self.acked = self.nxt;
         self.duplicate = None;

@@ -101,7 +101,12 @@ impl RttEstimator {
         }
     }
 
+    #[inline]
     fn clamp(&self, rto: Duration) -> Duration {
+        if rto + self.config.granularity <= self.config.min {
+            // The least, without the division that rounding takes.
+            return self.config.min.min(self.config.max);
+        }
         rto.round_up_to(self.config.granularity).max(self.config.min).min(self.config.max)
     }
 

@@ -167,6 +167,8 @@ pub struct Scoreboard {
     /// Every transmission in the order of time, by the segment's number, if time decides what is
     /// lost. Entries of segments that were delivered or sent again since are skipped when met.
     by_time: Option<VecDeque<(Instant, u64)>>,
+    /// No segment from this one on was ever sent again.
+    once_from: u64,
     /// The number after the highest that was delivered (RFC 8985 §5.2, `RACK.fack`).
     highest_delivered: Seq,
     /// The blocks of the last ACK that had any.
@@ -238,6 +240,39 @@ impl Scoreboard {
         if let Some(by_time) = &mut self.by_time {
             by_time.push_back((now, self.base + self.segments.len() as u64 - 1));
         }
+    }
+
+    /// The same as [`on_cumulative_ack`](Self::on_cumulative_ack) where nothing is amiss: no segment is
+    /// SACKed, lost or was sent again. Returns when the last segment delivered was sent, of which the
+    /// rest of what an ACK tells follows; `None`, and nothing is done, if something is amiss.
+    #[inline]
+    pub fn on_plain_ack(&mut self, una: Seq) -> Option<Option<Instant>> {
+        let amiss = self.sacked | self.emulated | self.sums.lost;
+        if amiss != 0 || self.base < self.once_from || self.by_time.is_some() {
+            return None;
+        }
+        let mut last = None;
+        while let Some(first) = self.segments.front_mut() {
+            if first.start >= una {
+                break;
+            }
+            let end = first.end();
+            if end > una {
+                let acked = una.since(first.start).get();
+                first.len -= u32::try_from(acked).unwrap_or(first.len);
+                first.start = una;
+                self.sums.pipe -= acked;
+                break;
+            }
+            self.sums.pipe -= u64::from(first.len);
+            self.highest_delivered = end;
+            last = Some(first.at);
+            self.segments.pop_front();
+            self.base += 1;
+        }
+        self.lost_to = self.lost_to.max(self.base);
+        self.resend_from = self.resend_from.max(self.base);
+        Some(last)
     }
 
     /// Everything before `una` is acknowledged.
@@ -571,6 +606,7 @@ impl Scoreboard {
             sent.resent_ever = true;
             sent.at = now;
             self.sums.add(sent);
+            self.once_from = self.once_from.max(self.base + at as u64 + 1);
             if let Some(by_time) = &mut self.by_time {
                 by_time.push_back((now, self.base + at as u64));
             }

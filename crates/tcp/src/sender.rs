@@ -99,16 +99,19 @@ pub struct Sender {
     space: SendSpace,
     /// The number after the last byte that the application gave.
     end: Seq,
-    /// When the retransmission timer expires.
-    timer: Option<Instant>,
+    /// When the retransmission timer expires, and recovery's own; `NEVER` while they do not run.
+    timer: Instant,
+    alarm: Instant,
     /// The receiver's window.
     rwnd: Bytes,
     mss: Mss,
     /// Whether the application closed: a FIN follows `end`.
     closed: bool,
     limited_by: Limit,
-    /// Something was sent since the sender was last asked and said no.
+    /// Something was sent since the sender was last asked and said no, and whether the idle rule then
+    /// wants to know.
     sent_in_burst: bool,
+    looks_after_bursts: bool,
     loss_reduces: LossReduces,
     pacer: Pacer,
     patience: Patience,
@@ -120,8 +123,9 @@ pub struct Sender {
     /// The segment being timed, by the number after it, and when it left (one at a time; RFC 6298
     /// §3 asks for at least one sample a round trip).
     timed: Option<(Seq, Instant)>,
-    last_send: Option<Instant>,
-    all_acked_at: Option<Instant>,
+    /// `NEVER` until something was sent, and until all of it was acknowledged.
+    last_send: Instant,
+    all_acked_at: Instant,
     rtt: RttEstimator,
     growth: AnyGrowth,
     /// What waits although the congestion window has room: for the application, the peer's window,
@@ -145,6 +149,7 @@ impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let parts = config.parts;
         let space = SendSpace { una: Seq::FIRST_BYTE, nxt: Seq::FIRST_BYTE, max: Seq::FIRST_BYTE };
+        let idle = AnyIdle::new(parts.idle);
         let mut sender = Self {
             space,
             end: Seq::FIRST_BYTE,
@@ -153,18 +158,20 @@ impl Sender {
             rwnd: Bytes::ZERO,
             limited_by: Limit::Application,
             sent_in_burst: false,
-            timer: None,
+            timer: Instant::NEVER,
+            alarm: Instant::NEVER,
             consecutive_timeouts: 0,
             timed: None,
-            last_send: None,
-            all_acked_at: None,
+            last_send: Instant::NEVER,
+            all_acked_at: Instant::NEVER,
             reduced_to: Bytes::ZERO,
             again_at_loss: 0,
             rtt: RttEstimator::new(config.rto),
             growth: AnyGrowth::new(parts.growth),
             recovery: AnyRecovery::new(parts.recovery, config.recovery),
             start: AnyStart::new(parts.window, parts.syn_loss, parts.slow_start),
-            idle: AnyIdle::new(parts.idle),
+            looks_after_bursts: idle.looks_after_bursts(),
+            idle,
             loss_reduces: config.loss_reduces,
             initial_window: Bytes::ZERO,
             avoidance_from: None,
@@ -294,6 +301,7 @@ impl Sender {
     /// The peer does not send SACKs.
     pub(crate) fn do_without_sack(&mut self) {
         self.recovery.do_without_sack();
+        self.note_alarm();
     }
 
     pub(crate) fn write(&mut self, volume: Bytes, then: Then) {
@@ -318,6 +326,19 @@ impl Sender {
     #[inline]
     pub(crate) fn accepts(&mut self, now: Instant, ack: Seq) -> bool {
         (self.space.una..=self.space.max).contains(&ack) || self.accepts_probe(now, ack)
+    }
+
+    /// Whether nothing is to be learnt from an ACK that repeats the last one with this `window`: nothing
+    /// is under way, as at an end that only receives.
+    #[inline]
+    pub(crate) fn rests_at(&self, ack: Seq, window: Bytes) -> bool {
+        ack == self.space.una
+            && ack == self.space.max
+            && window == self.rwnd
+            && window <= self.hold.largest_window()
+            && self.timer == Instant::NEVER
+            && !self.hold.more()
+            && self.modelled.is_none()
     }
 
     /// Whether `ack` acknowledges more than any before.
@@ -363,17 +384,17 @@ impl Sender {
         self.patience.gone()
     }
 
-    /// When a timer of the sender's is due: its own, or recovery's.
+    /// When the sender is to be asked again: a timer is due, its own or recovery's, or a segment may
+    /// leave; `NEVER` if none waits.
     #[inline]
-    pub(crate) fn timer(&self) -> Option<Instant> {
-        let timer = match (self.timer, self.recovery.timer()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        if self.pacer.wake == Instant::NEVER {
-            return timer;
-        }
-        Some(timer.map_or(self.pacer.wake, |timer| timer.min(self.pacer.wake)))
+    pub(crate) fn wake(&self) -> Instant {
+        self.due().min(self.pacer.wake)
+    }
+
+    /// When a timer of the sender's is due.
+    #[inline]
+    pub(crate) fn due(&self) -> Instant {
+        self.timer.min(self.alarm)
     }
 
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
@@ -419,7 +440,7 @@ impl Sender {
         }
         let unchanged = arrived.window == self.rwnd;
         self.rwnd = arrived.window;
-        if self.space.una == self.space.max && self.timer.is_some() {
+        if self.space.una == self.space.max && self.timer != Instant::NEVER {
             self.on_probe_answered(now);
         }
         let duplicate = arrived.pure && unchanged && self.space.max > self.space.una;
@@ -450,7 +471,7 @@ impl Sender {
                 self.on_congestion(now, Signal::Loss, self.rwnd);
                 // The retransmission that follows is timed afresh.
                 self.timed = None;
-                self.timer = Some(now + self.rtt.rto());
+                self.timer = now + self.rtt.rto();
             }
             Outcome::Spurious => self.on_spurious(),
             Outcome::None if self.recovery.grows_on_sack() => {
@@ -493,10 +514,10 @@ impl Sender {
             Outcome::Spurious => self.on_spurious(),
         }
         if self.space.una == self.space.max {
-            self.timer = None;
-            self.all_acked_at = Some(now);
+            self.timer = Instant::NEVER;
+            self.all_acked_at = now;
         } else if restart_timer {
-            self.timer = Some(now + self.rtt.rto());
+            self.timer = now + self.rtt.rto();
         }
         self.arm_recovery(now);
     }
@@ -551,7 +572,18 @@ impl Sender {
             echo: arrived.echo,
             sack: arrived.sack,
         };
-        self.recovery.on_ack(&seen, &mut self.space)
+        let outcome = self.recovery.on_ack(&seen, &mut self.space);
+        self.note_alarm();
+        outcome
+    }
+
+    /// The recovery may have set its timer.
+    #[inline]
+    fn note_alarm(&mut self) {
+        if !self.recovery.has_timer() {
+            return;
+        }
+        self.alarm = self.recovery.timer().unwrap_or(Instant::NEVER);
     }
 
     /// The round-trip time that an ACK measured: of every segment if recovery keeps their times,
@@ -614,12 +646,11 @@ impl Sender {
     }
 
     /// Lets the timers expire whose time has come.
-    #[inline]
     pub(crate) fn on_timer(&mut self, now: Instant) {
-        if self.recovery.timer().is_some_and(|at| at <= now) {
+        if self.alarm <= now {
             self.on_alarm(now);
         }
-        if self.timer.is_some_and(|at| at <= now) {
+        if self.timer <= now {
             self.on_rto(now);
         }
     }
@@ -630,15 +661,16 @@ impl Sender {
             Alarm::None => {}
             Alarm::LossFound => {
                 self.on_congestion(now, Signal::Loss, self.rwnd);
-                self.timer = Some(now + self.rtt.rto());
+                self.timer = now + self.rtt.rto();
             }
-            Alarm::Probe => self.timer = Some(now + self.rtt.rto()),
+            Alarm::Probe => self.timer = now + self.rtt.rto(),
         }
+        self.note_alarm();
         self.read_journal(now);
     }
 
     fn on_rto(&mut self, now: Instant) {
-        self.timer = None;
+        self.timer = Instant::NEVER;
         if self.space.una >= self.space.max {
             self.on_persist_timer(now);
             return;
@@ -654,9 +686,10 @@ impl Sender {
         let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
         self.on_congestion(now, signal, self.rwnd);
         self.recovery.on_timeout(now, &mut self.space);
+        self.note_alarm();
         // RFC 6298 §5.6, also if the pacer holds the retransmission back: an ACK may show meanwhile
         // that there is none to send.
-        self.timer = Some(now + self.patience.at_most(now, self.rtt.rto()));
+        self.timer = now + self.patience.at_most(now, self.rtt.rto());
         self.note_timeout(now);
     }
 
@@ -752,7 +785,7 @@ impl Sender {
         let end = stretch.seq + len;
         let again = stretch.seq < self.space.max;
         if self.space.una == self.space.max {
-            self.growth.on_send_start(&SendStart { now, last_send: self.last_send });
+            self.growth.on_send_start(&SendStart { now, last_send: self.last_send.if_ever() });
         }
         self.recovery.on_sent(&SentSegment { now, start: stretch.seq, len, again });
         self.stats.segments_sent += 1;
@@ -770,23 +803,27 @@ impl Sender {
         if stretch.len < self.mss.bytes() {
             self.hold.on_short_segment(end);
         }
-        self.last_send = Some(now);
+        self.last_send = now;
         if self.modelled.is_some() {
             self.track_sent(now, Range { start: stretch.seq, end }, again);
         }
         if self.pacer.active {
             self.pace(now, stretch.len);
         }
-        if self.timer.is_none() {
-            self.timer = Some(now + self.rtt.rto());
+        if self.timer == Instant::NEVER {
+            self.timer = now + self.rtt.rto();
         }
         self.arm_recovery(now);
     }
 
     #[inline]
     fn arm_recovery(&mut self, now: Instant) {
-        let clocks = Clocks { now, srtt: self.rtt.srtt(), rto_at: self.timer };
+        if !self.recovery.has_timer() {
+            return;
+        }
+        let clocks = Clocks { now, srtt: self.rtt.srtt(), rto_at: self.timer.if_ever() };
         self.recovery.arm(&clocks);
+        self.note_alarm();
     }
 }
 

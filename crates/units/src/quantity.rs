@@ -15,6 +15,12 @@ impl Instant {
     /// A moment later than any in a run: "never".
     pub const NEVER: Self = Self(u64::MAX);
 
+    /// This moment, unless it is [`NEVER`](Self::NEVER).
+    #[inline]
+    pub const fn if_ever(self) -> Option<Self> {
+        if self.0 == u64::MAX { None } else { Some(self) }
+    }
+
     /// The moment `nanos` nanoseconds after the start.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)

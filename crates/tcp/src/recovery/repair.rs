@@ -155,6 +155,21 @@ impl Repair {
         }
     }
 
+    /// Takes in an ACK that advances and has no SACK blocks, while nothing is being repaired and
+    /// nothing is amiss; false, and nothing is done, if that is not so.
+    #[inline]
+    pub(super) fn take_plain(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> bool {
+        if self.phase != Phase::Open || self.undo.dsack {
+            return false;
+        }
+        let Some(last) = self.board.on_plain_ack(send.una) else { return false };
+        self.mss = ack.mss;
+        self.duplicates = 0;
+        self.rtt_from = last;
+        self.newly_delivered = ack.newly_acked;
+        true
+    }
+
     /// Takes in what an ACK tells; `dsack` is its first block, if that reports a duplicate.
     #[inline]
     pub(super) fn take(

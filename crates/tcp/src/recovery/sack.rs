@@ -41,6 +41,11 @@ impl Recovery for Sack {
 
     #[inline]
     fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
+        if ack.sack.is_empty() && ack.newly_acked > Bytes::ZERO && self.repair.take_plain(ack, send)
+        {
+            self.duplicates = 0;
+            return Outcome::None;
+        }
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
         let told = self.repair.take(ack, dsack, blocks, send);
         if let Some(outcome) = self.repair.progress(ack, &told, send) {

@@ -120,6 +120,12 @@ impl Hold {
         self.largest_window = self.largest_window.max(window);
     }
 
+    /// Whether the application said that more is to come.
+    #[inline]
+    pub(super) const fn more(&self) -> bool {
+        self.more
+    }
+
     pub(super) const fn largest_window(&self) -> Bytes {
         self.largest_window
     }
@@ -153,8 +159,8 @@ impl Sender {
         if std::mem::take(&mut self.hold.overdue) {
             return false;
         }
-        if self.timer.is_none() {
-            self.timer = Some(now + self.rtt.rto());
+        if self.timer == Instant::NEVER {
+            self.timer = now + self.rtt.rto();
         }
         true
     }
@@ -174,12 +180,12 @@ impl Sender {
         } else if overdue {
             return Some(Against::Probe(self.probe_window(now, stretch)));
         }
-        if self.timer.is_none() {
+        if self.timer == Instant::NEVER {
             let wait = match self.hold.probe {
                 WindowProbe::NewByte if room > Bytes::ZERO => OVERRIDE,
                 _ => self.probe_interval(now),
             };
-            self.timer = Some(now + wait);
+            self.timer = now + wait;
         }
         None
     }
@@ -188,7 +194,7 @@ impl Sender {
     fn probe_window(&mut self, now: Instant, stretch: Stretch) -> Stretch {
         self.stats.window_probes += 1;
         self.hold.backoff = self.hold.backoff.saturating_add(1);
-        self.timer = Some(now + self.probe_interval(now));
+        self.timer = now + self.probe_interval(now);
         match self.hold.probe {
             WindowProbe::NewByte => {
                 let end = stretch.seq + Bytes::new(1);
@@ -220,11 +226,11 @@ impl Sender {
     pub(super) fn on_probe_answered(&mut self, now: Instant) {
         self.patience.on_answer(now);
         if self.rwnd > Bytes::ZERO {
-            self.timer = None;
+            self.timer = Instant::NEVER;
             self.hold.backoff = 0;
             self.hold.overdue = false;
         } else if self.hold.backoff > 0 {
-            self.timer = Some(now + self.probe_interval(now));
+            self.timer = now + self.probe_interval(now);
         }
     }
 

@@ -81,7 +81,7 @@ impl Sender {
     /// Whether nothing is under way and nothing was sent for a retransmission timeout.
     pub(crate) fn is_idle(&self, now: Instant) -> bool {
         self.space.una == self.space.max
-            && self.last_send.is_some_and(|last| now.since(last) >= self.rtt.rto())
+            && self.last_send.if_ever().is_some_and(|last| now.since(last) >= self.rtt.rto())
     }
 
     /// The first window of the connection.

@@ -79,7 +79,7 @@ fn what_was_sacked_before_buys_nothing_when_it_is_acknowledged() {
     sender.fill(at(0));
     let sacked = Range { start: una + Bytes::new(2000), end: una + Bytes::new(4000) };
     sender.on_ack(at(50), &arrived(una, &[sacked]));
-    let due = sender.timer().unwrap();
+    let due = sender.wake();
     sender.on_timer(due);
     sender.fill(due);
     assert_eq!(sender.cwnd(), Bytes::new(1000));
@@ -141,7 +141,7 @@ fn a_reduction_by_the_window_goes_by_the_window_that_was_in_force() {
     sender.loss_reduces = LossReduces::Cwnd;
     sender.set_rwnd(Bytes::new(6_000));
     sender.fill(at(0));
-    let due = sender.timer().unwrap();
+    let due = sender.wake();
     sender.on_timer(due);
     assert_eq!(sender.ssthresh(), Some(Bytes::new(3_000)));
 }

@@ -34,10 +34,14 @@ impl Sender {
         }
     }
 
+    #[inline]
     pub(super) fn propose_after_idle(&mut self, now: Instant) {
-        if self.space.una != self.space.max {
-            return;
+        if self.space.una == self.space.max {
+            self.ask_after_idle(now);
         }
+    }
+
+    fn ask_after_idle(&mut self, now: Instant) {
         let proposal = self.idle.before_send(&self.usage(now));
         self.take_proposal(proposal);
     }
@@ -45,7 +49,7 @@ impl Sender {
     /// Nothing more goes out for now.
     #[inline]
     pub(super) fn propose_after_burst(&mut self, now: Instant) {
-        if self.idle.looks_after_bursts() {
+        if self.looks_after_bursts {
             let proposal = self.idle.after_burst(&self.usage(now));
             self.take_proposal(proposal);
         }
@@ -74,8 +78,8 @@ impl Sender {
     fn usage(&self, now: Instant) -> Usage {
         Usage {
             now,
-            last_send: self.last_send,
-            all_acked_at: self.all_acked_at,
+            last_send: self.last_send.if_ever(),
+            all_acked_at: self.all_acked_at.if_ever(),
             rto: self.rtt.rto(),
             unclamped_rto: self.rtt.unclamped_rto(),
             srtt: self.rtt.srtt(),
