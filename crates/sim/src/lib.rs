@@ -137,8 +137,8 @@ pub trait Collector {
 }
 
 /// The rows of one of the large tables that a run holds at most before its [`Collector`] is asked to take
-/// them: at 48 to 81 bytes a row, 5 MB.
-pub const MOST_ROWS_HELD: usize = 1 << 16;
+/// them: at 48 to 81 bytes a row, 1.3 MB.
+pub const MOST_ROWS_HELD: usize = 1 << 14;
 
 /// The same as [`simulate`], while `collector` takes rows. Those that it did not take are in the result, and
 /// one that takes all of them and puts them together has the same tables.
