@@ -78,6 +78,7 @@ fn the_number_of_threads_changes_no_byte() {
             "link_samples.parquet",
             "links.parquet",
             "objects.parquet",
+            "pages.parquet",
             "quick_start.parquet",
             "scenarios.parquet",
             "sources.parquet",
