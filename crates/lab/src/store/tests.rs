@@ -55,7 +55,7 @@ fn what_is_written_is_read_back() {
         assert_eq!(metadata["ackclock.version"], version());
         assert_eq!(metadata["ackclock.scenario"], to_json(&scenario));
     }
-    assert_eq!(files(&folder.join("a/b")).len(), 10, "no temporary file is left");
+    assert_eq!(files(&folder.join("a/b")).len(), 11, "no temporary file is left");
 }
 
 #[test]
