@@ -80,7 +80,7 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                         "the browser’s own."
                     ),
                     draw(
-                        "t1", "Mean page times, SURGE’s constants of 1998; bars: 95 % over seeds."
+                        "t1", "Means, SURGE’s constants of 1998; bars: 95 % intervals over seeds."
                     ),
                     verdict("scharf-t1"),
                     table_1(results),
@@ -123,8 +123,8 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
 
 
 _BANNER = (
-    "Shorter runs of the slowest rates, of the flood and of the browsers, fewer runs of the attacks, fewer batches "
-    "of the costs. A verdict may differ from that of the full study."
+    "Shorter runs of the slowest rates, of the flood and of the browsers, fewer runs of the "
+    "attacks, fewer batches of the costs. A verdict may differ from that of the full study."
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -248,67 +249,71 @@ def _cells(results: Results, reading: Reading) -> list[tuple[str, str, str, Mapp
     ]
 
 
+def _saved(reading: Reading, results: Results) -> list[Observation]:
+    """Return what Quick-Start saves at the least: the lower end of the interval."""
+    return [
+        Observation(label, row["saved_s"] - (row["saved_s_ci"] or 0.0))
+        for label, _model, _http, row in _cells(results, reading)
+    ]
+
+
+def _most(reading: Reading, results: Results) -> list[Observation]:
+    best = cell(results, reading, "large", "1.0")["speedup"]
+    return [
+        Observation(label, best / row["speedup"])
+        for label, model, http, row in _cells(results, reading)
+        if (model, http) != ("large", "1.0")
+    ]
+
+
+def _ordered(reading: Reading, results: Results) -> list[Observation]:
+    found = []
+    for model in MODELS:
+        for startup in ("slow_s", "quick_s"):
+            times = [cell(results, reading, model, http)[startup] for http in HTTPS]
+            found += [
+                Observation(f"{model}, {startup[:-2]}, HTTP/{http}", before / after)
+                for http, before, after in zip(HTTPS[1:], times, times[1:], strict=False)
+            ]
+    return found
+
+
+def _gains(reading: Reading, results: Results) -> list[Observation]:
+    found = []
+    for label, model, http, row in _cells(results, reading):
+        slow, quick = PUBLISHED[model, http]
+        found.append(Observation(label, abs(row["speedup"] / (slow / quick) - 1)))
+    return found
+
+
+def _times(reading: Reading, results: Results) -> list[Observation]:
+    found = []
+    for label, model, http, row in _cells(results, reading):
+        for name, published in zip(("slow_s", "quick_s"), PUBLISHED[model, http], strict=True):
+            found.append(Observation(f"{label}, {name[:-2]}", abs(row[name] / published - 1)))
+    return found
+
+
 def predicates(reading: Reading) -> tuple[Predicate[Results], ...]:
     """Return what Table I and the text beside it say, of one reading."""
-
-    def saved(results: Results) -> list[Observation]:
-        """Return what Quick-Start saves at the least: the lower end of the interval."""
-        return [
-            Observation(label, row["saved_s"] - (row["saved_s_ci"] or 0.0))
-            for label, _model, _http, row in _cells(results, reading)
-        ]
-
-    def most(results: Results) -> list[Observation]:
-        best = cell(results, reading, "large", "1.0")["speedup"]
-        return [
-            Observation(label, best / row["speedup"])
-            for label, model, http, row in _cells(results, reading)
-            if (model, http) != ("large", "1.0")
-        ]
-
-    def ordered(results: Results) -> list[Observation]:
-        found = []
-        for model in MODELS:
-            for startup in ("slow_s", "quick_s"):
-                times = [cell(results, reading, model, http)[startup] for http in HTTPS]
-                found += [
-                    Observation(f"{model}, {startup[:-2]}, HTTP/{http}", before / after)
-                    for http, before, after in zip(HTTPS[1:], times, times[1:], strict=False)
-                ]
-        return found
-
-    def gains(results: Results) -> list[Observation]:
-        found = []
-        for label, model, http, row in _cells(results, reading):
-            slow, quick = PUBLISHED[model, http]
-            found.append(Observation(label, abs(row["speedup"] / (slow / quick) - 1)))
-        return found
-
-    def times(results: Results) -> list[Observation]:
-        found = []
-        for label, model, http, row in _cells(results, reading):
-            for name, published in zip(("slow_s", "quick_s"), PUBLISHED[model, http], strict=True):
-                found.append(Observation(f"{label}, {name[:-2]}", abs(row[name] / published - 1)))
-        return found
-
     return (
         Predicate(
             "faster", "Quick-Start shortens pages in every case", "page time saved", ">", 0.0,
-            saved, unit="s",
+            partial(_saved, reading), unit="s",
         ),
         Predicate(
             "most", "most with HTTP/1.0 and large objects",
-            "speed-up there over that elsewhere", ">=", 1.0, most,
+            "speed-up there over that elsewhere", ">=", 1.0, partial(_most, reading),
         ),
         Predicate(
             "ordered", "HTTP/1.0 takes longer than HTTP/1.1, and that than pipelining",
-            "page time over that of the version before", ">", 1.0, ordered,
+            "page time over that of the version before", ">", 1.0, partial(_ordered, reading),
         ),
         Predicate(
-            "gain", "the speed-ups are those of Table I", "off it", "<=", NEAR, gains, 100.0, "%",
+            "gain", "the speed-ups are those of Table I", "off it", "<=", NEAR, partial(_gains, reading), 100.0, "%",
         ),
         Predicate(
-            "times", "the page times are those of Table I", "off it", "<=", NEAR, times, 100.0,
+            "times", "the page times are those of Table I", "off it", "<=", NEAR, partial(_times, reading), 100.0,
             "%",
         ),
     )  # fmt: skip

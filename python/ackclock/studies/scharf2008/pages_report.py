@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -87,6 +87,6 @@ def _published_speedup(row: dict[str, str]) -> float:
     return slow / quick
 
 
-def _with_interval(row: dict[str, float], name: str) -> str:
+def _with_interval(row: dict[str, Any], name: str) -> str:
     half = row[f"{name}_ci"]
     return f"{row[name]:.2f} ± {half:.2f}" if half is not None else f"{row[name]:.2f}"
