@@ -298,25 +298,51 @@ def predicates(reading: Reading) -> tuple[Predicate[Results], ...]:
     """Return what Table I and the text beside it say, of one reading."""
     return (
         Predicate(
-            "faster", "Quick-Start shortens pages in every case", "page time saved", ">", 0.0,
-            partial(_saved, reading), unit="s",
+            "faster",
+            "Quick-Start shortens pages in every case",
+            "page time saved",
+            ">",
+            0.0,
+            partial(_saved, reading),
+            unit="s",
         ),
         Predicate(
-            "most", "most with HTTP/1.0 and large objects",
-            "speed-up there over that elsewhere", ">=", 1.0, partial(_most, reading),
+            "most",
+            "most with HTTP/1.0 and large objects",
+            "speed-up there over that elsewhere",
+            ">=",
+            1.0,
+            partial(_most, reading),
         ),
         Predicate(
-            "ordered", "HTTP/1.0 takes longer than HTTP/1.1, and that than pipelining",
-            "page time over that of the version before", ">", 1.0, partial(_ordered, reading),
+            "ordered",
+            "HTTP/1.0 takes longer than HTTP/1.1, and that than pipelining",
+            "page time over that of the version before",
+            ">",
+            1.0,
+            partial(_ordered, reading),
         ),
         Predicate(
-            "gain", "the speed-ups are those of Table I", "off it", "<=", NEAR, partial(_gains, reading), 100.0, "%",
-        ),
-        Predicate(
-            "times", "the page times are those of Table I", "off it", "<=", NEAR, partial(_times, reading), 100.0,
+            "gain",
+            "the speed-ups are those of Table I",
+            "off it",
+            "<=",
+            NEAR,
+            partial(_gains, reading),
+            100.0,
             "%",
         ),
-    )  # fmt: skip
+        Predicate(
+            "times",
+            "the page times are those of Table I",
+            "off it",
+            "<=",
+            NEAR,
+            partial(_times, reading),
+            100.0,
+            "%",
+        ),
+    )
 
 
 def _measured(results: Results) -> dict[str, Any]:
