@@ -7,7 +7,7 @@ import polars as pl
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies._frame_page import Sheaf
 from ackclock.studies.scharf2008.analysis import Results
-from ackclock.studies.scharf2008.pages_report import table_1
+from ackclock.studies.scharf2008.pages_report import kept, table_1
 
 
 def build(results: Results, sheaf: Sheaf[Results]) -> Page:
@@ -84,6 +84,7 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                     ),
                     verdict("scharf-t1"),
                     table_1(results),
+                    kept(results),
                 ),
             ),
             Section(

@@ -7,6 +7,7 @@ kB). What it leaves open is a *reading* here; the first is judged, the others ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,7 @@ from ackclock.studies._frame_stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
     GROWTHS,
+    HIGH_BPS,
     LOW_BPS,
     WINDOW,
     Plan,
@@ -33,6 +35,13 @@ USERS = 4
 HTTPS = ("1.0", "1.1", "1.1+pipelining")
 MODELS = ("small", "large")
 STARTUPS = ("slow-start", "quick-start")
+SENDERS: Mapping[str, str] = {
+    "slow-start": "",
+    "quick-start": quickstart(LOW_BPS, "unchanged"),
+    "quick-start, 81.92 Mbit/s": quickstart(HIGH_BPS, "unchanged"),
+    "limited slow start": "+limited",
+}
+"""The last two only where connections are kept, to find out what a request costs there."""
 GROWTH = "cubic"
 """The paper's; its Linux had CUBIC."""
 LARGE = {"exponential": "250 kB"}
@@ -67,17 +76,25 @@ class Reading:
     """Of a user at a time with HTTP/1.0; 4 by default."""
     active_off: bool = False
     """The browser takes SURGE's time before it asks for an embedded object."""
+    counted: bool = False
+    """SURGE's number of embedded objects is that of all objects of a page."""
 
 
 MAIN = Reading("SURGE of 1998")
+KEPT_READING = Reading("connections kept", kept=True)
 OTHERS = (
     Reading("SURGE of 1999", constants="surge-1999"),
     Reading("sizes of requests", sizes="requests"),
-    Reading("connections kept", kept=True),
+    KEPT_READING,
     Reading("one connection at a time", connections=1),
     Reading("active OFF times", active_off=True),
 )
-READINGS = (MAIN, *OTHERS)
+COUNTED = (
+    Reading("base object counted", counted=True),
+    Reading("base object counted, kept", counted=True, kept=True),
+)
+"""Made after the first run, to find out why it is not Table I's; no verdict hangs on them."""
+READINGS = (MAIN, *OTHERS, *COUNTED)
 
 
 @dataclass(frozen=True)
@@ -103,11 +120,15 @@ class Hour:
             app["active_off"] = "0 s"
         if self.model == "large":
             app["size"] = LARGE
+        if self.reading.counted:
+            app["embedded"] = {"values": _one_less()}
         if self.reading.kept and self.http != "1.0":
             app["keep_alive"] = KEPT
         if self.reading.connections is not None and self.http == "1.0":
             app["connections"] = self.reading.connections
-        asks = quickstart(LOW_BPS, "unchanged") if self.startup == "quick-start" else ""
+        growth = GROWTHS[GROWTH]
+        if self.startup == "limited slow start":
+            growth = growth.replace("+standard", "")
         return {
             "duration": f"{self.length_s:g} s",
             "seed": self.seed,
@@ -116,7 +137,7 @@ class Hour:
                 {
                     "name": "users",
                     # Silence costs window (RFC 2861), as Linux has it.
-                    "variant": GROWTHS[GROWTH] + "+cwv" + asks,
+                    "variant": growth + "+cwv" + SENDERS[self.startup],
                     "tcp": {
                         "initial_window": 3,
                         "delayed_ack": "off",
@@ -133,6 +154,12 @@ class Hour:
         }
 
 
+def _one_less(alpha: float = 2.43, places: int = 1000) -> list[float]:
+    """Return a Pareto number from 1 on, rounded down, less one: its quantiles, equally likely."""
+    quantiles = [(n + 0.5) / places for n in range(places)]
+    return [math.floor((1 - p) ** (-1 / alpha)) - 1.0 for p in quantiles]
+
+
 def hours(plan: Plan) -> list[Hour]:
     """Return every run; what another reading does not change is not run again."""
     seeds, length_s = (2, 600.0) if plan.quick else (5, 3600.0)
@@ -147,9 +174,10 @@ def hours(plan: Plan) -> list[Hour]:
                 )
                 if same:
                     continue
+                all_senders = reading == KEPT_READING and (model, http) == ("large", "1.1")
                 found += [
                     Hour(reading, model, http, startup, seed, length_s)
-                    for startup in STARTUPS
+                    for startup in (SENDERS if all_senders else STARTUPS)
                     for seed in range(1, seeds + 1)
                 ]
     return found

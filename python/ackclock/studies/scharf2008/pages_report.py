@@ -8,8 +8,17 @@ import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Sheet
+from ackclock.studies._frame_stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
-from ackclock.studies.scharf2008.pages import HTTPS, MAIN, MODELS, PUBLISHED, READINGS
+from ackclock.studies.scharf2008.pages import (
+    HTTPS,
+    KEPT_READING,
+    MAIN,
+    MODELS,
+    PUBLISHED,
+    READINGS,
+    SENDERS,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,6 +89,35 @@ def table_1(results: Results) -> Sheet:
         ),
         data=("pages", "table1"),
     )  # fmt: skip
+
+
+def kept(results: Results) -> Sheet:
+    """Return what each sender makes of large pages over connections that are kept."""
+    rows = results["pages"].filter(
+        pl.col("reading") == KEPT_READING.name, pl.col("model") == "large", pl.col("http") == "1.1"
+    )
+    found = []
+    for sender in SENDERS:
+        here = rows.filter(pl.col("startup") == sender)
+        over = estimate(here["page_s"].to_numpy())
+        found.append(
+            (
+                Cell(sender.replace("-", " ").replace("quick start", "Quick-Start")),
+                Cell(f"{over.mean:.3f} ± {over.ci or 0.0:.3f}"),
+                Cell(f"{int(here['asked'].sum()):,}"),
+            )
+        )
+    return Sheet(
+        key="kept",
+        label="A low rate asked for on a connection that is kept",
+        caption=(
+            "Large pages over HTTP/1.1, connections kept for five seconds. Quick-Start demands "
+            "limited slow start (RFC 3742) afterwards; the last row has it without Quick-Start."
+        ),
+        heads=("sender", "page time, s", "requests"),
+        rows=tuple(found),
+        data=("pages",),
+    )
 
 
 def _published_speedup(row: dict[str, str]) -> float:

@@ -55,8 +55,8 @@ FIGURES: Mapping[str, Drawn[Results]] = {
 
 def _tables(core: Core, plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
     results = analyse(core, plan, parts)
-    results.tables["pages"] = parts["pages"]
-    results.tables["table1"] = pages.summary(parts["pages"])
+    if "pages" in parts:
+        results.tables["table1"] = pages.summary(parts["pages"])
     return results
 
 
