@@ -4,7 +4,9 @@ use super::{Part, RenoWord, Slot};
 use crate::growth::{CcpSettings, CubicForm, GrowthChoice};
 use crate::idle::{CwvRto, IdleChoice, IdleClock};
 use crate::recovery::RecoveryChoice;
-use crate::start::{JumpChoice, QuickStartJump, SlowStartChoice, SynLossChoice, WindowChoice};
+use crate::start::{
+    JumpChoice, QuickStartJump, ResumeJump, SlowStartChoice, SynLossChoice, WindowChoice,
+};
 use ackclock_packet::QuickStartRate;
 use ackclock_units::Duration;
 
@@ -171,6 +173,17 @@ pub const REGISTRY: &[Entry] = &[
         help: "asks the routers for a rate (RFC 4782); `approved` behind it sets ssthresh, too",
     },
     entry(
+        "jumpstart",
+        Part::Jump(JumpChoice::JumpStart),
+        "paces all that there is to send over the first round trip (Jump Start, Liu et al. 2007)",
+    ),
+    Entry {
+        word: "resume",
+        argument: Some("1000,100ms"),
+        part: Part::Jump(JumpChoice::Resume(ResumeJump::EXAMPLE)),
+        help: "jumps to half of the window that an earlier connection had (Careful Resume, RFC 9959)",
+    },
+    entry(
         "standard",
         Part::SlowStart(SlowStartChoice::Standard),
         "one segment per ACK (RFC 5681 §3.1)",
@@ -290,6 +303,11 @@ pub const FORMS: &[Form] = &[
         text: "quickstart(RATE,approved)",
         slot: Slot::Jump,
         help: "the same, and the slow-start threshold becomes the approved window",
+    },
+    Form {
+        text: "resume(CWND,RTT)",
+        slot: Slot::Jump,
+        help: "the same, of a saved window of CWND segments (2 to 1000000) and a saved round-trip time",
     },
     Form {
         text: "tsl(half,IW,SSTHRESH)",
