@@ -4,11 +4,11 @@
 //! All of it is in a box that connections without a jump do not have; those with one take the slow
 //! way through [`Endpoint::handle`] and [`Endpoint::poll_transmit`].
 
-use ackclock_packet::{Flags, HEADERS, IpMeta, Options, QuickStartRate, SackBlocks, Segment, Seq};
+use ackclock_packet::{Flags, IpMeta, Options, QuickStartRate, SackBlocks, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
+use super::feedback::Exchange;
 use super::quick_start::{Grant, QuickStart, QuickStartEvent, QuickStartStep};
-use super::timestamps::Timestamps;
 use super::{Endpoint, Transmit};
 use crate::config::Config;
 use crate::sender::{Leap, LeapPhase, Sender};
@@ -34,6 +34,8 @@ pub(super) struct Jumping {
     leap: Option<Leap>,
     /// Nobody asks for anything here.
     leap_alone: bool,
+    /// What routers say of every packet.
+    pub(super) exchange: Option<Exchange>,
     phase: Phase,
     /// The numbers that were sent in the jump.
     from: Seq,
@@ -60,9 +62,10 @@ impl Jumping {
     /// What `config` asks for; `None` if it is nothing.
     pub(super) fn of(config: &Config) -> Option<Box<Self>> {
         let leap = Leap::of(config);
-        let leap_alone = !QuickStart::takes_part(config);
+        let exchange = Exchange::of(config);
+        let leap_alone = !QuickStart::takes_part(config) && exchange.is_none();
         (leap.is_some() || !leap_alone)
-            .then(|| Box::new(Self { leap, leap_alone, ..Self::new(config) }))
+            .then(|| Box::new(Self { leap, leap_alone, exchange, ..Self::new(config) }))
     }
 
     pub(super) fn new(config: &Config) -> Self {
@@ -70,6 +73,7 @@ impl Jumping {
             quick_start: QuickStart::new(config),
             leap: None,
             leap_alone: false,
+            exchange: None,
             phase: Phase::Grounded,
             from: Seq::FIRST_BYTE,
             until: Seq::FIRST_BYTE,
@@ -232,9 +236,13 @@ impl Endpoint {
         {
             self.receiver.demand_ack();
         }
+        if let Some(header) = options.and_then(|options| options.congestion) {
+            self.take_feedback(header);
+        }
         if self.established_at.is_none() {
             return;
         }
+        let Some(jumping) = &mut self.jumping else { return };
         jumping.look(now, &mut self.sender);
         if jumping.leap.is_some() {
             self.advance_leap(now, false);
@@ -246,12 +254,6 @@ impl Endpoint {
                 jumping.take_off(now, grant, overhead, &mut self.sender);
             }
         }
-    }
-
-    /// What a segment of data takes on the wire besides its payload.
-    fn overhead(&self) -> Bytes {
-        let timestamps = if self.timestamps.used { Timestamps::LEN } else { 0 };
-        HEADERS + Bytes::new(u64::from(timestamps))
     }
 
     /// The options that a SYN or SYN-ACK carries besides its own.

@@ -1,6 +1,6 @@
 //! Jumps past slow start that an end makes by itself, asking nobody.
 //!
-//! *Jump Start* (Liu, Allman, Jin and Wang, "Congestion Control Without a Startup Phase", PFLDnet 2007):
+//! *Jump Start* (Liu, Allman, Jin and Wang, "Congestion Control Without a Startup Phase", 2007):
 //! what there is to send, up to the peer's window, is paced over the first round trip.
 //!
 //! *Careful Resume* (draft-ietf-tsvwg-careful-resume-24, published as RFC 9959): once the path looks

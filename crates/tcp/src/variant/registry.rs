@@ -115,6 +115,16 @@ pub const REGISTRY: &[Entry] = &[
         "paced at the path's bandwidth, window of two bandwidth-delay products (BBR v1, as Linux has it)",
     ),
     entry(
+        "rcp",
+        Part::Growth(GrowthChoice::Rcp),
+        "paced at the rate that routers offer to every flow (RCP, Dukkipati et al. 2005)",
+    ),
+    entry(
+        "xcp",
+        Part::Growth(GrowthChoice::Xcp),
+        "a window that grows and shrinks by what routers say (XCP, Katabi et al. 2002)",
+    ),
+    entry(
         "gobackn",
         Part::Recovery(RecoveryChoice::GoBackN),
         "resend everything from the lost segment",

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use crate::Profile;
-use crate::event::{Ack, Delivery, LostSegment, MarkReport, Proposal, SlowStartStep};
+use crate::event::{Ack, Delivery, Feedback, LostSegment, MarkReport, Proposal, SlowStartStep};
 use crate::idle::Usage;
 use crate::sender::hold::Then;
 use crate::start::{JumpChoice, SynLossChoice};
@@ -95,6 +95,9 @@ impl Growth for Recorder {
     }
     fn on_established(&mut self, established: &Established) {
         self.law.on_established(established);
+    }
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        self.law.on_feedback(feedback);
     }
 }
 
