@@ -12,10 +12,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use ackclock_packet::IpMeta;
-use ackclock_sim::scenario::{Direction, Topology};
+use ackclock_sim::scenario::{Direction, Flow, Topology};
 use ackclock_sim::{
     Names, Observer, Run, Scenario, Sent, SentSegment, Transmission, simulate_observed,
 };
+use ackclock_tcp::growth::GrowthChoice;
 use ackclock_units::random::Stream;
 use ackclock_wire::pcapng::{About, Interface, InterfaceId, PacketDirection, Section, Writer};
 use ackclock_wire::{
@@ -59,6 +60,14 @@ pub fn simulate_captured(
         let expected = "a capture is of flows; leave out [[traffic]], or --pcap";
         return Err(BadInput::new(format_args!("traffic: {expected}")).into());
     }
+    if let Some(flow) = scenario.flows.iter().find(|flow| goes_by_routers(flow)) {
+        // Their headers have no form of their own on the wire.
+        return Err(BadInput::new(format_args!(
+            "flow `{}`: packets of `rcp` and `xcp` cannot be captured; leave out --pcap",
+            flow.name
+        ))
+        .into());
+    }
     let links = choose(scenario, &names, &captures.links)?;
     let directory = &captures.directory;
     fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))?;
@@ -76,6 +85,12 @@ pub fn simulate_captured(
         staged.commit(file)?;
     }
     Ok((run, paths))
+}
+
+/// Whether the law of `flow` is one that routers rule.
+fn goes_by_routers(flow: &Flow) -> bool {
+    let growth = flow.config().map(|config| config.parts.growth);
+    matches!(growth, Ok(GrowthChoice::Rcp | GrowthChoice::Xcp))
 }
 
 /// The numbers of the links that are captured.

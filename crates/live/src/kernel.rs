@@ -6,6 +6,7 @@ use ackclock_sim::scenario::{
     AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EventTime, Every, Flow, NagleSpec,
     PacingSpec, Scenario, Span, TcpSpec,
 };
+use ackclock_tcp::growth::GrowthChoice;
 use ackclock_tcp::{Config, Profile};
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -93,6 +94,11 @@ pub fn check(scenario: &Scenario, ends: [End; 2]) -> Result<(), ScenarioError> {
 pub fn settings(flow: &Flow, n: usize, sender: End) -> Result<KernelSettings, ScenarioError> {
     let key = |word: &str| format!("flow[{n}].{word}");
     let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
+    if matches!(config.parts.growth, GrowthChoice::Rcp | GrowthChoice::Xcp) {
+        let message = "the header of `rcp` and `xcp` has no form on the wire; expected another law \
+                       for a live run";
+        return Err(ScenarioError::new(&key("variant"), message));
+    }
     let mut sysctls: Vec<(&'static str, String)> = Vec::new();
     let Sender { congestion_control, initial_window, restart } = match sender {
         End::Kernel => kernel_sender(flow, &config, &key)?,

@@ -6,6 +6,7 @@
 mod channel;
 mod counters;
 mod delay;
+mod feedback;
 mod impairments;
 mod line;
 mod link;
@@ -17,6 +18,7 @@ mod serializer;
 pub use channel::{Cellular, Channel, Opportunities, Wifi, WifiConfig};
 pub use counters::{Counters, SourceCounters, Volume};
 pub use delay::DelayHistogram;
+pub use feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
 pub use line::{Line, LineConfig, Passage};
 pub use link::{Departure, Link, LinkConfig, Packet, PacketId, Verdict};

@@ -4,9 +4,11 @@
 //! Sequence numbers are 64 bits wide inside the laboratory and never wrap: 0 is the SYN, the first
 //! byte of data is 1. The encoder narrows them to the 32 bits of RFC 9293.
 
+mod congestion;
 mod quick_start;
 mod segment;
 
+pub use congestion::{CongestionHeader, RcpHeader, XcpHeader};
 pub use quick_start::{QuickStart, QuickStartNonce, QuickStartRate, QuickStartResponse};
 pub use segment::{Ecn, Flags, IpMeta, Options, Range, SackBlocks, Segment, Seq};
 

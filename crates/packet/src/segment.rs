@@ -3,7 +3,7 @@ use std::ops::{Add, BitOr, Sub};
 
 use ackclock_units::{Bytes, Mss};
 
-use crate::{HEADERS, QuickStart, QuickStartResponse};
+use crate::{CongestionHeader, HEADERS, QuickStart, QuickStartResponse};
 
 /// A sequence number: an offset into the stream of one direction, never wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -219,6 +219,8 @@ pub struct Options {
     pub quick_start: Option<QuickStart>,
     /// The Quick-Start Response (RFC 4782 §4.2).
     pub quick_start_response: Option<QuickStartResponse>,
+    /// What routers read and write on every packet of RCP or XCP: in the IP header too.
+    pub congestion: Option<CongestionHeader>,
 }
 
 impl Options {
@@ -256,6 +258,9 @@ impl Options {
         }
         if self.quick_start_response.is_some() {
             len += 8;
+        }
+        if self.congestion.is_some() {
+            len += CongestionHeader::LEN;
         }
         len
     }

@@ -1,5 +1,6 @@
 //! What a scenario must fulfil beyond reading well.
 
+mod feedback;
 mod moments;
 mod queue;
 mod traffic;
@@ -69,6 +70,7 @@ pub fn check(scenario: &Scenario) -> Result {
         return refuse("flow", &format!("two flows are named `{twice}`"));
     }
     let layout = Layout::new(scenario, &entries)?;
+    feedback::check_paths(scenario, &entries, &layout)?;
     let links: Vec<&str> = layout.wires.iter().step_by(2).map(|wire| wire.name.as_str()).collect();
     for (n, cross) in scenario.cross_traffic.iter().enumerate() {
         check_cross(n, cross, &links)?;
@@ -127,11 +129,13 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     check_loss(&format!("{key}.reverse.loss"), reverse.unwrap_or_default())?;
     check_impairments(key, link.reorder.as_ref(), [link.duplicate, link.corrupt])?;
     check_quick_start(&format!("{key}.quick_start"), link.quick_start.as_ref())?;
+    feedback::check_link(key, link.rcp.as_ref(), link.xcp.as_ref())?;
     if let Some(queue) = &link.queue {
         queue::check_queue(&format!("{key}.queue"), queue)?;
     }
     let Some(reverse) = &link.reverse else { return Ok(()) };
     check_quick_start(&format!("{key}.reverse.quick_start"), reverse.quick_start.as_ref())?;
+    feedback::check_link(&format!("{key}.reverse"), reverse.rcp.as_ref(), reverse.xcp.as_ref())?;
     let back = reverse.channel.as_ref().or(link.channel.as_ref());
     let rate = reverse.rate.unwrap_or(link.rate).0;
     check_channel(&format!("{key}.reverse.channel"), back, rate)?;

@@ -112,7 +112,7 @@ impl<'o> Engine<'o> {
         let fused = which_are_fused(scenario, &layout, &probes);
         let mut network = Network::new(clock(scenario, &layout), links, fused);
         network.give_lanes(shared(&layout));
-        network.set_routers(routing::routers(scenario, &layout));
+        network.set_routers(routing::routers(scenario, &layout), routing::feedback(&layout));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());

@@ -84,8 +84,8 @@ fn find(layout: &Layout, elsewhere: &Elsewhere<'_>) -> Option<Vec<bool>> {
             && !wire.impairments.any()
             && wire.channel.is_none()
             && wire.config.rate <= FASTEST;
-        let quiet =
-            wire.config.mark.is_none() && wire.quick_start.is_none() && !crossed[n] && !watched[n];
+        let routed = wire.quick_start.is_some() || wire.feedback.is_some();
+        let quiet = wire.config.mark.is_none() && !routed && !crossed[n] && !watched[n];
         match inputs[n] {
             Input::None => continue,
             Input::Hosts => {}

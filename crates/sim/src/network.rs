@@ -83,7 +83,7 @@ struct Attention {
     marks: bool,
     /// A measure counts the packets of each flow.
     counts: bool,
-    /// A router in front of it takes part in Quick-Start.
+    /// A router in front of it takes part in Quick-Start, RCP or XCP.
     quick_start: bool,
 }
 
@@ -119,7 +119,7 @@ pub struct Network {
     crossings: Vec<Vec<[u64; 2]>>,
     /// What an observer sees.
     taps: Option<Box<Taps>>,
-    /// Routers that take part in Quick-Start.
+    /// Routers that take part in Quick-Start, RCP or XCP.
     routers: Option<Box<Routers>>,
 }
 

@@ -10,6 +10,7 @@ mod change;
 mod channel;
 mod dash;
 mod draw;
+mod feedback;
 mod queue;
 mod quick_start;
 mod tcp;
@@ -34,6 +35,7 @@ pub use draw::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
     QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
 };
+pub use feedback::{RcpSpec, XcpSpec};
 pub use queue::{Classify, Estimate, Limit, QueueSpec};
 pub use quick_start::{
     DenialSpec, QuickStartAdmission, QuickStartRule, QuickStartSpec, QuickStartTcp, QuickStartWord,
@@ -146,6 +148,14 @@ pub struct LinkSpec {
     /// Default: it takes no part, and requests fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<QuickStartSpec>,
+    /// The router in front of this link, the path's first too, offers RCP flows a rate: `{}`. Every link
+    /// on the way of an RCP flow needs it. Default: it takes no part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rcp: Option<RcpSpec>,
+    /// The router in front of this link, the path's first too, rules XCP flows: `{}`. Every link on the
+    /// way of an XCP flow needs it. Default: it takes no part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xcp: Option<XcpSpec>,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,
@@ -244,6 +254,12 @@ pub struct ReverseSpec {
     /// What the router in front of the way back does for Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<QuickStartSpec>,
+    /// The router in front of the way back, for RCP flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rcp: Option<RcpSpec>,
+    /// The same for XCP flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xcp: Option<XcpSpec>,
 }
 
 /// Packets that others overtake: a share of a link's packets, chosen at random, is held back after
@@ -296,6 +312,14 @@ pub struct GraphLink {
     /// Default: it takes no part, and requests fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<QuickStartSpec>,
+    /// The router in front of this link, the path's first too, offers RCP flows a rate: `{}`. Every link
+    /// on the way of an RCP flow needs it. Default: it takes no part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rcp: Option<RcpSpec>,
+    /// The router in front of this link, the path's first too, rules XCP flows: `{}`. Every link on the
+    /// way of an XCP flow needs it. Default: it takes no part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xcp: Option<XcpSpec>,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,
@@ -314,6 +338,8 @@ impl GraphLink {
             duplicate: self.duplicate,
             corrupt: self.corrupt,
             quick_start: self.quick_start.clone(),
+            rcp: self.rcp.clone(),
+            xcp: self.xcp.clone(),
             reverse: self.reverse.clone(),
         }
     }

@@ -8,7 +8,7 @@ use ackclock_units::{Duration, Rate};
 use crate::ScenarioError;
 use crate::scenario::{
     ChannelSpec, Direction, DumbbellSide, Flow, Limit, LinkSpec, QueueSpec, QuickStartSpec,
-    ReorderSpec, Scenario, Topology,
+    RcpSpec, ReorderSpec, Scenario, Topology, XcpSpec,
 };
 
 /// One direction of a link.
@@ -26,6 +26,8 @@ pub struct Wire {
     pub channel: Option<Box<ChannelSpec>>,
     /// What the router in front of it does for Quick-Start.
     pub quick_start: Option<Box<QuickStartSpec>>,
+    /// What the router in front of it does for RCP and for XCP.
+    pub feedback: Option<Box<(Option<RcpSpec>, Option<XcpSpec>)>>,
     limit: Limit,
     mark: Option<Limit>,
     /// The queue of another discipline than drop-tail, which most links have.
@@ -120,7 +122,8 @@ impl Layout {
                         loss,
                         impaired,
                         channel: Option<&ChannelSpec>,
-                        quick_start: Option<&QuickStartSpec>| {
+                        quick_start: Option<&QuickStartSpec>,
+                        (rcp, xcp): (Option<&RcpSpec>, Option<&XcpSpec>)| {
             self.wires.push(Wire {
                 name: name.to_owned(),
                 direction,
@@ -136,6 +139,8 @@ impl Layout {
                 impairments: impaired,
                 channel: channel.cloned().map(Box::new),
                 quick_start: quick_start.cloned().map(Box::new),
+                feedback: (rcp.is_some() || xcp.is_some())
+                    .then(|| Box::new((rcp.cloned(), xcp.cloned()))),
                 limit: queue.limit(),
                 mark: queue.mark(),
                 managed: (!matches!(queue, QueueSpec::Droptail { .. })).then(|| Box::new(queue)),
@@ -150,6 +155,7 @@ impl Layout {
             impairments(spec.reorder.as_ref(), spec.duplicate, spec.corrupt),
             spec.channel.as_ref(),
             spec.quick_start.as_ref(),
+            (spec.rcp.as_ref(), spec.xcp.as_ref()),
         );
         wire(
             Direction::Reverse,
@@ -164,6 +170,10 @@ impl Layout {
             ),
             reverse.channel.as_ref().or(spec.channel.as_ref()),
             reverse.quick_start.as_ref().or(spec.quick_start.as_ref()),
+            (
+                reverse.rcp.as_ref().or(spec.rcp.as_ref()),
+                reverse.xcp.as_ref().or(spec.xcp.as_ref()),
+            ),
         );
         at
     }

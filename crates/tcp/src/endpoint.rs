@@ -2,6 +2,7 @@
 
 mod closing;
 mod ecn;
+mod feedback;
 mod jumping;
 mod opening;
 mod quick_start;
@@ -137,7 +138,7 @@ pub struct Endpoint {
     /// The sequence number of the segment that the peer's window was last taken from, SND.WL1.
     window_from: Seq,
     marking: Marking,
-    /// A jump past slow start; `None` with most variants.
+    /// A jump past slow start, or what routers say; `None` with most variants.
     jumping: Option<Box<Jumping>>,
     receiver: Receiver,
     sender: Sender,
@@ -533,7 +534,7 @@ impl Endpoint {
                     return None;
                 }
                 self.on_timers(now)?;
-                self.poll_jumping(now)
+                self.poll_dressed(now)
             }
         }
     }

@@ -129,6 +129,23 @@ pub struct SendStart {
     pub last_send: Option<Instant>,
 }
 
+/// What routers say of a sender's rate, for a law that goes by that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Feedback {
+    /// RCP: the rate at which payload may be sent.
+    Rate {
+        /// In bytes per second.
+        bytes_per_s: f64,
+    },
+    /// XCP: by how much the throughput is to change.
+    Throughput {
+        /// Payload in bytes per second.
+        delta: f64,
+        /// The smoothed round-trip time.
+        srtt: Duration,
+    },
+}
+
 /// Why the window is to be reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {

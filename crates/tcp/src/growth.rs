@@ -11,9 +11,11 @@ mod cubic_linux;
 mod dctcp;
 mod highspeed;
 mod playout;
+mod rcp;
 mod reno;
 mod tahoe;
 mod vegas;
+mod xcp;
 
 use std::fmt::Debug;
 
@@ -21,8 +23,8 @@ use ackclock_units::{Bytes, Instant, Mss, Rate};
 
 use crate::Profile;
 use crate::event::{
-    Ack, Congestion, Delivery, Established, LostSegment, MarkReport, Proposal, RecoveryEnd,
-    RttSample, SendStart, SlowStartStep,
+    Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
+    RecoveryEnd, RttSample, SendStart, SlowStartStep,
 };
 use crate::variant::RenoWord;
 
@@ -34,9 +36,11 @@ pub use cubic_linux::CubicLinux;
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
 pub use playout::Playout;
+pub use rcp::Rcp;
 pub use reno::Reno;
 pub use tahoe::Tahoe;
 pub use vegas::Vegas;
+pub use xcp::Xcp;
 
 /// A growth law, as a name spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +75,10 @@ pub enum GrowthChoice {
     Bbr1,
     /// BBR as the current draft has it.
     Bbr,
+    /// RCP: the routers' rate.
+    Rcp,
+    /// XCP: the routers' window.
+    Xcp,
 }
 
 /// Whose CUBIC.
@@ -190,6 +198,10 @@ pub trait Growth: Debug + Send {
 
     /// The handshake is done, and the first window proposed.
     fn on_established(&mut self, _: &Established) {}
+
+    /// Routers have said something. Only of a law that goes by that, from end points and routers
+    /// that take part; after the other events of the segment that brought it.
+    fn on_feedback(&mut self, _: &Feedback) {}
 }
 
 /// The laws of the registry, dispatched without an indirect call, and any other behind one.
@@ -221,6 +233,10 @@ pub enum AnyGrowth {
     Bbr1(Box<Bbr1>),
     /// BBR as the current draft has it, which is large too.
     Bbr(Box<Bbr>),
+    /// RCP, the same.
+    Rcp(Box<Rcp>),
+    /// XCP.
+    Xcp(Xcp),
     /// A user's own.
     Other(Box<dyn Growth>),
 }
@@ -247,6 +263,8 @@ impl AnyGrowth {
             GrowthChoice::Dctcp => Self::Dctcp(Dctcp::default()),
             GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
             GrowthChoice::Bbr => Self::Bbr(Box::default()),
+            GrowthChoice::Rcp => Self::Rcp(Box::default()),
+            GrowthChoice::Xcp => Self::Xcp(Xcp::default()),
         }
     }
 }
@@ -309,6 +327,8 @@ impl AnyGrowth {
             Self::Dctcp(law) => law,
             Self::Bbr1(law) => law.as_ref(),
             Self::Bbr(law) => law.as_ref(),
+            Self::Rcp(law) => law.as_ref(),
+            Self::Xcp(law) => law,
             Self::Other(law) => law.as_ref(),
         }
     }
@@ -328,6 +348,8 @@ impl AnyGrowth {
             Self::Dctcp(law) => law,
             Self::Bbr1(law) => law.as_mut(),
             Self::Bbr(law) => law.as_mut(),
+            Self::Rcp(law) => law.as_mut(),
+            Self::Xcp(law) => law,
             Self::Other(law) => law.as_mut(),
         }
     }
@@ -414,6 +436,10 @@ impl Growth for AnyGrowth {
 
     fn on_established(&mut self, established: &Established) {
         each!(mut self, law => law.on_established(established));
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        each!(mut self, law => law.on_feedback(feedback));
     }
 }
 

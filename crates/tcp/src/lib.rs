@@ -27,6 +27,6 @@ pub use config::{
 pub use endpoint::{
     Agreed, Endpoint, Failure, OpeningCounts, QuickStartEvent, QuickStartStep, State, Transmit,
 };
-pub use sender::{Sender, SenderStats};
-pub use start::{JumpChoice, QuickStartJump, SynLossChoice, WindowChoice};
+pub use sender::{LeapPhase, Sender, SenderStats};
+pub use start::{JumpChoice, QuickStartJump, ResumeJump, SynLossChoice, WindowChoice};
 pub use variant::{Parts, Variant, VariantError, slug};

@@ -3,6 +3,7 @@
 
 mod hold;
 mod jump;
+mod leap;
 mod marks;
 mod modelled;
 mod pacing;
@@ -32,6 +33,8 @@ use modelled::Modelled;
 use pacing::Pacer;
 
 pub(crate) use hold::Then;
+pub(crate) use leap::Leap;
+pub use leap::LeapPhase;
 
 /// What a sender counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

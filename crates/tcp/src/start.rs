@@ -20,7 +20,7 @@ pub use hystart::HyStart;
 pub use hystartpp::HyStartPlusPlus;
 pub use initial_window::WindowChoice;
 pub(crate) use initial_window::{LARGEST_INITIAL_WINDOW, whole_number};
-pub use jump::{JumpChoice, QuickStartJump};
+pub use jump::{JumpChoice, QuickStartJump, ResumeJump};
 pub use limited::Limited;
 pub use standard::Standard;
 pub use syn_loss::SynLossChoice;

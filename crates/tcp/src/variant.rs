@@ -144,7 +144,9 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             | GrowthChoice::Playout
             | GrowthChoice::Dctcp
             | GrowthChoice::Bbr
-            | GrowthChoice::Bbr1 => WindowChoice::Segments(10),
+            | GrowthChoice::Bbr1
+            | GrowthChoice::Rcp
+            | GrowthChoice::Xcp => WindowChoice::Segments(10),
         },
         Profile::Linux => WindowChoice::Segments(10),
         // windowInit_ of ns-2.35.
@@ -162,13 +164,22 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             SlowStartChoice::HyStartPlusPlus
         }
         // Its own; or its own end of it.
-        (GrowthChoice::Vegas | GrowthChoice::Playout, _) | (_, Profile::Rfc | Profile::Ns2) => {
-            SlowStartChoice::Standard
-        }
+        (
+            GrowthChoice::Vegas | GrowthChoice::Playout | GrowthChoice::Rcp | GrowthChoice::Xcp,
+            _,
+        )
+        | (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
         (_, Profile::Linux) => SlowStartChoice::AbcUnlimited,
     };
     let idle = match (growth, profile) {
-        (GrowthChoice::Bbr | GrowthChoice::Bbr1 | GrowthChoice::Playout, _) => IdleChoice::NoIdle,
+        (
+            GrowthChoice::Bbr
+            | GrowthChoice::Bbr1
+            | GrowthChoice::Playout
+            | GrowthChoice::Rcp
+            | GrowthChoice::Xcp,
+            _,
+        ) => IdleChoice::NoIdle,
         (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => {
             IdleChoice::Linux { restart: true }
         }
@@ -198,6 +209,10 @@ const fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
         (GrowthChoice::Ccp(_), Slot::Jump) => {
             Some("CCP's window follows from what it measures of the path")
         }
+        (GrowthChoice::Rcp | GrowthChoice::Xcp, Slot::SlowStart | Slot::Jump) => {
+            Some("routers say how fast it begins")
+        }
+        (GrowthChoice::Rcp, Slot::Idle) => Some("RCP sends at the rate that routers say"),
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::Idle) => {
             Some("BBR keeps its window after silence and sends at the rate that it knows")
         }
@@ -519,6 +534,10 @@ impl Variant {
             GrowthChoice::Ccp(_) => Some(
                 "CCP must know which segments arrived, and its window goes on moving while losses \
                  are repaired",
+            ),
+            GrowthChoice::Rcp => Some(
+                "RCP's rate is the routers', and does not fall while losses are repaired, for which \
+                 it must know which segments arrived",
             ),
             GrowthChoice::Playout => Some(
                 "the law must know how much was lost, and its window goes on moving while losses \

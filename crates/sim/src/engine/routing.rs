@@ -1,6 +1,6 @@
-//! Quick-Start: routers in front of links, who asks, and the rows that it leaves.
+//! Routers in front of links; Quick-Start: who asks, and the rows that it leaves.
 
-use ackclock_net::QuickStartRouter;
+use ackclock_net::{FeedbackRouter, QuickStartRouter};
 use ackclock_packet::QuickStartRate;
 use ackclock_tcp::Endpoint;
 use ackclock_units::Rate;
@@ -9,7 +9,7 @@ use ackclock_units::random::Stream;
 use super::{Engine, index};
 use crate::network::Decided;
 use crate::records::{QuickStartRow, QuickStartWhat};
-use crate::scenario::{QuickStartSpec, Scenario};
+use crate::scenario::{QuickStartSpec, RcpSpec, Scenario, XcpSpec};
 use crate::topology::Layout;
 
 /// The routers of `layout`: the wire behind each, and whether it has decisions to tell.
@@ -25,6 +25,18 @@ pub(super) fn routers(
             let random = Stream::new(scenario.seed, &name);
             let router = QuickStartRouter::new(spec.config(wire.config.rate), random);
             Some((n, router, matches!(**spec, QuickStartSpec::Admission(_))))
+        })
+        .collect()
+}
+
+/// The routers of `layout` that rule senders, by the wire behind each.
+pub(super) fn feedback(layout: &Layout) -> Vec<(usize, FeedbackRouter)> {
+    let wires = layout.wires.iter().enumerate();
+    wires
+        .filter_map(|(n, wire)| {
+            let (rcp, xcp) = &**wire.feedback.as_ref()?;
+            let (rcp, xcp) = (rcp.as_ref().map(RcpSpec::config), xcp.as_ref().map(XcpSpec::config));
+            Some((n, FeedbackRouter::new(rcp, xcp, wire.config.rate)))
         })
         .collect()
 }

@@ -1,10 +1,10 @@
-//! Routers that take part in Quick-Start, each in front of a link.
+//! Routers that take part in Quick-Start, or rule every packet's sender, each in front of a link.
 //!
 //! A packet without the option costs one look at its link's flags. The TTL of one that has it is
 //! counted down as it is sent, for all routers on its way: nobody but the host that it is for reads
 //! it, and a router's answer depends on its own QS TTL alone.
 
-use ackclock_net::{Decision, Packet, QuickStartRouter};
+use ackclock_net::{Decision, FeedbackRouter, Load, Packet, QuickStartRouter};
 use ackclock_packet::{Options, QuickStart};
 use ackclock_units::Instant;
 
@@ -25,6 +25,8 @@ pub struct Decided {
 pub struct Routers {
     /// By wire: the router in front of it.
     of: Vec<Option<Box<QuickStartRouter>>>,
+    /// By wire: what it does for RCP and XCP.
+    feedback: Vec<Option<Box<FeedbackRouter>>>,
     /// Whether its decisions are told.
     told: Vec<bool>,
     decided: Vec<Decided>,
@@ -37,12 +39,21 @@ pub const SLOT: u32 = 1 << 30;
 impl Network {
     /// Routers in front of these wires; the decisions of those that are `told` are to be
     /// [taken](Self::take_decided).
-    pub fn set_routers(&mut self, routers: Vec<(usize, QuickStartRouter, bool)>) {
-        if routers.is_empty() {
+    pub fn set_routers(
+        &mut self,
+        routers: Vec<(usize, QuickStartRouter, bool)>,
+        feedback: Vec<(usize, FeedbackRouter)>,
+    ) {
+        if routers.is_empty() && feedback.is_empty() {
             return;
         }
         let mut all = Routers { told: vec![false; self.links.len()], ..Routers::default() };
         all.of.resize_with(self.links.len(), || None);
+        all.feedback.resize_with(self.links.len(), || None);
+        for (wire, router) in feedback {
+            self.attention[wire].quick_start = true;
+            all.feedback[wire] = Some(Box::new(router));
+        }
         for (wire, router, told) in routers {
             self.attention[wire].quick_start = true;
             if told {
@@ -71,11 +82,28 @@ impl Network {
             return;
         }
         let in_flight = &self.packets[packet.id.get() as usize];
-        if in_flight.options == NO_OPTIONS || self.is_first(in_flight.hop) {
+        if in_flight.options == NO_OPTIONS {
             return;
         }
+        let first = self.is_first(in_flight.hop);
         let Some(routers) = &mut self.routers else { return };
         let options = &mut self.options[in_flight.options as usize];
+        if let (Some(header), Some(router)) =
+            (&mut options.congestion, &mut routers.feedback[wire as usize])
+        {
+            // A host's own queue in front of its own link may be the longest of all.
+            let link = &mut self.links[wire as usize];
+            let counters = link.counters(now);
+            let load = Load {
+                arrived: counters.offered.bytes,
+                queued: counters.queued.bytes,
+                capacity: link.rate(),
+            };
+            router.process(now, header, packet.size, &load);
+        }
+        if first {
+            return;
+        }
         let (Some(option), Some(router)) =
             (&mut options.quick_start, &mut routers.of[wire as usize])
         else {

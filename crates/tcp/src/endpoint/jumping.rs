@@ -4,14 +4,14 @@
 //! All of it is in a box that connections without a jump do not have; those with one take the slow
 //! way through [`Endpoint::handle`] and [`Endpoint::poll_transmit`].
 
-use ackclock_packet::{Flags, HEADERS, IpMeta, Options, QuickStartRate, SackBlocks, Segment, Seq};
+use ackclock_packet::{Flags, IpMeta, Options, QuickStartRate, SackBlocks, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
+use super::feedback::Exchange;
 use super::quick_start::{Grant, QuickStart, QuickStartEvent, QuickStartStep};
-use super::timestamps::Timestamps;
 use super::{Endpoint, Transmit};
 use crate::config::Config;
-use crate::sender::Sender;
+use crate::sender::{Leap, LeapPhase, Sender};
 
 /// Where a jump stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,12 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct Jumping {
     pub(super) quick_start: QuickStart,
+    /// A jump that asks nobody, until it is over.
+    leap: Option<Leap>,
+    /// Nobody asks for anything here.
+    leap_alone: bool,
+    /// What routers say of every packet.
+    pub(super) exchange: Option<Exchange>,
     phase: Phase,
     /// The numbers that were sent in the jump.
     from: Seq,
@@ -55,12 +61,19 @@ const LONGEST_GRANT: Duration = Duration::from_secs(3);
 impl Jumping {
     /// What `config` asks for; `None` if it is nothing.
     pub(super) fn of(config: &Config) -> Option<Box<Self>> {
-        QuickStart::takes_part(config).then(|| Box::new(Self::new(config)))
+        let leap = Leap::of(config);
+        let exchange = Exchange::of(config);
+        let leap_alone = !QuickStart::takes_part(config) && exchange.is_none();
+        (leap.is_some() || !leap_alone)
+            .then(|| Box::new(Self { leap, leap_alone, exchange, ..Self::new(config) }))
     }
 
     pub(super) fn new(config: &Config) -> Self {
         Self {
             quick_start: QuickStart::new(config),
+            leap: None,
+            leap_alone: false,
+            exchange: None,
             phase: Phase::Grounded,
             from: Seq::FIRST_BYTE,
             until: Seq::FIRST_BYTE,
@@ -169,7 +182,33 @@ impl Endpoint {
     /// an answer that was a lie, and after the loss of what an approved rate let out.
     pub fn request_quick_start(&mut self, rate: Rate) {
         let config = &self.config;
-        self.jumping.get_or_insert_with(|| Box::new(Jumping::new(config))).quick_start.want(rate);
+        let jumping = self.jumping.get_or_insert_with(|| Box::new(Jumping::new(config)));
+        jumping.leap_alone = false;
+        jumping.quick_start.want(rate);
+    }
+
+    /// Where a jump stands that asks nobody: Jump Start's or Careful Resume's.
+    /// [`Normal`](LeapPhase::Normal) if there is none, or if it is over.
+    pub fn leap_phase(&self) -> LeapPhase {
+        let leap = self.jumping.as_ref().and_then(|jumping| jumping.leap.as_ref());
+        leap.map_or(LeapPhase::Normal, Leap::phase)
+    }
+
+    /// Lets a jump that asks nobody go on; `sending` says that segments are about to leave.
+    fn advance_leap(&mut self, now: Instant, sending: bool) {
+        let Some(jumping) = &mut self.jumping else { return };
+        let Some(leap) = &mut jumping.leap else { return };
+        leap.look(now, &mut self.sender);
+        if sending {
+            leap.before_send(now, &mut self.sender);
+        }
+        if leap.phase() == LeapPhase::Normal {
+            jumping.leap = None;
+            if jumping.leap_alone {
+                // The short way through the end point from now on.
+                self.jumping = None;
+            }
+        }
     }
 
     /// What came of this end's Quick-Start requests.
@@ -197,22 +236,24 @@ impl Endpoint {
         {
             self.receiver.demand_ack();
         }
+        if let Some(header) = options.and_then(|options| options.congestion) {
+            self.take_feedback(header);
+        }
         if self.established_at.is_none() {
             return;
         }
+        let Some(jumping) = &mut self.jumping else { return };
         jumping.look(now, &mut self.sender);
+        if jumping.leap.is_some() {
+            self.advance_leap(now, false);
+        }
+        let Some(jumping) = &mut self.jumping else { return };
         if jumping.quick_start.is_due(self.sender.una()) {
             let response = options.and_then(|options| options.quick_start_response);
             if let Some(grant) = jumping.quick_start.take_response(now, response) {
                 jumping.take_off(now, grant, overhead, &mut self.sender);
             }
         }
-    }
-
-    /// What a segment of data takes on the wire besides its payload.
-    fn overhead(&self) -> Bytes {
-        let timestamps = if self.timestamps.used { Timestamps::LEN } else { 0 };
-        HEADERS + Bytes::new(u64::from(timestamps))
     }
 
     /// The options that a SYN or SYN-ACK carries besides its own.
@@ -224,6 +265,9 @@ impl Endpoint {
 
     /// The next segment of an open connection with a jump, timers having expired.
     pub(super) fn poll_jumping(&mut self, now: Instant) -> Option<Transmit> {
+        if self.jumping.as_ref().is_some_and(|jumping| jumping.leap.is_some()) {
+            self.advance_leap(now, true);
+        }
         let Some(jumping) = &mut self.jumping else { return self.poll_segment(now) };
         jumping.look(now, &mut self.sender);
         let quick_start = &jumping.quick_start;

@@ -1,6 +1,6 @@
 //! How a connection opens: LISTEN, SYN-SENT, SYN-RECEIVED, and what the handshake agrees on.
 
-use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
+use ackclock_packet::{CongestionHeader, Flags, IpMeta, Options, Segment, Seq};
 use ackclock_units::{Bytes, Instant, Mss};
 
 use super::timestamps::Timestamps;
@@ -171,6 +171,12 @@ impl Endpoint {
             mss = Mss::new(mss.get().saturating_sub(u16::from(Timestamps::LEN)).max(1))
                 .expect("at least one byte");
         }
+        if peer.congestion.is_some()
+            && self.jumping.as_ref().is_some_and(|jumping| jumping.exchange.is_some())
+        {
+            let left = mss.get().saturating_sub(u16::from(CongestionHeader::LEN)).max(1);
+            mss = Mss::new(left).expect("at least one byte");
+        }
         let scaling = self.config.window_scaling.then_some(peer.window_scale).flatten();
         let shifts = scaling.map(|theirs| (theirs, self.receiver.offered_shift()));
         self.receiver.on_established(now, mss, shifts.map_or(0, |(_, ours)| ours));
@@ -241,6 +247,7 @@ impl Endpoint {
             ..Options::default()
         };
         self.dress_syn(now, first, &mut options);
+        options.congestion = self.syn_feedback(answering);
         let timestamps = self.config.timestamps && (!answering || self.opening.peer_timestamps);
         // What every segment will carry is known once both ends have offered it.
         let every = if timestamps && answering { Timestamps::LEN } else { 0 };

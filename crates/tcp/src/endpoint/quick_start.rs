@@ -97,7 +97,7 @@ impl QuickStart {
         Self {
             jump: match config.parts.jump {
                 JumpChoice::QuickStart(jump) => Some(jump),
-                JumpChoice::None => None,
+                JumpChoice::None | JumpChoice::JumpStart | JumpChoice::Resume(_) => None,
             },
             config: config.quick_start,
             random: Stream::new(config.seed, "quick start"),

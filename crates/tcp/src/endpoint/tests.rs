@@ -9,6 +9,8 @@ use super::*;
 use crate::config::DelayedAck;
 use crate::{Profile, Variant};
 
+mod feedback;
+mod leap;
 mod pacing;
 mod quick_start;
 

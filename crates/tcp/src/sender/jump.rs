@@ -25,11 +25,8 @@ impl Sender {
     /// The paced round trip is over: the window is at most `cwnd` from now on, slow start limited
     /// (RFC 4782 §4.4 asks for RFC 3742).
     pub(crate) fn land(&mut self, cwnd: Bytes) {
-        if self.growth.cwnd() > cwnd {
-            self.propose_jump(Some(cwnd), None);
-        }
-        self.pacer.end_jump();
-        self.begin_pacing();
+        self.shrink_to(cwnd);
+        self.end_jump_pace();
         self.start.limit();
     }
 
@@ -42,6 +39,19 @@ impl Sender {
     /// The threshold becomes `ssthresh`.
     pub(crate) fn set_ssthresh(&mut self, ssthresh: Bytes) {
         self.propose_jump(None, Some(ssthresh));
+    }
+
+    /// The window is at most `cwnd`.
+    pub(super) fn shrink_to(&mut self, cwnd: Bytes) {
+        if self.growth.cwnd() > cwnd {
+            self.propose_jump(Some(cwnd), None);
+        }
+    }
+
+    /// A jump's pacing is over.
+    pub(super) fn end_jump_pace(&mut self) {
+        self.pacer.end_jump();
+        self.begin_pacing();
     }
 
     fn propose_jump(&mut self, cwnd: Option<Bytes>, ssthresh: Option<Bytes>) {

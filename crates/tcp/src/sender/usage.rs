@@ -3,7 +3,7 @@
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::Sender;
-use crate::event::{Ack, Proposal, Why};
+use crate::event::{Ack, Feedback, Proposal, Why};
 use crate::growth::Growth;
 use crate::idle::{Idle, Usage};
 use crate::recovery::Recovery;
@@ -32,6 +32,11 @@ impl Sender {
             in_recovery: self.recovery.in_recovery(),
             mss: self.mss,
         }
+    }
+
+    /// Routers have said something.
+    pub(crate) fn on_feedback(&mut self, feedback: &Feedback) {
+        self.growth.on_feedback(feedback);
     }
 
     #[inline]

@@ -2,7 +2,9 @@
 //! doubling its way up.
 
 use ackclock_packet::QuickStartRate;
-use ackclock_units::Rate;
+use ackclock_units::{Duration, Rate};
+
+use super::whole_number;
 
 /// A jump past slow start, as a name spells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +14,29 @@ pub enum JumpChoice {
     None,
     /// The routers are asked for a rate (RFC 4782).
     QuickStart(QuickStartJump),
+    /// All that there is to send goes out in the first round trip (Jump Start).
+    JumpStart,
+    /// What an earlier connection knew of the path is used again (Careful Resume, RFC 9959).
+    Resume(ResumeJump),
 }
+
+/// What an earlier connection knew of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResumeJump {
+    /// `saved_cwnd`, in segments: what was under way in a round trip.
+    pub saved_cwnd: u32,
+    /// `saved_rtt`: the least round-trip time then.
+    pub saved_rtt: Duration,
+}
+
+impl ResumeJump {
+    /// The registry's row.
+    pub(crate) const EXAMPLE: Self =
+        Self { saved_cwnd: 1000, saved_rtt: Duration::from_millis(100) };
+}
+
+/// The largest saved window: 1.5 GB, more than a peer can advertise (RFC 7323 §2.3).
+const LARGEST_SAVED: u32 = 1_000_000;
 
 /// How Quick-Start is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +63,14 @@ impl JumpChoice {
                 let jump = QuickStartJump { rate, ssthresh_approved };
                 (rate > QuickStartRate::NONE).then_some(Self::QuickStart(jump))
             }
+            "resume" => {
+                let (cwnd, rtt) = argument?.split_once(',')?;
+                // Half of it is a segment at least.
+                let saved_cwnd = whole_number(cwnd, 2, LARGEST_SAVED)?;
+                let saved_rtt: Duration = rtt.parse().ok()?;
+                let jump = ResumeJump { saved_cwnd, saved_rtt };
+                (saved_rtt > Duration::ZERO).then_some(Self::Resume(jump))
+            }
             _ => None,
         }
     }
@@ -49,6 +81,10 @@ impl JumpChoice {
             "quickstart" => Some(
                 "a rate from 80 kbit/s such as `5.12Mbps`, and behind it nothing or `approved`",
             ),
+            "resume" => Some(
+                "the saved window in segments, 2 to 1000000, and the saved round-trip time, as in \
+                 `1000,100ms`",
+            ),
             _ => None,
         }
     }
@@ -56,7 +92,10 @@ impl JumpChoice {
     /// The word and its argument.
     pub(crate) fn spelled(self) -> Option<String> {
         match self {
-            Self::None => None,
+            Self::None | Self::JumpStart => None,
+            Self::Resume(ResumeJump { saved_cwnd, saved_rtt }) => {
+                Some(format!("resume({saved_cwnd},{})", saved_rtt.to_string().replace(' ', "")))
+            }
             Self::QuickStart(QuickStartJump { rate, ssthresh_approved }) => {
                 let rule = if ssthresh_approved { ",approved" } else { "" };
                 Some(format!("quickstart({}{rule})", spelled(rate)))

@@ -4,7 +4,9 @@ use super::{Part, RenoWord, Slot};
 use crate::growth::{CcpSettings, CubicForm, GrowthChoice};
 use crate::idle::{CwvRto, IdleChoice, IdleClock};
 use crate::recovery::RecoveryChoice;
-use crate::start::{JumpChoice, QuickStartJump, SlowStartChoice, SynLossChoice, WindowChoice};
+use crate::start::{
+    JumpChoice, QuickStartJump, ResumeJump, SlowStartChoice, SynLossChoice, WindowChoice,
+};
 use ackclock_packet::QuickStartRate;
 use ackclock_units::Duration;
 
@@ -113,6 +115,16 @@ pub const REGISTRY: &[Entry] = &[
         "paced at the path's bandwidth, window of two bandwidth-delay products (BBR v1, as Linux has it)",
     ),
     entry(
+        "rcp",
+        Part::Growth(GrowthChoice::Rcp),
+        "paced at the rate that routers offer to every flow (RCP, Dukkipati et al. 2005)",
+    ),
+    entry(
+        "xcp",
+        Part::Growth(GrowthChoice::Xcp),
+        "a window that grows and shrinks by what routers say (XCP, Katabi et al. 2002)",
+    ),
+    entry(
         "gobackn",
         Part::Recovery(RecoveryChoice::GoBackN),
         "resend everything from the lost segment",
@@ -169,6 +181,17 @@ pub const REGISTRY: &[Entry] = &[
             ssthresh_approved: false,
         })),
         help: "asks the routers for a rate (RFC 4782); `approved` behind it sets ssthresh, too",
+    },
+    entry(
+        "jumpstart",
+        Part::Jump(JumpChoice::JumpStart),
+        "paces all that there is to send over the first round trip (Jump Start, Liu et al. 2007)",
+    ),
+    Entry {
+        word: "resume",
+        argument: Some("1000,100ms"),
+        part: Part::Jump(JumpChoice::Resume(ResumeJump::EXAMPLE)),
+        help: "jumps to half of the window that an earlier connection had (Careful Resume, RFC 9959)",
     },
     entry(
         "standard",
@@ -290,6 +313,11 @@ pub const FORMS: &[Form] = &[
         text: "quickstart(RATE,approved)",
         slot: Slot::Jump,
         help: "the same, and the slow-start threshold becomes the approved window",
+    },
+    Form {
+        text: "resume(CWND,RTT)",
+        slot: Slot::Jump,
+        help: "the same, of a saved window of CWND segments (2 to 1000000) and a saved round-trip time",
     },
     Form {
         text: "tsl(half,IW,SSTHRESH)",

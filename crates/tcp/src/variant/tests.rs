@@ -49,6 +49,9 @@ fn two_spellings_of_one_sender_print_alike() {
             "newreno+limited+quickstart(5120kbps,approved)+iw3",
             "newreno+iw3+quickstart(5.12Mbps,approved)+limited",
         ),
+        ("cubic+jumpstart", "cubic+jumpstart"),
+        ("newreno+resume(1000,0.1s)+iw10", "newreno+iw10+resume(1000,100ms)"),
+        ("newreno+resume(2,1.5ms)", "newreno+resume(2,1.5ms)"),
         ("compound+rack", "compound"),
         ("ccp(1)", "ccp(1)"),
         ("ccp(1.0,incremental,path)+rack", "ccp(1)"),
@@ -119,6 +122,16 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
             "{said}"
         );
     }
+    for spelling in ["resume", "resume(1000)", "resume(1,100ms)", "resume(010,1s)", "resume(10,0s)"]
+    {
+        let said = error(&format!("reno+{spelling}"));
+        assert!(said.contains("expected the saved window in segments, 2 to 1000000"), "{said}");
+    }
+    assert!(error("reno+jumpstart(2)").contains("expected no argument"));
+    assert!(
+        error("reno+jumpstart+resume(9,1s)").contains("two parts for the jump past slow start")
+    );
+    assert!(error("bbr+jumpstart").contains("BBR sends at the rate that it measures"));
     assert!(
         error("reno+tsl(1,2)+synloss(ns2)")
             .contains("two parts for the answer to a lost SYN: `tsl(1,2)` and `synloss(ns2)`")

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 
 use super::super::*;
 use crate::Profile;
-use crate::event::{Ack, Delivery, LostSegment, MarkReport, Proposal, SlowStartStep};
+use crate::event::{Ack, Delivery, Feedback, LostSegment, MarkReport, Proposal, SlowStartStep};
 use crate::idle::Usage;
 use crate::sender::hold::Then;
-use crate::start::SynLossChoice;
+use crate::start::{JumpChoice, SynLossChoice};
 use crate::variant::{Part, Parts, REGISTRY, Variant};
 
 /// What a law was told.
@@ -96,6 +96,9 @@ impl Growth for Recorder {
     fn on_established(&mut self, established: &Established) {
         self.law.on_established(established);
     }
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        self.law.on_feedback(feedback);
+    }
 }
 
 /// Whether the window may grow is for the story to say.
@@ -157,6 +160,7 @@ struct World {
     episode: Option<Seq>,
     /// SND.MAX at the last reduction for a mark.
     marked: Seq,
+    leap: Option<Leap>,
 }
 
 impl World {
@@ -187,6 +191,17 @@ impl World {
             gate,
             episode: None,
             marked: Seq::FIRST_BYTE,
+            leap: Leap::of(&config),
+        }
+    }
+
+    /// As an end point does after a segment or a timer, and before it sends.
+    fn look(&mut self, sending: bool) {
+        if let Some(leap) = &mut self.leap {
+            leap.look(self.now, &mut self.sender);
+            if sending {
+                leap.before_send(self.now, &mut self.sender);
+            }
         }
     }
 
@@ -220,11 +235,14 @@ impl World {
         } else {
             self.sender.on_old_ack(self.now, &blocks);
         }
+        self.look(false);
     }
 
     fn transmit(&mut self) {
         let mut sent = 0;
-        while let Some(stretch) = self.sender.poll_transmit(self.now) {
+        loop {
+            self.look(true);
+            let Some(stretch) = self.sender.poll_transmit(self.now) else { return };
             self.under_way.push(Range { start: stretch.seq, end: stretch.seq + stretch.len });
             sent += 1;
             assert!(sent < 100_000, "the sender does not stop");
@@ -364,6 +382,40 @@ proptest! {
                 let cwnd = world.sender.cwnd();
                 prop_assert!(cwnd <= before, "{name}: {step:?}: {before:?} to {cwnd:?}");
                 prop_assert!(cwnd >= world.sender.mss().bytes(), "{name}: {step:?}");
+            }
+        }
+    }
+
+    /// Every law with every jump that asks nobody: its phases come in their order, no law's window
+    /// falls below a segment, and the jump lifts it no higher than it may: to what was written and
+    /// not sent, or to half of the saved window of 1000 segments.
+    #[test]
+    fn a_jump_lifts_the_window_no_higher_than_it_may(
+        steps in prop::collection::vec(step(), 1..150),
+        lost_syn_acks in 0_u32..2,
+    ) {
+        let leaps = |part: &Part| {
+            matches!(part, Part::Jump(JumpChoice::JumpStart | JumpChoice::Resume(_)))
+        };
+        for (name, parts) in senders_with(leaps) {
+            let mut world = World::new(parts, false, lost_syn_acks);
+            let mut phase = LeapPhase::Reconnaissance;
+            for step in &steps {
+                world.perform(step);
+                world.look(false);
+                world.check(&name);
+                let bound = match parts.jump {
+                    JumpChoice::JumpStart => world.sender.unsent(),
+                    _ => Bytes::new(500_000),
+                };
+                let before = world.sender.cwnd();
+                world.transmit();
+                let cwnd = world.sender.cwnd();
+                prop_assert!(cwnd <= before.max(bound), "{name}: {step:?}: {before:?} to {cwnd:?}");
+                prop_assert!(cwnd >= world.sender.mss().bytes(), "{name}: {step:?}");
+                let now = world.leap.map_or(LeapPhase::Normal, |leap| leap.phase());
+                prop_assert!(now >= phase, "{name}: {phase:?} to {now:?}");
+                phase = now;
             }
         }
     }

@@ -1,0 +1,169 @@
+//! RCP and XCP between two end points: every segment asks the routers on its way, and gives back what
+//! they told the last one the other way.
+//!
+//! An end takes part if its law is one of the two, and the peer's SYN carried the header; segments are
+//! then shorter by its length. With a peer that takes no part nothing is ever heard: an RCP sender goes
+//! on at its first window a round trip, an XCP sender keeps that window.
+
+use ackclock_packet::{CongestionHeader, RcpHeader, XcpHeader};
+use ackclock_units::{Bytes, Instant};
+
+use super::timestamps::Timestamps;
+use super::{Endpoint, Transmit};
+use crate::config::Config;
+use crate::event::Feedback;
+use crate::growth::GrowthChoice;
+use crate::sender::Sender;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scheme {
+    Rcp,
+    Xcp,
+}
+
+/// An end's part in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exchange {
+    scheme: Scheme,
+    /// The peer takes part.
+    peer: bool,
+    /// RCP: the rate of the last packet that came, in kbit/s, to be given back.
+    rate_kbps: u32,
+    /// XCP: the changes that have come since a segment went out, in bytes per second.
+    delta: i32,
+}
+
+impl Exchange {
+    /// What `config` asks for; `None` with any other law.
+    pub(super) const fn of(config: &Config) -> Option<Self> {
+        let scheme = match config.parts.growth {
+            GrowthChoice::Rcp => Scheme::Rcp,
+            GrowthChoice::Xcp => Scheme::Xcp,
+            _ => return None,
+        };
+        Some(Self { scheme, peer: false, rate_kbps: 0, delta: 0 })
+    }
+
+    /// Whether segments carry the header.
+    pub(super) const fn is_used(&self) -> bool {
+        self.peer
+    }
+
+    /// A segment with `header` arrived; what its routers said to this end's sender, in bytes per second
+    /// with headers. `None` if nothing, or of another scheme.
+    fn take(&mut self, header: CongestionHeader) -> Option<f64> {
+        match (self.scheme, header) {
+            (Scheme::Rcp, CongestionHeader::Rcp(header)) => {
+                self.peer = true;
+                // No router has a function: there is nothing to give back.
+                if header.rate_kbps > 0 && header.rate_kbps < RcpHeader::UNLIMITED {
+                    self.rate_kbps = header.rate_kbps;
+                }
+                (header.reverse_kbps > 0).then(|| f64::from(header.reverse_kbps) * 125.0)
+            }
+            (Scheme::Xcp, CongestionHeader::Xcp(header)) => {
+                self.peer = true;
+                self.delta = self.delta.saturating_add(header.delta);
+                (header.reverse != 0).then(|| f64::from(header.reverse))
+            }
+            _ => None,
+        }
+    }
+
+    /// The header of a segment that goes out; one that carries nothing `asks` for nothing. A full
+    /// segment takes `overhead` besides its payload.
+    fn header(&mut self, sender: &Sender, asks: bool, overhead: Bytes) -> CongestionHeader {
+        let rtt_us = sender.srtt().filter(|_| asks).map_or(0, |rtt| rtt.as_nanos() / 1000);
+        let rtt_us = u32::try_from(rtt_us).unwrap_or(u32::MAX);
+        match self.scheme {
+            Scheme::Rcp => CongestionHeader::Rcp(RcpHeader {
+                rate_kbps: if asks { RcpHeader::UNLIMITED } else { 0 },
+                rtt_us,
+                reverse_kbps: self.rate_kbps,
+            }),
+            Scheme::Xcp => {
+                let reverse = std::mem::take(&mut self.delta);
+                let (spacing_ns, delta) =
+                    if rtt_us > 0 { wish(sender, rtt_us, overhead) } else { (0, 0) };
+                CongestionHeader::Xcp(XcpHeader { rtt_us, spacing_ns, delta, reverse })
+            }
+        }
+    }
+}
+
+/// XCP: the time between packets at this window, in nanoseconds, and the change of throughput that the
+/// sender would like, in bytes per second: to what it has to send in a round trip, within the
+/// peer's window.
+fn wish(sender: &Sender, rtt_us: u32, overhead: Bytes) -> (u32, i32) {
+    let (mss, cwnd) = (sender.mss().bytes().get() as f64, sender.cwnd().get().max(1) as f64);
+    let rtt = f64::from(rtt_us) / 1e6;
+    let usable = (sender.in_flight() + sender.unsent()).min(sender.peer_window()).get() as f64;
+    let wire = (mss + overhead.get() as f64) / mss;
+    let delta = (usable - cwnd).max(0.0) / rtt * wire;
+    (whole(rtt * 1e9 * mss / cwnd).max(1), i32::try_from(whole(delta)).unwrap_or(i32::MAX))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "not negative; the cast saturates"
+)]
+const fn whole(value: f64) -> u32 {
+    value as u32
+}
+
+impl Endpoint {
+    /// What a segment of data takes on the wire besides its payload.
+    pub(super) fn overhead(&self) -> Bytes {
+        let timestamps = if self.timestamps.used { Timestamps::LEN } else { 0 };
+        let exchange = self.jumping.as_ref().and_then(|jumping| jumping.exchange);
+        let header = match exchange {
+            Some(exchange) if exchange.is_used() => CongestionHeader::LEN,
+            _ => 0,
+        };
+        ackclock_packet::HEADERS + Bytes::new(u64::from(timestamps + header))
+    }
+
+    /// A segment with `header` was taken in.
+    pub(super) fn take_feedback(&mut self, header: CongestionHeader) {
+        let Some(jumping) = &mut self.jumping else { return };
+        let Some(exchange) = &mut jumping.exchange else { return };
+        let (scheme, told) = (exchange.scheme, exchange.take(header));
+        let Some(bytes_per_s) = told.filter(|_| self.established_at.is_some()) else { return };
+        let overhead = self.overhead();
+        let mss = self.sender.mss().bytes().get() as f64;
+        let payload = bytes_per_s * mss / (mss + overhead.get() as f64);
+        let srtt = self.sender.srtt().unwrap_or_default();
+        self.sender.on_feedback(&match scheme {
+            Scheme::Rcp => Feedback::Rate { bytes_per_s: payload },
+            Scheme::Xcp => Feedback::Throughput { delta: payload, srtt },
+        });
+    }
+
+    /// The next segment of an open connection that is not ordinary, timers having expired.
+    pub(super) fn poll_dressed(&mut self, now: Instant) -> Option<Transmit> {
+        let mut transmit = self.poll_jumping(now)?;
+        let overhead = self.overhead();
+        let Some(jumping) = &mut self.jumping else { return Some(transmit) };
+        if let Some(exchange) = &mut jumping.exchange
+            && exchange.is_used()
+        {
+            let asks = transmit.segment.len > 0;
+            let mut options = transmit.options.unwrap_or_default();
+            options.congestion = Some(exchange.header(&self.sender, asks, overhead));
+            transmit.segment.options_len = if self.timestamps.used {
+                options.wire_len_with_timestamps()
+            } else {
+                options.wire_len()
+            };
+            transmit.options = Some(options);
+        }
+        Some(transmit)
+    }
+
+    /// The header of a SYN, or of the answer to one that had it.
+    pub(super) fn syn_feedback(&mut self, answering: bool) -> Option<CongestionHeader> {
+        let exchange = self.jumping.as_mut()?.exchange.as_mut()?;
+        (exchange.is_used() || !answering).then(|| exchange.header(&self.sender, true, Bytes::ZERO))
+    }
+}
