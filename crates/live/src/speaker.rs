@@ -30,6 +30,8 @@ pub struct Speaker {
     /// What it sends; the other way is what it receives.
     out: Direction,
     notes: Vec<Note>,
+    /// The window scales that the peer's SYN and our own have said.
+    scales: [Option<u8>; 2],
     played: Told,
     /// What the peer had sent when the diary was told last.
     received: Bytes,
@@ -144,6 +146,7 @@ impl Speaker {
             opens: played.opens,
             out: Direction::new(tuple, isn, 0),
             notes: Vec::new(),
+            scales: [None; 2],
             played: Told {
                 number: played.number,
                 name: played.name.to_owned(),
@@ -177,8 +180,10 @@ impl Speaker {
     }
 
     fn hear(&mut self, now: Instant, parsed: &Parsed<'_>) {
-        let shift = self.endpoint.agreed().window_shifts.map_or(0, |(peers, _)| peers);
-        let heard = self.out.reversed().with_window_shift(shift).widen(parsed);
+        let heard = self.out.reversed().with_window_shift(self.shift(0)).widen(parsed);
+        if parsed.headers.flags.contains(Flags::SYN) {
+            self.scales[0] = heard.options.and_then(|options| options.window_scale);
+        }
         if !parsed.payload.is_empty() {
             // The first byte of data has number 1.
             let first = heard.segment.seq.get().wrapping_sub(1);
@@ -196,6 +201,13 @@ impl Speaker {
             self.completed = Some(now);
         }
         self.pump(now);
+    }
+
+    /// By how much windows of the peer (0) or of our own (1) are shifted: from the first segment after the
+    /// two SYNs on (RFC 7323 §2.2), which may be what completes the handshake.
+    fn shift(&self, whose: usize) -> u8 {
+        let agreed = self.scales[0].zip(self.scales[1]);
+        agreed.map_or(0, |(peers, own)| [peers, own][whose])
     }
 
     /// Lets the application do what it can.
@@ -263,8 +275,10 @@ impl Speaker {
         let Some(transmit) = self.endpoint.poll_transmit(now) else { return Ok(None) };
         self.sample(now);
         let segment = &transmit.segment;
-        let shift = self.endpoint.agreed().window_shifts.map_or(0, |(_, own)| own);
-        let headers = self.out.with_window_shift(shift).narrow(
+        if segment.flags.contains(Flags::SYN) {
+            self.scales[1] = transmit.options.and_then(|options| options.window_scale);
+        }
+        let headers = self.out.with_window_shift(self.shift(1)).narrow(
             segment,
             transmit.ip,
             transmit.options.as_ref(),
