@@ -21,6 +21,8 @@ mod diary;
 mod header;
 #[cfg(target_os = "linux")]
 mod hosts;
+#[cfg(all(test, target_os = "linux"))]
+mod interop;
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ FIGURES = {
     "f9": "Capacity granted under a flood of requests (Figure 9)",
     "f10": "Speed-up over the size of the transfer (Figure 10)",
     "f11": "Time that a router spends on packets (Figure 11)",
+    "live": "On real packets: the beginning of a download",
 }
 
 STUDY = listed(
