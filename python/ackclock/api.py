@@ -97,8 +97,8 @@ def run_live(
     seed: int | None = None,
     ports: Literal["tun", "veth"] | None = None,
     pcap: str | os.PathLike[str] | None = None,
-    sender: Literal["kernel", "ackclock"] = "kernel",
-    receiver: Literal["kernel", "ackclock"] = "kernel",
+    sender: Literal["kernel", "ackclock"] | None = None,
+    receiver: Literal["kernel", "ackclock"] | None = None,
 ) -> Run:
     """Run a scenario on real packets: the same path, and the kernel's own TCP at its ends.
 
@@ -116,7 +116,8 @@ def run_live(
     pcap
         A folder for packet captures, ``<flow>-sender.pcapng`` and ``<flow>-receiver.pcapng``.
     sender, receiver
-        Whose the ends of the flows are: the kernel's, or our own transport in real bytes.
+        Whose the ends of all connections are: the kernel's, or our own transport in real bytes.
+        Default: as each entry's ``endpoint`` says, the kernel's if it does not.
 
     Returns
     -------

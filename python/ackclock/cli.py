@@ -142,13 +142,13 @@ def run(
         typer.Option(help="Of a live run, the devices between hosts and path."),
     ] = None,
     sender: Annotated[
-        Literal["kernel", "ackclock"],
-        typer.Option(help="Of a live run, whose the senders are."),
-    ] = "kernel",
+        Literal["kernel", "ackclock"] | None,
+        typer.Option(help="Of a live run, whose the senders are. Default: as the file says."),
+    ] = None,
     receiver: Annotated[
-        Literal["kernel", "ackclock"],
-        typer.Option(help="Of a live run, whose the receivers are."),
-    ] = "kernel",
+        Literal["kernel", "ackclock"] | None,
+        typer.Option(help="Of a live run, whose the receivers are. Default: as the file says."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one scenario."""
@@ -156,8 +156,8 @@ def run(
         raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
     for option, given in (
         ("--ports", ports is not None),
-        ("--sender", sender != "kernel"),
-        ("--receiver", receiver != "kernel"),
+        ("--sender", sender is not None),
+        ("--receiver", receiver is not None),
     ):
         if given and on != "live":
             raise BadInput(f"{option}: stands alone, expected --on live beside it")

@@ -110,6 +110,7 @@ __all__ = [
 ]
 
 Direction: TypeAlias = Literal["forward", "reverse"]
+Endpoint: TypeAlias = Literal["kernel", "ackclock"]
 Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
 What: TypeAlias = Literal["cwnd", "ssthresh", "srtt", "in_flight", "playout", "queue"]
 
@@ -480,6 +481,8 @@ class Flow(_Table):
         The time between the starts of one flow of ``count`` and the next, such as ``"1 ms"``.
     from_node, to_node
         The nodes of sender and receiver, in a graph; ``from`` and ``to`` in a file.
+    endpoint
+        Whose the ends are in a live run; default: the kernel's. A simulation has our own always.
     """
 
     variant: str
@@ -492,6 +495,7 @@ class Flow(_Table):
     stagger: str | None = None
     from_node: str | None = _key(default=None, name="from")
     to_node: str | None = _key(default=None, name="to")
+    endpoint: Endpoint | None = None
 
 
 @dataclass(frozen=True)
@@ -529,6 +533,8 @@ class Traffic(_Table):
         The nodes of clients and servers, in a graph; ``from`` and ``to`` in a file.
     access
         What every connection has to itself at each end, before the links that all share.
+    endpoint
+        Whose the ends are in a live run; default: the kernel's. A simulation has our own always.
     """
 
     name: str
@@ -545,6 +551,7 @@ class Traffic(_Table):
     from_node: str | None = _key(default=None, name="from")
     to_node: str | None = _key(default=None, name="to")
     access: Access = _key(default=Access(), read=Access.from_table)
+    endpoint: Endpoint | None = None
 
     def __post_init__(self) -> None:
         """Freeze the mix of variants."""

@@ -67,6 +67,7 @@ def everything() -> ac.Scenario:
                 ),
                 start=ac.Uniform("0 s", "1 s"),
                 stagger="10 ms",
+                endpoint="ackclock",
                 from_node="s",
                 to_node="t",
             ),

@@ -185,7 +185,6 @@ def test_what_live_cannot_do_is_refused_before_anything_starts() -> None:
     for flow, words in (
         ({"variant": "tahoe"}, ("flow[0].variant", "tahoe", "cubic")),
         ({"profile": "rfc"}, ("flow[0].profile", "linux")),
-        ({"app": {"kind": "cbr", "rate": "1 Mbit/s", "message": "1 kB"}}, ("flow[0].app.kind",)),
     ):
         table = path()
         table["flow"][0].update(flow)  # type: ignore[index]

@@ -1,7 +1,6 @@
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Instant};
 
-use crate::{App, Note};
+use crate::{App, Note, Transport};
 
 /// Sends as much as the connection takes, or `size`, after which it closes.
 #[derive(Clone, Copy, Debug)]
@@ -17,14 +16,9 @@ impl Bulk {
     }
 }
 
-impl App for Bulk {
+impl<T: Transport> App<T> for Bulk {
     #[inline]
-    fn poll(
-        &mut self,
-        _: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, _: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         if !self.written {
             self.written = true;
             endpoint.write(self.size.unwrap_or(Bytes::UNLIMITED));

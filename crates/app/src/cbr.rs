@@ -1,8 +1,7 @@
-use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
-use crate::{App, Moment, Note};
+use crate::{App, Moment, Note, Transport};
 
 /// From when on a source has another rate.
 #[derive(Clone, Copy, Debug)]
@@ -105,13 +104,8 @@ impl Cbr {
     }
 }
 
-impl App for Cbr {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+impl<T: Transport> App<T> for Cbr {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         if self.stopped {
             return None;
         }
@@ -147,7 +141,7 @@ impl App for Cbr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_tcp::{Config, Profile, Variant};
+    use ackclock_tcp::{Config, Endpoint, Profile, Variant};
 
     /// When the messages come until `until`, in microseconds, and what else is told.
     fn story(mut app: Cbr, until: u64) -> (Vec<u64>, Vec<(u64, Moment)>) {

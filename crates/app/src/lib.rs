@@ -7,6 +7,7 @@ mod cbr;
 mod onoff;
 mod packmime;
 mod session;
+mod transport;
 pub mod video;
 
 pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
@@ -20,6 +21,7 @@ pub use packmime::{
     PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, WebConnection, packmime_reference,
 };
 pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
+pub use transport::Transport;
 pub use video::{DashClient, DashServer, VideoClient, VideoServer};
 
 use std::fmt::Debug;
@@ -61,17 +63,12 @@ pub enum Moment {
     Restore,
 }
 
-/// An application on one end point.
-pub trait App: Debug + Send {
+/// An application on one end of a connection: our own end point, or another [`Transport`].
+pub trait App<T: ?Sized = Endpoint>: Debug + Send {
     /// Something changed: the connection opened, data arrived, or the moment that the last call
     /// asked for has come. Returns the next moment at which to be called even if nothing changes;
     /// `notes` takes what the run is to know.
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant>;
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant>;
 }
 
 /// The application at the receiving end of a one-way transfer: it reads all that arrives, and
@@ -79,14 +76,9 @@ pub trait App: Debug + Send {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sink;
 
-impl App for Sink {
+impl<T: Transport> App<T> for Sink {
     #[inline]
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        _: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, _: &mut Vec<Note>) -> Option<Instant> {
         endpoint.read(now, endpoint.readable());
         if endpoint.peer_finished() {
             endpoint.shutdown_write();
@@ -99,7 +91,7 @@ impl App for Sink {
 /// one.
 #[derive(Debug)]
 #[repr(u8)]
-pub enum AnyApp {
+pub enum AnyApp<T = Endpoint> {
     /// A bulk transfer.
     Bulk(Bulk),
     /// A sink.
@@ -125,17 +117,12 @@ pub enum AnyApp {
     /// Bursts.
     OnOff(Box<OnOff>),
     /// A user's own.
-    Other(Box<dyn App>),
+    Other(Box<dyn App<T>>),
 }
 
-impl App for AnyApp {
+impl<T: Transport> App<T> for AnyApp<T> {
     #[inline]
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         match self {
             Self::Bulk(app) => app.poll(now, endpoint, notes),
             Self::Sink(app) => app.poll(now, endpoint, notes),

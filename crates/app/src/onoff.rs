@@ -1,9 +1,8 @@
 use std::fmt;
 
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::{App, Moment, Note};
+use crate::{App, Moment, Note, Transport};
 
 /// Draws of one quantity, as a scenario has them.
 pub struct Draws<T>(Box<dyn FnMut() -> T + Send>);
@@ -82,13 +81,8 @@ impl OnOff {
     }
 }
 
-impl App for OnOff {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+impl<T: Transport> App<T> for OnOff {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         if !self.began {
             self.began = true;
             self.phase = Phase::Begin(now);
@@ -141,7 +135,7 @@ impl App for OnOff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_tcp::{Config, Profile, Variant};
+    use ackclock_tcp::{Config, Endpoint, Profile, Variant};
 
     fn story(mut app: OnOff, until_ms: u64) -> Vec<(u64, u64)> {
         let parts = "newreno".parse::<Variant>().unwrap().resolve(Profile::Ns2).unwrap();

@@ -11,7 +11,7 @@ use crate::SweepError;
 pub struct LivePlan {
     /// `tun` or `veth`; the best that there is if not given.
     pub ports: Option<String>,
-    /// Whose the senders are, `kernel` or `ackclock`; the kernel's if not given.
+    /// Whose the senders are, `kernel` or `ackclock`; as the scenario says if not given.
     pub sender: Option<String>,
     /// Whose the receivers are, likewise.
     pub receiver: Option<String>,
@@ -54,8 +54,9 @@ pub fn live(
         }
     };
     let end = |key: &str, word: Option<&str>| match word {
-        None | Some("kernel") => Ok(End::Kernel),
-        Some("ackclock") => Ok(End::Own),
+        None => Ok(None),
+        Some("kernel") => Ok(Some(End::Kernel)),
+        Some("ackclock") => Ok(Some(End::Own)),
         Some(other) => {
             let message = format!("{key}: unknown word `{other}`, expected `kernel` or `ackclock`");
             Err(BadInput::new(message))

@@ -193,7 +193,8 @@ impl Clockwork {
         })
     }
 
-    fn own_ends(&self) -> Vec<[Option<OwnEnd>; 2]> {
+    /// The ends of each connection that are our own, as they are now.
+    pub fn own_ends(&self) -> Vec<[Option<OwnEnd>; 2]> {
         let flows = self.entry_of.iter().enumerate();
         let both = |flow: usize, entry: usize| {
             [0, 1].map(|side| self.ports[2 * entry + side].own_end(flow))

@@ -6,6 +6,8 @@ use std::net::Ipv4Addr;
 pub const LEAD: usize = 14;
 
 const TCP: u8 = 6;
+const SYN: u8 = 2;
+const ACK: u8 = 16;
 
 /// What a path wants to know of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +16,10 @@ pub struct Sight {
     pub source: Ipv4Addr,
     /// Whether it is a TCP segment with payload.
     pub data: bool,
+    /// Of a TCP segment with SYN, whether it is the answer to one.
+    pub opening: Option<bool>,
+    /// Whether its IP header has options.
+    pub options: bool,
     /// Whether its sender understands marks (RFC 3168 §5).
     pub ecn: bool,
 }
@@ -31,7 +37,9 @@ pub fn look(packet: &[u8]) -> Option<Sight> {
         let offset = segment.get(12).map_or(0, |word| usize::from(word >> 4) * 4);
         segment.len() > offset
     });
-    Some(Sight { source, data, ecn: packet[1] & 3 != 0 })
+    let flags = segment.and_then(|segment| segment.get(13)).copied().unwrap_or(0);
+    let opening = (flags & SYN != 0).then_some(flags & ACK != 0);
+    Some(Sight { source, data, opening, options: header > 20, ecn: packet[1] & 3 != 0 })
 }
 
 fn header_len(packet: &[u8]) -> Option<usize> {
@@ -111,7 +119,12 @@ mod tests {
     #[test]
     fn data_is_what_has_payload() {
         let sight = look(&packet(1, 0)).unwrap();
-        assert_eq!(sight, Sight { source: sender_address(0), data: true, ecn: false });
+        let source = sender_address(0);
+        let expected = Sight { source, data: true, opening: None, options: false, ecn: false };
+        assert_eq!(sight, expected);
+        let mut syn_ack = packet(0, 0);
+        syn_ack[33] = 0x12;
+        assert_eq!(look(&syn_ack).unwrap().opening, Some(true));
         assert!(!look(&packet(0, 0)).unwrap().data);
         assert!(look(&packet(0, 2)).unwrap().ecn);
         assert_eq!(look(&packet(0, 0)[..39]), None);

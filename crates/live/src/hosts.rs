@@ -1,21 +1,23 @@
-//! Applications on kernel sockets: bulk transfers and their readers, all on one thread.
+//! Applications on kernel sockets: those of the simulator, all on one thread.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ackclock_app::{AnyApp, App, Note, Transport};
+use ackclock_sim::records::{Outcome, VideoRow};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::clockwork::Clock;
-use crate::content::{MOST, stream};
+use crate::diary::{self, Diary};
 use crate::header::{receiver_address, sender_address};
 use crate::kernel::KernelSettings;
+use crate::kernel_end::KernelEnd;
 use crate::space::Space;
 use crate::sys::{self, Connecting, Interest, Poll, TcpInfo};
 
-/// Ports of every connection: that of the sender is an ephemeral one, that of the receiver is the
-/// discard service's (RFC 863), as in captures of simulated links.
+/// Ports of every connection: that of the sender, or client, is an ephemeral one, that of the receiver is
+/// the discard service's (RFC 863), as in captures of simulated links.
 pub const SENDER_PORT: u16 = 49_152;
 /// The receiver's.
 pub const RECEIVER_PORT: u16 = 9;
@@ -23,39 +25,61 @@ pub const RECEIVER_PORT: u16 = 9;
 /// Below that of the path.
 const PRIORITY: u8 = 5;
 
-/// A bulk transfer between two kernel sockets.
+/// How often an end is looked at that waits for what no file tells.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A connection of which one or both ends are the kernel's.
 #[derive(Debug)]
-pub struct Transfer {
+pub struct Call {
+    /// Its number, which its addresses say.
+    number: usize,
     opens: Instant,
-    /// What is to be written in all; `None` without end.
-    size: Option<u64>,
-    state: State,
+    /// The side that opens: 0 the sender or client, 1 the receiver.
+    opener: usize,
+    ready: Option<Connecting>,
     listening: Option<OwnedFd>,
-    reader: Option<File>,
-    /// When the sender's handshake was done.
+    /// The ends that are the kernel's.
+    ends: [Option<KernelEnd>; 2],
+    apps: [Option<AnyApp<KernelEnd>>; 2],
+    /// What each end's peer had sent it when it was asked last.
+    received: [Bytes; 2],
+    /// Whether its objects are noted.
+    told: bool,
+    /// Whether it is to be forgotten once it is over.
+    passing: bool,
+    /// When it is to be looked at even if no file tells anything.
+    due: Instant,
+    /// When the opener's handshake was done.
     pub established: Option<Instant>,
-    /// When all data was acknowledged.
+    /// When all data of the sender's was acknowledged, if it has an end.
     pub completed: Option<Instant>,
-    /// Bytes given to the sender's socket, and taken from the receiver's.
-    written: u64,
-    read: u64,
-    /// What was read is not what was written.
-    pub changed: bool,
+    /// When both directions were over.
+    pub closed: Option<Instant>,
+    /// SYNs and SYN-ACKs that were sent again.
+    pub repeated: [u32; 2],
+    /// What the kernel told of each end last.
+    pub last: [TcpInfo; 2],
     /// Why the connection failed.
-    pub failed: Option<String>,
+    pub failed: Option<io::Error>,
 }
 
-#[derive(Debug)]
-enum State {
-    Ready(Option<Connecting>),
-    Connecting(OwnedFd),
-    Sending(File),
-    /// Everything is written, and the FIN is under way.
-    Closing(File),
-    Over,
+/// What there is to a connection besides its sockets.
+pub struct Played {
+    /// Its number, which its addresses say.
+    pub number: usize,
+    /// When it opens.
+    pub opens: Instant,
+    /// The side that opens it.
+    pub opener: usize,
+    /// The applications of the sides that are the kernel's.
+    pub apps: [AnyApp<KernelEnd>; 2],
+    /// Whether its objects are noted.
+    pub told: bool,
+    /// Whether it belongs to a traffic class.
+    pub passing: bool,
 }
 
-/// What the two ends of a transfer counted by a moment.
+/// What the two ends of a flow counted by a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     /// The sender's counters.
@@ -64,203 +88,222 @@ pub struct Ends {
     pub received: u64,
 }
 
-impl Transfer {
-    /// Makes the sockets of flow number `flow`, which listens at once and connects at `opens`. Where an
-    /// end has no namespace, somebody else is that end.
+impl Call {
+    /// Makes the sockets of a connection: that of the passive side listens at once. Where a side has no
+    /// namespace, somebody else is that end.
     ///
     /// # Errors
     /// A socket cannot be made, or the kernel lacks the congestion control.
     pub fn new(
-        flow: usize,
-        size: Option<Bytes>,
-        opens: Instant,
+        played: Played,
         settings: &KernelSettings,
-        [sender, receiver]: [Option<&Space>; 2],
+        spaces: [Option<&Space>; 2],
     ) -> io::Result<Self> {
+        let Played { number, opens, opener, apps, told, passing } = played;
         // All of it before the socket connects or listens: later, what the default congestion control
         // has switched on stays on.
         let prepare = |socket: &OwnedFd| {
             sys::set_congestion_control(socket, settings.congestion_control)?;
             if settings.no_delay {
-                sys::set_no_delay(socket)?;
+                sys::set_no_delay(socket, true)?;
             }
             if let Some(bytes) = settings.window_clamp {
                 sys::set_window_clamp(socket, bytes)?;
             }
-            Ok(())
+            if settings.paced { sys::set_pacing(socket) } else { Ok(()) }
         };
-        let listen = |space: &Space| {
-            space.within(|| sys::listen(receiver_address(flow), RECEIVER_PORT, prepare))
+        let at = |side: usize| match side {
+            0 => (sender_address(number), SENDER_PORT),
+            _ => (receiver_address(number), RECEIVER_PORT),
         };
-        let ready = |space: &Space| {
-            space.within(|| {
-                sys::connect(sender_address(flow), SENDER_PORT, |socket| {
-                    prepare(socket)?;
-                    if settings.paced { sys::set_pacing(socket) } else { Ok(()) }
-                })
-            })
-        };
-        let listening = receiver.map(listen).transpose()?;
-        let state = match sender.map(ready).transpose()? {
-            Some(ready) => State::Ready(Some(ready)),
-            None => State::Over,
-        };
+        let (active, passive) = (at(opener), at(1 - opener));
+        let ready = spaces[opener]
+            .map(|space| space.within(|| sys::connect(active.0, active.1, prepare)))
+            .transpose()?;
+        let listening = spaces[1 - opener]
+            .map(|space| space.within(|| sys::listen(passive.0, passive.1, prepare)))
+            .transpose()?;
+        let end =
+            |space: Option<&Space>| space.map(|_| KernelEnd::new(settings.payload, settings.mtu));
+        let ends = spaces.map(end);
+        let [first, second] = apps;
+        let apps = [ends[0].is_some().then_some(first), ends[1].is_some().then_some(second)];
         Ok(Self {
+            number,
             opens,
-            size: size.map(Bytes::get),
-            state,
+            opener,
+            due: if ready.is_some() { opens } else { Instant::NEVER },
+            ready,
             listening,
-            reader: None,
+            ends,
+            apps,
+            received: [Bytes::ZERO; 2],
+            told,
+            passing,
             established: None,
             completed: None,
+            closed: None,
+            repeated: [0; 2],
+            last: [TcpInfo::default(); 2],
             failed: None,
-            written: 0,
-            read: 0,
-            changed: false,
         })
     }
 
-    fn sender(&self) -> Option<&File> {
-        match &self.state {
-            State::Sending(file) | State::Closing(file) => Some(file),
-            State::Ready(_) | State::Connecting(_) | State::Over => None,
+    /// Whether what either end read was not what was sent.
+    pub fn is_changed(&self) -> bool {
+        self.ends.iter().flatten().any(|end| end.changed)
+    }
+
+    /// Payload that the end of `side` got in order.
+    pub fn received(&self, side: usize) -> u64 {
+        self.ends[side].as_ref().map_or(0, |end| end.received().get())
+    }
+
+    /// How it ended, as far as the kernel's ends know.
+    pub fn outcome(&self) -> Outcome {
+        match &self.failed {
+            None if self.closed.is_some() => Outcome::Closed,
+            None => Outcome::Open,
+            Some(_) if self.established.is_none() => Outcome::HandshakeTimedOut,
+            Some(error) if error.kind() == io::ErrorKind::TimedOut => Outcome::TimedOut,
+            Some(_) => Outcome::Reset,
         }
+    }
+
+    /// What the player of `flow` tells at `end`, if there is one.
+    pub fn video(&self, flow: &str, end: Instant) -> Option<VideoRow> {
+        self.apps.iter().flatten().find_map(|app| diary::video(flow, app, end))
     }
 
     /// What the ends counted.
-    fn ends(&self, last: Ends) -> Ends {
-        let sender = self.sender().and_then(|file| sys::info(file).ok());
-        let reader = self.reader.as_ref().and_then(|file| sys::info(file).ok());
-        Ends {
-            sender: sender.unwrap_or(last.sender),
-            received: reader.map_or(last.received, |info| info.bytes_received),
+    fn ends(&mut self) -> Ends {
+        self.note_counters();
+        Ends { sender: self.last[0], received: self.received(1) }
+    }
+
+    fn note_counters(&mut self) {
+        for (end, last) in self.ends.iter().zip(&mut self.last) {
+            if let Some(info) = end.as_ref().and_then(KernelEnd::info) {
+                *last = info;
+            }
         }
     }
 
-    /// Does what can be done now; returns when it is to be called again whatever happens.
-    fn poll(&mut self, flow: usize, now: Instant, buffer: &mut [u8]) -> io::Result<Instant> {
-        let mut next = Instant::NEVER;
-        if let (None, Some(listening)) = (&self.reader, &self.listening) {
-            self.reader = sys::accept(listening)?.map(File::from);
-        }
-        if let Some(reader) = &mut self.reader {
-            loop {
-                match reader.read(buffer) {
-                    Ok(0) => break,
-                    Ok(len) => {
-                        self.changed |= stream(self.read, len) != &buffer[..len];
-                        self.read += len as u64;
-                    }
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                    Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        match &mut self.state {
-            State::Ready(ready) if now >= self.opens => {
-                if let Some(ready) = ready.take() {
-                    let socket = ready.go(receiver_address(flow), RECEIVER_PORT)?;
-                    self.state = State::Connecting(socket);
-                }
-            }
-            State::Ready(_) => next = self.opens,
-            State::Connecting(_) => self.finish_connecting(now),
-            State::Sending(file) => match write_some(file, self.size, &mut self.written) {
-                Ok(true) => {
-                    sys::finish_writing(file)?;
-                    let State::Sending(file) = std::mem::replace(&mut self.state, State::Over)
-                    else {
-                        unreachable!("it was sending")
-                    };
-                    self.state = State::Closing(file);
-                }
-                Ok(false) => {}
-                Err(error) => self.fail(&error),
-            },
-            State::Closing(file) => {
-                if self.completed.is_none() {
-                    if sys::unsent(file)? == 0 {
-                        self.completed = Some(now);
-                    } else {
-                        next = now + Duration::from_millis(1);
-                    }
-                }
-            }
-            State::Over => {}
-        }
-        Ok(next)
-    }
-
-    fn finish_connecting(&mut self, now: Instant) {
-        let State::Connecting(socket) = std::mem::replace(&mut self.state, State::Over) else {
-            return;
+    /// Opens or accepts the connection, if it is time.
+    fn meet(&mut self, now: Instant) -> io::Result<()> {
+        let at = |side: usize| match side {
+            0 => (sender_address(self.number), SENDER_PORT),
+            _ => (receiver_address(self.number), RECEIVER_PORT),
         };
-        match sys::connected(&socket) {
-            Ok(true) => {
-                self.established = Some(now);
-                self.state = State::Sending(File::from(socket));
+        let passive = 1 - self.opener;
+        if now >= self.opens
+            && let Some(ready) = self.ready.take()
+            && let Some(end) = &mut self.ends[self.opener]
+        {
+            let (ip, port) = at(passive);
+            end.attach(ready.go(ip, port)?, None);
+        }
+        if let Some(listening) = &self.listening
+            && let Some(socket) = sys::accept(listening)?
+            && let Some(end) = &mut self.ends[passive]
+        {
+            end.attach(socket, Some(now));
+            self.repeated[1] = end.info().map_or(0, |info| info.total_retrans);
+            // Nobody else is to come.
+            self.listening = None;
+        }
+        Ok(())
+    }
+
+    /// Does what can be done now, and notes when to be called again whatever happens.
+    fn poll(&mut self, now: Instant, diary: &mut Diary, notes: &mut Vec<Note>) -> io::Result<()> {
+        self.due = Instant::NEVER;
+        if self.failed.is_some() || (self.passing && self.closed.is_some()) {
+            return Ok(());
+        }
+        self.meet(now)?;
+        if self.ready.is_some() {
+            self.due = self.opens;
+        }
+        for side in [0, 1] {
+            let (Some(end), Some(app)) = (&mut self.ends[side], &mut self.apps[side]) else {
+                continue;
+            };
+            if !end.has_socket() {
+                continue;
             }
-            Ok(false) => self.state = State::Connecting(socket),
-            Err(error) => self.fail(&error),
+            let connecting = end.is_connecting();
+            end.refresh(now);
+            if connecting && !end.is_connecting() && side == self.opener {
+                self.established = Some(now);
+                self.repeated[0] = end.info().map_or(0, |info| info.total_retrans);
+            }
+            if let Some(at) = app.poll(now, end, notes) {
+                self.due = self.due.min(at);
+            }
+            end.flush();
+            if self.told {
+                notes.drain(..).for_each(|note| diary.note(now, self.number, note));
+                let received = end.received();
+                if side == 1 {
+                    diary.on_received(now, self.number, received, &mut self.received[side]);
+                }
+            }
+            notes.clear();
+            // The app did not take all; nothing but time will make it do so. Nor does any file tell of
+            // the last ACK, or of that of a volume without an answer.
+            let upload = matches!(app, AnyApp::Client(_)) && !end.all_acked();
+            if end.is_holding() || upload || (end.awaits_last_ack() && self.closed.is_none()) {
+                self.due = self.due.min(now + LOOK);
+            }
+            if side == 0 && self.completed.is_none() && end.is_served() {
+                self.completed = Some(now);
+            }
+            self.failed = end.failed.take();
+            if self.failed.is_some() {
+                return Ok(());
+            }
         }
+        if self.closed.is_none() && self.ends.iter().flatten().all(KernelEnd::is_over) {
+            self.closed = Some(now);
+            self.note_counters();
+            if self.passing {
+                self.ends.iter_mut().flatten().for_each(KernelEnd::let_go);
+            }
+        }
+        Ok(())
     }
 
-    fn fail(&mut self, error: &io::Error) {
-        self.failed = Some(error.to_string());
-        self.state = State::Over;
-    }
-
+    /// The files to wait for.
     fn wait_for(&self, poll: &mut Poll) {
-        let read = Interest { read: true, write: false };
-        let write = Interest { read: false, write: true };
-        match (&self.reader, &self.listening) {
-            (Some(reader), _) => poll.add(reader.as_raw_fd(), read),
-            (None, Some(listening)) => poll.add(listening.as_raw_fd(), read),
-            (None, None) => {}
+        if let Some(listening) = &self.listening {
+            poll.add(listening.as_raw_fd(), Interest { read: true, write: false });
         }
-        match &self.state {
-            State::Connecting(socket) => poll.add(socket.as_raw_fd(), write),
-            State::Sending(file) => poll.add(file.as_raw_fd(), write),
-            State::Ready(_) | State::Closing(_) | State::Over => {}
+        for (file, interest) in self.ends.iter().flatten().filter_map(KernelEnd::interest) {
+            poll.add(file, interest);
         }
     }
 
     /// Ends the connection without a word, so that nothing of it outlives the run.
     fn abandon(&self) {
-        for file in self.sender().into_iter().chain(&self.reader) {
-            // A connection that is gone already is none to end.
-            let _ = sys::abandon(file);
-        }
+        self.ends.iter().flatten().for_each(KernelEnd::abandon);
     }
 }
 
-/// Writes as much as the socket takes of `size` bytes; says whether all is written.
-fn write_some(file: &mut File, size: Option<u64>, written: &mut u64) -> io::Result<bool> {
-    loop {
-        let left = size.map_or(u64::MAX, |size| size - *written);
-        if left == 0 {
-            return Ok(true);
-        }
-        let chunk = usize::try_from(left).unwrap_or(usize::MAX);
-        match file.write(stream(*written, chunk)) {
-            Ok(len) => *written += len as u64,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Every transfer of a run.
-#[derive(Debug)]
+/// Every connection of a run that has an end of the kernel's.
+#[derive(Debug, Default)]
 pub struct Hosts {
-    /// In the order of the flows.
-    pub transfers: Vec<Transfer>,
+    /// Flows first, then connections of traffic classes.
+    pub calls: Vec<Call>,
+    /// How many of them are flows.
+    pub flows: usize,
+    /// What their applications told.
+    pub diary: Diary,
 }
 
 impl Hosts {
-    /// Runs the applications until `end`, or until `stop` says so; returns what the ends counted at each
-    /// of `moments`, which are in the order of time.
+    /// Runs the applications until `end`, or until `stop` says so; returns what the flows' ends counted at
+    /// each of `moments`, which are in the order of time.
     ///
     /// # Errors
     /// A socket that fails in another way than a connection may.
@@ -273,30 +316,39 @@ impl Hosts {
     ) -> io::Result<Vec<Vec<Ends>>> {
         // A reader or writer that waits for its turn would be the machine's doing, not TCP's.
         sys::hurry(PRIORITY);
+        let Self { calls, flows, diary } = self;
         let mut snapshots: Vec<Vec<Ends>> = Vec::with_capacity(moments.len());
-        let mut last = vec![Ends::default(); self.transfers.len()];
-        let mut buffer = vec![0; MOST];
+        let mut notes = Vec::new();
         let mut poll = Poll::default();
+        // Of each file that is waited for, whose it is.
+        let mut owners: Vec<usize> = Vec::new();
         loop {
             let now = clock.now();
             while moments.get(snapshots.len()).is_some_and(|at| *at <= now) {
-                for (transfer, last) in self.transfers.iter().zip(&mut last) {
-                    *last = transfer.ends(*last);
-                }
-                snapshots.push(last.clone());
+                snapshots.push(calls[..*flows].iter_mut().map(Call::ends).collect());
             }
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
-            let mut next = moments.get(snapshots.len()).copied().unwrap_or(end).min(end);
-            for (flow, transfer) in self.transfers.iter_mut().enumerate() {
-                next = next.min(transfer.poll(flow, now, &mut buffer)?);
+            let ready = (0..owners.len()).filter(|n| poll.is_ready(*n)).map(|n| owners[n]);
+            for call in ready {
+                calls[call].due = Instant::START;
             }
+            for call in calls.iter_mut().filter(|call| call.due <= now) {
+                call.poll(clock.now(), diary, &mut notes)?;
+            }
+            let next = moments.get(snapshots.len()).copied().unwrap_or(end).min(end);
+            let next = calls.iter().fold(next, |next, call| next.min(call.due));
             poll.clear();
-            self.transfers.iter().for_each(|transfer| transfer.wait_for(&mut poll));
+            owners.clear();
+            for (n, call) in calls.iter().enumerate() {
+                call.wait_for(&mut poll);
+                owners.resize(poll.len(), n);
+            }
             poll.wait(clock.until(next).min(Duration::from_millis(100)))?;
         }
-        self.transfers.iter().for_each(Transfer::abandon);
+        calls.iter_mut().skip(*flows).for_each(Call::note_counters);
+        calls.iter().for_each(Call::abandon);
         Ok(snapshots)
     }
 }

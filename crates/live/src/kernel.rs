@@ -3,8 +3,8 @@
 use ackclock_sim::ScenarioError;
 use ackclock_sim::plan::Plan;
 use ackclock_sim::scenario::{
-    AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EventTime, Every, Flow, NagleSpec,
-    PacingSpec, Scenario, Span, TcpSpec,
+    AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime, Every,
+    NagleSpec, PacingSpec, Scenario, Span, TcpSpec, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::growth::GrowthChoice;
 use ackclock_tcp::{Config, Profile};
@@ -27,6 +27,10 @@ const LAWS: [(&str, &str); 8] = [
 
 /// IPv4 and TCP headers without options.
 const HEADERS: u32 = 40;
+/// The IP option of Quick-Start (RFC 4782 §3.1), which may stand in front of a full segment.
+const QUICK_START: u32 = 8;
+/// The option of timestamps, padded (RFC 7323 appendix A).
+const TIMESTAMPS: u32 = 12;
 
 /// A kernel end point: how its namespace and its sockets are set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +43,8 @@ pub struct KernelSettings {
     pub route: RouteMetrics,
     /// The largest packet of its device.
     pub mtu: u32,
+    /// Payload of a full segment.
+    pub payload: u32,
     /// Whether less than a full segment is sent at once.
     pub no_delay: bool,
     /// Whether its TCP paces.
@@ -47,15 +53,27 @@ pub struct KernelSettings {
     pub window_clamp: Option<u32>,
 }
 
-/// Refuses, by name, what `scenario` asks and a live run cannot do whose senders and receivers are these.
+/// Whose the ends of each entry are, flows first, then traffic classes: as `said` for all, or as the
+/// entry says, or the kernel's.
+pub fn ends(scenario: &Scenario, said: [Option<End>; 2]) -> Vec<[End; 2]> {
+    let own = scenario.flows.iter().map(|flow| flow.endpoint);
+    let own = own.chain(scenario.traffic.iter().map(|class| class.endpoint));
+    own.map(|own| {
+        let own = match own {
+            None | Some(EndpointSpec::Kernel) => End::Kernel,
+            Some(EndpointSpec::Ackclock) => End::Own,
+        };
+        said.map(|said| said.unwrap_or(own))
+    })
+    .collect()
+}
+
+/// Refuses, by name, what `scenario` asks and a live run cannot do whose ends are these.
 ///
 /// # Errors
 /// The first such key.
-pub fn check(scenario: &Scenario, ends: [End; 2]) -> Result<(), ScenarioError> {
+pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError> {
     let refuse = |key: String, message: &str| Err(ScenarioError::new(&key, message));
-    if !scenario.traffic.is_empty() {
-        return refuse("traffic[0]".into(), "a live run has no traffic classes");
-    }
     for (n, event) in scenario.events.iter().enumerate() {
         if matches!(event.at, EventTime::After(_)) {
             let message = "a live run knows no events of flows, expected a moment such as \"10 s\"";
@@ -69,31 +87,86 @@ pub fn check(scenario: &Scenario, ends: [End; 2]) -> Result<(), ScenarioError> {
         }
     }
     for (n, flow) in scenario.flows.iter().enumerate() {
-        match (ends, &flow.app) {
-            ([End::Own, End::Kernel], AppSpec::Video(_)) => {
-                let message = "a video needs our own end on both sides";
-                return refuse(format!("flow[{n}].app.kind"), message);
-            }
-            ([End::Kernel, _], app) if !matches!(app, AppSpec::Bulk { .. }) => {
-                let message = "the kernel's senders have bulk transfers alone, expected \"bulk\"";
-                return refuse(format!("flow[{n}].app.kind"), message);
-            }
-            _ => {}
+        if matches!(flow.app, AppSpec::Dash(_)) && ends[n][0] != ends[n][1] {
+            let message = "a video in segments needs both ends of one kind, kernel or ackclock";
+            return refuse(format!("flow[{n}].app.kind"), message);
         }
+    }
+    for (n, class) in scenario.traffic.iter().enumerate() {
+        let key = |word: &str| format!("traffic[{n}].{word}");
+        if !class.access.is_none() {
+            return refuse(key("access"), "a live run has no private lines of connections");
+        }
+        if matches!(class.app, TrafficApp::Packmime { .. }) {
+            let message = "its delays are private lines, which a live run does not have; expected \
+                           \"request\" or \"bulk\"";
+            return refuse(key("app.kind"), message);
+        }
+        if !matches!(class.variant, VariantChoice::One(_)) {
+            return refuse(key("variant"), "expected one sender for a live run");
+        }
+        if class.utilisation.is_some() {
+            return refuse(key("utilisation"), "a live run searches no rate");
+        }
+    }
+    for (asked, ends) in entries(scenario)?.iter().zip(ends) {
         if ends.contains(&End::Kernel) {
-            settings(flow, n, ends[0])?;
+            settings(asked, sender_of(asked, *ends))?;
         }
     }
     Ok(())
 }
 
-/// The kernel's words for the end points of `flow`, entry number `n` of the file, whose sender is this.
+/// Whose the end is that sends: of a traffic class both may.
+pub fn sender_of(asked: &Asked<'_>, ends: [End; 2]) -> End {
+    if asked.both && ends.contains(&End::Kernel) { End::Kernel } else { ends[0] }
+}
+
+/// What an entry of the file asks of its end points.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The entry, such as `flow[0]`.
+    pub key: String,
+    /// The name that it has.
+    pub name: &'a str,
+    config: Config,
+    profile: Profile,
+    tcp: &'a TcpSpec,
+    /// Whether both ends send.
+    pub both: bool,
+}
+
+/// Every entry of `scenario`, flows first, then traffic classes.
+///
+/// # Errors
+/// Settings that do not go together.
+pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
+    let mut entries = Vec::with_capacity(scenario.flows.len() + scenario.traffic.len());
+    for (n, flow) in scenario.flows.iter().enumerate() {
+        let key = format!("flow[{n}]");
+        let config = flow.config();
+        let config = config.map_err(|why| ScenarioError::new(&format!("{key}.variant"), &why))?;
+        let (profile, tcp) = (flow.profile.0, &flow.tcp);
+        entries.push(Asked { key, name: &flow.name, config, profile, tcp, both: false });
+    }
+    for (n, class) in scenario.traffic.iter().enumerate() {
+        let key = format!("traffic[{n}]");
+        let error = |why: &str| ScenarioError::new(&format!("{key}.variant"), why);
+        let configs = class.configs().map_err(|why| error(&why))?;
+        let (config, _) = configs.first().copied().ok_or_else(|| error("expected a sender"))?;
+        let (profile, tcp) = (class.profile.0, &class.tcp);
+        entries.push(Asked { key, name: &class.name, config, profile, tcp, both: true });
+    }
+    Ok(entries)
+}
+
+/// The kernel's words for the end points of an entry whose sender is this.
 ///
 /// # Errors
 /// The first key that the kernel has no word for.
-pub fn settings(flow: &Flow, n: usize, sender: End) -> Result<KernelSettings, ScenarioError> {
-    let key = |word: &str| format!("flow[{n}].{word}");
-    let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
+pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, ScenarioError> {
+    let key = |word: &str| format!("{}.{word}", asked.key);
+    let (config, tcp) = (&asked.config, asked.tcp);
     if matches!(config.parts.growth, GrowthChoice::Rcp | GrowthChoice::Xcp) {
         let message = "the header of `rcp` and `xcp` has no form on the wire; expected another law \
                        for a live run";
@@ -101,18 +174,18 @@ pub fn settings(flow: &Flow, n: usize, sender: End) -> Result<KernelSettings, Sc
     }
     let mut sysctls: Vec<(&'static str, String)> = Vec::new();
     let Sender { congestion_control, initial_window, restart } = match sender {
-        End::Kernel => kernel_sender(flow, &config, &key)?,
+        End::Kernel => kernel_sender(asked.profile, config, &key)?,
         // The law of a host that only receives makes no difference.
         End::Own => Sender { congestion_control: "reno", initial_window: None, restart: true },
     };
     let mut route = RouteMetrics { initial_window, ..RouteMetrics::default() };
-    refuse_settings(&flow.tcp, &key)?;
+    refuse_settings(tcp, &key)?;
     let flag = |on: bool| u8::from(on).to_string();
     sysctls.push(("net.ipv4.tcp_slow_start_after_idle", flag(restart)));
     sysctls.push(("net.ipv4.tcp_sack", flag(config.sack)));
     sysctls.push(("net.ipv4.tcp_timestamps", flag(config.timestamps)));
     sysctls.push(("net.ipv4.tcp_window_scaling", flag(config.window_scaling)));
-    let ecn = match flow.tcp.ecn {
+    let ecn = match tcp.ecn {
         Some(EcnSpec::Off) => "0",
         Some(EcnSpec::On) => "1",
         // What DCTCP cannot do without.
@@ -153,10 +226,26 @@ pub fn settings(flow: &Flow, n: usize, sender: End) -> Result<KernelSettings, Sc
         sysctls,
         route,
         mtu: u32::from(config.mss.get()) + HEADERS,
-        no_delay: matches!(flow.tcp.nagle, Some(NagleSpec::Off)),
-        paced: matches!(flow.tcp.pacing, Some(PacingSpec::Linux)),
+        payload: u32::from(config.mss.get()) - if config.timestamps { TIMESTAMPS } else { 0 },
+        no_delay: matches!(tcp.nagle, Some(NagleSpec::Off)),
+        paced: matches!(tcp.pacing, Some(PacingSpec::Linux)),
         window_clamp,
     })
+}
+
+/// The settings of an entry that has no end of the kernel's.
+pub fn unused(asked: &Asked<'_>) -> KernelSettings {
+    let mss = u32::from(asked.config.mss.get());
+    KernelSettings {
+        congestion_control: "none",
+        sysctls: Vec::new(),
+        route: RouteMetrics::default(),
+        mtu: mss + HEADERS + QUICK_START,
+        payload: mss,
+        no_delay: false,
+        paced: false,
+        window_clamp: None,
+    }
 }
 
 /// A kernel sender.
@@ -168,12 +257,12 @@ struct Sender {
 
 /// The kernel's words for a variant.
 fn kernel_sender(
-    flow: &Flow,
+    profile: Profile,
     config: &Config,
     key: &impl Fn(&str) -> String,
 ) -> Result<Sender, ScenarioError> {
     let refuse = |word: &str, message: &str| Err(ScenarioError::new(&key(word), message));
-    if flow.profile.0 != Profile::Linux {
+    if profile != Profile::Linux {
         return refuse(
             "profile",
             "the kernel's habits are its own, expected \"linux\" for a live run",

@@ -16,11 +16,17 @@ mod content;
 #[cfg(target_os = "linux")]
 mod diag;
 #[cfg(target_os = "linux")]
+mod diary;
+#[cfg(target_os = "linux")]
 mod header;
 #[cfg(target_os = "linux")]
 mod hosts;
+#[cfg(all(test, target_os = "linux"))]
+mod interop;
 #[cfg(target_os = "linux")]
 mod kernel;
+#[cfg(target_os = "linux")]
+mod kernel_end;
 #[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
@@ -29,6 +35,8 @@ mod path;
 mod port;
 #[cfg(target_os = "linux")]
 mod report;
+#[cfg(target_os = "linux")]
+mod rows;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]

@@ -8,13 +8,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use ackclock_net::{
-    Arrival, Counters, DelayHistogram, Effect, Link, Packet, PacketId, SourceCounters, Verdict,
+    Arrival, Counters, Decision, DelayHistogram, Effect, Link, Packet, PacketId, QuickStartRouter,
+    SourceCounters, Verdict,
 };
 use ackclock_sim::Class;
 use ackclock_sim::plan::{CrossSource, Plan, PlannedChange};
 use ackclock_sim::records::LinkSamples;
 use ackclock_sim::scenario::{Every, Scenario};
 use ackclock_units::{Duration, Instant, Rate};
+use ackclock_wire::OptionFate;
 
 use crate::header::{self, LEAD};
 
@@ -32,6 +34,8 @@ struct Slot {
     hop: usize,
     /// When its transmission on the last link began, and when it ended.
     sent: (Instant, Instant),
+    /// When that of the data packet began that it is, or that it acknowledges; `NEVER` if none.
+    first_sent: Instant,
     corrupted: bool,
     sight: header::Sight,
 }
@@ -58,6 +62,24 @@ pub struct Arrived {
     pub bytes: u64,
     /// Packets with a flipped bit that reached either end.
     pub corrupted: u64,
+    /// The sum and number of round trips, from the first link's start of transmission of a data packet
+    /// to the arrival of the ACK that answers it.
+    pub path_rtt_sum_ns: u64,
+    /// Their number.
+    pub path_rtts: u64,
+}
+
+/// A Quick-Start router's decision over a request of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Decided {
+    /// When.
+    pub at: Instant,
+    /// The wire behind it.
+    pub wire: usize,
+    /// The connection's number.
+    pub number: usize,
+    /// What it decided.
+    pub decision: Decision,
 }
 
 /// All that the path counted by a moment.
@@ -111,6 +133,9 @@ struct WireProbe {
     until: Instant,
 }
 
+/// Marks a subject of [`Class::Change`]: the end of a slot of the router in front of this wire.
+const SLOT: usize = 1 << 31;
+
 /// Links, and the packets in them.
 #[derive(Debug)]
 pub struct Path {
@@ -128,7 +153,15 @@ pub struct Path {
     events: BinaryHeap<Reverse<(Instant, Class, u64, usize)>>,
     sequence: u64,
     arrived: Vec<Arrived>,
+    /// When the data packet began its way that came to each receiver last and was not acknowledged.
+    echoes: Vec<Instant>,
     crossings: Vec<Vec<[u64; 2]>>,
+    /// By wire, the router in front, and whether its decisions are told.
+    routers: Vec<Option<(QuickStartRouter, bool)>>,
+    /// What they decided.
+    pub decisions: Vec<Decided>,
+    /// Of each connection, SYNs and SYN-ACKs that were lost on the way.
+    pub lost_openings: Vec<[u16; 2]>,
     probes: Vec<WireProbe>,
     samples: LinkSamples,
     room: usize,
@@ -147,7 +180,10 @@ impl Path {
             routes.extend(ways.iter().cloned());
             [routes.len() - 2, routes.len() - 1]
         };
-        let of_flow = plan.flows.iter().map(|flow| add(&flow.ways)).collect();
+        let flows = plan.flows.iter().map(|flow| &flow.ways);
+        let ways = flows.chain(plan.connections.iter().map(|connection| &connection.ways));
+        let of_flow: Vec<_> = ways.map(&mut add).collect();
+        let connections = of_flow.len();
         let probes = wire_probes(scenario, plan);
         let mut path = Self {
             wires: plan.wires.iter().map(|wire| wire.model.clone()).collect(),
@@ -162,8 +198,12 @@ impl Path {
             buffers: Vec::new(),
             events: BinaryHeap::new(),
             sequence: 0,
-            arrived: vec![Arrived::default(); plan.flows.len()],
-            crossings: vec![vec![[0; 2]; plan.flows.len()]; plan.wires.len()],
+            arrived: vec![Arrived::default(); connections],
+            echoes: vec![Instant::NEVER; connections],
+            crossings: vec![vec![[0; 2]; connections]; plan.wires.len()],
+            routers: plan.wires.iter().map(|wire| wire.router.clone()).collect(),
+            decisions: Vec::new(),
+            lost_openings: vec![[0; 2]; connections],
             probes,
             samples: LinkSamples::default(),
             room: LEAD + mtu,
@@ -176,6 +216,11 @@ impl Path {
         }
         for (n, source) in plan.sources.iter().enumerate() {
             path.push(source.first, Class::Cross, n);
+        }
+        for n in 0..path.routers.len() {
+            if let Some((router, true)) = &path.routers[n] {
+                path.push(router.slot_ends(), Class::Change, n | SLOT);
+            }
         }
         for n in 0..path.probes.len() {
             if path.probes[n].interval.is_some() {
@@ -217,6 +262,13 @@ impl Path {
             self.strangers += 1;
             return Some(bytes);
         };
+        // Only a pure ACK answers one data packet and nothing else.
+        let answers = way == 1 && !sight.data;
+        let first_sent = if answers {
+            std::mem::replace(&mut self.echoes[flow], Instant::NEVER)
+        } else {
+            Instant::NEVER
+        };
         let slot = Slot {
             bytes,
             len,
@@ -225,6 +277,7 @@ impl Path {
             route: self.of_flow[flow][way],
             hop: 0,
             sent: (now, now),
+            first_sent,
             corrupted: false,
             sight,
         };
@@ -246,6 +299,12 @@ impl Path {
     fn forward(&mut self, now: Instant, id: usize) {
         let slot = &self.slots[id];
         let wire = self.routes[slot.route][slot.hop];
+        // A path's first link is the host's own, with no router in front.
+        if slot.sight.options && slot.hop > 0 && !self.pass_router(now, wire, id) {
+            self.lose(id);
+            return;
+        }
+        let slot = &self.slots[id];
         let packet = Packet {
             id: PacketId::new(u32::try_from(id).expect("fewer than 2^32 packets")),
             size: u32::try_from(slot.len).expect("packets are short"),
@@ -266,18 +325,18 @@ impl Path {
         let delay = self.wires[wire].delay();
         match verdict {
             Verdict::Arrives { starts, at } => {
-                self.slots[id].sent = (starts, before(at, delay));
+                self.note_sent(id, starts, before(at, delay));
                 self.push(at, Class::Arrival, id);
             }
             Verdict::Impaired { starts, at, fate } => {
-                self.slots[id].sent = (starts, before(at, delay));
+                self.note_sent(id, starts, before(at, delay));
                 let arrivals = self.wires[wire].arrivals(at, fate);
                 self.impair(id, arrivals);
             }
-            Verdict::Lost => self.discard(id),
+            Verdict::Lost => self.lose(id),
             Verdict::Dropped => {
                 self.crossings[wire][flow][1] += 1;
-                self.discard(id);
+                self.lose(id);
             }
             Verdict::Waits { wake } => {
                 self.take_effects(wire);
@@ -287,6 +346,54 @@ impl Path {
             }
         }
         self.look_at(now, wire);
+    }
+
+    fn note_sent(&mut self, id: usize, starts: Instant, departs: Instant) {
+        let slot = &mut self.slots[id];
+        slot.sent = (starts, departs);
+        if slot.sight.data && slot.first_sent == Instant::NEVER {
+            slot.first_sent = starts;
+        }
+    }
+
+    /// A packet is lost on its way.
+    fn lose(&mut self, id: usize) {
+        let slot = &self.slots[id];
+        if let Some(answer) = slot.sight.opening {
+            let count = &mut self.lost_openings[slot.flow][usize::from(answer)];
+            *count = count.saturating_add(1);
+        }
+        self.discard(id);
+    }
+
+    /// A packet with IP options passes the router in front of `wire`; says whether it goes on.
+    fn pass_router(&mut self, now: Instant, wire: usize, id: usize) -> bool {
+        let slot = &mut self.slots[id];
+        let bytes = &mut slot.bytes[LEAD..LEAD + slot.len];
+        let Some((router, told)) = &mut self.routers[wire] else {
+            return ackclock_wire::forward(bytes).is_ok();
+        };
+        let mut decided = None;
+        let passed = ackclock_wire::forward_quick_start(bytes, |option| {
+            decided = router.process(option);
+            match decided {
+                Some(decision) if decision.delete => OptionFate::Deleted,
+                _ => OptionFate::Written,
+            }
+        });
+        if let Some(decision) = decided.filter(|_| *told) {
+            self.decisions.push(Decided { at: now, wire, number: slot.flow, decision });
+        }
+        passed.is_ok()
+    }
+
+    /// A slot of the router in front of `wire` ends.
+    fn end_slot(&mut self, now: Instant, wire: usize) {
+        let carried = self.wires[wire].counters(now).delivered.bytes;
+        let Some((router, _)) = &mut self.routers[wire] else { return };
+        router.advance(now, carried);
+        let next = router.slot_ends();
+        self.push(next, Class::Change, wire | SLOT);
     }
 
     fn mark(&mut self, id: usize) {
@@ -299,9 +406,10 @@ impl Path {
         if let Some(copy) = copy {
             let mut bytes = self.buffer();
             bytes.copy_from_slice(&self.slots[id].bytes);
-            let Slot { len, flow, way, route, hop, sent, sight, .. } = self.slots[id];
+            let Slot { len, flow, way, route, hop, sent, first_sent, sight, .. } = self.slots[id];
             let corrupted = self.slots[id].corrupted | copy.corrupted;
-            let slot = Slot { bytes, len, flow, way, route, hop, sent, corrupted, sight };
+            let slot =
+                Slot { bytes, len, flow, way, route, hop, sent, first_sent, corrupted, sight };
             let id = self.keep(slot);
             self.push(copy.at, Class::Arrival, id);
         }
@@ -317,7 +425,7 @@ impl Path {
                 Effect::Dropped(packet, _) if packet.source.is_none() => {
                     let id = packet.id.get() as usize;
                     self.crossings[wire][self.slots[id].flow][1] += 1;
-                    self.discard(id);
+                    self.lose(id);
                 }
                 Effect::Dropped(..) => {}
             }
@@ -337,11 +445,11 @@ impl Path {
         let id = departure.packet.id.get() as usize;
         match departure.arrives {
             Some(at) => {
-                self.slots[id].sent = (departure.started, now);
+                self.note_sent(id, departure.started, now);
                 let arrivals = self.wires[wire].arrivals(at, departure.fate);
                 self.impair(id, arrivals);
             }
-            None => self.discard(id),
+            None => self.lose(id),
         }
     }
 
@@ -356,6 +464,7 @@ impl Path {
             self.handled += 1;
             match class {
                 Class::Departure => self.depart(at, subject),
+                Class::Change if subject & SLOT != 0 => self.end_slot(at, subject & !SLOT),
                 Class::Change => self.change(at, subject),
                 Class::Cross => self.cross(at, subject),
                 Class::Probe => {
@@ -395,6 +504,10 @@ impl Path {
         } else if slot.way == 0 && slot.sight.data {
             arrived.packets += 1;
             arrived.bytes += slot.len as u64;
+            self.echoes[slot.flow] = slot.first_sent;
+        } else if slot.way == 1 && !slot.sight.data && slot.first_sent != Instant::NEVER {
+            arrived.path_rtt_sum_ns += at.since(slot.first_sent).as_nanos();
+            arrived.path_rtts += 1;
         }
         deliver(Release { flow: slot.flow, way: slot.way, at, bytes });
         self.discard(id);

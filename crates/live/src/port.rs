@@ -9,7 +9,7 @@ use ackclock_units::Instant;
 use crate::header::LEAD;
 use crate::netlink::{DeviceCounters, Netlink};
 use crate::space::Space;
-use crate::speaker::OwnEnd;
+use crate::speaker::{Left, OwnEnd};
 use crate::sys;
 
 /// The device's name in its host's namespace.
@@ -66,6 +66,12 @@ pub trait Port: Send {
     /// When the host may send although nothing came to it, if that is known.
     fn wakes_at(&self) -> Option<Instant> {
         None
+    }
+
+    /// What our own ends leave besides counters; to be asked once, at the end of the run.
+    fn leave(&mut self, end: Instant) -> Left {
+        let _ = end;
+        Left::default()
     }
 
     /// What the end of `flow` counted, if it is our own.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::clockwork::PathReport;
 use crate::port::PortKind;
+use crate::run::End;
 use crate::sys::{self, Scheduling};
 use crate::watch::Watched;
 
@@ -30,7 +31,7 @@ pub struct Report {
     pub doubts: Vec<String>,
     /// The kernel's release.
     pub kernel: String,
-    /// Whose the senders are: `kernel` or `ackclock`.
+    /// Whose the senders are: `kernel`, `ackclock` or `mixed`.
     pub sender: &'static str,
     /// Whose the receivers are.
     pub receiver: &'static str,
@@ -93,6 +94,10 @@ pub struct RateReached {
 pub struct Setting {
     /// The entry.
     pub flow: String,
+    /// Whose its sender, or client, is: `kernel` or `ackclock`.
+    pub sender: &'static str,
+    /// Whose its receiver, or server, is.
+    pub receiver: &'static str,
     /// The kernel's congestion control.
     pub congestion_control: String,
     /// Whether TCP paces.
@@ -143,6 +148,17 @@ impl Report {
         };
         report.judge();
         report
+    }
+
+    /// Says whose the ends of the entries are.
+    pub(crate) fn name_ends(&mut self, ends: &[[End; 2]]) {
+        let all = |side: usize| match ends.first() {
+            Some(first) if ends.iter().all(|ends| ends[side] == first[side]) => {
+                first[side].as_str()
+            }
+            _ => "mixed",
+        };
+        (self.sender, self.receiver) = (all(0), all(1));
     }
 
     /// Holds what was measured against the limits.

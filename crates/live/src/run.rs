@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
-use ackclock_net::{Counters, DelayHistogram};
+use ackclock_app::{AnyApp, Client, Server, Session};
 use ackclock_sim::plan::Plan;
-use ackclock_sim::records::{CrossingRow, FlowRow, LinkRow, Run, SourceRow};
+use ackclock_sim::records::Run;
 use ackclock_sim::scenario::{AppSpec, Scenario};
-use ackclock_tcp::SenderStats;
+use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
@@ -18,17 +18,20 @@ use crate::LiveError;
 use crate::capture::Captor;
 use crate::clockwork::{Clock, Clockwork, PathReport};
 use crate::diag::Diagnosis;
+use crate::diary::Diary;
 use crate::header::{RECEIVERS, SENDERS, receiver_address, sender_address};
-use crate::hosts::{Ends, Hosts, Transfer};
-use crate::kernel::{self, KernelSettings, Window};
+use crate::hosts::{Call, Ends, Hosts, Played};
+use crate::kernel::{self, KernelSettings};
 use crate::netlink::{Netlink, RouteMetrics};
-use crate::path::{Path, PathSnapshot};
+use crate::path::Path;
 use crate::port::{self, Port, PortKind};
 use crate::report::{Report, Setting};
+use crate::rows::{self, OwnLeft};
 use crate::space::{Space, set_sysctl, sysctl};
-use crate::speaker::{OwnEnd, OwnHost};
+use crate::speaker::{OwnHost, OwnPlayed};
+use crate::sys;
 use crate::tracepoint::Tracepoint;
-use crate::watch::{Seen, Watched, Watcher};
+use crate::watch::{Watched, Watcher};
 
 /// Between the last preparation and the beginning of the run.
 const WARM_UP: Duration = Duration::from_millis(50);
@@ -38,8 +41,8 @@ const WARM_UP: Duration = Duration::from_millis(50);
 pub struct Options {
     /// The devices between hosts and path; the best that this user may have if not given.
     pub port: Option<PortKind>,
-    /// Whose the senders and the receivers are.
-    pub ends: [End; 2],
+    /// Whose the senders and the receivers are, whatever the scenario says.
+    pub ends: [Option<End>; 2],
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<PathBuf>,
 }
@@ -81,9 +84,29 @@ struct HostPair {
     spaces: [Option<Space>; 2],
     settings: KernelSettings,
     found: BTreeMap<String, String>,
+    /// The entry, such as `flow[0]`, and its name.
+    key: String,
+    name: String,
+    ends: [End; 2],
+    /// Whether both ends send.
+    both: bool,
 }
 
-/// Runs `scenario` on real packets between kernel end points, until its end or until `cancelled`.
+impl HostPair {
+    fn setting(self) -> Setting {
+        let congestion_control = self.settings.congestion_control;
+        Setting {
+            flow: self.name,
+            sender: self.ends[0].as_str(),
+            receiver: self.ends[1].as_str(),
+            congestion_control: congestion_control.to_owned(),
+            paced: self.settings.paced || congestion_control == "bbr",
+            sysctls: self.found,
+        }
+    }
+}
+
+/// Runs `scenario` on real packets until its end or until `cancelled`.
 ///
 /// # Errors
 /// What the scenario asks and a live run cannot do, by its key; what this user may not; a cancellation.
@@ -92,27 +115,19 @@ pub fn run(
     options: &Options,
     cancelled: impl Fn() -> bool,
 ) -> Result<LiveRun, LiveError> {
-    kernel::check(scenario, options.ends)?;
+    let ends = kernel::ends(scenario, options.ends);
+    kernel::check(scenario, &ends)?;
     let plan = Plan::new(scenario)?;
-    if plan.flows.is_empty() {
-        let error = ackclock_sim::ScenarioError::new("flow", "a live run needs a flow");
+    if plan.flows.is_empty() && plan.connections.is_empty() {
+        let error = ackclock_sim::ScenarioError::new("flow", "a live run needs a connection");
         return Err(error.into());
     }
+    sys::open_many_files();
     let kind = options.port.unwrap_or_else(best_port);
-    let pairs = hosts(scenario, &plan, options.ends)?;
-    let ports = ports(kind, &pairs, scenario, &plan)?;
-    let transfers = plan.flows.iter().enumerate().map(|(n, flow)| {
-        let size = match &scenario.flows[flow.entry].app {
-            AppSpec::Bulk { size } => size.map(|size| size.0),
-            // Our own sender's.
-            _ => None,
-        };
-        let pair = &pairs[flow.entry];
-        let ends = pair.spaces.each_ref().map(Option::as_ref);
-        Transfer::new(n, size, flow.opens, &pair.settings, ends)
-            .map_err(|error| no_socket(flow.entry, &pair.settings, &error))
-    });
-    let mut hosts = Hosts { transfers: transfers.collect::<Result<_, _>>()? };
+    let parties = Party::all(scenario, &plan);
+    let pairs = hosts(scenario, &ends)?;
+    let ports = ports(kind, &pairs, scenario, &parties)?;
+    let mut hosts = calls(scenario, &plan, &parties, &pairs)?;
     let senders = pairs.iter().filter_map(|pair| pair.spaces[0].as_ref());
     let diagnoses = senders.map(|space| space.within(Diagnosis::open));
     let diagnoses =
@@ -123,60 +138,168 @@ pub fn run(
         Err(error) => format!("none ({error}); looked at every 10 ms"),
     });
     let watcher = Watcher::new(scenario, &plan, diagnoses, traced.and_then(Result::ok));
-    let (captor, captures) = match &options.pcap {
-        None => (None, Vec::new()),
-        Some(directory) => {
-            let names = scenario.flows.iter().flat_map(|flow| {
-                ["sender", "receiver"].map(|side| format!("{}-{side}", file_name(&flow.name)))
-            });
-            let names: Vec<String> = names.collect();
-            let (captor, paths) = Captor::begin(directory, &names, &scenario.title)
-                .map_err(LiveError::step("write a capture"))?;
-            (Some(captor), paths)
-        }
-    };
+    let (captor, captures) = captor(scenario, &pairs, options)?;
     let mtu = pairs.iter().map(|pair| pair.settings.mtu).max().unwrap_or(1500);
     let mut clockwork = Clockwork {
         path: Path::new(scenario, &plan, mtu as usize),
         ports,
-        entry_of: plan.flows.iter().map(|flow| flow.entry).collect(),
+        entry_of: parties.iter().map(|party| party.entry).collect(),
         captor,
     };
     let windows = kernel::windows(scenario, &plan);
-    let moments = moments(&windows);
+    let moments = rows::moments(&windows);
     let outcome = drive(&mut clockwork, &mut hosts, watcher, &moments, plan.end, cancelled)?;
-    let run = rows(scenario, &plan, &windows, &moments, &hosts, &outcome);
+    let own = own_left(&mut clockwork, &mut hosts, &plan);
+    let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);
     let mut report = Report::new(kind, &plan, &outcome.path, &outcome.watched);
     report.per_ack = per_ack;
-    report.hosts = pairs
-        .into_iter()
-        .zip(&scenario.flows)
-        .map(|(pair, flow)| Setting {
-            flow: flow.name.clone(),
-            congestion_control: pair.settings.congestion_control.to_owned(),
-            paced: pair.settings.paced || pair.settings.congestion_control == "bbr",
-            sysctls: pair.found,
-        })
-        .collect();
-    report.sender = options.ends[0].as_str();
-    report.receiver = options.ends[1].as_str();
-    for ends in outcome.path.own.last().into_iter().flatten() {
-        for end in ends.iter().flatten() {
-            report.malformed += end.faults.malformed;
-            report.changed += end.faults.content;
-        }
+    report.name_ends(&ends);
+    report.hosts = pairs.into_iter().map(HostPair::setting).collect();
+    for end in own.ends.iter().flatten().flatten() {
+        report.malformed += end.faults.malformed;
+        report.changed += end.faults.content;
     }
-    report.changed +=
-        hosts.transfers.iter().map(|transfer| u64::from(transfer.changed)).sum::<u64>();
+    report.changed += hosts.calls.iter().map(|call| u64::from(call.is_changed())).sum::<u64>();
     if report.changed > 0 {
         report.doubt("bytes arrived that were not sent".to_owned());
     }
-    for (flow, transfer) in plan.flows.iter().zip(&hosts.transfers) {
-        if let Some(why) = &transfer.failed {
+    for (flow, call) in plan.flows.iter().zip(&hosts.calls) {
+        if let Some(why) = &call.failed {
             report.doubt(format!("the connection of `{}` failed: {why}", flow.name));
         }
     }
     Ok(LiveRun { run, report, captures })
+}
+
+/// A connection of a plan: a flow, or one of a traffic class.
+struct Party<'a> {
+    /// The entry of the file, flows first, then classes.
+    entry: usize,
+    name: &'a str,
+    opens: Instant,
+    /// The side that opens it.
+    opener: usize,
+    configs: [Config; 2],
+    plays: Plays<'a>,
+}
+
+/// What a connection plays.
+enum Plays<'a> {
+    App(&'a AppSpec),
+    Session(&'a Session),
+}
+
+impl<'a> Party<'a> {
+    /// Every connection, flows first.
+    fn all(scenario: &'a Scenario, plan: &'a Plan) -> Vec<Self> {
+        let flows = plan.flows.iter().map(|flow| {
+            let app = &scenario.flows[flow.entry].app;
+            let mut passive = flow.config;
+            // Who has the volume to send asks for its rate.
+            passive.quick_start.asks = false;
+            Self {
+                entry: flow.entry,
+                name: &flow.name,
+                opens: flow.opens,
+                opener: usize::from(app.receiver_opens()),
+                configs: [flow.config, passive],
+                plays: Plays::App(app),
+            }
+        });
+        let passing = plan.connections.iter().map(|planned| Self {
+            entry: scenario.flows.len() + planned.class,
+            name: &scenario.traffic[planned.class].name,
+            opens: planned.opens,
+            opener: 0,
+            configs: planned.configs,
+            plays: Plays::Session(&planned.session),
+        });
+        flows.chain(passing).collect()
+    }
+
+    /// The applications of its two sides.
+    fn apps<T>(&self, seed: u64) -> Result<[AnyApp<T>; 2], LiveError> {
+        match self.plays {
+            Plays::Session(session) => Ok([
+                AnyApp::Client(Box::new(Client::new(session))),
+                AnyApp::Server(Box::new(Server::new(session))),
+            ]),
+            Plays::App(app) => {
+                let stream = |what: &str| Stream::new(seed, &format!("flow {} {what}", self.name));
+                let apps = app.apps(stream).map_err(|(key, why)| {
+                    ackclock_sim::ScenarioError::new(
+                        &format!("flow[{}].app.{key}", self.entry),
+                        why,
+                    )
+                })?;
+                Ok(apps.into())
+            }
+        }
+    }
+
+    /// Whether its objects are noted: of a transfer without end there are none.
+    const fn is_told(&self) -> bool {
+        !matches!(self.plays, Plays::App(AppSpec::Bulk { size: None }))
+    }
+
+    const fn is_passing(&self) -> bool {
+        matches!(self.plays, Plays::Session(_))
+    }
+}
+
+/// The sockets of every connection that has an end of the kernel's, and their applications.
+fn calls(
+    scenario: &Scenario,
+    plan: &Plan,
+    parties: &[Party<'_>],
+    pairs: &[HostPair],
+) -> Result<Hosts, LiveError> {
+    let calls = parties.iter().enumerate().map(|(number, party)| {
+        let pair = &pairs[party.entry];
+        let played = Played {
+            number,
+            opens: party.opens,
+            opener: party.opener,
+            apps: party.apps(scenario.seed)?,
+            told: party.is_told(),
+            passing: party.is_passing(),
+        };
+        let spaces = pair.spaces.each_ref().map(Option::as_ref);
+        Call::new(played, &pair.settings, spaces).map_err(|error| no_socket(pair, &error))
+    });
+    let calls = calls.collect::<Result<_, LiveError>>()?;
+    Ok(Hosts { calls, flows: plan.flows.len(), diary: Diary::default() })
+}
+
+/// What our own ends, the path's routers and all applications left.
+fn own_left(clockwork: &mut Clockwork, hosts: &mut Hosts, plan: &Plan) -> OwnLeft {
+    let mut left = OwnLeft {
+        ends: clockwork.own_ends(),
+        decisions: std::mem::take(&mut clockwork.path.decisions),
+        lost_openings: std::mem::take(&mut clockwork.path.lost_openings),
+        ..OwnLeft::default()
+    };
+    for port in &mut clockwork.ports {
+        left.take(port.leave(plan.end));
+    }
+    left.diary.append(std::mem::take(&mut hosts.diary));
+    left
+}
+
+/// The captures that are asked for, and their files.
+fn captor(
+    scenario: &Scenario,
+    pairs: &[HostPair],
+    options: &Options,
+) -> Result<(Option<Captor>, Vec<PathBuf>), LiveError> {
+    let Some(directory) = &options.pcap else { return Ok((None, Vec::new())) };
+    let names = pairs.iter().flat_map(|pair| {
+        ["sender", "receiver"].map(|side| format!("{}-{side}", file_name(&pair.name)))
+    });
+    let names: Vec<String> = names.collect();
+    let (captor, paths) = Captor::begin(directory, &names, &scenario.title)
+        .map_err(LiveError::step("write a capture"))?;
+    Ok((Some(captor), paths))
 }
 
 /// TUN where it can be opened.
@@ -191,13 +314,17 @@ fn file_name(text: &str) -> String {
 }
 
 /// Two namespaces for each entry, set up as it asks.
-fn hosts(scenario: &Scenario, plan: &Plan, ends: [End; 2]) -> Result<Vec<HostPair>, LiveError> {
-    let mut pairs = Vec::with_capacity(scenario.flows.len());
-    for (n, flow) in scenario.flows.iter().enumerate() {
-        let settings = kernel::settings(flow, n, ends[0])?;
+fn hosts(scenario: &Scenario, ends: &[[End; 2]]) -> Result<Vec<HostPair>, LiveError> {
+    let mut pairs = Vec::with_capacity(ends.len());
+    for (asked, ends) in kernel::entries(scenario)?.into_iter().zip(ends) {
+        let settings = if ends.contains(&End::Kernel) {
+            kernel::settings(&asked, kernel::sender_of(&asked, *ends))?
+        } else {
+            kernel::unused(&asked)
+        };
         let mut spaces = [None, None];
         for (space, end) in spaces.iter_mut().zip(ends) {
-            if end == End::Kernel {
+            if *end == End::Kernel {
                 *space = Some(Space::new().map_err(LiveError::NoNamespace)?);
             }
         }
@@ -214,12 +341,9 @@ fn hosts(scenario: &Scenario, plan: &Plan, ends: [End; 2]) -> Result<Vec<HostPai
                 })
                 .map_err(LiveError::step("set up a host"))?;
         }
-        pairs.push(HostPair { spaces, settings, found });
+        let (key, name, both) = (asked.key, asked.name.to_owned(), asked.both);
+        pairs.push(HostPair { spaces, settings, found, key, name, ends: *ends, both });
     }
-    debug_assert!(
-        plan.flows.iter().all(|flow| flow.entry < pairs.len()),
-        "entries are of the file"
-    );
     Ok(pairs)
 }
 
@@ -238,25 +362,26 @@ fn ports(
     kind: PortKind,
     pairs: &[HostPair],
     scenario: &Scenario,
-    plan: &Plan,
+    parties: &[Party<'_>],
 ) -> Result<Vec<Box<dyn Port>>, LiveError> {
     let middle = Space::new().map_err(LiveError::NoNamespace)?;
     let mut ports = Vec::with_capacity(2 * pairs.len());
     for (entry, pair) in pairs.iter().enumerate() {
         for (side, space) in pair.spaces.iter().enumerate() {
             let Some(space) = space else {
-                ports.push(own_host(scenario, plan, entry, side)?);
+                ports.push(own_host(scenario, parties, entry, side)?);
                 continue;
             };
             let port = port::open(kind, space, &middle, pair.settings.mtu)
                 .map_err(|why| LiveError::NoDevice { kind, why })?;
             let device = port.device().unwrap_or_default();
-            let flows = plan.flows.iter().enumerate().filter(|(_, flow)| flow.entry == entry);
-            let own = flows.map(|(n, _)| [sender_address(n), receiver_address(n)][side]);
+            let own = parties.iter().enumerate().filter(|(_, party)| party.entry == entry);
+            let own = own.map(|(n, _)| [sender_address(n), receiver_address(n)][side]);
             let own: Vec<_> = own.collect();
             let there = [RECEIVERS, SENDERS][side];
             // What a route tells TCP is meant for senders, but for quick ACKs.
             let metrics = match side {
+                _ if pair.both => pair.settings.route.clone(),
                 0 => RouteMetrics { quick_ack: false, ..pair.settings.route.clone() },
                 _ => RouteMetrics {
                     quick_ack: pair.settings.route.quick_ack,
@@ -276,46 +401,53 @@ fn ports(
     Ok(ports)
 }
 
-/// Our own ends of an entry's flows.
+/// Our own ends of an entry's connections.
 fn own_host(
     scenario: &Scenario,
-    plan: &Plan,
+    parties: &[Party<'_>],
     entry: usize,
     side: usize,
 ) -> Result<Box<dyn Port>, LiveError> {
-    let flows = plan.flows.iter().enumerate().filter(|(_, flow)| flow.entry == entry);
-    let flows = flows.map(|(n, flow)| {
-        let stream = |what: &str| Stream::new(scenario.seed, &format!("flow {} {what}", flow.name));
-        let apps = scenario.flows[entry].app.apps(stream).map_err(|(key, why)| {
-            ackclock_sim::ScenarioError::new(&format!("flow[{entry}].app.{key}"), why)
-        })?;
-        Ok((n, flow, apps.into()))
+    let of_entry = parties.iter().enumerate().filter(|(_, party)| party.entry == entry);
+    let played = of_entry.map(|(number, party)| {
+        let [first, second] = party.apps(scenario.seed)?;
+        Ok(OwnPlayed {
+            number,
+            name: party.name,
+            config: party.configs[side],
+            app: if side == 0 { first } else { second },
+            opens: (party.opener == side).then_some(party.opens),
+            told: party.is_told(),
+            watched: scenario.probes.iter().any(|probe| probe.flow.is_some()),
+        })
     });
-    let flows = flows.collect::<Result<Vec<_>, ackclock_sim::ScenarioError>>()?;
-    Ok(Box::new(OwnHost::new(side, flows, scenario.seed)))
+    let played = played.collect::<Result<Vec<_>, LiveError>>()?;
+    Ok(Box::new(OwnHost::new(side, played, scenario.seed)))
 }
 
-fn no_socket(entry: usize, settings: &KernelSettings, error: &io::Error) -> LiveError {
+fn no_socket(pair: &HostPair, error: &io::Error) -> LiveError {
     if error.kind() == io::ErrorKind::NotFound {
         let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
         let known = known.unwrap_or_default();
         let known: Vec<&str> = known.split_whitespace().collect();
         let message = format!(
             "this kernel has no congestion control `{}`, expected one of {}",
-            settings.congestion_control,
+            pair.settings.congestion_control,
             known.join(", ")
         );
-        return ackclock_sim::ScenarioError::new(&format!("flow[{entry}].variant"), &message)
-            .into();
+        return ackclock_sim::ScenarioError::new(&format!("{}.variant", pair.key), &message).into();
     }
     LiveError::step("open a socket")(io::Error::new(error.kind(), error.to_string()))
 }
 
 /// What the threads of a run came back with.
-struct Outcome {
-    path: PathReport,
-    ends: Vec<Vec<Ends>>,
-    watched: Watched,
+pub struct Outcome {
+    /// The path's.
+    pub path: PathReport,
+    /// What the flows' ends counted at each moment.
+    pub ends: Vec<Vec<Ends>>,
+    /// What was seen of them.
+    pub watched: Watched,
 }
 
 /// Lets the run take its time.
@@ -382,201 +514,4 @@ fn drive(
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Every moment at which a window begins or ends, in the order of time.
-fn moments(windows: &[Window]) -> Vec<Instant> {
-    let spans = windows.iter().flat_map(|w| w.spans.iter().chain([&w.links]));
-    let mut moments: Vec<Instant> = spans.flat_map(|(from, until)| [*from, *until]).collect();
-    moments.sort_unstable();
-    moments.dedup();
-    moments
-}
-
-/// The counters at two moments.
-struct Between<'a> {
-    path: [&'a PathSnapshot; 2],
-    ends: [&'a [Ends]; 2],
-    seen: [&'a [Seen]; 2],
-    own: [&'a [[Option<OwnEnd>; 2]]; 2],
-    until: Instant,
-    duration_s: f64,
-}
-
-fn rows(
-    scenario: &Scenario,
-    plan: &Plan,
-    windows: &[Window],
-    moments: &[Instant],
-    hosts: &Hosts,
-    outcome: &Outcome,
-) -> Run {
-    let at = |moment: Instant| {
-        moments.iter().position(|at| *at == moment).expect("every window's ends are moments")
-    };
-    let between = |(from, until): (Instant, Instant)| {
-        let both = [at(from), at(until)];
-        Between {
-            path: both.map(|n| &outcome.path.snapshots[n]),
-            ends: both.map(|n| outcome.ends[n].as_slice()),
-            seen: both.map(|n| outcome.watched.snapshots[n].as_slice()),
-            own: both.map(|n| outcome.path.own[n].as_slice()),
-            until,
-            duration_s: until.since(from).as_secs_f64(),
-        }
-    };
-    let mut run = Run {
-        flow_names: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
-        link_names: plan.wires.iter().map(|wire| (wire.link.clone(), wire.direction)).collect(),
-        flow_samples: outcome.watched.samples.clone(),
-        link_samples: outcome.path.samples.clone(),
-        events: outcome.path.events,
-        ..Run::default()
-    };
-    for window in windows {
-        for flow in (0..plan.flows.len()).filter(|flow| window.of[*flow]) {
-            let between = between(window.spans[flow]);
-            run.flows.push(flow_row(scenario, plan, window, flow, hosts, &between));
-            run.crossings.extend(crossing_rows(plan, window, flow, &between));
-        }
-        let between = between(window.links);
-        run.links.extend(link_rows(plan, window, &between));
-        run.sources.extend(source_rows(plan, window, &between));
-    }
-    run
-}
-
-fn flow_row(
-    scenario: &Scenario,
-    plan: &Plan,
-    window: &Window,
-    flow: usize,
-    hosts: &Hosts,
-    between: &Between<'_>,
-) -> FlowRow {
-    let planned = &plan.flows[flow];
-    let [earlier, later] = between.ends.map(|ends| ends[flow]);
-    let [seen_before, seen] = between.seen.map(|seen| seen[flow]);
-    let [arrived_before, arrived] = between.path.map(|path| path.arrived[flow]);
-    // A FIN counts as a byte to the kernel.
-    let size = match &scenario.flows[planned.entry].app {
-        AppSpec::Bulk { size: Some(size) } => size.0.get(),
-        _ => u64::MAX,
-    };
-    let delivered_bytes = later.received.min(size) - earlier.received.min(size);
-    let count = |of: fn(&Ends) -> u64| of(&later) - of(&earlier);
-    let looks = seen.looks - seen_before.looks;
-    let mean = |sum_us: u64| (looks > 0).then(|| sum_us as f64 / looks as f64 / 1e6);
-    let transfer = &hosts.transfers[flow];
-    let by_now =
-        |at: Option<Instant>| at.filter(|at| *at <= between.until).map(Instant::as_secs_f64);
-    let row = FlowRow {
-        measure: window.name.clone(),
-        flow: planned.name.clone(),
-        variant: planned.variant.clone(),
-        duration_s: between.duration_s,
-        goodput_bps: delivered_bytes as f64 * 8.0 / between.duration_s,
-        delivered_bytes,
-        arrived_packets: arrived.packets - arrived_before.packets,
-        arrived_bytes: arrived.bytes - arrived_before.bytes,
-        segments_sent: count(|ends| u64::from(ends.sender.data_segs_out)),
-        segments_retransmitted: count(|ends| u64::from(ends.sender.total_retrans)),
-        checksum_errors: arrived.corrupted - arrived_before.corrupted,
-        timeouts: count(|ends| u64::from(ends.sender.total_rto)),
-        congestion_events: seen.congestion_events - seen_before.congestion_events,
-        congestion_events_in_slow_start: seen.in_slow_start - seen_before.in_slow_start,
-        srtt_mean_s: mean(seen.srtt_sum_us - seen_before.srtt_sum_us),
-        rto_mean_s: mean(seen.rto_sum_us - seen_before.rto_sum_us),
-        path_rtt_mean_s: None,
-        established_s: by_now(transfer.established),
-        completed_s: by_now(transfer.completed),
-    };
-    with_own_ends(row, flow, between)
-}
-
-/// The row with what our own ends count, where they are ours.
-fn with_own_ends(mut row: FlowRow, flow: usize, between: &Between<'_>) -> FlowRow {
-    let [before, after] = between.own.map(|own| own[flow]);
-    if let (Some(earlier), Some(later)) = (before[0], after[0]) {
-        let count = |of: fn(&SenderStats) -> u64| of(&later.stats) - of(&earlier.stats);
-        let samples = count(|s| s.rtt_samples);
-        let mean = |sum: u64| (samples > 0).then(|| sum as f64 / samples as f64 / 1e9);
-        let by_now =
-            |at: Option<Instant>| at.filter(|at| *at <= between.until).map(Instant::as_secs_f64);
-        row = FlowRow {
-            segments_sent: count(|s| s.segments_sent),
-            segments_retransmitted: count(|s| s.segments_retransmitted),
-            timeouts: count(|s| s.timeouts),
-            congestion_events: count(|s| s.congestion_events),
-            congestion_events_in_slow_start: count(|s| s.congestion_events_in_slow_start),
-            srtt_mean_s: mean(count(|s| s.srtt_sum_ns)),
-            rto_mean_s: mean(count(|s| s.rto_sum_ns)),
-            established_s: by_now(later.established),
-            completed_s: by_now(later.completed),
-            ..row
-        };
-    }
-    if let (Some(earlier), Some(later)) = (before[1], after[1]) {
-        row.delivered_bytes = (later.received - earlier.received).get();
-        row.goodput_bps = row.delivered_bytes as f64 * 8.0 / between.duration_s;
-    }
-    row
-}
-
-fn crossing_rows<'a>(
-    plan: &'a Plan,
-    window: &'a Window,
-    flow: usize,
-    between: &'a Between<'_>,
-) -> impl Iterator<Item = CrossingRow> + 'a {
-    let wires = plan.wires.iter().enumerate();
-    let wanted = wires.filter(|(_, wire)| window.crossings.contains(&wire.link));
-    wanted.map(move |(n, wire)| {
-        let [earlier, later] = between.path.map(|path| path.crossings[n][flow]);
-        CrossingRow {
-            measure: window.name.clone(),
-            flow: plan.flows[flow].name.clone(),
-            link: wire.link.clone(),
-            direction: wire.direction,
-            offered_packets: later[0] - earlier[0],
-            dropped_packets: later[1] - earlier[1],
-        }
-    })
-}
-
-fn link_rows<'a>(
-    plan: &'a Plan,
-    window: &'a Window,
-    between: &'a Between<'_>,
-) -> impl Iterator<Item = LinkRow> + 'a {
-    plan.wires.iter().enumerate().map(move |(n, wire)| {
-        let [earlier, later] = between.path.map(|path| &path.wires[n]);
-        let of = |(counters, delays): &'a (Counters, DelayHistogram)| (counters, delays);
-        LinkRow::between(
-            &window.name,
-            (&wire.link, wire.direction),
-            between.duration_s,
-            of(earlier),
-            of(later),
-        )
-    })
-}
-
-fn source_rows<'a>(
-    plan: &'a Plan,
-    window: &'a Window,
-    between: &'a Between<'_>,
-) -> impl Iterator<Item = SourceRow> + 'a {
-    plan.sources.iter().enumerate().map(move |(n, source)| {
-        let [earlier, later] = between.path.map(|path| path.sources[n]);
-        SourceRow {
-            measure: window.name.clone(),
-            source: source.name.clone(),
-            link: source.link.clone(),
-            duration_s: between.duration_s,
-            offered_packets: later.offered.since(earlier.offered).packets,
-            delivered_packets: later.delivered.since(earlier.delivered).packets,
-            dropped_packets: later.dropped.since(earlier.dropped).packets,
-        }
-    })
 }

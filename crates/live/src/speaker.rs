@@ -6,13 +6,14 @@ use std::os::fd::RawFd;
 
 use ackclock_app::{AnyApp, App, Note};
 use ackclock_packet::Flags;
-use ackclock_sim::plan::PlannedFlow;
-use ackclock_tcp::{Endpoint, SenderStats};
+use ackclock_sim::records::VideoRow;
+use ackclock_tcp::{Config, Endpoint, Failure, QuickStartEvent, SenderStats, State};
 use ackclock_units::random::Stream;
-use ackclock_units::{Bytes, Instant};
+use ackclock_units::{Bytes, Duration, Instant};
 use ackclock_wire::{Addresses, Direction, Parsed, Payload, Tuple, Unwrapper, encode, parse};
 
 use crate::content::stream;
+use crate::diary::{self, Diary};
 use crate::header::{LEAD, receiver_address, sender_address};
 use crate::hosts::{RECEIVER_PORT, SENDER_PORT};
 use crate::netlink::DeviceCounters;
@@ -29,10 +30,81 @@ pub struct Speaker {
     /// What it sends; the other way is what it receives.
     out: Direction,
     notes: Vec<Note>,
+    /// The window scales that the peer's SYN and our own have said.
+    scales: [Option<u8>; 2],
+    played: Told,
+    /// What the peer had sent when the diary was told last.
+    received: Bytes,
+    diary: Diary,
+    /// What probes see, and what they saw last.
+    samples: Vec<OwnSample>,
+    before: Option<[u64; 4]>,
     /// When all data was acknowledged, if it has an end.
     completed: Option<Instant>,
+    /// When nothing was left to do but to wait in TIME-WAIT.
+    over: Option<Instant>,
     /// Packets that could not be read, and those whose payload was not what the stream has there.
     faults: Faults,
+}
+
+/// What is told of an end besides its counters.
+#[derive(Clone, Debug)]
+struct Told {
+    number: usize,
+    name: String,
+    /// Its objects.
+    objects: bool,
+    /// Its window and what else probes see.
+    samples: bool,
+    /// Whether it is the end that objects are for.
+    receives: bool,
+}
+
+/// What a probe sees of one of our own senders at a moment: in segments and seconds, NaN of what there is
+/// not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OwnSample {
+    /// When.
+    pub at: Instant,
+    /// The congestion window.
+    pub cwnd_segments: f64,
+    /// The threshold.
+    pub ssthresh_segments: f64,
+    /// The smoothed round-trip time.
+    pub srtt_s: f64,
+    /// Sent, and neither acknowledged nor held to be lost.
+    pub in_flight_segments: f64,
+}
+
+/// What one of our own ends is to do.
+pub struct OwnPlayed<'a> {
+    /// The number of its connection, which its addresses say.
+    pub number: usize,
+    /// The name that its random streams and its rows have.
+    pub name: &'a str,
+    /// Its settings.
+    pub config: Config,
+    /// Its application.
+    pub app: AnyApp,
+    /// When it opens the connection; `None` of the passive side.
+    pub opens: Option<Instant>,
+    /// Whether its objects are noted.
+    pub told: bool,
+    /// Whether probes see it.
+    pub watched: bool,
+}
+
+/// What our own ends of an entry leave.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// What their applications told.
+    pub diary: Diary,
+    /// What probes of each connection see, by its number.
+    pub samples: Vec<(usize, Vec<OwnSample>)>,
+    /// What was played.
+    pub videos: Vec<VideoRow>,
+    /// Steps of Quick-Start requests, by the number of the connection.
+    pub requests: Vec<(usize, QuickStartEvent)>,
 }
 
 /// What was wrong with packets that came.
@@ -55,26 +127,39 @@ pub struct OwnEnd {
     pub established: Option<Instant>,
     /// When all data was acknowledged, if it has an end.
     pub completed: Option<Instant>,
+    /// When nothing was left to do but to wait in TIME-WAIT.
+    pub over: Option<Instant>,
+    /// How often its SYN or SYN-ACK was sent again.
+    pub repeated: u32,
+    /// Why it ended, if not by closing.
+    pub failure: Option<Failure>,
     /// Packets that were not as they should be.
     pub faults: Faults,
 }
 
 impl Speaker {
-    fn new(
-        endpoint: Endpoint,
-        app: AnyApp,
-        opens: Option<Instant>,
-        tuple: Tuple,
-        isn: u32,
-    ) -> Self {
+    fn new(endpoint: Endpoint, played: OwnPlayed<'_>, side: usize, tuple: Tuple, isn: u32) -> Self {
         Self {
             endpoint,
-            app,
+            app: played.app,
             app_at: None,
-            opens,
+            opens: played.opens,
             out: Direction::new(tuple, isn, 0),
             notes: Vec::new(),
+            scales: [None; 2],
+            played: Told {
+                number: played.number,
+                name: played.name.to_owned(),
+                objects: played.told,
+                samples: played.watched && side == 0,
+                receives: side == 1,
+            },
+            received: Bytes::ZERO,
+            diary: Diary::default(),
+            samples: Vec::new(),
+            before: None,
             completed: None,
+            over: None,
             faults: Faults::default(),
         }
     }
@@ -95,8 +180,10 @@ impl Speaker {
     }
 
     fn hear(&mut self, now: Instant, parsed: &Parsed<'_>) {
-        let shift = self.endpoint.agreed().window_shifts.map_or(0, |(peers, _)| peers);
-        let heard = self.out.reversed().with_window_shift(shift).widen(parsed);
+        let heard = self.out.reversed().with_window_shift(self.shift(0)).widen(parsed);
+        if parsed.headers.flags.contains(Flags::SYN) {
+            self.scales[0] = heard.options.and_then(|options| options.window_scale);
+        }
         if !parsed.payload.is_empty() {
             // The first byte of data has number 1.
             let first = heard.segment.seq.get().wrapping_sub(1);
@@ -116,6 +203,13 @@ impl Speaker {
         self.pump(now);
     }
 
+    /// By how much windows of the peer (0) or of our own (1) are shifted: from the first segment after the
+    /// two SYNs on (RFC 7323 §2.2), which may be what completes the handshake.
+    fn shift(&self, whose: usize) -> u8 {
+        let agreed = self.scales[0].zip(self.scales[1]);
+        agreed.map_or(0, |(peers, own)| [peers, own][whose])
+    }
+
     /// Lets the application do what it can.
     fn pump(&mut self, now: Instant) {
         if self.opens.is_some_and(|at| at <= now) {
@@ -124,8 +218,53 @@ impl Speaker {
         }
         if self.opens.is_none() {
             self.app_at = self.app.poll(now, &mut self.endpoint, &mut self.notes);
+            let Told { number, objects, receives, .. } = self.played;
+            if objects {
+                self.notes.drain(..).for_each(|note| self.diary.note(now, number, note));
+                if receives {
+                    let received = self.endpoint.received();
+                    self.diary.on_received(now, number, received, &mut self.received);
+                }
+            }
             self.notes.clear();
         }
+        let state = self.endpoint.state();
+        if self.over.is_none()
+            && self.endpoint.established_at().is_some()
+            && matches!(state, State::Closed | State::TimeWait)
+        {
+            self.over = Some(now);
+        }
+        self.sample(now);
+    }
+
+    /// Notes what probes see, if it has changed.
+    fn sample(&mut self, now: Instant) {
+        if !self.played.samples || self.opens.is_some() {
+            return;
+        }
+        let sender = self.endpoint.sender();
+        const NONE: u64 = u64::MAX;
+        let [cwnd, threshold, srtt, in_flight] = [
+            sender.cwnd().get(),
+            sender.ssthresh().map_or(NONE, Bytes::get),
+            sender.srtt().map_or(NONE, Duration::as_nanos),
+            sender.in_flight().get(),
+        ];
+        let seen = Some([cwnd, threshold, srtt, in_flight]);
+        if seen == self.before {
+            return;
+        }
+        self.before = seen;
+        let of = |value: u64, unit: f64| if value == NONE { f64::NAN } else { value as f64 / unit };
+        let mss = f64::from(sender.mss().get());
+        self.samples.push(OwnSample {
+            at: now,
+            cwnd_segments: of(cwnd, mss),
+            ssthresh_segments: of(threshold, mss),
+            srtt_s: of(srtt, 1e9),
+            in_flight_segments: of(in_flight, mss),
+        });
     }
 
     /// Writes the next packet into `buffer`, if there is one.
@@ -134,9 +273,12 @@ impl Speaker {
             self.pump(now);
         }
         let Some(transmit) = self.endpoint.poll_transmit(now) else { return Ok(None) };
+        self.sample(now);
         let segment = &transmit.segment;
-        let shift = self.endpoint.agreed().window_shifts.map_or(0, |(_, own)| own);
-        let headers = self.out.with_window_shift(shift).narrow(
+        if segment.flags.contains(Flags::SYN) {
+            self.scales[1] = transmit.options.and_then(|options| options.window_scale);
+        }
+        let headers = self.out.with_window_shift(self.shift(1)).narrow(
             segment,
             transmit.ip,
             transmit.options.as_ref(),
@@ -158,6 +300,9 @@ impl Speaker {
             received: self.endpoint.received(),
             established: self.endpoint.established_at(),
             completed: self.completed,
+            over: self.over,
+            repeated: self.endpoint.syns_sent().saturating_sub(1),
+            failure: self.endpoint.failure(),
             faults: self.faults,
         }
     }
@@ -171,9 +316,10 @@ pub struct OwnHost {
 }
 
 impl OwnHost {
-    /// The senders (`side` 0) or receivers (1) of `flows`, given with their numbers and applications.
-    pub fn new(side: usize, flows: Vec<(usize, &PlannedFlow, [AnyApp; 2])>, seed: u64) -> Self {
-        let speakers = flows.into_iter().map(|(n, flow, apps)| {
+    /// The senders or clients (`side` 0), or the receivers or servers (1), of connections.
+    pub fn new(side: usize, connections: Vec<OwnPlayed<'_>>, seed: u64) -> Self {
+        let speakers = connections.into_iter().map(|played| {
+            let n = played.number;
             let (own, peer): ((Ipv4Addr, u16), _) =
                 ((sender_address(n), SENDER_PORT), (receiver_address(n), RECEIVER_PORT));
             let (own, peer) = if side == 0 { (own, peer) } else { (peer, own) };
@@ -182,18 +328,14 @@ impl OwnHost {
                 source_port: own.1,
                 destination_port: peer.1,
             };
-            let mut endpoint = Endpoint::new(flow.config);
-            let [sends, receives] = apps;
-            let (app, opens) = if side == 0 {
-                (sends, Some(flow.opens))
-            } else {
+            let mut endpoint = Endpoint::new(played.config);
+            if played.opens.is_none() {
                 endpoint.listen();
-                (receives, None)
-            };
-            let mut random = Stream::new(seed, &format!("flow {} isn {side}", flow.name));
+            }
+            let mut random = Stream::new(seed, &format!("flow {} isn {side}", played.name));
             // The low half is as random as any other.
             let isn = u32::try_from(random.next_u64() & 0xffff_ffff).unwrap_or(0);
-            (n, Speaker::new(endpoint, app, opens, tuple, isn))
+            (n, Speaker::new(endpoint, played, side, tuple, isn))
         });
         Self { speakers: speakers.collect() }
     }
@@ -230,6 +372,18 @@ impl Port for OwnHost {
 
     fn own_end(&self, flow: usize) -> Option<OwnEnd> {
         self.speakers.iter().find(|(n, _)| *n == flow).map(|(_, speaker)| speaker.end())
+    }
+
+    fn leave(&mut self, end: Instant) -> Left {
+        let mut left = Left::default();
+        for (n, speaker) in &mut self.speakers {
+            left.diary.append(std::mem::take(&mut speaker.diary));
+            left.samples.push((*n, std::mem::take(&mut speaker.samples)));
+            left.videos.extend(diary::video(&speaker.played.name, &speaker.app, end));
+            let log = speaker.endpoint.quick_start_log();
+            left.requests.extend(log.iter().map(|event| (*n, *event)));
+        }
+        left
     }
 
     fn counters(&self) -> io::Result<DeviceCounters> {

@@ -6,9 +6,9 @@ mod socket;
 
 pub use perf::{PerfEvent, Record};
 pub use socket::{
-    Connecting, SocketKind, TcpInfo, abandon, accept, connect, connected, finish_writing, info,
-    listen, netlink, packet_socket, send_and_receive, set_congestion_control, set_no_delay,
-    set_pacing, set_window_clamp, unsent,
+    Connecting, SocketKind, TcpInfo, abandon, accept, at_end, connect, connected, finish_writing,
+    info, listen, netlink, pace_at_most, packet_socket, send_and_receive, set_congestion_control,
+    set_no_delay, set_pacing, set_window_clamp, unsent, waiting,
 };
 
 use std::ffi::CString;
@@ -178,6 +178,17 @@ impl Poll {
         self.entries.push(libc::pollfd { fd: file, events, revents: 0 });
     }
 
+    /// How many files were added.
+    pub const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether something can be done, as the last [`wait`](Self::wait) found, with the `n`th file that was
+    /// added.
+    pub fn is_ready(&self, n: usize) -> bool {
+        self.entries.get(n).is_some_and(|entry| entry.revents != 0)
+    }
+
     /// Waits until something can be done with any of the files, but not longer than `most`.
     pub fn wait(&mut self, most: Duration) -> io::Result<()> {
         let nanos = most.as_nanos();
@@ -194,6 +205,18 @@ impl Poll {
         match check(answer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             answer => answer.map(drop),
+        }
+    }
+}
+
+/// Lets this process open as many files as it may.
+pub fn open_many_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: neither keeps the pointer. Without it runs of few connections go as well.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
         }
     }
 }

@@ -13,6 +13,7 @@ use ackclock_units::{Duration, Instant};
 use crate::clockwork::Clock;
 use crate::diag::Diagnosis;
 use crate::header::flow_of;
+use crate::speaker::OwnSample;
 use crate::sys::TcpInfo;
 use crate::tracepoint::{Probed, Tracepoint};
 
@@ -88,29 +89,10 @@ impl Watcher {
         tracepoint: Option<Tracepoint>,
     ) -> Self {
         let every_change = tracepoint.is_some();
-        let probes = scenario.probes.iter().filter_map(|probe| {
-            let name = probe.flow.as_ref()?;
-            let from = Instant::START + probe.from.0;
-            let of = |flow: &ackclock_sim::plan::PlannedFlow| {
-                flow.name == *name || scenario.flows[flow.entry].name == *name
-            };
-            Some(FlowProbe {
-                flows: plan.flows.iter().map(of).collect(),
-                interval: match probe.every.0 {
-                    Every::Change if every_change => None,
-                    Every::Change => Some(EVERY),
-                    Every::Interval(interval) => Some(interval),
-                },
-                next: from,
-                from,
-                until: probe.until.map_or(plan.end, |until| Instant::START + until.0),
-                what: probe.what.clone(),
-            })
-        });
         Self {
             diagnoses,
             tracepoint,
-            probes: probes.collect(),
+            probes: probes(scenario, plan, every_change),
             seen: vec![Seen::default(); plan.flows.len()],
             last: vec![None; plan.flows.len()],
             cookies: BTreeSet::new(),
@@ -224,6 +206,62 @@ impl Watcher {
     }
 }
 
+/// The probes of flows; those of every change look at an interval unless `every_change` can be seen.
+fn probes(scenario: &Scenario, plan: &Plan, every_change: bool) -> Vec<FlowProbe> {
+    let probes = scenario.probes.iter().filter_map(|probe| {
+        let name = probe.flow.as_ref()?;
+        let from = Instant::START + probe.from.0;
+        let of = |flow: &ackclock_sim::plan::PlannedFlow| {
+            flow.name == *name || scenario.flows[flow.entry].name == *name
+        };
+        Some(FlowProbe {
+            flows: plan.flows.iter().map(of).collect(),
+            interval: match probe.every.0 {
+                Every::Change if every_change => None,
+                Every::Change => Some(EVERY),
+                Every::Interval(interval) => Some(interval),
+            },
+            next: from,
+            from,
+            until: probe.until.map_or(plan.end, |until| Instant::START + until.0),
+            what: probe.what.clone(),
+        })
+    });
+    probes.collect()
+}
+
+/// `samples` and what the probes of `scenario` see of our own senders, of which `own` has every change.
+pub fn with_own(
+    mut samples: FlowSamples,
+    scenario: &Scenario,
+    plan: &Plan,
+    own: &[(usize, Vec<OwnSample>)],
+) -> FlowSamples {
+    for probe in probes(scenario, plan, true) {
+        for (flow, changes) in own.iter().filter(|(flow, _)| probe.flows.get(*flow) == Some(&true))
+        {
+            match probe.interval {
+                None => {
+                    let within = |at| probe.from <= at && at <= probe.until;
+                    let seen = changes.iter().filter(|sample| within(sample.at));
+                    seen.for_each(|sample| push_own(&mut samples, &probe, *flow, sample));
+                }
+                Some(interval) => {
+                    let mut at = probe.from;
+                    while at <= probe.until {
+                        let before = changes.partition_point(|sample| sample.at <= at);
+                        if let Some(sample) = before.checked_sub(1).map(|n| changes[n]) {
+                            push_own(&mut samples, &probe, *flow, &OwnSample { at, ..sample });
+                        }
+                        at += interval;
+                    }
+                }
+            }
+        }
+    }
+    samples.in_order()
+}
+
 fn push(
     samples: &mut FlowSamples,
     probe: &FlowProbe,
@@ -232,16 +270,26 @@ fn push(
     [cwnd, ssthresh, srtt_us]: [u32; 3],
     in_flight: f64,
 ) {
-    let wanted = |what, value: f64| if probe.wants(what) { value } else { f64::NAN };
     let threshold = if ssthresh == TcpInfo::NO_THRESHOLD { f64::NAN } else { f64::from(ssthresh) };
-    let srtt_s = if srtt_us == 0 { f64::NAN } else { f64::from(srtt_us) / 1e6 };
-    samples.time_ns.push(at.as_nanos());
+    let sample = OwnSample {
+        at,
+        cwnd_segments: f64::from(cwnd),
+        ssthresh_segments: threshold,
+        srtt_s: if srtt_us == 0 { f64::NAN } else { f64::from(srtt_us) / 1e6 },
+        in_flight_segments: in_flight,
+    };
+    push_own(samples, probe, flow, &sample);
+}
+
+fn push_own(samples: &mut FlowSamples, probe: &FlowProbe, flow: usize, sample: &OwnSample) {
+    let wanted = |what, value: f64| if probe.wants(what) { value } else { f64::NAN };
+    samples.time_ns.push(sample.at.as_nanos());
     samples.flow.push(u32::try_from(flow).expect("fewer than 2^32 flows"));
-    samples.cwnd_segments.push(wanted(What::Cwnd, f64::from(cwnd)));
-    samples.ssthresh_segments.push(wanted(What::Ssthresh, threshold));
-    samples.srtt_s.push(wanted(What::Srtt, srtt_s));
-    samples.in_flight_segments.push(wanted(What::InFlight, in_flight));
-    // Videos are not played live.
+    samples.cwnd_segments.push(wanted(What::Cwnd, sample.cwnd_segments));
+    samples.ssthresh_segments.push(wanted(What::Ssthresh, sample.ssthresh_segments));
+    samples.srtt_s.push(wanted(What::Srtt, sample.srtt_s));
+    samples.in_flight_segments.push(wanted(What::InFlight, sample.in_flight_segments));
+    // A player's buffer is not looked at live.
     samples.playout_s.push(f64::NAN);
 }
 

@@ -4,6 +4,8 @@ mod browsing;
 mod passing;
 mod routing;
 
+pub use routing::routers;
+
 use ackclock_app::{AnyApp, App, Note};
 use ackclock_net::{Impairments, Link};
 use ackclock_packet::Flags;
@@ -112,7 +114,7 @@ impl<'o> Engine<'o> {
         let fused = which_are_fused(scenario, &layout, &probes);
         let mut network = Network::new(clock(scenario, &layout), links, fused);
         network.give_lanes(shared(&layout));
-        network.set_routers(routing::routers(scenario, &layout), routing::feedback(&layout));
+        network.set_routers(routers(scenario, &layout), routing::feedback(&layout));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
@@ -149,9 +151,7 @@ impl<'o> Engine<'o> {
             let (sends, receives) = spec.app.apps(stream).map_err(|(key, why)| {
                 ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
             })?;
-            // Who asks for a video opens the connection; otherwise, who sends.
-            let opener =
-                u32::from(matches!(receives, AnyApp::VideoClient(_) | AnyApp::DashClient(_)));
+            let opener = u32::from(spec.app.receiver_opens());
             hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
             // Who has the volume to send asks for its rate.
             config.quick_start.asks = false;

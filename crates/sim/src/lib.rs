@@ -40,6 +40,7 @@ mod wheel;
 use std::fmt;
 
 pub use changes::WireChange;
+pub use objects::ObjectLog;
 pub use observe::{Names, Observer, Sent, SentSegment, Transmission};
 pub use records::Run;
 pub use scenario::Scenario;

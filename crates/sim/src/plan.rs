@@ -3,19 +3,25 @@
 //! What a run draws before it begins, such as when a flow opens, and what its links draw on the way are the
 //! same in both worlds.
 
-use ackclock_net::Link;
+use ackclock_net::{Link, QuickStartRouter};
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
 
 use crate::changes::{WireChange, wire_changes};
 use crate::cross::source_name;
-use crate::engine::links;
+use crate::engine::{links, routers};
+use crate::records::Connections;
 use crate::scenario::{EventTime, Scenario};
 use crate::topology::{Layout, flow_names};
+use crate::traffic::Classes;
 use crate::{ScenarioError, flow_entries};
 
 pub use crate::cross::CrossSource;
+pub use crate::traffic::PlannedConnection;
+
+/// Connections of traffic classes that a plan has room for.
+pub const MOST_CONNECTIONS: usize = 1000;
 
 /// A flow of a [`Plan`].
 #[derive(Clone, Debug)]
@@ -47,6 +53,8 @@ pub struct PlannedWire {
     pub rate: Option<Rate>,
     /// The queue, the losses, the delay.
     pub model: Link,
+    /// The Quick-Start router in front, and whether its decisions are told.
+    pub router: Option<(QuickStartRouter, bool)>,
 }
 
 /// A change of the path of a [`Plan`].
@@ -80,6 +88,10 @@ pub struct PlannedSource {
 pub struct Plan {
     /// Flows, `count` spelled out.
     pub flows: Vec<PlannedFlow>,
+    /// Connections of traffic classes, in the order of classes.
+    pub connections: Vec<PlannedConnection>,
+    /// The canonical names of their senders.
+    pub variants: Vec<String>,
     /// Every link, its forward direction before its reverse.
     pub wires: Vec<PlannedWire>,
     /// The changes that come at a moment of the run.
@@ -91,8 +103,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of `scenario`, without its traffic classes and without what waits for a flow's own
-    /// events.
+    /// The plan of `scenario`, without what waits for a flow's own events and without the private lines of
+    /// connections.
     ///
     /// # Errors
     /// The first key whose value cannot be run.
@@ -132,20 +144,49 @@ impl Plan {
             }
         });
         let sources = sources.collect();
+        let mut routers: Vec<_> = models.iter().map(|_| None).collect();
+        for (wire, router, told) in self::routers(scenario, &layout) {
+            routers[wire] = Some((router, told));
+        }
         let wires = layout
             .wires
             .iter()
             .zip(models)
-            .map(|(wire, model)| PlannedWire {
+            .zip(routers)
+            .map(|((wire, model), router)| PlannedWire {
                 link: wire.name.clone(),
                 direction: wire.direction.as_str(),
                 rate: wire.channel.is_none().then_some(wire.config.rate),
                 model,
+                router,
             })
             .collect();
         let changes = planned_changes(scenario, &entries, &names, &layout);
-        Ok(Self { flows, wires, changes, sources, end: Instant::START + scenario.duration.0 })
+        let end = Instant::START + scenario.duration.0;
+        let (connections, variants) = planned_connections(scenario, &layout, flows.len(), end)?;
+        Ok(Self { flows, connections, variants, wires, changes, sources, end })
     }
+}
+
+/// The connections of every class, and the names of their senders.
+fn planned_connections(
+    scenario: &Scenario,
+    layout: &Layout,
+    flows: usize,
+    end: Instant,
+) -> Result<(Vec<PlannedConnection>, Vec<String>), ScenarioError> {
+    let mut table = Connections::default();
+    let shared: Vec<_> = (0..scenario.traffic.len())
+        .map(|n| (layout.class_paths[n].clone(), layout.class_rtt(n)))
+        .collect();
+    let mut classes = Classes::new(scenario, &shared, &mut table, flows)?;
+    let starts = scenario.traffic.iter().map(|spec| Instant::START + spec.start.0);
+    let drawn = classes.draw_all(&starts.collect::<Vec<_>>(), end, MOST_CONNECTIONS);
+    let drawn = drawn.map_err(|class| {
+        let message = format!("opens more than {MOST_CONNECTIONS} connections in all");
+        ScenarioError::new(&format!("traffic[{class}].arrivals"), &message)
+    })?;
+    Ok((drawn, table.variants))
 }
 
 fn planned_changes(

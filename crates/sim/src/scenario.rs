@@ -10,6 +10,7 @@ mod change;
 mod channel;
 mod dash;
 mod draw;
+mod endpoint;
 mod feedback;
 mod queue;
 mod quick_start;
@@ -35,6 +36,7 @@ pub use draw::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
     QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
 };
+pub use endpoint::EndpointSpec;
 pub use feedback::{RcpSpec, XcpSpec};
 pub use queue::{Classify, Estimate, Limit, QueueSpec};
 pub use quick_start::{
@@ -362,6 +364,9 @@ pub struct Flow {
     /// Settings of the connection that differ from the profile's.
     #[serde(default, skip_serializing_if = "TcpSpec::is_default")]
     pub tcp: TcpSpec,
+    /// Whose the ends are in a live run. A simulation has our own always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<EndpointSpec>,
     /// What asks for data.
     #[serde(default)]
     pub app: AppSpec,

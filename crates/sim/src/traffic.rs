@@ -5,6 +5,8 @@
 //! packet of it is in the network and neither end will act by itself. Late packets thus never meet the
 //! next tenant, and memory depends on the connections that are alive.
 
+mod drawn;
+
 use ackclock_app::{
     AnyArrivals, AnySessions, Arrivals, Listed, Note, PackMimeArrivals, Periodic, Poisson, Session,
     Sessions,
@@ -20,6 +22,8 @@ use crate::scenario::{
     AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic, TrafficApp, VariantChoice,
 };
 use crate::{ScenarioError, scenario};
+
+pub use drawn::PlannedConnection;
 
 /// The random streams of a class, by connection. What a connection draws from one changes nothing in
 /// another: neither another variant nor another access line moves the sizes.

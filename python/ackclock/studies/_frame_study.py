@@ -20,6 +20,7 @@ from ackclock.studies._frame import Claim, ClaimResult, Study
 if TYPE_CHECKING:
     from ackclock.report.page import Page
     from ackclock.studies._frame_core import Core
+    from ackclock.studies._frame_live import Live
     from ackclock.studies._frame_page import Sheaf
     from ackclock.studies._frame_parts import Part
     from ackclock.studies._frame_report import Drawn
@@ -101,6 +102,8 @@ class Definition(Generic[P, T]):
     build: Build[T]
     code: tuple[str, ...] = ("runs.py", "scenarios.py")
     then: Callable[[Core, P, Mapping[str, pl.DataFrame], int | None], list[Part]] = _nothing
+    live: Live | None = None
+    """What it runs on real packets, as its figure ``live``; no part of the study's own run."""
 
     def reproduce(
         self,
@@ -129,6 +132,9 @@ class Definition(Generic[P, T]):
         from ackclock.studies._frame_report import write_figure, write_tables  # noqa: PLC0415
 
         plan = self.plan(quick)
+        if self.live is not None and figure == LIVE:
+            self.live.measure(self.key, out, quick=quick, console=console)
+            return []
         metadata = {"study": self.key, "core": core.version(), "quick": "yes" if quick else "no"}
         wanted = None if figure is None else self.figures[figure].parts
 
@@ -160,9 +166,14 @@ class Definition(Generic[P, T]):
             shown: Study = import_module(f"ackclock.studies.{self.key}").STUDY
             sheaf = Sheaf(shown, judged, drawn, self.figures, core.version(), plan.quick)
             page = self.build(results, sheaf)
+            if self.live is not None:
+                page = self.live.added(page, self.key, out, quick=quick)
             write_text(out / "index.html", render(page))
         return judged
 
+
+LIVE = "live"
+"""The figure that is made on real packets."""
 
 _CORE = Path(__file__).parent / "_frame_core.py"
 

@@ -1,10 +1,9 @@
 use std::collections::VecDeque;
 
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Instant};
 
 use crate::session::Exchange;
-use crate::{App, Note};
+use crate::{App, Note, Transport};
 
 /// The asking end of a connection whose requests come as a browser makes them.
 ///
@@ -61,16 +60,11 @@ impl WebClient {
     }
 }
 
-impl App for WebClient {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+impl<T: Transport> App<T> for WebClient {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         let came = endpoint.read(now, endpoint.readable());
         self.take(came, notes);
-        if endpoint.failure().is_some() {
+        if endpoint.failed() {
             return None;
         }
         if self.closes || endpoint.peer_finished() {

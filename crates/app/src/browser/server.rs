@@ -1,11 +1,10 @@
 use std::collections::VecDeque;
 
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Instant};
 
 use super::Http;
 use crate::session::Exchange;
-use crate::{App, Note};
+use crate::{App, Note, Transport};
 
 /// The answering end of a connection whose requests come as a browser makes them.
 ///
@@ -34,13 +33,8 @@ impl WebServer {
     }
 }
 
-impl App for WebServer {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        _: &mut Vec<Note>,
-    ) -> Option<Instant> {
+impl<T: Transport> App<T> for WebServer {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, _: &mut Vec<Note>) -> Option<Instant> {
         self.came += endpoint.read(now, endpoint.readable());
         while let Some(exchange) = self.expected.front().copied() {
             if self.due.is_none() {

@@ -1,8 +1,7 @@
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Instant};
 
 use super::{Exchange, Session, Side};
-use crate::{App, Note};
+use crate::{App, Note, Transport};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -80,7 +79,7 @@ impl Client {
         Note::Requested { bytes, at: self.due }
     }
 
-    fn ask(&mut self, endpoint: &mut Endpoint) {
+    fn ask(&mut self, endpoint: &mut impl Transport) {
         let exchange = self.exchange();
         endpoint.write(exchange.request);
         self.missing = exchange.response;
@@ -105,10 +104,10 @@ impl Client {
     }
 
     /// `came` of the response, perhaps none; whether the exchange is over.
-    fn take(&mut self, came: Bytes, endpoint: &Endpoint, notes: &mut Vec<Note>) -> bool {
+    fn take(&mut self, came: Bytes, endpoint: &impl Transport, notes: &mut Vec<Note>) -> bool {
         if self.exchange().response == Bytes::ZERO {
             // The server tells of it.
-            return endpoint.sender().all_acked();
+            return endpoint.all_acked();
         }
         if came > Bytes::ZERO && !self.begun {
             self.begun = true;
@@ -123,13 +122,8 @@ impl Client {
     }
 }
 
-impl App for Client {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+impl<T: Transport> App<T> for Client {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         let came = endpoint.read(now, endpoint.readable());
         match self.stage {
             Stage::New => {

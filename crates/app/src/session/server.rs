@@ -1,8 +1,7 @@
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Instant};
 
 use super::{Exchange, Session, Side};
-use crate::{App, Note};
+use crate::{App, Note, Transport};
 
 /// The end of a session that answers.
 #[derive(Clone, Debug)]
@@ -50,7 +49,7 @@ impl Server {
     }
 
     /// All of the request came, and the server's delay has passed.
-    fn answer(&mut self, exchange: Exchange, endpoint: &mut Endpoint) {
+    fn answer(&mut self, exchange: Exchange, endpoint: &mut impl Transport) {
         if exchange.response > Bytes::ZERO {
             endpoint.write(exchange.response);
         }
@@ -80,13 +79,8 @@ impl Server {
     }
 }
 
-impl App for Server {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+impl<T: Transport> App<T> for Server {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         let came = endpoint.read(now, endpoint.readable());
         if let Some(exchange) = self.exchanges.get(self.at).copied()
             && self.take(came, exchange, notes)

@@ -13,10 +13,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use ackclock_tcp::{Endpoint, Nagle};
+use ackclock_tcp::Nagle;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
-use crate::{App, Note};
+use crate::{App, Note, Transport};
 
 /// What a request for a segment takes, with the headers that players send (RFC 9110).
 const REQUEST: Bytes = Bytes::new(300);
@@ -189,13 +189,8 @@ pub struct DashServer {
     answered: usize,
 }
 
-impl App for DashServer {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+impl<T: Transport> App<T> for DashServer {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         endpoint.read(now, endpoint.readable());
         let count = self.ladder.count();
         if self.answered == 0 {
@@ -434,13 +429,8 @@ impl DashClient {
     }
 }
 
-impl App for DashClient {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        _: &mut Vec<Note>,
-    ) -> Option<Instant> {
+impl<T: Transport> App<T> for DashClient {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, _: &mut Vec<Note>) -> Option<Instant> {
         self.opened.get_or_insert(now);
         self.catch_up(now);
         if let Some(mut download) = self.download.take() {

@@ -1,11 +1,10 @@
 //! Progressive download: the client asks for the file, the server sends all of it, the player takes
 //! what it has room for.
 
-use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::{Pictures, Player, PlayerReport};
-use crate::{App, Note};
+use crate::{App, Note, Transport};
 
 /// What a request for a file takes, with the headers that players send (RFC 9110).
 const REQUEST: Bytes = Bytes::new(300);
@@ -63,14 +62,9 @@ impl VideoServer {
     }
 }
 
-impl App for VideoServer {
+impl<T: Transport> App<T> for VideoServer {
     #[inline]
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         endpoint.read(now, endpoint.readable());
         if self.asked.is_none() && endpoint.received() >= REQUEST {
             self.asked = Some(now);
@@ -81,7 +75,7 @@ impl App for VideoServer {
         }
         let (pace, asked) = self.pace.as_ref().zip(self.asked)?;
         if now >= self.look {
-            let acked = endpoint.sender().acked();
+            let acked = endpoint.acked();
             endpoint.pace_at_most(pace.bound(acked, now.since(asked)));
             self.look = if acked < self.volume { now + LOOK } else { Instant::NEVER };
         }
@@ -124,13 +118,8 @@ impl VideoClient {
     }
 }
 
-impl App for VideoClient {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        _: &mut Vec<Note>,
-    ) -> Option<Instant> {
+impl<T: Transport> App<T> for VideoClient {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, _: &mut Vec<Note>) -> Option<Instant> {
         if self.asked.is_none() {
             self.asked = Some(now);
             endpoint.write(REQUEST);

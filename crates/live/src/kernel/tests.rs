@@ -14,13 +14,13 @@ fn scenario(flow: &str) -> Scenario {
 }
 
 fn refused(flow: &str) -> String {
-    check(&scenario(flow), [End::Kernel; 2]).unwrap_err().to_string()
+    check(&scenario(flow), &[[End::Kernel; 2]]).unwrap_err().to_string()
 }
 
 fn accepted(flow: &str) -> KernelSettings {
     let scenario = scenario(flow);
-    check(&scenario, [End::Kernel; 2]).unwrap();
-    settings(&scenario.flows[0], 0, End::Kernel).unwrap()
+    check(&scenario, &[[End::Kernel; 2]]).unwrap();
+    settings(&entries(&scenario).unwrap()[0], End::Kernel).unwrap()
 }
 
 fn sysctl<'a>(settings: &'a KernelSettings, name: &str) -> Option<&'a str> {
@@ -45,11 +45,6 @@ fn what_the_kernel_lacks_is_refused_by_name() {
             r#""variant": "cubic", "profile": "linux",
                "tcp": {"delayed_ack": {"every": 2, "timeout": "100 ms"}}"#,
             &["flow[0].tcp.delayed_ack"],
-        ),
-        (
-            r#""variant": "cubic", "profile": "linux",
-               "app": {"kind": "cbr", "rate": "1 Mbit/s", "message": "1000 B"}"#,
-            &["flow[0].app.kind", "bulk"],
         ),
     ] {
         let message = refused(flow);
@@ -110,6 +105,46 @@ fn our_own_sender_may_be_any() {
     let tahoe = scenario(
         r#""variant": "tahoe", "app": {"kind": "cbr", "rate": "1 Mbit/s", "message": "1 kB"}"#,
     );
-    check(&tahoe, [End::Own, End::Kernel]).unwrap();
-    assert!(check(&tahoe, [End::Kernel, End::Own]).is_err());
+    check(&tahoe, &[[End::Own, End::Kernel]]).unwrap();
+    assert!(check(&tahoe, &[[End::Kernel, End::Own]]).is_err());
+}
+
+#[test]
+fn the_command_decides_over_the_file() {
+    let flow = r#""variant": "cubic", "profile": "linux", "endpoint": "ackclock""#;
+    assert_eq!(ends(&scenario(flow), [None; 2]), [[End::Own; 2]]);
+    assert_eq!(ends(&scenario(flow), [None, Some(End::Kernel)]), [[End::Own, End::Kernel]]);
+}
+
+fn traffic(class: &str) -> Scenario {
+    let mut scenario = scenario(r#""variant": "cubic", "profile": "linux""#);
+    let text = format!(
+        r#"[{{ "name": "web", "profile": "linux", "arrivals": {{"kind": "list", "at": ["1 s"]}},
+               {class} }}]"#
+    );
+    scenario.traffic = serde_json::from_str(&text).unwrap();
+    scenario
+}
+
+#[test]
+fn of_traffic_what_has_private_lines_is_refused() {
+    let request = r#""app": {"kind": "request", "response": "1 kB"}"#;
+    let kernel = [[End::Kernel; 2]; 2];
+    check(&traffic(&format!(r#""variant": "reno", {request}"#)), &kernel).unwrap();
+    for (class, key) in [
+        (
+            r#""variant": "reno", "app": {"kind": "packmime", "rate": "5 /s"}"#,
+            "traffic[0].app.kind",
+        ),
+        (&format!(r#""variant": "tahoe", {request}"#), "traffic[0].variant"),
+        (
+            &format!(
+                r#""variant": "reno", {request}, "access": {{"client": {{"delay": "1 ms"}}}}"#
+            ),
+            "traffic[0].access",
+        ),
+    ] {
+        let error = check(&traffic(class), &kernel).unwrap_err();
+        assert_eq!(error.key, key);
+    }
 }

@@ -63,7 +63,8 @@ fn packets_of_both_ways_come_out_when_the_link_says() {
     assert_eq!(released(&mut path, at(20_999)), [(20_140, 1, 1, 40)]);
     assert_eq!(released(&mut path, at(30_000)), [(21_000, 0, 0, 1000), (21_500, 1, 0, 500)]);
     let snapshot = path.snapshot(at(30_000));
-    assert_eq!(snapshot.arrived[0], Arrived { packets: 1, bytes: 1000, corrupted: 0 });
+    let expected = Arrived { packets: 1, bytes: 1000, ..Arrived::default() };
+    assert_eq!(snapshot.arrived[0], expected);
     assert!(snapshot.wires.iter().all(|(counters, _)| counters.conserved()));
 }
 
@@ -168,4 +169,53 @@ fn cross_traffic_takes_its_place() {
     offer(&mut path, at(10_500), sender_address(0), 1000, 0);
     assert_eq!(released(&mut path, at(20_000)), [(12_000, 0, 0, 1000)]);
     assert_eq!(path.snapshot(at(20_500)).sources[0].offered.packets, 3);
+}
+
+#[test]
+fn a_round_trip_on_the_path_begins_with_the_first_links_transmission() {
+    // 1000 bytes take 1 ms and then 20 ms; the receiver answers at once with 40 bytes, 40 us and 20 ms.
+    // The second packet waits 1 ms in the host's queue, which does not count, and nobody answers it.
+    let mut path = path(&scenario(r#""rate": "8 Mbit/s", "delay": "20 ms""#, ""));
+    assert!(offer(&mut path, at(0), sender_address(0), 1000, 0));
+    assert!(offer(&mut path, at(0), sender_address(0), 1000, 0));
+    released(&mut path, at(21_000));
+    assert!(offer(&mut path, at(21_000), receiver_address(0), 40, 0));
+    // An ACK that answers nothing new, such as a window's update.
+    assert!(offer(&mut path, at(21_000), receiver_address(0), 40, 0));
+    released(&mut path, at(100_000));
+    let arrived = path.snapshot(at(100_000)).arrived[0];
+    assert_eq!((arrived.path_rtt_sum_ns, arrived.path_rtts), (41_040_000, 1));
+}
+
+#[test]
+fn a_router_sees_requests_and_counts_their_time_to_live_down() {
+    // Server - r - client, the second link's router grants all of 10 Mbit/s: at most 5.12 Mbit/s, the
+    // step below (RFC 4782 section 3.1: 40 kbit/s x 2^N, N = 7).
+    let text = r#"{
+        "duration": "1 s",
+        "topology": { "kind": "graph", "link": [
+            { "name": "a", "from": "s", "to": "m", "rate": "1 Gbit/s", "delay": "1 ms" },
+            { "name": "b", "from": "m", "to": "r", "rate": "10 Mbit/s", "delay": "1 ms",
+              "quick_start": { "threshold": 1.0, "slot": "1 s", "history": 2 } }
+        ] },
+        "flow": [{ "name": "bulk", "variant": "cubic", "profile": "linux", "from": "s", "to": "r" }]
+    }"#;
+    let mut path = path(&serde_json::from_str(text).unwrap());
+    let mut buffer = path.buffer();
+    let request = ackclock_packet::QuickStart::Request {
+        rate: ackclock_packet::QuickStartRate::at_most(Rate::from_bps(81_920_000)),
+        ttl: 70,
+        nonce: ackclock_packet::QuickStartNonce::default(),
+    };
+    let ends = [sender_address(0), receiver_address(0)].map(|ip| ip.octets());
+    ackclock_wire::ipv4_packet(ends[0], ends[1], 64, Some(request), &mut buffer[LEAD..LEAD + 60]);
+    assert!(path.offer(at(0), buffer, 60).is_none());
+    let mut headers = Vec::new();
+    path.run(at(10_000), at(10_000), |release| {
+        headers.push((release.bytes[LEAD + 8], release.bytes[LEAD + 22..LEAD + 24].to_vec()));
+    });
+    // TTL 63; function 0 with rate 7; QS TTL 69.
+    assert_eq!(headers, [(63, vec![7, 69])]);
+    let decided = path.decisions[0].decision;
+    assert_eq!(decided.approved.rate().map(Rate::as_bps), Some(5_120_000));
 }

@@ -150,9 +150,20 @@ pub fn set_pacing(socket: &OwnedFd) -> io::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &(u64::from(u32::MAX) * 100))
 }
 
-/// Sends less than a full segment at once.
-pub fn set_no_delay(socket: &OwnedFd) -> io::Result<()> {
-    set(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1_i32)
+/// Bounds the rate of packets, in bytes per second of wire; `None` takes the bound away.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rate is positive, and saturates far above any link's"
+)]
+pub fn pace_at_most(socket: &impl AsRawFd, bytes: Option<f64>) -> io::Result<()> {
+    let rate = bytes.map_or(u64::MAX, |bytes| bytes as u64);
+    set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate)
+}
+
+/// Whether less than a full segment is sent at once.
+pub fn set_no_delay(socket: &impl AsRawFd, at_once: bool) -> io::Result<()> {
+    set(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &i32::from(at_once))
 }
 
 /// Bounds the window that is offered.
@@ -230,6 +241,30 @@ pub fn unsent(socket: &impl AsRawFd) -> io::Result<usize> {
     // SAFETY: the number lives as long as the call.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut count) })?;
     Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// Bytes that have come and were not read.
+pub fn waiting(socket: &impl AsRawFd) -> io::Result<usize> {
+    let mut count: libc::c_int = 0;
+    // SAFETY: the number lives as long as the call.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::FIONREAD, &raw mut count) })?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// Whether the peer has closed and nothing of it is left to read.
+pub fn at_end(socket: &impl AsRawFd) -> io::Result<bool> {
+    let mut byte = 0_u8;
+    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    // SAFETY: the byte lives as long as the call.
+    let answer = unsafe { libc::recv(socket.as_raw_fd(), (&raw mut byte).cast(), 1, flags) };
+    match answer {
+        0 => Ok(true),
+        answer if answer > 0 => Ok(false),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            error => Err(error),
+        },
+    }
 }
 
 /// Says that nothing more will be written: a FIN follows the data.

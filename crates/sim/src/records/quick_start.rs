@@ -1,6 +1,9 @@
 //! What became of Quick-Start requests.
 
-use ackclock_tcp::QuickStartStep;
+use ackclock_net::Decision;
+use ackclock_packet::QuickStartRate;
+use ackclock_tcp::{QuickStartEvent, QuickStartStep};
+use ackclock_units::{Instant, Rate};
 
 /// A step of a Quick-Start request, as a router or the end that asked took it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +26,51 @@ pub struct QuickStartRow {
     pub measured_bps: Option<u64>,
     /// Of a router: what was reserved before.
     pub reserved_bps: Option<u64>,
+}
+
+fn bps(rate: QuickStartRate) -> u64 {
+    rate.rate().map_or(0, Rate::as_bps)
+}
+
+impl QuickStartRow {
+    /// The router in front of `wire` has decided over a request of `of`, a flow and its connection.
+    pub fn of_router(at: Instant, of: (u32, u32), wire: u32, decision: &Decision) -> Self {
+        let step = if decision.approved == QuickStartRate::NONE {
+            QuickStartWhat::RouterDenied
+        } else if decision.approved < decision.asked {
+            QuickStartWhat::RouterLowered
+        } else if decision.approved > decision.asked {
+            QuickStartWhat::RouterRaised
+        } else {
+            QuickStartWhat::RouterApproved
+        };
+        Self {
+            time_ns: at.as_nanos(),
+            flow: of.0,
+            connection: of.1,
+            link: Some(wire),
+            step,
+            asked_bps: bps(decision.asked),
+            approved_bps: bps(decision.approved),
+            measured_bps: Some(decision.measured.as_bps()),
+            reserved_bps: Some(decision.reserved.as_bps()),
+        }
+    }
+
+    /// The end of `of` that asked took a step.
+    pub fn of_end(of: (u32, u32), event: &QuickStartEvent) -> Self {
+        Self {
+            time_ns: event.at.as_nanos(),
+            flow: of.0,
+            connection: of.1,
+            link: None,
+            step: QuickStartWhat::Sender(event.step),
+            asked_bps: bps(event.asked),
+            approved_bps: bps(event.approved),
+            measured_bps: None,
+            reserved_bps: None,
+        }
+    }
 }
 
 /// What happened to a request.

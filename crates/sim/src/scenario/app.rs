@@ -137,15 +137,20 @@ impl AppSpec {
         }
     }
 
+    /// Whether the receiver opens the connection: who asks for a video does; otherwise who sends.
+    pub const fn receiver_opens(&self) -> bool {
+        matches!(self, Self::Video(_) | Self::Dash(_))
+    }
+
     /// The applications of a flow's sender and receiver, which draw from the streams that `stream`
     /// names.
     ///
     /// # Errors
     /// A key of the video, and what is wrong with it.
-    pub fn apps(
+    pub fn apps<T>(
         &self,
         stream: impl Fn(&str) -> Stream,
-    ) -> Result<(AnyApp, AnyApp), (&'static str, &'static str)> {
+    ) -> Result<(AnyApp<T>, AnyApp<T>), (&'static str, &'static str)> {
         let sends = match self {
             Self::Bulk { size } => AnyApp::Bulk(Bulk::new(size.map(|t| t.0))),
             Self::Cbr(cbr) => AnyApp::Cbr(Box::new(cbr.app(stream))),

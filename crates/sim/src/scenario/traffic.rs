@@ -7,7 +7,7 @@ use ackclock_units::{Bytes, Duration, Frequency, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BrowserSpec, Draw, DurationDraw, TcpSpec, Text, is_zero_duration, zero};
+use super::{BrowserSpec, Draw, DurationDraw, EndpointSpec, TcpSpec, Text, is_zero_duration, zero};
 
 /// Connections that come and go: each opens, plays its session, closes, and leaves a row in the
 /// table `connections` and one in `objects` for each exchange.
@@ -25,6 +25,9 @@ pub struct Traffic {
     /// Settings of the connections that differ from the profile's.
     #[serde(default, skip_serializing_if = "TcpSpec::is_default")]
     pub tcp: TcpSpec,
+    /// Whose the ends are in a live run. A simulation has our own always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<EndpointSpec>,
     /// When connections open.
     pub arrivals: ArrivalsSpec,
     /// The share to which a link is to be used: a number, or `{ target = 0.9, within = 0.01, link = "..." }`.

@@ -20,6 +20,7 @@ FIGURES = {
     "choices": "What the paper leaves open",
     "trade": "Rate against drops: every rule, Reno and CUBIC",
     "video": "Video over HTTP: four-second segments",
+    "live": "On real packets: the kernel's restart, on and off",
 }
 
 STUDY = listed(

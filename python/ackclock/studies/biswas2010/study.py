@@ -10,6 +10,7 @@ from ackclock.studies._frame_report import Drawn
 from ackclock.studies._frame_study import Definition
 from ackclock.studies.biswas2010 import figures
 from ackclock.studies.biswas2010.analysis import Results, analyse
+from ackclock.studies.biswas2010.live import LIVE
 from ackclock.studies.biswas2010.page import build
 from ackclock.studies.biswas2010.predicates import CLAIMS
 from ackclock.studies.biswas2010.runs import parts
@@ -96,6 +97,7 @@ DEFINITION = Definition(
     claims=CLAIMS,
     figures=FIGURES,
     build=build,
+    live=LIVE,
 )
 
 reproduce = DEFINITION.reproduce

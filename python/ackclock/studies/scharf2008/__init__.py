@@ -13,6 +13,7 @@ FIGURES = {
     "f10": "Speed-up over the size of the transfer (Figure 10)",
     "t1": "Page times of a web browser (Table I)",
     "f11": "Time that a router spends on packets (Figure 11)",
+    "live": "On real packets: the beginning of a download",
 }
 
 STUDY = listed(

@@ -12,6 +12,7 @@ from ackclock.studies._frame_report import Drawn
 from ackclock.studies._frame_study import Definition
 from ackclock.studies.scharf2008 import figures, pages, pages_report
 from ackclock.studies.scharf2008.analysis import Results, analyse
+from ackclock.studies.scharf2008.live import LIVE
 from ackclock.studies.scharf2008.page import build
 from ackclock.studies.scharf2008.predicates import CLAIMS
 from ackclock.studies.scharf2008.runs import parts
@@ -69,6 +70,7 @@ DEFINITION = Definition(
     claims=(*CLAIMS, pages.CLAIM),
     figures=FIGURES,
     build=build,
+    live=LIVE,
     code=("runs.py", "scenarios.py", "costs.py", "pages.py"),
 )
 

@@ -16,6 +16,7 @@ FIGURES = {
     "f11": "Average throughput",
     "f12": "Mixed populations",
     "middlebox": "SYN-ACKs lost without congestion",
+    "live": "On real packets: the kernel after a lost SYN-ACK",
 }
 
 

@@ -15,6 +15,7 @@ from ackclock.studies._frame_report import Drawn
 from ackclock.studies._frame_study import Definition
 from ackclock.studies.tambuwal2018 import figures
 from ackclock.studies.tambuwal2018.analysis import Results, analyse
+from ackclock.studies.tambuwal2018.live import LIVE
 from ackclock.studies.tambuwal2018.page import build
 from ackclock.studies.tambuwal2018.predicates import CLAIMS
 from ackclock.studies.tambuwal2018.runs import found_rate, parts, rate_part
@@ -86,6 +87,7 @@ DEFINITION = Definition(
     claims=CLAIMS,
     figures=FIGURES,
     build=build,
+    live=LIVE,
 )
 
 reproduce = DEFINITION.reproduce

@@ -1,0 +1,135 @@
+//! What applications told of their objects, on whichever thread they ran, and the rows that follow.
+
+use ackclock_app::{AnyApp, Note};
+use ackclock_sim::ObjectLog;
+use ackclock_sim::plan::PlannedConnection;
+use ackclock_sim::records::{Objects, VideoRow};
+use ackclock_units::{Bytes, Instant};
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// A sender gave an object.
+    Given(Bytes),
+    /// The receiver has so much in all.
+    Received(Bytes),
+    /// An exchange was asked for.
+    Requested {
+        bytes: Bytes,
+        at: Instant,
+    },
+    Begun,
+    Completed,
+}
+
+/// A diary of one thread's applications.
+#[derive(Clone, Debug, Default)]
+pub struct Diary {
+    entries: Vec<(Instant, usize, What)>,
+}
+
+impl Diary {
+    /// An application of line `line` told something.
+    pub fn note(&mut self, now: Instant, line: usize, note: Note) {
+        let what = match note {
+            Note::Object(bytes) => What::Given(bytes),
+            Note::Requested { bytes, at } => What::Requested { bytes, at },
+            Note::Begun => What::Begun,
+            Note::Completed => What::Completed,
+            Note::Moment(_) => return,
+        };
+        self.entries.push((now, line, what));
+    }
+
+    /// The receiving end of line `line` has `received` in all, `before` when it was asked last.
+    pub fn on_received(&mut self, now: Instant, line: usize, received: Bytes, before: &mut Bytes) {
+        if received > *before {
+            *before = received;
+            self.entries.push((now, line, What::Received(received)));
+        }
+    }
+
+    /// Takes over another's entries.
+    pub fn append(&mut self, mut other: Self) {
+        self.entries.append(&mut other.entries);
+    }
+
+    /// The objects of `flows` flows, whose lines come first, and of `connections`.
+    pub fn objects(mut self, flows: usize, connections: &[PlannedConnection]) -> Objects {
+        // What several threads noted at one instant was given before it was received.
+        self.entries.sort_by_key(|(at, ..)| *at);
+        let mut table = Objects::default();
+        let mut log = ObjectLog::new(flows);
+        let mut exchanges = vec![Exchange::default(); connections.len()];
+        for (now, line, what) in self.entries {
+            let connection = line.checked_sub(flows);
+            match (what, connection) {
+                (What::Given(bytes), None) => {
+                    log.on_given(now, line, bytes, &mut table);
+                }
+                (What::Received(bytes), None) => {
+                    log.on_received(now, line, bytes, &mut table);
+                }
+                // The ends of a session tell of exchanges.
+                (What::Given(_) | What::Received(_), Some(_)) | (_, None) => {}
+                (What::Requested { bytes, at }, Some(n)) => {
+                    let planned = &connections[n];
+                    let class = u32::try_from(flows + planned.class).expect("few classes");
+                    let exchange = &mut exchanges[n];
+                    exchange.row =
+                        Some(table.request(class, planned.number, exchange.made, bytes, at));
+                    exchange.made += 1;
+                }
+                (What::Begun, Some(n)) => {
+                    if let Some(row) = exchanges[n].row {
+                        table.begin(row, now);
+                    }
+                }
+                (What::Completed, Some(n)) => {
+                    if let Some(row) = exchanges[n].row.take() {
+                        table.complete(row, now);
+                    }
+                }
+            }
+        }
+        table
+    }
+}
+
+/// The exchange that a connection is at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Exchange {
+    row: Option<usize>,
+    made: u64,
+}
+
+/// What `app` of `flow` tells at `end`, if it plays a video.
+pub fn video<T>(flow: &str, app: &AnyApp<T>, end: Instant) -> Option<VideoRow> {
+    match app {
+        AnyApp::VideoClient(client) => Some(VideoRow::of_file(flow.to_owned(), client, end)),
+        AnyApp::DashClient(client) => Some(VideoRow::of_segments(flow.to_owned(), client, end)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_threads_notes_make_one_row() {
+        // The receiver's thread has noted first what came last.
+        let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        let (mut sends, mut receives) = (Diary::default(), Diary::default());
+        let mut before = Bytes::ZERO;
+        receives.on_received(at(30), 0, Bytes::new(400), &mut before);
+        receives.on_received(at(30), 0, Bytes::new(400), &mut before);
+        receives.on_received(at(45), 0, Bytes::new(1000), &mut before);
+        sends.note(at(10), 0, Note::Object(Bytes::new(1000)));
+        receives.append(sends);
+        let table = receives.objects(1, &[]);
+        assert_eq!(table.requested_ns, [10_000_000]);
+        assert_eq!(table.first_byte_ns, [30_000_000]);
+        assert_eq!(table.completed_ns, [45_000_000]);
+    }
+}

@@ -1,0 +1,66 @@
+//! Every connection of a run, drawn before it begins: for another clock than the simulator's.
+
+use ackclock_app::Session;
+use ackclock_tcp::Config;
+use ackclock_units::{Duration, Instant};
+
+use super::Classes;
+
+/// A connection of a class, as the simulator would open it.
+#[derive(Clone, Debug)]
+pub struct PlannedConnection {
+    /// Its class, an index into the scenario's.
+    pub class: usize,
+    /// Its number in the class, from 0.
+    pub number: u32,
+    /// Its sender, an index into the plan's `variants`.
+    pub variant: u32,
+    /// When it opens.
+    pub opens: Instant,
+    /// What it plays.
+    pub session: Session,
+    /// The settings of the client's end, and of the server's.
+    pub configs: [Config; 2],
+    /// The wires from its client to its server, and those back.
+    pub ways: [Vec<usize>; 2],
+    /// The propagation delay there and back.
+    pub base_rtt: Duration,
+}
+
+impl Classes {
+    /// Every connection that opens before `end`, in the order of classes; `Err` if there are more than
+    /// `most`. `starts` says when each class's arrivals begin.
+    pub fn draw_all(
+        &mut self,
+        starts: &[Instant],
+        end: Instant,
+        most: usize,
+    ) -> Result<Vec<PlannedConnection>, usize> {
+        let mut drawn = Vec::new();
+        for (n, start) in starts.iter().enumerate() {
+            let mut last = *start;
+            while let Some(at) = self.next_arrival(n, last).filter(|at| *at < end) {
+                if drawn.len() == most {
+                    return Err(n);
+                }
+                last = at;
+                let opening = self.open(at, n);
+                let class = &self.classes[n];
+                let number = opening.connection.number;
+                let mut server = class.config(opening.connection.variant, u64::from(number));
+                server.quick_start.asks = !class.uploads;
+                drawn.push(PlannedConnection {
+                    class: n,
+                    number,
+                    variant: class.configs[opening.connection.variant as usize].1,
+                    opens: at,
+                    session: class.session.clone(),
+                    configs: [opening.config, server],
+                    ways: class.paths.clone(),
+                    base_rtt: opening.connection.base_rtt,
+                });
+            }
+        }
+        Ok(drawn)
+    }
+}

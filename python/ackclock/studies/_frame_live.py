@@ -1,0 +1,204 @@
+"""A study's part on real packets: the same scenarios live and simulated, side by side.
+
+It is no part of a study's own run, as it takes the time that its scenarios say, and rights that
+not everybody has: ``ackclock reproduce STUDY/live`` makes it, and the study's page shows what lies
+finished in the same folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ackclock.report.page import Block, Cell, Drawing, Page, Prose, Section, Sheet
+from ackclock.studies._frame_parts import Part, PartStore, digest
+from ackclock.studies._frame_study import LIVE as KEY
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+    from ackclock.results import Run
+
+MOST_TRIES = 4
+"""How often a run is made until its path has kept its promises."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A scenario that is simulated once and run live ``repeat`` times."""
+
+    name: str
+    labels: Mapping[str, Any]
+    """What its rows begin with."""
+    scenario: Mapping[str, Any]
+    repeat: int = 1
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a study runs on real packets, and how it is shown.
+
+    ``reduce`` makes the rows of one run; ``draw`` and ``blocks`` see the rows of all trials, which
+    begin with the trial's labels, then ``on`` (``sim`` or ``live``) and ``number``, the run's.
+    """
+
+    file: Path
+    title: str
+    caption: str
+    trials: Callable[[bool], Sequence[Trial]]
+    reduce: Callable[[Run], pl.DataFrame]
+    draw: Callable[[pl.DataFrame], Figure]
+    blocks: Callable[[pl.DataFrame], Sequence[Block]]
+
+    def measure(self, study: str, out: Path, *, quick: bool, console: Console) -> None:
+        """Make what is not finished yet, and write ``live.svg`` and ``data/live.parquet``.
+
+        Raises
+        ------
+        BadInput
+            What this machine or this user lacks for live runs, or that no run was a measurement.
+        """
+        from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
+        from ackclock.studies._frame_report import write_figure  # noqa: PLC0415
+
+        store = self._store(out)
+        refused: list[str] = []
+        for trial in self.trials(quick):
+            part = self._part(trial)
+            if store.load(part) is not None:
+                continue
+            with console.status(f"{trial.name}, {trial.scenario['duration']} a run"):
+                frame, doubts = self._run(trial)
+            if frame is None:
+                refused.append(f"{trial.name}: {doubts[-1]}")
+                console.print(f"live: {trial.name} is left out: {'; '.join(doubts)}")
+            else:
+                store.save(part, frame)
+        found = self._found(out, quick=quick)
+        if found is None:
+            raise BadInput(f"{study}/{KEY}: no run was a measurement ({refused[0]})")
+        metadata = {"study": study, "quick": "yes" if quick else "no"}
+        write_figure(out, KEY, self.draw(found), {KEY: found}, metadata)
+
+    def added(self, page: Page, study: str, out: Path, *, quick: bool) -> Page:
+        """Return the page with a section on what lies finished in ``out``."""
+        from dataclasses import replace  # noqa: PLC0415 - beside its one use
+
+        command = f"ackclock reproduce {study}/{KEY}" + (" --quick" if quick else "")
+        found = self._found(out, quick=quick)
+        blocks: Sequence[Block] = (
+            Prose(
+                "Not measured here. Live runs need rights, and take the time that they take: "
+                f"<code>{command}</code> makes them in the same folder, and the next report shows "
+                "them."
+            ),
+        )
+        if found is not None:
+            blocks = (*self.blocks(found), self._drawing(study, found, command))
+        return replace(
+            page, sections=(*page.sections, Section(KEY, "On real packets: " + self.title, blocks))
+        )
+
+    def _drawing(self, study: str, found: pl.DataFrame, command: str) -> Drawing:
+        from ackclock.plots.style import to_svg  # noqa: PLC0415 - slow imports
+
+        lines = (
+            "import polars as pl",
+            f"from ackclock.studies.{study} import live",
+            "",
+            'figure = live.LIVE.draw(pl.read_parquet("data/live.parquet"))',
+            'figure.savefig("figure.pdf")',
+        )
+        svg = to_svg(self.draw(found), KEY, title=self.title, description=self.caption)
+        label = "Simulated and on real packets"
+        return Drawing(
+            KEY, label, self.caption, svg, f"{command} --out DIR", "\n".join(lines), (KEY,)
+        )
+
+    def _store(self, out: Path) -> PartStore:
+        # Neither the simulator's version nor the machine's: the kernel is what is measured.
+        return PartStore(out / "parts", digest(self.file), {"part of": KEY})
+
+    def _part(self, trial: Trial) -> Part:
+        inputs = [trial.scenario, trial.repeat]
+        return Part(f"{KEY}-{trial.name}", inputs, 0, lambda _advance: pl.DataFrame())
+
+    def _found(self, out: Path, *, quick: bool) -> pl.DataFrame | None:
+        store = self._store(out)
+        frames = [store.load(self._part(trial)) for trial in self.trials(quick)]
+        there = [frame for frame in frames if frame is not None]
+        return pl.concat(there) if there else None
+
+    def _run(self, trial: Trial) -> tuple[pl.DataFrame | None, list[str]]:
+        """Return the rows of a trial, or why there are none."""
+        import ackclock  # noqa: PLC0415 - the package imports the studies
+
+        scenario = ackclock.Scenario.from_dict(dict(trial.scenario))
+        doubts: list[str] = []
+        rows = [self._rows(trial, "sim", 0, ackclock.simulate(scenario))]
+        for number in range(trial.repeat):
+            for _ in range(MOST_TRIES):
+                run = ackclock.run_live(scenario)
+                report = run.live or {}
+                if report.get("valid"):
+                    rows.append(self._rows(trial, "live", number, run))
+                    break
+                doubts = list(report.get("doubts", ()))
+            else:
+                return None, doubts
+        return pl.concat(rows), doubts
+
+    def _rows(self, trial: Trial, on: str, number: int, run: Run) -> pl.DataFrame:
+        labels = {**trial.labels, "on": on, "number": number}
+        reduced = self.reduce(run)
+        return reduced.select(
+            *(pl.lit(value).alias(name) for name, value in labels.items()), pl.all()
+        )
+
+
+def compared(
+    key: str,
+    label: str,
+    caption: str,
+    rows: pl.DataFrame,
+    heads: Mapping[str, str],
+    value: str,
+    show: Callable[[float], str],
+) -> Sheet:
+    """Return a table of a row a trial: ``value`` simulated and live, and how far they are apart.
+
+    ``heads`` are the columns of ``rows`` that tell trials apart, and what they are called.
+    """
+    by = list(heads)
+    means = rows.group_by(*by, "on", maintain_order=True).agg(
+        pl.col(value).mean(), pl.col("number").n_unique().alias("runs")
+    )
+    cells: list[tuple[Cell, ...]] = []
+    for names, here in means.group_by(by, maintain_order=True):
+        of = {row["on"]: row for row in here.iter_rows(named=True)}
+        if len(of) < 2 or any(row[value] is None for row in of.values()):
+            continue
+        apart = of["live"][value] / of["sim"][value] - 1 if of["sim"][value] else float("nan")
+        cells.append(
+            (
+                *(Cell(str(name)) for name in names),
+                Cell(show(of["sim"][value])),
+                Cell(show(of["live"][value])),
+                Cell(f"{100 * apart:+.1f} %".replace("-", "−")),
+                Cell(str(of["live"]["runs"])),
+            )
+        )
+    return Sheet(
+        key=key,
+        label=label,
+        caption=caption,
+        heads=(*heads.values(), "simulated", "live", "apart", "live runs"),
+        rows=tuple(cells),
+        stubs=len(heads),
+        data=(KEY,),
+    )

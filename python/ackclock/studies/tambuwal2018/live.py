@@ -1,0 +1,178 @@
+"""The loss of a SYN-ACK with the kernel as the server, at small scale.
+
+Connections whose first SYN-ACK is lost, and the same without the loss, for responses from one segment to
+64: how many round trips the response takes beyond the timer's second tells the window that the server
+began with.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ackclock.plots.style import COLOURS, figure, styled
+from ackclock.report.page import Prose
+from ackclock.studies._frame_live import Live, Trial, compared
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ackclock.results import Run
+
+RTT_S = 0.1
+SEGMENTS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 24, 32, 64)
+SEGMENT_BYTES = 1448
+EVERY_S = 2.5
+"""Between the connections of a run: longer than the timer's second and all round trips."""
+LOSS_S = 0.5
+"""For so long after it opens everything towards the client is lost: the first SYN-ACK."""
+RTO_S = 1.0
+SENDERS = ("reno", "reno+iw3", "cubic")
+
+
+def _scenario(sender: str, *, lost: bool) -> dict[str, Any]:
+    """Return a run: a connection at a time, each with a larger response."""
+    events: list[dict[str, Any]] = []
+    for n in range(len(SEGMENTS) if lost else 0):
+        begins = n * EVERY_S
+        events += [
+            {
+                "at": f"{at:g} s",
+                "link": "path",
+                "direction": "reverse",
+                "set": {"loss": loss},
+            }
+            for at, loss in ((begins, 1.0), (begins + LOSS_S, 0.0))
+        ]
+    return {
+        "duration": f"{EVERY_S * len(SEGMENTS):g} s",
+        "topology": {
+            "kind": "graph",
+            "link": [
+                {
+                    "name": "path",
+                    "from": "client",
+                    "to": "server",
+                    "rate": "100 Mbit/s",
+                    "delay": f"{RTT_S / 2:g} s",
+                }
+            ],
+        },
+        "traffic": [
+            {
+                "name": f"{segments} segments",
+                "variant": sender,
+                "profile": "linux",
+                "from": "client",
+                "to": "server",
+                "arrivals": {"kind": "list", "at": [f"{n * EVERY_S + 0.01:g} s"]},
+                "app": {
+                    "kind": "request",
+                    "request": "100 B",
+                    "response": f"{segments * SEGMENT_BYTES} B",
+                },
+            }
+            for n, segments in enumerate(SEGMENTS)
+        ],
+        **({"event": events} if lost else {}),
+    }
+
+
+def trials(quick: bool) -> list[Trial]:
+    """Return the runs."""
+    return [
+        Trial(
+            f"{sender.replace('+', '-')}-{'lost' if lost else 'kept'}",
+            {"sender": sender, "syn_ack": "lost" if lost else "kept"},
+            _scenario(sender, lost=lost),
+        )
+        for sender in (SENDERS[:1] if quick else SENDERS)
+        for lost in (False, True)
+    ]
+
+
+def reduce(run: Run) -> pl.DataFrame:
+    """Return a row a connection: SYN-ACKs lost and sent again, and the response time."""
+    connections = pl.DataFrame(run.connections).select(
+        pl.col("class").cast(pl.String), "opened_s", "lost_synack", "synack_retransmits",
+        "server_retransmitted",
+    )  # fmt: skip
+    objects = pl.DataFrame(run.objects).select(
+        pl.col("flow").cast(pl.String).alias("class"), "bytes", "completed_s"
+    )
+    return (
+        objects.join(connections, on="class")
+        .with_columns(
+            (pl.col("bytes") // SEGMENT_BYTES).alias("segments"),
+            (pl.col("completed_s") - pl.col("opened_s")).alias("response_s"),
+        )
+        .sort("segments")
+        .select("segments", "lost_synack", "synack_retransmits", "server_retransmitted",
+                "response_s")
+    )  # fmt: skip
+
+
+def in_round_trips(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the response times in round trips, the timer's second taken away where it ran."""
+    waited = pl.when(pl.col("lost_synack") > 0).then(RTO_S).otherwise(0.0)
+    return rows.with_columns(((pl.col("response_s") - waited) / RTT_S).alias("rtts"))
+
+
+def draw(rows: pl.DataFrame) -> Figure:
+    """Draw the round trips that a response takes, over its size."""
+    seen = in_round_trips(rows)
+    senders = [name for name in SENDERS if seen.filter(pl.col("sender") == name).height]
+    looks = {"kept": COLOURS["blue"], "lost": COLOURS["orange"]}
+    with styled():
+        made, panels = figure(2.8, 1, len(senders), sharey=True, squeeze=False)
+        for panel, sender in zip(panels[0], senders, strict=True):
+            for syn_ack, colour in looks.items():
+                here = seen.filter(pl.col("sender") == sender, pl.col("syn_ack") == syn_ack)
+                sim = here.filter(pl.col("on") == "sim")
+                panel.plot(sim["segments"], sim["rtts"], color=colour, linewidth=3.2, alpha=0.35,
+                           label=f"SYN-ACK {syn_ack}, simulated")  # fmt: skip
+                live = here.filter(pl.col("on") == "live")
+                panel.plot(live["segments"], live["rtts"], color=colour, linestyle="", marker="o",
+                           markersize=3.5, label=f"SYN-ACK {syn_ack}, live")  # fmt: skip
+            panel.set(title=sender, xlabel="segments of the response", xscale="log")
+            panel.set_xticks([1, 4, 16, 64], labels=["1", "4", "16", "64"])
+            panel.minorticks_off()
+        panels[0][0].set(ylabel="response time, round trips", ylim=0)
+        handles, labels = panels[0][0].get_legend_handles_labels()
+        made.legend(handles, labels, loc="outside lower center", ncols=4)
+        return made
+
+
+def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
+    """Return what the page says."""
+    seen = in_round_trips(rows).filter(pl.col("segments").is_in([1, 4, 16, 64]))
+    return (
+        Prose(
+            "A client of the kernel’s asks a server of the kernel’s over 100 Mbit/s and a round trip "
+            "of 100 ms. The path loses everything towards the client for half a second, and so the "
+            "first SYN-ACK. Response times count from the opening to the last byte; the second of "
+            "the timer is taken away. Beside them the simulator’s profile <code>linux</code>."
+        ),
+        compared(
+            "live-rtts",
+            "Response time in round trips",
+            "One connection a cell.",
+            seen,
+            {"sender": "server", "syn_ack": "SYN-ACK", "segments": "segments"},
+            "rtts",
+            lambda value: f"{value:.2f}",
+        ),
+    )
+
+
+LIVE = Live(
+    file=Path(__file__),
+    title="the kernel after a lost SYN-ACK",
+    caption="Lines: simulated, profile linux. Points: the kernel.",
+    trials=trials,
+    reduce=reduce,
+    draw=draw,
+    blocks=blocks,
+)
