@@ -7,6 +7,7 @@ mod leap;
 mod marks;
 mod modelled;
 mod pacing;
+mod timers;
 mod usage;
 
 use ackclock_packet::{Range, Seq};
@@ -20,9 +21,7 @@ use crate::event::{
 };
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, Idle};
-use crate::recovery::{
-    AckSeen, Alarm, AnyRecovery, Clocks, Outcome, Recovery, SendSpace, SentSegment, Tally,
-};
+use crate::recovery::{AckSeen, AnyRecovery, Outcome, Recovery, SendSpace, SentSegment, Tally};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Memory;
 use crate::start::{AnyStart, Start};
@@ -387,19 +386,6 @@ impl Sender {
         self.patience.gone()
     }
 
-    /// When the sender is to be asked again: a timer is due, its own or recovery's, or a segment may
-    /// leave; `NEVER` if none waits.
-    #[inline]
-    pub(crate) fn wake(&self) -> Instant {
-        self.due().min(self.pacer.wake)
-    }
-
-    /// When a timer of the sender's is due.
-    #[inline]
-    pub(crate) fn due(&self) -> Instant {
-        self.timer.min(self.alarm)
-    }
-
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
     /// again; with `three_seconds` the timeout is at least as long.
     pub(crate) fn on_established(
@@ -580,15 +566,6 @@ impl Sender {
         outcome
     }
 
-    /// The recovery may have set its timer.
-    #[inline]
-    fn note_alarm(&mut self) {
-        if !self.recovery.has_timer() {
-            return;
-        }
-        self.alarm = self.recovery.timer().unwrap_or(Instant::NEVER);
-    }
-
     /// The round-trip time that an ACK measured: of every segment if recovery keeps their times,
     /// otherwise of one at a time.
     #[inline]
@@ -646,54 +623,6 @@ impl Sender {
         self.again_at_loss = self.stats.retransmitted_bytes;
         // A law that halves goes straight on to avoidance, with everything still unacknowledged.
         self.avoidance_from = (!self.growth.in_slow_start()).then_some(self.space.una);
-    }
-
-    /// Lets the timers expire whose time has come.
-    pub(crate) fn on_timer(&mut self, now: Instant) {
-        if self.alarm <= now {
-            self.on_alarm(now);
-        }
-        if self.timer <= now {
-            self.on_rto(now);
-        }
-    }
-
-    fn on_alarm(&mut self, now: Instant) {
-        self.note_limits();
-        match self.recovery.on_alarm(now, self.growth.cwnd(), &mut self.space) {
-            Alarm::None => {}
-            Alarm::LossFound => {
-                self.on_congestion(now, Signal::Loss, self.rwnd);
-                self.timer = now + self.rtt.rto();
-            }
-            Alarm::Probe => self.timer = now + self.rtt.rto(),
-        }
-        self.note_alarm();
-        self.read_journal(now);
-    }
-
-    fn on_rto(&mut self, now: Instant) {
-        self.timer = Instant::NEVER;
-        if self.space.una >= self.space.max {
-            self.on_persist_timer(now);
-            return;
-        }
-        if !self.patience.lasts(now, self.consecutive_timeouts > 0) {
-            return;
-        }
-        self.note_limits();
-        self.stats.timeouts += 1;
-        self.consecutive_timeouts += 1;
-        self.rtt.back_off();
-        self.timed = None;
-        let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
-        self.on_congestion(now, signal, self.rwnd);
-        self.recovery.on_timeout(now, &mut self.space);
-        self.note_alarm();
-        // RFC 6298 §5.6, also if the pacer holds the retransmission back: an ACK may show meanwhile
-        // that there is none to send.
-        self.timer = now + self.patience.at_most(now, self.rtt.rto());
-        self.note_timeout(now);
     }
 
     /// The next stretch of data that may go out now, if any; called until it says no.
@@ -817,16 +746,6 @@ impl Sender {
             self.timer = now + self.rtt.rto();
         }
         self.arm_recovery(now);
-    }
-
-    #[inline]
-    fn arm_recovery(&mut self, now: Instant) {
-        if !self.recovery.has_timer() {
-            return;
-        }
-        let clocks = Clocks { now, srtt: self.rtt.srtt(), rto_at: self.timer.if_ever() };
-        self.recovery.arm(&clocks);
-        self.note_alarm();
     }
 }
 

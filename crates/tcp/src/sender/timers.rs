@@ -1,0 +1,90 @@
+//! The sender's timers: its own for retransmission, and recovery's.
+
+use ackclock_units::Instant;
+
+use super::Sender;
+use crate::event::Signal;
+use crate::growth::Growth;
+use crate::recovery::{Alarm, Clocks, Recovery};
+
+impl Sender {
+    /// When the sender is to be asked again: a timer is due, its own or recovery's, or a segment may
+    /// leave; `NEVER` if none waits.
+    #[inline]
+    pub(crate) fn wake(&self) -> Instant {
+        self.due().min(self.pacer.wake)
+    }
+
+    /// When a timer of the sender's is due.
+    #[inline]
+    pub(crate) fn due(&self) -> Instant {
+        self.timer.min(self.alarm)
+    }
+
+    /// The recovery may have set its timer.
+    #[inline]
+    pub(super) fn note_alarm(&mut self) {
+        if !self.recovery.has_timer() {
+            return;
+        }
+        self.alarm = self.recovery.timer().unwrap_or(Instant::NEVER);
+    }
+
+    /// Lets the timers expire whose time has come.
+    pub(crate) fn on_timer(&mut self, now: Instant) {
+        if self.alarm <= now {
+            self.on_alarm(now);
+        }
+        if self.timer <= now {
+            self.on_rto(now);
+        }
+    }
+
+    fn on_alarm(&mut self, now: Instant) {
+        self.note_limits();
+        match self.recovery.on_alarm(now, self.growth.cwnd(), &mut self.space) {
+            Alarm::None => {}
+            Alarm::LossFound => {
+                self.on_congestion(now, Signal::Loss, self.rwnd);
+                self.timer = now + self.rtt.rto();
+            }
+            Alarm::Probe => self.timer = now + self.rtt.rto(),
+        }
+        self.note_alarm();
+        self.read_journal(now);
+    }
+
+    fn on_rto(&mut self, now: Instant) {
+        self.timer = Instant::NEVER;
+        if self.space.una >= self.space.max {
+            self.on_persist_timer(now);
+            return;
+        }
+        if !self.patience.lasts(now, self.consecutive_timeouts > 0) {
+            return;
+        }
+        self.note_limits();
+        self.stats.timeouts += 1;
+        self.consecutive_timeouts += 1;
+        self.rtt.back_off();
+        self.timed = None;
+        let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
+        self.on_congestion(now, signal, self.rwnd);
+        self.recovery.on_timeout(now, &mut self.space);
+        self.note_alarm();
+        // RFC 6298 §5.6, also if the pacer holds the retransmission back: an ACK may show meanwhile
+        // that there is none to send.
+        self.timer = now + self.patience.at_most(now, self.rtt.rto());
+        self.note_timeout(now);
+    }
+
+    #[inline]
+    pub(super) fn arm_recovery(&mut self, now: Instant) {
+        if !self.recovery.has_timer() {
+            return;
+        }
+        let clocks = Clocks { now, srtt: self.rtt.srtt(), rto_at: self.timer.if_ever() };
+        self.recovery.arm(&clocks);
+        self.note_alarm();
+    }
+}
