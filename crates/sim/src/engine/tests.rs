@@ -5,6 +5,7 @@ mod aqm;
 mod bbr;
 mod ccp;
 mod channel;
+mod feedback;
 mod marks;
 mod moments;
 mod quick_start;
