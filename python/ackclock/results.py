@@ -23,8 +23,8 @@ __all__ = ["TABLES", "Run"]
 
 #: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
 TABLES = (
-    *("flows", "links", "sources", "crossings", "objects", "connections", "videos"),
-    *("quick_start", "flow_samples", "link_samples"),
+    *("flows", "links", "sources", "crossings", "objects", "connections", "pages"),
+    *("videos", "quick_start", "flow_samples", "link_samples"),
 )
 
 _SHOWN = {
@@ -74,6 +74,11 @@ class Run:
     def connections(self) -> pa.Table:
         """One row a connection of a traffic class: when it opened and closed, and what it met."""
         return pa.table(self._core.connections)
+
+    @cached_property
+    def pages(self) -> pa.Table:
+        """One row a page that a user looked at: when it was asked for, and when it was complete."""
+        return pa.table(self._core.pages)
 
     @cached_property
     def videos(self) -> pa.Table:

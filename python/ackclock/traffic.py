@@ -15,6 +15,7 @@ __all__ = [
     "AccessLine",
     "Arrivals",
     "At",
+    "Browser",
     "Feedback",
     "PackMime",
     "PackMimeArrivals",
@@ -175,12 +176,71 @@ class PackMime(_Table):
     http: Literal["1.0", "1.1"] = "1.1"
 
 
-Sessions: TypeAlias = Upload | Request | PackMime
+@dataclass(frozen=True)
+class Browser(_Table):
+    """Users who look at one page after another, with time to think: the model of SURGE.
+
+    The class's arrivals are those of users; a user opens connections as it needs them. A page is a
+    base object and the objects embedded in it, which are asked for once the base object has come.
+    Each page leaves a row in the table ``pages``.
+
+    Attributes
+    ----------
+    constants
+        Whose constants supply what is not said: Barford and Crovella's of 1998, or their revision
+        of 1999. Both are quoted, not read in the original.
+    http
+        A connection an object, connections that persist with one request at a time, or with all
+        embedded objects asked for at once.
+    connections
+        The most connections of a user at a time for embedded objects; default: 4 with ``"1.0"``,
+        else 1.
+    keep_alive
+        How long a connection that persists is kept open when a page is complete.
+    pages
+        How many pages a user looks at; default: any number.
+    sizes
+        Which of SURGE's two laws of sizes objects have, if ``size`` does not say: of a server's
+        files, or of what is asked for.
+    size
+        The size of an object, base or embedded.
+    largest
+        Larger sizes are drawn again; default: 10 MB for SURGE's, none for those of ``size``.
+    embedded
+        The number of embedded objects of a page, rounded down.
+    think
+        The time from a page to the request for the next.
+    active_off
+        The browser's own time before it asks for an embedded object.
+    request
+        The size of a request.
+    server_delay
+        The time from the last byte of a request, at the server, to the response.
+    """
+
+    KIND: ClassVar[str | None] = "browser"
+
+    constants: Literal["surge-1998", "surge-1999"] = "surge-1998"
+    http: Literal["1.0", "1.1", "1.1+pipelining"] = "1.1"
+    connections: int | None = None
+    keep_alive: str = "0 s"
+    pages: int | None = None
+    sizes: Literal["files", "requests"] = "files"
+    size: Draw | None = _key(default=None, read=read_draw)
+    largest: str | None = None
+    embedded: NumberDraw | None = _key(default=None, read=read_draw)
+    think: Draw | None = _key(default=None, read=read_draw)
+    active_off: Draw | None = _key(default=None, read=read_draw)
+    request: Draw = _key(default="300 B", read=read_draw)
+    server_delay: Draw = _key(default="0 s", read=read_draw)
+
+
+Sessions: TypeAlias = Upload | Request | PackMime | Browser
 
 
 def read_sessions(table: Any) -> Sessions:
     """Return the sessions of a table that the core has checked."""
-    kinds: tuple[type[Sessions], ...] = (Upload, Request, PackMime)
+    kinds: tuple[type[Sessions], ...] = (Upload, Request, PackMime, Browser)
     return next(kind for kind in kinds if table["kind"] == kind.KIND).from_table(table)
 
 

@@ -89,8 +89,8 @@ def test_run_writes_tables(
     tables = {path.name for path in out.iterdir()}
     assert tables == {
         *("flows.parquet", "links.parquet", "sources.parquet"),
-        *("crossings.parquet", "objects.parquet", "connections.parquet", "videos.parquet"),
-        *("quick_start.parquet", "flow_samples.parquet", "link_samples.parquet"),
+        *("crossings.parquet", "objects.parquet", "connections.parquet", "pages.parquet"),
+        *("videos.parquet", "quick_start.parquet", "flow_samples.parquet", "link_samples.parquet"),
     }
     metadata = pq.read_metadata(out / "flows.parquet").metadata
     assert json.loads(metadata[b"ackclock.scenario"])["duration"] == "5 s"

@@ -33,6 +33,8 @@ def scenario(traffic: ac.Traffic) -> ac.Scenario:
         {"arrivals": ac.Poisson("10 /s")},
         {"arrivals": ac.Periodic("10 /s", phase=0.5)},
         {"arrivals": ac.PackMimeArrivals("10 /s"), "app": ac.PackMime()},
+        {"app": ac.Browser(http="1.1+pipelining", keep_alive="5 s", think=ac.Exponential("1 s"))},
+        {"app": ac.Browser("surge-1999", connections=2, embedded=ac.Uniform(0.0, 4.0), pages=3)},
         {"app": ac.Upload(ac.Pareto(1.2, "2000 B"))},
         {"app": ac.Upload(ac.Quantiles([(0.0, "1000 B"), (1.0, "3000 B")]))},
         {"app": ac.Upload(ac.Values(["1000 B", "2000 B"]))},
@@ -45,6 +47,20 @@ def scenario(traffic: ac.Traffic) -> ac.Scenario:
 def test_what_is_written_is_read_back(change: dict[str, Any]) -> None:
     written = scenario(replace(CLASS, **change))
     assert written.check() == written
+
+
+def test_pages_leave_rows() -> None:
+    app = ac.Browser(size="1000 B", embedded=2, active_off="0 s", think="3 s", pages=2)
+    run = ac.simulate(scenario(replace(CLASS, app=app)))
+    pages = run.pages.to_pylist()
+    assert sorted((row["user"], row["page"]) for row in pages) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert {(row["class"], row["objects"], row["bytes"]) for row in pages} == {("web", 3, 3000)}
+    # A handshake and three round trips of 40 ms, and what the packets take.
+    first = next(row for row in pages if (row["user"], row["page"]) == (0, 0))
+    assert first["requested_s"] == 1.0
+    assert 0.160 < first["completed_s"] - first["requested_s"] < 0.175
+    assert first["base_completed_s"] < first["completed_s"]
+    assert (first["connections"], first["connections_opened"]) == (1, 1)
 
 
 def test_connections_leave_rows() -> None:

@@ -1,6 +1,7 @@
 //! What asks for data: an application sits on an end point, writes, reads and closes.
 
 mod arrivals;
+mod browser;
 mod bulk;
 mod cbr;
 mod onoff;
@@ -9,6 +10,9 @@ mod session;
 pub mod video;
 
 pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
+pub use browser::{
+    Act, Browsing, Http, Page, PageModel, PageView, SizeLaw, Surge, User, WebClient, WebServer,
+};
 pub use bulk::Bulk;
 pub use cbr::{Cbr, Turn};
 pub use onoff::{Burst, Draws, OnOff};
@@ -103,6 +107,10 @@ pub enum AnyApp {
     Client(Box<Client>),
     /// The answering end of a session.
     Server(Box<Server>),
+    /// The asking end of a browser's connection.
+    WebClient(Box<WebClient>),
+    /// The answering end of it.
+    WebServer(Box<WebServer>),
     /// What sends a video.
     VideoServer(Box<VideoServer>),
     /// What plays it.
@@ -132,6 +140,8 @@ impl App for AnyApp {
             Self::Sink(app) => app.poll(now, endpoint, notes),
             Self::Client(app) => app.poll(now, endpoint, notes),
             Self::Server(app) => app.poll(now, endpoint, notes),
+            Self::WebClient(app) => app.poll(now, endpoint, notes),
+            Self::WebServer(app) => app.poll(now, endpoint, notes),
             Self::VideoServer(app) => app.poll(now, endpoint, notes),
             Self::VideoClient(app) => app.poll(now, endpoint, notes),
             Self::DashServer(app) => app.poll(now, endpoint, notes),

@@ -129,7 +129,7 @@ impl Sessions for Requests {
     clippy::cast_sign_loss,
     reason = "saturates, and a volume of 2^64 bytes is beyond any run"
 )]
-fn whole(number: f64) -> u64 {
+pub(crate) fn whole(number: f64) -> u64 {
     // 2^53 B: a sum of a session's volumes stays far below 2^64.
     number.ceil().min(9_007_199_254_740_992.0) as u64
 }
@@ -141,6 +141,8 @@ pub enum AnySessions {
     Requests(Requests),
     /// PackMime-HTTP, which is large.
     PackMime(Box<PackMimeSessions>),
+    /// Nothing is planned: the applications are told as it goes.
+    Unplanned,
     /// A user's own.
     Other(Box<dyn Sessions>),
 }
@@ -150,6 +152,7 @@ impl Sessions for AnySessions {
         match self {
             Self::Requests(model) => model.plan(number, random, session),
             Self::PackMime(model) => model.plan(number, random, session),
+            Self::Unplanned => session.exchanges.clear(),
             Self::Other(model) => model.plan(number, random, session),
         }
     }
@@ -158,6 +161,7 @@ impl Sessions for AnySessions {
         match self {
             Self::Requests(model) => model.draws_delays(),
             Self::PackMime(model) => model.draws_delays(),
+            Self::Unplanned => false,
             Self::Other(model) => model.draws_delays(),
         }
     }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use ackclock_sim::Run;
 use ackclock_sim::records::{
-    Connections, CrossingRow, FlowRow, LinkRow, Objects, Outcome, QuickStartRow, SourceRow,
-    VideoRow,
+    Connections, CrossingRow, FlowRow, LinkRow, Objects, Outcome, PageRow, QuickStartRow,
+    SourceRow, VideoRow,
 };
+use ackclock_units::Instant;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
@@ -43,6 +44,8 @@ pub struct Tables {
     pub objects: Table,
     /// One row a connection of a traffic class.
     pub connections: Table,
+    /// One row a page that a user looked at.
+    pub pages: Table,
     /// One row a flow that is a video.
     pub videos: Table,
     /// One row a step of a Quick-Start request, at a router or at the end that asked.
@@ -67,7 +70,7 @@ impl Tables {
     }
 
     /// Every table.
-    pub fn all(&self) -> [&Table; 10] {
+    pub fn all(&self) -> [&Table; 11] {
         [
             &self.flows,
             &self.links,
@@ -75,6 +78,7 @@ impl Tables {
             &self.crossings,
             &self.objects,
             &self.connections,
+            &self.pages,
             &self.videos,
             &self.quick_start,
             &self.flow_samples,
@@ -83,8 +87,8 @@ impl Tables {
     }
 
     /// Those that grow with the length of a run.
-    pub(crate) fn large(&self) -> [&Table; 4] {
-        [&self.objects, &self.connections, &self.flow_samples, &self.link_samples]
+    pub(crate) fn large(&self) -> [&Table; 5] {
+        [&self.objects, &self.connections, &self.pages, &self.flow_samples, &self.link_samples]
     }
 
     fn of(runs: &[Run], cells: bool) -> Self {
@@ -95,6 +99,7 @@ impl Tables {
             crossings: crossings(runs, cells),
             objects: objects(runs, cells),
             connections: connections(runs, cells),
+            pages: pages(runs, cells),
             videos: videos(runs, cells),
             quick_start: quick_start(runs, cells),
             flow_samples: flow_samples(runs, cells),
@@ -279,6 +284,30 @@ fn connections(runs: &[Run], cells: bool) -> Table {
         .count("bytes_to_server", rows().flat_map(|c| &c.bytes_to_server).copied())
         .count("bytes_to_client", rows().flat_map(|c| &c.bytes_to_client).copied())
         .table("connections")
+}
+
+fn pages(runs: &[Run], cells: bool) -> Table {
+    let rows: Vec<&PageRow> = runs.iter().flat_map(|run| &run.pages).collect();
+    let views = || rows.iter().map(|row| row.view);
+    let classes: Vec<Vec<u32>> =
+        runs.iter().map(|run| run.pages.iter().map(|row| row.class).collect()).collect();
+    let mut classes = classes.iter();
+    Columns::new(runs, cells, |run| run.pages.len())
+        .names("class", runs, |run| {
+            let of_run = classes.next().map_or(&[][..], Vec::as_slice);
+            (of_run, run.connections.classes.iter().map(|name| &**name).collect())
+        })
+        .count("user", rows.iter().map(|row| u64::from(row.user)))
+        .count("page", views().map(|view| view.page))
+        .count("objects", views().map(|view| view.objects))
+        .count("objects_completed", views().map(|view| view.came))
+        .count("bytes", views().map(|view| view.bytes.get()))
+        .count("connections", views().map(|view| u64::from(view.connections)))
+        .count("connections_opened", views().map(|view| u64::from(view.opened)))
+        .number("requested_s", views().map(|view| view.requested.as_secs_f64()))
+        .optional("base_completed_s", views().map(|view| view.base.map(Instant::as_secs_f64)))
+        .optional("completed_s", views().map(|view| view.completed.map(Instant::as_secs_f64)))
+        .table("pages")
 }
 
 fn videos(runs: &[Run], cells: bool) -> Table {

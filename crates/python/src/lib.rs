@@ -81,6 +81,12 @@ impl Run {
         Table::of(&self.tables.connections)
     }
 
+    /// One row a page that a user looked at.
+    #[getter]
+    fn pages(&self) -> Table {
+        Table::of(&self.tables.pages)
+    }
+
     /// One row a flow that is a video.
     #[getter]
     fn videos(&self) -> Table {

@@ -1,5 +1,6 @@
 //! The run loop: takes events off the clock and hands them to hosts, links, sources and probes.
 
+mod browsing;
 mod passing;
 mod routing;
 
@@ -10,6 +11,7 @@ use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Instant};
 
+use crate::browsing::Users;
 use crate::changes::Changes;
 use crate::cross::{CrossSource, source_name};
 use crate::fusing::{Elsewhere, fused};
@@ -84,6 +86,7 @@ pub struct Engine<'o> {
     probes: Probes,
     objects: ObjectLog,
     traffic: Classes,
+    users: Users,
     /// Hosts of flows.
     lasting: usize,
     changes: Changes,
@@ -182,6 +185,7 @@ impl<'o> Engine<'o> {
             probes,
             objects: ObjectLog::new(names.len()),
             traffic,
+            users: Users::new(scenario),
             lasting: hosts.len(),
             notes: Vec::new(),
             end,
@@ -315,6 +319,7 @@ impl<'o> Engine<'o> {
         for slot in (0..).take(self.traffic.slots.len()) {
             self.record(slot, None);
         }
+        self.users.finish(&mut self.run.pages);
         self.finish_requests();
         self.run.events = self.events;
         for (n, ends) in self.hosts.chunks_exact(2).enumerate() {
@@ -516,8 +521,14 @@ impl<'o> Engine<'o> {
     fn take_notes(&mut self, now: Instant, h: usize) {
         if h >= self.lasting {
             let slot = self.slot_of(h);
+            let mut woken = None;
             for note in self.notes.drain(..) {
                 self.traffic.on_note(now, slot, note, &mut self.run.objects);
+                let rows = (&mut self.run.objects, &mut self.run.pages);
+                woken = self.users.on_note(now, slot, note, rows).or(woken);
+            }
+            if let Some(user) = woken {
+                self.arm_user(now, user);
             }
             return;
         }

@@ -17,6 +17,7 @@
 //! assert!(run.flows[0].goodput_bps > 8e6);
 //! ```
 
+mod browsing;
 mod changes;
 mod check;
 mod choice;

@@ -1,11 +1,13 @@
 //! What a run leaves behind: rows and columns, with units in their names.
 
+mod pages;
 mod quick_start;
 
 use ackclock_app::{DashClient, VideoClient};
 use ackclock_net::{Counters, DelayHistogram};
 use ackclock_units::{Bytes, Duration, Instant};
 
+pub use pages::PageRow;
 pub use quick_start::{QuickStartRow, QuickStartWhat};
 
 /// Everything a run leaves behind. A pure function of (scenario, seed).
@@ -24,6 +26,9 @@ pub struct Run {
     /// Connections of traffic classes, in the order in which they ended; those that are open when the
     /// run ends come last.
     pub connections: Connections,
+    /// Pages of users who browse, in the order in which they were complete or given up; those that are
+    /// under way when the run ends come last.
+    pub pages: Vec<PageRow>,
     /// One row a flow that is a video, at the end of the run.
     pub videos: Vec<VideoRow>,
     /// Steps of Quick-Start requests, in the order of time.
@@ -44,7 +49,7 @@ impl Run {
     /// Rows of the largest of the tables that a [`Collector`](crate::Collector) takes.
     pub(crate) fn rows_held(&self) -> usize {
         let samples = self.flow_samples.time_ns.len().max(self.link_samples.time_ns.len());
-        self.connections.len().max(self.objects.flow.len()).max(samples)
+        self.connections.len().max(self.objects.flow.len()).max(self.pages.len()).max(samples)
     }
 
     /// Takes all rows that a [`Collector`](crate::Collector) is to take: a run of those rows alone, and
@@ -58,6 +63,7 @@ impl Run {
             flow_names: self.flow_names.clone(),
             link_names: self.link_names.clone(),
             connections,
+            pages: std::mem::take(&mut self.pages),
             objects: std::mem::take(&mut self.objects),
             flow_samples: std::mem::take(&mut self.flow_samples),
             link_samples: std::mem::take(&mut self.link_samples),

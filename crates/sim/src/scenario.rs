@@ -5,6 +5,7 @@
 //! refused by name.
 
 mod app;
+mod browser;
 mod change;
 mod channel;
 mod dash;
@@ -26,6 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use app::{AppSpec, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
+pub use browser::{BrowserHttp, BrowserSpec, SurgeConstants, SurgeSizes};
 pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
 pub use channel::{BurstLoss, ChannelSpec};
 pub use dash::{AdaptSpec, DashSpec};

@@ -59,6 +59,7 @@ class Tables:
     crossings: pl.DataFrame
     objects: pl.DataFrame
     connections: pl.DataFrame
+    pages: pl.DataFrame
     videos: pl.DataFrame
     quick_start: pl.DataFrame
     flow_samples: pl.DataFrame
@@ -81,6 +82,7 @@ def simulate(
         crossings=_frame(run.crossings),
         objects=_frame(run.objects),
         connections=_frame(run.connections),
+        pages=_frame(run.pages),
         videos=_frame(run.videos),
         quick_start=_frame(run.quick_start),
         flow_samples=_frame(run.flow_samples),

@@ -58,7 +58,7 @@ class FakeCore:
             name: []
             for name in (
                 *("flows", "links", "sources", "crossings", "objects"),
-                *("connections", "videos", "quick_start"),
+                *("connections", "pages", "videos", "quick_start"),
                 *("flow_samples", "link_samples"),
             )
         }

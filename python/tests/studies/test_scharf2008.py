@@ -10,7 +10,7 @@ import pytest
 
 from ackclock import _core
 from ackclock.studies._frame_core import BrokenRunError, simulate
-from ackclock.studies.scharf2008 import runs, scenarios
+from ackclock.studies.scharf2008 import pages, runs, scenarios
 from ackclock.studies.scharf2008.analysis import RESPONSE, full, speedups
 from ackclock.studies.scharf2008.predicates import CLAIMS
 from ackclock.studies.scharf2008.scenarios import Attack, Plan, Transfer
@@ -94,14 +94,50 @@ def test_a_rate_is_full_at_the_first_round_trip_that_has_it() -> None:
 
 
 def test_claims_and_plans() -> None:
-    """Table I, the browsers, is the claim that is not judged."""
-    assert [claim.id for claim in CLAIMS] == [
+    assert [claim.id for claim in (*CLAIMS, pages.CLAIM)] == [
         "scharf-f4f6", "scharf-f7", "scharf-f8", "scharf-f9", "scharf-f10", "scharf-t2",
-        "scharf-f11",
+        "scharf-f11", "scharf-t1",
     ]  # fmt: skip
     quick, whole = Plan(quick=True), Plan(quick=False)
     assert quick.trials < whole.trials
     assert quick.long_s < whole.long_s
+
+
+def test_the_page_of_one_object_takes_the_round_trips_that_it_needs() -> None:
+    """A page of 1 kB on a new connection: handshake and request, two round trips of 200 ms.
+
+    One more for each way to ask for the embedded object: a new connection two, a persistent one
+    one. Packets take up to 0.4 ms to cross the path.
+    """
+    hours = [pages.Hour(pages.MAIN, "small", http, "slow-start", 1, 60.0) for http in pages.HTTPS]
+    texts = [hour.scenario() for hour in hours]
+    for text in texts:
+        app = text["traffic"][0]["app"]
+        app |= {"size": "1000 B", "embedded": 1, "think": "1 s"}
+    rows = pages.page_times(simulate(_core, texts, 2), hours)  # type: ignore[arg-type]
+    assert rows["page_s"].to_list() == pytest.approx([0.8, 0.6, 0.6], abs=3e-3)
+    assert rows["connections_per_page"].to_list() == pytest.approx([2, 1, 1])
+    assert rows["asked"].to_list() == [0, 0, 0]
+
+
+def test_table_1_is_of_the_same_pages_with_both_senders() -> None:
+    """Two seeds: page times 1.0 and 1.2 s against 0.5 and 0.8 s; ratios 2 and 1.5.
+
+    Their mean is 1.75, half the width of the interval 12.706 · 0.25 = 3.18.
+    """
+    rows = pl.DataFrame(
+        {
+            "reading": ["r"] * 4, "model": ["small"] * 4, "http": ["1.1"] * 4, "seed": [1, 2, 1, 2],
+            "startup": ["slow-start"] * 2 + ["quick-start"] * 2, "page_s": [1.0, 1.2, 0.5, 0.8],
+            "pages": [10] * 4, "asked": [0, 0, 7, 8], "approved": [0, 0, 7, 8],
+            "objects_per_page": [2.0] * 4, "bytes_per_object": [9.0] * 4,
+            "connections_per_page": [1.0] * 4,
+        }
+    )  # fmt: skip
+    row = pages.summary(rows).row(0, named=True)
+    assert (row["slow_s"], row["quick_s"]) == (pytest.approx(1.1), pytest.approx(0.65))
+    assert (row["speedup"], row["speedup_ci"]) == (1.75, pytest.approx(12.7062 * 0.25))
+    assert row["asked"] == 15
 
 
 @pytest.mark.parametrize("kind", ["ignorant", "lowering", "admitting"])

@@ -55,7 +55,7 @@ fn what_is_written_is_read_back() {
         assert_eq!(metadata["ackclock.version"], version());
         assert_eq!(metadata["ackclock.scenario"], to_json(&scenario));
     }
-    assert_eq!(files(&folder.join("a/b")).len(), 10, "no temporary file is left");
+    assert_eq!(files(&folder.join("a/b")).len(), 11, "no temporary file is left");
 }
 
 #[test]
@@ -78,6 +78,7 @@ fn the_number_of_threads_changes_no_byte() {
             "link_samples.parquet",
             "links.parquet",
             "objects.parquet",
+            "pages.parquet",
             "quick_start.parquet",
             "scenarios.parquet",
             "sources.parquet",

@@ -1,10 +1,12 @@
 //! What a class of connections must fulfil beyond reading well.
 
+use ackclock_units::{Bytes, Duration};
+
 use super::{Result, check_tcp, refuse};
 use crate::ScenarioError;
 use crate::scenario::{
-    AccessLine, ArrivalsSpec, Draw, DurationDraw, Quantity, Scenario, Topology, Traffic,
-    TrafficApp, VariantChoice,
+    AccessLine, ArrivalsSpec, BrowserHttp, BrowserSpec, Draw, DurationDraw, Quantity, Scenario,
+    Topology, Traffic, TrafficApp, VariantChoice,
 };
 
 /// Checks class `n`.
@@ -119,7 +121,38 @@ fn check_app(key: &str, app: &TrafficApp) -> Result {
             check_draw(key, "gap", gap)
         }
         TrafficApp::Packmime { .. } => Ok(()),
+        TrafficApp::Browser(browser) => check_browser(key, browser),
     }
+}
+
+/// Connections of one user at a time.
+const MOST_CONNECTIONS: u32 = 1000;
+
+fn check_browser(key: &str, browser: &BrowserSpec) -> Result {
+    if browser.connections.is_some_and(|count| !(1..=MOST_CONNECTIONS).contains(&count)) {
+        return refuse(&format!("{key}.connections"), "expected a number from 1 to 1000");
+    }
+    if browser.http == BrowserHttp::V1_0 && browser.keep_alive.0 > Duration::ZERO {
+        return refuse(
+            &format!("{key}.keep_alive"),
+            "connections of HTTP/1.0 do not persist, expected `http = \"1.1\"` or \"1.1+pipelining\"",
+        );
+    }
+    if browser.pages == Some(0) {
+        return refuse(&format!("{key}.pages"), "expected at least 1");
+    }
+    if browser.largest.is_some_and(|largest| largest.0 == Bytes::ZERO) {
+        return refuse(&format!("{key}.largest"), "expected at least 1 B");
+    }
+    let some = |word: &str, draw: &Option<DurationDraw>| {
+        draw.as_ref().map_or(Ok(()), |draw| check_draw(key, word, draw))
+    };
+    some("think", &browser.think)?;
+    some("active_off", &browser.active_off)?;
+    browser.size.as_ref().map_or(Ok(()), |size| check_draw(key, "size", size))?;
+    browser.embedded.as_ref().map_or(Ok(()), |count| check_draw(key, "embedded", count))?;
+    check_draw(key, "request", &browser.request)?;
+    check_draw(key, "server_delay", &browser.server_delay)
 }
 
 fn check_line(key: &str, line: &AccessLine) -> Result {

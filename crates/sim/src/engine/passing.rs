@@ -5,6 +5,7 @@ use ackclock_net::Line;
 use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::Instant;
 
+use super::browsing::USER;
 use super::{Engine, Host, index};
 use crate::objects::NOTHING_AWAITED;
 use crate::records::Run;
@@ -46,7 +47,9 @@ impl Host {
 
     /// Whether this end does nothing by itself any more, except to leave TIME-WAIT.
     fn is_quiet(&self) -> bool {
-        let idle = || self.endpoint.poll_at().is_none() && self.app_at.is_none();
+        // An application that waits for more learns of a failure only when it is next asked.
+        let waits = || self.app_at.is_some() && self.endpoint.failure().is_none();
+        let idle = || self.endpoint.poll_at().is_none() && !waits();
         self.vacant || self.endpoint.state() == State::TimeWait || idle()
     }
 }
@@ -67,10 +70,22 @@ impl Engine<'_> {
         self.lasting + 2 * slot as usize
     }
 
-    /// A connection of class `n` opens.
+    /// A connection of class `n` opens, a user of it comes, or a user is woken.
     pub(super) fn open(&mut self, now: Instant, n: u32) {
+        if n & USER != 0 {
+            self.wake_user(now, n & !USER);
+        } else if self.users.browse(n) {
+            self.welcome(now, n);
+        } else {
+            let slot = self.open_connection(now, n);
+            self.schedule_opening(n as usize, now);
+            self.pump(now, self.client_of(slot));
+        }
+    }
+
+    /// A connection of class `n` begins to open; returns its slot.
+    pub(super) fn open_connection(&mut self, now: Instant, n: u32) -> u32 {
         let mut opening = self.traffic.open(now, n as usize);
-        self.schedule_opening(n as usize, now);
         let lines = opening.lines.take();
         let slot = match (opening.slot, lines) {
             (None, lines) => self.add_slot(n, lines),
@@ -85,14 +100,20 @@ impl Engine<'_> {
         let h = self.client_of(slot);
         let session = &self.traffic.classes[n as usize].session;
         let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
-        if let (AnyApp::Client(client), AnyApp::Server(server)) = (&mut client.app, &mut server.app)
-        {
-            client.restart(session);
-            server.restart(session);
+        match (&mut client.app, &mut server.app) {
+            (AnyApp::Client(client), AnyApp::Server(server)) => {
+                client.restart(session);
+                server.restart(session);
+            }
+            (AnyApp::WebClient(client), AnyApp::WebServer(server)) => {
+                client.restart();
+                server.restart(self.users.http(n));
+            }
+            _ => {}
         }
         client.move_in(opening.config);
         client.endpoint.connect(now);
-        self.pump(now, h);
+        slot
     }
 
     /// Makes a slot for class `n`, with the private lines of its first tenant.
@@ -109,12 +130,15 @@ impl Engine<'_> {
         let back = self.network.add_passing_path(back, line(2, 1), client);
         self.network.add_passing_flow();
         let flow = self.first_passing() + slot;
-        let (client, server) = (Client::new(&class.session), Server::new(&class.session));
+        let (client, server) = if self.users.browse(n) {
+            (AnyApp::WebClient(Box::default()), AnyApp::WebServer(Box::default()))
+        } else {
+            let (client, server) = (Client::new(&class.session), Server::new(&class.session));
+            (AnyApp::Client(Box::new(client)), AnyApp::Server(Box::new(server)))
+        };
         // Whoever moves in brings settings.
         let vacant = class.any_config();
-        for (app, first_hop) in
-            [(AnyApp::Client(Box::new(client)), there), (AnyApp::Server(Box::new(server)), back)]
-        {
+        for (app, first_hop) in [(client, there), (server, back)] {
             self.hosts.push(Host::vacant(app, flow, first_hop, vacant));
         }
         self.traffic.slots.push(Slot { class: n, lines, connection: None });
@@ -151,12 +175,19 @@ impl Engine<'_> {
                 self.note_requests(class, connection, host);
             }
         }
-        let Run { connections, objects, .. } = &mut self.run;
+        let Run { connections, objects, pages, .. } = &mut self.run;
+        if closed.is_none() {
+            self.users.closed(slot, objects);
+        }
+        let user = closed.and_then(|now| self.users.gone(now, slot, (objects, pages)));
         let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
         let ends = [&client.endpoint, &server.endpoint];
         self.traffic.record(slot, closed, ends, connections, objects);
         client.vacant = true;
         server.vacant = true;
+        if let Some((now, user)) = closed.zip(user) {
+            self.arm_user(now, user);
+        }
         self.relieve();
     }
 }

@@ -3,6 +3,7 @@ use crate::{Scenario, simulate};
 
 mod aqm;
 mod bbr;
+mod browsing;
 mod ccp;
 mod channel;
 mod feedback;

@@ -7,7 +7,7 @@ use ackclock_units::{Bytes, Duration, Frequency, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Draw, DurationDraw, TcpSpec, Text, is_zero_duration, zero};
+use super::{BrowserSpec, Draw, DurationDraw, TcpSpec, Text, is_zero_duration, zero};
 
 /// Connections that come and go: each opens, plays its session, closes, and leaves a row in the
 /// table `connections` and one in `objects` for each exchange.
@@ -246,6 +246,10 @@ pub enum TrafficApp {
         #[serde(default)]
         http: Http,
     },
+    /// Users who look at one page after another, with time to think between them: the model of SURGE.
+    /// Each page leaves a row in the table `pages`, too. The arrivals are those of users, and
+    /// `count` of the class bounds their number.
+    Browser(Box<BrowserSpec>),
 }
 
 impl ArrivalsSpec {
@@ -411,6 +415,7 @@ impl TrafficApp {
                     name,
                 ))));
             }
+            Self::Browser(_) => return Ok(AnySessions::Unplanned),
         }))
     }
 
@@ -418,7 +423,7 @@ impl TrafficApp {
     pub const fn clients(&self) -> DumbbellSide {
         match self {
             Self::Bulk { .. } => DumbbellSide::Left,
-            Self::Request { .. } | Self::Packmime { .. } => DumbbellSide::Right,
+            Self::Request { .. } | Self::Packmime { .. } | Self::Browser(_) => DumbbellSide::Right,
         }
     }
 }

@@ -11,6 +11,7 @@ FIGURES = {
     "f8": "Three downloads on one connection, with cross-traffic (Figure 8)",
     "f9": "Capacity granted under a flood of requests (Figure 9)",
     "f10": "Speed-up over the size of the transfer (Figure 10)",
+    "t1": "Page times of a web browser (Table I)",
     "f11": "Time that a router spends on packets (Figure 11)",
 }
 

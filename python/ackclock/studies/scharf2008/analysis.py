@@ -82,27 +82,23 @@ def full(traces: pl.DataFrame) -> pl.DataFrame:
     return traces.group_by(keys, maintain_order=True).agg(first, mean, second)
 
 
-def analyse(_core: Core, plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
-    """Return the study's tables."""
-    response = parts["response"].select(RESPONSE)
-    attacks = parts["attacks"]
-    outcomes = (
+def concluded(attacks: pl.DataFrame) -> pl.DataFrame:
+    """Return for each attack how often the sender concluded what."""
+    return (
         attacks.group_by("who", "steps", "concluded", maintain_order=True)
         .agg(pl.len().alias("runs"))
         .with_columns((pl.col("runs") / pl.col("runs").sum().over("who", "steps")).alias("share"))
     )
-    return Results(
-        plan,
-        {
-            "response": response,
-            "speedup": speedups(response),
-            "windows": parts["windows"],
-            "traces": parts["traces"],
-            "full": full(parts["traces"]),
-            "routers": parts["routers"],
-            "flood": parts["flood"],
-            "attacks": outcomes,
-            "router": parts["router"],
-            "endpoint": parts["endpoint"],
-        },
-    )
+
+
+def analyse(_core: Core, plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
+    """Return the study's tables; of a single figure, those that its parts make."""
+    tables = dict(parts)
+    if "response" in parts:
+        tables["response"] = parts["response"].select(RESPONSE)
+        tables["speedup"] = speedups(tables["response"])
+    if "traces" in parts:
+        tables["full"] = full(parts["traces"])
+    if "attacks" in parts:
+        tables["attacks"] = concluded(parts["attacks"])
+    return Results(plan, tables)

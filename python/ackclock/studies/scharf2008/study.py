@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
+
+from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_report import Drawn
 from ackclock.studies._frame_study import Definition
-from ackclock.studies.scharf2008 import figures
+from ackclock.studies.scharf2008 import figures, pages, pages_report
 from ackclock.studies.scharf2008.analysis import Results, analyse
 from ackclock.studies.scharf2008.page import build
 from ackclock.studies.scharf2008.predicates import CLAIMS
@@ -40,21 +43,33 @@ FIGURES: Mapping[str, Drawn[Results]] = {
         lambda r: figures.speedup(r["speedup"]), ("response",), ("speedup",),
         "figures.speedup(speedup)",
     ),
+    "t1": Drawn(
+        lambda r: pages_report.page_times(r["table1"]), ("pages",), ("table1",),
+        "pages_report.page_times(table1)",
+    ),
     "f11": Drawn(
         lambda r: figures.times(r["router"]), ("router",), ("router",), "figures.times(router)"
     ),
 }  # fmt: skip
+
+
+def _tables(core: Core, plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
+    results = analyse(core, plan, parts)
+    if "pages" in parts:
+        results.tables["table1"] = pages.summary(parts["pages"])
+    return results
+
 
 DEFINITION = Definition(
     key=KEY,
     folder=Path(__file__).parent,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
-    analyse=analyse,
-    claims=CLAIMS,
+    analyse=_tables,
+    claims=(*CLAIMS, pages.CLAIM),
     figures=FIGURES,
     build=build,
-    code=("runs.py", "scenarios.py", "costs.py"),
+    code=("runs.py", "scenarios.py", "costs.py", "pages.py"),
 )
 
 reproduce = DEFINITION.reproduce
