@@ -146,7 +146,8 @@ class Beside:
         load_bps = LOAD_BPS if self.others == "load" else LOAD_BPS / 10
         scenario["cross_traffic"] = [
             {
-                "link": "second",
+                # Where a jump meets the path's rate first: behind it others are sheltered.
+                "link": "first",
                 "kind": "poisson",
                 "rate": f"{load_bps / PACKET_BITS:.6f} packet/s",
                 "size": "1500 B",
