@@ -99,7 +99,7 @@ def harm(rows: pl.DataFrame) -> Figure:
                     else colour,
                 )  # fmt: skip
             panel.axhline(0, color=COLOURS["pale"], linewidth=1.0, zorder=0)
-            panel.set(xlabel="response time, s", ylabel=label, title=title, xscale="log")
+            panel.set(xlabel="response time, s", ylabel=label, title=title, xlim=(0, None))
         handles, labels = panels[0].get_legend_handles_labels()
         made.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=7)
         return made
