@@ -11,6 +11,7 @@ import polars as pl
 
 from ackclock.studies._frame import Observation, Predicate
 from ackclock.studies.scharf2008.analysis import Results
+from ackclock.studies.scharf2008.beyond import PATIENCE_S
 
 Measure = Callable[[Results], Sequence[Observation]]
 
@@ -77,7 +78,10 @@ def _dropped_beyond(first: str, seconds: Sequence[str]) -> Measure:
 
 
 def _starved(startup: str) -> Measure:
-    """Return its response beside four flows over slow start's; infinite if it did not end."""
+    """Return its response beside four flows over slow start's.
+
+    Of downloads that did not all end it is what they were waited for: the least that it can be.
+    """
 
     def measure(results: Results) -> list[Observation]:
         rows = results["harm"].filter(pl.col("others") == "flows")
@@ -87,8 +91,9 @@ def _starved(startup: str) -> Measure:
             times = dict(zip(here["startup"], here["response_s"], strict=True))
             ended = dict(zip(here["startup"], here["ended"] == here["runs"], strict=True))
             late = not ended[startup] or times[startup] is None
-            value = 1e9 if late else times[startup] / times["slow-start"]
-            found.append(Observation(f"{size:,} B", value))
+            waited = PATIENCE_S if late else times[startup]
+            label = f"{size:,} B" + (", at least" if late else "")
+            found.append(Observation(label, waited / times["slow-start"]))
         return found
 
     return measure
