@@ -20,6 +20,7 @@ from ackclock.studies.biswas2010.scenarios import VIDEO_RULES
 from ackclock.studies.response import figures as response
 from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
+from ackclock.studies.scharf2008 import beyond_report as scharf2008_beyond
 from ackclock.studies.scharf2008 import figures as scharf2008
 from ackclock.studies.tambuwal2018 import figures as tambuwal2018
 from ackclock.studies.watanabe2013 import figures as watanabe2013
@@ -147,6 +148,24 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: scharf2008.speedup(table("speedup")),
         "Speed-up over the size of the transfer",
         "Quick-Start and a first window of ten over slow start, two round trips, two buffers",
+    ),
+    "scharf-begin": (
+        "scharf2008",
+        lambda table: scharf2008_beyond.begins(table("begins")),
+        "Rates at the beginning of a download, eight ways to begin",
+        "Slow start, Quick-Start, Jump Start, Careful Resume, RCP, XCP; two round trips",
+    ),
+    "scharf-compared": (
+        "scharf2008",
+        lambda table: scharf2008_beyond.compared(table("compared")),
+        "Speed-up over the size of the transfer, seven ways to begin",
+        "Over slow start from three segments, RTT 100 ms, two buffers",
+    ),
+    "scharf-harm": (
+        "scharf2008",
+        lambda table: scharf2008_beyond.harm(table("harm")),
+        "What others beside a download suffer",
+        "A load of half the link, and four NewReno flows; 3 MB, means with 95 % intervals",
     ),
     "watanabe-bars": (
         "watanabe2013",

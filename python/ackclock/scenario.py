@@ -30,6 +30,7 @@ from ackclock.channels import (
 )
 from ackclock.draws import Draw, Exponential, Uniform, read_draw
 from ackclock.errors import BadInput
+from ackclock.feedback import RcpRouter, XcpRouter
 from ackclock.moments import (
     After,
     App,
@@ -94,6 +95,7 @@ __all__ = [
     "Queue",
     "QueueChange",
     "QuickStart",
+    "RcpRouter",
     "Red",
     "Reorder",
     "Reverse",
@@ -105,6 +107,7 @@ __all__ = [
     "Uniform",
     "Video",
     "Wifi",
+    "XcpRouter",
     "dumbbell",
     "graph",
 ]
@@ -156,6 +159,8 @@ class Reverse(_Table):
         The probability that a bit of a packet is flipped, 0 to 1.
     quick_start
         What the router in front of the way back does for Quick-Start.
+    rcp, xcp
+        The router in front of the way back, for flows of RCP and of XCP.
     """
 
     rate: str | None = None
@@ -167,6 +172,8 @@ class Reverse(_Table):
     corrupt: float | None = None
     channel: Channel | None = _key(default=None, read=read_channel)
     quick_start: Router | None = _key(default=None, read=read_router)
+    rcp: RcpRouter | None = _key(default=None, read=RcpRouter.from_table)
+    xcp: XcpRouter | None = _key(default=None, read=XcpRouter.from_table)
 
 
 @dataclass(frozen=True)
@@ -200,6 +207,10 @@ class Link(_Table):
         What the router in front of this link does for Quick-Start: ``"approve"``, ``"deny"`` or an
         :class:`Admission`. A path's first link has no router in front. Default: it takes no part,
         and requests fail.
+    rcp, xcp
+        The router in front of this link, the path's first too, rules flows of RCP and of XCP:
+        :class:`RcpRouter`, :class:`XcpRouter`. Every link on the way of such a flow needs it.
+        Default: it takes no part.
     """
 
     rate: str
@@ -212,6 +223,8 @@ class Link(_Table):
     corrupt: float = 0.0
     channel: Channel | None = _key(default=None, read=read_channel)
     quick_start: Router | None = _key(default=None, read=read_router)
+    rcp: RcpRouter | None = _key(default=None, read=RcpRouter.from_table)
+    xcp: XcpRouter | None = _key(default=None, read=XcpRouter.from_table)
 
 
 @dataclass(frozen=True)
@@ -224,7 +237,7 @@ class GraphLink(_Table):
         The name by which cross-traffic, probes and results refer to it.
     from_node, to_node
         The nodes that it joins; ``from`` and ``to`` in a file.
-    rate, delay, queue, loss, reverse, reorder, duplicate, corrupt, quick_start
+    rate, delay, queue, loss, reverse, reorder, duplicate, corrupt, quick_start, rcp, xcp
         As those of :class:`Link`; the queue is without limit by default.
     """
 
@@ -241,6 +254,8 @@ class GraphLink(_Table):
     corrupt: float = 0.0
     channel: Channel | None = _key(default=None, read=read_channel)
     quick_start: Router | None = _key(default=None, read=read_router)
+    rcp: RcpRouter | None = _key(default=None, read=RcpRouter.from_table)
+    xcp: XcpRouter | None = _key(default=None, read=XcpRouter.from_table)
 
 
 @dataclass(frozen=True)

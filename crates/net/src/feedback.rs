@@ -19,7 +19,7 @@ pub use xcp::{XcpConfig, XcpRouter};
 pub struct Load {
     /// Bytes that have come to the link since it was made, dropped ones too, this packet's not.
     pub arrived: u64,
-    /// Bytes held.
+    /// Bytes that wait, the packet being sent not among them.
     pub queued: u64,
     /// The link's rate.
     pub capacity: Rate,

@@ -299,6 +299,13 @@ impl Link {
         }
     }
 
+    /// Bytes that wait, the packet being sent not among them; of a link that nothing was
+    /// [offered ahead](Self::offer_ahead).
+    pub fn waiting(&mut self, now: Instant) -> Bytes {
+        self.advance(now);
+        Bytes::new(self.held().bytes.saturating_sub(u64::from(self.in_service())))
+    }
+
     /// A packet comes to the queue.
     pub fn offer(&mut self, now: Instant, packet: Packet) -> Verdict {
         self.offer_ahead(now, packet, now)

@@ -273,7 +273,7 @@ impl Endpoint {
             && !self.timestamps.is_old(segment)
             && ip.ecn != Ecn::Ce
             && !self.marking.watches()
-            && self.jumping.is_none()
+            && (self.jumping.is_none() || self.jump_sleeps(options))
         {
             let window = Bytes::new(u64::from(segment.window));
             if options.is_none()
@@ -478,7 +478,8 @@ impl Endpoint {
     /// The next segment to go out at `now`, if any; timers that are due expire first.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if self.state != State::Established || self.jumping.is_some() {
+        if self.state != State::Established || (self.jumping.is_some() && !self.jump_sleeps_on(now))
+        {
             return self.poll_transmit_slowly(now);
         }
         self.on_timers(now)?;

@@ -77,7 +77,8 @@ fn an_unknown_key_gets_the_nearest_word() {
     assert_eq!(
         error_with("rate = \"10 Mbit/s\"", "rte = \"10 Mbit/s\""),
         "s.toml:7: topology.bottleneck.rte: unknown key, expected one of `channel`, `corrupt`, `delay`, \
-         `duplicate`, `loss`, `queue`, `quick_start`, `rate`, `reorder`, `reverse` (did you mean `rate`?)"
+         `duplicate`, `loss`, `queue`, `quick_start`, `rate`, `rcp`, `reorder`, `reverse`, `xcp` (did you \
+         mean `rate`?)"
     );
     assert_eq!(
         error_with("mss =", "colour ="),

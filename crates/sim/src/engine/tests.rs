@@ -6,6 +6,7 @@ mod bbr;
 mod browsing;
 mod ccp;
 mod channel;
+mod feedback;
 mod marks;
 mod moments;
 mod quick_start;

@@ -93,10 +93,9 @@ impl Network {
         {
             // A host's own queue in front of its own link may be the longest of all.
             let link = &mut self.links[wire as usize];
-            let counters = link.counters(now);
             let load = Load {
-                arrived: counters.offered.bytes,
-                queued: counters.queued.bytes,
+                arrived: link.counters(now).offered.bytes,
+                queued: link.waiting(now).get(),
                 capacity: link.rate(),
             };
             router.process(now, header, packet.size, &load);

@@ -1,8 +1,10 @@
 //! A jump past slow start, from its grant to its end: a window paced over one round trip, validated
 //! by the first ACK, taken back if it lost anything.
 //!
-//! All of it is in a box that connections without a jump do not have; those with one take the slow
-//! way through [`Endpoint::handle`] and [`Endpoint::poll_transmit`].
+//! All of it is in a box that connections without a jump do not have. Those with one take the slow way
+//! through [`Endpoint::handle`] and [`Endpoint::poll_transmit`] while something is under way, which is a
+//! round trip or two: otherwise the jump *sleeps*, until an option comes, silence ends, or the application
+//! asks.
 
 use ackclock_packet::{Flags, IpMeta, Options, QuickStartRate, SackBlocks, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Rate};
@@ -37,6 +39,8 @@ pub(super) struct Jumping {
     /// What routers say of every packet.
     pub(super) exchange: Option<Exchange>,
     phase: Phase,
+    /// Nothing is under way.
+    asleep: bool,
     /// The numbers that were sent in the jump.
     from: Seq,
     until: Seq,
@@ -75,6 +79,7 @@ impl Jumping {
             leap_alone: false,
             exchange: None,
             phase: Phase::Grounded,
+            asleep: false,
             from: Seq::FIRST_BYTE,
             until: Seq::FIRST_BYTE,
             fallback: Bytes::ZERO,
@@ -84,6 +89,12 @@ impl Jumping {
             congestion_events: 0,
             again: 0,
         }
+    }
+
+    /// A call has done what it had to: whether there will be more.
+    fn rest(&mut self) {
+        let alone = self.leap.is_none() && self.exchange.is_none();
+        self.asleep = alone && self.phase == Phase::Grounded && self.quick_start.is_quiet();
     }
 
     /// A rate was approved (RFC 4782 §4.4): the window is what it carries in a round trip.
@@ -185,6 +196,7 @@ impl Endpoint {
         let jumping = self.jumping.get_or_insert_with(|| Box::new(Jumping::new(config)));
         jumping.leap_alone = false;
         jumping.quick_start.want(rate);
+        jumping.asleep = false;
     }
 
     /// Where a jump stands that asks nobody: Jump Start's or Careful Resume's.
@@ -214,6 +226,24 @@ impl Endpoint {
     /// What came of this end's Quick-Start requests.
     pub fn quick_start_log(&self) -> &[QuickStartEvent] {
         self.jumping.as_ref().map_or(&[], |jumping| jumping.quick_start.log())
+    }
+
+    /// Whether a segment with `options` means nothing to this end's jump.
+    // A call where there is a jump, and nothing in the way where there is none.
+    #[inline(never)]
+    pub(super) fn jump_sleeps(&self, options: Option<&Options>) -> bool {
+        let said = |options: &Options| {
+            options.quick_start.is_some() || options.quick_start_response.is_some()
+        };
+        self.jumping.as_ref().is_none_or(|jumping| jumping.asleep) && !options.is_some_and(said)
+    }
+
+    /// Whether the next segment of an open connection means nothing to this end's jump: it does not end
+    /// a silence either.
+    #[inline(never)]
+    pub(super) fn jump_sleeps_on(&self, now: Instant) -> bool {
+        self.jumping.as_ref().is_none_or(|jumping| jumping.asleep)
+            && !(self.sender.unsent() > self.sender.initial_window() && self.sender.is_idle(now))
     }
 
     /// Before a segment of an end with a jump is taken in.
@@ -254,6 +284,7 @@ impl Endpoint {
                 jumping.take_off(now, grant, overhead, &mut self.sender);
             }
         }
+        jumping.rest();
     }
 
     /// The options that a SYN or SYN-ACK carries besides its own.
@@ -281,6 +312,7 @@ impl Endpoint {
         let in_ip = u16::from(ask.is_some() || quick_start.has_report());
         let in_tcp = u16::from(quick_start.has_response());
         if in_ip + in_tcp == 0 {
+            jumping.rest();
             return self.poll_segment(now);
         }
         // RFC 6691 §3: options shorten the payload, in the IP header too.
@@ -302,6 +334,7 @@ impl Endpoint {
         let mut options = transmit.options.unwrap_or_default();
         let data = segment.len > 0;
         jumping.quick_start.dress(now, data, ask, segment.end(), &mut options);
+        jumping.rest();
         if options.quick_start_response.is_some() {
             make_room(&mut options, self.timestamps.used);
         }

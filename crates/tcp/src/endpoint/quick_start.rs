@@ -194,6 +194,14 @@ impl QuickStart {
         self.wanted.or_else(own)
     }
 
+    /// Whether nothing is under way: no request, and nothing that the next segment is to carry.
+    pub(super) const fn is_quiet(&self) -> bool {
+        self.asked.is_none()
+            && self.wanted.is_none()
+            && self.report.is_none()
+            && self.response.is_none()
+    }
+
     /// Whether the next segment of data carries a Report.
     pub(super) const fn has_report(&self) -> bool {
         self.report.is_some()

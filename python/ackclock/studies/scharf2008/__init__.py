@@ -12,6 +12,9 @@ FIGURES = {
     "f9": "Capacity granted under a flood of requests (Figure 9)",
     "f10": "Speed-up over the size of the transfer (Figure 10)",
     "t1": "Page times of a web browser (Table I)",
+    "begin": "Rates at the beginning of a download, all ways to begin (beyond the paper)",
+    "compared": "Speed-up over the size, all ways to begin (beyond the paper)",
+    "harm": "What others beside a download suffer (beyond the paper)",
     "f11": "Time that a router spends on packets (Figure 11)",
     "live": "On real packets: the beginning of a download",
 }

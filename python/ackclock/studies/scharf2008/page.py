@@ -6,6 +6,7 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies._frame_page import Sheaf
+from ackclock.studies.scharf2008 import beyond_report
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.pages_report import kept, table_1
 
@@ -119,6 +120,7 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                     _attacks(results),
                 ),
             ),
+            beyond_report.section(results, draw),
         ),
     )
 

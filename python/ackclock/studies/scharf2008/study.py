@@ -10,7 +10,7 @@ import polars as pl
 from ackclock.studies._frame_core import Core
 from ackclock.studies._frame_report import Drawn
 from ackclock.studies._frame_study import Definition
-from ackclock.studies.scharf2008 import figures, pages, pages_report
+from ackclock.studies.scharf2008 import beyond, beyond_report, figures, pages, pages_report
 from ackclock.studies.scharf2008.analysis import Results, analyse
 from ackclock.studies.scharf2008.live import LIVE
 from ackclock.studies.scharf2008.page import build
@@ -48,6 +48,18 @@ FIGURES: Mapping[str, Drawn[Results]] = {
         lambda r: pages_report.page_times(r["table1"]), ("pages",), ("table1",),
         "pages_report.page_times(table1)",
     ),
+    "begin": Drawn(
+        lambda r: beyond_report.begins(r["begins"]), ("begins",), ("begins",),
+        "beyond_report.begins(begins)",
+    ),
+    "compared": Drawn(
+        lambda r: beyond_report.compared(r["compared"]), ("response", "beyond"), ("compared",),
+        "beyond_report.compared(compared)",
+    ),
+    "harm": Drawn(
+        lambda r: beyond_report.harm(r["harm"]), ("beside",), ("harm",),
+        "beyond_report.harm(harm)",
+    ),
     "f11": Drawn(
         lambda r: figures.times(r["router"]), ("router",), ("router",), "figures.times(router)"
     ),
@@ -58,6 +70,13 @@ def _tables(core: Core, plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Result
     results = analyse(core, plan, parts)
     if "pages" in parts:
         results.tables["table1"] = pages.summary(parts["pages"])
+    if "response" in parts and "beyond" in parts:
+        whole = pl.concat([results["response"], parts["beyond"]], how="vertical_relaxed")
+        results.tables["response"] = whole
+        results.tables["compared"] = beyond.compared(whole)
+        del results.tables["beyond"]
+    if "beside" in parts:
+        results.tables["harm"] = beyond.harm(parts["beside"])
     return results
 
 
@@ -71,7 +90,7 @@ DEFINITION = Definition(
     figures=FIGURES,
     build=build,
     live=LIVE,
-    code=("runs.py", "scenarios.py", "costs.py", "pages.py"),
+    code=("runs.py", "scenarios.py", "costs.py", "pages.py", "beyond.py"),
 )
 
 reproduce = DEFINITION.reproduce

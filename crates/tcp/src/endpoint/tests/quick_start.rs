@@ -326,3 +326,39 @@ fn the_peers_window_bounds_a_jump() {
     // Six were used, and one is acknowledged.
     assert!(pair.cwnd_segments() <= 7.0);
 }
+
+/// Whether a segment without options takes the quick way at each end.
+fn sleep(pair: &Pair) -> [bool; 2] {
+    let quick = |end: &Endpoint| end.jump_sleeps(None) && end.jump_sleeps_on(pair.now);
+    [quick(&pair.ends[0]), quick(&pair.ends[1])]
+}
+
+#[test]
+fn a_jump_is_attended_to_only_while_something_is_under_way() {
+    let mut pair = pair("newreno+sack+quickstart(5.12Mbps)");
+    write(&mut pair, 200_000);
+    // The request; the answer, which is on its way from 10 ms on; what goes out from 20 ms on, of which the
+    // last is acknowledged at about 60.
+    pair.until(5);
+    assert_eq!(sleep(&pair), [false, false]);
+    pair.until(30);
+    assert!(!sleep(&pair)[0]);
+    // Then all of it goes the quick way, and it is not all sent.
+    pair.until(65);
+    assert_eq!(sleep(&pair), [true, true]);
+    assert!(pair.ends[0].sender().unsent() > Bytes::ZERO);
+    // Silence: what ends it asks, and the option wakes the other end.
+    pair.until(4_000);
+    assert_eq!(sleep(&pair), [true, true]);
+    pair.ends[0].write(Bytes::new(100_000));
+    assert!(!sleep(&pair)[0]);
+    pair.until(4_011);
+    assert_eq!(steps(&pair), [Asked, Approved, Asked]);
+    assert!(!sleep(&pair)[0]);
+    pair.until(4_200);
+    assert_eq!(steps(&pair), [Asked, Approved, Asked, Approved]);
+    assert_eq!(sleep(&pair), [true, true]);
+    // And so does the application.
+    pair.ends[1].request_quick_start(Rate::from_bps(6_000_000));
+    assert_eq!(sleep(&pair), [true, false]);
+}

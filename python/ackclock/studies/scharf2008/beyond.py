@@ -1,0 +1,354 @@
+"""Beyond the paper: other ways to begin, on Figures 4 and 10 and with traffic beside.
+
+The paper's open question is how Quick-Start compares with other schemes of explicit router
+feedback; and there is what end points do alone today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulated
+from ackclock.studies._frame_parts import Part
+from ackclock.studies._frame_stats import estimate
+from ackclock.studies.scharf2008 import scenarios
+from ackclock.studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS, RTTS_S, SIZES, WINDOW, Plan
+
+PACKET_BITS = 12_000
+STARTUPS = ("slow-start", "iw10", "quick-start", "jump-start", "careful-resume", "stale-resume",
+            "rcp", "xcp")  # fmt: skip
+"""Slow start begins with three segments, as in the paper; all but Quick-Start else with ten."""
+NEW = STARTUPS[3:]
+"""Those that the paper's own figures do not have."""
+NEWRENO = scenarios.GROWTHS["newreno"]
+SETTLED_S = 10.0
+"""When a download asks: routers have found that nobody is there, which RCP's take seconds for."""
+STALE = 4
+"""A stale window was saved where the path had so many times the rate."""
+SIZES_BESIDE = (300_000, 3_000_000)
+ASKED_S, WATCHED_S, PATIENCE_S = 8.0, 4.0, 30.0
+"""Beside other traffic: when a download asks, for how long the others are watched, and for how long
+the download is waited for."""
+LOAD_BPS = 50_000_000
+FLOWS = 4
+
+
+def saved_segments(rtt_s: float) -> int:
+    """Return what an earlier connection had under way: the path's product, in packets."""
+    return round(LINK_BPS * rtt_s / PACKET_BITS)
+
+
+def variant(startup: str, rtt_s: float) -> str:
+    """Return the sender."""
+    if startup in ("rcp", "xcp"):
+        return f"{startup}+sack"
+    saved = saved_segments(rtt_s)
+    return (
+        NEWRENO
+        + {
+            "slow-start": "",
+            "iw10": "",
+            "quick-start": scenarios.quickstart(HIGH_BPS, "unchanged"),
+            "jump-start": "+jumpstart",
+            "careful-resume": f"+resume({saved},{1000 * rtt_s:g}ms)",
+            "stale-resume": f"+resume({STALE * saved},{1000 * rtt_s:g}ms)",
+        }[startup]
+    )
+
+
+def first_window(startup: str) -> int:
+    """Return the first window, in segments."""
+    return 3 if startup in ("slow-start", "quick-start") else 10
+
+
+def growth(startup: str) -> str:
+    """Return the growth law, as the table of response times names it."""
+    return startup if startup in ("rcp", "xcp") else "newreno"
+
+
+def path(rtt_s: float, startup: str, buffer: str, router: object = "approve") -> dict[str, Any]:
+    """Return the study's path, its routers those of the scheme."""
+    topology = scenarios.path(rtt_s, buffer=buffer, first=router, second=router)
+    if startup in ("rcp", "xcp"):
+        for link in topology["link"]:
+            link[startup] = {}
+    return topology
+
+
+def download(startup: str, rtt_s: float, size_bytes: int, at_s: float) -> dict[str, Any]:
+    """Return the class of the one connection that downloads."""
+    tcp = {"initial_window": first_window(startup)}
+    return scenarios.download(variant(startup, rtt_s), size_bytes, at_s=(at_s,), tcp=tcp)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A response on an open connection with nobody beside."""
+
+    rtt_s: float
+    size_bytes: int
+    buffer: str
+    startup: str
+
+    def scenario(self) -> dict[str, Any]:
+        """Return what is run."""
+        slow_s = self.size_bytes * 8 / LINK_BPS
+        return {
+            "duration": f"{SETTLED_S + 20 + 40 * self.rtt_s + 4 * slow_s:g} s",
+            "topology": path(self.rtt_s, self.startup, self.buffer),
+            "traffic": [download(self.startup, self.rtt_s, self.size_bytes, SETTLED_S)],
+        }
+
+
+@dataclass(frozen=True)
+class Begin:
+    """The beginning of a long download, its rate seen over time."""
+
+    rtt_s: float
+    startup: str
+
+    def scenario(self) -> dict[str, Any]:
+        """Return what is run: the last link is looked at once a round trip."""
+        return {
+            "duration": f"{SETTLED_S + 6:g} s",
+            "topology": path(self.rtt_s, self.startup, "lossless"),
+            "traffic": [download(self.startup, self.rtt_s, 20_000_000_000, SETTLED_S)],
+            "probe": [{"link": "client", "every": f"{self.rtt_s:g} s", "from": f"{SETTLED_S:g} s"}],
+        }
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A download into a path that others use, or the others alone (``startup`` is ``none``)."""
+
+    others: str
+    startup: str
+    size_bytes: int
+    seed: int
+
+    def scenario(self) -> dict[str, Any]:
+        """Return what is run, 100 ms there and back and buffers of one product."""
+        rtt_s = 0.1
+        scenario: dict[str, Any] = {
+            "duration": f"{ASKED_S + PATIENCE_S:g} s",
+            "seed": self.seed,
+            "topology": path(rtt_s, self.startup, "1 BDP", scenarios.router()),
+            "measure": [
+                {"name": "beside", "from": f"{ASKED_S:g} s", "for": f"{WATCHED_S:g} s"}
+            ],
+        }  # fmt: skip
+        if self.startup != "none":
+            scenario["traffic"] = [download(self.startup, rtt_s, self.size_bytes, ASKED_S)]
+        load_bps = LOAD_BPS if self.others == "load" else LOAD_BPS / 10
+        scenario["cross_traffic"] = [
+            {
+                # Where a jump meets the path's rate first: behind it others are sheltered.
+                "link": "first",
+                "kind": "poisson",
+                "rate": f"{load_bps / PACKET_BITS:.6f} packet/s",
+                "size": "1500 B",
+            }
+        ]
+        if self.others == "flows" or self.startup == "none":
+            scenario["flow"] = [
+                {
+                    "name": "other",
+                    "count": FLOWS if self.others == "flows" else 1,
+                    "variant": NEWRENO,
+                    "from": "server",
+                    "to": "client",
+                    "tcp": {"delayed_ack": "off", "receive_window": WINDOW},
+                    "stagger": "500 ms",
+                    # A scenario needs somebody; of the load alone nothing of it is looked at.
+                    "app": {"kind": "bulk"} if self.others == "flows" else
+                           {"kind": "bulk", "size": "1 B"},
+                }
+            ]  # fmt: skip
+        return scenario
+
+
+def alone(plan: Plan) -> list[Alone]:
+    """Return the runs of Figure 10; slow start, ten segments and Quick-Start are in the paper's."""
+    return [
+        Alone(rtt_s, size, buffer, startup)
+        for rtt_s in (RTTS_S[:1] if plan.quick else RTTS_S)
+        for buffer in ("lossless", "1 BDP")
+        for startup in NEW
+        for size in SIZES
+    ]
+
+
+def begins() -> list[Begin]:
+    """Return the runs of Figures 4 and 6."""
+    return [Begin(rtt_s, startup) for rtt_s in RTTS_S for startup in STARTUPS]
+
+
+def beside(plan: Plan) -> list[Beside]:
+    """Return the runs with others beside."""
+    seeds = range(1, (3 if plan.quick else 8) + 1)
+    sizes = SIZES_BESIDE[1:] if plan.quick else SIZES_BESIDE
+    return [
+        Beside(others, startup, size, seed)
+        for others in ("load", "flows")
+        for startup in ("none", *STARTUPS)
+        for size in (sizes if startup != "none" else sizes[:1])
+        for seed in seeds
+    ]
+
+
+def responses(tables: Tables, settings: Sequence[Alone]) -> pl.DataFrame:
+    """Return a row a transfer, with the columns of the table of response times."""
+    opened = tables.connections.select("cell", "established_s")
+    rows = opened.join(tables.objects.select("cell", "completed_s"), on="cell").sort("cell")
+    if rows.height != len(settings) or rows["completed_s"].null_count():
+        msg = f"{rows.drop_nulls().height} of {len(settings)} transfers ended"
+        raise BrokenRunError(msg)
+    return pl.DataFrame(
+        [
+            {
+                "rtt_s": s.rtt_s,
+                "size_bytes": s.size_bytes,
+                "growth": growth(s.startup),
+                "buffer": s.buffer,
+                "startup": s.startup,
+                "ssthresh_rule": "unchanged",
+                "seed": 1,
+                "response_s": row["completed_s"] - row["established_s"],
+            }
+            for s, row in zip(settings, rows.iter_rows(named=True), strict=True)
+        ]
+    )
+
+
+def rates(tables: Tables, settings: Sequence[Begin]) -> pl.DataFrame:
+    """Return the rate at which packets reach the client, averaged over each round trip."""
+    labels = pl.DataFrame(
+        [{"cell": n, "rtt_s": s.rtt_s, "startup": s.startup} for n, s in enumerate(settings)]
+    )
+    opened = tables.connections.select("cell", "established_s")
+    samples = tables.link_samples.filter(pl.col("direction") == "forward").sort("cell", "time_s")
+    arrived = pl.col("delivered_flow_packets").diff().over("cell") * PACKET_BITS
+    span = pl.col("time_s").diff().over("cell")
+    since = (pl.col("time_s") - pl.col("established_s")).alias("since_request_s")
+    return (
+        labels.join(samples, on="cell", how="left", maintain_order="left_right")
+        .join(opened, on="cell")
+        .with_columns((arrived / span).alias("rate_bps"), since)
+        .filter(pl.col("since_request_s") > 0)
+        .select("rtt_s", "startup", "since_request_s", "rate_bps")
+    )
+
+
+def suffered(tables: Tables, settings: Sequence[Beside]) -> pl.DataFrame:
+    """Return a row a run: the download's response, and what the others had in the watched time.
+
+    A download that does not end in time has no response.
+    """
+    opened = tables.connections.group_by("cell").agg(pl.col("established_s").first())
+    done = tables.objects.filter(pl.col("flow") == "web").select("cell", "completed_s")
+    others = (
+        tables.flows.filter(pl.col("measure") == "beside", pl.col("flow") != "web")
+        .group_by("cell")
+        .agg(
+            pl.col("goodput_bps").sum().alias("flows_goodput_bps"),
+            pl.col("segments_retransmitted").sum().alias("flows_again"),
+            pl.col("timeouts").sum().alias("flows_timeouts"),
+        )
+    )
+    cross = tables.sources.filter(pl.col("measure") == "beside").select(
+        "cell",
+        pl.col("offered_packets").alias("cross_offered"),
+        pl.col("dropped_packets").alias("cross_dropped"),
+    )
+    labels = pl.DataFrame(
+        [
+            {
+                "cell": n,
+                "others": s.others,
+                "startup": s.startup,
+                "size_bytes": None if s.startup == "none" else s.size_bytes,
+                "seed": s.seed,
+            }
+            for n, s in enumerate(settings)
+        ]
+    )
+    found = labels
+    for table in (opened, done, others, cross):
+        found = found.join(table, on="cell", how="left", maintain_order="left")
+    return found.with_columns(
+        (pl.col("completed_s") - pl.col("established_s")).alias("response_s")
+    ).drop("cell", "completed_s", "established_s")
+
+
+def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+    """Return what is simulated."""
+    return [
+        simulated(core, threads, "beyond", alone(plan), responses),
+        simulated(core, threads, "begins", begins(), rates),
+        simulated(core, threads, "beside", beside(plan), suffered),
+    ]
+
+
+def compared(response: pl.DataFrame) -> pl.DataFrame:
+    """Return for each way to begin the response time of slow start over its own, NewReno beside."""
+    keys = ["rtt_s", "size_bytes", "buffer"]
+    rows = response.filter(
+        pl.col("growth").is_in(["newreno", "rcp", "xcp"]), pl.col("ssthresh_rule") == "unchanged"
+    )
+    slow = rows.filter(pl.col("startup") == "slow-start").select(
+        *keys, pl.col("response_s").alias("slow_s")
+    )
+    return (
+        rows.join(slow, on=keys, maintain_order="left")
+        .with_columns((pl.col("slow_s") / pl.col("response_s")).alias("speedup"))
+        .select(*keys, "startup", "response_s", "slow_s", "speedup")
+    )
+
+
+def harm(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return means over seeds with their 95 % intervals, against the same seed without download.
+
+    ``lost_share`` is what the other flows had less, as a share; ``again`` what they sent again
+    more; ``dropped`` the share of the cross-traffic that was dropped, more than without.
+    """
+    keys = ["others", "seed"]
+    none = rows.filter(pl.col("startup") == "none").select(
+        *keys,
+        pl.col("flows_goodput_bps").alias("none_bps"),
+        pl.col("flows_again").alias("none_again"),
+        (pl.col("cross_dropped") / pl.col("cross_offered")).alias("none_dropped"),
+    )
+    paired = (
+        rows.filter(pl.col("startup") != "none")
+        .join(none, on=keys, maintain_order="left")
+        .with_columns(
+            ((pl.col("none_bps") - pl.col("flows_goodput_bps")) / pl.col("none_bps")).alias(
+                "lost_share"
+            ),
+            (pl.col("flows_again") - pl.col("none_again")).alias("again"),
+            (pl.col("cross_dropped") / pl.col("cross_offered") - pl.col("none_dropped")).alias(
+                "dropped"
+            ),
+        )
+    )
+    found: list[dict[str, Any]] = []
+    for (others, startup, size), here in paired.group_by(
+        "others", "startup", "size_bytes", maintain_order=True
+    ):
+        row: dict[str, Any] = {
+            "others": others, "startup": startup, "size_bytes": size, "runs": here.height,
+            "ended": here["response_s"].count(),
+        }  # fmt: skip
+        for name in ("response_s", "lost_share", "again", "dropped"):
+            values = here[name].drop_nulls().cast(pl.Float64)
+            if name != "response_s" and others == "load" and name != "dropped":
+                values = values.head(0)
+            known = estimate(values.to_numpy()) if values.len() else None
+            row[name] = known.mean if known else None
+            row[f"{name}_ci"] = known.ci if known else None
+        found.append(row)
+    return pl.DataFrame(found, infer_schema_length=None)

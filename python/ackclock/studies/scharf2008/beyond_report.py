@@ -1,0 +1,187 @@
+"""The report's part on the other ways to begin: figures, tables, what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ackclock.plots.style import COLOURS, figure, styled
+from ackclock.report.page import Cell, Prose, Section, Sheet
+from ackclock.studies.scharf2008.analysis import Results
+from ackclock.studies.scharf2008.beyond import STARTUPS
+from ackclock.studies.scharf2008.beyond_expected import EXPECTED
+from ackclock.studies.scharf2008.scenarios import LINK_BPS, RTTS_S
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LOOKS = {
+    "slow-start": ("slow start, 3 segments", COLOURS["grey"], "-", "o"),
+    "iw10": ("slow start, 10 segments", COLOURS["grey"], (0, (1, 1.5)), "s"),
+    "quick-start": ("Quick-Start", COLOURS["blue"], "-", "o"),
+    "jump-start": ("Jump Start", COLOURS["red"], "-", "^"),
+    "careful-resume": ("Careful Resume", COLOURS["green"], "-", "D"),
+    "stale-resume": ("Careful Resume, stale", COLOURS["green"], (0, (3, 2)), "d"),
+    "rcp": ("RCP", COLOURS["orange"], "-", "v"),
+    "xcp": ("XCP", COLOURS["purple"], "-", "P"),
+}
+TITLES = {"lossless": "no losses", "1 BDP": "buffer of 1 BDP"}
+
+
+def begins(rows: pl.DataFrame) -> Figure:
+    """Draw the rate at which a download arrives, over the time since its request."""
+    with styled():
+        made, panels = figure(3.3, 1, 2, sharey=True)
+        for panel, rtt in zip(panels, RTTS_S, strict=True):
+            for startup in STARTUPS:
+                label, colour, dashes, _ = LOOKS[startup]
+                here = rows.filter(
+                    pl.col("rtt_s") == rtt, pl.col("startup") == startup,
+                    pl.col("since_request_s") <= 20 * rtt,
+                )  # fmt: skip
+                panel.plot(
+                    here["since_request_s"], here["rate_bps"] / 1e6, color=colour,
+                    linestyle=dashes, linewidth=1.3, label=label,
+                )  # fmt: skip
+            panel.axhline(LINK_BPS / 1e6, color=COLOURS["pale"], linewidth=1.0, zorder=0)
+            panel.set(title=f"{1000 * rtt:.0f} ms", xlabel="time since the request, s")
+        panels[0].set(ylabel="received, Mbit/s", ylim=(0, 108))
+        handles, labels = panels[0].get_legend_handles_labels()
+        made.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=7)
+        return made
+
+
+def compared(rows: pl.DataFrame, rtt_s: float = RTTS_S[0]) -> Figure:
+    """Draw the response time of slow start over that of each way to begin, over the size."""
+    with styled():
+        made, panels = figure(3.3, 1, 2, sharey=True)
+        for panel, (buffer, title) in zip(panels, TITLES.items(), strict=True):
+            for startup in STARTUPS[1:]:
+                label, colour, dashes, mark = LOOKS[startup]
+                here = rows.filter(
+                    pl.col("rtt_s") == rtt_s, pl.col("buffer") == buffer,
+                    pl.col("startup") == startup,
+                ).sort("size_bytes")  # fmt: skip
+                panel.plot(
+                    here["size_bytes"], here["speedup"], color=colour, marker=mark,
+                    linestyle=dashes, markersize=3.6, linewidth=1.1, label=label,
+                )  # fmt: skip
+            panel.axhline(1, color=COLOURS["pale"], linewidth=1.0, zorder=0)
+            panel.set(xscale="log", xlabel="size, bytes", title=title)
+        panels[0].set(ylabel="slow start’s time over it", ylim=(0, None))
+        handles, labels = panels[0].get_legend_handles_labels()
+        made.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=7)
+        return made
+
+
+def harm(rows: pl.DataFrame) -> Figure:
+    """Draw a download's response beside others against what those suffer, at the largest size."""
+    panels_of = (
+        ("load", "dropped", 100, "more of the load dropped, %", "a load of 50 Mbit/s"),
+        ("flows", "lost_share", 100, "less for the others, %", "four NewReno flows"),
+    )
+    with styled():
+        made, panels = figure(3.6, 1, 2)
+        for panel, (others, column, scale, label, title) in zip(panels, panels_of, strict=True):
+            here = rows.filter(pl.col("others") == others)
+            here = here.filter(pl.col("size_bytes") == here["size_bytes"].max())
+            for row in here.iter_rows(named=True):
+                name, colour, _, mark = LOOKS[row["startup"]]
+                if row["response_s"] is None:
+                    continue
+                panel.errorbar(
+                    row["response_s"], scale * row[column],
+                    xerr=row["response_s_ci"], yerr=scale * (row[f"{column}_ci"] or 0.0),
+                    color=colour, marker=mark, markersize=5, linewidth=0.9, label=name,
+                    markerfacecolor="white" if row["startup"] in ("iw10", "stale-resume")
+                    else colour,
+                )  # fmt: skip
+            panel.axhline(0, color=COLOURS["pale"], linewidth=1.0, zorder=0)
+            panel.set(xlabel="response time, s", ylabel=label, title=title, xlim=(0, None))
+        handles, labels = panels[0].get_legend_handles_labels()
+        made.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=7)
+        return made
+
+
+def section(results: Results, draw: Callable[..., Any]) -> Section:
+    """Return the report's section."""
+    return Section(
+        "beyond",
+        "Beyond the paper: other ways to begin",
+        (
+            Prose(
+                "Jump Start sends all it has in the first round trip; Careful Resume half of what "
+                "an earlier connection had, here the path’s product, or, stale, four times that; "
+                "RCP and XCP are told by every router. NewReno with SACK, but for these two; ten "
+                "segments first, but for slow start and Quick-Start, which have the paper’s three."
+            ),
+            draw("begin", "Buffers without losses; rates are means over a round trip."),
+            draw("compared", "Round trip 100 ms, against slow start from three segments."),
+            draw(
+                "harm",
+                "3 MB, buffers of one product; means over seeds with 95 % intervals. What others "
+                "suffer is counted over 4 s from the request, against the same seed without it.",
+            ),
+            _harm(results),
+            _expected(results),
+        ),
+    )
+
+
+def _pm(mean: float | None, ci: float | None, scale: float, digits: int) -> Cell:
+    if mean is None:
+        return Cell("–")
+    text = f"{scale * mean:.{digits}f}"
+    return Cell(
+        (text + (f" ± {scale * ci:.{digits}f}" if ci is not None else "")).replace("-", "−")
+    )
+
+
+def _harm(results: Results) -> Sheet:
+    rows = results["harm"].sort("others", "size_bytes", maintain_order=True)
+    return Sheet(
+        key="harm",
+        label="A download beside others",
+        caption=(
+            "Beside a load of 50 Mbit/s (Poisson), and beside four NewReno flows with a load of "
+            "5 Mbit/s. Ended: of the downloads, within 30 s."
+        ),
+        heads=("beside", "size", "way to begin", "response, s", "ended", "others lose, %",
+               "others send again", "load dropped, %"),
+        rows=tuple(
+            (
+                Cell({"load": "load", "flows": "four flows"}[row["others"]]),
+                Cell(f"{row['size_bytes'] / 1e6:g} MB"),
+                Cell(LOOKS[row["startup"]][0]),
+                _pm(row["response_s"], row["response_s_ci"], 1, 2),
+                Cell(f"{row['ended']} of {row['runs']}"),
+                _pm(row["lost_share"], row["lost_share_ci"], 100, 1),
+                _pm(row["again"], row["again_ci"], 1, 0),
+                _pm(row["dropped"], row["dropped_ci"], 100, 2),
+            )
+            for row in rows.iter_rows(named=True)
+        ),
+        data=("harm",),
+    )  # fmt: skip
+
+
+def _expected(results: Results) -> Sheet:
+    judged = [predicate.judge(results) for predicate in EXPECTED]
+    return Sheet(
+        key="expected",
+        label="What was expected",
+        caption="Written before the first full run; every observation has to fulfil it.",
+        heads=("expected", "rule", "came", "measured"),
+        rows=tuple(
+            (
+                Cell(part.predicate.statement),
+                Cell(f"{part.predicate.metric} {part.predicate.rule}"),
+                Cell("yes" if part.holds else "no", mark="good" if part.holds else "bad"),
+                Cell(part.summary()),
+            )
+            for part in judged
+        ),
+        data=("compared", "harm"),
+    )
