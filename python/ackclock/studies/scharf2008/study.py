@@ -69,7 +69,7 @@ DEFINITION = Definition(
     claims=(*CLAIMS, pages.CLAIM),
     figures=FIGURES,
     build=build,
-    code=("runs.py", "scenarios.py", "costs.py", "pages.py"),
+    code=("runs.py", "scenarios.py", "costs.py", "pages.py", "abuse.py"),
 )
 
 reproduce = DEFINITION.reproduce
