@@ -41,6 +41,10 @@ pub trait Transport: Debug {
     /// Whether less than a full segment may wait (`TCP_NODELAY` is [`Nagle::Off`]).
     fn set_nagle(&mut self, nagle: Nagle);
 
+    /// Asks the routers for `rate` with what is written next (RFC 4782); where the transport cannot,
+    /// nothing happens.
+    fn request_quick_start(&mut self, rate: Rate);
+
     /// Lets segments leave at no more than `rate` of payload; `None` takes the bound away.
     fn pace_at_most(&mut self, rate: Option<Rate>);
 }
@@ -99,6 +103,11 @@ impl Transport for Endpoint {
     #[inline]
     fn set_nagle(&mut self, nagle: Nagle) {
         self.set_nagle(nagle);
+    }
+
+    #[inline]
+    fn request_quick_start(&mut self, rate: Rate) {
+        self.request_quick_start(rate);
     }
 
     #[inline]

@@ -255,6 +255,8 @@ impl Transport for KernelEnd {
         }
     }
 
+    fn request_quick_start(&mut self, _: Rate) {}
+
     fn pace_at_most(&mut self, rate: Option<Rate>) {
         if let Some(socket) = &self.socket {
             let bytes = rate.map(|rate| rate.as_bps() as f64 / 8.0 * self.overhead);

@@ -90,7 +90,7 @@ DEFINITION = Definition(
     figures=FIGURES,
     build=build,
     live=LIVE,
-    code=("runs.py", "scenarios.py", "costs.py", "pages.py", "beyond.py"),
+    code=("runs.py", "scenarios.py", "costs.py", "pages.py", "abuse.py", "beyond.py"),
 )
 
 reproduce = DEFINITION.reproduce
