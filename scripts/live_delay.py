@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measure the delay of docs/validation/live-kernel.md: what echo requests take beyond a path's own 50 ms.
+"""Measure the delay of docs/validation/live-kernel.md: what a path of 50 ms adds to echo requests.
 
 ``live_delay.py FILE [SERIES]`` appends one JSON line a series to FILE, alternately with a path that
-sleeps and with one that polls (`--busy`), and prints the page's table. Each series is 1000 requests,
-10 ms apart: 15 s. Requests are stamped as they are given to the kernel, and by the kernel as their
-answers come. Needs root, `nsenter` and `chrt`.
+sleeps and with one that polls (`--busy`), and prints the page's table. Each series is 1000
+requests, 10 ms apart: 15 s. Requests are stamped as they are given to the kernel, and by the kernel
+as their answers come. Needs root, `nsenter` and `chrt`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REQUESTS = 1000
 EVERY_S = 0.01
 ONE_WAY_MS = 25
 
-#: Over 1 Gbit/s the 84 bytes of an echo request take 0.7 us. The flow is there so that there are hosts.
+#: Over 1 Gbit/s the 84 bytes of a request take 0.7 us. The flow is there so that there are hosts.
 SCENARIO: dict[str, Any] = {
     "duration": f"{REQUESTS * EVERY_S + 5:g} s",
     "topology": {
@@ -51,7 +51,10 @@ def sender_space(process: int) -> str | None:
         except OSError:
             continue
         asked = ["nsenter", f"--net={entry}", "ip", "-o", "-4", "address"]
-        if " 10.0.0.1/" in subprocess.run(asked, capture_output=True, text=True, check=False).stdout:
+        if (
+            " 10.0.0.1/"
+            in subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+        ):
             return str(entry)
     return None
 

@@ -173,7 +173,13 @@ def run(
     if on == "live":
         with _console().status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
-                scenario, seed=seed, pcap=pcap, ports=ports, sender=sender, receiver=receiver, busy=busy
+                scenario,
+                seed=seed,
+                pcap=pcap,
+                ports=ports,
+                sender=sender,
+                receiver=receiver,
+                busy=busy,
             )
         _tell_live(result, out=out, as_json=as_json)
         return

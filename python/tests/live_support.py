@@ -49,10 +49,12 @@ def path(rate: str = "20 Mbit/s", delay: str = "10 ms", **more: object) -> dict[
 
 def measured(scenario: ac.Scenario, **options: object) -> ac.Run:
     """Return a run whose path kept its promises; other work on the machine may need a few tries."""
+    doubts: list[str] = []
     for _ in range(4):
         run = ac.run_live(scenario, **options)  # type: ignore[arg-type]
         assert run.live is not None
         assert run.live["lost_outside"] == 0
         if run.live["valid"]:
             return run
-    pytest.skip(f"live: the machine is too busy for a measurement: {run.live['doubts']}")
+        doubts = run.live["doubts"]
+    pytest.skip(f"live: the machine is too busy for a measurement: {doubts}")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow.parquet as pq
 import pytest
@@ -346,6 +346,7 @@ def test_an_ordinary_user_has_a_user_namespaces_path(tmp_path: Path) -> None:
     copied.write_text(file.read_text())
     try:
         command = [*apart, sys.executable, "-m", "ackclock.cli", "run", str(copied)]
+        answer: dict[str, Any] = {}
         for _ in range(4):
             done = subprocess.run(
                 [*command, "--on", "live", "--json"], capture_output=True, text=True, check=False

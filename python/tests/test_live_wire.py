@@ -48,7 +48,9 @@ def run(
 def test_an_analyser_finds_no_fault(ends: tuple[Ends, Ends], tmp_path: Path) -> None:
     _, captures = run(tmp_path, ends, {"loss": 0.01}, {"ecn": "on"})
     for capture in captures:
-        assert fields(capture, "_ws.malformed || _ws.expert.severity == error", "frame.number") == []
+        assert (
+            fields(capture, "_ws.malformed || _ws.expert.severity == error", "frame.number") == []
+        )
         # Of headers alone, with the checksums of whole packets only where they were captured.
         assert fields(capture, "ip.checksum.status == 0", "frame.number") == []
 
@@ -69,8 +71,8 @@ def test_sack_blocks_are_what_has_arrived(ends: tuple[Ends, Ends], tmp_path: Pat
             lefts, rights = ([int(n) for n in text.split(",")] for text in (left, right))
             for first, last in zip(lefts, rights, strict=True):
                 blocks += 1
-                # RFC 2018 section 3: contiguous data that has come, above the ACK; or, RFC 2883, what
-                # came twice.
+                # RFC 2018 section 3: contiguous data that has come, above the ACK; or, RFC 2883,
+                # what came twice.
                 inside = [(a, b) for a, b in arrived if first <= a and b <= last and b > a]
                 covered = first
                 for a, b in sorted(inside):
@@ -87,7 +89,12 @@ def test_sack_blocks_are_what_has_arrived(ends: tuple[Ends, Ends], tmp_path: Pat
 def test_timestamps_go_on_and_are_echoed(ends: tuple[Ends, Ends], tmp_path: Path) -> None:
     _, (sender, _) = run(tmp_path, ends, {}, {})
     last = {"10.0.0.1": 0, "10.128.0.1": 0}
-    names = ("ip.src", "tcp.options.timestamp.tsval", "tcp.options.timestamp.tsecr", "tcp.flags.syn")
+    names = (
+        "ip.src",
+        "tcp.options.timestamp.tsval",
+        "tcp.options.timestamp.tsecr",
+        "tcp.flags.syn",
+    )
     said: dict[str, set[int]] = {source: set() for source in last}
     rows = fields(sender, "tcp", *names)
     for source, value, echo, syn in rows:
@@ -112,7 +119,10 @@ def test_marks_are_echoed_until_the_window_is_reduced(
     done, (sender, receiver) = run(tmp_path, ends, {"queue": queue}, {"ecn": "on"})
     # RFC 3168 section 6.1.1: ECE and CWR in the SYN, ECE alone in the answer.
     syns = fields(sender, "tcp.flags.syn == 1", "tcp.flags.ece", "tcp.flags.cwr")
-    assert [[flag in ("1", "True") for flag in row] for row in syns] == [[True, True], [True, False]]
+    assert [[flag in ("1", "True") for flag in row] for row in syns] == [
+        [True, True],
+        [True, False],
+    ]
     marked = fields(receiver, "ip.dsfield.ecn == 3", "frame.time_relative")
     assert len(marked) == done.links.to_pylist()[0]["marked_packets"] > 0
     echoes = fields(sender, "tcp.flags.ece == 1 && tcp.flags.syn == 0", "ip.src", "tcp.len")
@@ -130,7 +140,7 @@ def test_marks_are_echoed_until_the_window_is_reduced(
 @needs_tshark
 @pytest.mark.parametrize("ends", ROLES)
 def test_nothing_is_sent_beyond_a_small_window(ends: tuple[Ends, Ends], tmp_path: Path) -> None:
-    """A player whose buffer is full reads no more: 1.2 MB for 300 kB of film and 64 kB of window."""
+    """A player whose buffer is full reads no more: 1.2 MB for 300 kB of buffer, 64 kB of window."""
     table: dict[str, Any] = path(duration="5 s")
     table["flow"][0]["app"] = {
         "kind": "video",
@@ -145,8 +155,9 @@ def test_nothing_is_sent_beyond_a_small_window(ends: tuple[Ends, Ends], tmp_path
     assert done.live is not None
     assert (done.live["changed"], done.live["malformed"]) == (0, 0)
     sender, _ = done.captures
-    # The receiver comes to offer less than one picture's bytes, as its player's buffer is full for most of
-    # the film; and nothing is sent beyond what it offers. Closed altogether: the tests of crates/live.
+    # The receiver comes to offer less than one picture's bytes, as its player's buffer is full for
+    # most of the film; and nothing is sent beyond what it offers. Closed altogether: the tests of
+    # crates/live.
     names = ("ip.src", "tcp.seq", "tcp.len", "tcp.ack", "tcp.window_size")
     edge, smallest = 0, 1 << 30
     for source, seq, length, ack, window in fields(sender, "tcp.flags.syn == 0", *names):

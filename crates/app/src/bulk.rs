@@ -18,12 +18,7 @@ impl Bulk {
 
 impl<T: Transport> App<T> for Bulk {
     #[inline]
-    fn poll(
-        &mut self,
-        _: Instant,
-        endpoint: &mut T,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, _: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         if !self.written {
             self.written = true;
             endpoint.write(self.size.unwrap_or(Bytes::UNLIMITED));

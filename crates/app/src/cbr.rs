@@ -105,12 +105,7 @@ impl Cbr {
 }
 
 impl<T: Transport> App<T> for Cbr {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         if self.stopped {
             return None;
         }

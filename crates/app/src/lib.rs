@@ -64,12 +64,7 @@ pub trait App<T: ?Sized = Endpoint>: Debug + Send {
     /// Something changed: the connection opened, data arrived, or the moment that the last call
     /// asked for has come. Returns the next moment at which to be called even if nothing changes;
     /// `notes` takes what the run is to know.
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant>;
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant>;
 }
 
 /// The application at the receiving end of a one-way transfer: it reads all that arrives, and
@@ -79,12 +74,7 @@ pub struct Sink;
 
 impl<T: Transport> App<T> for Sink {
     #[inline]
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        _: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, _: &mut Vec<Note>) -> Option<Instant> {
         endpoint.read(now, endpoint.readable());
         if endpoint.peer_finished() {
             endpoint.shutdown_write();
@@ -123,12 +113,7 @@ pub enum AnyApp<T = Endpoint> {
 
 impl<T: Transport> App<T> for AnyApp<T> {
     #[inline]
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         match self {
             Self::Bulk(app) => app.poll(now, endpoint, notes),
             Self::Sink(app) => app.poll(now, endpoint, notes),

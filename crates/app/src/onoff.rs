@@ -82,12 +82,7 @@ impl OnOff {
 }
 
 impl<T: Transport> App<T> for OnOff {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         if !self.began {
             self.began = true;
             self.phase = Phase::Begin(now);

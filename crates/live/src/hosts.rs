@@ -123,13 +123,11 @@ impl Call {
         let listening = spaces[1 - opener]
             .map(|space| space.within(|| sys::listen(passive.0, passive.1, prepare)))
             .transpose()?;
-        let end = |space: Option<&Space>| {
-            space.map(|_| KernelEnd::new(settings.payload, settings.mtu))
-        };
+        let end =
+            |space: Option<&Space>| space.map(|_| KernelEnd::new(settings.payload, settings.mtu));
         let ends = spaces.map(end);
         let [first, second] = apps;
-        let apps =
-            [ends[0].is_some().then_some(first), ends[1].is_some().then_some(second)];
+        let apps = [ends[0].is_some().then_some(first), ends[1].is_some().then_some(second)];
         Ok(Self {
             number,
             opens,

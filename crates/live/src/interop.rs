@@ -109,8 +109,7 @@ fn meet<T: Send>(
                     listener.accept()?.0
                 } else {
                     // From the port that our end expects.
-                    let socket =
-                        sys::connect(sender_address(0), SENDER_PORT, |_| Ok(()))?;
+                    let socket = sys::connect(sender_address(0), SENDER_PORT, |_| Ok(()))?;
                     let socket = socket.go(receiver_address(0), RECEIVER_PORT)?;
                     let socket = TcpStream::from(socket);
                     while socket.peer_addr().is_err() {
@@ -176,11 +175,18 @@ fn our_end_answers_a_kernel_that_has_closed_its_side() {
         }
         None
     });
-    let Some((got, end)) = meet(1, server, |_| {}, |mut socket| {
-        socket.write_all(&whole(5_000)).unwrap();
-        socket.shutdown(Shutdown::Write).unwrap();
-        read_all(&mut socket)
-    }) else { return };
+    let Some((got, end)) = meet(
+        1,
+        server,
+        |_| {},
+        |mut socket| {
+            socket.write_all(&whole(5_000)).unwrap();
+            socket.shutdown(Shutdown::Write).unwrap();
+            read_all(&mut socket)
+        },
+    ) else {
+        return;
+    };
     assert!(got == whole(300_000), "{} bytes", got.len());
     assert_eq!((end.received.get(), end.failure), (5_000, None));
     assert_eq!((end.faults.malformed, end.faults.content), (0, 0));
@@ -198,11 +204,18 @@ fn the_kernel_answers_our_end_that_has_closed_its_side() {
         }
         None
     });
-    let Some((got, end)) = meet(0, client, |_| {}, |mut socket| {
-        let got = read_all(&mut socket);
-        socket.write_all(&whole(300_000)).unwrap();
-        got
-    }) else { return };
+    let Some((got, end)) = meet(
+        0,
+        client,
+        |_| {},
+        |mut socket| {
+            let got = read_all(&mut socket);
+            socket.write_all(&whole(300_000)).unwrap();
+            got
+        },
+    ) else {
+        return;
+    };
     assert!(got == whole(5_000), "{} bytes", got.len());
     assert_eq!((end.received.get(), end.failure), (300_000, None));
     assert_eq!((end.faults.malformed, end.faults.content), (0, 0));
@@ -211,12 +224,19 @@ fn the_kernel_answers_our_end_that_has_closed_its_side() {
 
 #[test]
 fn a_reset_of_the_kernels_ends_our_transfer() {
-    let Some((_, end)) = meet(0, AnyApp::Bulk(Bulk::new(None)), |_| {}, |mut socket| {
-        let mut some = [0; 100_000];
-        socket.read_exact(&mut some).unwrap();
-        // Unread data, and no lingering: the kernel resets (RFC 9293 section 3.6, case of an abort).
-        sys::abandon(&socket).unwrap();
-    }) else { return };
+    let Some(((), end)) = meet(
+        0,
+        AnyApp::Bulk(Bulk::new(None)),
+        |_| {},
+        |mut socket| {
+            let mut some = vec![0; 100_000];
+            socket.read_exact(&mut some).unwrap();
+            // Unread data, and no lingering: the kernel resets (RFC 9293 section 3.6, case of an abort).
+            sys::abandon(&socket).unwrap();
+        },
+    ) else {
+        return;
+    };
     assert_eq!(end.failure, Some(Failure::Reset));
 }
 
@@ -229,14 +249,21 @@ fn a_reset_of_ours_ends_the_kernels_transfer() {
         }
         None
     });
-    let Some((error, end)) = meet(1, sink, |_| {}, |mut socket| {
-        let some = whole(MOST);
-        loop {
-            if let Err(error) = socket.write_all(&some) {
-                return error.kind();
+    let Some((error, end)) = meet(
+        1,
+        sink,
+        |_| {},
+        |mut socket| {
+            let some = whole(MOST);
+            loop {
+                if let Err(error) = socket.write_all(&some) {
+                    return error.kind();
+                }
             }
-        }
-    }) else { return };
+        },
+    ) else {
+        return;
+    };
     assert!(matches!(error, ErrorKind::ConnectionReset | ErrorKind::BrokenPipe), "{error:?}");
     assert_eq!(end.failure, Some(Failure::Aborted));
 }
@@ -252,13 +279,20 @@ fn nobody_at_the_kernels_port_is_a_reset() {
 #[test]
 fn our_sender_waits_for_a_kernel_that_does_not_read() {
     let sender = AnyApp::Bulk(Bulk::new(Some(Bytes::new(2_000_000))));
-    let Some((got, end)) = meet(0, sender, |_| {}, |mut socket| {
-        // Longer than a retransmission timeout, so that the window is probed (RFC 9293 section 3.8.6.1).
-        thread::sleep(std::time::Duration::from_millis(1500));
-        let waits = sys::waiting(&socket).unwrap();
-        assert!(waits < 2_000_000, "all {waits} bytes came: the window never closed");
-        read_all(&mut socket)
-    }) else { return };
+    let Some((got, end)) = meet(
+        0,
+        sender,
+        |_| {},
+        |mut socket| {
+            // Longer than a retransmission timeout, so that the window is probed (RFC 9293 section 3.8.6.1).
+            thread::sleep(std::time::Duration::from_millis(1500));
+            let waits = sys::waiting(&socket).unwrap();
+            assert!(waits < 2_000_000, "all {waits} bytes came: the window never closed");
+            read_all(&mut socket)
+        },
+    ) else {
+        return;
+    };
     assert!(got == whole(2_000_000), "{} bytes", got.len());
     assert_eq!(end.failure, None);
     assert!(end.completed.is_some());
@@ -285,7 +319,9 @@ fn the_kernel_waits_for_our_end_that_does_not_read() {
         socket.write_all(&whole(1_000_000)).unwrap();
         socket.shutdown(Shutdown::Write).unwrap();
         read_all(&mut socket)
-    }) else { return };
+    }) else {
+        return;
+    };
     assert_eq!((end.received.get(), end.failure), (1_000_000, None));
     assert_eq!((end.faults.malformed, end.faults.content), (0, 0));
 }
@@ -298,9 +334,16 @@ fn both_ends_may_close_at_once() {
         end.shutdown_write();
         None
     });
-    let Some((got, end)) = meet(1, closing, |_| {}, |mut socket| {
-        socket.shutdown(Shutdown::Write).unwrap();
-        read_all(&mut socket)
-    }) else { return };
+    let Some((got, end)) = meet(
+        1,
+        closing,
+        |_| {},
+        |mut socket| {
+            socket.shutdown(Shutdown::Write).unwrap();
+            read_all(&mut socket)
+        },
+    ) else {
+        return;
+    };
     assert_eq!((got.len(), end.failure), (0, None));
 }

@@ -153,7 +153,9 @@ impl Report {
     /// Says whose the ends of the entries are.
     pub(crate) fn name_ends(&mut self, ends: &[[End; 2]]) {
         let all = |side: usize| match ends.first() {
-            Some(first) if ends.iter().all(|ends| ends[side] == first[side]) => first[side].as_str(),
+            Some(first) if ends.iter().all(|ends| ends[side] == first[side]) => {
+                first[side].as_str()
+            }
             _ => "mixed",
         };
         (self.sender, self.receiver) = (all(0), all(1));

@@ -287,8 +287,7 @@ fn flow_row(
         congestion_events_in_slow_start: seen.in_slow_start - seen_before.in_slow_start,
         srtt_mean_s: mean(seen.srtt_sum_us - seen_before.srtt_sum_us),
         rto_mean_s: mean(seen.rto_sum_us - seen_before.rto_sum_us),
-        path_rtt_mean_s: (path_rtts > 0)
-            .then(|| path_rtt_sum_ns as f64 / path_rtts as f64 / 1e9),
+        path_rtt_mean_s: (path_rtts > 0).then(|| path_rtt_sum_ns as f64 / path_rtts as f64 / 1e9),
         established_s: by_now(call.established),
         completed_s: by_now(call.completed),
     };

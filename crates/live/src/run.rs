@@ -229,10 +229,12 @@ impl<'a> Party<'a> {
                 AnyApp::Server(Box::new(Server::new(session))),
             ]),
             Plays::App(app) => {
-                let stream =
-                    |what: &str| Stream::new(seed, &format!("flow {} {what}", self.name));
+                let stream = |what: &str| Stream::new(seed, &format!("flow {} {what}", self.name));
                 let apps = app.apps(stream).map_err(|(key, why)| {
-                    ackclock_sim::ScenarioError::new(&format!("flow[{}].app.{key}", self.entry), why)
+                    ackclock_sim::ScenarioError::new(
+                        &format!("flow[{}].app.{key}", self.entry),
+                        why,
+                    )
                 })?;
                 Ok(apps.into())
             }
@@ -295,9 +297,9 @@ fn captor(
     options: &Options,
 ) -> Result<(Option<Captor>, Vec<PathBuf>), LiveError> {
     let Some(directory) = &options.pcap else { return Ok((None, Vec::new())) };
-    let names = pairs
-        .iter()
-        .flat_map(|pair| ["sender", "receiver"].map(|side| format!("{}-{side}", file_name(&pair.name))));
+    let names = pairs.iter().flat_map(|pair| {
+        ["sender", "receiver"].map(|side| format!("{}-{side}", file_name(&pair.name)))
+    });
     let names: Vec<String> = names.collect();
     let (captor, paths) = Captor::begin(directory, &names, &scenario.title)
         .map_err(LiveError::step("write a capture"))?;
@@ -437,8 +439,7 @@ fn no_socket(pair: &HostPair, error: &io::Error) -> LiveError {
             pair.settings.congestion_control,
             known.join(", ")
         );
-        return ackclock_sim::ScenarioError::new(&format!("{}.variant", pair.key), &message)
-            .into();
+        return ackclock_sim::ScenarioError::new(&format!("{}.variant", pair.key), &message).into();
     }
     LiveError::step("open a socket")(io::Error::new(error.kind(), error.to_string()))
 }

@@ -123,12 +123,7 @@ impl Client {
 }
 
 impl<T: Transport> App<T> for Client {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         let came = endpoint.read(now, endpoint.readable());
         match self.stage {
             Stage::New => {

@@ -80,12 +80,7 @@ impl Server {
 }
 
 impl<T: Transport> App<T> for Server {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         let came = endpoint.read(now, endpoint.readable());
         if let Some(exchange) = self.exchanges.get(self.at).copied()
             && self.take(came, exchange, notes)

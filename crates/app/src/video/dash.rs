@@ -190,12 +190,7 @@ pub struct DashServer {
 }
 
 impl<T: Transport> App<T> for DashServer {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         endpoint.read(now, endpoint.readable());
         let count = self.ladder.count();
         if self.answered == 0 {
@@ -435,12 +430,7 @@ impl DashClient {
 }
 
 impl<T: Transport> App<T> for DashClient {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        _: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, _: &mut Vec<Note>) -> Option<Instant> {
         self.opened.get_or_insert(now);
         self.catch_up(now);
         if let Some(mut download) = self.download.take() {

@@ -64,12 +64,7 @@ impl VideoServer {
 
 impl<T: Transport> App<T> for VideoServer {
     #[inline]
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        notes: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         endpoint.read(now, endpoint.readable());
         if self.asked.is_none() && endpoint.received() >= REQUEST {
             self.asked = Some(now);
@@ -124,12 +119,7 @@ impl VideoClient {
 }
 
 impl<T: Transport> App<T> for VideoClient {
-    fn poll(
-        &mut self,
-        now: Instant,
-        endpoint: &mut T,
-        _: &mut Vec<Note>,
-    ) -> Option<Instant> {
+    fn poll(&mut self, now: Instant, endpoint: &mut T, _: &mut Vec<Note>) -> Option<Instant> {
         if self.asked.is_none() {
             self.asked = Some(now);
             endpoint.write(REQUEST);

@@ -132,10 +132,15 @@ fn of_traffic_what_has_private_lines_is_refused() {
     let kernel = [[End::Kernel; 2]; 2];
     check(&traffic(&format!(r#""variant": "reno", {request}"#)), &kernel).unwrap();
     for (class, key) in [
-        (r#""variant": "reno", "app": {"kind": "packmime", "rate": "5 /s"}"#, "traffic[0].app.kind"),
+        (
+            r#""variant": "reno", "app": {"kind": "packmime", "rate": "5 /s"}"#,
+            "traffic[0].app.kind",
+        ),
         (&format!(r#""variant": "tahoe", {request}"#), "traffic[0].variant"),
         (
-            &format!(r#""variant": "reno", {request}, "access": {{"client": {{"delay": "1 ms"}}}}"#),
+            &format!(
+                r#""variant": "reno", {request}, "access": {{"client": {{"delay": "1 ms"}}}}"#
+            ),
             "traffic[0].access",
         ),
     ] {

@@ -256,8 +256,7 @@ pub fn at_end(socket: &impl AsRawFd) -> io::Result<bool> {
     let mut byte = 0_u8;
     let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
     // SAFETY: the byte lives as long as the call.
-    let answer =
-        unsafe { libc::recv(socket.as_raw_fd(), (&raw mut byte).cast(), 1, flags) };
+    let answer = unsafe { libc::recv(socket.as_raw_fd(), (&raw mut byte).cast(), 1, flags) };
     match answer {
         0 => Ok(true),
         answer if answer > 0 => Ok(false),

@@ -11,10 +11,7 @@ use crate::scenario::{QuickStartSpec, Scenario};
 use crate::topology::Layout;
 
 /// The routers of `layout`: the wire behind each, and whether it has decisions to tell.
-pub fn routers(
-    scenario: &Scenario,
-    layout: &Layout,
-) -> Vec<(usize, QuickStartRouter, bool)> {
+pub fn routers(scenario: &Scenario, layout: &Layout) -> Vec<(usize, QuickStartRouter, bool)> {
     let wires = layout.wires.iter().enumerate();
     wires
         .filter_map(|(n, wire)| {

@@ -1,7 +1,7 @@
 """The paper's paths with the kernel's senders: Reno, CUBIC and, beside them, BBR.
 
-The film and the player are the study's own, over ordinary sockets: the kernel's server gets the volume of
-each request, and the player takes from its socket what its buffer has room for.
+The film and the player are the study's own, over ordinary sockets: the server gives the kernel the
+film's volume, and the player takes from its socket what its buffer has room for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies._frame_live import Live
 from ackclock.studies._frame_live import Trial as LiveTrial
-from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, Trial
+from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +53,7 @@ def trials(quick: bool) -> list[LiveTrial]:
 
 
 def reduce(run: Run) -> pl.DataFrame:
-    """Return the row of the film, what was sent again, and the paper's share of pictures in time."""
+    """Return the row of the film, what was sent again, and the paper's share of discards."""
     video = pl.DataFrame(run.videos)
     flow = pl.DataFrame(run.flows).filter(pl.col("measure").cast(pl.String) == "run")
     return video.select(
@@ -76,9 +76,7 @@ def draw(rows: pl.DataFrame) -> Figure:
             ):
                 for shift, (on, colour) in zip((-0.2, 0.2), looks.items(), strict=True):
                     here = rows.filter(pl.col("case") == case, pl.col("on") == on)
-                    means = here.group_by("sender", maintain_order=True).agg(
-                        pl.col(column).mean()
-                    )
+                    means = here.group_by("sender", maintain_order=True).agg(pl.col(column).mean())
                     at = [list(SENDERS).index(sender) + shift for sender in means["sender"]]
                     scale = 100 if column == "discarded_share" else 1
                     panel.bar(
@@ -123,9 +121,9 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Sheet, ...]:
     """Return what the page says."""
     return (
         Prose(
-            f"The first {rows['pictures'].max() // 30} s of the film from a server of the kernel’s to "
-            "the study’s player on a socket of the kernel’s, over the study’s paths with real packets in "
-            "them."
+            f"The first {rows['pictures'][0] // PICTURE_RATE} s of the film from a server on a "
+            "socket of the kernel’s to the study’s player on another, over the study’s paths with "
+            "real packets in them."
         ),
         _sheet(rows),
     )
