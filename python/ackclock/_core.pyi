@@ -123,11 +123,13 @@ def live(
     pcap: str | None = None,
     sender: str | None = None,
     receiver: str | None = None,
+    busy: bool = False,
 ) -> Run:
     """Run one scenario on real packets between kernel end points. Raises BadInput, or OSError.
 
     ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``;
-    with a folder ``pcap``, what passes the hosts' devices is written there, one file a host.
+    with a folder ``pcap``, what passes the hosts' devices is written there, one file a host. With
+    ``busy`` the path's thread polls.
     """
 
 def simulate_to(scenario: str, seed: int | None, out: str) -> Run: ...

@@ -99,6 +99,7 @@ def run_live(
     pcap: str | os.PathLike[str] | None = None,
     sender: Literal["kernel", "ackclock"] | None = None,
     receiver: Literal["kernel", "ackclock"] | None = None,
+    busy: bool = False,
 ) -> Run:
     """Run a scenario on real packets: the same path, and the kernel's own TCP at its ends.
 
@@ -118,6 +119,9 @@ def run_live(
     sender, receiver
         Whose the ends of all connections are: the kernel's, or our own transport in real bytes.
         Default: as each entry's ``endpoint`` says, the kernel's if it does not.
+    busy
+        Whether the path's thread polls, nine tenths of the time, and so has a processor to itself:
+        packets are then seen without a wake-up's delay.
 
     Returns
     -------
@@ -133,7 +137,7 @@ def run_live(
     """
     folder = None if pcap is None else os.fspath(pcap)
     try:
-        return Run(_core.live(_text(scenario), seed, ports, folder, sender, receiver))
+        return Run(_core.live(_text(scenario), seed, ports, folder, sender, receiver, busy))
     except OSError as error:
         raise BadInput(str(error)) from None
 

@@ -149,6 +149,9 @@ def run(
         Literal["kernel", "ackclock"] | None,
         typer.Option(help="Of a live run, whose the receivers are. Default: as the file says."),
     ] = None,
+    busy: Annotated[
+        bool, typer.Option("--busy", help="Of a live run, let the path poll: a processor's cost.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run one scenario."""
@@ -158,6 +161,7 @@ def run(
         ("--ports", ports is not None),
         ("--sender", sender is not None),
         ("--receiver", receiver is not None),
+        ("--busy", busy),
     ):
         if given and on != "live":
             raise BadInput(f"{option}: stands alone, expected --on live beside it")
@@ -169,7 +173,13 @@ def run(
     if on == "live":
         with _console().status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
-                scenario, seed=seed, pcap=pcap, ports=ports, sender=sender, receiver=receiver
+                scenario,
+                seed=seed,
+                pcap=pcap,
+                ports=ports,
+                sender=sender,
+                receiver=receiver,
+                busy=busy,
             )
         _tell_live(result, out=out, as_json=as_json)
         return

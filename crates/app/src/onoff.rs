@@ -96,7 +96,7 @@ impl<T: Transport> App<T> for OnOff {
             self.began = true;
             self.phase = Phase::Begin(now);
         }
-        let give = |bytes: Bytes, endpoint: &mut Endpoint, notes: &mut Vec<Note>| {
+        let give = |bytes: Bytes, endpoint: &mut T, notes: &mut Vec<Note>| {
             if bytes > Bytes::ZERO {
                 notes.push(Note::Object(bytes));
                 endpoint.write(bytes);

@@ -17,6 +17,8 @@ pub struct LivePlan {
     pub receiver: Option<String>,
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<PathBuf>,
+    /// Whether the path's thread polls, and has a processor to itself.
+    pub busy: bool,
 }
 
 /// What a live run left.
@@ -63,7 +65,7 @@ pub fn live(
         }
     };
     let ends = [end("sender", plan.sender.as_deref())?, end("receiver", plan.receiver.as_deref())?];
-    let options = Options { port, ends, pcap: plan.pcap.clone() };
+    let options = Options { port, ends, pcap: plan.pcap.clone(), busy: plan.busy };
     let lived = ackclock_live::run(scenario, &options, cancelled).map_err(|error| match error {
         LiveError::Scenario(error) => {
             BadInput::new(format_args!("{}: {}", error.key, error.message)).into()

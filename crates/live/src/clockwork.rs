@@ -50,6 +50,10 @@ const SPIN: Duration = Duration::from_micros(20);
 const SPIN_SHARE: u64 = 2;
 const SPIN_WINDOW: Duration = Duration::from_millis(20);
 
+/// The same of a path that polls: what is left has to be more than what the kernel keeps of each second for
+/// ordinary threads (`kernel.sched_rt_runtime_us`, 5 %).
+const POLL_SHARE: f64 = 0.9;
+
 /// Above that of the applications.
 const PRIORITY: u8 = 10;
 
@@ -102,6 +106,8 @@ pub struct Clockwork {
     pub entry_of: Vec<usize>,
     /// Copies of what passes the ports.
     pub captor: Option<Captor>,
+    /// Whether it looks at its ports without ever sleeping, most of the time.
+    pub polls: bool,
 }
 
 /// How long something took and when it was looked at last.
@@ -204,7 +210,7 @@ impl Clockwork {
 
     /// Gives hosts what is due.
     fn release(&mut self, now: Instant, clock: Clock, meter: &mut Punctuality) -> io::Result<()> {
-        let Self { path, ports, entry_of, captor } = self;
+        let Self { path, ports, entry_of, captor, .. } = self;
         let mut fault = None;
         path.run(now, now, |Release { flow, way, at, bytes }| {
             let port = 2 * entry_of[flow] + (1 - way);
@@ -240,6 +246,11 @@ impl Clockwork {
         let now = clock.now();
         if now.since(budget.window.min(now)) > SPIN_WINDOW {
             *budget = Budget { window: now, spun: Duration::ZERO };
+        }
+        if self.polls && budget.spun.as_secs_f64() < POLL_SHARE * SPIN_WINDOW.as_secs_f64() {
+            // Whatever it is that comes, it is seen within the time of a look at each port.
+            budget.spun = now.since(budget.window.min(now));
+            return Ok(());
         }
         let may_spin = budget.spun.as_nanos() * SPIN_SHARE <= SPIN_WINDOW.as_nanos();
         let left = clock.until(due).min(Duration::from_millis(100));

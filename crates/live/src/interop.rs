@@ -224,12 +224,12 @@ fn the_kernel_answers_our_end_that_has_closed_its_side() {
 
 #[test]
 fn a_reset_of_the_kernels_ends_our_transfer() {
-    let Some((_, end)) = meet(
+    let Some(((), end)) = meet(
         0,
         AnyApp::Bulk(Bulk::new(None)),
         |_| {},
         |mut socket| {
-            let mut some = [0; 100_000];
+            let mut some = vec![0; 100_000];
             socket.read_exact(&mut some).unwrap();
             // Unread data, and no lingering: the kernel resets (RFC 9293 section 3.6, case of an abort).
             sys::abandon(&socket).unwrap();

@@ -17,6 +17,17 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; MOST]);
 }
 
+/// How far the sending direction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writing {
+    /// The application may write more.
+    On,
+    /// It will not, but the socket has not taken all.
+    Closing,
+    /// The socket was told: a FIN follows the data.
+    Shut,
+}
+
 /// One end of a connection, on a socket that may not be there yet.
 #[derive(Debug)]
 pub struct KernelEnd {
@@ -27,9 +38,8 @@ pub struct KernelEnd {
     /// Bytes that the application read, and those that wait in the socket.
     taken: u64,
     waiting: u64,
-    /// The application will write no more; and the socket was told.
-    closing: bool,
-    shut: bool,
+    /// Whether the application has said that it will write no more.
+    writing: Writing,
     /// The peer's FIN has come, behind all that it sent.
     finished: bool,
     established: Option<Instant>,
@@ -50,8 +60,7 @@ impl KernelEnd {
             written: 0,
             taken: 0,
             waiting: 0,
-            closing: false,
-            shut: false,
+            writing: Writing::On,
             finished: false,
             established: None,
             overhead: f64::from(mtu) / f64::from(mss.max(1)),
@@ -121,8 +130,8 @@ impl KernelEnd {
                 Err(error) => return Err(error),
             }
         }
-        if self.closing && !self.shut {
-            self.shut = true;
+        if self.writing == Writing::Closing {
+            self.writing = Writing::Shut;
             sys::finish_writing(socket)?;
         }
         Ok(())
@@ -130,12 +139,12 @@ impl KernelEnd {
 
     /// Whether everything that was given, and the FIN, is acknowledged.
     pub fn is_served(&self) -> bool {
-        self.shut && self.outstanding() == 0
+        self.writing == Writing::Shut && self.outstanding() == 0
     }
 
     /// Whether it has told its peer that it is done, but the peer has not said that it knows.
     pub fn awaits_last_ack(&self) -> bool {
-        self.shut && self.outstanding() > 0
+        self.writing == Writing::Shut && self.outstanding() > 0
     }
 
     /// Whether both directions are over.
@@ -185,13 +194,15 @@ impl KernelEnd {
 
 impl Transport for KernelEnd {
     fn write(&mut self, volume: Bytes) {
-        if !self.closing {
+        if self.writing == Writing::On {
             self.given = self.given.saturating_add(volume.get());
         }
     }
 
     fn shutdown_write(&mut self) {
-        self.closing = true;
+        if self.writing == Writing::On {
+            self.writing = Writing::Closing;
+        }
     }
 
     fn readable(&self) -> Bytes {

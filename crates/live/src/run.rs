@@ -45,6 +45,8 @@ pub struct Options {
     pub ends: [Option<End>; 2],
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<PathBuf>,
+    /// Whether the path's thread polls, and has a processor to itself.
+    pub busy: bool,
 }
 
 /// Whose an end point is.
@@ -145,9 +147,11 @@ pub fn run(
         ports,
         entry_of: parties.iter().map(|party| party.entry).collect(),
         captor,
+        polls: options.busy,
     };
     let windows = kernel::windows(scenario, &plan);
     let moments = rows::moments(&windows);
+    let _awake = options.busy.then(sys::stay_awake);
     let outcome = drive(&mut clockwork, &mut hosts, watcher, &moments, plan.end, cancelled)?;
     let own = own_left(&mut clockwork, &mut hosts, &plan);
     let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);

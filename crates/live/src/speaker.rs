@@ -240,11 +240,11 @@ impl Speaker {
 
     /// Notes what probes see, if it has changed.
     fn sample(&mut self, now: Instant) {
+        const NONE: u64 = u64::MAX;
         if !self.played.samples || self.opens.is_some() {
             return;
         }
         let sender = self.endpoint.sender();
-        const NONE: u64 = u64::MAX;
         let [cwnd, threshold, srtt, in_flight] = [
             sender.cwnd().get(),
             sender.ssthresh().map_or(NONE, Bytes::get),

@@ -13,7 +13,7 @@ pub use socket::{
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -207,6 +207,15 @@ impl Poll {
             answer => answer.map(drop),
         }
     }
+}
+
+/// Has processors that have nothing to do wait awake for as long as the file that is returned stays open:
+/// from a deep sleep they take long to wake. `None` where that is not allowed or there is no such thing.
+pub fn stay_awake() -> Option<File> {
+    let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
+    // The longest that waking may take, in microseconds (PM QoS).
+    file.write_all(&0_i32.to_ne_bytes()).ok()?;
+    Some(file)
 }
 
 /// Lets this process open as many files as it may.

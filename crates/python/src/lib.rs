@@ -239,10 +239,11 @@ fn simulate(
 /// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
 /// Releases the GIL. Raises ``BadInput``, and ``OSError`` if this machine or this user lacks something.
 ///
-/// ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``; with a folder ``pcap``, what passes the hosts' devices is written
-/// there, one file a host.
+/// ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``; with a folder ``pcap``,
+/// what passes the hosts' devices is written there, one file a host. With ``busy`` the path's thread polls.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None))]
+#[pyo3(signature = (scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false))]
+#[expect(clippy::too_many_arguments, reason = "each is a key of the Python function")]
 fn live(
     py: Python<'_>,
     scenario: &str,
@@ -251,9 +252,10 @@ fn live(
     pcap: Option<PathBuf>,
     sender: Option<String>,
     receiver: Option<String>,
+    busy: bool,
 ) -> PyResult<Run> {
     let scenario = seeded(scenario, seed)?;
-    let plan = LivePlan { ports, sender, receiver, pcap };
+    let plan = LivePlan { ports, sender, receiver, pcap, busy };
     let job = move |ticket: &Ticket| {
         let lived = ackclock_lab::live(&scenario, &plan, || ticket.is_cancelled())?;
         Ok(Run {

@@ -47,6 +47,9 @@ impl ObjectLog {
 
     /// The sender of `flow` gives an object of so many bytes; returns the volume at which
     /// [`on_received`](Self::on_received) is to be called next.
+    ///
+    /// # Panics
+    /// If there are 2^32 flows.
     pub fn on_given(
         &mut self,
         now: Instant,

@@ -27,7 +27,7 @@ use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use app::{AppSpec, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
+pub use app::{AppSpec, Apps, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
 pub use browser::{BrowserHttp, BrowserSpec, SurgeConstants, SurgeSizes};
 pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
 pub use channel::{BurstLoss, ChannelSpec};

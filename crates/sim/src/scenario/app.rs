@@ -124,6 +124,9 @@ impl Default for AppSpec {
     }
 }
 
+/// The applications of a flow's sender and receiver, on transports of some kind.
+pub type Apps<T> = (AnyApp<T>, AnyApp<T>);
+
 fn stop_at(stop: Option<Text<Duration>>) -> Instant {
     stop.map_or(Instant::NEVER, |stop| Instant::START + stop.0)
 }
@@ -161,7 +164,7 @@ impl AppSpec {
     pub fn apps<T>(
         &self,
         stream: impl Fn(&str) -> Stream,
-    ) -> Result<(AnyApp<T>, AnyApp<T>), (&'static str, &'static str)> {
+    ) -> Result<Apps<T>, (&'static str, &'static str)> {
         let sends = match self {
             Self::Bulk { size } => AnyApp::Bulk(Bulk::new(size.map(|t| t.0))),
             Self::Cbr(cbr) => AnyApp::Cbr(Box::new(cbr.app(stream))),

@@ -4,7 +4,8 @@
 //!
 //! The window grows only while it is full, and in slow start while it is less than twice what was
 //! out. With `restart`, silence halves it once a timeout, down to the first window, and so does, half
-//! way, a timeout in which it was never full; ssthresh remembers three quarters of it.
+//! way, a timeout in which it was never full and no ACK came that might have raised it; ssthresh
+//! remembers three quarters of it.
 
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Instant};
@@ -23,7 +24,7 @@ pub struct LinuxIdle {
     round: Seq,
     /// The most that was out since `full_at`.
     used: Bytes,
-    /// When the window was last full, or was last changed here.
+    /// When the window was last full, was last changed here, or could last have been raised.
     full_at: Option<Instant>,
 }
 
@@ -107,7 +108,11 @@ impl Idle for LinuxIdle {
     }
 
     #[inline]
-    fn may_grow(&mut self, _: &Ack, cwnd: Bytes, in_slow_start: bool) -> bool {
+    fn may_grow(&mut self, ack: &Ack, cwnd: Bytes, in_slow_start: bool) -> bool {
+        // tcp_cong_avoid sets snd_cwnd_stamp whether the law then raises the window or not.
+        if self.full_at.is_some() {
+            self.full_at = Some(ack.now);
+        }
         self.is_limited(cwnd, in_slow_start)
     }
 }

@@ -136,6 +136,26 @@ fn linux_takes_half_of_what_was_not_used_for_an_rto() {
 }
 
 #[test]
+fn linux_leaves_a_window_alone_while_acks_come() {
+    // As seen of Linux 6.18: 10 of 48 segments used for seconds, and 48 they stay. Each ACK that may
+    // raise the window sets snd_cwnd_stamp, whether it then grows or not.
+    let mut rule = LinuxIdle::new(true);
+    let usage = |ms: u64| Usage {
+        in_flight: segments(20),
+        outstanding: segments(20),
+        ..after(Duration::from_millis(ms))
+    };
+    for ms in (0..5000).step_by(200) {
+        assert!(rule.after_burst(&usage(ms)).is_none(), "at {ms} ms");
+        let now = usage(ms).now;
+        assert!(!rule.may_grow(&Ack { now, ..ack() }, segments(100), true));
+    }
+    // The last ACK came at 4800 ms, and an RTO is a second.
+    assert!(rule.after_burst(&usage(5790)).is_none());
+    assert!(rule.after_burst(&usage(5800)).is_some());
+}
+
+#[test]
 fn the_timer_counts_from_the_ack_of_everything() {
     // ACKed 200 ms after the last send, RTO 1 s: the timer expires at 1200 ms of silence, and leaves
     // one segment, ns-2's restart window.

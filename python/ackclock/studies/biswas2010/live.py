@@ -1,8 +1,8 @@
 """The idle cases with the kernel's own restart, on and off (``tcp_slow_start_after_idle``).
 
 Two questions of the study, asked of Linux: what the restart after a silence costs a source of
-messages at a constant rate (the paper's case, its initial window of three segments and its path), and
-what it costs a video whose segments are four seconds apart.
+messages at a constant rate (the paper's case, its initial window of three segments and its path),
+and what it costs a video whose segments are four seconds apart.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def reduce(run: Run) -> pl.DataFrame:
 
 
 def after_silence(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the objects that a silence was before: a second of messages, or segments but the first.
+    """Return the objects behind a silence: a second of messages, or all segments but the first.
 
     ``nth`` counts messages from the first one after the silence.
     """
@@ -185,8 +185,8 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
     segments = compared(
         "live-video",
         "Time that a segment of video takes",
-        "Means, in s, over all segments but the first: two videos of 5 Mbit/s in segments of 4 s on a "
-        "path of 20 Mbit/s.",
+        "Means, in s, over all segments but the first: two videos of 5 Mbit/s in segments of 4 s "
+        "on a path of 20 Mbit/s.",
         seen.filter(pl.col("case") == "video"),
         heads,
         "took_s",
@@ -194,9 +194,9 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
     )
     return (
         Prose(
-            "The kernel’s Reno and CUBIC between namespaces, over the simulator’s own links with real "
-            "packets in them, with <code>tcp_slow_start_after_idle</code> on and off; beside them "
-            "the simulator’s profile <code>linux</code> on the same scenario."
+            "The kernel’s Reno and CUBIC between namespaces, over the simulator’s own links with "
+            "real packets in them, with <code>tcp_slow_start_after_idle</code> on and off; beside "
+            "them the simulator’s profile <code>linux</code> on the same scenario."
         ),
         delays,
         segments,

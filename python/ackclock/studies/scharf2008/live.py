@@ -1,7 +1,7 @@
-"""Figures 4 and 6 on real packets: the kernel's slow start, and our Quick-Start end points over TUN.
+"""Figures 4 and 6 on real packets: the kernel's slow start, our Quick-Start end points over TUN.
 
-The kernel has no Quick-Start: its rows are the slow start that the paper compares with. Our end points
-speak the options in real bytes, and the path's routers change them in place.
+The kernel has no Quick-Start: its rows are the slow start that the paper compares with. Our end
+points speak the options in real bytes, and the path's routers change them in place.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def reduce(run: Run) -> pl.DataFrame:
     samples = samples.sort("time_s")
     return (
         samples.with_columns(
-            (
-                pl.col("delivered_flow_packets").diff() * PACKET_BITS / pl.col("time_s").diff()
-            ).alias("rate_bps"),
+            (pl.col("delivered_flow_packets").diff() * PACKET_BITS / pl.col("time_s").diff()).alias(
+                "rate_bps"
+            ),
             (pl.col("time_s") - opened).alias("since_request_s"),
         )
         .filter(pl.col("since_request_s") > 0, pl.col("rate_bps").is_not_null())
@@ -139,8 +139,8 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
     return (
         Prose(
             "The paths of Figures 4 and 6 with real packets in them. The kernel’s server begins "
-            "with three segments and HyStart; our end points speak RFC 4782 in real bytes, and both "
-            f"routers answer in the packets. Approved live: {granted or 'nothing'}."
+            "with three segments and HyStart; our end points speak RFC 4782 in real bytes, and "
+            f"both routers answer in the packets. Approved live: {granted or 'nothing'}."
         ),
         compared(
             "live-rates",

@@ -1,8 +1,8 @@
 """The loss of a SYN-ACK with the kernel as the server, at small scale.
 
-Connections whose first SYN-ACK is lost, and the same without the loss, for responses from one segment to
-64: how many round trips the response takes beyond the timer's second tells the window that the server
-began with.
+Connections whose first SYN-ACK is lost, and the same without the loss, for responses from one
+segment to 64: how many round trips the response takes beyond the timer's second tells the window
+that the server began with.
 """
 
 from __future__ import annotations
@@ -150,10 +150,12 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
     seen = in_round_trips(rows).filter(pl.col("segments").is_in([1, 4, 16, 64]))
     return (
         Prose(
-            "A client of the kernel’s asks a server of the kernel’s over 100 Mbit/s and a round trip "
-            "of 100 ms. The path loses everything towards the client for half a second, and so the "
-            "first SYN-ACK. Response times count from the opening to the last byte; the second of "
-            "the timer is taken away. Beside them the simulator’s profile <code>linux</code>."
+            "A client of the kernel’s asks a server of the kernel’s over 100 Mbit/s and a round "
+            "trip of 100 ms. The path loses everything towards the client for half a second, and "
+            "so the first SYN-ACK. Response times count from the opening to the last byte; the "
+            "second of the timer is taken away. Beside them the simulator’s profile "
+            "<code>linux</code>. The kernel’s timers run in steps of up to 32 ms at 250 Hz, so "
+            "that its second is some milliseconds longer."
         ),
         compared(
             "live-rtts",

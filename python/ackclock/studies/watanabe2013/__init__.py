@@ -16,6 +16,7 @@ FIGURES = {
     "rivals": "Beside as many of CUBIC’s",
     "resized": "A playout buffer that follows the path",
     "segmented": "The film in segments at several rates",
+    "live": "On real packets: the film from the kernel's senders",
 }
 
 

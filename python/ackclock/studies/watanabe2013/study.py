@@ -13,6 +13,7 @@ from ackclock.studies._frame_report import Drawn
 from ackclock.studies._frame_study import Definition
 from ackclock.studies.watanabe2013 import figures, figures_beyond, lumps
 from ackclock.studies.watanabe2013.analysis import Results, analyse
+from ackclock.studies.watanabe2013.live import LIVE
 from ackclock.studies.watanabe2013.page import build
 from ackclock.studies.watanabe2013.predicates import CLAIMS, flips
 from ackclock.studies.watanabe2013.runs import parts
@@ -74,6 +75,7 @@ DEFINITION = Definition(
     claims=CLAIMS,
     figures=FIGURES,
     build=build,
+    live=LIVE,
     code=(
         *("runs.py", "runs_beyond.py", "measures.py", "scenarios.py", "extras.py", "pictures.csv"),
     ),

@@ -1,0 +1,60 @@
+"""What tests of live runs share: whether they can be, a path, runs that are measurements."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import ackclock as ac
+
+
+def _why_not() -> str | None:
+    if not sys.platform.startswith("linux"):
+        return "live runs need Linux"
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return "no `unshare` to see with whether namespaces can be made"
+    answer = subprocess.run([unshare, "--net", "true"], capture_output=True, text=True, check=False)
+    return None if answer.returncode == 0 else f"no network namespaces ({answer.stderr.strip()})"
+
+
+WHY_NOT = _why_not()
+live = pytest.mark.skipif(WHY_NOT is not None, reason=f"live: {WHY_NOT}")
+
+
+def path(rate: str = "20 Mbit/s", delay: str = "10 ms", **more: object) -> dict[str, object]:
+    """Return a scenario of one flow over one link."""
+    return {
+        "duration": "3 s",
+        "topology": {
+            "kind": "graph",
+            "link": [
+                {
+                    "name": "path",
+                    "from": "s",
+                    "to": "r",
+                    "rate": rate,
+                    "delay": delay,
+                    "queue": {"kind": "droptail", "limit": "1 BDP"},
+                }
+            ],
+        },
+        "flow": [{"name": "bulk", "variant": "cubic", "profile": "linux", "from": "s", "to": "r"}],
+        **more,
+    }
+
+
+def measured(scenario: ac.Scenario, **options: object) -> ac.Run:
+    """Return a run whose path kept its promises; other work on the machine may need a few tries."""
+    doubts: list[str] = []
+    for _ in range(4):
+        run = ac.run_live(scenario, **options)  # type: ignore[arg-type]
+        assert run.live is not None
+        assert run.live["lost_outside"] == 0
+        if run.live["valid"]:
+            return run
+        doubts = run.live["doubts"]
+    pytest.skip(f"live: the machine is too busy for a measurement: {doubts}")
