@@ -94,11 +94,14 @@ class PackMimeArrivals(_Table):
     ----------
     rate
         How many a second on average, such as ``"50 /s"``.
+    memory
+        How far back the gaps remember: ``"long"``, all the way, or ``"ns2"``, a thousand of them.
     """
 
     KIND: ClassVar[str | None] = "packmime"
 
     rate: str
+    memory: Literal["long", "ns2"] | None = None
 
 
 Arrivals: TypeAlias = Poisson | Periodic | At | PackMimeArrivals
@@ -171,12 +174,16 @@ class PackMime(_Table):
         The rate of new connections for which the model is taken; default: that of the arrivals.
     http
         The version of HTTP.
+    memory
+        How far back the sizes of requests and the round-trip times remember: ``"long"``, all the
+        way, or ``"ns2"``, five thousand and a thousand connections.
     """
 
     KIND: ClassVar[str | None] = "packmime"
 
     rate: str | None = None
     http: Literal["1.0", "1.1"] = "1.1"
+    memory: Literal["long", "ns2"] | None = None
 
 
 @dataclass(frozen=True)

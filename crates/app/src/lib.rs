@@ -18,7 +18,8 @@ pub use bulk::Bulk;
 pub use cbr::{Cbr, Turn};
 pub use onoff::{Burst, Draws, OnOff};
 pub use packmime::{
-    PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, WebConnection, packmime_reference,
+    PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeMemory, PackMimeSessions, WebConnection,
+    packmime_reference,
 };
 pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
 pub use transport::Transport;

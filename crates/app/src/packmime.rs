@@ -3,7 +3,7 @@
 //! The model is that of Cao, Cleveland, Gao, Jeffay, Smith and Weigle, "Stochastic models for
 //! generating synthetic HTTP source traffic" (INFOCOM 2004), as ns-2.35 has it (`packmime/`); persistent
 //! connections and delays come from there. Arrivals, request sizes and round-trip times have a long
-//! memory. What depends on the rate does so through the rate of new connections alone.
+//! memory, or that of ns-2. What depends on the rate does so through the rate of new connections alone.
 
 mod fft;
 mod fractional;
@@ -22,6 +22,42 @@ pub use quantile::{PACKMIME_QUANTITIES, packmime_reference};
 
 use normal::{Place, gamma_of_mean_one};
 use quantile::Tables;
+
+/// How far back the connections are that say something of the next: see
+/// [Hosking's recursion](self).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PackMimeMemory {
+    /// All of them: the rate of a whole run is still a matter of chance.
+    #[default]
+    Long,
+    /// A thousand, and five thousand for the sizes of requests, as in ns-2.35.
+    Ns2,
+}
+
+impl PackMimeMemory {
+    const fn terms(self, most: usize) -> Option<usize> {
+        match self {
+            Self::Long => None,
+            Self::Ns2 => Some(most),
+        }
+    }
+
+    /// How many numbers to draw at once for `count` connections: their memory begins anew after so many.
+    fn block(self, count: Option<u64>) -> usize {
+        let most = match self {
+            Self::Long => 1 << 20,
+            // Twenty-six memories of the longest.
+            Self::Ns2 => 1 << 17,
+        };
+        count
+            .and_then(|count| usize::try_from(count).ok())
+            .map_or(most, |count| count.clamp(1, most))
+    }
+}
+
+/// Terms of ns-2's recursion, and of that for the sizes of requests.
+const TERMS: usize = 1000;
+const REQUEST_TERMS: usize = 5000;
 
 /// A connection of the model, before it opens.
 #[derive(Clone, Debug)]
@@ -58,8 +94,9 @@ struct Series {
     d: f64,
     /// √(1−v), √v.
     weights: (f64, f64),
-    /// How many of g are drawn at once.
+    /// How many of g are drawn at once, and how many before one say something of it if not all do.
     block: usize,
+    terms: Option<usize>,
     /// They come from one stream, block after block.
     random: Stream,
     memory: Vec<f32>,
@@ -67,11 +104,18 @@ struct Series {
 }
 
 impl Series {
-    fn new(d: f64, white_share: f64, block: usize, seed: u64, name: &str) -> Self {
+    fn new(
+        d: f64,
+        white_share: f64,
+        (block, terms): (usize, Option<usize>),
+        seed: u64,
+        name: &str,
+    ) -> Self {
         Self {
             d,
             weights: (libm::sqrt(1.0 - white_share), libm::sqrt(white_share)),
             block,
+            terms,
             random: Stream::new(seed, name),
             memory: Vec::new(),
             at: 0,
@@ -87,9 +131,9 @@ impl Series {
     /// if there is one already.
     fn next(&mut self, white: f64, fft: Option<&Fft>) -> Place {
         if self.is_over() {
-            let own = fft.is_none().then(|| Fft::new(circle(self.block)));
+            let own = fft.is_none().then(|| Fft::new(circle(self.block, self.terms)));
             if let Some(fft) = fft.or(own.as_ref()) {
-                self.memory = correlated(self.d, self.block, fft, &mut self.random);
+                self.memory = correlated(self.d, self.block, self.terms, fft, &mut self.random);
             }
             self.at = 0;
         }
@@ -161,14 +205,6 @@ impl GapHabit {
     }
 }
 
-/// The most connections whose numbers share a memory: it begins anew after so many.
-const BLOCK: usize = 1 << 20;
-
-/// How many numbers to draw at once for `count` connections.
-fn block(count: Option<u64>) -> usize {
-    count.and_then(|count| usize::try_from(count).ok()).map_or(BLOCK, |count| count.clamp(1, BLOCK))
-}
-
 /// When the connections of PackMime-HTTP open.
 #[derive(Debug)]
 pub struct PackMimeArrivals {
@@ -185,7 +221,13 @@ impl PackMimeArrivals {
     ///
     /// # Panics
     /// If the rate is not a positive number.
-    pub fn new(rate_per_s: f64, count: Option<u64>, seed: u64, name: &str) -> Self {
+    pub fn new(
+        rate_per_s: f64,
+        memory: PackMimeMemory,
+        count: Option<u64>,
+        seed: u64,
+        name: &str,
+    ) -> Self {
         assert!(rate_per_s.is_finite() && rate_per_s > 0.0, "a positive rate, not {rate_per_s}");
         let shape = logistic(0.352, 0.388, rate_per_s);
         Self {
@@ -194,7 +236,7 @@ impl PackMimeArrivals {
             gaps: Series::new(
                 0.33,
                 logistic(0.333, 0.414, rate_per_s),
-                block(count),
+                (memory.block(count), memory.terms(TERMS)),
                 seed,
                 &format!("{name}/gaps"),
             ),
@@ -232,15 +274,17 @@ impl PackMimeSessions {
     pub fn new(
         rate_per_s: f64,
         persistent: bool,
+        memory: PackMimeMemory,
         count: Option<u64>,
         seed: u64,
         name: &str,
     ) -> Self {
         assert!(rate_per_s.is_finite() && rate_per_s > 0.0, "a positive rate, not {rate_per_s}");
         let mut habit = Stream::new(seed, &format!("{name}/habits"));
-        let series = |d: f64, (intercept, slope): (f64, f64), what: &str| {
+        let series = |d: f64, (intercept, slope): (f64, f64), terms: usize, what: &str| {
             let white_share = logistic(intercept, slope, rate_per_s);
-            Series::new(d, white_share, block(count), seed, &format!("{name}/{what}"))
+            let drawn = (memory.block(count), memory.terms(terms));
+            Series::new(d, white_share, drawn, seed, &format!("{name}/{what}"))
         };
         Self {
             persistent,
@@ -249,15 +293,18 @@ impl PackMimeSessions {
                 GapHabit::new((3.22, 0.73), (1.21, 1.85), &mut habit),
                 GapHabit::new((-4.15, 3.12), (1.57, 2.35), &mut habit),
             ],
-            requests: series(0.31, (0.123, 0.494), "requests"),
-            clients: series(0.31, (-0.445, 0.554), "clients"),
-            servers: series(0.32, (-0.053, 0.396), "servers"),
+            requests: series(0.31, (0.123, 0.494), REQUEST_TERMS, "requests"),
+            clients: series(0.31, (-0.445, 0.554), TERMS, "clients"),
+            servers: series(0.32, (-0.053, 0.396), TERMS, "servers"),
         }
     }
 
     /// The next connection; what it has to itself is drawn from `random`, its own stream.
     pub fn next_connection(&mut self, random: &mut Stream) -> WebConnection {
-        let fft = self.requests.is_over().then(|| Fft::new(circle(self.requests.block)));
+        // That of the longest memory serves all three.
+        let requests = &self.requests;
+        let length = circle(requests.block, requests.terms);
+        let fft = requests.is_over().then(|| Fft::new(length));
         let fft = fft.as_ref();
         let tables = Tables::get();
         let request = bytes(tables.request.at(self.requests.next(random.normal(), fft)));

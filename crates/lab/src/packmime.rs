@@ -1,7 +1,8 @@
 //! PackMime-HTTP's draws beside the reference, for those who have JSON.
 
 use ackclock_app::{
-    Exchange, PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeSessions, packmime_reference,
+    Exchange, PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeMemory, PackMimeSessions,
+    packmime_reference,
 };
 use ackclock_units::random::Streams;
 use schemars::JsonSchema;
@@ -66,7 +67,8 @@ pub fn packmime(parameters: &str) -> Result<String, BadInput> {
     let mut exchanges: Vec<Exchange> = Vec::new();
     for n in 0..question.draws {
         let seed = question.seed.wrapping_add(n);
-        let mut model = PackMimeSessions::new(rate, true, Some(TAKEN), seed, "web");
+        let mut model =
+            PackMimeSessions::new(rate, true, PackMimeMemory::Long, Some(TAKEN), seed, "web");
         let streams = Streams::new(seed, "connections");
         let mut last = None;
         for k in 0..TAKEN {
@@ -88,7 +90,7 @@ pub fn packmime(parameters: &str) -> Result<String, BadInput> {
         objects += exchanges.len();
         persistent += u64::from(exchanges.len() > 1);
         downloads += u64::from(!validates);
-        let gap = PackMimeArrivals::new(rate, Some(1), seed, "web").gap();
+        let gap = PackMimeArrivals::new(rate, PackMimeMemory::Long, Some(1), seed, "web").gap();
         gaps.push(gap.as_secs_f64() * 1e3);
     }
     let mut rows = Vec::new();

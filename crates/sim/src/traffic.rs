@@ -479,9 +479,10 @@ fn arrivals(spec: &Traffic, count: Option<u64>, seed: u64) -> AnyArrivals {
             let phase = phase.unwrap_or_else(|| random.uniform());
             AnyArrivals::Periodic(Periodic::new(rate.0.as_hz(), phase))
         }
-        ArrivalsSpec::Packmime { rate } => {
+        ArrivalsSpec::Packmime { rate, memory } => {
             let name = format!("traffic {} packmime", spec.name);
-            AnyArrivals::PackMime(PackMimeArrivals::new(rate.0.as_hz(), count, seed, &name))
+            let (rate, memory) = (rate.0.as_hz(), memory.of_model());
+            AnyArrivals::PackMime(PackMimeArrivals::new(rate, memory, count, seed, &name))
         }
         ArrivalsSpec::List { at } => {
             let moments = at.iter().map(|at| Instant::START + at.0).collect();

@@ -81,7 +81,7 @@ impl Fft {
     }
 
     /// How many numbers it takes.
-    fn length(&self) -> usize {
+    pub(super) fn length(&self) -> usize {
         self.roots[0].len()
     }
 

@@ -5,7 +5,7 @@ use ackclock_units::random::Streams;
 const RATE: f64 = 57.0;
 
 fn sessions(seed: u64, count: u64) -> PackMimeSessions {
-    PackMimeSessions::new(RATE, true, Some(count), seed, "web")
+    PackMimeSessions::new(RATE, true, PackMimeMemory::Long, Some(count), seed, "web")
 }
 
 /// The connection, and what it asks for.
@@ -89,7 +89,11 @@ fn gaps_between_connections_are_of_weibulls_law() {
         .map(|p| (p, 0.016_239 * libm::pow(-libm::log1p(-p), 1.0 / 0.859_69)))
         .collect();
     let gaps = (0..20_000)
-        .map(|seed| PackMimeArrivals::new(RATE, Some(8), seed, "web").gap().as_secs_f64())
+        .map(|seed| {
+            PackMimeArrivals::new(RATE, PackMimeMemory::Long, Some(8), seed, "web")
+                .gap()
+                .as_secs_f64()
+        })
         .collect();
     let got = distance(gaps, &law, 0.0);
     assert!(got < critical(20_000), "{got}");
@@ -153,7 +157,7 @@ fn connections_carry_as_many_objects_as_the_reference_has() {
 
 #[test]
 fn http_1_0_has_one_object_a_connection_and_the_same_first_one() {
-    let mut plain = PackMimeSessions::new(RATE, false, Some(2000), 1, "web");
+    let mut plain = PackMimeSessions::new(RATE, false, PackMimeMemory::Long, Some(2000), 1, "web");
     let (mut model, streams) = (sessions(1, 2000), Streams::new(1, "connections"));
     let mut several = 0;
     for k in 0..2000 {
@@ -202,7 +206,8 @@ fn arrivals_are_long_range_dependent() {
     let (mut short, mut long) = (0.0, 0.0);
     let seeds = 40;
     for seed in 0..seeds {
-        let mut arrivals = PackMimeArrivals::new(RATE, Some((1 << 16) - 1), seed, "web");
+        let mut arrivals =
+            PackMimeArrivals::new(RATE, PackMimeMemory::Long, Some((1 << 16) - 1), seed, "web");
         let gaps: Vec<f64> = (1..1 << 16).map(|_| arrivals.gap().as_secs_f64() * RATE).collect();
         let variance = |k: usize| {
             let means = gaps.chunks_exact(k).map(|part| part.iter().sum::<f64>() / k as f64 - 1.0);
@@ -216,6 +221,30 @@ fn arrivals_are_long_range_dependent() {
     assert!((long / 0.009_886_2 - 1.0).abs() < 0.32, "{long}");
     let hurst = 1.0 + libm::log2(long / short) / 8.0;
     assert!((hurst - 0.8034).abs() < 0.06, "{hurst}");
+}
+
+#[test]
+fn ns2_forgets_after_a_thousand() {
+    // As above, of means of 2^14 gaps: with the covariances that an autoregression of a thousand terms
+    // has (Durbin's recursion, and its own beyond), 0.0026082; with all of them 0.0060580.
+    let variance_of = |memory| {
+        let seeds = 40;
+        let mut sum = 0.0;
+        for seed in 0..seeds {
+            let mut arrivals = PackMimeArrivals::new(RATE, memory, Some(1 << 16), seed, "web");
+            for _ in 0..4 {
+                let gaps = (0..1 << 14).map(|_| arrivals.gap().as_secs_f64() * RATE);
+                let mean = gaps.sum::<f64>() / f64::from(1 << 14) - 1.0;
+                sum += mean * mean;
+            }
+        }
+        sum / (4 * seeds) as f64
+    };
+    // 160 means, nearly independent: a standard error of 11 %.
+    let found = variance_of(PackMimeMemory::Ns2);
+    assert!((found / 0.002_608_2 - 1.0).abs() < 0.4, "{found}");
+    let long = variance_of(PackMimeMemory::Long);
+    assert!((long / 0.006_058_0 - 1.0).abs() < 0.5, "{long}");
 }
 
 #[test]
@@ -236,7 +265,7 @@ fn what_a_connection_does_not_draw_changes_no_other() {
 
 #[test]
 fn blocks_follow_one_another() {
-    let mut arrivals = PackMimeArrivals::new(RATE, Some(16), 1, "web");
+    let mut arrivals = PackMimeArrivals::new(RATE, PackMimeMemory::Long, Some(16), 1, "web");
     let gaps: Vec<Duration> = (0..48).map(|_| arrivals.gap()).collect();
     assert_ne!(gaps[..16], gaps[16..32], "each block has numbers of its own");
     assert_ne!(gaps[16..32], gaps[32..]);

@@ -1,6 +1,6 @@
 //! Classes of connections that come and go.
 
-use ackclock_app::{AnySessions, PackMimeSessions, Requests, Side};
+use ackclock_app::{AnySessions, PackMimeMemory, PackMimeSessions, Requests, Side};
 use ackclock_tcp::{Config, Profile, Variant};
 use ackclock_units::random::Law;
 use ackclock_units::{Bytes, Duration, Frequency, Rate};
@@ -201,6 +201,10 @@ pub enum ArrivalsSpec {
     Packmime {
         /// How many a second on average.
         rate: Text<Frequency>,
+        /// How far back the gaps remember: `"long"`, all of them, so that the mean of a whole run is
+        /// still a matter of chance; `"ns2"`, a thousand.
+        #[serde(default, skip_serializing_if = "WebMemory::is_long")]
+        memory: WebMemory,
     },
     /// At given moments.
     List {
@@ -252,6 +256,10 @@ pub enum TrafficApp {
         /// The version of HTTP, `"1.0"` or `"1.1"`.
         #[serde(default)]
         http: Http,
+        /// How far back the sizes of requests and the round-trip times remember: `"long"`, all the
+        /// way; `"ns2"`, five thousand and a thousand connections.
+        #[serde(default, skip_serializing_if = "WebMemory::is_long")]
+        memory: WebMemory,
     },
     /// Users who look at one page after another, with time to think between them: the model of SURGE.
     /// Each page leaves a row in the table `pages`, too. The arrivals are those of users, and
@@ -263,7 +271,7 @@ impl ArrivalsSpec {
     /// How many a second, if it is a rate that says so.
     pub const fn rate(&self) -> Option<Frequency> {
         match self {
-            Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate } => {
+            Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate, .. } => {
                 Some(rate.0)
             }
             Self::List { .. } => None,
@@ -272,7 +280,8 @@ impl ArrivalsSpec {
 
     /// Sets that rate; a list has none.
     pub const fn set_rate(&mut self, new: Frequency) {
-        if let Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate } = self
+        if let Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate, .. } =
+            self
         {
             rate.0 = new;
         }
@@ -285,6 +294,32 @@ const fn a_request() -> Draw<Text<Bytes>> {
 
 const fn one_exchange() -> Draw<f64> {
     Draw::Fixed(1.0)
+}
+
+/// How far back the connections are that say something of PackMime-HTTP's next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WebMemory {
+    /// All of them, as the model was published.
+    #[default]
+    Long,
+    /// As many as ns-2's generators keep.
+    Ns2,
+}
+
+impl WebMemory {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    const fn is_long(&self) -> bool {
+        matches!(self, Self::Long)
+    }
+
+    /// What the generator calls it.
+    pub const fn of_model(self) -> PackMimeMemory {
+        match self {
+            Self::Long => PackMimeMemory::Long,
+            Self::Ns2 => PackMimeMemory::Ns2,
+        }
+    }
 }
 
 /// The version of HTTP that PackMime-HTTP's connections speak.
@@ -418,7 +453,7 @@ impl TrafficApp {
                 },
                 asks: quick_start.map(|rate| rate.0),
             },
-            Self::Packmime { rate: own, http } => {
+            Self::Packmime { rate: own, http, memory } => {
                 let rate = own.map(|rate| rate.0).or(rate).ok_or(
                     "app.rate: missing, expected such as \"50 /s\" where arrivals are a list",
                 )?;
@@ -426,6 +461,7 @@ impl TrafficApp {
                 return Ok(AnySessions::PackMime(Box::new(PackMimeSessions::new(
                     rate.as_hz(),
                     persistent,
+                    memory.of_model(),
                     count,
                     seed,
                     name,

@@ -187,8 +187,12 @@ class Setting:
                         "receive_window": f"{1000 * MSS_BYTES} B",
                         **self.tcp,
                     },
-                    "arrivals": {"kind": "packmime", "rate": f"{self.rate_per_s!r} /s"},
-                    "app": {"kind": "packmime", "http": "1.1"},
+                    "arrivals": {
+                        "kind": "packmime",
+                        "rate": f"{self.rate_per_s!r} /s",
+                        "memory": "ns2",
+                    },
+                    "app": {"kind": "packmime", "http": "1.1", "memory": "ns2"},
                     "from": "clients",
                     "to": "servers",
                     "access": {
