@@ -83,8 +83,9 @@ def _traffic(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
     return (
         Prose(
             "PackMime-HTTP draws connections whose arrivals, request sizes and round-trip times "
-            "have a long memory, and whose responses have no variance (Pareto, 1.23). The servers "
-            "stand behind a drop-tail queue of 100 packets at 10 Mbit/s; every connection has its "
+            "remember a thousand connections, or five, as in ns-2, and whose responses have no "
+            "variance (Pareto, 1.23). The servers stand behind a drop-tail queue of 100 packets "
+            "at 10 Mbit/s; every connection has its "
             "own delays. NewReno with SACK, segments of 1460 bytes, a first window of three, "
             "timeouts of at least 0.2 s and of 1 s at first."
         ),
