@@ -22,6 +22,7 @@ from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
 from ackclock.studies.scharf2008 import beyond_report as scharf2008_beyond
 from ackclock.studies.scharf2008 import figures as scharf2008
+from ackclock.studies.scharf2008 import pages_report as scharf2008_pages
 from ackclock.studies.tambuwal2018 import figures as tambuwal2018
 from ackclock.studies.watanabe2013 import figures as watanabe2013
 from ackclock.studies.watanabe2013 import figures_beyond as watanabe2013_beyond
@@ -142,6 +143,12 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: scharf2008.flood(table("flood")),
         "Capacity granted under a flood of requests",
         "By slot and history, beside (q - u)/(D H)",
+    ),
+    "scharf-pages": (
+        "scharf2008",
+        lambda table: scharf2008_pages.page_times(table("table1")),
+        "Page times of four users, published and here",
+        "Slow start and Quick-Start over HTTP/1.0, HTTP/1.1 and pipelining, small and large pages",
     ),
     "scharf-speedup": (
         "scharf2008",

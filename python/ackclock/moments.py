@@ -153,6 +153,8 @@ class Bursts(Table):
         The volume, such as ``"2 MB"``, or a distribution.
     every
         The time from one to the next, such as ``"4 s"``, or a distribution.
+    quick_start
+        The rate that the sender asks the routers for with each, whatever the variant.
     stop
         When the connection closes; default: not before the run ends.
     """
@@ -161,6 +163,7 @@ class Bursts(Table):
 
     size: Draw = key(read=read_draw)
     every: Draw = key(read=read_draw)
+    quick_start: str | None = None
     stop: str | None = None
 
 

@@ -143,6 +143,8 @@ class Request(_Table):
         The time from a response to the next request.
     closes
         Who closes first: the server with its last byte, or the client once it has all.
+    quick_start
+        The rate that the server asks the routers for with each response, whatever the variant.
     """
 
     KIND: ClassVar[str | None] = "request"
@@ -153,6 +155,7 @@ class Request(_Table):
     exchanges: NumberDraw = _key(default=1.0, read=read_draw)
     gap: Draw = _key(default="0 s", read=read_draw)
     closes: Literal["client", "server"] = "server"
+    quick_start: str | None = None
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ def scenario(traffic: ac.Traffic) -> ac.Scenario:
         {"arrivals": ac.Poisson("10 /s")},
         {"arrivals": ac.Periodic("10 /s", phase=0.5)},
         {"arrivals": ac.PackMimeArrivals("10 /s"), "app": ac.PackMime()},
+        {"app": ac.Request(response="1000000 B", quick_start="5.12 Mbit/s")},
         {"app": ac.Browser(http="1.1+pipelining", keep_alive="5 s", think=ac.Exponential("1 s"))},
         {"app": ac.Browser("surge-1999", connections=2, embedded=ac.Uniform(0.0, 4.0), pages=3)},
         {"app": ac.Upload(ac.Pareto(1.2, "2000 B"))},

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use ackclock_tcp::Endpoint;
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::{App, Moment, Note};
 
@@ -49,6 +49,8 @@ pub struct OnOff {
     phase: Phase,
     stop: Instant,
     began: bool,
+    /// What is asked of the routers with each volume.
+    asks: Option<Rate>,
 }
 
 /// What a burst consists of.
@@ -70,7 +72,14 @@ pub enum Burst {
 impl OnOff {
     /// Bursts from the first call on until `stop`, after which the connection closes.
     pub const fn new(burst: Burst, off: Draws<Duration>, period: bool, stop: Instant) -> Self {
-        Self { burst, off, period, phase: Phase::Over, stop, began: false }
+        Self { burst, off, period, phase: Phase::Over, stop, began: false, asks: None }
+    }
+
+    /// The same, and it asks the routers for `rate` with each volume (RFC 4782).
+    #[must_use]
+    pub const fn asking(mut self, rate: Option<Rate>) -> Self {
+        self.asks = rate;
+        self
     }
 
     /// The silence after a burst that began and ended then.
@@ -93,7 +102,7 @@ impl App for OnOff {
             self.began = true;
             self.phase = Phase::Begin(now);
         }
-        let mut give = |bytes: Bytes, notes: &mut Vec<Note>| {
+        let give = |bytes: Bytes, endpoint: &mut Endpoint, notes: &mut Vec<Note>| {
             if bytes > Bytes::ZERO {
                 notes.push(Note::Object(bytes));
                 endpoint.write(bytes);
@@ -116,7 +125,10 @@ impl App for OnOff {
                 (_, Burst::Volume(volume)) => {
                     notes.push(Note::Moment(Moment::Resume));
                     let volume = volume.next();
-                    give(volume, notes);
+                    if let Some(rate) = self.asks {
+                        endpoint.request_quick_start(rate);
+                    }
+                    give(volume, endpoint, notes);
                     self.pause(next, next, notes);
                 }
                 (Phase::Begin(_), Burst::Messages { on, .. }) => {
@@ -128,7 +140,7 @@ impl App for OnOff {
                     if next >= until {
                         self.pause(next, until, notes);
                     } else {
-                        give(*message, notes);
+                        give(*message, endpoint, notes);
                         self.phase = Phase::During((next + *every).min(until), until);
                     }
                 }

@@ -11,7 +11,7 @@ mod server;
 use std::fmt::Debug;
 
 use ackclock_units::random::{Law, Stream};
-use ackclock_units::{Bytes, Duration};
+use ackclock_units::{Bytes, Duration, Rate};
 
 use crate::PackMimeSessions;
 
@@ -54,6 +54,8 @@ pub struct Session {
     /// The one-way delays of the client's and the server's private lines, where the model draws them;
     /// otherwise the scenario does.
     pub delays: Option<[Duration; 2]>,
+    /// The rate that the server asks the routers for with each response (RFC 4782).
+    pub asks: Option<Rate>,
 }
 
 /// A model of what the connections of a class do.
@@ -89,6 +91,8 @@ pub struct Requests {
     pub response: Law,
     /// Who closes first.
     pub closes: Side,
+    /// The rate that the server asks the routers for with each response.
+    pub asks: Option<Rate>,
 }
 
 impl Requests {
@@ -101,6 +105,7 @@ impl Requests {
             server_delay: Law::Fixed(0.0),
             response: Law::Fixed(0.0),
             closes: Side::Client,
+            asks: None,
         }
     }
 }
@@ -109,6 +114,7 @@ impl Sessions for Requests {
     fn plan(&mut self, _: u64, random: &mut Stream, session: &mut Session) {
         session.exchanges.clear();
         session.closes = self.closes;
+        session.asks = self.asks;
         let count = whole(self.exchanges.sample(random)).max(1);
         for n in 0..count {
             // In one order for every connection, so that a longer plan begins as a shorter one does.

@@ -12,9 +12,9 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate};
 
 use crate::scenario::{
-    AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow,
+    A_RATE, AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow,
     LinkSpec, LossSpec, PeriodicLoss, Probe, QuickStartSpec, QuickStartTcp, ReorderSpec, Scenario,
-    TcpSpec, Topology, What,
+    TcpSpec, Text, Topology, What, is_below_all,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
@@ -153,6 +153,11 @@ fn check_quick_start(key: &str, router: Option<&QuickStartSpec>) -> Result {
     }
 }
 
+/// A rate that an application asks the routers for.
+fn check_asks(key: &str, rate: Option<Text<Rate>>) -> Result {
+    if is_below_all(rate) { refuse(key, A_RATE) } else { Ok(()) }
+}
+
 /// Whether a channel is possible does not depend on what it draws.
 fn check_channel(key: &str, channel: Option<&ChannelSpec>, rate: Rate) -> Result {
     let Some(channel) = channel else { return Ok(()) };
@@ -229,6 +234,7 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
         return refuse(&key(&format!("app.{of}")), why);
     }
     moments::check_app(&key("app"), &flow.app, scenario)?;
+    check_asks(&key("app.quick_start"), flow.app.asks())?;
     if let Some((at, expected)) = flow.start.fault() {
         return refuse(&key(&format!("start{at}")), expected);
     }

@@ -37,6 +37,7 @@ pub use draw::{
 };
 pub use feedback::{RcpSpec, XcpSpec};
 pub use queue::{Classify, Estimate, Limit, QueueSpec};
+pub(crate) use quick_start::{A_RATE, is_below_all};
 pub use quick_start::{
     DenialSpec, QuickStartAdmission, QuickStartRule, QuickStartSpec, QuickStartTcp, QuickStartWord,
 };
@@ -542,8 +543,20 @@ impl Flow {
     /// # Errors
     /// One line saying which choices do not go together.
     pub fn config(&self) -> Result<Config, String> {
-        config(&self.variant.0, self.profile.0, &self.tcp)
+        let config = config(&self.variant.0, self.profile.0, &self.tcp)?;
+        asking(config, self.app.asks().is_some())
     }
+}
+
+/// The same where an application may ask the routers for a rate: both ends answer.
+fn asking(mut config: Config, asks: bool) -> Result<Config, String> {
+    if asks {
+        if let Some(why) = config.parts.owns_jump() {
+            return Err(format!("{why}; expected another variant with `app.quick_start`"));
+        }
+        config.quick_start.answers = true;
+    }
+    Ok(config)
 }
 
 /// The settings of the connections of a sender.

@@ -169,6 +169,7 @@ impl Classes {
         class.opened = number.checked_add(1).expect("fewer than 2^32 connections of a class");
         let k = u64::from(number);
         class.session.delays = None;
+        class.session.asks = None;
         class.sessions.plan(k, &mut class.streams.session.of(k), &mut class.session);
         let lines = class.draw_lines(k);
         let lines_rtt: Duration = lines.iter().flatten().map(|line| line.delay + line.delay).sum();

@@ -221,6 +221,11 @@ const fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
 }
 
 impl Parts {
+    /// Why no jump past slow start goes with them, if none does.
+    pub const fn owns_jump(&self) -> Option<&'static str> {
+        owns(self.growth, Slot::Jump)
+    }
+
     /// The canonical name of this sender under `profile`.
     ///
     /// # Panics

@@ -10,7 +10,7 @@ import pytest
 
 from ackclock import _core
 from ackclock.studies._frame_core import BrokenRunError, simulate
-from ackclock.studies.scharf2008 import pages, runs, scenarios
+from ackclock.studies.scharf2008 import abuse, pages, runs, scenarios
 from ackclock.studies.scharf2008.analysis import RESPONSE, full, speedups
 from ackclock.studies.scharf2008.predicates import CLAIMS
 from ackclock.studies.scharf2008.scenarios import Attack, Plan, Transfer
@@ -150,3 +150,17 @@ def test_a_router_of_the_bench_forwards_everything(kind: str) -> None:
 def test_an_unknown_router_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown router"):
         _core.RouterBench("deaf", 0.5, 1, 1, 1)
+
+
+def test_a_flood_takes_what_the_honest_ask_for() -> None:
+    """200 requests a second for 5.12 Mbit/s keep 100 Mbit/s reserved: 81.92 is never free.
+
+    Alone a response of 1 MB takes a round trip and 1 MB at 81.92 Mbit/s, 0.1 s each.
+    """
+    settings = [abuse.Abuse(case, "D 0.2 s, H 2", "quick-start", 1) for case in ("quiet", "flood")]
+    tables = simulate(_core, [s.scenario() for s in settings], 2)  # type: ignore[arg-type]
+    alone, flooded = abuse.outcomes(tables, settings).iter_rows(named=True)
+    assert (alone["whole"], flooded["whole"]) == (1.0, 0.0)
+    assert alone["response_s"] == pytest.approx(0.2, abs=0.01)
+    assert flooded["response_s"] > 2 * alone["response_s"]
+    assert alone["downloads"] == flooded["downloads"] >= 20

@@ -1,5 +1,5 @@
 use ackclock_tcp::Endpoint;
-use ackclock_units::{Bytes, Instant};
+use ackclock_units::{Bytes, Instant, Rate};
 
 use super::{Exchange, Session, Side};
 use crate::{App, Note};
@@ -9,6 +9,8 @@ use crate::{App, Note};
 pub struct Server {
     exchanges: Vec<Exchange>,
     closes: Side,
+    /// The rate that it asks the routers for with each response.
+    asks: Option<Rate>,
     /// The exchange under way.
     at: usize,
     /// What is still to come of the request.
@@ -25,6 +27,7 @@ impl Server {
         let mut server = Self {
             exchanges: Vec::new(),
             closes: Side::Server,
+            asks: None,
             at: 0,
             missing: Bytes::ZERO,
             begun: false,
@@ -39,6 +42,7 @@ impl Server {
         self.exchanges.clear();
         self.exchanges.extend_from_slice(&session.exchanges);
         self.closes = session.closes;
+        self.asks = session.asks;
         self.at = 0;
         self.await_request();
     }
@@ -52,6 +56,9 @@ impl Server {
     /// All of the request came, and the server's delay has passed.
     fn answer(&mut self, exchange: Exchange, endpoint: &mut Endpoint) {
         if exchange.response > Bytes::ZERO {
+            if let Some(rate) = self.asks {
+                endpoint.request_quick_start(rate);
+            }
             endpoint.write(exchange.response);
         }
         self.at += 1;

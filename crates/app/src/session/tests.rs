@@ -131,6 +131,7 @@ fn a_model_of_fixed_sizes_plans_the_same_for_all() {
         server_delay: Law::Fixed(0.2),
         response: Law::Fixed(99.5),
         closes: Side::Server,
+        asks: None,
     };
     let mut session = Session::default();
     model.plan(0, &mut Stream::new(1, "plan"), &mut session);

@@ -2,7 +2,7 @@
 
 use ackclock_units::{Bytes, Duration};
 
-use super::{Result, check_tcp, refuse};
+use super::{Result, check_asks, check_tcp, refuse};
 use crate::ScenarioError;
 use crate::scenario::{
     AccessLine, ArrivalsSpec, BrowserHttp, BrowserSpec, Draw, DurationDraw, Quantity, Scenario,
@@ -45,6 +45,7 @@ pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
         return refuse(&key("stop"), "expected a moment after `start`");
     }
     check_app(&key("app"), &class.app)?;
+    check_asks(&key("app.quick_start"), class.app.asks())?;
     let rated = matches!(&class.app, TrafficApp::Packmime { rate: Some(_), .. });
     if matches!(class.app, TrafficApp::Packmime { .. }) {
         if !rated && class.arrivals.rate().is_none() {
@@ -113,7 +114,15 @@ fn check_arrivals(key: &str, arrivals: &ArrivalsSpec) -> Result {
 fn check_app(key: &str, app: &TrafficApp) -> Result {
     match app {
         TrafficApp::Bulk { size } => check_draw(key, "size", size),
-        TrafficApp::Request { request, response, server_delay, exchanges, gap, closes: _ } => {
+        TrafficApp::Request {
+            request,
+            response,
+            server_delay,
+            exchanges,
+            gap,
+            closes: _,
+            quick_start: _,
+        } => {
             check_draw(key, "request", request)?;
             check_draw(key, "response", response)?;
             check_draw(key, "server_delay", server_delay)?;

@@ -110,6 +110,9 @@ pub struct BurstsSpec {
     pub size: Draw<Text<Bytes>>,
     /// The time from one to the next.
     pub every: DurationDraw,
+    /// The rate that the sender asks the routers for with each (RFC 4782), whatever the variant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<Text<Rate>>,
     /// When the connection closes; default: not before the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Text<Duration>>,
@@ -134,6 +137,14 @@ impl AppSpec {
             Self::Cbr(CbrSpec { stop, .. })
             | Self::OnOff(OnOffSpec { stop, .. })
             | Self::Bursts(BurstsSpec { stop, .. }) => stop.is_some(),
+        }
+    }
+
+    /// The rate that it asks the routers for by itself.
+    pub const fn asks(&self) -> Option<Text<Rate>> {
+        match self {
+            Self::Bursts(bursts) => bursts.quick_start,
+            _ => None,
         }
     }
 
@@ -167,7 +178,8 @@ impl AppSpec {
                 let volume = move || whole_bytes(size.sample(&mut sizes));
                 let burst = Burst::Volume(Draws::new(volume));
                 let every = Draws::new(move || every.sample(&mut random));
-                AnyApp::OnOff(Box::new(OnOff::new(burst, every, true, stop_at(bursts.stop))))
+                let app = OnOff::new(burst, every, true, stop_at(bursts.stop));
+                AnyApp::OnOff(Box::new(app.asking(bursts.quick_start.map(|rate| rate.0))))
             }
             Self::Video(video) => {
                 let player = video.player(&mut stream("video"))?;

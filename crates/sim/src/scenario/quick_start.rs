@@ -98,10 +98,11 @@ fn is_default(denial: &DenialSpec) -> bool {
     *denial == DenialSpec::default()
 }
 
-const A_RATE: &str = "expected at least 80 kbit/s, the least rate that Quick-Start knows";
+pub(crate) const A_RATE: &str =
+    "expected at least 80 kbit/s, the least rate that Quick-Start knows";
 
 /// Whether Quick-Start knows no rate as low as this.
-fn is_below_all(rate: Option<Text<Rate>>) -> bool {
+pub(crate) fn is_below_all(rate: Option<Text<Rate>>) -> bool {
     rate.is_some_and(|rate| QuickStartRate::at_most(rate.0) == QuickStartRate::NONE)
 }
 

@@ -234,6 +234,10 @@ pub enum TrafficApp {
         /// Who closes first: the server with its last byte, or the client once it has all.
         #[serde(default)]
         closes: Closes,
+        /// The rate that the server asks the routers for with each response (RFC 4782), whatever the
+        /// variant.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quick_start: Option<Text<Rate>>,
     },
     /// Web traffic as PackMime-HTTP has it: sizes, persistence, gaps, the server's delay, and the
     /// delays of the private lines at both ends. The server closes.
@@ -391,7 +395,15 @@ impl TrafficApp {
     ) -> Result<AnySessions, &'static str> {
         Ok(AnySessions::Requests(match self {
             Self::Bulk { size } => Requests::upload(size.law()),
-            Self::Request { request, response, server_delay, exchanges, gap, closes } => Requests {
+            Self::Request {
+                request,
+                response,
+                server_delay,
+                exchanges,
+                gap,
+                closes,
+                quick_start,
+            } => Requests {
                 exchanges: exchanges.law(),
                 gap: gap.law(),
                 request: request.law(),
@@ -401,6 +413,7 @@ impl TrafficApp {
                     Closes::Client => Side::Client,
                     Closes::Server => Side::Server,
                 },
+                asks: quick_start.map(|rate| rate.0),
             },
             Self::Packmime { rate: own, http } => {
                 let rate = own.map(|rate| rate.0).or(rate).ok_or(
@@ -419,6 +432,14 @@ impl TrafficApp {
         }))
     }
 
+    /// The rate that it asks the routers for by itself.
+    pub const fn asks(&self) -> Option<Text<Rate>> {
+        match self {
+            Self::Request { quick_start, .. } => *quick_start,
+            _ => None,
+        }
+    }
+
     /// The side of a dumbbell on which the clients are by default.
     pub const fn clients(&self) -> DumbbellSide {
         match self {
@@ -434,8 +455,10 @@ impl Traffic {
     /// # Errors
     /// One line saying which choices do not go together.
     pub fn configs(&self) -> Result<Vec<(Config, f64)>, String> {
-        let config =
-            |(variant, weight)| Ok((super::config(&variant, self.profile.0, &self.tcp)?, weight));
+        let config = |(variant, weight)| {
+            let config = super::config(&variant, self.profile.0, &self.tcp)?;
+            Ok((super::asking(config, self.app.asks().is_some())?, weight))
+        };
         self.variant.shares().into_iter().map(config).collect()
     }
 

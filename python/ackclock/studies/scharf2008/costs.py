@@ -1,9 +1,10 @@
 """What Quick-Start costs a router and an end point on this machine.
 
-The router forwards packets of 50 bytes in memory (:class:`ackclock._core.RouterBench`), in pairs of
-batches, one with and one without the function, in turn, by the processor time of the thread; what
-is told is the paired difference, so that a machine that slows down meanwhile slows both. These
-numbers alone depend on the machine.
+The router forwards packets of 50 bytes in memory (:class:`ackclock._core.RouterBench`), one with
+and one without the function, two batches each in turn, by the processor time of the thread; what
+is told is the paired difference, so that a machine that slows down meanwhile slows both. A router
+held against another of its own kind says what the method itself makes of nothing. These numbers
+alone depend on the machine.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from ackclock.studies._frame_parts import Advance, Part
 from ackclock.studies.scharf2008 import scenarios
 from ackclock.studies.scharf2008.scenarios import SHARES, Plan
 
-BATCH = 20_000
-"""Packets of a batch."""
+BATCH = 10_000
+"""Packets of a batch: a slot of a millisecond."""
+QUADS = 20
+"""Pairs of pairs of batches with the same two routers."""
 FEW = 32
 """Packets of the small batches whose times make the distribution: a clock read costs a few."""
 SPACING_NS = 100
@@ -51,31 +54,49 @@ def _middle(values: list[float]) -> tuple[float, float]:
     return _median(ordered), (high - low) / 2
 
 
-def _pairs(kind: str, share: float, slot_ns: int, batches: int) -> tuple[list[float], list[float]]:
-    """Return ns a packet of an original router and of one with the function, batch by batch."""
-    original = _core.RouterBench("ignorant", share, slot_ns, SPACING_NS, 1)
-    changed = _core.RouterBench(kind, share, slot_ns, SPACING_NS, 1)
-    order = random.Random(1)  # noqa: S311 - which of a pair goes first
-    without, with_it = [], []
-    for _ in range(3):
-        original.run(BATCH)
-        changed.run(BATCH)
-    for _ in range(batches):
-        sides = [(original, without), (changed, with_it)]
-        if order.random() < 0.5:
-            sides.reverse()
-        for bench, times in sides:
-            times.append(_time_ns(partial(bench.run, BATCH), time.thread_time_ns) / BATCH)
-    return without, with_it
+Times = tuple[list[float], list[float], list[float]]
+"""ns a packet without and with the function, and the difference."""
+
+
+def _quads(kind: str, share: float, slot_ns: int, seed: int) -> Times:
+    """Return what two routers took, an original and one with the function, both new in memory.
+
+    Batches come as A B B A or B A A B, drawn: a machine that slows down or speeds up steadily does
+    so to both alike. Where the two lie in memory makes one the faster, too: see :func:`_row`.
+    """
+    order = random.Random(seed)  # noqa: S311 - which goes first
+    kinds = ["ignorant", kind]
+    made = [_core.RouterBench(name, share, slot_ns, SPACING_NS, seed) for name in kinds]
+    original, changed = made
+    for bench in made * 2:
+        bench.run(BATCH)
+    times: Times = ([], [], [])
+    for _ in range(QUADS):
+        outer, inner = (original, changed) if order.random() < 0.5 else (changed, original)
+        clock = time.thread_time_ns
+        moments = [clock()]
+        for bench in (outer, inner, inner, outer):
+            bench.run(BATCH)
+            moments.append(clock())
+        outside = (moments[1] - moments[0] + moments[4] - moments[3]) / (2 * BATCH)
+        inside = (moments[3] - moments[1]) / (2 * BATCH)
+        without, with_it = (outside, inside) if outer is original else (inside, outside)
+        for column, value in zip(times, (without, with_it, with_it - without), strict=True):
+            column.append(value)
+    return times
 
 
 def _median(values: list[float]) -> float:
     return float(pl.Series(values).median() or 0.0)  # type: ignore[arg-type]
 
 
-def _row(kind: str, share: float, slot_ns: int, batches: int) -> dict[str, object]:
-    without, with_it = _pairs(kind, share, slot_ns, batches)
-    differences = [b - a for a, b in zip(without, with_it, strict=True)]
+def _row(kind: str, share: float, slot_ns: int, blocks: int) -> dict[str, object]:
+    """Return a row of Table II: medians, and the interval of the blocks' own medians."""
+    medians: Times = ([], [], [])
+    for seed in range(blocks):
+        for column, values in zip(medians, _quads(kind, share, slot_ns, seed), strict=True):
+            column.append(_median(values))
+    without, with_it, differences = medians
     added, half_width = _middle(differences)
     return {
         "router": kind,
@@ -87,13 +108,15 @@ def _row(kind: str, share: float, slot_ns: int, batches: int) -> dict[str, objec
         "original_ns_per_packet": _median(without),
         "added_ns": added,
         "added_ci_ns": half_width,
-        "pairs": len(differences),
+        "pairs": 2 * QUADS * blocks,
+        "blocks": blocks,
     }
 
 
 def router_part(plan: Plan) -> Part:
     """Return Table II: packets/s and ns a packet by the share of requests and the slot."""
     cases = [
+        ("ignorant", 0.0, SLOT_NS[-1]),
         *((kind, share, SLOT_NS[-1]) for kind in ("lowering", "admitting") for share in SHARES),
         *(("admitting", 0.5, slot) for slot in SLOT_NS[:-1]),
     ]
@@ -101,7 +124,7 @@ def router_part(plan: Plan) -> Part:
     def compute(advance: Advance) -> pl.DataFrame:
         rows = []
         for done, case in enumerate(cases):
-            rows.append(_row(*case, plan.batches))
+            rows.append(_row(*case, plan.blocks))
             advance(done + 1)
         for share in SHARES:
             for kind in ("ignorant", "lowering"):
@@ -117,7 +140,9 @@ def router_part(plan: Plan) -> Part:
                 ]  # fmt: skip
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    return Part("router", [*map(list, cases), BATCH, plan.batches], len(cases), compute)
+    return Part(
+        "router", [*map(list, cases), BATCH, QUADS, plan.blocks, plan.batches], len(cases), compute
+    )
 
 
 ENDPOINTS = {

@@ -6,7 +6,7 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies._frame_page import Sheaf
-from ackclock.studies.scharf2008 import beyond_report
+from ackclock.studies.scharf2008 import abuse, beyond_report
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.pages_report import kept, table_1
 
@@ -108,7 +108,7 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
             ),
             Section(
                 "attacks",
-                "Beyond the paper: who lies is caught",
+                "Beyond the paper: lies, floods and crowds",
                 (
                     Prose(
                         "Router 1 lowers a request for 81.92 Mbit/s by some steps; somebody behind "
@@ -118,6 +118,12 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                         "by the TTL."
                     ),
                     _attacks(results),
+                    Prose(
+                        "Who asks and means nothing by it takes it from others: 200 requests a "
+                        "second that nobody uses keep everything reserved. Without admission, on "
+                        "the other hand, those who mean it are in each other’s way."
+                    ),
+                    abuse.sheet(results),
                 ),
             ),
             beyond_report.section(results, draw),
@@ -157,8 +163,9 @@ def _cost(results: Results) -> Sheet:
         key="router",
         label="Table II on this machine",
         caption=(
-            "Medians over pairs of batches; added: the median of the paired differences, and half "
-            "the width of its 95 % interval (order statistics)."
+            "Medians; added: the median of the paired differences, and half the width of its 95 % "
+            "interval over new pairs of routers (order statistics). The first row holds a router "
+            "against another of its own kind."
         ),
         heads=("router", "with a request", "slot, s", "Mpackets/s", "original", "added, ns"),
         rows=tuple(

@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from ackclock.studies._frame import Claim, Observation, Predicate
-from ackclock.studies._frame_core import Core, Tables, simulated
-from ackclock.studies._frame_parts import Part
+from ackclock.studies._frame_core import Core, Tables, simulate
+from ackclock.studies._frame_parts import Advance, Part
 from ackclock.studies._frame_stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
@@ -58,6 +58,8 @@ PUBLISHED: Mapping[tuple[str, str], tuple[float, float]] = {
     ("large", "1.1"): (1.49, 0.92),
     ("large", "1.1+pipelining"): (1.36, 0.81),
 }
+
+_BATCH = 40
 
 NEAR = 0.25
 """A page time is the published one, and a speed-up, within this share."""
@@ -226,7 +228,19 @@ def page_times(tables: Tables, settings: Sequence[Hour]) -> pl.DataFrame:
 
 def part(core: Core, plan: Plan, threads: int | None) -> Part:
     """Return the part that runs the users."""
-    return simulated(core, threads, "pages", hours(plan), page_times)
+    settings = hours(plan)
+
+    def compute(advance: Advance) -> pl.DataFrame:
+        # In batches: a run leaves some ten thousand objects, of which only the pages are wanted.
+        found = []
+        for first in range(0, len(settings), _BATCH):
+            batch = settings[first : first + _BATCH]
+            texts = [hour.scenario() for hour in batch]
+            tables = simulate(core, texts, threads, lambda done, first=first: advance(first + done))
+            found.append(page_times(tables, batch))
+        return pl.concat(found)
+
+    return Part("pages", [hour.scenario() for hour in settings], len(settings), compute)
 
 
 def summary(pages: pl.DataFrame) -> pl.DataFrame:

@@ -188,7 +188,7 @@ def _off_one(results: Results) -> list[Observation]:
 
 
 def _table_2(results: Results) -> pl.DataFrame:
-    return results["router"].filter(pl.col("slot_s") == 1.0)
+    return results["router"].filter(pl.col("slot_s") == 1.0, pl.col("router") != "ignorant")
 
 
 def _peak(results: Results) -> list[Observation]:

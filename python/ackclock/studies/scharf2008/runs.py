@@ -9,7 +9,7 @@ import polars as pl
 
 from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
 from ackclock.studies._frame_parts import Advance, Part
-from ackclock.studies.scharf2008 import beyond, costs, pages, scenarios
+from ackclock.studies.scharf2008 import abuse, beyond, costs, pages, scenarios
 from ackclock.studies.scharf2008.scenarios import Attack, Plan, Trace, Transfer
 
 PACKET_BITS = 12_000
@@ -180,6 +180,7 @@ def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
             lambda t: granted(t, grid, plan.flood_s),
         ),
         part("attacks", [s.scenario() for s in attacks], lambda t: concluded(t, attacks)),
+        abuse.part(core, plan, threads),
         pages.part(core, plan, threads),
         *beyond.parts(core, plan, threads),
         costs.router_part(plan),

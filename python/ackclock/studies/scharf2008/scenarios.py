@@ -53,8 +53,13 @@ class Plan:
 
     @property
     def batches(self) -> int:
-        """Pairs of batches by which the cost of a router is measured."""
+        """Pairs of runs by which the cost of an end point is measured, in tens."""
         return 60 if self.quick else 400
+
+    @property
+    def blocks(self) -> int:
+        """New pairs of routers by which their cost is measured."""
+        return 10 if self.quick else 40
 
 
 def quickstart(rate_bps: int, ssthresh_rule: str) -> str:

@@ -94,7 +94,7 @@ DEFINITION = Definition(
     claims=(*CLAIMS, pages.CLAIM),
     figures=FIGURES,
     build=build,
-    code=("runs.py", "scenarios.py", "costs.py", "pages.py", "beyond.py"),
+    code=("runs.py", "scenarios.py", "costs.py", "pages.py", "abuse.py", "beyond.py"),
 )
 
 reproduce = DEFINITION.reproduce

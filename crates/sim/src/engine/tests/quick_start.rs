@@ -158,3 +158,65 @@ fn routers_see_the_same_with_and_without_fused_links() {
     // 100, less what was reserved, each time: 20.48 of 100, of 79.52 and of 59.04.
     assert_eq!(granted, [20.48, 20.48, 20.48]);
 }
+
+#[test]
+fn an_application_asks_with_each_message() {
+    // NewReno without Quick-Start; the server asks for 81.92 Mbit/s with each of two responses, a second
+    // apart. Nothing is asked for with the handshake, and each request is on the first data.
+    let flow = r#""traffic": [{
+        "name": "web", "variant": "newreno+sack", "tcp": {"delayed_ack": "off", "receive_window": "8 MB", "nagle": "minshall"},
+        "from": "client", "to": "server", "arrivals": {"kind": "list", "at": ["1 s"]},
+        "app": {"kind": "request", "request": "100 B", "response": "1 MB", "exchanges": 2, "gap": "3 s",
+                "closes": "client", "quick_start": "100 Mbit/s"}
+    }]"#;
+    let run = run(&path(ROUTER, ROUTER, flow, ""));
+    assert_eq!(conclusions(&run), ["asked", "approved", "asked", "approved"]);
+    // Rounded down to one that Quick-Start knows.
+    let approved: Vec<f64> =
+        decisions(&run, "first").into_iter().map(|(_, _, mbps)| mbps).collect();
+    assert_eq!(approved, [81.92, 81.92]);
+    let asked = run.quick_start[0].time_ns as f64 / 1e9;
+    // A handshake and half of a round trip after the opening: with the response.
+    assert!((1.15..1.16).contains(&asked), "{asked}");
+    // Without losses and with 3 segments, 1 MB take eight round trips by slow start: 3·(2^8 - 1) = 765 of
+    // 685 segments. With Quick-Start two, and 0.1 s at 81.92 Mbit/s: 0.3 s.
+    let took = (run.objects.completed_ns[1] - run.objects.requested_ns[1]) as f64 / 1e9;
+    assert!((0.29..0.32).contains(&took), "{took}");
+}
+
+#[test]
+fn a_burst_asks_with_its_first_data() {
+    let flow = r#""flow": [{
+        "name": "bursts", "variant": "newreno+sack", "from": "server", "to": "client",
+        "tcp": {"delayed_ack": "off", "receive_window": "8 MB"},
+        "app": {"kind": "bursts", "size": "1 MB", "every": "4 s", "quick_start": "40.96 Mbit/s"}
+    }]"#;
+    let run = run(&path("\"approve\"", "\"approve\"", flow, ""));
+    // At 0, 4, 8, 12, 16 and 20 s, which is the end; the first before the connection opens, with the SYN.
+    let approved = conclusions(&run).iter().filter(|step| **step == "approved").count();
+    assert_eq!(approved, 5);
+    let log: Vec<f64> = run
+        .quick_start
+        .iter()
+        .filter(|row| row.step.as_str() == "asked")
+        .map(|row| row.time_ns as f64 / 1e9)
+        .collect();
+    for (n, at) in log.iter().take(5).enumerate() {
+        assert!((at - 4.0 * n as f64).abs() < 1e-3, "{at}");
+    }
+}
+
+#[test]
+fn who_cannot_ask_is_told_so() {
+    let refused = |variant: &str, rate: &str| {
+        let flow = format!(
+            r#""flow": [{{"name": "bursts", "variant": "{variant}", "from": "server", "to": "client",
+                "app": {{"kind": "bursts", "size": "1 MB", "every": "4 s", "quick_start": "{rate}"}}}}]"#
+        );
+        scenario(&path(ROUTER, ROUTER, &flow, "")).check().unwrap_err().to_string()
+    };
+    let said = refused("bbr", "5 Mbit/s");
+    assert!(said.starts_with("flow[0].variant: BBR sends at the rate"), "{said}");
+    let said = refused("cubic", "70 kbit/s");
+    assert!(said.starts_with("flow[0].app.quick_start: expected at least 80 kbit/s"), "{said}");
+}
