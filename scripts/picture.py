@@ -174,6 +174,12 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         "What others beside a download suffer",
         "A load of half the link, and four NewReno flows; 3 MB, means with 95 % intervals",
     ),
+    "scharf-waits": (
+        "scharf2008",
+        lambda table: scharf2008_beyond.waits(table("waits")),
+        "Page times of a web browser, seven ways to begin",
+        "Over slow start from three segments, by size of objects and version of HTTP",
+    ),
     "watanabe-bars": (
         "watanabe2013",
         lambda table: watanabe2013.bars(table("summary")),

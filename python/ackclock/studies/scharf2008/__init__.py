@@ -15,6 +15,7 @@ FIGURES = {
     "begin": "Rates at the beginning of a download, all ways to begin (beyond the paper)",
     "compared": "Speed-up over the size, all ways to begin (beyond the paper)",
     "harm": "What others beside a download suffer (beyond the paper)",
+    "waits": "Page times of a web browser, all ways to begin (beyond the paper)",
     "f11": "Time that a router spends on packets (Figure 11)",
     "live": "On real packets: the beginning of a download",
 }

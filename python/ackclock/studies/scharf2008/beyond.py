@@ -15,7 +15,7 @@ import polars as pl
 from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulated
 from ackclock.studies._frame_parts import Part
 from ackclock.studies._frame_stats import estimate
-from ackclock.studies.scharf2008 import scenarios
+from ackclock.studies.scharf2008 import pages, scenarios
 from ackclock.studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS, RTTS_S, SIZES, WINDOW, Plan
 
 PACKET_BITS = 12_000
@@ -42,13 +42,13 @@ def saved_segments(rtt_s: float) -> int:
     return round(LINK_BPS * rtt_s / PACKET_BITS)
 
 
-def variant(startup: str, rtt_s: float) -> str:
-    """Return the sender."""
+def variant(startup: str, rtt_s: float, base: str = NEWRENO) -> str:
+    """Return the sender; ``base`` is one that has a window of its own."""
     if startup in ("rcp", "xcp"):
         return f"{startup}+sack"
     saved = saved_segments(rtt_s)
     return (
-        NEWRENO
+        base
         + {
             "slow-start": "",
             "iw10": "",
@@ -171,6 +171,41 @@ class Beside:
         return scenario
 
 
+@dataclass(frozen=True)
+class Users:
+    """Users of a browser, as Table I has them, whose server begins in another way."""
+
+    model: str
+    http: str
+    startup: str
+    seed: int
+    length_s: float
+
+    def scenario(self) -> dict[str, Any]:
+        """Return what is run."""
+        hour = pages.Hour(pages.MAIN, self.model, self.http, "slow-start", self.seed, self.length_s)
+        scenario = hour.scenario()
+        scenario["topology"] = path(pages.RTT_S, self.startup, "lossless")
+        users = scenario["traffic"][0]
+        users["variant"] = variant(
+            self.startup, pages.RTT_S, scenarios.GROWTHS[pages.GROWTH] + "+cwv"
+        )
+        users["tcp"]["initial_window"] = first_window(self.startup)
+        return scenario
+
+
+def users(plan: Plan) -> list[Users]:
+    """Return the runs of users."""
+    seeds, length_s = (2, 300.0) if plan.quick else (4, 1800.0)
+    return [
+        Users(model, http, startup, seed, length_s)
+        for model in pages.MODELS
+        for http in pages.HTTPS
+        for startup in STARTUPS
+        for seed in range(1, seeds + 1)
+    ]
+
+
 def alone(plan: Plan) -> list[Alone]:
     """Return the runs of Figure 10; slow start, ten segments and Quick-Start are in the paper's."""
     return [
@@ -284,12 +319,53 @@ def suffered(tables: Tables, settings: Sequence[Beside]) -> pl.DataFrame:
     ).drop("cell", "completed_s", "established_s")
 
 
+def page_times(tables: Tables, settings: Sequence[Users]) -> pl.DataFrame:
+    """Return a row a run: the mean time of a page that was there by the end."""
+    took = pl.col("completed_s") - pl.col("requested_s")
+    seen = (
+        tables.pages.filter(pl.col("completed_s").is_not_null())
+        .group_by("cell")
+        .agg(pl.len().alias("pages"), took.mean().alias("page_s"))
+    )
+    labels = pl.DataFrame(
+        [
+            {"cell": n, "model": s.model, "http": s.http, "startup": s.startup, "seed": s.seed}
+            for n, s in enumerate(settings)
+        ]
+    )
+    return labels.join(seen, on="cell", how="left", maintain_order="left").drop("cell")
+
+
+def waits(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return mean page times over seeds, and over slow start's of the same seed, with intervals."""
+    keys = ["model", "http", "seed"]
+    slow = rows.filter(pl.col("startup") == "slow-start").select(
+        *keys, pl.col("page_s").alias("slow_s")
+    )
+    paired = rows.join(slow, on=keys, maintain_order="left").with_columns(
+        (pl.col("page_s") / pl.col("slow_s")).alias("share")
+    )
+    found: list[dict[str, Any]] = []
+    for (model, http, startup), here in paired.group_by(
+        "model", "http", "startup", maintain_order=True
+    ):
+        row: dict[str, Any] = {
+            "model": model, "http": http, "startup": startup, "pages": int(here["pages"].sum()),
+        }  # fmt: skip
+        for name in ("page_s", "share"):
+            known = estimate(here[name].to_numpy())
+            row |= {name: known.mean, f"{name}_ci": known.ci}
+        found.append(row)
+    return pl.DataFrame(found, infer_schema_length=None)
+
+
 def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
     """Return what is simulated."""
     return [
         simulated(core, threads, "beyond", alone(plan), responses),
         simulated(core, threads, "begins", begins(), rates),
         simulated(core, threads, "beside", beside(plan), suffered),
+        simulated(core, threads, "users", users(plan), page_times),
     ]
 
 

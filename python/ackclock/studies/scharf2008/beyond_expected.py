@@ -12,6 +12,7 @@ import polars as pl
 from ackclock.studies._frame import Observation, Predicate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.beyond import PATIENCE_S
+from ackclock.studies.scharf2008.pages import HTTPS
 
 Measure = Callable[[Results], Sequence[Observation]]
 
@@ -99,6 +100,39 @@ def _starved(startup: str) -> Measure:
     return measure
 
 
+def _waits(results: Results, model: str, http: str) -> dict[str, float]:
+    rows = results["waits"].filter(pl.col("model") == model, pl.col("http") == http)
+    return dict(zip(rows["startup"], rows["share"], strict=True))
+
+
+def _slower(results: Results) -> list[Observation]:
+    """Return page times over slow start's, of every way and every kind of page."""
+    return [
+        Observation(f"{r['startup']}, {r['model']}, HTTP/{r['http']}", r["share"])
+        for r in results["waits"].iter_rows(named=True)
+        if r["startup"] != "slow-start"
+    ]
+
+
+def _told_first(results: Results) -> list[Observation]:
+    """Return the page times of large objects over HTTP/1.0, over the better of the two told first.
+
+    Those are Quick-Start and RCP, whose SYN is answered with a rate.
+    """
+    shares = _waits(results, "large", "1.0")
+    best = min(shares["quick-start"], shares["rcp"])
+    others = ("slow-start", "iw10", "jump-start", "careful-resume", "stale-resume", "xcp")
+    return [Observation(name, shares[name] / best) for name in others]
+
+
+def _xcp_small(results: Results) -> list[Observation]:
+    found: list[Observation] = []
+    for http in HTTPS:
+        shares = _waits(results, "small", http)
+        found.append(Observation(f"HTTP/{http}", shares["xcp"] / shares["iw10"]))
+    return found
+
+
 EXPECTED: tuple[Predicate[Results], ...] = (
     Predicate("jump-free", "Jump Start is no slower than Quick-Start where nothing is lost: it "
               "asks nobody, and the buffers take it", "time over Quick-Start's", "<=", 1.05,
@@ -139,4 +173,11 @@ EXPECTED: tuple[Predicate[Results], ...] = (
               "half of slow start's rate", "time over slow start's", ">=", 2.0, _starved("rcp")),
     Predicate("xcp-starved", "and so does XCP", "time over slow start's", ">=", 2.0,
               _starved("xcp")),
+    Predicate("users", "nobody’s pages take longer than with slow start from three segments",
+              "page time over slow start's", "<=", 1.0, _slower),
+    Predicate("users-told", "pages of large objects over HTTP/1.0 come first where the SYN is "
+              "answered with a rate", "page time over the better of Quick-Start's and RCP's", ">",
+              1.0, _told_first),
+    Predicate("users-xcp", "small pages take longer with XCP than with ten segments and slow start",
+              "page time over that of ten segments", ">", 1.0, _xcp_small),
 )  # fmt: skip

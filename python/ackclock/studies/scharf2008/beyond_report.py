@@ -12,6 +12,7 @@ from ackclock.report.page import Cell, Prose, Section, Sheet
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.beyond import STARTUPS
 from ackclock.studies.scharf2008.beyond_expected import EXPECTED
+from ackclock.studies.scharf2008.pages import HTTPS, MODELS
 from ackclock.studies.scharf2008.scenarios import LINK_BPS, RTTS_S
 
 if TYPE_CHECKING:
@@ -105,6 +106,33 @@ def harm(rows: pl.DataFrame) -> Figure:
         return made
 
 
+def waits(rows: pl.DataFrame) -> Figure:
+    """Draw page times over slow start's, by kind of page."""
+    kinds = [(model, http) for model in MODELS for http in HTTPS]
+    with styled():
+        made, panel = figure(3.2)
+        for shift, startup in enumerate(STARTUPS[1:]):
+            label, colour, _, mark = LOOKS[startup]
+            for place, (model, http) in enumerate(kinds):
+                row = rows.filter(
+                    pl.col("model") == model, pl.col("http") == http,
+                    pl.col("startup") == startup,
+                ).row(0, named=True)  # fmt: skip
+                panel.errorbar(
+                    place + (shift - 3) * 0.1, row["share"], yerr=row["share_ci"], color=colour,
+                    marker=mark, markersize=4.5, linewidth=0.9,
+                    label=label if place == 0 else None,
+                    markerfacecolor="white" if startup in ("iw10", "stale-resume") else colour,
+                )  # fmt: skip
+        panel.axhline(1, color=COLOURS["pale"], linewidth=1.0, zorder=0)
+        names = [f"{model}\nHTTP/{http}".replace("+", "\n+ ") for model, http in kinds]
+        panel.set_xticks(range(len(kinds)), names)
+        panel.set(ylabel="page time over slow start’s", ylim=(0, None))
+        handles, labels = panel.get_legend_handles_labels()
+        made.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=7)
+        return made
+
+
 def section(results: Results, draw: Callable[..., Any]) -> Section:
     """Return the report's section."""
     return Section(
@@ -125,6 +153,11 @@ def section(results: Results, draw: Callable[..., Any]) -> Section:
                 "suffer is counted over 4 s from the request, against the same seed without it.",
             ),
             _harm(results),
+            draw(
+                "waits",
+                "Table I’s four users, CUBIC but for RCP and XCP, round trip 200 ms; over slow "
+                "start from three segments with the same pages; 95 % intervals over seeds.",
+            ),
             _expected(results),
         ),
     )
@@ -183,5 +216,5 @@ def _expected(results: Results) -> Sheet:
             )
             for part in judged
         ),
-        data=("compared", "harm"),
+        data=("compared", "harm", "waits"),
     )

@@ -60,6 +60,10 @@ FIGURES: Mapping[str, Drawn[Results]] = {
         lambda r: beyond_report.harm(r["harm"]), ("beside",), ("harm",),
         "beyond_report.harm(harm)",
     ),
+    "waits": Drawn(
+        lambda r: beyond_report.waits(r["waits"]), ("users",), ("waits",),
+        "beyond_report.waits(waits)",
+    ),
     "f11": Drawn(
         lambda r: figures.times(r["router"]), ("router",), ("router",), "figures.times(router)"
     ),
@@ -77,6 +81,8 @@ def _tables(core: Core, plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Result
         del results.tables["beyond"]
     if "beside" in parts:
         results.tables["harm"] = beyond.harm(parts["beside"])
+    if "users" in parts:
+        results.tables["waits"] = beyond.waits(parts["users"])
     return results
 
 
