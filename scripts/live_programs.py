@@ -16,9 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from live_delay import space_of
-
 import ackclock as ac
+from live_delay import space_of
 
 SECONDS = 10
 
@@ -64,7 +63,8 @@ def iperf3(sender: str) -> tuple[float, int]:
                 time.sleep(0.5)
                 client = [*inside[0], "iperf3", "-c", "10.128.0.1", "-t", str(SECONDS), "-J"]
                 told = subprocess.run(client, capture_output=True, text=True, check=False).stdout
-                server.terminate()
+                # It serves one client, and ends.
+                server.wait(timeout=10)
             run.communicate(timeout=60)
     end = json.loads(told)["end"]
     return end["sum_received"]["bits_per_second"] / 1e6, end["sum_sent"]["retransmits"]
