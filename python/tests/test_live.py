@@ -335,7 +335,7 @@ def test_an_ordinary_user_has_a_user_namespaces_path(tmp_path: Path) -> None:
         ([*apart, "true"], "ordinary users have no user namespaces"),
         ([*nobody, sys.executable, "-c", "import ackclock"], "ackclock is root's alone here"),
     ):
-        tried = subprocess.run(command, capture_output=True, text=True, check=False)
+        tried = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if tried.returncode != 0:
             pytest.skip(f"live: {why} ({tried.stderr.strip().splitlines()[-1:]})")
     file = tmp_path / "path.json"
@@ -349,7 +349,11 @@ def test_an_ordinary_user_has_a_user_namespaces_path(tmp_path: Path) -> None:
         answer: dict[str, Any] = {}
         for _ in range(4):
             done = subprocess.run(
-                [*command, "--on", "live", "--json"], capture_output=True, text=True, check=False
+                [*command, "--on", "live", "--json"],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert done.stdout, done.stderr
             answer = json.loads(done.stdout)
