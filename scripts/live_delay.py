@@ -42,8 +42,8 @@ SCENARIO: dict[str, Any] = {
 }
 
 
-def sender_space(process: int) -> str | None:
-    """Return the file of the namespace of the run's sender."""
+def space_of(process: int, address: str) -> str | None:
+    """Return the file of the namespace of a live run's host that has this address."""
     for entry in Path(f"/proc/{process}/fd").iterdir():
         try:
             if not str(entry.readlink()).startswith("net:"):
@@ -51,10 +51,8 @@ def sender_space(process: int) -> str | None:
         except OSError:
             continue
         asked = ["nsenter", f"--net={entry}", "ip", "-o", "-4", "address"]
-        if (
-            " 10.0.0.1/"
-            in subprocess.run(asked, capture_output=True, text=True, check=False).stdout
-        ):
+        told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+        if f" {address}/" in told:
             return str(entry)
     return None
 
@@ -110,7 +108,7 @@ def series(*, busy: bool) -> dict[str, Any]:
             space, deadline = None, time.monotonic() + 10
             while space is None and time.monotonic() < deadline:
                 time.sleep(0.1)
-                space = sender_space(run.pid)
+                space = space_of(run.pid, "10.0.0.1")
             if space is None:
                 run.kill()
                 sys.exit("live_delay.py: no namespace with 10.0.0.1; live runs need root")

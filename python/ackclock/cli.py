@@ -149,9 +149,7 @@ def run(
         Literal["kernel", "ackclock"] | None,
         typer.Option(help="Of a live run, whose the receivers are. Default: as the file says."),
     ] = None,
-    busy: Annotated[
-        bool, typer.Option("--busy", help="Of a live run, let the path poll: a processor's cost.")
-    ] = False,
+    busy: Annotated[bool, typer.Option("--busy", help="Of a live run, let the path poll.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run one scenario."""
@@ -173,14 +171,9 @@ def run(
     if on == "live":
         with _console().status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
-                scenario,
-                seed=seed,
-                pcap=pcap,
-                ports=ports,
-                sender=sender,
-                receiver=receiver,
+                scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
                 busy=busy,
-            )
+            )  # fmt: skip
         _tell_live(result, out=out, as_json=as_json)
         return
     with _console().status(f"simulating {scenario.duration}"):

@@ -178,8 +178,9 @@ def test_a_window_of_megabytes_is_used(ends: tuple[Ends, Ends]) -> None:
     table["probe"] = [{"flow": "bulk", "what": ["in_flight"], "every": "100 ms"}]
     done = measured(ac.Scenario.from_dict(table), sender=ends[0], receiver=ends[1])
     out = max(value for value in done.flow_samples["in_flight_segments"].to_pylist() if value)
-    # The path holds 3333 packets of 1500 bytes, and 8 MB are 5525 segments of 1448.
-    assert 3000 < out <= 5525 + 1
+    # The path holds 3333 packets of 1500 bytes, and 8 MB are 5525 segments of 1448; Linux clamps a
+    # window in units of its scale, and may offer some more.
+    assert 3000 < out <= 1.1 * 5525
     rate = done.flows.to_pylist()[0]["goodput_bps"]
     # Slow start takes ten round trips of 0.4 s; then the link is full.
     assert rate > 30e6

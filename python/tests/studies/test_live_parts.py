@@ -1,0 +1,104 @@
+"""The frame of the studies' live parts, without live runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+import ackclock as ac
+from ackclock.report.page import Page, Prose
+from ackclock.studies import STUDIES
+from ackclock.studies._frame_live import Live, Trial, compared
+from ackclock.studies.biswas2010 import live as biswas2010
+from ackclock.studies.scharf2008 import live as scharf2008
+from ackclock.studies.tambuwal2018 import live as tambuwal2018
+from ackclock.studies.watanabe2013 import live as watanabe2013
+
+MODULES = {
+    "biswas2010": biswas2010,
+    "scharf2008": scharf2008,
+    "tambuwal2018": tambuwal2018,
+    "watanabe2013": watanabe2013,
+}
+
+ROWS = pl.DataFrame(
+    {
+        "path": ["a", "a", "a", "b"],
+        "on": ["sim", "live", "live", "sim"],
+        "number": [0, 0, 1, 0],
+        "took_s": [2.0, 2.0, 2.2, 1.0],
+    }
+)
+
+
+def test_a_trial_is_a_row_with_the_difference() -> None:
+    sheet = compared("k", "label", "caption", ROWS, {"path": "path"}, "took_s", lambda s: f"{s:g}")
+    # (2.0 + 2.2) / 2 over 2.0 is 5 % more; `b` has no live run, and no row.
+    (row,) = [[cell.text for cell in row] for row in sheet.rows]
+    assert row == ["a", "2", "2.1", "+5.0 %", "2"]
+    assert sheet.heads == ("path", "simulated", "live", "apart", "live runs")
+
+
+@pytest.mark.parametrize("study", MODULES)
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_trial_can_be_run_in_both_worlds(study: str, quick: bool) -> None:
+    trials = MODULES[study].LIVE.trials(quick)
+    assert "live" in STUDIES[study].figures
+    assert len({trial.name for trial in trials}) == len(trials)
+    for trial in trials:
+        scenario = ac.Scenario.from_dict(dict(trial.scenario))
+        assert scenario.to_json()
+    columns = {tuple(trial.labels) for trial in trials}
+    assert len(columns) == 1
+
+
+def _page() -> Page:
+    return Page("t", "s", "c", "", (), (), ())
+
+
+def _live(tmp_path: Path) -> Live:
+    code = tmp_path / "live.py"
+    code.write_text("")
+    return Live(
+        file=code,
+        title="t",
+        caption="c",
+        trials=lambda _quick: [Trial("one", {"path": "a"}, {"duration": "1 s"})],
+        reduce=lambda run: pl.DataFrame(run.flows),
+        draw=lambda _rows: pytest.fail("nothing to draw"),
+        blocks=lambda _rows: (),
+    )
+
+
+def test_a_report_without_live_runs_says_how_they_are_made(tmp_path: Path) -> None:
+    page = _live(tmp_path).added(_page(), "study", tmp_path, quick=True)
+    (section,) = page.sections
+    (block,) = section.blocks
+    assert isinstance(block, Prose)
+    assert "<code>ackclock reproduce study/live --quick</code>" in block.text
+
+
+def test_a_machine_without_live_runs_is_told_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> ac.Run:
+        raise ac.BadInput("cannot make a network namespace")
+
+    monkeypatch.setattr(ac, "run_live", refuse)
+    scenario = {
+        "duration": "100 ms",
+        "topology": {
+            "kind": "graph",
+            "link": [{"name": "l", "from": "s", "to": "r", "rate": "1 Mbit/s", "delay": "1 ms"}],
+        },
+        "flow": [{"name": "f", "variant": "reno", "from": "s", "to": "r"}],
+    }
+    live = _live(tmp_path)
+    trial = Trial("one", {"path": "a"}, scenario)
+    object.__setattr__(live, "trials", lambda _quick: [trial])
+    with pytest.raises(ac.BadInput, match="network namespace"):
+        live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
+    assert not (tmp_path / "live.svg").exists()
