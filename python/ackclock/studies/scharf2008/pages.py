@@ -164,7 +164,7 @@ def _one_less(alpha: float = 2.43, places: int = 1000) -> list[float]:
 
 def hours(plan: Plan) -> list[Hour]:
     """Return every run; what another reading does not change is not run again."""
-    seeds, length_s = (2, 600.0) if plan.quick else (5, 3600.0)
+    seeds, length_s = (2, 300.0) if plan.quick else (5, 3600.0)
     found = []
     for reading in READINGS:
         for model in MODELS:
