@@ -61,7 +61,7 @@ def table_1(results: Results) -> Sheet:
     order = {reading.name: n for n, reading in enumerate(READINGS)}
     rows = sorted(
         results["table1"].iter_rows(named=True),
-        key=lambda r: (order[r["reading"]], -MODELS.index(r["model"]), HTTPS.index(r["http"])),
+        key=lambda r: (order[r["reading"]], MODELS.index(r["model"]), HTTPS.index(r["http"])),
     )
     return Sheet(
         key="table1",

@@ -53,7 +53,7 @@ class Plan:
 
     @property
     def batches(self) -> int:
-        """Pairs of runs by which the cost of an end point is measured, in tens."""
+        """Batches for the distribution of a router's times, in hundreds; runs of an end point."""
         return 60 if self.quick else 400
 
     @property

@@ -376,7 +376,8 @@ impl Bbr1 {
         if delivery.repair == Repair::Recovery && before != Repair::Recovery {
             self.conserves_packets = true;
             self.rounds.restart(delivery.delivered);
-            self.cwnd = conserved;
+            // Linux counts packets: less than a segment is one.
+            self.cwnd = conserved.max(self.mss.bytes());
         } else if before != Repair::None && delivery.repair == Repair::None {
             self.cwnd = self.cwnd.max(self.prior_cwnd);
             self.conserves_packets = false;

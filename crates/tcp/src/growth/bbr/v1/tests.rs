@@ -242,6 +242,31 @@ fn in_the_first_round_of_recovery_as_much_goes_out_as_is_delivered() {
 }
 
 #[test]
+fn a_repair_of_less_than_a_segment_leaves_one() {
+    // Two short segments: 300 bytes delivered, 200 in flight. The window is one segment, not 500 bytes.
+    let mut path = cruising();
+    path.congestion(Signal::Loss);
+    path.law.on_delivery(&Delivery {
+        now: path.now,
+        newly_delivered: Bytes::new(300),
+        newly_lost: Bytes::ZERO,
+        delivered: path.delivered + Bytes::new(300),
+        lost: path.lost,
+        sample: None,
+        rtt: None,
+        maybe_delayed: false,
+        srtt: Some(path.rtt),
+        in_flight_before: Bytes::new(500),
+        in_flight: Bytes::new(200),
+        is_cwnd_limited: false,
+        repair: Repair::Recovery,
+        selective: true,
+        mss: Mss::new(1000).unwrap(),
+    });
+    assert_eq!(path.law.cwnd(), Bytes::new(1000));
+}
+
+#[test]
 fn after_a_timeout_the_window_grows_from_one_segment_and_then_comes_back() {
     let mut path = cruising();
     path.rounds(3, 100);
