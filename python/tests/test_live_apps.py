@@ -135,7 +135,8 @@ def test_requests_are_answered(ends: tuple[Ends, Ends]) -> None:
     assert set(rows[1]["outcome"][:28].cast(pl.String)) == {"closed"}
     # The handshake, the request's way and 20 kB at 20 Mbit/s: two round trips of 20 ms, and 8 ms.
     assert 0.045 < delays(real).median() < 0.075  # type: ignore[operator]
-    assert delays(real).mean() == pytest.approx(delays(simulated).mean(), rel=0.05)
+    # Medians, as one late wake-up moves a mean of 57.
+    assert delays(real).median() == pytest.approx(delays(simulated).median(), rel=0.05)
 
 
 @live
