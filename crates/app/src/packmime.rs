@@ -23,8 +23,7 @@ pub use quantile::{PACKMIME_QUANTITIES, packmime_reference};
 use normal::{Place, gamma_of_mean_one};
 use quantile::Tables;
 
-/// How far back the connections are that say something of the next: see
-/// [Hosking's recursion](self).
+/// How far back the connections are that say something of the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PackMimeMemory {
     /// All of them: the rate of a whole run is still a matter of chance.
