@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use ackclock_tcp::config::{Autotune, DelayedAck, EcnConfig, EcnMode, Nagle, Pacing, WindowProbe};
+use ackclock_tcp::growth::GrowthChoice;
 use ackclock_tcp::variant::{REGISTRY, Slot};
 use ackclock_tcp::{Config, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Mss};
@@ -152,7 +153,9 @@ static SENDERS: LazyLock<Vec<Sender>> = LazyLock::new(|| {
     }
     senders.retain(|sender| {
         let variant: Variant = sender.name.parse().expect("words of the registry");
-        variant.resolve(sender.profile).is_ok()
+        let parts = variant.resolve(sender.profile);
+        // What routers tell RCP and XCP has no form in bytes.
+        parts.is_ok_and(|parts| !matches!(parts.growth, GrowthChoice::Rcp | GrowthChoice::Xcp))
     });
     senders
 });
