@@ -75,10 +75,6 @@ const FETCH_PACKET: usize = 6;
 const FETCH_HOST: usize = 3;
 const FETCH_LINK: usize = 1;
 
-/// The lines of a host that a packet of data touches, and those that an ACK does.
-const RECEIVING_LINES: usize = 12;
-const SENDING_LINES: usize = 28;
-
 /// A run in progress.
 pub struct Engine<'o> {
     network: Network,
@@ -345,8 +341,13 @@ impl<'o> Engine<'o> {
         if let Some(id) = network.wheel.upcoming(lane, FETCH_HOST)
             && let Some((host, data)) = network.host_of(id)
         {
-            let lines = if data { RECEIVING_LINES } else { SENDING_LINES };
-            prefetch_lines(&self.hosts[host as usize], lines);
+            let host = &self.hosts[host as usize];
+            prefetch_lines(host, 0..3);
+            prefetch_lines(host, 5..10);
+            if !data {
+                prefetch_lines(host, 10..17);
+                prefetch_lines(host, 21..26);
+            }
         }
         if let Some(id) = network.wheel.upcoming(lane, FETCH_LINK)
             && let Some((host, _)) = network.host_of(id)

@@ -2,13 +2,13 @@
 
 const LINE: usize = 64;
 
-/// Has the first `lines` cache lines of `place` fetched, where the machine can; no effect but on
-/// time.
+/// Has these of the cache lines of `place`, counted from 0, fetched, where the machine can; no effect
+/// but on time.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "an instruction a line")]
-pub fn prefetch_lines<T>(place: &T, lines: usize) {
+pub fn prefetch_lines<T>(place: &T, lines: std::ops::Range<usize>) {
     let start = std::ptr::from_ref(place).cast::<i8>();
-    for offset in (0..lines * LINE).step_by(LINE) {
+    for offset in (lines.start * LINE..lines.end * LINE).step_by(LINE) {
         #[cfg(target_arch = "x86_64")]
         #[expect(unsafe_code, reason = "a hint to the cache: it reads and writes nothing")]
         // SAFETY: a prefetch of any address is allowed.
@@ -25,5 +25,5 @@ pub fn prefetch_lines<T>(place: &T, lines: usize) {
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one instruction")]
 pub fn prefetch<T>(place: &T) {
-    prefetch_lines(place, 1);
+    prefetch_lines(place, 0..1);
 }
