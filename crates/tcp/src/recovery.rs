@@ -550,3 +550,6 @@ impl DuplicateAcks {
         self.recover = send.max;
     }
 }
+
+#[cfg(test)]
+mod tests;
