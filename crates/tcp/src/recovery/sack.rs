@@ -31,6 +31,15 @@ impl Sack {
             may_rescue: false,
         }
     }
+
+    /// The same as [`new`](Self::new), in the memory of this one.
+    pub fn renew(&mut self, prr: Option<Prr>, config: RecoveryConfig) {
+        let Self { repair, duplicates, may_rescue } = self;
+        repair.board.renew();
+        repair.renew(prr, config);
+        *duplicates = 0;
+        *may_rescue = false;
+    }
 }
 
 impl Recovery for Sack {
