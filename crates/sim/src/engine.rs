@@ -22,7 +22,7 @@ use crate::network::{Network, SLOT, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::plan::{Opening, openings};
-use crate::prefetch::prefetch_lines;
+use crate::prefetch::{prefetch_lines, prefetch_span};
 use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
 use crate::scenario::{CrossTraffic, Scenario};
@@ -75,10 +75,6 @@ const FETCH_PACKET: usize = 6;
 const FETCH_HOST: usize = 3;
 const FETCH_LINK: usize = 1;
 
-/// The lines of a host that a packet of data touches, and those that an ACK does.
-const RECEIVING_LINES: usize = 12;
-const SENDING_LINES: usize = 28;
-
 /// A run in progress.
 pub struct Engine<'o> {
     network: Network,
@@ -97,6 +93,8 @@ pub struct Engine<'o> {
     end: Instant,
     run: Run,
     events: u64,
+    /// Some flow's sender does: [`ackclock_tcp::Sender::keeps_time`].
+    keeps_time: bool,
     observer: Option<&'o mut dyn Observer>,
     collector: Option<&'o mut dyn Collector>,
     /// The observer has seen enough.
@@ -191,6 +189,7 @@ impl<'o> Engine<'o> {
             end,
             run,
             events: 0,
+            keeps_time: hosts.iter().any(|host| host.endpoint.sender().keeps_time()),
             observer: None,
             collector: None,
             stopped: false,
@@ -300,6 +299,9 @@ impl<'o> Engine<'o> {
             if let Some(lane) = event.lane() {
                 self.fetch_ahead(lane);
             }
+            if self.keeps_time {
+                self.fetch_for_timers();
+            }
             self.handle(event);
         }
         if let Some(observer) = &mut self.observer
@@ -345,14 +347,47 @@ impl<'o> Engine<'o> {
         if let Some(id) = network.wheel.upcoming(lane, FETCH_HOST)
             && let Some((host, data)) = network.host_of(id)
         {
-            let lines = if data { RECEIVING_LINES } else { SENDING_LINES };
-            prefetch_lines(&self.hosts[host as usize], lines);
+            self.fetch_host(host, data);
         }
         if let Some(id) = network.wheel.upcoming(lane, FETCH_LINK)
-            && let Some((host, _)) = network.host_of(id)
+            && let Some((host, data)) = network.host_of(id)
         {
             network.prefetch_link(self.hosts[host as usize].first_hop);
+            if self.keeps_time && !data {
+                self.fetch_apart(host);
+            }
         }
+    }
+
+    /// The same for the hosts whose timers are about to be due, of which no packet tells.
+    #[inline]
+    fn fetch_for_timers(&self) {
+        if let Some(host) = self.network.wheel.upcoming_timer(1) {
+            self.fetch_host(host, false);
+        }
+        if let Some(host) = self.network.wheel.upcoming_timer(0) {
+            self.fetch_apart(host);
+            self.network.prefetch_link(self.hosts[host as usize].first_hop);
+        }
+    }
+
+    /// Has the lines of a host fetched that `data` for it touches, or else an ACK or a timer.
+    #[inline]
+    fn fetch_host(&self, host: u32, data: bool) {
+        let host = &self.hosts[host as usize];
+        prefetch_lines(host, 0..3);
+        prefetch_lines(host, 5..10);
+        if !data {
+            prefetch_lines(host, 10..17);
+            prefetch_lines(host, 21..26);
+        }
+    }
+
+    /// Has fetched what a sender that keeps time touches apart from its host.
+    #[inline]
+    fn fetch_apart(&self, host: u32) {
+        let sender = self.hosts[host as usize].endpoint.sender();
+        sender.apart().into_iter().flatten().for_each(prefetch_span);
     }
 
     #[inline]

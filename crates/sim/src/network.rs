@@ -544,7 +544,7 @@ impl Network {
     pub fn prefetch_link(&self, hop: u32) {
         let step = self.hops[hop as usize];
         if step & (LINE | DELIVER) == 0 {
-            prefetch_lines(&self.links[(step & WIRE) as usize], LINK_LINES);
+            prefetch_lines(&self.links[(step & WIRE) as usize], 0..LINK_LINES);
         }
     }
 

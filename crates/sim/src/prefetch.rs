@@ -1,14 +1,21 @@
 //! Fetching into the cache what is needed soon.
 
+use std::ops::Range;
+
 const LINE: usize = 64;
 
-/// Has the first `lines` cache lines of `place` fetched, where the machine can; no effect but on
-/// time.
+/// Has these of the cache lines of `place`, counted from 0, fetched, where the machine can; no effect
+/// but on time.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "an instruction a line")]
-pub fn prefetch_lines<T>(place: &T, lines: usize) {
-    let start = std::ptr::from_ref(place).cast::<i8>();
-    for offset in (0..lines * LINE).step_by(LINE) {
+pub fn prefetch_lines<T>(place: &T, lines: Range<usize>) {
+    prefetch_at(std::ptr::from_ref(place).cast(), lines);
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "an instruction a line")]
+fn prefetch_at(start: *const i8, lines: Range<usize>) {
+    for offset in (lines.start * LINE..lines.end * LINE).step_by(LINE) {
         #[cfg(target_arch = "x86_64")]
         #[expect(unsafe_code, reason = "a hint to the cache: it reads and writes nothing")]
         // SAFETY: a prefetch of any address is allowed.
@@ -21,9 +28,16 @@ pub fn prefetch_lines<T>(place: &T, lines: usize) {
     }
 }
 
+/// The same of so many `bytes` at an address.
+#[inline]
+pub fn prefetch_span((address, bytes): (usize, usize)) {
+    let start = std::ptr::without_provenance::<i8>(address & !(LINE - 1));
+    prefetch_at(start, 0..(address % LINE + bytes).div_ceil(LINE));
+}
+
 /// The same of the line at which `place` begins.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one instruction")]
 pub fn prefetch<T>(place: &T) {
-    prefetch_lines(place, 1);
+    prefetch_lines(place, 0..1);
 }

@@ -25,22 +25,28 @@ struct Snapshot {
     lost: Bytes,
     /// `P.tx_in_flight`, the segment itself included.
     in_flight: Bytes,
-    app_limited: bool,
 }
 
-/// A segment in flight.
+/// A segment in flight: 64 bytes, as there are as many of them as packets.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     start: Seq,
-    end: Seq,
+    /// Numbers that it covers; of a segment of 16 bits and a FIN.
+    len: u32,
     sent: Snapshot,
+    /// Then the application limited the rate.
+    app_limited: bool,
     resent: bool,
     is_delivered: bool,
 }
 
 impl Record {
     fn len(&self) -> Bytes {
-        self.end.since(self.start)
+        Bytes::new(u64::from(self.len))
+    }
+
+    fn end(&self) -> Seq {
+        self.start + self.len()
     }
 }
 
@@ -51,6 +57,8 @@ struct Delivering {
     data: Bytes,
     /// The segment sent last among those delivered, by the number after it.
     newest: Option<(Seq, Snapshot)>,
+    /// Whether the application limited the rate then.
+    app_limited: bool,
     /// When the last of them that was sent once was sent (Karn's rule).
     rtt_from: Option<Instant>,
     segments: u32,
@@ -134,9 +142,9 @@ impl Tracker {
             first_sent_at: self.first_sent_at,
             lost: self.lost,
             in_flight,
-            app_limited: self.is_app_limited(),
         };
-        let known = self.records.back().map_or(range.start, |last| last.end);
+        let app_limited = self.is_app_limited();
+        let known = self.records.back().map_or(range.start, Record::end);
         if range.start < known {
             let from = self.position(range.start);
             for record in self.records.range_mut(from..) {
@@ -145,16 +153,19 @@ impl Tracker {
                 }
                 if !record.is_delivered {
                     record.sent = sent;
+                    record.app_limited = app_limited;
                     record.resent = true;
                 }
             }
         }
         if range.end > known {
             let start = range.start.max(known);
+            let len = u32::try_from(range.end.since(start).get());
             self.records.push_back(Record {
                 start,
-                end: range.end,
+                len: len.expect("a segment of fewer than 2^32 bytes"),
                 sent,
+                app_limited,
                 resent: false,
                 is_delivered: false,
             });
@@ -168,12 +179,15 @@ impl Tracker {
         if let Some(first) = self.records.front() {
             let guess = seq.since(first.start).get() / first.len().get().max(1);
             let guess = usize::try_from(guess).unwrap_or(usize::MAX);
-            if self.records.get(guess).is_some_and(|record| record.start <= seq && seq < record.end)
+            if self
+                .records
+                .get(guess)
+                .is_some_and(|record| record.start <= seq && seq < record.end())
             {
                 return guess;
             }
         }
-        self.records.partition_point(|record| record.end <= seq)
+        self.records.partition_point(|record| record.end() <= seq)
     }
 
     /// What the scoreboard noted; for a loss, what the law is to be told.
@@ -201,11 +215,11 @@ impl Tracker {
         Some(LostSegment {
             now,
             start: record.start,
-            end: record.end,
+            end: record.end(),
             tx_in_flight: record.sent.in_flight,
             lost: self.lost - record.sent.lost,
             delivered: self.delivered,
-            is_app_limited: record.sent.app_limited,
+            is_app_limited: record.app_limited,
         })
     }
 
@@ -216,9 +230,11 @@ impl Tracker {
             if first.start >= una {
                 break;
             }
-            if first.end > una {
+            let end = first.end();
+            if end > una {
                 let part = una.since(first.start);
                 first.start = una;
+                first.len = u32::try_from(end.since(una).get()).unwrap_or(first.len);
                 if !first.is_delivered {
                     self.count(now, part);
                 }
@@ -243,7 +259,7 @@ impl Tracker {
     /// A duplicate ACK of a receiver that does not say which segment arrived.
     pub fn on_anonymous(&mut self, now: Instant, mss: Mss) {
         let (Some(first), Some(last)) = (self.records.front(), self.records.back()) else { return };
-        let beyond_first = last.end.since(first.end);
+        let beyond_first = last.end().since(first.end());
         let data = mss.bytes().min(beyond_first.saturating_sub(self.anonymous));
         self.anonymous += data;
         self.count(now, data);
@@ -266,9 +282,10 @@ impl Tracker {
         }
         let newer = delivering
             .newest
-            .is_none_or(|(end, sent)| (record.sent.at, record.end) > (sent.at, end));
+            .is_none_or(|(end, sent)| (record.sent.at, record.end()) > (sent.at, end));
         if newer {
-            delivering.newest = Some((record.end, record.sent));
+            delivering.newest = Some((record.end(), record.sent));
+            delivering.app_limited = record.app_limited;
         }
     }
 
@@ -292,7 +309,7 @@ impl Tracker {
                 delivered: self.delivered - sent.delivered,
                 interval: (interval > Duration::ZERO && interval >= min_rtt).then_some(interval),
                 prior_delivered: sent.delivered,
-                is_app_limited: sent.app_limited,
+                is_app_limited: delivering.app_limited,
                 tx_in_flight: sent.in_flight,
                 lost: self.lost - sent.lost,
             }

@@ -125,8 +125,9 @@ pub struct Transmit {
 /// assert_eq!(server.readable(), Bytes::new(1000));
 /// ```
 #[derive(Debug)]
-// In the order of use: with a thousand connections every packet's way begins with fetching this. What
-// only the handshake needs is boxed.
+// In the order of use: with a thousand connections every packet's way begins with fetching this. Parts
+// that end with what every packet touches stand before parts that begin with it, so that such fields
+// share lines; what only the handshake needs is boxed.
 #[repr(C)]
 pub struct Endpoint {
     state: State,
@@ -137,9 +138,9 @@ pub struct Endpoint {
     timestamps: Timestamps,
     /// The sequence number of the segment that the peer's window was last taken from, SND.WL1.
     window_from: Seq,
-    marking: Marking,
     /// A jump past slow start, or what routers say; `None` with most variants.
     jumping: Option<Box<Jumping>>,
+    marking: Marking,
     receiver: Receiver,
     sender: Sender,
     /// A reset that is to go out.

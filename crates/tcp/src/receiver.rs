@@ -18,40 +18,42 @@ use tuning::{Offer, Tuning};
 
 /// The receiving half of a connection.
 #[derive(Debug)]
+// What every segment touches comes last: see the end point.
+#[repr(C)]
 pub struct Receiver {
-    /// RCV.NXT: the next number expected.
-    nxt: Seq,
-    /// The number after the last byte that the application has read.
-    read: Seq,
-    /// Ranges that arrived ahead of `nxt`, ascending and apart.
-    ahead: VecDeque<Range>,
-    /// Whether the peer understands SACK.
-    sack: bool,
     /// A number in each of the ranges that arrived last, most recent first (RFC 2018 §4).
     recent: [Seq; 3],
+    peer_segment: PeerSegment,
+    /// Data in `ahead`.
+    ahead_len: Bytes,
+    rule: AckRule,
     /// What arrived a second time and is still to be reported (RFC 2883).
     duplicate: Option<Range>,
     /// The number of the peer's FIN, once it is known.
     fin: Option<Seq>,
     buffer: Buffer,
-    /// Data in `ahead`.
-    ahead_len: Bytes,
-    /// The window scale shift of this end (RFC 7323 §2).
-    shift: u8,
-    rule: AckRule,
-    /// Whether the rule or the buffer learns from what comes.
-    adapts: bool,
-    peer_segment: PeerSegment,
-    /// Segments received since the last ACK.
-    unacked: u32,
+    /// Ranges that arrived ahead of `nxt`, ascending and apart.
+    ahead: VecDeque<Range>,
+    /// RCV.NXT: the next number expected.
+    nxt: Seq,
+    /// The number after the last byte that the application has read.
+    read: Seq,
     /// RCV.NXT when the last ACK was sent.
     acked: Seq,
-    /// An ACK is due at once.
-    ack_now: bool,
     /// When a waiting ACK is due; `NEVER` if none waits.
     ack_timer: Instant,
     /// The right edge of the window that was last advertised.
     advertised: Seq,
+    /// Segments received since the last ACK.
+    unacked: u32,
+    /// Whether the peer understands SACK.
+    sack: bool,
+    /// Whether the rule or the buffer learns from what comes.
+    adapts: bool,
+    /// An ACK is due at once.
+    ack_now: bool,
+    /// The window scale shift of this end (RFC 7323 §2).
+    shift: u8,
 }
 
 /// Where data waits for the application.

@@ -34,16 +34,18 @@ impl LinuxVariation {
 
 /// SRTT, RTTVAR and the timeout that follows from them (§2), with back-off (§5.5).
 #[derive(Clone, Copy, Debug)]
+// What every sample touches comes first.
+#[repr(C)]
 pub struct RttEstimator {
-    config: RtoConfig,
     srtt: Option<Duration>,
     /// The least sample so far.
     min: Option<Duration>,
     /// What stands for 4 * RTTVAR in the timeout.
     variation: Duration,
-    linux: LinuxVariation,
     rto: Duration,
     backoff: u32,
+    config: RtoConfig,
+    linux: LinuxVariation,
 }
 
 impl RttEstimator {

@@ -147,6 +147,8 @@ impl Told {
 
 /// The scoreboard.
 #[derive(Clone, Debug, Default)]
+// What every ACK touches comes first.
+#[repr(C)]
 pub struct Scoreboard {
     segments: VecDeque<Sent>,
     /// The number of the first segment in the ring, counted from the start of the connection.
@@ -155,26 +157,26 @@ pub struct Scoreboard {
     /// Segments and bytes that duplicate ACKs without SACK say have arrived, whichever they are.
     emulated: u64,
     emulated_bytes: u64,
-    sacked_bytes: u64,
     /// SACKed segments in the ring, and those of them before `lost_to`.
     sacked: u64,
-    sacked_before_lost_to: u64,
     /// Every segment before this one is SACKed or lost.
     lost_to: u64,
+    sacked_before_lost_to: u64,
     /// No segment before this one, nor from the other on, waits to be sent again.
     resend_from: u64,
     resend_to: u64,
-    /// Every transmission in the order of time, by the segment's number, if time decides what is
-    /// lost. Entries of segments that were delivered or sent again since are skipped when met.
-    by_time: Option<VecDeque<(Instant, u64)>>,
     /// No segment from this one on was ever sent again.
     once_from: u64,
     /// The number after the highest that was delivered (RFC 8985 §5.2, `RACK.fack`).
     highest_delivered: Seq,
-    /// The blocks of the last ACK that had any.
-    last_blocks: [Range; 4],
+    /// Every transmission in the order of time, by the segment's number, if time decides what is
+    /// lost. Entries of segments that were delivered or sent again since are skipped when met.
+    by_time: Option<VecDeque<(Instant, u64)>>,
     /// What was SACKed or found lost, if somebody asks; emptied by whoever does.
     journal: Option<Vec<Change>>,
+    sacked_bytes: u64,
+    /// The blocks of the last ACK that had any.
+    last_blocks: [Range; 4],
 }
 
 /// The memory of a scoreboard, empty, to be used again.
@@ -287,7 +289,7 @@ impl Scoreboard {
     #[inline]
     pub fn on_plain_ack(&mut self, una: Seq) -> Option<Option<Instant>> {
         let amiss = self.sacked | self.emulated | self.sums.lost;
-        if amiss != 0 || self.base < self.once_from || self.by_time.is_some() {
+        if amiss != 0 || self.base < self.once_from {
             return None;
         }
         let mut last = None;
@@ -309,9 +311,22 @@ impl Scoreboard {
             self.segments.pop_front();
             self.base += 1;
         }
+        if let Some(by_time) = &mut self.by_time {
+            while by_time.front().is_some_and(|(_, n)| *n < self.base) {
+                by_time.pop_front();
+            }
+        }
         self.lost_to = self.lost_to.max(self.base);
         self.resend_from = self.resend_from.max(self.base);
         Some(last)
+    }
+
+    /// Whether the first segment on the board was sent after `newest`, or there is none.
+    #[inline]
+    pub fn begins_after(&self, newest: Delivered) -> bool {
+        self.segments
+            .front()
+            .is_none_or(|first| (Delivered { at: first.at, end: first.end() }) >= newest)
     }
 
     /// Everything before `una` is acknowledged.

@@ -37,9 +37,9 @@ pub use leap::LeapPhase;
 
 /// What a sender counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+// What every segment counts comes last: see the sender.
+#[repr(C)]
 pub struct SenderStats {
-    /// Data segments sent, retransmissions included.
-    pub segments_sent: u64,
     /// Data segments sent again.
     pub segments_retransmitted: u64,
     /// Their bytes.
@@ -53,12 +53,14 @@ pub struct SenderStats {
     /// Those whose first lost segment was sent during slow start, whatever the window did between
     /// the loss and its detection a round trip later.
     pub congestion_events_in_slow_start: u64,
+    /// Probes of a closed window.
+    pub window_probes: u64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
     /// Round-trip times measured.
     pub rtt_samples: u64,
     /// The sum of srtt after each of them, in nanoseconds.
     pub srtt_sum_ns: u64,
-    /// Probes of a closed window.
-    pub window_probes: u64,
     /// The sum of the retransmission timeout after each of them, in nanoseconds.
     pub rto_sum_ns: u64,
 }
@@ -95,9 +97,12 @@ pub(crate) struct Arrived<'a> {
 
 /// The sending half of a connection.
 #[derive(Debug)]
-// In the order of use, as the end point's: the first two lines are all that a receiver of data touches.
+// In the order of use, as the end point's: the first lines are nearly all that a receiver of data touches.
 #[repr(C)]
 pub struct Sender {
+    /// What waits although the congestion window has room: for the application, the peer's window,
+    /// or ever.
+    hold: Hold,
     space: SendSpace,
     /// The number after the last byte that the application gave.
     end: Seq,
@@ -115,33 +120,33 @@ pub struct Sender {
     sent_in_burst: bool,
     looks_after_bursts: bool,
     loss_reduces: LossReduces,
-    pacer: Pacer,
-    patience: Patience,
+    /// Whether segments are paced, and when to look again, `NEVER` unless something was held back.
+    paces: bool,
+    paced_at: Instant,
     /// What a law that models the path asks for; `None` with any other.
     modelled: Option<Box<Modelled>>,
-    /// Timeouts in a row.
-    consecutive_timeouts: u32,
-    recovery: AnyRecovery,
-    /// The segment being timed, by the number after it, and when it left (one at a time; RFC 6298
-    /// §3 asks for at least one sample a round trip).
-    timed: Option<(Seq, Instant)>,
     /// `NEVER` until something was sent, and until all of it was acknowledged.
     last_send: Instant,
     all_acked_at: Instant,
+    /// The segment being timed, by the number after it, and when it left (one at a time; RFC 6298
+    /// §3 asks for at least one sample a round trip).
+    timed: Option<(Seq, Instant)>,
+    /// Timeouts in a row.
+    consecutive_timeouts: u32,
+    idle: AnyIdle,
+    recovery: AnyRecovery,
+    stats: SenderStats,
     rtt: RttEstimator,
+    marks: Marks,
     growth: AnyGrowth,
-    /// What waits although the congestion window has room: for the application, the peer's window,
-    /// or ever.
-    hold: Hold,
     /// SND.NXT when slow start last ended: what lies before it was sent during slow start. `None`
     /// while slow start lasts.
     avoidance_from: Option<Seq>,
-    idle: AnyIdle,
-    stats: SenderStats,
+    pacer: Pacer,
+    patience: Patience,
     /// What the last reduction left of the window, and the bytes that had been sent again by then.
     reduced_to: Bytes,
     again_at_loss: u64,
-    marks: Marks,
     start: AnyStart,
     initial_window: Bytes,
     seed: u64,
@@ -161,6 +166,8 @@ impl Sender {
             sent_in_burst: false,
             timer: Instant::NEVER,
             alarm: Instant::NEVER,
+            paces: false,
+            paced_at: Instant::NEVER,
             consecutive_timeouts: 0,
             timed: None,
             last_send: Instant::NEVER,
@@ -621,7 +628,7 @@ impl Sender {
             // The application only receives, as one end of most connections does.
             return None;
         }
-        if self.pacer.active && self.holds_back(now) {
+        if self.paces && self.holds_back(now) {
             if std::mem::take(&mut self.sent_in_burst) {
                 self.propose_after_burst(now);
             }
@@ -632,7 +639,9 @@ impl Sender {
             // A window probe is no use of the window.
             self.sent_in_burst |= stretch.len > Bytes::ZERO;
         } else {
-            self.pacer.end_quantum();
+            if self.paces {
+                self.pacer.end_quantum();
+            }
             if std::mem::take(&mut self.sent_in_burst) {
                 self.propose_after_burst(now);
             }
@@ -728,7 +737,7 @@ impl Sender {
         if self.modelled.is_some() {
             self.track_sent(now, Range { start: stretch.seq, end }, again);
         }
-        if self.pacer.active {
+        if self.paces {
             self.pace(now, stretch.len);
         }
         if self.timer == Instant::NEVER {

@@ -127,22 +127,28 @@ impl Fifo {
         self.ring[slot] = Placed { comes, departs, size, note: 0 };
     }
 
+    /// Forgets what has left by `clock`, and takes twice the room that the rest needs if it has too
+    /// little, or so much that going round in it would fetch far more memory than is in use.
     #[cold]
     fn make_room(&mut self, n: u64, left: u64, clock: Instant) {
-        // All that has left, or half of the ring: to ask each packet would fetch the whole ring.
-        let half = self.kept + self.ring.len() as u64 / 2;
-        for first in [left, half] {
-            let has_left = |first: u64| self.get(first - 1).departs <= clock;
-            if self.kept < first && first <= left && has_left(first) {
-                self.kept = first;
-                return;
+        let (mut first, mut end) = (self.kept, left);
+        while first < end {
+            let middle = first + (end - first) / 2;
+            if self.get(middle).departs <= clock {
+                first = middle + 1;
+            } else {
+                end = middle;
             }
         }
+        self.kept = first;
+        let wanted = usize::try_from(2 * (n - first)).expect("a ring that fits into memory");
+        let wanted = wanted.next_power_of_two().max(4);
+        if wanted <= self.ring.len() && self.ring.len() < 8 * wanted {
+            return;
+        }
         let none = Placed::new(Instant::START, Instant::START, 0, None, Fate::INTACT);
-        let grown = (2 * self.ring.len()).max(4);
-        let before = Self { ring: std::mem::take(&mut self.ring), ..*self };
-        self.ring = vec![none; grown];
-        for m in before.kept..n {
+        let before = Self { ring: std::mem::replace(&mut self.ring, vec![none; wanted]), ..*self };
+        for m in first..n {
             let slot = self.slot(m);
             self.ring[slot] = *before.get(m);
         }
@@ -171,8 +177,8 @@ mod tests {
                 assert_eq!(*fifo.get(n), placed(n));
             }
         }
-        // 30 held need 32 slots.
-        assert_eq!((fifo.ring.len(), fifo.busy_until()), (32, at(50)));
+        // The 48th packet found the ring of 32 full with 31 kept, 28 of which had not left: 64 slots.
+        assert_eq!((fifo.ring.len(), fifo.busy_until()), (64, at(50)));
     }
 
     #[test]
@@ -184,13 +190,14 @@ mod tests {
         (0..20).for_each(|n| fifo.place(n, placed(n), n, Instant::START));
         assert_eq!(fifo.kept(), 0);
         (0..20).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
-        // 12 more fill the ring of 32. By 15 ns 15 have left, which is not yet half of it: it grows.
+        // 12 more fill the ring of 32. By 15 ns 15 have left, and the other 17 need more than 32 slots.
         (20..33).for_each(|n| fifo.place(n, placed(n), n, at(15)));
-        assert_eq!((fifo.kept(), fifo.ring.len()), (0, 64));
-        // By 40 ns a half of the 64 has.
-        (33..65).for_each(|n| fifo.place(n, placed(n), n, at(40)));
-        assert_eq!((fifo.kept(), fifo.ring.len()), (32, 64));
-        (32..65).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
+        assert_eq!((fifo.kept(), fifo.ring.len()), (15, 64));
+        (15..33).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
+        // 46 more fill it, of which by 78 ns the last is the only one to be left.
+        (33..80).for_each(|n| fifo.place(n, placed(n), n, at(78)));
+        assert_eq!((fifo.kept(), fifo.ring.len()), (78, 4));
+        (78..80).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
     }
 
     #[test]

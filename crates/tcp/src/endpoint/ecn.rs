@@ -10,16 +10,18 @@ use crate::sender::Stretch;
 /// What an end point knows of marks.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what either end has said, and what follows")]
+// What every segment touches comes first.
+#[repr(C)]
 pub(super) struct Marking {
+    /// Both ends want it.
+    used: bool,
+    /// ACKs echo a mark.
+    echo: bool,
     config: EcnConfig,
     /// The SYN that was sent last asked for it.
     asked: bool,
     /// The peer's SYN asked for it.
     peer_asked: bool,
-    /// Both ends want it.
-    used: bool,
-    /// ACKs echo a mark.
-    echo: bool,
     /// An ACK that is to go out before all else, as what comes after it says something else.
     early: Option<Segment>,
 }

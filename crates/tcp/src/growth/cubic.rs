@@ -58,7 +58,10 @@ struct State {
 /// CUBIC: after a loss the window returns to where the loss was along a cubic curve of time, lingers
 /// there and then probes beyond; it never falls behind Reno's.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Cubic {
+    /// The window of `state` in whole bytes: it is asked for many times an ACK.
+    window: Bytes,
     mss: Mss,
     state: State,
     /// The state before the last reduction.
@@ -68,7 +71,8 @@ pub struct Cubic {
 impl Default for Cubic {
     fn default() -> Self {
         let state = State { cwnd: 1.0, ssthresh: None, w_max: None, cwnd_prior: None, epoch: None };
-        Self { mss: Mss::default(), state, undo: None }
+        let mss = Mss::default();
+        Self { window: whole_bytes(state.cwnd, mss), mss, state, undo: None }
     }
 }
 
@@ -149,16 +153,14 @@ impl State {
 }
 
 impl Cubic {
-    fn bytes(&self, segments: f64) -> Bytes {
-        whole_bytes(segments, self.mss)
-    }
-}
-
-impl Growth for Cubic {
+    /// The window has changed, or what a segment is.
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
-        self.mss = ack.mss;
-        let full = is_full(ack, self.cwnd());
+    fn settle(&mut self) {
+        self.window = whole_bytes(self.state.cwnd, self.mss);
+    }
+
+    fn grow(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
+        let full = is_full(ack, self.window);
         let state = &mut self.state;
         let Some(step) = slow_start else {
             state.avoid(ack, full);
@@ -174,6 +176,18 @@ impl Growth for Cubic {
             state.cwnd_prior = Some(state.cwnd);
             state.w_max = None;
         }
+    }
+}
+
+impl Growth for Cubic {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
+        if self.mss != ack.mss {
+            self.mss = ack.mss;
+            self.settle();
+        }
+        self.grow(ack, slow_start);
+        self.settle();
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
@@ -206,11 +220,13 @@ impl Growth for Cubic {
                 state.cwnd = 1.0;
             }
         }
+        self.settle();
     }
 
     fn on_recovery_end(&mut self, end: &RecoveryEnd) {
         if let Some(at_most) = end.at_most {
             self.state.cwnd = self.state.cwnd.min(at_most.segments(end.mss)).max(1.0);
+            self.settle();
         }
     }
 
@@ -220,6 +236,7 @@ impl Growth for Cubic {
             && self.state.cwnd < undo.cwnd
         {
             self.state = undo;
+            self.settle();
         }
     }
 
@@ -235,16 +252,17 @@ impl Growth for Cubic {
             // Another stage begins, with the origin that is known.
             state.epoch = None;
         }
+        self.settle();
     }
 
     #[inline]
     fn cwnd(&self) -> Bytes {
-        self.bytes(self.state.cwnd)
+        self.window
     }
 
     #[inline]
     fn ssthresh(&self) -> Option<Bytes> {
-        self.state.ssthresh.map(|ssthresh| self.bytes(ssthresh))
+        self.state.ssthresh.map(|ssthresh| whole_bytes(ssthresh, self.mss))
     }
 
     #[inline]

@@ -36,28 +36,30 @@ struct Probe {
 
 /// RACK-TLP.
 #[derive(Clone, Debug)]
+// What every ACK touches comes last.
+#[repr(C)]
 pub struct Rack {
-    pub(super) repair: Repair,
+    dsack_round: Option<Seq>,
+    /// `RACK.reo_wnd_mult` and its two counters: the round in which a DSACK widened it last, and the
+    /// recoveries that it lasts.
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
+    /// SND.MAX when a probe's repair last cost window: other losses of that flight cost no more (RFC
+    /// 3168 §6.1.2 says once a window).
+    paid_until: Seq,
+    reordering_seen: bool,
+    probe_due: bool,
+    probe: Option<Probe>,
+    /// When something not yet lost will be.
+    reorder_at: Option<Instant>,
+    /// When a probe is due.
+    probe_at: Option<Instant>,
     /// `RACK.segment`, and the round-trip time of it.
     newest: Option<Delivered>,
     rtt: Duration,
     min_rtt: Duration,
     srtt: Duration,
-    reordering_seen: bool,
-    /// `RACK.reo_wnd_mult` and its two counters: the round in which a DSACK widened it last, and the
-    /// recoveries that it lasts.
-    reo_wnd_mult: u32,
-    dsack_round: Option<Seq>,
-    reo_wnd_persist: u32,
-    /// When something not yet lost will be.
-    reorder_at: Option<Instant>,
-    /// When a probe is due.
-    probe_at: Option<Instant>,
-    probe_due: bool,
-    probe: Option<Probe>,
-    /// SND.MAX when a probe's repair last cost window: other losses of that flight cost no more (RFC
-    /// 3168 §6.1.2 says once a window).
-    paid_until: Seq,
+    pub(super) repair: Repair,
 }
 
 impl Rack {
@@ -119,6 +121,37 @@ impl Rack {
         probe.again && !dsack
     }
 
+    /// What follows from an ACK by which nothing is amiss: the same as of any, but quicker.
+    #[inline]
+    fn go_on(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
+        if let Some(at) = self.repair.rtt_from() {
+            self.rtt = ack.now.since(at);
+            let delivered = Delivered { at, end: self.repair.board.highest_delivered() };
+            self.newest = self.newest.max(Some(delivered));
+        }
+        if self.newest.is_none_or(|newest| self.repair.board.begins_after(newest)) {
+            self.reorder_at = None;
+            return Outcome::None;
+        }
+        // Something that was sent before what was delivered is late.
+        if self.find_lost(ack.now) == Bytes::ZERO {
+            return Outcome::None;
+        }
+        let outcome = self.on_loss(send.max.since(send.una) + ack.newly_acked, ack.cwnd, send);
+        self.repair.deliver(false);
+        outcome
+    }
+
+    /// Losses were found while nothing was being repaired.
+    fn on_loss(&mut self, outstanding: Bytes, cwnd: Bytes, send: &SendSpace) -> Outcome {
+        self.enter(outstanding, cwnd, send);
+        if send.una < self.paid_until {
+            Outcome::PartlyRepaired { restart_timer: true }
+        } else {
+            Outcome::LossFound
+        }
+    }
+
     fn enter(&mut self, outstanding: Bytes, cwnd: Bytes, send: &SendSpace) {
         self.repair.enter(outstanding, cwnd, send);
         self.probe = None;
@@ -139,6 +172,13 @@ impl Recovery for Rack {
     fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
         self.min_rtt = ack.min_rtt;
         self.srtt = ack.srtt.unwrap_or(ack.min_rtt);
+        if ack.sack.is_empty()
+            && ack.newly_acked > Bytes::ZERO
+            && self.probe.is_none()
+            && self.repair.take_plain(ack, send)
+        {
+            return self.go_on(ack, send);
+        }
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
         let told = self.repair.take(ack, dsack, blocks, send);
         if dsack.is_some() {
@@ -177,12 +217,7 @@ impl Recovery for Rack {
         let outcome = match self.repair.phase {
             Phase::Open if more => {
                 let outstanding = send.max.since(send.una) + ack.newly_acked + told.newly_sacked;
-                self.enter(outstanding, ack.cwnd, send);
-                if send.una < self.paid_until {
-                    Outcome::PartlyRepaired { restart_timer: true }
-                } else {
-                    Outcome::LossFound
-                }
+                self.on_loss(outstanding, ack.cwnd, send)
             }
             Phase::Open if ended.is_some() => return Outcome::Repaired { at_most: None },
             Phase::Open if by_probe => {

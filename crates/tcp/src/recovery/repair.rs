@@ -43,6 +43,8 @@ enum Frto {
 
 /// What tells whether the repair was for nothing.
 #[derive(Clone, Copy, Debug, Default)]
+// Every ACK asks for the last alone.
+#[repr(C)]
 struct Undo {
     /// Retransmissions of this repair that no DSACK has accounted for; `None` while there was none.
     unaccounted: Option<u64>,
@@ -81,26 +83,28 @@ impl Undo {
 
 /// A repair, or none.
 #[derive(Clone, Debug)]
+// What every ACK touches comes first.
+#[repr(C)]
 pub(super) struct Repair {
-    pub(super) board: Scoreboard,
+    prr: Option<Prr>,
+    undo: Undo,
     pub(super) phase: Phase,
-    /// Where the repair ends (RFC 6675's `RecoveryPoint`).
-    recover: Seq,
     /// The fast retransmit has not gone out yet: it does whatever the pipe holds.
     first: bool,
-    pub(super) mss: Mss,
-    prr: Option<Prr>,
-    rtt_from: Option<Instant>,
-    /// What the last ACK showed to have arrived.
-    newly_delivered: Bytes,
-    undo: Undo,
-    frto: Frto,
     /// The peer sends SACKs.
     pub(super) sack: bool,
+    frto: Frto,
+    pub(super) mss: Mss,
     duplicates: u32,
     /// The largest distance at which segments were seen reordered, in segments; at least the
     /// duplicate threshold.
     reordering: u32,
+    /// What the last ACK showed to have arrived.
+    newly_delivered: Bytes,
+    rtt_from: Option<Instant>,
+    pub(super) board: Scoreboard,
+    /// Where the repair ends (RFC 6675's `RecoveryPoint`).
+    recover: Seq,
     reorderings: u32,
     pub(super) config: RecoveryConfig,
 }

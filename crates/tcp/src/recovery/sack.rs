@@ -15,11 +15,13 @@ use crate::scoreboard::{Change, Scoreboard};
 
 /// SACK-based recovery.
 #[derive(Clone, Debug)]
+// What every ACK touches comes first.
+#[repr(C)]
 pub struct Sack {
-    pub(super) repair: Repair,
     duplicates: u32,
     /// The one rescue retransmission of the episode has not gone out (§4 `NextSeg` rule 4).
     may_rescue: bool,
+    pub(super) repair: Repair,
 }
 
 impl Sack {

@@ -23,26 +23,28 @@ pub(crate) enum Then {
 
 /// The state of what waits.
 #[derive(Clone, Debug)]
+// What every segment asks comes last.
+#[repr(C)]
 pub(super) struct Hold {
+    /// The byte of new data that a probe carried: the number after it, when it left last, and
+    /// whether it left more than once.
+    probed: Option<(Seq, Instant, bool)>,
+    /// How often the interval between probes has doubled.
+    backoff: u32,
     nagle: Nagle,
     /// Nothing but full segments goes out (`TCP_CORK`).
     cork: bool,
     /// The application said that more is to come (`MSG_MORE`), and nothing has happened since.
     more: bool,
-    /// The numbers after records that end where the application said, ascending.
-    records: VecDeque<Seq>,
     probe: WindowProbe,
-    /// The number after the last segment that was not full.
-    short_end: Seq,
-    /// The largest window that the peer ever offered, as an estimate of its buffer.
-    largest_window: Bytes,
     /// The time to wait for the window is over.
     overdue: bool,
-    /// How often the interval between probes has doubled.
-    backoff: u32,
-    /// The byte of new data that a probe carried: the number after it, when it left last, and
-    /// whether it left more than once.
-    probed: Option<(Seq, Instant, bool)>,
+    /// The numbers after records that end where the application said, ascending.
+    records: VecDeque<Seq>,
+    /// The largest window that the peer ever offered, as an estimate of its buffer.
+    largest_window: Bytes,
+    /// The number after the last segment that was not full.
+    short_end: Seq,
 }
 
 /// What to do against a window that has no room for a full segment.

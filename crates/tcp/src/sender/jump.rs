@@ -20,6 +20,7 @@ impl Sender {
     ) {
         self.propose_jump(Some(cwnd), ssthresh);
         self.pacer.begin_jump(rate, overhead);
+        self.paces = true;
     }
 
     /// The paced round trip is over: the window is at most `cwnd` from now on, slow start limited
@@ -51,6 +52,7 @@ impl Sender {
     /// A jump's pacing is over.
     pub(super) fn end_jump_pace(&mut self) {
         self.pacer.end_jump();
+        self.paced_at = Instant::NEVER;
         self.begin_pacing();
     }
 

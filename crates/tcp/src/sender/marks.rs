@@ -10,15 +10,17 @@ use crate::growth::Growth;
 
 /// What is known of echoes.
 #[derive(Clone, Copy, Debug)]
+// What every ACK asks comes last.
+#[repr(C)]
 pub struct Marks {
     /// What an echo is to the growth law.
     signal: Signal,
-    /// The growth law is told of the marks on every ACK.
-    measured: bool,
     /// Once this is acknowledged, an echo is one of a later window.
     reduced_until: Seq,
     /// Once this is acknowledged, a loss is one of a later window than the last echo's.
     paid_until: Seq,
+    /// The growth law is told of the marks on every ACK.
+    measured: bool,
     /// The peer is to be told that the window was reduced.
     tell: bool,
     /// The ACK being taken echoes a mark.

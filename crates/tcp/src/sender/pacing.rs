@@ -22,30 +22,26 @@ const UNPACED: u32 = 10;
 const SLOW_START_RATIO: f64 = 2.0;
 const AVOIDANCE_RATIO: f64 = 1.2;
 
-/// The clock by which segments leave.
+/// The clock by which segments leave where they are paced.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
-    pacing: Pacing,
-    /// Whether segments are paced at all.
-    pub active: bool,
-    /// Whether the rate follows from the window, as the law gives none.
-    by_window: bool,
     /// The most that the application asks for.
     most: Option<Rate>,
     /// Whether the last segment's time came from that.
     at_most: bool,
+    /// The rate of a jump past slow start, and what each segment counts besides its payload.
+    jump: Option<(Rate, Bytes)>,
     /// When the next segment may leave, `C.next_send_time`.
     next: Instant,
-    /// When to look again, `NEVER` unless something was held back.
-    pub wake: Instant,
-    /// Segments that may still leave unpaced.
-    unpaced: u32,
     /// Data that may still leave with the quantum that has begun, and the unused time that it may
     /// make up for.
     quantum: Bytes,
     credit: Duration,
-    /// The rate of a jump past slow start, and what each segment counts besides its payload.
-    jump: Option<(Rate, Bytes)>,
+    pacing: Pacing,
+    /// Whether the rate follows from the window, as the law gives none.
+    by_window: bool,
+    /// Segments that may still leave unpaced.
+    unpaced: u32,
 }
 
 impl Pacer {
@@ -56,12 +52,10 @@ impl Pacer {
         };
         Self {
             pacing,
-            active: false,
             by_window: true,
             most: None,
             at_most: false,
             next: Instant::START,
-            wake: Instant::NEVER,
             unpaced,
             quantum: Bytes::ZERO,
             credit: Duration::ZERO,
@@ -69,10 +63,14 @@ impl Pacer {
         }
     }
 
+    /// Whether segments are paced whatever the law says.
+    pub fn paces_any(&self) -> bool {
+        self.pacing == Pacing::Linux
+    }
+
     /// A jump past slow start: every segment is paced at its rate.
     pub fn begin_jump(&mut self, rate: Rate, overhead: Bytes) {
         self.jump = Some((rate, overhead));
-        self.active = true;
         self.by_window = false;
         self.unpaced = 0;
         self.quantum = Bytes::ZERO;
@@ -81,7 +79,6 @@ impl Pacer {
     /// Its paced round trip is over.
     pub fn end_jump(&mut self) {
         self.jump = None;
-        self.wake = Instant::NEVER;
     }
 
     /// Nothing more goes out for now: what is left of a quantum is lost.
@@ -122,12 +119,15 @@ impl Sender {
     /// The window is known: pacing begins if there is to be any.
     pub(super) fn begin_pacing(&mut self) {
         self.pacer.by_window = self.growth.pacing_rate().is_none();
-        self.pacer.active = match self.pacer.pacing {
+        self.paces = match self.pacer.pacing {
             Pacing::Off => false,
             Pacing::Law => !self.pacer.by_window,
             Pacing::Linux => true,
         } || self.pacer.most.is_some()
             || self.pacer.jump.is_some();
+        if !self.paces {
+            self.pacer.end_quantum();
+        }
     }
 
     /// The application asks for no more than `rate`, from the next segment on.
@@ -137,8 +137,8 @@ impl Sender {
         }
         self.pacer.most = rate;
         self.begin_pacing();
-        if !self.pacer.active {
-            self.pacer.wake = Instant::NEVER;
+        if !self.paces {
+            self.paced_at = Instant::NEVER;
             self.pacer.at_most = false;
         }
     }
@@ -146,7 +146,7 @@ impl Sender {
     /// Whether what there is to send has to wait; if so, the timer is set.
     #[inline(never)]
     pub(super) fn holds_back(&mut self, now: Instant) -> bool {
-        self.pacer.wake = Instant::NEVER;
+        self.paced_at = Instant::NEVER;
         if self.pacer.may_send(now) {
             return false;
         }
@@ -172,7 +172,7 @@ impl Sender {
             }
         }
         if self.space.una < last {
-            self.pacer.wake = self.pacer.next;
+            self.paced_at = self.pacer.next;
         }
         true
     }

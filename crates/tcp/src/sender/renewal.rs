@@ -30,6 +30,8 @@ impl Sender {
             sent_in_burst,
             looks_after_bursts,
             loss_reduces,
+            paces,
+            paced_at,
             pacer,
             patience,
             modelled: _,
@@ -61,6 +63,8 @@ impl Sender {
         *limited_by = Limit::Application;
         *sent_in_burst = false;
         *loss_reduces = config.loss_reduces;
+        *paces = false;
+        *paced_at = Instant::NEVER;
         *pacer = Pacer::new(config.pacing);
         *patience = Patience::new(config);
         *consecutive_timeouts = 0;

@@ -12,7 +12,7 @@ impl Sender {
     /// leave; `NEVER` if none waits.
     #[inline]
     pub(crate) fn wake(&self) -> Instant {
-        self.due().min(self.pacer.wake)
+        self.due().min(self.paced_at)
     }
 
     /// When a timer of the sender's is due.
