@@ -130,6 +130,9 @@ impl Tracker {
     }
 
     /// A segment goes out, with which `in_flight` is under way (§4.1.2.2).
+    ///
+    /// # Panics
+    /// If it has 2^32 bytes.
     pub fn on_sent(&mut self, now: Instant, range: Range, in_flight: Bytes) {
         if in_flight <= range.len() {
             self.first_sent_at = now;
