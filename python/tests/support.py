@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,26 @@ variant = "newreno"
 name = "late"
 from = "2 s"
 """
+
+
+def wait_until_it_simulates(pid: int) -> None:
+    """Wait until a process has loaded the extension and then used the processor for a second.
+
+    By its own time and not the clock's: on a busy machine it may still be starting.
+    """
+    maps, stat = Path(f"/proc/{pid}/maps"), Path(f"/proc/{pid}/stat")
+    loaded_s: float | None = None
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        # User time is the twelfth field behind the name's bracket (proc_pid_stat(5)).
+        ticks = stat.read_text(encoding="utf-8").rpartition(")")[2].split()[11]
+        used_s = int(ticks) / os.sysconf("SC_CLK_TCK")
+        if loaded_s is None and "_core" in maps.read_text(encoding="utf-8"):
+            loaded_s = used_s
+        if loaded_s is not None and used_s > loaded_s + 1:
+            return
+        time.sleep(0.05)
+    raise TimeoutError(pid)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
-from support import Answer
+from support import Answer, wait_until_it_simulates
 
 ALTMAN = ("--mu", "170", "--lambda", "10", "--tau1", "0.05", "--tau2", "0.05", "--buffer", "5")
 
@@ -184,12 +183,7 @@ def test_an_interrupt_leaves_one_line(tmp_path: Path, small: ac.Scenario) -> Non
         stderr=subprocess.PIPE,
         text=True,
     ) as child:
-        # Once the extension is loaded the simulation is about to begin.
-        maps = Path(f"/proc/{child.pid}/maps")
-        deadline = time.monotonic() + 60
-        while "_core" not in maps.read_text(encoding="utf-8") and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1.5)
+        wait_until_it_simulates(child.pid)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
     assert child.returncode == 130

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -331,6 +332,19 @@ def test_settings_from_python(tmp_path: Path) -> None:
         ac.drill(path, settings={"tcp_sak": 1})
 
 
+def opened_by_a_reader(pipe: Path) -> int:
+    """Open the writing end of a pipe as soon as somebody opens the other."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        with suppress(OSError):
+            writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            # Time to begin reading.
+            time.sleep(0.3)
+            return writer
+        time.sleep(0.05)
+    raise TimeoutError(pipe)
+
+
 def test_an_interrupt_leaves_one_line(tmp_path: Path) -> None:
     # Reading a pipe that nobody writes to takes for ever.
     pipe = tmp_path / "pipe.pkt"
@@ -339,15 +353,11 @@ def test_an_interrupt_leaves_one_line(tmp_path: Path) -> None:
     with subprocess.Popen(
         [command, "drill", pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
-        # Once the extension is loaded the drill is about to begin.
-        maps = Path(f"/proc/{child.pid}/maps")
-        deadline = time.monotonic() + 60
-        while "_core" not in maps.read_text(encoding="utf-8") and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1.5)
+        writer = opened_by_a_reader(pipe)
         child.send_signal(signal.SIGINT)
         interrupted = time.monotonic()
         out, err = child.communicate(timeout=60)
+        os.close(writer)
     assert time.monotonic() - interrupted < 5
     assert child.returncode == 130
     assert out == ""

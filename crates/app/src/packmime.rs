@@ -132,6 +132,8 @@ impl Series {
         if self.is_over() {
             let own = fft.is_none().then(|| Fft::new(circle(self.block, self.terms)));
             if let Some(fft) = fft.or(own.as_ref()) {
+                // Gone before the next takes its room.
+                self.memory = Vec::new();
                 self.memory = correlated(self.d, self.block, self.terms, fft, &mut self.random);
             }
             self.at = 0;

@@ -38,7 +38,7 @@ impl Writer<'_> {
         } else {
             make_directory(self.directory)?;
             let (file, staged) = Staged::create(&path)?;
-            let properties = properties(self.metadata).map_err(failed)?;
+            let properties = properties(table, self.metadata).map_err(failed)?;
             let writer = ArrowWriter::try_new(file, table.batch.schema(), Some(properties))
                 .map_err(failed)?;
             self.open.push((table.name, writer, staged));

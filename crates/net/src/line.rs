@@ -63,6 +63,24 @@ impl Line {
         }
     }
 
+    /// The same as [`new`](Self::new) in the place of this line, and cheaper: `random` is asked for only
+    /// if something may be lost.
+    pub fn renew(&mut self, config: &LineConfig, random: impl FnOnce() -> Stream) {
+        let Self { delay, loss, syn_loss, serializer, busy_until, random: stream } = self;
+        *delay = config.delay;
+        *loss = config.loss;
+        *syn_loss = config.syn_loss;
+        match (serializer, config.rate) {
+            // It remembers how long packets take at this rate.
+            (Some(serializer), Some(rate)) if serializer.rate() == rate => serializer.rest(),
+            (serializer, rate) => *serializer = rate.map(Serializer::new),
+        }
+        *busy_until = Instant::START;
+        if config.loss > 0.0 || config.syn_loss > 0.0 {
+            *stream = random();
+        }
+    }
+
     /// A packet of `size` bytes comes at `at`, not before the one that came last; `syn` says whether it
     /// opens a connection.
     #[inline]
@@ -115,6 +133,28 @@ mod tests {
         assert_eq!(lost(false), 0);
         // As below.
         assert!(lost(true).abs_diff(10_000) < 348);
+    }
+
+    #[test]
+    fn a_renewed_line_is_as_a_new_one() {
+        // Whatever the one before was, and however much it still had to send; among others the same
+        // rate as before, and 3 Mbit/s, at which packets owe fractions of a nanosecond.
+        let delay = Duration::from_millis(10);
+        let rates = [None, Some(8_000_000), Some(8_000_000), Some(3_000_000), Some(3_000_000)];
+        let configs = rates.map(|rate| rate.map(Rate::from_bps)).map(|rate| {
+            [0.0, 0.25].map(|loss| LineConfig { rate, delay, loss, syn_loss: loss / 2.0 })
+        });
+        let passages = |line: &mut Line| {
+            [1500, 40, 1500, 1000, 577, 577, 40]
+                .map(|size| line.pass(at(u64::from(size)), size, size == 40))
+        };
+        let mut line = Line::new(&LineConfig::default(), Stream::new(1, "before"));
+        for config in configs.as_flattened() {
+            line.renew(config, || Stream::new(2, "line"));
+            let mut new = Line::new(config, Stream::new(2, "line"));
+            assert_eq!(passages(&mut line), passages(&mut new), "{config:?}");
+            line.pass(at(1_000_000), 65_535, false);
+        }
     }
 
     #[test]

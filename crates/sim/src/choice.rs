@@ -39,14 +39,14 @@ impl Choice {
         Self::Feedback { threshold, weight: 1.0 / memory, share: 0.0 }
     }
 
-    /// A connection opens, whose own stream is `random`: the variant, an index.
-    pub fn on_open(&mut self, random: &mut Stream) -> u32 {
+    /// A connection opens, whose own stream `random` makes: the variant, an index.
+    pub fn on_open(&mut self, random: impl FnOnce() -> Stream) -> u32 {
         let Self::Mix(sums) = self else { return 0 };
         let [.., total] = sums.as_slice() else { return 0 };
         if sums.len() == 1 {
             return 0;
         }
-        let drawn = random.uniform() * total;
+        let drawn = random().uniform() * total;
         let place = sums.partition_point(|sum| *sum <= drawn).min(sums.len() - 1);
         // A file has fewer variants.
         u32::try_from(place).unwrap_or(0)
@@ -58,6 +58,11 @@ impl Choice {
             Self::Mix(_) => variant,
             Self::Feedback { threshold, share, .. } => u32::from(*share > *threshold),
         }
+    }
+
+    /// Whether it wants to know of handshakes.
+    pub const fn judges(&self) -> bool {
+        matches!(self, Self::Feedback { .. })
     }
 
     /// The server knows of an accepted connection, by now, whether its SYN-ACK went `unanswered` until
@@ -80,7 +85,7 @@ mod tests {
         let streams = Streams::new(1, "mix");
         let mut seen = [0; 3];
         for k in 0..10_000 {
-            seen[choice.on_open(&mut streams.of(k)) as usize] += 1;
+            seen[choice.on_open(|| streams.of(k)) as usize] += 1;
         }
         // 2,500 of the first; standard deviation sqrt(10000 * 0.25 * 0.75) = 43; four.
         assert!(i32::abs(seen[0] - 2500) < 173, "{seen:?}");
@@ -92,10 +97,9 @@ mod tests {
         // Memory of 10 connections, threshold 0.15: one unanswered leaves a share of 0.1, two 0.19; then
         // each answered one takes a tenth off: 0.171, 0.1539, 0.13851.
         let mut choice = Choice::feedback(0.15, 10.0);
-        let mut random = Stream::new(1, "choice");
         let mut seen = Vec::new();
         for unanswered in [true, true, false, false, false, false] {
-            let opened = choice.on_open(&mut random);
+            let opened = choice.on_open(|| Stream::new(1, "choice"));
             seen.push(choice.on_accept(Instant::START, opened));
             choice.on_handshake(Instant::START, unanswered);
         }

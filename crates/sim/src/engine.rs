@@ -546,7 +546,7 @@ impl<'o> Engine<'o> {
             let subject = u32::try_from(h).expect("fewer than 2^32 hosts");
             self.network.wheel.push(next.max(now), Class::Timer, subject);
         }
-        if host.watched {
+        if host.watched && !self.goes_on(h) {
             self.look_at(now, h);
         }
     }

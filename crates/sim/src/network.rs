@@ -4,9 +4,10 @@ mod meeting;
 mod observing;
 mod routers;
 
-use ackclock_net::{Fate, Line, Link, Packet, Verdict};
+use ackclock_net::{Fate, Line, LineConfig, Link, Packet, Verdict};
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
 use ackclock_tcp::Transmit;
+use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
 use crate::observe::Taps;
@@ -336,15 +337,16 @@ impl Network {
         self.aloft[n as usize] > 0
     }
 
-    /// Makes private lines; returns the first's number.
-    pub fn add_lines(&mut self, lines: [Line; 4]) -> u32 {
-        self.lines.extend(lines);
+    /// Makes four private lines, to be renewed; returns the first's number.
+    pub fn add_lines(&mut self) -> u32 {
+        let unused = || Line::new(&LineConfig::default(), Stream::new(0, "line"));
+        self.lines.extend([(); 4].map(|()| unused()));
         index(self.lines.len() - 4)
     }
 
-    /// Replaces them.
-    pub fn renew_lines(&mut self, first: u32, lines: &[Line; 4]) {
-        self.lines[first as usize..][..4].clone_from_slice(lines);
+    /// The four that begin with this one, to be renewed.
+    pub fn lines_from(&mut self, first: u32) -> &mut [Line; 4] {
+        self.lines[first as usize..].first_chunk_mut().expect("lines come in fours")
     }
 
     #[inline]

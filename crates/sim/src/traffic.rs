@@ -12,6 +12,7 @@ use ackclock_app::{
     Sessions,
 };
 use ackclock_net::{Line, LineConfig};
+use ackclock_tcp::config::QuickStartConfig;
 use ackclock_tcp::{Config, Endpoint, Failure, State};
 use ackclock_units::random::{Law, Stream, Streams};
 use ackclock_units::{Bytes, Duration, Instant, Rate};
@@ -49,6 +50,24 @@ impl ClassStreams {
     }
 }
 
+/// The settings of a variant.
+#[derive(Debug)]
+struct Settings {
+    /// Of the client's end and of the server's, but for their seeds.
+    ends: [Config; 2],
+    /// Which of [`Connections::variants`] it is.
+    name: u32,
+}
+
+/// What the private lines of a class are like, the client's and the server's.
+#[derive(Debug)]
+enum Access {
+    /// All the same.
+    Fixed([LineConfig; 2]),
+    /// Drawn for each connection.
+    Drawn([LineLaws; 2]),
+}
+
 /// A class of connections.
 #[derive(Debug)]
 pub struct Class {
@@ -60,10 +79,10 @@ pub struct Class {
     /// The plan of the connection that opened last.
     pub session: Session,
     streams: ClassStreams,
-    /// The settings of its variants, and which of [`Connections::variants`] each is.
-    configs: Vec<(Config, u32)>,
+    /// Of its variants.
+    settings: Vec<Settings>,
     choice: Choice,
-    access: Option<[LineLaws; 2]>,
+    access: Option<Access>,
     /// The propagation delay of the links that all share, there and back.
     shared_rtt: Duration,
     /// The paths of its slots: wires from the clients to the servers, and back.
@@ -71,8 +90,6 @@ pub struct Class {
     /// Slots without a connection.
     free: Vec<u32>,
     opened: u32,
-    /// Its clients send the volume.
-    uploads: bool,
     /// The class as the objects' table numbers it: after the flows.
     objects_as: u32,
 }
@@ -84,6 +101,8 @@ pub struct Connection {
     number: u32,
     /// Of the class's.
     variant: u32,
+    /// Of what its growth law draws.
+    seed: u64,
     opened: Instant,
     base_rtt: Duration,
     /// The server has seen a SYN, and has an end point.
@@ -122,19 +141,20 @@ pub struct Slot {
 pub struct Opening {
     /// The slot; if it has none, one is to be made.
     pub slot: Option<u32>,
-    /// The settings of the client's end.
-    pub config: Config,
-    /// Its private lines in the order of [`Slot::lines`], if the class has any.
-    pub lines: Option<[Line; 4]>,
+    /// The client's and the server's private line, if the class has any.
+    pub lines: Option<[LineConfig; 2]>,
     /// What [`Classes::settle`] is to know of it.
     connection: Connection,
 }
 
 /// Every class of a scenario, and every slot.
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "the classes are what it is of")]
 pub struct Classes {
     pub classes: Vec<Class>,
     pub slots: Vec<Slot>,
+    /// Whether a class wants to know of handshakes.
+    pub judges: bool,
 }
 
 impl Classes {
@@ -147,14 +167,15 @@ impl Classes {
         flows: usize,
     ) -> Result<Self, ScenarioError> {
         let classes = scenario.traffic.iter().enumerate();
-        let classes = classes
+        let classes: Vec<_> = classes
             .map(|(n, spec)| {
                 let error = |why: String| ScenarioError::new(&format!("traffic[{n}]"), &why);
                 table.classes.push(spec.name.clone());
                 Class::new(scenario, spec, &paths[n], table, flows + n).map_err(error)
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { classes, slots: Vec::new() })
+        let judges = classes.iter().any(|class: &Class| class.choice.judges());
+        Ok(Self { classes, slots: Vec::new(), judges })
     }
 
     /// When the next connection of class `n` opens, the last having opened at `last`.
@@ -177,16 +198,14 @@ impl Classes {
         class.sessions.plan(k, &mut class.streams.session.of(k), &mut class.session);
         let lines = class.draw_lines(k);
         let lines_rtt: Duration = lines.iter().flatten().map(|line| line.delay + line.delay).sum();
-        let variant = class.choice.on_open(&mut class.streams.variant.of(k));
-        let mut config = class.config(variant, k);
-        config.quick_start.asks = class.uploads;
+        let variant = class.choice.on_open(|| class.streams.variant.of(k));
         Opening {
             slot: class.free.pop(),
-            config,
-            lines: lines.map(|lines| class.lines(k, &lines)),
+            lines,
             connection: Connection {
                 number,
                 variant,
+                seed: class.streams.law.of(k).next_u64(),
                 opened: now,
                 base_rtt: class.shared_rtt + lines_rtt,
                 accepted: false,
@@ -212,16 +231,15 @@ impl Classes {
         self.slots[slot as usize].connection = Some(opening.connection);
     }
 
-    /// The first SYN of a connection is at the server: the settings of the server's end.
-    pub fn accept(&mut self, now: Instant, slot: u32) -> Option<Config> {
+    /// The first SYN of a connection is at the server: the settings of the server's end, and their seed.
+    pub fn accept(&mut self, now: Instant, slot: u32) -> Option<(&Config, u64)> {
         let Slot { class, connection, .. } = &mut self.slots[slot as usize];
         let connection = connection.as_mut().filter(|connection| !connection.accepted)?;
         connection.accepted = true;
         let class = &mut self.classes[*class as usize];
         connection.variant = class.choice.on_accept(now, connection.variant);
-        let mut config = class.config(connection.variant, u64::from(connection.number));
-        config.quick_start.asks = !class.uploads;
-        Some(config)
+        let [_, server] = &class.settings[connection.variant as usize].ends;
+        Some((server, connection.seed))
     }
 
     /// The server's end has changed: tells the class once whether the SYN-ACK came through.
@@ -287,7 +305,7 @@ impl Classes {
         let nanos = |at: Option<Instant>| at.map_or(Connections::NOT_YET, Instant::as_nanos);
         table.class.push(*n);
         table.connection.push(connection.number);
-        table.variant.push(class.configs[connection.variant as usize].1);
+        table.variant.push(class.settings[connection.variant as usize].name);
         table.opened_ns.push(connection.opened.as_nanos());
         table.established_ns.push(nanos(client.established_at()));
         table.closed_ns.push(nanos(closed));
@@ -366,9 +384,17 @@ impl Class {
     ) -> Result<Self, String> {
         let choices = spec.configs()?;
         let weights = choices.iter().map(|(_, weight)| *weight).collect();
-        let configs = choices
+        let uploads = matches!(spec.app, TrafficApp::Bulk { .. });
+        let settings = choices
             .into_iter()
-            .map(|(config, _)| (config, table.variant(config.parts.name(spec.profile.0))))
+            .map(|(config, _)| Settings {
+                // Who has the volume to send asks for its rate.
+                ends: [uploads, !uploads].map(|asks| {
+                    let quick_start = QuickStartConfig { asks, ..config.quick_start };
+                    Config { quick_start, ..config }
+                }),
+                name: table.variant(config.parts.name(spec.profile.0)),
+            })
             .collect();
         let name = &spec.name;
         let count = likely_count(spec, scenario.duration.0);
@@ -385,17 +411,16 @@ impl Class {
             sessions,
             session: Session::default(),
             streams: ClassStreams::new(scenario.seed, name),
-            configs,
+            settings,
             choice: match &spec.variant {
                 VariantChoice::Feedback(of) => Choice::feedback(of.threshold, of.memory),
                 VariantChoice::One(_) | VariantChoice::Mix(_) => Choice::new(weights),
             },
-            access: lines.then(|| [&spec.access.client, &spec.access.server].map(AccessLine::laws)),
+            access: lines.then(|| Access::new(spec)),
             shared_rtt: *shared_rtt,
             paths: paths.clone(),
             free: Vec::new(),
             opened: 0,
-            uploads: matches!(spec.app, TrafficApp::Bulk { .. }),
             // As many as names in a file.
             objects_as: u32::try_from(objects_as).expect("fewer than 2^32 classes and flows"),
         })
@@ -403,20 +428,24 @@ impl Class {
 
     /// The settings of some connection.
     pub fn any_config(&self) -> Config {
-        self.configs[0].0
+        self.settings[0].ends[0]
     }
 
-    fn config(&self, variant: u32, k: u64) -> Config {
-        let (mut config, _) = self.configs[variant as usize];
-        config.seed = self.streams.law.of(k).next_u64();
-        config
+    /// The settings of the client's end of a connection, and their seed.
+    pub fn client(&self, opening: &Opening) -> (&Config, u64) {
+        let [client, _] = &self.settings[opening.connection.variant as usize].ends;
+        (client, opening.connection.seed)
     }
 
     /// The settings of the client's and the server's line of connection `k`.
     fn draw_lines(&self, k: u64) -> Option<[LineConfig; 2]> {
-        let mut random = self.streams.access.of(k);
-        let laws = self.access.as_ref()?;
-        let mut lines = laws.each_ref().map(|line| draw_line(line, &mut random));
+        let mut lines = match self.access.as_ref()? {
+            Access::Fixed(lines) => *lines,
+            Access::Drawn(laws) => {
+                let mut random = self.streams.access.of(k);
+                laws.each_ref().map(|line| draw_line(line, &mut random))
+            }
+        };
         if let Some(delays) = self.session.delays {
             for (line, delay) in lines.iter_mut().zip(delays) {
                 line.delay = delay;
@@ -425,13 +454,26 @@ impl Class {
         Some(lines)
     }
 
-    fn lines(&self, k: u64, [client, server]: &[LineConfig; 2]) -> [Line; 4] {
-        let mut number = 4 * k;
-        [client, client, server, server].map(|config| {
-            let losses = self.streams.losses.of(number);
-            number += 1;
-            Line::new(config, losses)
-        })
+    /// Makes the private lines of the connection of `opening` of these, in the order of [`Slot::lines`].
+    pub fn renew_lines(&self, opening: &Opening, lines: &mut [Line; 4]) {
+        let Some([client, server]) = &opening.lines else { return };
+        let first = 4 * u64::from(opening.connection.number);
+        for (number, (line, config)) in
+            (first..).zip(lines.iter_mut().zip([client, client, server, server]))
+        {
+            line.renew(config, || self.streams.losses.of(number));
+        }
+    }
+}
+
+impl Access {
+    fn new(spec: &Traffic) -> Self {
+        let laws = [&spec.access.client, &spec.access.server].map(AccessLine::laws);
+        if laws.iter().all(LineLaws::is_fixed) {
+            let mut nothing = Stream::new(0, "nothing is drawn");
+            return Self::Fixed(laws.each_ref().map(|line| draw_line(line, &mut nothing)));
+        }
+        Self::Drawn(laws)
     }
 }
 

@@ -130,6 +130,9 @@ impl Tracker {
     }
 
     /// A segment goes out, with which `in_flight` is under way (§4.1.2.2).
+    ///
+    /// # Panics
+    /// If it has 2^32 bytes.
     pub fn on_sent(&mut self, now: Instant, range: Range, in_flight: Bytes) {
         if in_flight <= range.len() {
             self.first_sent_at = now;
@@ -179,7 +182,10 @@ impl Tracker {
         if let Some(first) = self.records.front() {
             let guess = seq.since(first.start).get() / first.len().get().max(1);
             let guess = usize::try_from(guess).unwrap_or(usize::MAX);
-            if self.records.get(guess).is_some_and(|record| record.start <= seq && seq < record.end())
+            if self
+                .records
+                .get(guess)
+                .is_some_and(|record| record.start <= seq && seq < record.end())
             {
                 return guess;
             }

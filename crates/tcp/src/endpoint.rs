@@ -176,25 +176,41 @@ impl Endpoint {
     }
 
     /// A connection in CLOSED in the place of this one, whose memory it uses: the same as
-    /// [`new`](Self::new), and cheaper.
-    pub fn renew(&mut self, config: Config) {
-        let memory = self.sender.take_memory();
-        *self.config = config;
-        *self.opening = Opening::new(&config);
-        self.state = State::Closed;
-        self.deaf = false;
-        self.failure = None;
-        self.agreed = Agreed::default();
-        self.timestamps = Timestamps::default();
-        self.window_from = Seq::FIRST_BYTE;
-        self.marking = Marking::new(config.ecn);
-        self.jumping = Jumping::of(&config);
-        self.receiver = Receiver::new(&config);
-        self.sender = Sender::new(&config);
-        self.reset = None;
-        self.time_wait_until = None;
-        self.established_at = None;
-        self.sender.use_memory(memory);
+    /// [`new`](Self::new) of this `config` with this [`seed`](Config::seed), and cheaper.
+    pub fn renew(&mut self, config: &Config, seed: u64) {
+        let Self {
+            state,
+            deaf,
+            failure,
+            agreed,
+            timestamps,
+            window_from,
+            marking,
+            jumping,
+            receiver,
+            sender,
+            reset,
+            time_wait_until,
+            established_at,
+            config: settings,
+            opening,
+        } = self;
+        **settings = *config;
+        settings.seed = seed;
+        *state = State::Closed;
+        *deaf = false;
+        *failure = None;
+        *agreed = Agreed::default();
+        *timestamps = Timestamps::default();
+        *window_from = Seq::FIRST_BYTE;
+        *marking = Marking::new(settings.ecn);
+        *jumping = Jumping::of(settings);
+        receiver.renew(settings);
+        sender.renew(settings);
+        *reset = None;
+        *time_wait_until = None;
+        *established_at = None;
+        opening.renew(settings);
     }
 
     /// The application gives `volume` more to send. Ignored after
@@ -536,7 +552,7 @@ impl Endpoint {
                     return None;
                 }
                 self.on_timers(now)?;
-                self.poll_dressed(now)
+                if self.jumping.is_some() { self.poll_dressed(now) } else { self.poll_segment(now) }
             }
         }
     }

@@ -267,6 +267,17 @@ impl AnyGrowth {
             GrowthChoice::Xcp => Self::Xcp(Xcp::default()),
         }
     }
+
+    /// The same as [`new`](Self::new) in the place of this one: the commonest laws without a copy.
+    pub fn renew(&mut self, choice: GrowthChoice) {
+        match (&mut *self, choice) {
+            (Self::Reno(law), GrowthChoice::Reno { .. }) => *law = Reno::default(),
+            (Self::Cubic(law), GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) | None }) => {
+                *law = Cubic::default();
+            }
+            (law, choice) => *law = Self::new(choice),
+        }
+    }
 }
 
 /// Calls the law inside; see the same macro of [`crate::recovery`].

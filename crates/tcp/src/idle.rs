@@ -242,6 +242,27 @@ impl AnyIdle {
             IdleChoice::NoIdle => Self::NoIdle(NoIdle),
         }
     }
+
+    /// Whether it need not be asked before new data goes out; `unused` says that none ever went out, nor
+    /// was acknowledged.
+    #[inline]
+    pub const fn says_nothing(&self, unused: bool) -> bool {
+        match self {
+            Self::NoIdle(_) => true,
+            Self::Rfc5681(_) => unused,
+            Self::Cwv(_) | Self::NewCwv(_) | Self::Linux(_) | Self::Other(_) => false,
+        }
+    }
+
+    /// The same as [`new`](Self::new), in the place of this one.
+    pub fn renew(&mut self, choice: IdleChoice) {
+        match (&mut *self, choice) {
+            (Self::Rfc5681(rule), IdleChoice::Rfc5681 { clock, restart_window }) => {
+                *rule = Rfc5681::new(clock, restart_window);
+            }
+            (rule, choice) => *rule = Self::new(choice),
+        }
+    }
 }
 
 macro_rules! each {

@@ -12,7 +12,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 use crate::config::Config;
 use crate::endpoint::timestamp_clock;
 use crate::rtt::RttEstimator;
-use acks::{AckRule, QuickAcks, Verdict};
+use acks::{AckRule, Verdict};
 use peer_segment::PeerSegment;
 use tuning::{Offer, Tuning};
 
@@ -74,21 +74,18 @@ impl Buffer {
     fn fixed(size: Bytes, mss: Mss) -> Self {
         Self::Fixed { size, step: mss.bytes().min(size / 2) }
     }
+
+    fn of(config: &Config) -> Self {
+        match config.autotune {
+            None => Self::fixed(config.receive_window, config.mss),
+            Some(autotune) => Self::Tuned(Box::new(Tuning::new(autotune, config.mss))),
+        }
+    }
 }
 
 impl Receiver {
     pub(crate) fn new(config: &Config) -> Self {
-        let buffer = match config.autotune {
-            None => Buffer::fixed(config.receive_window, config.mss),
-            Some(autotune) => Buffer::Tuned(Box::new(Tuning::new(autotune, config.mss))),
-        };
-        let rule = match config.delayed_ack {
-            None => AckRule::Each,
-            Some(delay) if delay.quick => {
-                AckRule::Quick(QuickAcks::new(delay, config.compressed_acks))
-            }
-            Some(delay) => AckRule::Delayed(delay),
-        };
+        let rule = AckRule::of(config);
         Self {
             nxt: Seq::FIRST_BYTE,
             read: Seq::FIRST_BYTE,
@@ -97,7 +94,7 @@ impl Receiver {
             recent: [Seq::default(); 3],
             duplicate: None,
             fin: None,
-            buffer,
+            buffer: Buffer::of(config),
             ahead_len: Bytes::ZERO,
             shift: 0,
             adapts: config.autotune.is_some() || matches!(rule, AckRule::Quick(_)),
@@ -111,14 +108,57 @@ impl Receiver {
         }
     }
 
+    /// The same as [`new`](Self::new), in the memory of this one.
+    pub(crate) fn renew(&mut self, config: &Config) {
+        let Self {
+            nxt,
+            read,
+            ahead,
+            sack,
+            recent,
+            duplicate,
+            fin,
+            buffer,
+            ahead_len,
+            shift,
+            rule,
+            adapts,
+            peer_segment,
+            unacked,
+            acked,
+            ack_now,
+            ack_timer,
+            advertised,
+        } = self;
+        *nxt = Seq::FIRST_BYTE;
+        *read = Seq::FIRST_BYTE;
+        ahead.clear();
+        *sack = false;
+        *recent = [Seq::default(); 3];
+        *duplicate = None;
+        *fin = None;
+        *buffer = Buffer::of(config);
+        *ahead_len = Bytes::ZERO;
+        *shift = 0;
+        *rule = AckRule::of(config);
+        *adapts = config.autotune.is_some() || matches!(rule, AckRule::Quick(_));
+        *peer_segment = PeerSegment::default();
+        *unacked = 0;
+        *acked = Seq::FIRST_BYTE;
+        *ack_now = false;
+        *ack_timer = Instant::NEVER;
+        *advertised = Seq::FIRST_BYTE;
+    }
+
     /// The shift that this end offers: the least that lets the window field carry the whole buffer.
     pub(crate) fn offered_shift(&self) -> u8 {
         let size = match &self.buffer {
             Buffer::Fixed { size, .. } => size.get(),
             Buffer::Tuned(tuning) => tuning.most(),
         };
+        let bits = u64::BITS - size.leading_zeros();
         // RFC 7323 §2.3: at most 14.
-        (0..14).find(|shift| size >> shift <= 0xffff).unwrap_or(14)
+        u8::try_from(bits.saturating_sub(u16::BITS).min(14)).unwrap_or(14)
     }
 
     /// The window of a SYN, before its field cuts it to 65,535 bytes; `options` is what every

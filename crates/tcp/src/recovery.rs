@@ -18,7 +18,7 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::RecoveryConfig;
-use crate::scoreboard::{Change, Memory, Scoreboard};
+use crate::scoreboard::{Change, Scoreboard};
 
 pub use fastrecovery::FastRecovery;
 pub use gobackn::GoBackN;
@@ -66,6 +66,10 @@ pub struct SendSpace {
 }
 
 impl SendSpace {
+    /// Nothing was sent but a SYN.
+    pub(crate) const UNUSED: Self =
+        Self { una: Seq::FIRST_BYTE, nxt: Seq::FIRST_BYTE, max: Seq::FIRST_BYTE };
+
     /// Data sent and not acknowledged.
     pub fn in_flight(&self) -> Bytes {
         self.nxt.since(self.una)
@@ -312,22 +316,25 @@ impl AnyRecovery {
         }
     }
 
-    /// Takes the memory of the scoreboard; this recovery is then of no more use.
-    pub fn take_memory(&mut self) -> Memory {
-        self.board().map(Scoreboard::take_memory).unwrap_or_default()
+    /// The same as [`new`](Self::new), in the memory of this one.
+    pub fn renew(&mut self, choice: RecoveryChoice, config: RecoveryConfig) {
+        match (&mut *self, choice) {
+            (Self::Sack(sack), RecoveryChoice::Sack) => sack.renew(None, config),
+            (Self::Sack(sack), RecoveryChoice::Prr) => sack.renew(Some(Prr::default()), config),
+            (recovery, choice) => {
+                let memory = recovery.board().map(Scoreboard::take_memory).unwrap_or_default();
+                *recovery = Self::new(choice, config);
+                if let Some(board) = recovery.board() {
+                    board.use_memory(memory);
+                }
+            }
+        }
     }
 
     /// Whether it ever sets a timer.
     #[inline]
     pub const fn has_timer(&self) -> bool {
         !matches!(self, Self::Sack(_))
-    }
-
-    /// Uses memory that another recovery left; nothing was sent yet.
-    pub fn use_memory(&mut self, memory: Memory) {
-        if let Some(board) = self.board() {
-            board.use_memory(memory);
-        }
     }
 }
 

@@ -62,6 +62,11 @@ impl RttEstimator {
         }
     }
 
+    /// The timer's settings.
+    pub(crate) const fn config(&self) -> &RtoConfig {
+        &self.config
+    }
+
     /// A sample of a segment that was sent once (Karn's rule is the caller's), when SND.UNA was `una`
     /// and SND.NXT `nxt`. Ends the back-off.
     #[inline]

@@ -192,6 +192,45 @@ impl Scoreboard {
         Self { by_time: Some(VecDeque::new()), ..Self::default() }
     }
 
+    /// The same as a board on which SACKs are counted and of which no journal is kept, in the memory of
+    /// this one.
+    pub fn renew(&mut self) {
+        let Self {
+            segments,
+            base,
+            sums,
+            emulated,
+            emulated_bytes,
+            sacked_bytes,
+            sacked,
+            sacked_before_lost_to,
+            lost_to,
+            resend_from,
+            resend_to,
+            by_time,
+            once_from,
+            highest_delivered,
+            last_blocks,
+            journal,
+        } = self;
+        segments.clear();
+        *base = 0;
+        *sums = Sums::default();
+        *emulated = 0;
+        *emulated_bytes = 0;
+        *sacked_bytes = 0;
+        *sacked = 0;
+        *sacked_before_lost_to = 0;
+        *lost_to = 0;
+        *resend_from = 0;
+        *resend_to = 0;
+        *by_time = None;
+        *once_from = 0;
+        *highest_delivered = Seq::default();
+        *last_blocks = <[Range; 4]>::default();
+        *journal = None;
+    }
+
     /// Takes the memory of what is on the board, which is then of no more use.
     pub fn take_memory(&mut self) -> Memory {
         let mut segments = std::mem::take(&mut self.segments);

@@ -7,6 +7,7 @@ mod leap;
 mod marks;
 mod modelled;
 mod pacing;
+mod renewal;
 mod timers;
 mod usage;
 
@@ -23,7 +24,6 @@ use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, Idle};
 use crate::recovery::{AckSeen, AnyRecovery, Outcome, Recovery, SendSpace, SentSegment, Tally};
 use crate::rtt::RttEstimator;
-use crate::scoreboard::Memory;
 use crate::start::{AnyStart, Start};
 use hold::{Against, Hold, Patience};
 
@@ -155,10 +155,9 @@ pub struct Sender {
 impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let parts = config.parts;
-        let space = SendSpace { una: Seq::FIRST_BYTE, nxt: Seq::FIRST_BYTE, max: Seq::FIRST_BYTE };
         let idle = AnyIdle::new(parts.idle);
         let mut sender = Self {
-            space,
+            space: SendSpace::UNUSED,
             end: Seq::FIRST_BYTE,
             closed: false,
             mss: config.mss,
@@ -194,16 +193,6 @@ impl Sender {
         };
         sender.introduce();
         sender
-    }
-
-    /// Takes the memory of what was sent; this sender is then of no more use.
-    pub(crate) fn take_memory(&mut self) -> Memory {
-        self.recovery.take_memory()
-    }
-
-    /// Uses memory that another sender left; before the handshake.
-    pub(crate) fn use_memory(&mut self, memory: Memory) {
-        self.recovery.use_memory(memory);
     }
 
     /// Replaces the growth law by a user's own; before the handshake.

@@ -82,6 +82,13 @@ impl AnySlowStart {
             SlowStartChoice::Limited => Self::Limited(Limited),
         }
     }
+
+    fn renew(&mut self, choice: SlowStartChoice) {
+        // The commonest keeps nothing.
+        if !matches!((&self, choice), (Self::Standard(_), SlowStartChoice::Standard)) {
+            *self = Self::new(choice);
+        }
+    }
 }
 
 impl SlowStart for AnySlowStart {
@@ -132,6 +139,18 @@ impl AnyStart {
     /// The start of a window, an answer to lost SYNs and a slow-start law.
     pub fn new(window: WindowChoice, syn_loss: SynLossChoice, law: SlowStartChoice) -> Self {
         Self::Windowed(WindowedStart { window, syn_loss, law: AnySlowStart::new(law) })
+    }
+
+    /// The same as [`new`](Self::new), in the place of this one.
+    pub fn renew(&mut self, window: WindowChoice, syn_loss: SynLossChoice, law: SlowStartChoice) {
+        match self {
+            Self::Windowed(start) => {
+                start.window = window;
+                start.syn_loss = syn_loss;
+                start.law.renew(law);
+            }
+            Self::Other(_) => *self = Self::new(window, syn_loss, law),
+        }
     }
 }
 

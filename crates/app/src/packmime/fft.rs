@@ -4,7 +4,7 @@
 //! their arithmetic by the processor, and take their sines from the platform
 //! (docs/decisions/0011-own-fourier-transform.md).
 
-use std::f64::consts::PI;
+use super::normal::sincos_of_turn;
 
 /// A complex number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,147 +51,261 @@ impl std::ops::Mul for Complex {
     }
 }
 
+/// Two complex numbers side by side: one instruction does the same to both.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    re: [f64; 2],
+    im: [f64; 2],
+}
+
+impl Pair {
+    const fn new(first: Complex, second: Complex) -> Self {
+        Self { re: [first.re, second.re], im: [first.im, second.im] }
+    }
+}
+
+fn sum(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0] + b[0], a[1] + b[1]]
+}
+
+fn difference(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0] - b[0], a[1] - b[1]]
+}
+
+fn product(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0] * b[0], a[1] * b[1]]
+}
+
+impl std::ops::Add for Pair {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { re: sum(self.re, other.re), im: sum(self.im, other.im) }
+    }
+}
+
+impl std::ops::Sub for Pair {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self { re: difference(self.re, other.re), im: difference(self.im, other.im) }
+    }
+}
+
+impl std::ops::Mul for Pair {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self {
+            re: difference(product(self.re, other.re), product(self.im, other.im)),
+            im: sum(product(self.re, other.im), product(self.im, other.re)),
+        }
+    }
+}
+
+/// A row of complex numbers, two at least.
+#[derive(Clone, Debug)]
+pub(super) struct Row(Vec<Pair>);
+
+impl Row {
+    /// So many zeros; an even number.
+    pub(super) fn zeros(length: usize) -> Self {
+        Self(vec![Pair::default(); length / 2])
+    }
+
+    /// The number at `k`.
+    #[inline]
+    pub(super) fn get(&self, k: usize) -> Complex {
+        let pair = &self.0[k / 2];
+        Complex { re: pair.re[k % 2], im: pair.im[k % 2] }
+    }
+
+    /// Puts a number at `k`.
+    #[inline]
+    pub(super) fn set(&mut self, k: usize, number: Complex) {
+        let pair = &mut self.0[k / 2];
+        pair.re[k % 2] = number.re;
+        pair.im[k % 2] = number.im;
+    }
+
+    /// The number at `k` of the index with its bits reversed.
+    fn reverse_bits(&mut self) {
+        let length = 2 * self.0.len();
+        let mut reversed = 0;
+        for k in 0..length {
+            if k < reversed {
+                let (here, there) = (self.get(k), self.get(reversed));
+                self.set(k, there);
+                self.set(reversed, here);
+            }
+            // Counting up changes the lowest bits, as many as there are ones at the end and one more.
+            reversed ^= length - (length >> (k.trailing_ones() + 1));
+        }
+    }
+}
+
 /// The transform of one length.
 #[derive(Debug)]
 pub(super) struct Fft {
-    /// exp(−2πi k/(2·length)), k below the length, then every second of them, every fourth …, so that
-    /// each step reads its own in a row.
-    roots: Vec<Vec<Complex>>,
+    length: usize,
+    /// exp(−πi k/length), k up to half of the length.
+    roots: Vec<Complex>,
+    /// Of each pass, over parts of the length, a quarter of it, a sixteenth …: exp(−2πi k/part) and its
+    /// square, k below a quarter of the part.
+    passes: Vec<Vec<[Pair; 2]>>,
 }
 
 /// Below it a part of the transform lies in the first cache, and passes over all of it are cheap.
 const IN_CACHE: usize = 1 << 10;
 
 impl Fft {
-    /// The transform of `length` numbers, a power of two.
+    /// The transform of `length` numbers, a power of two and two at least.
     pub(super) fn new(length: usize) -> Self {
-        assert!(length.is_power_of_two(), "a power of two, not {length}");
-        let step = -PI / length as f64;
+        assert!(length.is_power_of_two() && length > 1, "a power of two above one, not {length}");
         let root = |k: usize| {
-            let (im, re) = libm::sincos(step * k as f64);
-            Complex { re, im }
+            let (sin, cos) = sincos_of_turn(k as f64 / (2 * length) as f64);
+            Complex::new(cos, -sin)
         };
-        let mut roots = vec![(0..length).map(root).collect::<Vec<_>>()];
-        while let Some(last) = roots.last()
-            && last.len() > 1
-        {
-            roots.push(last.iter().step_by(2).copied().collect());
-        }
-        Self { roots }
+        let roots: Vec<_> = (0..=length / 2).map(root).collect();
+        // exp(−πi k/length), k below the length.
+        let at = |k: usize| {
+            let mirrored = |root: Complex| Complex::new(-root.re, root.im);
+            if k <= length / 2 { roots[k] } else { mirrored(roots[length - k]) }
+        };
+        let parts = (0..).map(|pass| length >> (2 * pass)).take_while(|part| *part >= 8);
+        let passes = parts
+            .map(|part| {
+                let step = 2 * length / part;
+                let pair = |k: usize, step: usize| Pair::new(at(k * step), at((k + 1) * step));
+                (0..part / 4).step_by(2).map(|k| [pair(k, step), pair(k, 2 * step)]).collect()
+            })
+            .collect();
+        Self { length, roots, passes }
     }
 
     /// How many numbers it takes.
-    pub(super) fn length(&self) -> usize {
-        self.roots[0].len()
+    pub(super) const fn length(&self) -> usize {
+        self.length
     }
 
-    /// exp(−2πi k/(2·length)).
+    /// exp(−πi k/length), k up to half of the length.
+    #[inline]
     pub(super) fn root(&self, k: usize) -> Complex {
-        self.roots[0][k]
-    }
-
-    /// exp(−2πi k/length), k up to half of `length`.
-    fn roots_of(&self, length: usize) -> &[Complex] {
-        &self.roots[(2 * self.length() / length).trailing_zeros() as usize]
+        self.roots[k]
     }
 
     /// `X_k = Σ x_j exp(−2πi jk/length)` in place of x.
-    pub(super) fn forward(&self, x: &mut [Complex]) {
-        assert_eq!(x.len(), self.length(), "one length a transform");
-        self.split(x);
-        reverse_bits(x);
+    pub(super) fn forward(&self, x: &mut Row) {
+        assert_eq!(2 * x.0.len(), self.length, "one length a transform");
+        split(&self.passes, &mut x.0);
+        x.reverse_bits();
     }
+}
 
-    /// Decimation in frequency, a quarter wholly before the next, so that each lies in the cache
-    /// while it is worked on. Leaves the bits of the index reversed.
-    fn split(&self, x: &mut [Complex]) {
-        let mut length = x.len();
-        if length > IN_CACHE {
-            self.two_steps(x);
-            x.chunks_exact_mut(length / 4).for_each(|quarter| self.split(quarter));
-            return;
-        }
-        while length > 2 {
-            x.chunks_exact_mut(length).for_each(|part| self.two_steps(part));
-            length /= 4;
-        }
-        if length == 2 {
-            for pair in x.chunks_exact_mut(2) {
-                (pair[0], pair[1]) = (pair[0] + pair[1], pair[0] - pair[1]);
-            }
-        }
+/// Decimation in frequency, a quarter wholly before the next, so that each lies in the cache
+/// while it is worked on. Leaves the bits of the index reversed.
+fn split(passes: &[Vec<[Pair; 2]>], x: &mut [Pair]) {
+    if let [pass, rest @ ..] = passes
+        && 2 * x.len() > IN_CACHE
+    {
+        two_steps(pass, x);
+        x.chunks_exact_mut(x.len() / 4).for_each(|quarter| split(rest, quarter));
+        return;
     }
-
-    /// The step from length to length/2 and the one from there to length/4, in one pass.
-    fn two_steps(&self, x: &mut [Complex]) {
-        let length = x.len();
-        let (low, high) = x.split_at_mut(length / 2);
-        let ((a, b), (c, d)) = (low.split_at_mut(length / 4), high.split_at_mut(length / 4));
-        let roots = self.roots_of(length).iter().zip(self.roots_of(length / 2));
-        for ((((a, b), c), d), (root, square)) in a.iter_mut().zip(b).zip(c).zip(d).zip(roots) {
-            let (u0, v0) = (*a + *c, (*a - *c) * *root);
-            let v1 = (*b - *d) * *root;
-            // exp(−2πi (k + length/4)/length) is −i times the root of k.
-            let (u1, v1) = (*b + *d, Complex::new(v1.im, -v1.re));
-            (*a, *b) = (u0 + u1, (u0 - u1) * *square);
-            (*c, *d) = (v0 + v1, (v0 - v1) * *square);
+    let mut part = x.len();
+    for pass in passes {
+        x.chunks_exact_mut(part).for_each(|part| two_steps(pass, part));
+        part /= 4;
+    }
+    if part == 2 {
+        x.as_chunks_mut().0.iter_mut().for_each(last_four);
+    } else {
+        for Pair { re, im } in x {
+            (*re, *im) = ([re[0] + re[1], re[0] - re[1]], [im[0] + im[1], im[0] - im[1]]);
         }
     }
 }
 
-fn reverse_bits<T>(x: &mut [T]) {
-    let unused = usize::BITS - x.len().trailing_zeros();
-    if x.len() < 2 {
-        return;
+/// The step from length to length/2 and the one from there to length/4, in one pass.
+fn two_steps(roots: &[[Pair; 2]], x: &mut [Pair]) {
+    let length = x.len();
+    let (low, high) = x.split_at_mut(length / 2);
+    let ((a, b), (c, d)) = (low.split_at_mut(length / 4), high.split_at_mut(length / 4));
+    for ((((a, b), c), d), [root, square]) in a.iter_mut().zip(b).zip(c).zip(d).zip(roots) {
+        let (u0, v0) = (*a + *c, (*a - *c) * *root);
+        let v1 = (*b - *d) * *root;
+        // exp(−2πi (k + length/4)/length) is −i times the root of k.
+        let (u1, v1) = (*b + *d, Pair { re: v1.im, im: v1.re.map(|re| -re) });
+        (*a, *b) = (u0 + u1, (u0 - u1) * *square);
+        (*c, *d) = (v0 + v1, (v0 - v1) * *square);
     }
-    for k in 0..x.len() {
-        let reversed = k.reverse_bits() >> unused;
-        if k < reversed {
-            x.swap(k, reversed);
-        }
-    }
+}
+
+/// The same two steps of four numbers, whose roots are one.
+fn last_four([low, high]: &mut [Pair; 2]) {
+    let (u, v) = (*low + *high, *low - *high);
+    // The second of v times −i.
+    let (turned_re, turned_im) = (v.im[1], -v.re[1]);
+    *low = Pair {
+        re: [u.re[0] + u.re[1], u.re[0] - u.re[1]],
+        im: [u.im[0] + u.im[1], u.im[0] - u.im[1]],
+    };
+    *high = Pair {
+        re: [v.re[0] + turned_re, v.re[0] - turned_re],
+        im: [v.im[0] + turned_im, v.im[0] - turned_im],
+    };
 }
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::PI;
+
     use super::*;
+
+    fn row(numbers: &[Complex]) -> Row {
+        let mut row = Row::zeros(numbers.len());
+        for (k, number) in numbers.iter().enumerate() {
+            row.set(k, *number);
+        }
+        row
+    }
 
     #[test]
     fn agrees_with_the_sum_that_defines_it() {
-        let x: Vec<Complex> =
-            (0..16).map(|j| Complex::new(f64::from(j * j % 7) - 2.0, f64::from(j % 5))).collect();
-        let mut transformed = x.clone();
-        Fft::new(16).forward(&mut transformed);
-        for (k, got) in transformed.iter().enumerate() {
-            let want = x.iter().enumerate().fold(Complex::default(), |sum, (j, x)| {
-                let angle = -2.0 * PI * (j * k) as f64 / 16.0;
-                sum + *x * Complex::new(libm::cos(angle), libm::sin(angle))
-            });
-            assert!((got.re - want.re).abs() < 1e-12 && (got.im - want.im).abs() < 1e-12, "{k}");
+        for length in [2, 4, 8, 16, 32, 64] {
+            let x: Vec<Complex> = (0..length)
+                .map(|j| Complex::new(f64::from(j * j % 7) - 2.0, f64::from(j % 5)))
+                .collect();
+            let mut transformed = row(&x);
+            Fft::new(x.len()).forward(&mut transformed);
+            for k in 0..x.len() {
+                let want = x.iter().enumerate().fold(Complex::default(), |sum, (j, x)| {
+                    let angle = -2.0 * PI * (j * k) as f64 / f64::from(length);
+                    sum + *x * Complex::new(libm::cos(angle), libm::sin(angle))
+                });
+                let got = transformed.get(k);
+                let near = (got.re - want.re).abs() < 1e-12 && (got.im - want.im).abs() < 1e-12;
+                assert!(near, "{k} of {length}: {got:?} {want:?}");
+            }
         }
     }
 
     #[test]
     fn beyond_the_cache_a_single_frequency_stays_one_line() {
-        // exp(2πi·5j/4096) has the transform 4096 at k = 5, and 0 elsewhere.
-        let n = 4096;
-        let mut x: Vec<Complex> = (0..n)
-            .map(|j| {
-                let (im, re) = libm::sincos(2.0 * PI * 5.0 * f64::from(j) / f64::from(n));
-                Complex { re, im }
-            })
-            .collect();
-        Fft::new(x.len()).forward(&mut x);
-        for (k, x) in x.iter().enumerate() {
-            let want = if k == 5 { 4096.0 } else { 0.0 };
-            assert!((x.re - want).abs() < 1e-8 && x.im.abs() < 1e-8, "{k}: {x:?}");
+        // exp(2πi·5j/n) has the transform n at k = 5, and 0 elsewhere; n with an even and an odd number
+        // of steps.
+        for n in [4096, 8192] {
+            let x: Vec<Complex> = (0..n)
+                .map(|j| {
+                    let (im, re) = libm::sincos(2.0 * PI * 5.0 * f64::from(j) / f64::from(n));
+                    Complex { re, im }
+                })
+                .collect();
+            let mut x = row(&x);
+            let fft = Fft::new(2 * x.0.len());
+            fft.forward(&mut x);
+            for k in 0..fft.length() {
+                let want = if k == 5 { f64::from(n) } else { 0.0 };
+                let got = x.get(k);
+                assert!((got.re - want).abs() < 1e-8 && got.im.abs() < 1e-8, "{k}: {got:?}");
+            }
         }
-    }
-
-    #[test]
-    fn a_single_number_is_its_own_transform() {
-        let mut x = [Complex::new(3.0, 1.0)];
-        Fft::new(1).forward(&mut x);
-        assert_eq!(x, [Complex::new(3.0, 1.0)]);
     }
 }

@@ -12,27 +12,45 @@
 
 use ackclock_units::random::Stream;
 
-use super::fft::{Complex, Fft};
-use super::normal::Normal;
+use super::fft::{Complex, Fft, Row};
+use super::normal::normal_pair;
 
-/// γ(0)..=γ(last) of ARIMA(0, d, 0) with γ(0) = 1: γ(k)/γ(k−1) = (k−1+d)/(k−d) (Hosking 1981,
-/// theorem 1).
-fn autocorrelations(d: f64, last: usize) -> Vec<f64> {
-    let mut gamma = Vec::with_capacity(last + 1);
-    gamma.push(1.0);
-    for k in 1..=last {
-        let k = k as f64;
-        gamma.push(gamma[gamma.len() - 1] * (k - 1.0 + d) / (k - d));
-    }
-    gamma
+/// The autocovariances of ARIMA(0, d, 0) with γ(0) = 1, one after another: γ(k)/γ(k−1) = (k−1+d)/(k−d)
+/// (Hosking 1981, theorem 1).
+fn autocorrelations(d: f64) -> impl Iterator<Item = f64> {
+    let mut k = 0.0;
+    let mut gamma = 1.0;
+    std::iter::from_fn(move || {
+        let last = gamma;
+        k += 1.0;
+        gamma = gamma * (k - 1.0 + d) / (k - d);
+        Some(last)
+    })
 }
 
-/// The eigenvalues 0..=m of the circle γ(0) … γ(m) … γ(1), of length 2m.
-fn eigenvalues(d: f64, fft: &Fft, m: usize) -> Vec<f64> {
-    let gamma = autocorrelations(d, m);
+/// The eigenvalues 0..=m of the circle γ(0) … γ(m) … γ(1), of length 2m: those below m are the real parts
+/// of what is returned, the last is the first's imaginary part.
+fn eigenvalues(d: f64, fft: &Fft) -> Row {
+    let m = fft.length();
+    let mut circle = Row::zeros(m);
+    for (j, gamma) in autocorrelations(d).take(m + 1).enumerate() {
+        put(&mut circle, j, gamma);
+        put(&mut circle, (2 * m - j) % (2 * m), gamma);
+    }
     // Positive for 0 < d < 1/2, where γ falls and is convex; rounding may leave a few below.
-    let at = |j: usize| if j <= m { gamma[j] } else { gamma[2 * m - j] };
-    real_transform(fft, m, at, |sum| sum.re.max(0.0))
+    real_transform(fft, &mut circle, |sum| sum.re.max(0.0));
+    circle
+}
+
+/// Puts a real number at `j` of a row of them, two of which stand in each complex number.
+fn put(row: &mut Row, j: usize, number: f64) {
+    let both = row.get(j / 2);
+    let both = if j.is_multiple_of(2) {
+        Complex::new(number, both.im)
+    } else {
+        Complex::new(both.re, number)
+    };
+    row.set(j / 2, both);
 }
 
 /// The coefficients φ(1)..=φ(order) of the best prediction of x from so many values before it, and the
@@ -52,33 +70,36 @@ fn autoregression(d: f64, order: usize) -> (Vec<f64>, f64) {
 }
 
 /// The eigenvalues 0..=m of the autoregression of so many terms on a circle of length 2m, which is long
-/// beside them: σ²/|1 − Σ φ(j) exp(−iωj)|².
-fn eigenvalues_of_terms(d: f64, fft: &Fft, m: usize, terms: usize) -> Vec<f64> {
+/// beside them: σ²/|1 − Σ φ(j) exp(−iωj)|². They stand as those of [`eigenvalues`].
+fn eigenvalues_of_terms(d: f64, fft: &Fft, terms: usize) -> Row {
     let (phi, missed) = autoregression(d, terms);
-    let at = |j: usize| match j {
-        0 => 1.0,
-        _ => phi.get(j - 1).map_or(0.0, |phi| -phi),
-    };
-    real_transform(fft, m, at, |sum| missed / (sum.re * sum.re + sum.im * sum.im))
+    let mut circle = Row::zeros(fft.length());
+    put(&mut circle, 0, 1.0);
+    for (j, phi) in phi.iter().enumerate() {
+        put(&mut circle, j + 1, -phi);
+    }
+    real_transform(fft, &mut circle, |sum| missed / (sum.re * sum.re + sum.im * sum.im));
+    circle
 }
 
-/// What `take` makes of the terms 0..=m of the transform of 2m real numbers.
-fn real_transform(
-    fft: &Fft,
-    m: usize,
-    at: impl Fn(usize) -> f64,
-    take: impl Fn(Complex) -> f64,
-) -> Vec<f64> {
-    // Two real numbers a complex one: half the transform.
-    let mut z: Vec<Complex> = (0..m).map(|j| Complex::new(at(2 * j), at(2 * j + 1))).collect();
-    fft.forward(&mut z);
-    let half = |k: usize| {
-        let (z, mirror) = (z[k % m], z[(m - k) % m].conj());
-        let odd = z - mirror;
-        let (even, odd) = ((z + mirror).times(0.5), Complex::new(odd.im, -odd.re).times(0.5));
-        if k == m { Complex::new(even.re - odd.re, 0.0) } else { even + fft.root(k) * odd }
-    };
-    (0..=m).map(|k| take(half(k))).collect()
+/// What `take` makes of the terms 0..=m of the transform of 2m real numbers, two of which stand in each
+/// complex one: half the transform. It is left in their place, term k below m as a real part, m as the
+/// first imaginary part.
+fn real_transform(fft: &Fft, z: &mut Row, take: impl Fn(Complex) -> f64) {
+    let m = fft.length();
+    fft.forward(z);
+    let sum = z.get(0);
+    let (first, last) = (sum.re + sum.im, sum.re - sum.im);
+    z.set(0, Complex::new(take(Complex::new(first, 0.0)), take(Complex::new(last, 0.0))));
+    for k in 1..=m / 2 {
+        let (here, mirror) = (z.get(k), z.get(m - k).conj());
+        let odd = here - mirror;
+        let (even, odd) = ((here + mirror).times(0.5), Complex::new(odd.im, -odd.re).times(0.5));
+        let turned = fft.root(k) * odd;
+        z.set(k, Complex::new(take(even + turned), 0.0));
+        // Both are of real sequences, so that terms m − k are the conjugates of terms k.
+        z.set(m - k, Complex::new(take((even - turned).conj()), 0.0));
+    }
 }
 
 /// Half the circle for `n` numbers: the length of the transform. With a memory of so many `terms` it is
@@ -92,7 +113,7 @@ pub(super) fn circle(n: usize, terms: Option<usize>) -> usize {
 /// autoregression of that order.
 ///
 /// As `f32`, because a million of them are kept, and a quantile of a web object's size has no use for
-/// more than seven digits.
+/// more than seven digits. One row of so many complex numbers is all that is needed besides.
 #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough, as said")]
 pub(super) fn correlated(
     d: f64,
@@ -102,64 +123,77 @@ pub(super) fn correlated(
     stream: &mut Stream,
 ) -> Vec<f32> {
     let m = fft.length();
-    let lambda = match terms {
-        None => eigenvalues(d, fft, m),
-        Some(terms) => eigenvalues_of_terms(d, fft, m, terms),
+    let mut row = match terms {
+        None => eigenvalues(d, fft),
+        Some(terms) => eigenvalues_of_terms(d, fft, terms),
     };
-    let mut normal = Normal::default();
-    let size = 2.0 * m as f64;
     // The circle's spectrum: independent, with the eigenvalues as variances (times its length).
-    let mut spectrum: Vec<Complex> = Vec::with_capacity(m);
-    spectrum.push(Complex::new(libm::sqrt(lambda[0] * size) * normal.draw(stream), 0.0));
-    let last = libm::sqrt(lambda[m] * size) * normal.draw(stream);
-    for lambda in &lambda[1..m] {
-        let sd = libm::sqrt(lambda * size / 2.0);
-        spectrum.push(Complex::new(normal.draw(stream), normal.draw(stream)).times(sd));
+    let size = 2.0 * m as f64;
+    let ends = row.get(0);
+    let (first, last) = normal_pair(stream);
+    row.set(0, Complex::new(libm::sqrt(ends.re * size) * first, 0.0));
+    let last = libm::sqrt(ends.im * size) * last;
+    for k in 1..m {
+        let sd = libm::sqrt(row.get(k).re * size / 2.0);
+        let (re, im) = normal_pair(stream);
+        row.set(k, Complex::new(re, im).times(sd));
     }
-    drop(lambda);
-    real_inverse(fft, &mut spectrum, last);
+    real_inverse(fft, &mut row, last);
     // var(x_t + x_(t−1)) = 2 + 2γ(1), γ(1) = d/(1−d).
     let scale = 1.0 / libm::sqrt(2.0 + 2.0 * d / (1.0 - d));
-    let x = |t: usize| if t.is_multiple_of(2) { spectrum[t / 2].re } else { spectrum[t / 2].im };
-    (0..n).map(|t| ((x(t) + x(t + 1)) * scale) as f32).collect()
+    // The row holds m times x.
+    let whole = 1.0 / m as f64;
+    let scaled = |sum: f64| (sum * whole * scale) as f32;
+    let mut numbers = Vec::with_capacity(n + 1);
+    let mut here = row.get(0);
+    for k in 1..=n.div_ceil(2) {
+        let next = row.get(k);
+        numbers.extend([scaled(here.re - here.im), scaled(next.re - here.im)]);
+        here = next;
+    }
+    numbers.truncate(n);
+    numbers
 }
 
 /// The real sequence `x_0` … `x_(2m−1)` whose transform is `spectrum` at 0..m, `last` at m, and what
-/// symmetry says beyond; left in place as `x_(2j) + i x_(2j+1)`.
-fn real_inverse(fft: &Fft, spectrum: &mut [Complex], last: f64) {
-    let m = spectrum.len();
+/// symmetry says beyond; left in place as m times `x_(2j) − i x_(2j+1)`.
+fn real_inverse(fft: &Fft, spectrum: &mut Row, last: f64) {
+    let m = fft.length();
     // The inverse is the conjugate of the transform of the conjugate.
-    let pack = |y: Complex, mirror: Complex, k: usize| {
-        let (even, odd) = ((y + mirror).times(0.5), (y - mirror).times(0.5) * fft.root(k).conj());
+    let pack = |y: Complex, mirror: Complex, root: Complex| {
+        let (even, odd) = ((y + mirror).times(0.5), (y - mirror).times(0.5) * root.conj());
         Complex::new(even.re - odd.im, even.im + odd.re).conj()
     };
-    let first = spectrum[0];
-    spectrum[0] = pack(first, Complex::new(last, 0.0), 0);
+    let first = spectrum.get(0);
+    spectrum.set(0, pack(first, Complex::new(last, 0.0), fft.root(0)));
     for k in 1..=m / 2 {
-        let (low, high) = (spectrum[k], spectrum[m - k]);
-        spectrum[k] = pack(low, high.conj(), k);
+        let (low, high) = (spectrum.get(k), spectrum.get(m - k));
+        let root = fft.root(k);
+        spectrum.set(k, pack(low, high.conj(), root));
         if k != m - k {
-            spectrum[m - k] = pack(high, low.conj(), m - k);
+            // The root of m − k, mirrored.
+            let mirrored = Complex::new(-root.re, root.im);
+            spectrum.set(m - k, pack(high, low.conj(), mirrored));
         }
     }
     fft.forward(spectrum);
-    let scale = 1.0 / m as f64;
-    for z in spectrum {
-        *z = z.conj().times(scale);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Eigenvalues 0..=m.
+    fn listed(row: &Row, m: usize) -> Vec<f64> {
+        (0..m).map(|k| row.get(k).re).chain([row.get(0).im]).collect()
+    }
+
     #[test]
     fn eigenvalues_are_the_sums_that_define_them() {
         // λ_k = Σ_j c_j cos(2πjk/2m) over the circle, by hand for m = 8, d = 0.3.
         let (m, d) = (8, 0.3);
-        let gamma = autocorrelations(d, m);
-        let got = eigenvalues(d, &Fft::new(m), m);
-        for (k, got) in got.iter().enumerate() {
+        let gamma: Vec<f64> = autocorrelations(d).take(m + 1).collect();
+        for (k, got) in listed(&eigenvalues(d, &Fft::new(m)), m).iter().enumerate() {
             let want: f64 = (0..2 * m)
                 .map(|j| {
                     let angle = std::f64::consts::PI * (j * k) as f64 / m as f64;
@@ -189,7 +223,7 @@ mod tests {
         // γ of d = 0.3: 3/7, 3/7·1.3/1.7 = 0.327731, then 2.3/2.7 of it = 0.279178. With two terms
         // 0.352941·0.327731 + 0.176471·0.428571 = 0.191300 stands in place of the last.
         let (m, d) = (128, 0.3);
-        let lambda = eigenvalues_of_terms(d, &Fft::new(m), m, 2);
+        let lambda = listed(&eigenvalues_of_terms(d, &Fft::new(m), 2), m);
         for (j, want) in [1.0, 0.428_571, 0.327_731, 0.191_300].into_iter().enumerate() {
             // The mean of λ_k cos(2πjk/2m) over the circle, on which each but 0 and m stands twice.
             let sum: f64 = (0..2 * m)
@@ -213,11 +247,13 @@ mod tests {
                 sum + Complex::new(libm::cos(angle), libm::sin(angle)).times(*x)
             })
         };
-        let mut spectrum: Vec<Complex> = (0..m).map(at).collect();
+        let mut spectrum = Row::zeros(m);
+        (0..m).for_each(|k| spectrum.set(k, at(k)));
         real_inverse(&Fft::new(m), &mut spectrum, at(m).re);
-        for (j, z) in spectrum.iter().enumerate() {
+        for j in 0..m {
+            let z = spectrum.get(j).times(1.0 / m as f64);
             assert!((z.re - x[2 * j]).abs() < 1e-12, "{j}: {z:?}");
-            assert!((z.im - x[2 * j + 1]).abs() < 1e-12, "{j}: {z:?}");
+            assert!((-z.im - x[2 * j + 1]).abs() < 1e-12, "{j}: {z:?}");
         }
     }
 

@@ -25,9 +25,9 @@ enum Tail {
 #[derive(Debug)]
 pub(super) struct Table {
     /// (p, ln value) up to the median.
-    below: Vec<(f64, f64)>,
+    below: Rows,
     /// (−ln(1−p), ln value) from the median on.
-    above: Vec<(f64, f64)>,
+    above: Rows,
     tail: Tail,
 }
 
@@ -45,24 +45,24 @@ impl Table {
                 (number(0), libm::log(number(column)))
             })
             .collect();
-        let below: Vec<_> = rows.iter().filter(|(p, _)| *p <= 0.5).copied().collect();
+        let below = rows.iter().filter(|(p, _)| *p <= 0.5).copied().collect();
         let above = rows
             .iter()
             .filter(|(p, _)| *p >= 0.5)
             .map(|(p, value)| (-libm::log1p(-p), *value))
             .collect();
-        Self { below, above, tail }
+        Self { below: Rows::new(below), above: Rows::new(above), tail }
     }
 
     /// The value at `place`.
     pub(super) fn at(&self, place: Place) -> f64 {
         match place {
-            Place::Below(p) => libm::exp(interpolated(&self.below, p)),
+            Place::Below(p) => libm::exp(self.below.interpolated(p)),
             Place::Above(q) => {
                 let depth = -libm::log(q);
-                let (last, value) = self.above[self.above.len() - 1];
+                let (last, value) = self.above.points[self.above.points.len() - 1];
                 if depth <= last {
-                    return libm::exp(interpolated(&self.above, depth));
+                    return libm::exp(self.above.interpolated(depth));
                 }
                 let beyond = depth - last;
                 match self.tail {
@@ -79,11 +79,46 @@ impl Table {
     }
 }
 
-/// Linear between rows, and on along the first two below them.
-fn interpolated(rows: &[(f64, f64)], x: f64) -> f64 {
-    let right = rows.partition_point(|(at, _)| *at < x).clamp(1, rows.len() - 1);
-    let ((x0, y0), (x1, y1)) = (rows[right - 1], rows[right]);
-    y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+/// Rows (x, y), ascending in x: two at least.
+#[derive(Debug)]
+struct Rows {
+    points: Vec<(f64, f64)>,
+    /// For each of so many equal steps from the first row to the last, the first row that may be the one
+    /// behind an x in it: to search for it takes longer than all else.
+    guide: Vec<u16>,
+    steps_per_unit: f64,
+}
+
+impl Rows {
+    const STEPS: u16 = 1024;
+
+    fn new(points: Vec<(f64, f64)>) -> Self {
+        let (first, last) = (points[0].0, points[points.len() - 1].0);
+        let steps_per_unit = f64::from(Self::STEPS) / (last - first);
+        let guide = (0..=Self::STEPS).map(|step| {
+            // From one step before, whatever is rounded.
+            let from = first + (f64::from(step) - 1.0) / steps_per_unit;
+            let right = points.partition_point(|(at, _)| *at < from).clamp(1, points.len() - 1);
+            u16::try_from(right).expect("fewer than 2^16 rows")
+        });
+        Self { guide: guide.collect(), steps_per_unit, points }
+    }
+
+    /// Linear between rows, and on along the first two below them.
+    fn interpolated(&self, x: f64) -> f64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "cut off; nothing is before the first"
+        )]
+        let step = ((x - self.points[0].0) * self.steps_per_unit) as usize;
+        let mut right = usize::from(self.guide[step.min(self.guide.len() - 1)]);
+        while right + 1 < self.points.len() && self.points[right].0 < x {
+            right += 1;
+        }
+        let ((x0, y0), (x1, y1)) = (self.points[right - 1], self.points[right]);
+        y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+    }
 }
 
 /// The five tables.
@@ -158,6 +193,31 @@ mod tests {
         near(tables.server_ms.at(Place::Below(0.101_25)), 2.373_46);
         // The last row of requests: 1,518,310 bytes at 1−p = 1e−6.
         near(tables.request.at(Place::Above(1e-6)), 1_518_310.0);
+    }
+
+    #[test]
+    fn the_guide_leads_to_the_rows_around() {
+        // Rows as unequally apart as the tables', y = 3x + 1 but for the last, and x at, just before,
+        // just after and between them, and outside.
+        let xs = (0..300).map(|n| f64::from(n * n * n) * 1e-6);
+        let mut rows: Vec<_> = xs.map(|x| (x, 3.0 * x + 1.0)).collect();
+        rows.push((50.0, 0.0));
+        let before_last = rows[299];
+        let guided = Rows::new(rows.clone());
+        let near = |x: f64, want: f64| {
+            let got = guided.interpolated(x);
+            assert!((got - want).abs() < 1e-9, "{x}: {got} {want}");
+        };
+        for pair in rows[..300].windows(2) {
+            let ((x0, _), (x1, _)) = (pair[0], pair[1]);
+            for x in [x0, x0.next_up(), f64::midpoint(x0, x1), x1.next_down(), x1] {
+                near(x, 3.0 * x + 1.0);
+            }
+        }
+        // Half way down the last stretch, at its end, and before the first row.
+        near(f64::midpoint(before_last.0, 50.0), before_last.1 / 2.0);
+        near(50.0, 0.0);
+        near(-2.0, -5.0);
     }
 
     #[test]

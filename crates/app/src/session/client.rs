@@ -26,8 +26,10 @@ pub struct Client {
     exchanges: Vec<Exchange>,
     closes: Side,
     stage: Stage,
-    /// The exchange under way.
+    /// The number of the exchange under way, and the exchange: it is looked at on every occasion, and
+    /// elsewhere in memory are the others.
     at: usize,
+    exchange: Exchange,
     /// When its request is due.
     due: Instant,
     /// What is still to come of the response.
@@ -44,6 +46,7 @@ impl Client {
             closes: Side::Server,
             stage: Stage::New,
             at: 0,
+            exchange: Exchange::default(),
             due: Instant::START,
             missing: Bytes::ZERO,
             begun: false,
@@ -58,14 +61,14 @@ impl Client {
         self.exchanges.extend_from_slice(&session.exchanges);
         self.closes = session.closes;
         self.stage = Stage::New;
-        self.at = 0;
+        self.begin(0);
         self.missing = Bytes::ZERO;
         self.begun = false;
     }
 
-    /// The exchange under way.
-    fn exchange(&self) -> Exchange {
-        self.exchanges.get(self.at).copied().unwrap_or_default()
+    fn begin(&mut self, at: usize) {
+        self.at = at;
+        self.exchange = self.exchanges.get(at).copied().unwrap_or_default();
     }
 
     fn is_last(&self) -> bool {
@@ -73,14 +76,14 @@ impl Client {
     }
 
     fn request(&self) -> Note {
-        let exchange = self.exchange();
+        let exchange = self.exchange;
         let answered = exchange.response > Bytes::ZERO;
         let bytes = if answered { exchange.response } else { exchange.request };
         Note::Requested { bytes, at: self.due }
     }
 
     fn ask(&mut self, endpoint: &mut impl Transport) {
-        let exchange = self.exchange();
+        let exchange = self.exchange;
         endpoint.write(exchange.request);
         self.missing = exchange.response;
         self.begun = false;
@@ -97,15 +100,15 @@ impl Client {
             self.stage = Stage::Done;
             return;
         }
-        self.at += 1;
-        self.due = now + self.exchange().gap;
+        self.begin(self.at + 1);
+        self.due = now + self.exchange.gap;
         self.stage = Stage::Thinking;
         notes.push(self.request());
     }
 
     /// `came` of the response, perhaps none; whether the exchange is over.
     fn take(&mut self, came: Bytes, endpoint: &impl Transport, notes: &mut Vec<Note>) -> bool {
-        if self.exchange().response == Bytes::ZERO {
+        if self.exchange.response == Bytes::ZERO {
             // The server tells of it.
             return endpoint.all_acked();
         }
@@ -127,7 +130,7 @@ impl<T: Transport> App<T> for Client {
         let came = endpoint.read(now, endpoint.readable());
         match self.stage {
             Stage::New => {
-                self.due = now + self.exchange().gap;
+                self.due = now + self.exchange.gap;
                 self.stage = Stage::Opening;
                 notes.push(self.request());
             }

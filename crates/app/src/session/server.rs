@@ -10,8 +10,9 @@ pub struct Server {
     closes: Side,
     /// The rate that it asks the routers for with each response.
     asks: Option<Rate>,
-    /// The exchange under way.
+    /// The number of the exchange under way, and the exchange, if there is one.
     at: usize,
+    exchange: Option<Exchange>,
     /// What is still to come of the request.
     missing: Bytes,
     /// Some of it has come.
@@ -28,6 +29,7 @@ impl Server {
             closes: Side::Server,
             asks: None,
             at: 0,
+            exchange: None,
             missing: Bytes::ZERO,
             begun: false,
             due: None,
@@ -47,7 +49,8 @@ impl Server {
     }
 
     fn await_request(&mut self) {
-        self.missing = self.exchanges.get(self.at).map_or(Bytes::ZERO, |next| next.request);
+        self.exchange = self.exchanges.get(self.at).copied();
+        self.missing = self.exchange.map_or(Bytes::ZERO, |next| next.request);
         self.begun = false;
         self.due = None;
     }
@@ -89,7 +92,7 @@ impl Server {
 impl<T: Transport> App<T> for Server {
     fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
         let came = endpoint.read(now, endpoint.readable());
-        if let Some(exchange) = self.exchanges.get(self.at).copied()
+        if let Some(exchange) = self.exchange
             && self.take(came, exchange, notes)
         {
             let due = *self.due.get_or_insert(now + exchange.server_delay);

@@ -1,7 +1,6 @@
 //! Connections that come and go: opening, accepting, and giving a slot away.
 
 use ackclock_app::{AnyApp, Client, Server};
-use ackclock_net::Line;
 use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::Instant;
 
@@ -38,8 +37,8 @@ impl Host {
 
     /// A connection begins here. The wake-up that the clock holds for the tenant before stays: it will
     /// find nothing to do, or come in time for what there is.
-    fn move_in(&mut self, config: Config) {
-        self.endpoint.renew(config);
+    fn move_in(&mut self, (config, seed): (&Config, u64)) {
+        self.endpoint.renew(config, seed);
         self.app_at = None;
         self.echo = Instant::NEVER;
         self.vacant = false;
@@ -85,20 +84,16 @@ impl Engine<'_> {
 
     /// A connection of class `n` begins to open; returns its slot.
     pub(super) fn open_connection(&mut self, now: Instant, n: u32) -> u32 {
-        let mut opening = self.traffic.open(now, n as usize);
-        let lines = opening.lines.take();
-        let slot = match (opening.slot, lines) {
-            (None, lines) => self.add_slot(n, lines),
-            (Some(slot), Some(lines)) => {
-                let first = self.traffic.slots[slot as usize].lines;
-                self.network.renew_lines(first.expect("the class has lines"), &lines);
-                slot
-            }
-            (Some(slot), None) => slot,
-        };
+        let opening = self.traffic.open(now, n as usize);
+        let slot = opening.slot.unwrap_or_else(|| self.add_slot(n, opening.lines.is_some()));
+        if let Some(first) = self.traffic.slots[slot as usize].lines {
+            let lines = self.network.lines_from(first);
+            self.traffic.classes[n as usize].renew_lines(&opening, lines);
+        }
         self.traffic.move_in(slot, &opening);
         let h = self.client_of(slot);
-        let session = &self.traffic.classes[n as usize].session;
+        let class = &self.traffic.classes[n as usize];
+        let session = &class.session;
         let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
         match (&mut client.app, &mut server.app) {
             (AnyApp::Client(client), AnyApp::Server(server)) => {
@@ -111,16 +106,16 @@ impl Engine<'_> {
             }
             _ => {}
         }
-        client.move_in(opening.config);
+        client.move_in(class.client(&opening));
         client.endpoint.connect(now);
         slot
     }
 
-    /// Makes a slot for class `n`, with the private lines of its first tenant.
-    fn add_slot(&mut self, n: u32, lines: Option<[Line; 4]>) -> u32 {
+    /// Makes a slot for class `n`, with private lines or without.
+    fn add_slot(&mut self, n: u32, lines: bool) -> u32 {
         let slot = index(self.traffic.slots.len());
         let class = &self.traffic.classes[n as usize];
-        let lines = lines.map(|lines| self.network.add_lines(lines));
+        let lines = lines.then(|| self.network.add_lines());
         let [there, back] = &class.paths;
         let h = self.client_of(slot);
         let (client, server) = (index(h), index(h + 1));
@@ -145,12 +140,19 @@ impl Engine<'_> {
         slot
     }
 
+    /// Whether nothing more is to be seen to of a host that has done what it can: it is of a connection
+    /// of which packets are in the network, and nobody asks how it opens.
+    #[inline]
+    pub(super) fn goes_on(&self, h: usize) -> bool {
+        h >= self.lasting && !self.traffic.judges && self.network.is_aloft(self.slot_of(h))
+    }
+
     /// The first SYN of a connection comes to its server.
     #[inline(never)]
     pub(super) fn accept(&mut self, now: Instant, h: usize) {
         let slot = self.slot_of(h);
-        if let Some(config) = self.traffic.accept(now, slot) {
-            self.hosts[h].move_in(config);
+        if let Some(settings) = self.traffic.accept(now, slot) {
+            self.hosts[h].move_in(settings);
             self.hosts[h].endpoint.listen();
         }
     }

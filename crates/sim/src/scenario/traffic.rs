@@ -520,6 +520,14 @@ pub struct LineLaws {
     pub syn_loss: Law,
 }
 
+impl LineLaws {
+    /// Whether every line is the same, and nothing is drawn.
+    pub fn is_fixed(&self) -> bool {
+        let mut laws = [&self.delay, &self.loss, &self.syn_loss].into_iter().chain(&self.rate);
+        laws.all(|law| matches!(law, Law::Fixed(_)))
+    }
+}
+
 impl AccessLine {
     /// Its distributions, in base units.
     pub fn laws(&self) -> LineLaws {

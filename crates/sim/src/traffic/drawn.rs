@@ -47,15 +47,16 @@ impl Classes {
                 let opening = self.open(at, n);
                 let class = &self.classes[n];
                 let number = opening.connection.number;
-                let mut server = class.config(opening.connection.variant, u64::from(number));
-                server.quick_start.asks = !class.uploads;
+                let settings = &class.settings[opening.connection.variant as usize];
                 drawn.push(PlannedConnection {
                     class: n,
                     number,
-                    variant: class.configs[opening.connection.variant as usize].1,
+                    variant: settings.name,
                     opens: at,
                     session: class.session.clone(),
-                    configs: [opening.config, server],
+                    configs: settings
+                        .ends
+                        .map(|config| Config { seed: opening.connection.seed, ..config }),
                     ways: class.paths.clone(),
                     base_rtt: opening.connection.base_rtt,
                 });

@@ -9,7 +9,6 @@ use crate::sender::Stretch;
 
 /// What an end point knows of marks.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what either end has said, and what follows")]
 // What every segment touches comes first.
 #[repr(C)]
 pub(super) struct Marking {

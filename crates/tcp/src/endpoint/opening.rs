@@ -59,6 +59,32 @@ impl Opening {
         }
     }
 
+    /// The same as [`new`](Self::new), in the memory of this one.
+    pub(super) fn renew(&mut self, config: &Config) {
+        let Self {
+            peer_timestamps,
+            send_syn,
+            syns_sent,
+            syn_acks_sent,
+            repeated_syns,
+            syn_sent_at,
+            timer,
+            rtt,
+            peer,
+            passive,
+        } = self;
+        *peer_timestamps = false;
+        *send_syn = false;
+        *syns_sent = 0;
+        *syn_acks_sent = 0;
+        *repeated_syns = 0;
+        *syn_sent_at = Instant::START;
+        *timer = None;
+        *rtt = RttEstimator::new(config.rto);
+        *peer = None;
+        *passive = false;
+    }
+
     pub(super) const fn syns_sent(&self) -> u32 {
         self.syns_sent
     }
@@ -160,9 +186,13 @@ impl Endpoint {
 
     /// The handshake is done, with the peer's `segment`.
     pub(super) fn establish(&mut self, now: Instant, segment: &Segment) {
-        let peer = self.opening.peer.unwrap_or_default();
+        let peer = self.opening.peer.as_ref();
         // RFC 9293 §3.7.1: 536 bytes when the peer said nothing.
-        let theirs = peer.mss.unwrap_or(Mss::new(536).expect("536 is not zero"));
+        let theirs =
+            peer.and_then(|peer| peer.mss).unwrap_or(Mss::new(536).expect("536 is not zero"));
+        let peer_scale = peer.and_then(|peer| peer.window_scale);
+        let sack = self.config.sack && peer.is_some_and(|peer| peer.sack_permitted);
+        let feedback = peer.is_some_and(|peer| peer.congestion.is_some());
         let mut mss = theirs.min(self.config.mss);
         let timestamps = self.config.timestamps && self.opening.peer_timestamps;
         self.timestamps.used = timestamps;
@@ -171,16 +201,13 @@ impl Endpoint {
             mss = Mss::new(mss.get().saturating_sub(u16::from(Timestamps::LEN)).max(1))
                 .expect("at least one byte");
         }
-        if peer.congestion.is_some()
-            && self.jumping.as_ref().is_some_and(|jumping| jumping.exchange.is_some())
-        {
+        if feedback && self.jumping.as_ref().is_some_and(|jumping| jumping.exchange.is_some()) {
             let left = mss.get().saturating_sub(u16::from(CongestionHeader::LEN)).max(1);
             mss = Mss::new(left).expect("at least one byte");
         }
-        let scaling = self.config.window_scaling.then_some(peer.window_scale).flatten();
+        let scaling = self.config.window_scaling.then_some(peer_scale).flatten();
         let shifts = scaling.map(|theirs| (theirs, self.receiver.offered_shift()));
         self.receiver.on_established(now, mss, shifts.map_or(0, |(_, ours)| ours));
-        let sack = self.config.sack && peer.sack_permitted;
         if sack {
             self.receiver.permit_sack();
         } else if self.config.parts.recovery.needs_sack() {
@@ -237,13 +264,15 @@ impl Endpoint {
         self.opening.syns_sent += 1;
         self.opening.syn_acks_sent += u32::from(answering);
         self.opening.timer = Some(now + self.opening.rtt.rto());
-        let peer = self.opening.peer.unwrap_or_default();
-        let scale = self.config.window_scaling && (!answering || peer.window_scale.is_some());
+        let peer = self.opening.peer.as_ref();
+        let peer_scales = peer.is_some_and(|peer| peer.window_scale.is_some());
+        let peer_sacks = peer.is_some_and(|peer| peer.sack_permitted);
+        let scale = self.config.window_scaling && (!answering || peer_scales);
         let first = self.opening.syns_sent == 1;
         let mut options = Options {
             mss: Some(self.config.mss),
             window_scale: scale.then(|| self.receiver.offered_shift()),
-            sack_permitted: self.config.sack && (!answering || peer.sack_permitted),
+            sack_permitted: self.config.sack && (!answering || peer_sacks),
             ..Options::default()
         };
         self.dress_syn(now, first, &mut options);

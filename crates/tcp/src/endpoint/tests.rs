@@ -13,6 +13,7 @@ mod feedback;
 mod leap;
 mod pacing;
 mod quick_start;
+mod renewal;
 
 /// Two end points, a one-way delay of 10 ms, and a list of segments of data to drop.
 struct Pair {

@@ -3,7 +3,7 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::config::DelayedAck;
+use crate::config::{Config, DelayedAck};
 use crate::rtt::RttEstimator;
 
 /// The rule in force, with its state.
@@ -15,6 +15,18 @@ pub(super) enum AckRule {
     Delayed(DelayedAck),
     /// Linux's.
     Quick(QuickAcks),
+}
+
+impl AckRule {
+    pub(super) const fn of(config: &Config) -> Self {
+        match config.delayed_ack {
+            None => Self::Each,
+            Some(delay) if delay.quick => {
+                Self::Quick(QuickAcks::new(delay, config.compressed_acks))
+            }
+            Some(delay) => Self::Delayed(delay),
+        }
+    }
 }
 
 /// What the rule says of the data that has just come.

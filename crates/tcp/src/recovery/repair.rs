@@ -130,6 +130,41 @@ impl Repair {
         }
     }
 
+    /// The same as [`new`](Self::new) with the board as it is.
+    pub(super) fn renew(&mut self, prr: Option<Prr>, config: RecoveryConfig) {
+        let Self {
+            board: _,
+            phase,
+            recover,
+            first,
+            mss,
+            prr: proportional,
+            rtt_from,
+            newly_delivered,
+            undo,
+            frto,
+            sack,
+            duplicates,
+            reordering,
+            reorderings,
+            config: settings,
+        } = self;
+        *phase = Phase::Open;
+        *recover = Seq::default();
+        *first = false;
+        *mss = Mss::default();
+        *proportional = prr;
+        *rtt_from = None;
+        *newly_delivered = Bytes::ZERO;
+        *undo = Undo::default();
+        *frto = Frto::Off;
+        *sack = true;
+        *duplicates = 0;
+        *reordering = config.reordering;
+        *reorderings = 0;
+        *settings = config;
+    }
+
     /// The growth law alone says how much goes out during a repair.
     pub(super) fn leave_to_law(&mut self) {
         self.prr = None;

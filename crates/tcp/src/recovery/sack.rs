@@ -34,6 +34,15 @@ impl Sack {
         }
     }
 
+    /// The same as [`new`](Self::new), in the memory of this one.
+    pub fn renew(&mut self, prr: Option<Prr>, config: RecoveryConfig) {
+        let Self { repair, duplicates, may_rescue } = self;
+        repair.board.renew();
+        repair.renew(prr, config);
+        *duplicates = 0;
+        *may_rescue = false;
+    }
+
     /// Takes in any ACK.
     pub(super) fn on_any(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         let (dsack, blocks) = split_dsack(ack.sack, send.una);

@@ -76,6 +76,32 @@ impl Hold {
         }
     }
 
+    /// The same as [`new`](Self::new), in the memory of this one.
+    pub(super) fn renew(&mut self, config: &Config) {
+        let Self {
+            nagle,
+            cork,
+            more,
+            records,
+            probe,
+            short_end,
+            largest_window,
+            overdue,
+            backoff,
+            probed,
+        } = self;
+        *nagle = config.nagle;
+        *cork = false;
+        *more = false;
+        records.clear();
+        *probe = config.window_probe;
+        *short_end = Seq::FIRST_BYTE;
+        *largest_window = Bytes::ZERO;
+        *overdue = false;
+        *backoff = 0;
+        *probed = None;
+    }
+
     pub(super) const fn set_nagle(&mut self, nagle: Nagle) {
         self.nagle = nagle;
         // As on Linux, TCP_NODELAY also lets go what was kept.
@@ -218,7 +244,7 @@ impl Sender {
     /// The timer expired while nothing was under way.
     pub(super) fn on_persist_timer(&mut self, now: Instant) {
         let closed = self.rwnd == Bytes::ZERO;
-        if !closed || self.patience.lasts(now, self.hold.backoff > 0) {
+        if !closed || self.patience.lasts(now, self.hold.backoff > 0, self.rtt.config()) {
             self.hold.overdue = true;
         }
     }
@@ -262,8 +288,8 @@ impl Sender {
 /// When to give up (RFC 9293 §3.8.3).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
-    /// As many retransmissions as would take so long; never if `None`.
-    limit: Option<Duration>,
+    /// As long as so many retransmissions take; never if `None`.
+    retries: Option<u32>,
     user_timeout: Option<Duration>,
     /// When the first timer in a row expired.
     since: Option<Instant>,
@@ -271,9 +297,8 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn new(config: &Config) -> Self {
-        let limit = config.retries.data.map(|retries| time_of(retries, &config.rto));
-        Self { limit, user_timeout: None, since: None, gone: false }
+    pub(super) const fn new(config: &Config) -> Self {
+        Self { retries: config.retries.data, user_timeout: None, since: None, gone: false }
     }
 
     pub(super) const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
@@ -284,13 +309,15 @@ impl Patience {
         self.gone
     }
 
-    /// A timer expired, `again` if nothing was heard since the last one: whether to go on.
-    pub(super) fn lasts(&mut self, now: Instant, again: bool) -> bool {
+    /// A timer expired whose settings are `rto`, `again` if nothing was heard since the last one: whether
+    /// to go on.
+    pub(super) fn lasts(&mut self, now: Instant, again: bool, rto: &RtoConfig) -> bool {
         let Some(since) = self.since.filter(|_| again) else {
             self.since = Some(now);
             return true;
         };
-        let limit = self.user_timeout.or(self.limit);
+        let by_count = || self.retries.map(|retries| time_of(retries, rto));
+        let limit = self.user_timeout.or_else(by_count);
         self.gone = limit.is_some_and(|limit| now.since(since) >= limit);
         !self.gone
     }

@@ -60,7 +60,7 @@ impl Sender {
             self.on_persist_timer(now);
             return;
         }
-        if !self.patience.lasts(now, self.consecutive_timeouts > 0) {
+        if !self.patience.lasts(now, self.consecutive_timeouts > 0, self.rtt.config()) {
             return;
         }
         self.note_limits();

@@ -47,6 +47,10 @@ impl Sender {
     }
 
     fn ask_after_idle(&mut self, now: Instant) {
+        let unused = self.last_send == Instant::NEVER && self.all_acked_at == Instant::NEVER;
+        if self.idle.says_nothing(unused) {
+            return;
+        }
         let proposal = self.idle.before_send(&self.usage(now));
         self.take_proposal(proposal);
     }

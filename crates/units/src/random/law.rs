@@ -45,7 +45,12 @@ pub enum Law {
 impl Law {
     /// A draw. Each kind takes the same number of draws from `random` every time: none, one, or, of
     /// the log-normal, two.
+    #[inline]
     pub fn sample(&self, random: &mut Stream) -> f64 {
+        if let Self::Fixed(value) = self { *value } else { self.draw(random) }
+    }
+
+    fn draw(&self, random: &mut Stream) -> f64 {
         match self {
             Self::Fixed(value) => *value,
             Self::Uniform(low, high) => random.uniform_in(*low, *high),
