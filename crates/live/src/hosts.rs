@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ackclock_app::{AnyApp, App, Note, Transport};
 use ackclock_sim::records::{Outcome, VideoRow};
+use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::clockwork::Clock;
 use crate::diary::{self, Diary};
-use crate::header::{receiver_address, sender_address};
+use crate::header::address;
 use crate::kernel::KernelSettings;
 use crate::kernel_end::KernelEnd;
 use crate::space::Space;
@@ -21,6 +22,7 @@ use crate::sys::{self, Connecting, Interest, Poll, TcpInfo};
 pub const SENDER_PORT: u16 = 49_152;
 /// The receiver's.
 pub const RECEIVER_PORT: u16 = 9;
+const PORTS: [u16; 2] = [SENDER_PORT, RECEIVER_PORT];
 
 /// Below that of the path.
 const PRIORITY: u8 = 5;
@@ -33,6 +35,7 @@ const LOOK: Duration = Duration::from_millis(1);
 pub struct Call {
     /// Its number, which its addresses say.
     number: usize,
+    network: NetworkSpec,
     opens: Instant,
     /// The side that opens: 0 the sender or client, 1 the receiver.
     opener: usize,
@@ -112,10 +115,8 @@ impl Call {
             }
             if settings.paced { sys::set_pacing(socket) } else { Ok(()) }
         };
-        let at = |side: usize| match side {
-            0 => (sender_address(number), SENDER_PORT),
-            _ => (receiver_address(number), RECEIVER_PORT),
-        };
+        let network = settings.network;
+        let at = |side: usize| (address(network, side, number), PORTS[side]);
         let (active, passive) = (at(opener), at(1 - opener));
         let ready = spaces[opener]
             .map(|space| space.within(|| sys::connect(active.0, active.1, prepare)))
@@ -130,6 +131,7 @@ impl Call {
         let apps = [ends[0].is_some().then_some(first), ends[1].is_some().then_some(second)];
         Ok(Self {
             number,
+            network,
             opens,
             opener,
             due: if ready.is_some() { opens } else { Instant::NEVER },
@@ -191,10 +193,7 @@ impl Call {
 
     /// Opens or accepts the connection, if it is time.
     fn meet(&mut self, now: Instant) -> io::Result<()> {
-        let at = |side: usize| match side {
-            0 => (sender_address(self.number), SENDER_PORT),
-            _ => (receiver_address(self.number), RECEIVER_PORT),
-        };
+        let at = |side: usize| (address(self.network, side, self.number), PORTS[side]);
         let passive = 1 - self.opener;
         if now >= self.opens
             && let Some(ready) = self.ready.take()

@@ -189,8 +189,9 @@ impl Poll {
         self.entries.get(n).is_some_and(|entry| entry.revents != 0)
     }
 
-    /// Waits until something can be done with any of the files, but not longer than `most`.
-    pub fn wait(&mut self, most: Duration) -> io::Result<()> {
+    /// Waits until something can be done with any of the files, but not longer than `most`; says whether
+    /// anything but the time ended the wait.
+    pub fn wait(&mut self, most: Duration) -> io::Result<bool> {
         let nanos = most.as_nanos();
         let timeout = libc::timespec {
             tv_sec: libc::time_t::try_from(nanos / 1_000_000_000).unwrap_or(libc::time_t::MAX),
@@ -203,8 +204,8 @@ impl Poll {
             libc::ppoll(self.entries.as_mut_ptr(), count, &raw const timeout, std::ptr::null())
         };
         match check(answer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            answer => answer.map(drop),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            answer => answer.map(|ready| ready > 0),
         }
     }
 }
