@@ -89,7 +89,7 @@ def test_a_rate_is_asked_for_in_the_hop_by_hop_header(tmp_path: Path) -> None:
         variant="newreno+sack+quickstart(81.92Mbps)",
         profile="rfc",
         endpoint="ackclock",
-        app={"kind": "bulk", "size": "100 kB"},
+        app={"kind": "bulk", "size": "20 MB"},
     )
     run = ac.run_live(ac.Scenario.from_dict(table), pcap=tmp_path)
     steps = {row["step"]: row["approved_bps"] for row in run.quick_start.to_pylist()}
