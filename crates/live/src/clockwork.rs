@@ -69,7 +69,7 @@ pub struct Punctuality {
     pub refused: u64,
     /// How the thread was scheduled.
     pub scheduling: Scheduling,
-    /// The share of the time in which it was awake.
+    /// The share of a processor that it took.
     pub awake: f64,
     /// How late the machine wakes a sleeper, as the thread learned it.
     pub wake_up: Duration,
@@ -139,11 +139,13 @@ impl Clockwork {
         let mut spare = self.path.buffer();
         loop {
             let mut now = clock.now();
-            if let Some(rest) = vigil.rest(now) {
+            vigil.count(now, sys::thread_time);
+            if let Some(rest) = vigil.rest() {
                 poll.clear();
                 poll.wait(rest)?;
                 let woke = clock.now();
-                vigil.slept(now, woke, Some(rest));
+                vigil.note_sleep(rest, woke.since(now));
+                vigil.count_now(woke, sys::thread_time());
                 now = woke;
             }
             while let Some(moment) = moments.get(snapshots.len()).filter(|at| **at <= now) {
@@ -180,7 +182,7 @@ impl Clockwork {
                 self.wait(clock, moment.min(end), &mut poll, &mut vigil, &mut meter)?;
             }
         }
-        meter.awake = vigil.awake_share();
+        meter.awake = vigil.share();
         meter.wake_up = vigil.wake_up_latency();
         let mut lost_in_devices = 0;
         for port in &self.ports {
@@ -262,7 +264,9 @@ impl Clockwork {
         }
         let timed_out = !poll.wait(most)?;
         let woke = clock.now();
-        vigil.slept(now, woke, timed_out.then_some(most));
+        if timed_out {
+            vigil.note_sleep(most, woke.since(now));
+        }
         if woke > due {
             meter.stall = meter.stall.max(woke.since(due));
         }

@@ -45,7 +45,7 @@ pub struct Report {
     pub realtime: bool,
     /// How much later than the model says packets were released.
     pub lateness: Lateness,
-    /// The share of the time in which the path's thread was awake: what it took of a processor.
+    /// The share of a processor that the path's thread took.
     pub awake: f64,
     /// How late the machine wakes a sleeper, as the path's thread learned it (the 95th percentile, 150 us at
     /// most), in seconds.

@@ -35,6 +35,15 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
+/// What the calling thread has used of processors.
+pub fn thread_time() -> Duration {
+    let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as above.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut used) };
+    let nanos = used.tv_sec.unsigned_abs() * 1_000_000_000 + used.tv_nsec.unsigned_abs();
+    Duration::from_nanos(nanos)
+}
+
 /// Moves the calling thread into a network namespace of its own.
 pub fn new_network() -> io::Result<()> {
     // SAFETY: takes no pointer, and changes the calling thread alone.

@@ -42,7 +42,7 @@ const fn nanos(nanos: f64) -> Duration {
     Duration::from_nanos(nanos as u64)
 }
 
-/// By how much the thread was awake for longer than a share of the time: a leaky bucket.
+/// By how much the thread took more of a processor than a share of the time: a leaky bucket.
 #[derive(Clone, Copy, Debug)]
 struct Excess {
     share: f64,
@@ -56,14 +56,11 @@ impl Excess {
         Self { share, most: most.as_nanos() as f64, level: 0.0 }
     }
 
-    const fn add(&mut self, awake: Duration) {
+    /// Of the time that passed, so much was used.
+    const fn add(&mut self, passed: Duration, used: Duration) {
+        let more = used.as_nanos() as f64 - self.share * passed.as_nanos() as f64;
         // Beyond twice the bound it is forgotten: one long piece of work is not atoned for a second long.
-        let level = self.level + (1.0 - self.share) * awake.as_nanos() as f64;
-        self.level = level.min(2.0 * self.most);
-    }
-
-    const fn take(&mut self, asleep: Duration) {
-        self.level = (self.level - self.share * asleep.as_nanos() as f64).max(0.0);
+        self.level = (self.level + more).clamp(0.0, 2.0 * self.most);
     }
 
     const fn is_over(&self) -> bool {
@@ -98,11 +95,15 @@ pub struct Vigil {
     working: Excess,
     /// When something was read or released last.
     active: Instant,
-    /// Until when the time was counted.
-    counted: Instant,
-    awake: Duration,
-    asleep: Duration,
+    /// Until when the time was counted, and what the thread had used of a processor by then.
+    counted: (Instant, Duration),
+    /// Both, since the beginning.
+    passed: Duration,
+    used: Duration,
 }
+
+/// How often the thread asks what it has used: not oftener, as that is a call.
+const COUNT_EVERY: Duration = Duration::from_micros(200);
 
 /// The kernel keeps 5 % of each second from real-time threads on a processor, and does so in one piece
 /// (`kernel.sched_rt_runtime_us`). Who takes less by himself is never stopped.
@@ -128,9 +129,33 @@ impl Vigil {
             lingering: Excess::new(lingering, Duration::from_millis(1)),
             working: Excess::new(working, REST),
             active: Instant::START,
-            counted: Instant::START,
-            awake: Duration::ZERO,
-            asleep: Duration::ZERO,
+            counted: (Instant::START, Duration::ZERO),
+            passed: Duration::ZERO,
+            used: Duration::ZERO,
+        }
+    }
+
+    /// Counts, if it is time to, what the thread used of a processor, which `used` tells: since it exists.
+    pub fn count(&mut self, now: Instant, used: impl FnOnce() -> Duration) {
+        if now.since(self.counted.0.min(now)) >= COUNT_EVERY {
+            self.count_now(now, used());
+        }
+    }
+
+    /// The same at once, as after a rest.
+    pub fn count_now(&mut self, now: Instant, now_used: Duration) {
+        let (then, before) = self.counted;
+        let passed = now.since(then.min(now));
+        let used = now_used.saturating_sub(before);
+        self.counted = (now, now_used);
+        if before == Duration::ZERO {
+            // It did other things before it began.
+            return;
+        }
+        self.passed += passed;
+        self.used += used;
+        for excess in [&mut self.waiting, &mut self.lingering, &mut self.working] {
+            excess.add(passed, used);
         }
     }
 
@@ -140,16 +165,14 @@ impl Vigil {
     }
 
     /// For how long to sleep now, whatever there is to do.
-    pub fn rest(&mut self, now: Instant) -> Option<Duration> {
-        self.count_awake(now);
+    pub fn rest(&self) -> Option<Duration> {
         let late = self.wake_up.margin();
         let rest = || self.working.atonement().saturating_sub(late).max(Duration::from_micros(1));
         self.working.is_over().then(rest)
     }
 
     /// What to do when the next thing that is known of is due in `left`.
-    pub fn wait(&mut self, now: Instant, left: Duration) -> Wait {
-        self.count_awake(now);
+    pub fn wait(&self, now: Instant, left: Duration) -> Wait {
         if self.polls || left == Duration::ZERO {
             return Wait::Look;
         }
@@ -166,34 +189,15 @@ impl Vigil {
         Wait::Sleep(if may_wait { left.saturating_sub(margin) } else { left })
     }
 
-    /// It slept from one moment to the other, having asked for `asked` if nothing but time woke it.
-    pub fn slept(&mut self, from: Instant, until: Instant, asked: Option<Duration>) {
-        self.count_awake(from);
-        let asleep = until.since(from);
-        self.asleep += asleep;
-        for excess in [&mut self.waiting, &mut self.lingering, &mut self.working] {
-            excess.take(asleep);
-        }
-        self.counted = until;
-        if let Some(asked) = asked {
-            self.wake_up.note(asleep.saturating_sub(asked));
-        }
+    /// A sleep of `asked` that nothing but time ended was over when so long had passed.
+    pub fn note_sleep(&mut self, asked: Duration, passed: Duration) {
+        self.wake_up.note(passed.saturating_sub(asked));
     }
 
-    fn count_awake(&mut self, now: Instant) {
-        let awake = now.since(self.counted.min(now));
-        self.counted = now.max(self.counted);
-        self.awake += awake;
-        for excess in [&mut self.waiting, &mut self.lingering, &mut self.working] {
-            excess.add(awake);
-        }
-    }
-
-    /// The share of the time in which it was awake.
-    pub fn awake_share(&self) -> f64 {
-        let awake = self.awake.as_secs_f64();
-        let all = awake + self.asleep.as_secs_f64();
-        if all > 0.0 { awake / all } else { 0.0 }
+    /// The share of a processor that it took.
+    pub fn share(&self) -> f64 {
+        let passed = self.passed.as_secs_f64();
+        if passed > 0.0 { self.used.as_secs_f64() / passed } else { 0.0 }
     }
 
     /// How late this machine wakes a sleeper, as it was learned.
