@@ -16,6 +16,7 @@ use crate::kernel::KernelSettings;
 use crate::kernel_end::KernelEnd;
 use crate::space::Space;
 use crate::sys::{self, Connecting, Interest, Poll, TcpInfo};
+use crate::vigil::{Vigil, Wait};
 
 /// Ports of every connection: that of the sender, or client, is an ephemeral one, that of the receiver is
 /// the discard service's (RFC 863), as in captures of simulated links.
@@ -298,6 +299,8 @@ pub struct Hosts {
     pub flows: usize,
     /// What their applications told.
     pub diary: Diary,
+    /// Whether the path polls, so that this thread is not to sleep for long either.
+    pub polls: bool,
 }
 
 impl Hosts {
@@ -314,15 +317,21 @@ impl Hosts {
         stop: &AtomicBool,
     ) -> io::Result<Vec<Vec<Ends>>> {
         // A reader or writer that waits for its turn would be the machine's doing, not TCP's.
-        sys::hurry(PRIORITY);
-        let Self { calls, flows, diary } = self;
+        let mut vigil = Vigil::of_applications(self.polls, sys::hurry(PRIORITY));
+        let Self { calls, flows, diary, .. } = self;
         let mut snapshots: Vec<Vec<Ends>> = Vec::with_capacity(moments.len());
         let mut notes = Vec::new();
         let mut poll = Poll::default();
         // Of each file that is waited for, whose it is.
         let mut owners: Vec<usize> = Vec::new();
         loop {
-            let now = clock.now();
+            let mut now = clock.now();
+            vigil.count(now, sys::thread_time);
+            if let Some(rest) = vigil.rest() {
+                Poll::default().wait(rest)?;
+                now = clock.now();
+                vigil.count_now(now, sys::thread_time());
+            }
             while moments.get(snapshots.len()).is_some_and(|at| *at <= now) {
                 snapshots.push(calls[..*flows].iter_mut().map(Call::ends).collect());
             }
@@ -334,6 +343,7 @@ impl Hosts {
                 calls[call].due = Instant::START;
             }
             for call in calls.iter_mut().filter(|call| call.due <= now) {
+                vigil.note_activity(now);
                 call.poll(clock.now(), diary, &mut notes)?;
             }
             let next = moments.get(snapshots.len()).copied().unwrap_or(end).min(end);
@@ -344,7 +354,14 @@ impl Hosts {
                 call.wait_for(&mut poll);
                 owners.resize(poll.len(), n);
             }
-            poll.wait(clock.until(next).min(Duration::from_millis(100)))?;
+            let before = clock.now();
+            let most = match vigil.wait(before, clock.until(next)) {
+                Wait::Look => Duration::ZERO,
+                Wait::Sleep(most) => most.min(Duration::from_millis(100)),
+            };
+            if !poll.wait(most)? && most > Duration::ZERO {
+                vigil.note_sleep(most, clock.now().since(before));
+            }
         }
         calls.iter_mut().skip(*flows).for_each(Call::note_counters);
         calls.iter().for_each(Call::abandon);

@@ -18,7 +18,6 @@ use crate::LiveError;
 use crate::capture::Captor;
 use crate::clockwork::{Clock, Clockwork, PathReport};
 use crate::diag::Diagnosis;
-use crate::diary::Diary;
 use crate::header::{address, network};
 use crate::hosts::{Call, Ends, Hosts, Played};
 use crate::kernel::{self, KernelSettings};
@@ -130,6 +129,7 @@ pub fn run(
     let pairs = hosts(scenario, &ends)?;
     let ports = ports(kind, &pairs, scenario, &parties)?;
     let mut hosts = calls(scenario, &plan, &parties, &pairs)?;
+    hosts.polls = options.busy;
     let senders = pairs.iter().filter_map(|pair| Some((pair, pair.spaces[0].as_ref()?)));
     let diagnoses =
         senders.map(|(pair, space)| space.within(|| Diagnosis::open(pair.settings.network)));
@@ -273,7 +273,7 @@ fn calls(
         Call::new(played, &pair.settings, spaces).map_err(|error| no_socket(pair, &error))
     });
     let calls = calls.collect::<Result<_, LiveError>>()?;
-    Ok(Hosts { calls, flows: plan.flows.len(), diary: Diary::default() })
+    Ok(Hosts { calls, flows: plan.flows.len(), ..Hosts::default() })
 }
 
 /// What our own ends, the path's routers and all applications left.

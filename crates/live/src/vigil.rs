@@ -135,6 +135,17 @@ impl Vigil {
         }
     }
 
+    /// A real-time thread of applications: another of its wake-ups is a delay of their own and what whoever
+    /// wakes it has to do, so that it lingers where the path `polls`, and hardly where it does not.
+    pub const fn of_applications(polls: bool, scheduling: Scheduling) -> Self {
+        Self {
+            polls: false,
+            waiting: Excess::new(0.1, Duration::from_millis(2)),
+            lingering: Excess::new(if polls { 0.9 } else { 0.1 }, Duration::from_millis(1)),
+            ..Self::new(false, scheduling)
+        }
+    }
+
     /// Counts, if it is time to, what the thread used of a processor, which `used` tells: since it exists.
     pub fn count(&mut self, now: Instant, used: impl FnOnce() -> Duration) {
         if now.since(self.counted.0.min(now)) >= COUNT_EVERY {
