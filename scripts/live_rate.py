@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure the rates of docs/validation/live-kernel.md: one bulk flow of the kernel's over fast links.
+"""Measure the rates of docs/validation/live-kernel.md: a bulk flow of the kernel's over fast links.
 
 ``live_rate.py FILE [RUNS]`` appends one JSON line a run to FILE, each of 8 s and of packets of 1500
 bytes, and prints the page's table. Needs root.

@@ -432,8 +432,7 @@ class Tcp(_Table):
         Whether a SYN that comes again before the SYN-ACK is acknowledged is answered with another
         SYN-ACK at once, rather than by its timer.
     handshake_tick
-        The timers of SYN and SYN-ACK expire at whole multiples of this, as Linux's coarse timers do:
-        at ``"32 ms"`` where the kernel's clock has 250 Hz. Default: exactly.
+        The step at which timers of SYN and SYN-ACK expire; ``"32 ms"`` with Linux at 250 Hz.
     three_seconds_after_lost_syn
         Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
     ecn
@@ -504,8 +503,7 @@ class Flow(_Table):
     endpoint
         Whose the ends are in a live run; default: the kernel's. A simulation has our own always.
     network
-        What the ends speak in a live run. A simulation's packets are those of IPv4 always, 20 bytes
-        shorter than those of IPv6.
+        What the ends speak in a live run. A simulation's packets are those of IPv4 always.
     """
 
     variant: str
@@ -560,8 +558,7 @@ class Traffic(_Table):
     endpoint
         Whose the ends are in a live run; default: the kernel's. A simulation has our own always.
     network
-        What the ends speak in a live run. A simulation's packets are those of IPv4 always, 20 bytes
-        shorter than those of IPv6.
+        What the ends speak in a live run. A simulation's packets are those of IPv4 always.
     """
 
     name: str

@@ -29,13 +29,13 @@ impl Machine {
 
     fn sleep(&mut self, asked: Duration) {
         let passed = asked + micros(40);
-        self.now = self.now + passed;
+        self.now += passed;
         self.vigil.note_sleep(asked, passed);
         self.vigil.count_now(self.now, self.used);
     }
 
     fn work(&mut self, micros: u64) {
-        self.now = self.now + Duration::from_micros(micros);
+        self.now += Duration::from_micros(micros);
         self.used += Duration::from_micros(micros);
         self.count();
     }
