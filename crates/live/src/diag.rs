@@ -1,8 +1,10 @@
 //! What the kernel tells of the TCP connections of a namespace, by netlink (`sock_diag`).
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
+
+use ackclock_sim::scenario::NetworkSpec;
 
 use crate::netlink::{Message, attributes, messages};
 use crate::sys::{self, SocketKind, TcpInfo};
@@ -13,6 +15,7 @@ const DONE: u16 = 3;
 const ERROR: u16 = 2;
 const INFO: u16 = 2;
 const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
 const TCP: u8 = 6;
 /// Every state from SYN-SENT on but TIME-WAIT and LISTEN.
 const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
@@ -21,9 +24,9 @@ const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// Its own address and port, and its peer's.
-    pub local: (Ipv4Addr, u16),
+    pub local: (IpAddr, u16),
     /// The peer's.
-    pub remote: (Ipv4Addr, u16),
+    pub remote: (IpAddr, u16),
     /// The number that the kernel gives it, unique on the machine.
     pub cookie: u64,
     /// What the kernel tells of it.
@@ -39,13 +42,17 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// About the calling thread's namespace.
+    /// About the connections over `network` of the calling thread's namespace.
     ///
     /// # Errors
     /// The kernel was built without it.
-    pub fn open() -> io::Result<Self> {
+    pub fn open(network: NetworkSpec) -> io::Result<Self> {
+        let family = match network {
+            NetworkSpec::Ipv4 => AF_INET,
+            NetworkSpec::Ipv6 => AF_INET6,
+        };
         let mut fixed = [0; 56];
-        fixed[..3].copy_from_slice(&[AF_INET, TCP, 1 << (INFO - 1)]);
+        fixed[..3].copy_from_slice(&[family, TCP, 1 << (INFO - 1)]);
         fixed[4..8].copy_from_slice(&STATES.to_ne_bytes());
         let request = Message::new(BY_FAMILY, DUMP, &fixed).finish();
         Ok(Self { socket: sys::netlink(SocketKind::Diagnosis)?, request, buffer: vec![0; 1 << 16] })
@@ -79,8 +86,10 @@ impl Diagnosis {
 fn connection(body: &[u8]) -> Option<Connection> {
     let port = |at: usize| Some(u16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?));
     let address = |at: usize| {
-        let octets: [u8; 4] = body.get(at..at + 4)?.try_into().ok()?;
-        Some(Ipv4Addr::from(octets))
+        let octets: [u8; 16] = body.get(at..at + 16)?.try_into().ok()?;
+        let [a, b, c, d, ..] = octets;
+        let four = *body.first()? == AF_INET;
+        Some(if four { IpAddr::from([a, b, c, d]) } else { IpAddr::from(octets) })
     };
     let (_, info) = attributes(body.get(72..)?).find(|(kind, _)| *kind == INFO)?;
     Some(Connection {

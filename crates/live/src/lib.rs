@@ -48,6 +48,8 @@ mod sys;
 #[cfg(target_os = "linux")]
 mod tracepoint;
 #[cfg(target_os = "linux")]
+mod vigil;
+#[cfg(target_os = "linux")]
 mod watch;
 
 use std::io;

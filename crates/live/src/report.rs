@@ -45,6 +45,11 @@ pub struct Report {
     pub realtime: bool,
     /// How much later than the model says packets were released.
     pub lateness: Lateness,
+    /// The share of a processor that the path's thread took.
+    pub awake: f64,
+    /// How late the machine wakes a sleeper, as the path's thread learned it (the 95th percentile, 150 us at
+    /// most), in seconds.
+    pub wake_up_s: f64,
     /// The longest time in which the path slept although something was due.
     pub stall_s: f64,
     /// Packets that were lost outside of the model: in devices, or refused by a host.
@@ -129,6 +134,8 @@ impl Report {
                 p999_s: late(0.999),
                 max_s: meter.latest.as_secs_f64(),
             },
+            awake: meter.awake,
+            wake_up_s: meter.wake_up.as_secs_f64(),
             stall_s: meter.stall.max(meter.latest).as_secs_f64(),
             lost_outside: path.lost_in_devices + meter.refused,
             strangers: path.strangers,

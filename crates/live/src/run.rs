@@ -9,7 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 use ackclock_app::{AnyApp, Client, Server, Session};
 use ackclock_sim::plan::Plan;
 use ackclock_sim::records::Run;
-use ackclock_sim::scenario::{AppSpec, Scenario};
+use ackclock_sim::scenario::{AppSpec, NetworkSpec, Scenario};
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
@@ -18,8 +18,7 @@ use crate::LiveError;
 use crate::capture::Captor;
 use crate::clockwork::{Clock, Clockwork, PathReport};
 use crate::diag::Diagnosis;
-use crate::diary::Diary;
-use crate::header::{RECEIVERS, SENDERS, receiver_address, sender_address};
+use crate::header::{address, network};
 use crate::hosts::{Call, Ends, Hosts, Played};
 use crate::kernel::{self, KernelSettings};
 use crate::netlink::{Netlink, RouteMetrics};
@@ -130,8 +129,10 @@ pub fn run(
     let pairs = hosts(scenario, &ends)?;
     let ports = ports(kind, &pairs, scenario, &parties)?;
     let mut hosts = calls(scenario, &plan, &parties, &pairs)?;
-    let senders = pairs.iter().filter_map(|pair| pair.spaces[0].as_ref());
-    let diagnoses = senders.map(|space| space.within(Diagnosis::open));
+    hosts.polls = options.busy;
+    let senders = pairs.iter().filter_map(|pair| Some((pair, pair.spaces[0].as_ref()?)));
+    let diagnoses =
+        senders.map(|(pair, space)| space.within(|| Diagnosis::open(pair.settings.network)));
     let diagnoses =
         diagnoses.collect::<io::Result<_>>().map_err(LiveError::step("look at sockets"))?;
     let traced = kernel::wants_every_change(scenario).then(Tracepoint::open);
@@ -272,7 +273,7 @@ fn calls(
         Call::new(played, &pair.settings, spaces).map_err(|error| no_socket(pair, &error))
     });
     let calls = calls.collect::<Result<_, LiveError>>()?;
-    Ok(Hosts { calls, flows: plan.flows.len(), diary: Diary::default() })
+    Ok(Hosts { calls, flows: plan.flows.len(), ..Hosts::default() })
 }
 
 /// What our own ends, the path's routers and all applications left.
@@ -372,17 +373,17 @@ fn ports(
     let mut ports = Vec::with_capacity(2 * pairs.len());
     for (entry, pair) in pairs.iter().enumerate() {
         for (side, space) in pair.spaces.iter().enumerate() {
+            let speaks = pair.settings.network;
             let Some(space) = space else {
-                ports.push(own_host(scenario, parties, entry, side)?);
+                ports.push(own_host(scenario, parties, entry, side, speaks)?);
                 continue;
             };
-            let port = port::open(kind, space, &middle, pair.settings.mtu)
+            let port = port::open(kind, space, &middle, speaks, pair.settings.mtu)
                 .map_err(|why| LiveError::NoDevice { kind, why })?;
             let device = port.device().unwrap_or_default();
             let own = parties.iter().enumerate().filter(|(_, party)| party.entry == entry);
-            let own = own.map(|(n, _)| [sender_address(n), receiver_address(n)][side]);
-            let own: Vec<_> = own.collect();
-            let there = [RECEIVERS, SENDERS][side];
+            let own: Vec<_> = own.map(|(n, _)| address(speaks, side, n)).collect();
+            let there = network(speaks, 1 - side);
             // What a route tells TCP is meant for senders, but for quick ACKs.
             let metrics = match side {
                 _ if pair.both => pair.settings.route.clone(),
@@ -411,6 +412,7 @@ fn own_host(
     parties: &[Party<'_>],
     entry: usize,
     side: usize,
+    network: NetworkSpec,
 ) -> Result<Box<dyn Port>, LiveError> {
     let of_entry = parties.iter().enumerate().filter(|(_, party)| party.entry == entry);
     let played = of_entry.map(|(number, party)| {
@@ -426,7 +428,7 @@ fn own_host(
         })
     });
     let played = played.collect::<Result<Vec<_>, LiveError>>()?;
-    Ok(Box::new(OwnHost::new(side, played, scenario.seed)))
+    Ok(Box::new(OwnHost::new(network, side, played, scenario.seed)))
 }
 
 fn no_socket(pair: &HostPair, error: &io::Error) -> LiveError {

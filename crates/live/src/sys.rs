@@ -35,6 +35,15 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
+/// What the calling thread has used of processors.
+pub fn thread_time() -> Duration {
+    let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as above.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut used) };
+    let nanos = used.tv_sec.unsigned_abs() * 1_000_000_000 + used.tv_nsec.unsigned_abs();
+    Duration::from_nanos(nanos)
+}
+
 /// Moves the calling thread into a network namespace of its own.
 pub fn new_network() -> io::Result<()> {
     // SAFETY: takes no pointer, and changes the calling thread alone.
@@ -189,8 +198,9 @@ impl Poll {
         self.entries.get(n).is_some_and(|entry| entry.revents != 0)
     }
 
-    /// Waits until something can be done with any of the files, but not longer than `most`.
-    pub fn wait(&mut self, most: Duration) -> io::Result<()> {
+    /// Waits until something can be done with any of the files, but not longer than `most`; says whether
+    /// anything but the time ended the wait.
+    pub fn wait(&mut self, most: Duration) -> io::Result<bool> {
         let nanos = most.as_nanos();
         let timeout = libc::timespec {
             tv_sec: libc::time_t::try_from(nanos / 1_000_000_000).unwrap_or(libc::time_t::MAX),
@@ -203,8 +213,8 @@ impl Poll {
             libc::ppoll(self.entries.as_mut_ptr(), count, &raw const timeout, std::ptr::null())
         };
         match check(answer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            answer => answer.map(drop),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            answer => answer.map(|ready| ready > 0),
         }
     }
 }
