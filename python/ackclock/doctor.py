@@ -56,7 +56,12 @@ def examine() -> list[Finding]:
         _program("ns-2", "ns", "ackclock bench --peers", "apt install ns2", _ns2_version),
         _program("tshark", "tshark", "reading packet captures", "apt install tshark"),
         _program("tcpdump", "tcpdump", "capturing packets", "apt install tcpdump"),
-        _program("iperf3", "iperf3", "traffic of the kernel's own TCP", "apt install iperf3"),
+        _program("iperf3", "iperf3", 'live runs: app = { kind = "iperf3" }', "apt install iperf3"),
+        _program("lighttpd", "lighttpd", "watanabe2013/live: the film", "apt install lighttpd"),
+        _program("ffmpeg", "ffmpeg", "making and reading films", "apt install ffmpeg"),
+        _program(
+            "VLC", "vlc", "ackclock play --player vlc", "apt install vlc-bin vlc-plugin-base"
+        ),
         _root(),
         _tun(),
         _namespaces(),

@@ -91,6 +91,10 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
             let message = "a video in segments needs both ends of one kind, kernel or ackclock";
             return refuse(format!("flow[{n}].app.kind"), message);
         }
+        if flow.app.program().is_some() && ends[n].contains(&End::Own) {
+            let message = "a program's sockets are the kernel's, expected both ends kernel";
+            return refuse(format!("flow[{n}].app.kind"), message);
+        }
     }
     for (n, class) in scenario.traffic.iter().enumerate() {
         let key = |word: &str| format!("traffic[{n}].{word}");
@@ -134,6 +138,8 @@ pub struct Asked<'a> {
     tcp: &'a TcpSpec,
     /// Whether both ends send.
     pub both: bool,
+    /// Whether its sockets are programs' own.
+    pub programs: bool,
 }
 
 /// Every entry of `scenario`, flows first, then traffic classes.
@@ -147,7 +153,10 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
         let config = flow.config();
         let config = config.map_err(|why| ScenarioError::new(&format!("{key}.variant"), &why))?;
         let (profile, tcp) = (flow.profile.0, &flow.tcp);
-        entries.push(Asked { key, name: &flow.name, config, profile, tcp, both: false });
+        // What asks for a file sends too.
+        let programs = flow.app.program().is_some();
+        let name = &flow.name;
+        entries.push(Asked { key, name, config, profile, tcp, both: programs, programs });
     }
     for (n, class) in scenario.traffic.iter().enumerate() {
         let key = format!("traffic[{n}]");
@@ -155,7 +164,8 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
         let configs = class.configs().map_err(|why| error(&why))?;
         let (config, _) = configs.first().copied().ok_or_else(|| error("expected a sender"))?;
         let (profile, tcp) = (class.profile.0, &class.tcp);
-        entries.push(Asked { key, name: &class.name, config, profile, tcp, both: true });
+        let name = &class.name;
+        entries.push(Asked { key, name, config, profile, tcp, both: true, programs: false });
     }
     Ok(entries)
 }
@@ -180,6 +190,13 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
     };
     let mut route = RouteMetrics { initial_window, ..RouteMetrics::default() };
     refuse_settings(tcp, &key)?;
+    if asked.programs {
+        let set = [("pacing", tcp.pacing.is_some()), ("nagle", tcp.nagle.is_some())];
+        if let Some((word, _)) = set.iter().find(|(_, set)| *set) {
+            let message = "an option of sockets, and a program's are its own; leave this key out";
+            return Err(ScenarioError::new(&key(&format!("tcp.{word}")), message));
+        }
+    }
     let flag = |on: bool| u8::from(on).to_string();
     sysctls.push(("net.ipv4.tcp_slow_start_after_idle", flag(restart)));
     sysctls.push(("net.ipv4.tcp_sack", flag(config.sack)));
@@ -221,6 +238,11 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
     // One run must not know the last.
     sysctls.push(("net.ipv4.tcp_no_metrics_save", "1".to_owned()));
     route.quick_ack = config.delayed_ack.is_none();
+    if asked.programs {
+        // What options say on sockets of our own.
+        route.congestion_control = Some(congestion_control);
+        route.window = window_clamp;
+    }
     Ok(KernelSettings {
         congestion_control,
         sysctls,

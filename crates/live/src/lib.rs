@@ -31,8 +31,11 @@ mod kernel_end;
 mod netlink;
 #[cfg(target_os = "linux")]
 mod path;
+mod play;
 #[cfg(target_os = "linux")]
 mod port;
+#[cfg(target_os = "linux")]
+mod programs;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
@@ -46,14 +49,19 @@ mod speaker;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
+mod tally;
+#[cfg(target_os = "linux")]
 mod tracepoint;
 #[cfg(target_os = "linux")]
 mod watch;
 
 use std::io;
 
+pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use port::PortKind;
+#[cfg(target_os = "linux")]
+pub use programs::ProgramReport;
 #[cfg(target_os = "linux")]
 pub use report::{Lateness, RateReached, Report, Setting};
 #[cfg(target_os = "linux")]

@@ -52,6 +52,32 @@ pub fn send_and_receive(socket: &OwnedFd, message: &[u8], buffer: &mut [u8]) -> 
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())
 }
 
+/// A netlink socket that is told of every TCP socket of the calling thread's namespace that is gone, with
+/// what it counted in the end.
+pub fn told_of_ends() -> io::Result<OwnedFd> {
+    // SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h).
+    const GONE: [i32; 2] = [1, 3];
+    let socket = netlink(SocketKind::Diagnosis)?;
+    for group in GONE {
+        set(&socket, libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, &group)?;
+    }
+    Ok(socket)
+}
+
+/// Receives a message into `buffer`, if there is one; returns its length.
+pub fn receive_now(socket: &OwnedFd, buffer: &mut [u8]) -> Option<usize> {
+    // SAFETY: the pointer is to a slice of the length given.
+    let answer = unsafe {
+        libc::recv(
+            socket.as_raw_fd(),
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+            libc::MSG_DONTWAIT,
+        )
+    };
+    usize::try_from(answer).ok().filter(|len| *len > 0)
+}
+
 /// A socket of the IPv4 packets of device number `device`, behind their Ethernet headers.
 pub fn packet_socket(device: u32) -> io::Result<OwnedFd> {
     let protocol = u16::try_from(libc::ETH_P_IP).expect("a protocol below 2^16").to_be();
