@@ -35,7 +35,9 @@ def run(sender: str, app: dict[str, Any], seconds: float) -> ac.Run:
 
 def main(senders: list[str]) -> None:
     """Print a row a sender."""
-    print("| sender | ours, Mbit/s | iperf3 | iperf3, counted by us | sent again | iperf3 | by us |")
+    print(
+        "| sender | ours, Mbit/s | iperf3 | iperf3, counted by us | sent again | iperf3 | by us |"
+    )
     print("|" + " --- |" * 7)
     for sender in senders:
         (ours,) = run(sender, {"kind": "bulk"}, SECONDS).flows.to_pylist()
@@ -47,9 +49,7 @@ def main(senders: list[str]) -> None:
         rates = " | ".join(
             f"{bps / 1e6:.3f}" for bps in (ours["goodput_bps"], told["goodput_bps"], rate)
         )
-        again = " | ".join(
-            str(row["segments_retransmitted"]) for row in (ours, told, counted)
-        )
+        again = " | ".join(str(row["segments_retransmitted"]) for row in (ours, told, counted))
         print(f"| `{sender}` | {rates} | {again} |", flush=True)
 
 

@@ -84,9 +84,7 @@ def play(
     picture_rate: Annotated[
         float | None, typer.Option(help="Pictures a second. Default: the film's own, or 30.")
     ] = None,
-    buffer: Annotated[
-        str, typer.Option(help="The most that the playout buffer holds.")
-    ] = "656 kB",
+    buffer: Annotated[str, typer.Option(help="The most that the playout buffer holds.")] = "656 kB",
     start: Annotated[
         str | None, typer.Option(help="What it holds when play begins. Default: as --buffer.")
     ] = None,

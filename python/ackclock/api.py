@@ -146,9 +146,7 @@ def run_live(
     ours = [sys.executable, "-m", "ackclock.cli"]
     try:
         return Run(
-            _core.live(
-                _text(scenario), seed, ports, folder, sender, receiver, busy, written, ours
-            )
+            _core.live(_text(scenario), seed, ports, folder, sender, receiver, busy, written, ours)
         )
     except OSError as error:
         raise BadInput(str(error)) from None

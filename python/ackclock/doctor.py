@@ -59,9 +59,7 @@ def examine() -> list[Finding]:
         _program("iperf3", "iperf3", 'live runs: app = { kind = "iperf3" }', "apt install iperf3"),
         _program("lighttpd", "lighttpd", "watanabe2013/live: the film", "apt install lighttpd"),
         _program("ffmpeg", "ffmpeg", "making and reading films", "apt install ffmpeg"),
-        _program(
-            "VLC", "vlc", "ackclock play --player vlc", "apt install vlc-bin vlc-plugin-base"
-        ),
+        _program("VLC", "vlc", "ackclock play --player vlc", "apt install vlc-bin vlc-plugin-base"),
         _root(),
         _tun(),
         _namespaces(),

@@ -61,9 +61,9 @@ def make_film(
 ) -> None:
     """Write an H.264 film with sound of about 5.24 Mbit/s, as web servers offer them, as MP4.
 
-    Scenes of drawn length, each with its own picture, motion and grain; 30 pictures a second; never
-    much more than 8 Mbit/s for long. The drawing is fixed by a seed; the bytes depend on the version
-    of x264. The file's index stands first.
+    Scenes of drawn length, each with its own picture, motion and grain; 30 pictures a second;
+    never much more than 8 Mbit/s for long. The drawing is fixed by a seed; the bytes depend on the
+    version of x264. The file's index stands first.
 
     Parameters
     ----------

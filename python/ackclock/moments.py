@@ -172,9 +172,7 @@ class Bursts(Table):
 
 App: TypeAlias = Bulk | Cbr | OnOff | Bursts | Video | Dash | Program | Iperf3
 
-_APPS = {
-    str(app.KIND): app for app in (Bulk, Cbr, OnOff, Bursts, Video, Dash, Program, Iperf3)
-}
+_APPS = {str(app.KIND): app for app in (Bulk, Cbr, OnOff, Bursts, Video, Dash, Program, Iperf3)}
 
 
 def read_app(table: Mapping[str, Any]) -> App:

@@ -31,8 +31,8 @@ def read_trace(path: str | os.PathLike[str], picture_rate: float | None = None) 
     Parameters
     ----------
     path
-        A CSV file with the column ``bytes``, a row a picture, in the order of the film's file; or the
-        film itself, of which ffprobe is asked.
+        A CSV file with the column ``bytes``, a row a picture, in the order of the film's file; or
+        the film itself, of which ffprobe is asked.
     picture_rate
         Pictures a second; default: the film's own, or 30.
 
@@ -48,8 +48,9 @@ def read_trace(path: str | os.PathLike[str], picture_rate: float | None = None) 
     sizes: list[int] = []
     try:
         with Path(path).open(encoding="utf-8", newline="") as file:
+            # Not at once: how many there are says which row is wrong.
             for row in csv.DictReader(file):
-                sizes.append(int(row["bytes"]))
+                sizes.append(int(row["bytes"]))  # noqa: PERF401
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
     except (KeyError, ValueError, TypeError):
@@ -95,7 +96,7 @@ def play(url: str, video: Video, *, limit_s: float | None = None) -> dict[str, A
 
 #: What VLC 3 writes into its log, and what it means.
 _LATE = re.compile(r"picture is too late to be displayed")
-_EMPTY = re.compile(r"PCR is called too late")
+_EMPTY = re.compile(r"PCR\s+is called too late")
 _BUFFERED = re.compile(r"Stream buffering done \(\d+ ms in (\d+) ms\)")
 #: What its interface answers to `stats`.
 _SHOWN = re.compile(r"frames displayed\s*:\s*(\d+)")

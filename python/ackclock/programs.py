@@ -17,8 +17,8 @@ class Program(Table):
 
     Commands are lists of words that no shell reads. Words in braces stand for what they say:
     ``{sender}`` and ``{receiver}`` for the hosts' addresses, ``{server}`` and ``{client}`` for the
-    same by who listens, ``{port}``, ``{seconds}`` for whole seconds from the flow's start to the end
-    of the run less one, ``{folder}`` for where the programs may write, ``{flow}``, and
+    same by who listens, ``{port}``, ``{seconds}`` for whole seconds from the flow's start to the
+    end of the run less one, ``{folder}`` for where the programs may write, ``{flow}``, and
     ``{congestion_control}`` for the kernel's word for the variant.
 
     Attributes

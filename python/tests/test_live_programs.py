@@ -52,8 +52,8 @@ def test_a_web_server_and_a_client_fill_the_tables(tmp_path: Path) -> None:
     table["probe"] = [{"flow": "bulk", "what": ["cwnd"], "every": "50 ms"}]
     run = measured(ac.Scenario.from_dict(table))
     (row,) = run.flows.to_pylist()
-    # The file, the head of the answer (a line and five fields: 150 to 300 bytes), and the FIN, which
-    # counts as a byte.
+    # The file, the head of the answer (a line and five fields: 150 to 300 bytes), and the FIN,
+    # which counts as a byte.
     assert 1_000_100 <= row["delivered_bytes"] <= 1_000_500
     # 1448 bytes of payload a segment: 691 for the file, and one or two more for the head.
     assert row["segments_sent"] - row["segments_retransmitted"] in (691, 692, 693)
@@ -177,7 +177,9 @@ def test_programs_that_are_not_there_are_told_before_anything_starts(
     monkeypatch.setenv("PATH", "/nowhere")
     table = path()
     table["flow"][0]["app"] = {"kind": "iperf3"}  # type: ignore[index]
-    with pytest.raises(ac.BadInput, match=r"flow\[0\].app.sender: no program `iperf3`.*apt install"):
+    with pytest.raises(
+        ac.BadInput, match=r"flow\[0\].app.sender: no program `iperf3`.*apt install"
+    ):
         ac.run_live(ac.Scenario.from_dict(table))
     app = {"receiver": ["/nowhere/at-all"], "sender": ["true"]}
     with pytest.raises(ac.BadInput, match=r"no program `true`"):
@@ -260,9 +262,7 @@ def _alive(word: str) -> list[str]:
 
 @live
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_killed_leaves_no_program_behind(
-    tmp_path: Path, how: signal.Signals
-) -> None:
+def test_a_run_that_is_killed_leaves_no_program_behind(tmp_path: Path, how: signal.Signals) -> None:
     marker = tmp_path / "family"
     (tmp_path / "family.py").write_text(_FAMILY)
     server = [sys.executable, str(tmp_path / "family.py"), str(marker)]
@@ -271,9 +271,7 @@ def test_a_run_that_is_killed_leaves_no_program_behind(
     file.write_text(json.dumps(with_program(app, duration="60 s")))
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", _RUN, str(file)]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL
-    ) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 30
         while len(list(tmp_path.glob("family.[0-9]*"))) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)

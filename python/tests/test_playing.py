@@ -91,7 +91,7 @@ def test_what_cannot_be_played_is_told(tmp_path: Path, served: str) -> None:
     video = ac.Video(pictures=(1000,))
     with pytest.raises(ac.BadInput, match="999 bytes, fewer than the 1000 of its pictures"):
         playing.play(f"{served}/short", video)
-    with pytest.raises(ac.BadInput, match="answered `HTTP/1.[01] 404"):
+    with pytest.raises(ac.BadInput, match=r"answered `HTTP/1\.[01] 404"):
         playing.play(f"{served}/none", video)
     with pytest.raises(ac.BadInput, match="expected http://HOST"):
         playing.play("https://host/film", video)
@@ -130,7 +130,7 @@ _LOG = """\
 [00007f4a] main input debug: Stream buffering done (1250 ms in 312 ms)
 [00007f4b] main vout display error: picture is too late to be displayed (missing 45 ms)
 [00007f4b] main video output warning: picture is too late to be displayed (missing 21 ms)
-[00007f4c] main input error: ES_OUT_SET_(GROUP_)PCR  is called too late (pts_delay increased to 1300 ms)
+[00007f4c] main input error: ES_OUT_SET_(GROUP_)PCR  is called too late (pts_delay increased)
 [00007f4d] main input debug: Stream buffering done (1300 ms in 900 ms)
 """
 _STATS = """\

@@ -163,7 +163,8 @@ pub fn play(
         let what = format!("{content} bytes, fewer than the {volume} of its pictures");
         return Err(answer(what));
     };
-    let mut session = Session { opened, stream, player: &mut player, before, left: content, start: None };
+    let mut session =
+        Session { opened, stream, player: &mut player, before, left: content, start: None };
     session.run(plan.limit, &cancelled).map_err(|error| match error.kind() {
         ErrorKind::Interrupted => PlayError::Cancelled,
         _ => failed(error),
@@ -250,11 +251,7 @@ impl Session<'_> {
         next
     }
 
-    fn run(
-        &mut self,
-        limit: Option<StdDuration>,
-        cancelled: &impl Fn() -> bool,
-    ) -> io::Result<()> {
+    fn run(&mut self, limit: Option<StdDuration>, cancelled: &impl Fn() -> bool) -> io::Result<()> {
         let mut buffer = vec![0; 1 << 16];
         let mut heard = StdInstant::now();
         loop {
@@ -420,7 +417,8 @@ mod tests {
     fn what_comes_too_late_is_discarded_or_stalls() {
         // Two pictures and a half, then a silence of 300 ms: the half is discarded at 40 ms, the fourth is
         // due at 60 ms with nothing there, and play stands still for about 240 ms.
-        let url = served("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", vec![(0, 250), (300, 750)]);
+        let url =
+            served("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", vec![(0, 250), (300, 750)]);
         let played = played(url).unwrap();
         assert_eq!((played.shown, played.discarded, played.underflows), (9, 1, 1));
         assert!((0.2..0.5).contains(&played.stall_s), "{}", played.stall_s);
@@ -430,7 +428,9 @@ mod tests {
     #[test]
     fn answers_that_cannot_be_played_are_told() {
         let short = served("HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", vec![]);
-        assert!(played(short).unwrap_err().to_string().ends_with("fewer than the 1000 of its pictures"));
+        assert!(
+            played(short).unwrap_err().to_string().ends_with("fewer than the 1000 of its pictures")
+        );
         let cut = served("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", vec![(0, 400)]);
         assert!(played(cut).unwrap_err().to_string().ends_with("closed with 600 bytes to come"));
     }

@@ -125,7 +125,8 @@ const OURS: &str = "ackclock";
 /// Whether a command can be started, by its path or on the `PATH`.
 fn is_there(name: &str) -> bool {
     let runs = |path: &Path| {
-        fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+        fs::metadata(path)
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
     };
     if name.contains('/') {
         return runs(Path::new(name));
@@ -183,8 +184,7 @@ impl Programs {
             }
             let spaces = spaces(flow.entry);
             for side in Side::BOTH {
-                let (Some(space), false) =
-                    (spaces[side.index()], spec.command(side).is_empty())
+                let (Some(space), false) = (spaces[side.index()], spec.command(side).is_empty())
                 else {
                     continue;
                 };
@@ -193,8 +193,8 @@ impl Programs {
                 if command[0] == OURS && !options.ackclock.is_empty() {
                     command.splice(..1, options.ackclock.iter().cloned());
                 }
-                let printed = ["out", "err"]
-                    .map(|end| folder.join(format!("{}.{end}", side.as_str())));
+                let printed =
+                    ["out", "err"].map(|end| folder.join(format!("{}.{end}", side.as_str())));
                 let step = LiveError::step("start a program");
                 let [output, errors] = printed.each_ref().map(File::create);
                 let program = output
@@ -530,7 +530,8 @@ mod tests {
     #[test]
     fn a_listener_is_told_by_its_state() {
         // Of /proc/net/tcp: 0A is TCP_LISTEN, 01 TCP_ESTABLISHED (include/net/tcp_states.h).
-        let listening = "   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000";
+        let listening =
+            "   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000";
         assert!(is_of_a_listener(listening));
         assert!(!is_of_a_listener(&listening.replace(" 0A ", " 01 ")));
         assert!(!is_of_a_listener("  sl  local_address rem_address   st tx_queue rx_queue"));

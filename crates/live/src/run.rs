@@ -244,7 +244,9 @@ impl<'a> Party<'a> {
                 AnyApp::Client(Box::new(Client::new(session))),
                 AnyApp::Server(Box::new(Server::new(session))),
             ]),
-            Plays::App(app) if app.program().is_some() => Ok([AnyApp::Sink(Sink), AnyApp::Sink(Sink)]),
+            Plays::App(app) if app.program().is_some() => {
+                Ok([AnyApp::Sink(Sink), AnyApp::Sink(Sink)])
+            }
             Plays::App(app) => {
                 let stream = |what: &str| Stream::new(seed, &format!("flow {} {what}", self.name));
                 let apps = app.apps(stream).map_err(|(key, why)| {

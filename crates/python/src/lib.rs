@@ -283,9 +283,8 @@ fn live(
 #[pyfunction]
 #[pyo3(signature = (url, video, limit_s = None))]
 fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyResult<String> {
-    let job = move |ticket: &Ticket| {
-        ackclock_lab::play(&url, &video, limit_s, || ticket.is_cancelled())
-    };
+    let job =
+        move |ticket: &Ticket| ackclock_lab::play(&url, &video, limit_s, || ticket.is_cancelled());
     in_background(py, None, Duration::ZERO, job)
 }
 
@@ -528,8 +527,9 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, RouterBench, Run, Table, altman_infer, altman_predict, bench_dumbbell,
-        bench_short, check_scenario, drill, live, load_scenario, packmime, play, registry, response,
-        schema, simulate, simulate_many, simulate_to, variant_name, variant_slug, version,
+        bench_short, check_scenario, drill, live, load_scenario, packmime, play, registry,
+        response, schema, simulate, simulate_many, simulate_to, variant_name, variant_slug,
+        version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

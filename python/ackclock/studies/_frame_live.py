@@ -40,8 +40,9 @@ class Worlds:
 class Trial:
     """A scenario that is simulated once and run live ``repeat`` times.
 
-    With programs as its ends it is another in either world: ``worlds`` makes both of ``scenario`` in
-    the folder of the report, where it may put files, and raises ``BadInput`` with what is missing.
+    With programs as its ends it is another in either world: ``worlds`` makes both of ``scenario``
+    in the folder of the report, where it may put files, and raises ``BadInput`` with what is
+    missing.
     """
 
     name: str

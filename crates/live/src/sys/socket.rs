@@ -68,12 +68,7 @@ pub fn told_of_ends() -> io::Result<OwnedFd> {
 pub fn receive_now(socket: &OwnedFd, buffer: &mut [u8]) -> Option<usize> {
     // SAFETY: the pointer is to a slice of the length given.
     let answer = unsafe {
-        libc::recv(
-            socket.as_raw_fd(),
-            buffer.as_mut_ptr().cast(),
-            buffer.len(),
-            libc::MSG_DONTWAIT,
-        )
+        libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT)
     };
     usize::try_from(answer).ok().filter(|len| *len > 0)
 }

@@ -192,7 +192,10 @@ const OTHER_FLOWS: [(&str, &str); 7] = [
     ("-u", "a flow is TCP"),
     ("--udp", "a flow is TCP"),
     ("-R", "the flow's data goes from its sender; expected `from` and `to` the other way round"),
-    ("--reverse", "the flow's data goes from its sender; expected `from` and `to` the other way round"),
+    (
+        "--reverse",
+        "the flow's data goes from its sender; expected `from` and `to` the other way round",
+    ),
     ("--bidir", "a flow has one direction; expected a second flow"),
     ("-C", "the flow's `variant` says it"),
     ("--congestion", "the flow's `variant` says it"),

@@ -1,8 +1,8 @@
 """The paper's paths with the kernel's senders: Reno, CUBIC and, beside them, BBR.
 
-The film of the study comes from our own server on a socket of the kernel's to the study's player on
-another. A real film, made by ffmpeg, comes from lighttpd: to the same player in a program of its own,
-and to VLC.
+The film of the study comes from our own server on a socket of the kernel's to the study's player
+on another. A real film, made by ffmpeg, comes from lighttpd: to the same player in a program of its
+own, and to VLC.
 """
 
 from __future__ import annotations
@@ -221,8 +221,8 @@ def _sheet(rows: pl.DataFrame) -> Sheet:
     return Sheet(
         key="live-films",
         label="A film from the kernel",
-        caption="Simulated with the profile linux, and live; one film a cell. The film from lighttpd "
-        "is another than the study's, so that its simulation differs too.",
+        caption="Simulated with the profile linux, and live; one film a cell. The film from "
+        "lighttpd is another than the study's, so that its simulation differs too.",
         heads=("path", "sender", "by", *("simulated", "live") * len(columns)),
         groups=(("", 3), *((label, 2) for label in columns.values())),
         rows=tuple(cells),
@@ -244,9 +244,9 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Sheet, ...]:
     else:
         text += (
             f" Then a film of {length_s} s that ffmpeg made, from lighttpd over HTTP: to the same "
-            "player in a program of its own, whose buffer, deadlines and picture sizes are those of "
-            "the simulation, and to VLC, which reads ahead as its own buffers allow and counts by "
-            "rules that it does not document."
+            "player in a program of its own, whose buffer, deadlines and picture sizes are those "
+            "of the simulation, and to VLC, which reads ahead as its own buffers allow and counts "
+            "by rules that it does not document."
         )
     return (Prose(text), _sheet(rows))
 
