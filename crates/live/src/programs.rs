@@ -154,18 +154,11 @@ impl Programs {
         let mut servers = Vec::new();
         for (number, flow) in plan.flows.iter().enumerate() {
             let Some(spec) = scenario.flows[flow.entry].app.program() else { continue };
-            let folder = match &programs.folder {
-                Some(folder) => folder,
-                None => programs.folder.insert(
-                    Folder::new(options.programs.as_deref())
-                        .map_err(LiveError::step("make a folder for programs"))?,
-                ),
-            };
-            let folder = folder.of_flow(&flow.name);
-            let folder = folder.map_err(LiveError::step("make a folder for programs"))?;
-            let key = format!("flow[{}].app", flow.entry);
+            let step = LiveError::step("make a folder for programs");
+            let folder = programs.folder_of(&flow.name, options).map_err(step)?;
             let lasts = plan.end.since(flow.opens);
             let words = Words {
+                key: format!("flow[{}].app", flow.entry),
                 number,
                 spec: &spec,
                 seconds: (lasts.as_nanos() / 1_000_000_000).saturating_sub(1),
@@ -173,49 +166,17 @@ impl Programs {
                 flow: &flow.name,
                 congestion_control: law(flow.entry),
             };
-            let needs = |text: &String| text.contains("{seconds}");
-            if words.seconds == 0 && Side::BOTH.iter().any(|s| spec.command(*s).iter().any(needs)) {
-                let message = "less than 2 s from the flow's start to the end of the run";
-                return Err(ScenarioError::new(&key, message).into());
-            }
-            for (name, text) in &spec.files {
-                fs::write(folder.join(name), words.fill(text))
-                    .map_err(LiveError::step("write a file for programs"))?;
-            }
-            let spaces = spaces(flow.entry);
-            for side in Side::BOTH {
-                let (Some(space), false) = (spaces[side.index()], spec.command(side).is_empty())
-                else {
+            words.prepare()?;
+            for (side, space) in Side::BOTH.into_iter().zip(spaces(flow.entry)) {
+                let Some(space) = space.filter(|_| !spec.command(side).is_empty()) else {
                     continue;
                 };
-                let mut command: Vec<String> =
-                    spec.command(side).iter().map(|word| words.fill(word)).collect();
-                if command[0] == OURS && !options.ackclock.is_empty() {
-                    command.splice(..1, options.ackclock.iter().cloned());
-                }
-                let printed =
-                    ["out", "err"].map(|end| folder.join(format!("{}.{end}", side.as_str())));
-                let step = LiveError::step("start a program");
-                let [output, errors] = printed.each_ref().map(File::create);
-                let program = output
-                    .and_then(|output| Ok([output, errors?]))
-                    .and_then(|files| sys::Program::prepare(&command, space.file(), files))
-                    .map_err(step)?;
-                let is_server = side == spec.server;
-                if is_server {
+                let mut player = words.player(side, space, options)?;
+                player.due = flow.opens;
+                if side == spec.server {
                     servers.push((programs.players.len(), space));
                 }
-                programs.players.push(Player {
-                    flow: flow.name.clone(),
-                    key: format!("{key}.{}", side.as_str()),
-                    side,
-                    command,
-                    program,
-                    due: if is_server { Instant::START } else { flow.opens },
-                    started: None,
-                    ended: None,
-                    printed,
-                });
+                programs.players.push(player);
             }
         }
         for (n, space) in servers {
@@ -223,6 +184,15 @@ impl Programs {
             programs.players[n].wait_until_it_listens(space, cancelled)?;
         }
         Ok(programs)
+    }
+
+    /// The folder of a flow's programs.
+    fn folder_of(&mut self, flow: &str, options: &crate::Options) -> io::Result<PathBuf> {
+        let folder = match self.folder.take() {
+            Some(folder) => folder,
+            None => Folder::new(options.programs.as_deref())?,
+        };
+        self.folder.insert(folder).of_flow(flow)
     }
 
     /// Starts those whose time has come and notices those that have ended; returns when the next is due.
@@ -397,8 +367,10 @@ fn told(text: &str) -> Option<serde_json::Value> {
     (answer.is_object() && text.len() <= MOST_ANSWER).then_some(answer)
 }
 
-/// What stands for the words in braces.
+/// What a flow's programs are told: what stands for the words in braces.
 struct Words<'a> {
+    /// Of the application in the file.
+    key: String,
     number: usize,
     spec: &'a ProgramSpec,
     seconds: u64,
@@ -408,6 +380,52 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
+    /// Writes the files, once it is sure that there is time for what is asked.
+    fn prepare(&self) -> Result<(), LiveError> {
+        let commands = Side::BOTH.iter().flat_map(|side| self.spec.command(*side));
+        if self.seconds == 0 && commands.into_iter().any(|word| word.contains("{seconds}")) {
+            let message = "less than 2 s from the flow's start to the end of the run";
+            return Err(ScenarioError::new(&self.key, message).into());
+        }
+        for (name, text) in &self.spec.files {
+            fs::write(self.folder.join(name), self.fill(text))
+                .map_err(LiveError::step("write a file for programs"))?;
+        }
+        Ok(())
+    }
+
+    /// The program of a side, that waits to be let go.
+    fn player(
+        &self,
+        side: Side,
+        space: &Space,
+        options: &crate::Options,
+    ) -> Result<Player, LiveError> {
+        let mut command: Vec<String> =
+            self.spec.command(side).iter().map(|word| self.fill(word)).collect();
+        if command[0] == OURS && !options.ackclock.is_empty() {
+            command.splice(..1, options.ackclock.iter().cloned());
+        }
+        let name = side.as_str();
+        let printed = ["out", "err"].map(|end| self.folder.join(format!("{name}.{end}")));
+        let [output, errors] = printed.each_ref().map(File::create);
+        let program = output
+            .and_then(|output| Ok([output, errors?]))
+            .and_then(|files| sys::Program::prepare(&command, space.file(), files))
+            .map_err(LiveError::step("start a program"))?;
+        Ok(Player {
+            flow: self.flow.to_owned(),
+            key: format!("{}.{name}", self.key),
+            side,
+            command,
+            program,
+            due: Instant::NEVER,
+            started: None,
+            ended: None,
+            printed,
+        })
+    }
+
     fn fill(&self, text: &str) -> String {
         fill(text, |word| self.value(word))
     }
@@ -445,6 +463,8 @@ struct Folder {
 /// What the names of folders begin with that nobody asked for.
 const PREFIX: &str = "ackclock-programs-";
 const LOCK: &str = ".lock";
+/// Of folders that this process made.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 impl Folder {
     fn new(asked: Option<&Path>) -> io::Result<Self> {
@@ -454,7 +474,6 @@ impl Folder {
         }
         let temporary = std::env::temp_dir();
         remove_left(&temporary);
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = temporary.join(format!("{PREFIX}{}-{number}", std::process::id()));
         // Programs may be another user's.

@@ -176,7 +176,7 @@ fn close_from(first: RawFd) {
     unsafe {
         // Of Linux 5.9 and later.
         if libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) < 0 {
-            for file in first..1 << 16 {
+            for file in first..(1 << 16) {
                 libc::close(file);
             }
         }

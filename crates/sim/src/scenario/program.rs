@@ -209,6 +209,8 @@ impl Iperf3Spec {
     pub fn check(&self) -> Result<(), (String, String)> {
         for (n, option) in self.options.iter().enumerate() {
             let word = option.split('=').next().unwrap_or_default();
+            // A short option may hold its value.
+            let word = if option.starts_with("-C") { "-C" } else { word };
             if let Some((_, why)) = OTHER_FLOWS.iter().find(|(other, _)| *other == word) {
                 return Err((format!("options[{n}]"), format!("`{word}`: {why}")));
             }
