@@ -181,7 +181,12 @@ def play_with_vlc(url: str, *, limit_s: float | None = None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as home:
         user: list[str] = []
         if os.geteuid() == 0:
-            os.chown(home, _NOBODY, _NOBODY)
+            try:
+                os.chown(home, _NOBODY, _NOBODY)
+            except OSError:
+                # Root of a user namespace that maps nobody else.
+                msg = "VLC refuses to be root, and this user cannot become another"
+                raise BadInput(msg) from None
             ids = (f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups")
             user = ["setpriv", *ids]
         interface = Path(home, "socket")
