@@ -129,5 +129,5 @@ pub fn play(
             SweepError::Machine(error.to_string())
         }
     })?;
-    Ok(serde_json::to_string(&played).expect("numbers"))
+    serde_json::to_string(&played).map_err(|error| SweepError::Internal(error.to_string()))
 }

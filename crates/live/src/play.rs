@@ -147,7 +147,7 @@ pub fn play(
     let place = place(&plan.url)?;
     let failed = |error| PlayError::Failed { url: plan.url.clone(), error };
     let answer = |what| PlayError::Answer { url: plan.url.clone(), what };
-    let opened = StdInstant::now();
+    let opened = crate::wall();
     let mut stream = open(&place).map_err(failed)?;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: ackclock/{}\r\nAccept: */*\r\nConnection: close\r\n\r\n",
@@ -203,7 +203,7 @@ fn open(place: &Place<'_>) -> io::Result<TcpStream> {
 
 /// Reads the head of an answer, and nothing of what follows it.
 fn head(stream: &mut TcpStream) -> io::Result<String> {
-    let begun = StdInstant::now();
+    let begun = crate::wall();
     let mut bytes = vec![0; MOST_HEAD];
     loop {
         let seen = stream.peek(&mut bytes)?;
@@ -253,7 +253,7 @@ impl Session<'_> {
 
     fn run(&mut self, limit: Option<StdDuration>, cancelled: &impl Fn() -> bool) -> io::Result<()> {
         let mut buffer = vec![0; 1 << 16];
-        let mut heard = StdInstant::now();
+        let mut heard = crate::wall();
         loop {
             let next = self.poll();
             let now = self.now();
@@ -272,7 +272,7 @@ impl Session<'_> {
                 before => before,
             };
             if wanted == 0 {
-                heard = StdInstant::now();
+                heard = crate::wall();
                 thread::sleep(wait);
                 continue;
             }
@@ -285,7 +285,7 @@ impl Session<'_> {
                     return Err(io::Error::other(format!("closed with {left} bytes to come")));
                 }
                 Ok(len) => {
-                    heard = StdInstant::now();
+                    heard = crate::wall();
                     // Whatever was due before this came is decided without it.
                     self.poll();
                     self.take(len as u64);

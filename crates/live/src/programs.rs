@@ -241,13 +241,7 @@ impl Player {
         space: &Space,
         cancelled: &impl Fn() -> bool,
     ) -> Result<(), LiveError> {
-        let begun = std::time::Instant::now();
-        let refuse = |what: String| {
-            let line = self.last_line();
-            let line = if line.is_empty() { line } else { format!(": {line}") };
-            let message = format!("`{}` {what}{line}", self.command[0]);
-            Err(ScenarioError::new(&self.key, &message).into())
-        };
+        let begun = crate::wall();
         loop {
             // Looked at first: it may have ended after it listened.
             let ended = self.program.ended();
@@ -255,16 +249,24 @@ impl Player {
                 return Ok(());
             }
             if let Some(code) = ended {
-                return refuse(format!("{} before it listened", end_in_words(code)));
+                return Err(self.refused(&format!("{} before it listened", end_in_words(code))));
             }
             if cancelled() {
                 return Err(LiveError::Cancelled);
             }
             if begun.elapsed() > LISTENS_WITHIN {
-                return refuse(format!("did not listen within {} s", LISTENS_WITHIN.as_secs()));
+                let seconds = LISTENS_WITHIN.as_secs();
+                return Err(self.refused(&format!("did not listen within {seconds} s")));
             }
             thread::sleep(std::time::Duration::from_millis(10));
         }
+    }
+
+    fn refused(&self, what: &str) -> LiveError {
+        let line = self.last_line();
+        let line = if line.is_empty() { line } else { format!(": {line}") };
+        let message = format!("`{}` {what}{line}", self.command[0]);
+        ScenarioError::new(&self.key, &message).into()
     }
 
     fn last_line(&self) -> String {

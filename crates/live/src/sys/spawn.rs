@@ -2,7 +2,7 @@
 //!
 //! A program has a process namespace of its own, whose first process dies with this one
 //! (`PR_SET_PDEATHSIG`): whatever else the program has started by then the kernel kills with it
-//! (pid_namespaces(7)). Three processes stand in a row: the one that `Command` makes leads a group of its own and waits
+//! (`pid_namespaces(7)`). Three processes stand in a row: the one that `Command` makes leads a group of its own and waits
 //! for the namespace's first, which starts the program and waits for it.
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::check;
 
@@ -88,7 +88,7 @@ impl Program {
         // A program that still waits for its turn hears that there will be none.
         drop(self.child.stdin.take());
         self.signal(libc::SIGTERM);
-        let begun = Instant::now();
+        let begun = crate::wall();
         while self.ended().is_none() && begun.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(5));
         }

@@ -103,15 +103,12 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
         let (before, from) = rest.split_at(open);
         filled.push_str(before);
         let found = from.find('}').and_then(|close| Some((value(&from[1..close])?, close)));
-        match found {
-            Some((text, close)) => {
-                filled.push_str(&text);
-                rest = &from[close + 1..];
-            }
-            None => {
-                filled.push('{');
-                rest = &from[1..];
-            }
+        if let Some((text, close)) = found {
+            filled.push_str(&text);
+            rest = &from[close + 1..];
+        } else {
+            filled.push('{');
+            rest = &from[1..];
         }
     }
     filled.push_str(rest);
