@@ -55,12 +55,18 @@ pub fn send_and_receive(socket: &OwnedFd, message: &[u8], buffer: &mut [u8]) -> 
 /// A netlink socket that is told of every TCP socket of the calling thread's namespace that is gone, with
 /// what it counted in the end.
 pub fn told_of_ends() -> io::Result<OwnedFd> {
-    // SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h).
-    const GONE: [i32; 2] = [1, 3];
+    // SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h), 1 and 3, as bits. A
+    // socket that joins them without an address of its own is told nothing.
+    const GONE: u32 = 1 << 0 | 1 << 2;
     let socket = netlink(SocketKind::Diagnosis)?;
-    for group in GONE {
-        set(&socket, libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, &group)?;
-    }
+    // SAFETY: a struct of numbers, for which zeros are valid.
+    let mut address: libc::sockaddr_nl = unsafe { zeroed() };
+    address.nl_family = family(libc::AF_NETLINK);
+    address.nl_groups = GONE;
+    // SAFETY: the address lives as long as the call, and is as long as said.
+    check(unsafe {
+        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length::<libc::sockaddr_nl>())
+    })?;
     Ok(socket)
 }
 

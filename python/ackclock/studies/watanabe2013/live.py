@@ -114,7 +114,7 @@ def _served(out: Path, scenario: dict[str, Any], *, length_s: int, vlc: bool) ->
         "files": {"lighttpd.conf": CONFIGURATION.format(root=path.parent)},
     }
     (flow,) = scenario["flow"]
-    simulated = {"kind": "video", "pictures": list(film.pictures or ())}
+    simulated: dict[str, Any] = {"kind": "video", "pictures": list(film.pictures or ())}
     simulated["picture_rate"] = film.picture_rate
     return Worlds(
         sim={**scenario, "flow": [{**flow, "app": simulated}]},
