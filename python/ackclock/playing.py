@@ -166,7 +166,7 @@ def play_with_vlc(url: str, *, limit_s: float | None = None) -> dict[str, Any]:
     """Play the film at ``url`` in VLC without a screen, and return what it says of it.
 
     Of the columns of ``videos`` it knows ``shown`` and ``discarded`` (its statistics' frames
-    displayed and lost), ``underflows`` (how often its clock of the stream came too late),
+    displayed, some of them twice where it had stopped, and lost), ``underflows`` (how often its clock of the stream came too late),
     ``startup_s`` (until its first buffer was full, from the start of the program) and
     ``finished_s``. It reads ahead as its own buffers allow, and documents none of its rules.
 
@@ -233,7 +233,6 @@ def _run_vlc(
         raise BadInput(f"{command[-1]}: VLC showed nothing ({log.last or 'no reason given'})")
     return {
         "player": "vlc",
-        "pictures": counted["shown"] + counted.get("lost", 0),
         "shown": counted["shown"],
         "discarded": counted.get("lost", 0),
         "underflows": log.empty,

@@ -190,7 +190,7 @@ def test_programs_that_are_not_there_are_told_before_anything_starts(
     ("app", "words"),
     [
         ({"sender": ["curl"]}, ("flow[0].app.receiver", "missing")),
-        ({"sender": ["curl", "{recever}"], "receiver": ["x"]}, ("app.sender[1]", "`{receiver}`")),
+        ({"sender": ["curl", "{receivers}"], "receiver": ["x"]}, ("app.sender[1]", "`{receiver}`")),
         ({"receiver": ["x"], "files": {"../a": ""}}, ("flow[0].app.files", "plain name")),
         ({"receiver": ["x"], "server": "client"}, ("flow[0].app.server", "sender", "receiver")),
     ],

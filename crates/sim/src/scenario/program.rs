@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_word_is_told_and_others_are_not() {
-        assert_eq!(misspelt("http://{recever}/"), Some("receiver"));
+        assert_eq!(misspelt("http://{receivers}/"), Some("receiver"));
         assert_eq!(misspelt("{second}"), Some("seconds"));
         assert_eq!(misspelt("{receiver} {print} ${HOME}"), None);
         assert_eq!(distance("kitten", "sitting"), 3);

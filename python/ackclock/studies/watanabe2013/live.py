@@ -162,7 +162,11 @@ def reduce(run: Run) -> pl.DataFrame:
         )
     return video.with_columns(
         flow["segments_retransmitted"].cast(pl.Int64).alias("segments_retransmitted"),
-        (pl.col("discarded") / pl.col("pictures")).alias("discarded_share"),
+        # VLC does not say how many there were.
+        (
+            pl.col("discarded")
+            / pl.coalesce("pictures", pl.col("shown") + pl.col("discarded"))
+        ).alias("discarded_share"),
     )
 
 
@@ -233,7 +237,7 @@ def _sheet(rows: pl.DataFrame) -> Sheet:
 
 def blocks(rows: pl.DataFrame) -> tuple[Prose | Sheet, ...]:
     """Return what the page says."""
-    length_s = rows["pictures"][0] // PICTURE_RATE
+    length_s = rows["pictures"].drop_nulls()[0] // PICTURE_RATE
     text = (
         f"The first {length_s} s of the film from a server on a socket of the kernel’s to the "
         "study’s player on another, over the study’s paths with real packets in them."
