@@ -166,9 +166,10 @@ def play_with_vlc(url: str, *, limit_s: float | None = None) -> dict[str, Any]:
     """Play the film at ``url`` in VLC without a screen, and return what it says of it.
 
     Of the columns of ``videos`` it knows ``shown`` and ``discarded`` (its statistics' frames
-    displayed, some of them twice where it had stopped, and lost), ``underflows`` (how often its clock of the stream came too late),
-    ``startup_s`` (until its first buffer was full, from the start of the program) and
-    ``finished_s``. It reads ahead as its own buffers allow, and documents none of its rules.
+    displayed, some of them twice where it had stopped, and lost), ``underflows`` (how often its
+    clock of the stream came too late), ``startup_s`` (until its first buffer was full, from the
+    start of the program) and ``finished_s``. It reads ahead as its own buffers allow, and documents
+    none of its rules.
 
     Raises
     ------

@@ -42,10 +42,8 @@ const PACKAGES: [(&str, &str); 12] = [
     ("vlc", "vlc-bin vlc-plugin-base"),
 ];
 /// Those whose package has their name.
-const SAME_NAME: [&str; 12] = [
-    "curl", "iperf", "iperf3", "lighttpd", "mpv", "netperf", "nginx", "nuttcp", "socat", "wget",
-    "wrk", "vsftpd",
-];
+const SAME_NAME: [&str; 10] =
+    ["curl", "iperf", "iperf3", "lighttpd", "mpv", "netperf", "nginx", "nuttcp", "socat", "wget"];
 
 /// A program of a flow, as a report has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -164,8 +164,7 @@ def reduce(run: Run) -> pl.DataFrame:
         flow["segments_retransmitted"].cast(pl.Int64).alias("segments_retransmitted"),
         # VLC does not say how many there were.
         (
-            pl.col("discarded")
-            / pl.coalesce("pictures", pl.col("shown") + pl.col("discarded"))
+            pl.col("discarded") / pl.coalesce("pictures", pl.col("shown") + pl.col("discarded"))
         ).alias("discarded_share"),
     )
 
