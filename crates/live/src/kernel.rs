@@ -106,6 +106,10 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
         if flow.app.asks().is_some() && ends[n][0] == End::Kernel {
             return refuse(format!("flow[{n}].app.quick_start"), NO_QUICK_START);
         }
+        if flow.app.program().is_some() && ends[n].contains(&End::Own) {
+            let message = "a program's sockets are the kernel's, expected both ends kernel";
+            return refuse(format!("flow[{n}].app.kind"), message);
+        }
     }
     for (n, class) in scenario.traffic.iter().enumerate() {
         let key = |word: &str| format!("traffic[{n}].{word}");
@@ -154,6 +158,8 @@ pub struct Asked<'a> {
     network: NetworkSpec,
     /// Whether both ends send.
     pub both: bool,
+    /// Whether its sockets are programs' own.
+    pub programs: bool,
 }
 
 /// Every entry of `scenario`, flows first, then traffic classes.
@@ -167,7 +173,10 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
         let config = flow.config();
         let config = config.map_err(|why| ScenarioError::new(&format!("{key}.variant"), &why))?;
         let (profile, tcp, network) = (flow.profile.0, &flow.tcp, flow.network);
-        entries.push(Asked { key, name: &flow.name, config, profile, tcp, network, both: false });
+        // What asks for a file sends too.
+        let programs = flow.app.program().is_some();
+        let name = &flow.name;
+        entries.push(Asked { key, name, config, profile, tcp, network, both: programs, programs });
     }
     for (n, class) in scenario.traffic.iter().enumerate() {
         let key = format!("traffic[{n}]");
@@ -175,7 +184,8 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
         let configs = class.configs().map_err(|why| error(&why))?;
         let (config, _) = configs.first().copied().ok_or_else(|| error("expected a sender"))?;
         let (profile, tcp, network) = (class.profile.0, &class.tcp, class.network);
-        entries.push(Asked { key, name: &class.name, config, profile, tcp, network, both: true });
+        let (name, programs) = (&class.name, false);
+        entries.push(Asked { key, name, config, profile, tcp, network, both: true, programs });
     }
     Ok(entries)
 }
@@ -212,6 +222,13 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
     refuse_settings(tcp, &key)?;
     if sender == End::Kernel && tcp.quick_start.is_some() {
         return Err(ScenarioError::new(&key("tcp.quick_start"), NO_QUICK_START));
+    }
+    if asked.programs {
+        let set = [("pacing", tcp.pacing.is_some()), ("nagle", tcp.nagle.is_some())];
+        if let Some((word, _)) = set.iter().find(|(_, set)| *set) {
+            let message = "an option of sockets, and a program's are its own; leave this key out";
+            return Err(ScenarioError::new(&key(&format!("tcp.{word}")), message));
+        }
     }
     let flag = |on: bool| u8::from(on).to_string();
     sysctls.push(("net.ipv4.tcp_slow_start_after_idle", flag(restart)));
@@ -254,6 +271,11 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
     // One run must not know the last.
     sysctls.push(("net.ipv4.tcp_no_metrics_save", "1".to_owned()));
     route.quick_ack = config.delayed_ack.is_none();
+    if asked.programs {
+        // What options say on sockets of our own.
+        route.congestion_control = Some(congestion_control);
+        route.window = window_clamp;
+    }
     Ok(KernelSettings {
         network: asked.network,
         congestion_control,

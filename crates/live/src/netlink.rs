@@ -124,6 +124,10 @@ pub struct RouteMetrics {
     pub quick_ack: bool,
     /// The smallest retransmission timeout, in milliseconds.
     pub min_rto_ms: Option<u32>,
+    /// The congestion control of whoever does not choose one.
+    pub congestion_control: Option<&'static str>,
+    /// The largest window that is offered.
+    pub window: Option<u32>,
 }
 
 impl Netlink {
@@ -252,6 +256,12 @@ impl Netlink {
         }
         if metrics.quick_ack {
             of_tcp = of_tcp.with_u32(15, 1);
+        }
+        if let Some(bytes) = metrics.window {
+            of_tcp = of_tcp.with_u32(3, bytes);
+        }
+        if let Some(name) = metrics.congestion_control {
+            of_tcp = of_tcp.with(16, &text(name));
         }
         let message = Message::new(NEW_ROUTE, ACK | CREATE_EXCLUSIVELY, &fixed)
             .with(1, &octets(network))

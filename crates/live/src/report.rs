@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::clockwork::PathReport;
 use crate::port::PortKind;
+use crate::programs::ProgramReport;
 use crate::run::End;
 use crate::sys::{self, Scheduling};
 use crate::watch::Watched;
@@ -64,6 +65,8 @@ pub struct Report {
     pub per_ack_lost: u64,
     /// The hosts of each entry of the file.
     pub hosts: Vec<Setting>,
+    /// Programs that were ends of flows.
+    pub programs: Vec<ProgramReport>,
 }
 
 /// How late packets were released, in seconds.
@@ -152,6 +155,7 @@ impl Report {
             per_ack: None,
             per_ack_lost: watched.lost,
             hosts: Vec::new(),
+            programs: Vec::new(),
         };
         report.judge();
         report

@@ -3,13 +3,16 @@
 
 mod perf;
 mod socket;
+mod spawn;
 
 pub use perf::{PerfEvent, Record};
 pub use socket::{
     Connecting, SocketKind, TcpInfo, abandon, accept, at_end, connect, connected, finish_writing,
-    info, listen, netlink, pace_at_most, packet_socket, send_and_receive, set_congestion_control,
-    set_no_delay, set_pacing, set_window_clamp, unsent, waiting,
+    info, listen, netlink, pace_at_most, packet_socket, receive_now, send_and_receive,
+    set_congestion_control, set_no_delay, set_pacing, set_window_clamp, told_of_ends, unsent,
+    waiting,
 };
+pub use spawn::Program;
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};

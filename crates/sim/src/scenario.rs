@@ -12,6 +12,7 @@ mod dash;
 mod draw;
 mod endpoint;
 mod feedback;
+mod program;
 mod queue;
 mod quick_start;
 mod tcp;
@@ -38,6 +39,7 @@ pub use draw::{
 };
 pub use endpoint::{EndpointSpec, NetworkSpec};
 pub use feedback::{RcpSpec, XcpSpec};
+pub use program::{Iperf3Spec, ProgramSpec, Side, fill};
 pub use queue::{Classify, Estimate, Limit, QueueSpec};
 pub(crate) use quick_start::{A_RATE, is_below_all};
 pub use quick_start::{

@@ -89,7 +89,12 @@ fn settings_are_the_kernels_words() {
         }"#,
     );
     assert_eq!(settings.mtu, 1040);
-    let route = RouteMetrics { initial_window: Some(3), quick_ack: true, min_rto_ms: Some(1000) };
+    let route = RouteMetrics {
+        initial_window: Some(3),
+        quick_ack: true,
+        min_rto_ms: Some(1000),
+        ..RouteMetrics::default()
+    };
     assert_eq!(settings.route, route);
     for (name, value) in [
         ("tcp_slow_start_after_idle", "0"),

@@ -52,6 +52,33 @@ pub fn send_and_receive(socket: &OwnedFd, message: &[u8], buffer: &mut [u8]) -> 
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())
 }
 
+/// A netlink socket that is told of every TCP socket of the calling thread's namespace that is gone, with
+/// what it counted in the end.
+pub fn told_of_ends() -> io::Result<OwnedFd> {
+    // SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h), 1 and 3, as bits. A
+    // socket that joins them without an address of its own is told nothing.
+    const GONE: u32 = 1 << 0 | 1 << 2;
+    let socket = netlink(SocketKind::Diagnosis)?;
+    // SAFETY: a struct of numbers, for which zeros are valid.
+    let mut address: libc::sockaddr_nl = unsafe { zeroed() };
+    address.nl_family = family(libc::AF_NETLINK);
+    address.nl_groups = GONE;
+    // SAFETY: the address lives as long as the call, and is as long as said.
+    check(unsafe {
+        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length::<libc::sockaddr_nl>())
+    })?;
+    Ok(socket)
+}
+
+/// Receives a message into `buffer`, if there is one; returns its length.
+pub fn receive_now(socket: &OwnedFd, buffer: &mut [u8]) -> Option<usize> {
+    // SAFETY: the pointer is to a slice of the length given.
+    let answer = unsafe {
+        libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT)
+    };
+    usize::try_from(answer).ok().filter(|len| *len > 0)
+}
+
 /// A socket of the packets of device number `device` whose Ethernet type is this, behind their Ethernet
 /// headers.
 pub fn packet_socket(device: u32, ether_type: u16) -> io::Result<OwnedFd> {
