@@ -79,11 +79,15 @@ fn live<R: Twin>(make: impl Fn() -> R, seed: u64, loss: f64, late: f64) -> (u32,
     let mut receiver = Receiver::default();
     // What is on its way: when it arrives, and which.
     let mut path: Vec<(u64, u64)> = Vec::new();
-    let (mut now, mut drift, mut pauses) = (1_000_000, 0.0, false);
+    let (mut now, mut drift, mut pauses) = (1_000_000, 0, false);
     let (mut acks, mut losses) = (0, 0);
     for _ in 0..600 {
         // What the window lets go, what is lost first; nothing while the application pauses.
-        drift = (drift + random.uniform_in(-1e6, 1e6)).clamp(0.0, 15e6);
+        drift = if random.bernoulli(0.5) {
+            (drift + 700_000).min(15_000_000)
+        } else {
+            drift.saturating_sub(700_000)
+        };
         pauses = if pauses { random.bernoulli(0.95) } else { random.bernoulli(0.02) };
         for _ in 0..if pauses { 0 } else { 6 } {
             let again = quick.next_again(cwnd);
@@ -106,7 +110,7 @@ fn live<R: Twin>(make: impl Fn() -> R, seed: u64, loss: f64, late: f64) -> (u32,
             send.max = send.max.max(range.end);
             if !random.bernoulli(loss) {
                 let detour = if random.bernoulli(late) { 9_000_000 } else { 0 };
-                path.push((now + 20_000_000 + drift as u64 + detour, segment(range.start)));
+                path.push((now + 20_000_000 + drift + detour, segment(range.start)));
             }
             // Some segments leave at one instant.
             now += if random.bernoulli(0.5) { 0 } else { 300_000 };
