@@ -79,7 +79,7 @@ fn live<R: Twin>(make: impl Fn() -> R, seed: u64, loss: f64, late: f64) -> (u32,
     let mut receiver = Receiver::default();
     // What is on its way: when it arrives, and which.
     let mut path: Vec<(u64, u64)> = Vec::new();
-    let (mut now, mut drift, mut pauses) = (1_000_000, 0, false);
+    let (mut now, mut drift, mut pauses) = (1_000_000, 0_u64, false);
     let (mut acks, mut losses) = (0, 0);
     for _ in 0..600 {
         // What the window lets go, what is lost first; nothing while the application pauses.
