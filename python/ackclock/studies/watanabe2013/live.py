@@ -173,8 +173,10 @@ def draw(rows: pl.DataFrame) -> Figure:
     """Draw the pictures discarded and the underflows of each path and sender, by who plays."""
     cases = rows["case"].unique(maintain_order=True).to_list()
     looks = {
-        ("sim", SOCKETS): ("simulated", COLOURS["grey"]),
-        ("live", SOCKETS): ("live, our sockets", COLOURS["blue"]),
+        ("sim", SOCKETS): ("simulated, our film", COLOURS["grey"]),
+        ("live", SOCKETS): ("live, our film and sockets", COLOURS["blue"]),
+        # Another film than the study's, so that it has a simulation of its own.
+        ("sim", PLAYER): ("simulated, lighttpd’s film", COLOURS["pale"]),
         ("live", PLAYER): ("live, lighttpd and our player", COLOURS["orange"]),
         ("live", VLC): ("live, lighttpd and VLC", COLOURS["green"]),
     }
@@ -203,7 +205,7 @@ def draw(rows: pl.DataFrame) -> Figure:
         panels[0][0].set(ylabel="discarded, %")
         panels[1][0].set(ylabel="underflows")
         handles, labels = panels[0][0].get_legend_handles_labels()
-        made.legend(handles, labels, loc="outside lower center", ncols=2)
+        made.legend(handles, labels, loc="outside lower center", ncols=3)
         return made
 
 
