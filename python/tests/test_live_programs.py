@@ -75,10 +75,13 @@ def test_losses_are_counted_of_whoever_sends(tmp_path: Path) -> None:
     table["topology"]["link"][0]["loss"] = {"every": 100}
     run = ac.run_live(ac.Scenario.from_dict(table))
     (row,) = run.flows.to_pylist()
-    lost = run.links.to_pylist()[0]["lost_packets"]
+    link = run.links.to_pylist()[0]
     # One in a hundred of 692 data packets and of what is sent again of them.
-    assert lost in (6, 7)
-    assert lost - 1 <= row["segments_retransmitted"] <= 3 * lost
+    assert link["lost_packets"] >= 6
+    # The end of slow start may fill the queue too. Whatever is lost is sent again at least once,
+    # and seldom more than once.
+    gone = link["lost_packets"] + link["dropped_packets"]
+    assert gone <= row["segments_retransmitted"] <= 2 * gone
     assert row["delivered_bytes"] >= 1_000_000
 
 
