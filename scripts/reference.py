@@ -180,6 +180,8 @@ class ScenarioPage:
         kind = kinds if isinstance(kinds, str) else next(k for k in kinds or () if k != "null")
         if kind == "array":
             return f"list of {self._type(value['items'])}"
+        if kind == "object" and isinstance(value.get("additionalProperties"), Mapping):
+            return f"table of {self._type(value['additionalProperties'])} by name"
         return {"integer": "whole number", "string": "text"}.get(kind, kind)
 
 

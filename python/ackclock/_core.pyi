@@ -19,6 +19,7 @@ __all__ = [
     "live",
     "load_scenario",
     "packmime",
+    "play",
     "registry",
     "response",
     "schema",
@@ -124,12 +125,21 @@ def live(
     sender: str | None = None,
     receiver: str | None = None,
     busy: bool = False,
+    programs: str | None = None,
+    ackclock: Sequence[str] = ...,
 ) -> Run:
     """Run one scenario on real packets between kernel end points. Raises BadInput, or OSError.
 
     ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``;
     with a folder ``pcap``, what passes the hosts' devices is written there, one file a host. With
-    ``busy`` the path's thread polls.
+    ``busy`` the path's thread polls. Programs that are ends of flows print and write into the
+    folder ``programs``; ``ackclock`` are the words that start this command.
+    """
+
+def play(url: str, video: str, limit_s: float | None = None) -> str:
+    """Play the file at a URL and return what became of it as JSON text. Raises BadInput, or OSError.
+
+    ``video`` is the table of a scenario's application as JSON text, with the pictures.
     """
 
 def simulate_to(scenario: str, seed: int | None, out: str) -> Run: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,7 @@ def run_live(
     sender: Literal["kernel", "ackclock"] | None = None,
     receiver: Literal["kernel", "ackclock"] | None = None,
     busy: bool = False,
+    programs: str | os.PathLike[str] | None = None,
 ) -> Run:
     """Run a scenario on real packets: the same path, and the kernel's own TCP at its ends.
 
@@ -122,6 +124,9 @@ def run_live(
     busy
         Whether the path's thread polls, nine tenths of the time, and so has a processor to itself:
         packets are then seen without a wake-up's delay.
+    programs
+        A folder for what programs that are ends of flows print and write; default: one that is gone
+        with the run. What they tell is in ``run.live["programs"]`` too.
 
     Returns
     -------
@@ -136,8 +141,13 @@ def run_live(
         this user lacks.
     """
     folder = None if pcap is None else os.fspath(pcap)
+    written = None if programs is None else os.fspath(programs)
+    # Wherever it is installed, it need not be on the PATH.
+    ours = [sys.executable, "-m", "ackclock.cli"]
     try:
-        return Run(_core.live(_text(scenario), seed, ports, folder, sender, receiver, busy))
+        return Run(
+            _core.live(_text(scenario), seed, ports, folder, sender, receiver, busy, written, ours)
+        )
     except OSError as error:
         raise BadInput(str(error)) from None
 

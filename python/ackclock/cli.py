@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -21,8 +20,9 @@ import ackclock
 from ackclock import bench as bench_module
 from ackclock import doctor as doctor_module
 from ackclock import theory as theory_module
+from ackclock._cli_live import comparison_table, play, program_lines
 from ackclock.api import run_to
-from ackclock.comparison import METRICS, Comparison, Substrate
+from ackclock.comparison import Substrate
 from ackclock.errors import BadInput
 from ackclock.scenario import Profile
 
@@ -172,7 +172,7 @@ def run(
         with _console().status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
                 scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
-                busy=busy,
+                busy=busy, programs=None if out is None else out / "programs",
             )  # fmt: skip
         _tell_live(result, out=out, as_json=as_json)
         return
@@ -214,6 +214,9 @@ def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None
             f"Lateness of {lateness['packets']} packets: median {lateness['p50_s'] * 1e6:.0f} us, "
             f"99 % within {lateness['p99_s'] * 1e6:.0f} us, most {lateness['max_s'] * 1e3:.2f} ms."
         )
+        folder = None if out is None else out / "programs"
+        for line in program_lines(report, result.flows.to_pylist(), folder):
+            print(line)
     if not report["valid"]:
         _say(f"no measurement: {'; '.join(report['doubts'])}")
         raise typer.Exit(EXIT_FAILED)
@@ -307,37 +310,11 @@ def compare(
         _print_json(found.as_json())
         return
     console = _output()
-    console.print(_comparison_table(found, substrates))
+    console.print(comparison_table(found, substrates))
     for why in found.doubts:
         console.print(f"Made again: {why}", soft_wrap=True)
     if out is not None:
         console.print(f"The figure: {out / 'compare.svg'}", soft_wrap=True)
-
-
-def _comparison_table(found: Comparison, substrates: Sequence[Substrate]) -> Table:
-    """Return the metrics of every flow, with 95 % intervals, a column a substrate."""
-    table = Table("flow", "", box=None, header_style="bold")
-    for substrate in substrates:
-        table.add_column(substrate, justify="right", no_wrap=True)
-    if len(substrates) > 1:
-        table.add_column("difference", justify="right", no_wrap=True)
-    shown = {key: (name, unit, factor, digits) for key, name, unit, factor, digits in METRICS}
-    for row in found.rows():
-        name, unit, factor, decimals = shown[row["metric"]]
-        cells: list[str] = []
-        for substrate in substrates:
-            value = row[substrate]
-            if not math.isfinite(value.mean):
-                cells.append("–")
-                continue
-            ci = "" if value.ci is None else f" ± {value.ci * factor:.{decimals}f}"
-            cells.append(f"{value.mean * factor:.{decimals}f}{ci}")
-        if len(substrates) > 1:
-            first, last = (row[substrate].mean for substrate in (substrates[0], substrates[-1]))
-            apart = (last / first - 1) * 100 if first else math.nan
-            cells.append(f"{apart:+.2f} %" if math.isfinite(apart) else "–")
-        table.add_row(row["flow"], f"{name} ({unit})" if unit else name, *cells)
-    return table
 
 
 #: The parameters of the models by the options that set them.
@@ -572,6 +549,9 @@ def drill(
         print(result.tap(notes=notes), end="")
     if result.failed:
         raise typer.Exit(EXIT_FAILED)
+
+
+app.command()(play)
 
 
 @app.command()

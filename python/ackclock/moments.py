@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table, each, key
 from ackclock.draws import Draw, read_draw
+from ackclock.programs import Iperf3, Program
 from ackclock.video import Dash, Video
 
 __all__ = [
@@ -21,10 +22,12 @@ __all__ = [
     "Dash",
     "Event",
     "Idle",
+    "Iperf3",
     "Limited",
     "LinkChange",
     "Measure",
     "OnOff",
+    "Program",
     "Video",
 ]
 
@@ -167,9 +170,9 @@ class Bursts(Table):
     stop: str | None = None
 
 
-App: TypeAlias = Bulk | Cbr | OnOff | Bursts | Video | Dash
+App: TypeAlias = Bulk | Cbr | OnOff | Bursts | Video | Dash | Program | Iperf3
 
-_APPS = {str(app.KIND): app for app in (Bulk, Cbr, OnOff, Bursts, Video, Dash)}
+_APPS = {str(app.KIND): app for app in (Bulk, Cbr, OnOff, Bursts, Video, Dash, Program, Iperf3)}
 
 
 def read_app(table: Mapping[str, Any]) -> App:

@@ -40,10 +40,12 @@ from ackclock.moments import (
     Dash,
     Event,
     Idle,
+    Iperf3,
     Limited,
     LinkChange,
     Measure,
     OnOff,
+    Program,
     QueueChange,
     Video,
     read_app,
@@ -84,6 +86,7 @@ __all__ = [
     "Graph",
     "GraphLink",
     "Idle",
+    "Iperf3",
     "Limited",
     "Link",
     "LinkChange",
@@ -92,6 +95,7 @@ __all__ = [
     "PeriodicLoss",
     "Pie",
     "Probe",
+    "Program",
     "Queue",
     "QueueChange",
     "QuickStart",
@@ -114,6 +118,7 @@ __all__ = [
 
 Direction: TypeAlias = Literal["forward", "reverse"]
 Endpoint: TypeAlias = Literal["kernel", "ackclock"]
+Network: TypeAlias = Literal["ipv4", "ipv6"]
 Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
 What: TypeAlias = Literal["cwnd", "ssthresh", "srtt", "in_flight", "playout", "queue"]
 
@@ -430,6 +435,8 @@ class Tcp(_Table):
     answer_repeated_syn
         Whether a SYN that comes again before the SYN-ACK is acknowledged is answered with another
         SYN-ACK at once, rather than by its timer.
+    handshake_tick
+        The step at which timers of SYN and SYN-ACK expire; ``"32 ms"`` with Linux at 250 Hz.
     three_seconds_after_lost_syn
         Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
     ecn
@@ -464,6 +471,7 @@ class Tcp(_Table):
     data_retries: int | None = None
     lost_syns_forgiven: int | None = None
     answer_repeated_syn: bool | None = None
+    handshake_tick: str | None = None
     three_seconds_after_lost_syn: bool | None = None
     ecn: Literal["off", "passive", "on"] | None = None
     ecn_echo: Literal["until_reduced", "exact"] | None = None
@@ -498,6 +506,8 @@ class Flow(_Table):
         The nodes of sender and receiver, in a graph; ``from`` and ``to`` in a file.
     endpoint
         Whose the ends are in a live run; default: the kernel's. A simulation has our own always.
+    network
+        What the ends speak in a live run. A simulation's packets are those of IPv4 always.
     """
 
     variant: str
@@ -511,6 +521,7 @@ class Flow(_Table):
     from_node: str | None = _key(default=None, name="from")
     to_node: str | None = _key(default=None, name="to")
     endpoint: Endpoint | None = None
+    network: Network = "ipv4"
 
 
 @dataclass(frozen=True)
@@ -550,6 +561,8 @@ class Traffic(_Table):
         What every connection has to itself at each end, before the links that all share.
     endpoint
         Whose the ends are in a live run; default: the kernel's. A simulation has our own always.
+    network
+        What the ends speak in a live run. A simulation's packets are those of IPv4 always.
     """
 
     name: str
@@ -567,6 +580,7 @@ class Traffic(_Table):
     to_node: str | None = _key(default=None, name="to")
     access: Access = _key(default=Access(), read=Access.from_table)
     endpoint: Endpoint | None = None
+    network: Network = "ipv4"
 
     def __post_init__(self) -> None:
         """Freeze the mix of variants."""

@@ -139,6 +139,18 @@ def test_what_live_cannot_do_is_refused_before_anything_starts() -> None:
     for flow, words in (
         ({"variant": "tahoe"}, ("flow[0].variant", "tahoe", "cubic")),
         ({"profile": "rfc"}, ("flow[0].profile", "linux")),
+        ({"variant": "cubic+quickstart(5.12Mbps)"}, ("flow[0].variant", "quickstart", "cubic")),
+        (
+            {
+                "app": {
+                    "kind": "bursts",
+                    "size": "100 kB",
+                    "every": "1 s",
+                    "quick_start": "5.12 Mbit/s",
+                }
+            },
+            ("flow[0].app.quick_start", "Quick-Start", "ackclock"),
+        ),
     ):
         table = path()
         table["flow"][0].update(flow)  # type: ignore[index]

@@ -1,10 +1,11 @@
 //! Runs on real packets.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ackclock_sim::{Run, Scenario};
 
-use crate::SweepError;
+use crate::{BadInput, SweepError};
 
 /// How a live run is made.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,10 @@ pub struct LivePlan {
     pub pcap: Option<PathBuf>,
     /// Whether the path's thread polls, and has a processor to itself.
     pub busy: bool,
+    /// A folder for what programs print and write; one that is gone with the run if not given.
+    pub programs: Option<PathBuf>,
+    /// The words that start the command `ackclock`, for programs that are that.
+    pub ackclock: Vec<String>,
 }
 
 /// What a live run left.
@@ -44,8 +49,6 @@ pub fn live(
 ) -> Result<Lived, SweepError> {
     use ackclock_live::{End, LiveError, Options, PortKind};
 
-    use crate::BadInput;
-
     let port = match plan.ports.as_deref() {
         None => None,
         Some("tun") => Some(PortKind::Tun),
@@ -65,7 +68,14 @@ pub fn live(
         }
     };
     let ends = [end("sender", plan.sender.as_deref())?, end("receiver", plan.receiver.as_deref())?];
-    let options = Options { port, ends, pcap: plan.pcap.clone(), busy: plan.busy };
+    let options = Options {
+        port,
+        ends,
+        pcap: plan.pcap.clone(),
+        busy: plan.busy,
+        programs: plan.programs.clone(),
+        ackclock: plan.ackclock.clone(),
+    };
     let lived = ackclock_live::run(scenario, &options, cancelled).map_err(|error| match error {
         LiveError::Scenario(error) => {
             BadInput::new(format_args!("{}: {}", error.key, error.message)).into()
@@ -85,4 +95,39 @@ pub fn live(
 #[cfg(not(target_os = "linux"))]
 pub fn live(_: &Scenario, _: &LivePlan, _: impl Fn() -> bool) -> Result<Lived, SweepError> {
     Err(SweepError::Machine("live runs need Linux".to_owned()))
+}
+
+/// Plays the file at `url` with the player of `video`, a table as that of a scenario's application as
+/// JSON text, for `limit_s` seconds at most or until `cancelled`; returns what became of it as JSON text.
+///
+/// # Errors
+/// The address or the table; a server that does not answer as it should; a cancellation.
+pub fn play(
+    url: &str,
+    video: &str,
+    limit_s: Option<f64>,
+    cancelled: impl Fn() -> bool,
+) -> Result<String, SweepError> {
+    use ackclock_live::{PlayError, PlayPlan};
+    use ackclock_sim::scenario::VideoSpec;
+    use ackclock_units::random::Stream;
+
+    let limit = limit_s
+        .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(|_| seconds))
+        .transpose()
+        .map_err(|seconds| BadInput::new(format_args!("{seconds} s: expected a time to play")))?;
+    let video: VideoSpec =
+        serde_json::from_str(video).map_err(|error| BadInput::new(format_args!("{error}")))?;
+    let player = video
+        .player(&mut Stream::new(0, "play"))
+        .map_err(|(key, why)| BadInput::new(format_args!("{key}: {why}")))?;
+    let plan = PlayPlan { url: url.to_owned(), limit };
+    let played = ackclock_live::play(&plan, player, cancelled).map_err(|error| match error {
+        PlayError::Url(why) => BadInput::new(why).into(),
+        PlayError::Cancelled => SweepError::Cancelled,
+        error @ (PlayError::Answer { .. } | PlayError::Failed { .. }) => {
+            SweepError::Machine(error.to_string())
+        }
+    })?;
+    serde_json::to_string(&played).map_err(|error| SweepError::Internal(error.to_string()))
 }

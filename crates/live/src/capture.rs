@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use ackclock_units::Instant;
 use ackclock_wire::pcapng::{About, Interface, PacketDirection, Section, Writer};
 
-/// Bytes kept of a packet: IPv4 and TCP with all options.
+/// Bytes kept of a packet: IP and TCP with all options.
 const KEPT: usize = 128;
 
 /// Packets that are given to the writer at once.

@@ -13,6 +13,7 @@ use crate::path::{Path, PathSnapshot, Release};
 use crate::port::Port;
 use crate::speaker::OwnEnd;
 use crate::sys::{self, Interest, Poll, Scheduling};
+use crate::vigil::{Vigil, Wait};
 
 /// The time of a run by the machine's monotonic clock.
 #[derive(Clone, Copy, Debug)]
@@ -43,19 +44,14 @@ impl Clock {
     }
 }
 
-/// The last of a wait is spent awake, as a sleeper wakes some 50 us late. Longer would do no good:
-/// under `SCHED_FIFO` the kernel stops a thread that never sleeps.
-const SPIN: Duration = Duration::from_micros(20);
-/// At most this share of the time is spent so, in every [`SPIN_WINDOW`].
-const SPIN_SHARE: u64 = 2;
-const SPIN_WINDOW: Duration = Duration::from_millis(20);
-
-/// The same of a path that polls: what is left has to be more than what the kernel keeps of each second for
-/// ordinary threads (`kernel.sched_rt_runtime_us`, 5 %).
-const POLL_SHARE: f64 = 0.9;
-
 /// Above that of the applications.
 const PRIORITY: u8 = 10;
+
+/// What a look at the devices takes.
+const LOOK: Duration = Duration::from_micros(2);
+
+/// A thread that is to stop looks whether it is, so often.
+const MOST_SLEEP: Duration = Duration::from_millis(100);
 
 /// Packets read from a port before the others have their turn.
 const BATCH: usize = 32;
@@ -73,6 +69,10 @@ pub struct Punctuality {
     pub refused: u64,
     /// How the thread was scheduled.
     pub scheduling: Scheduling,
+    /// The share of a processor that it took.
+    pub awake: f64,
+    /// How late the machine wakes a sleeper, as the thread learned it.
+    pub wake_up: Duration,
 }
 
 /// What is left when a path's time is over.
@@ -110,13 +110,6 @@ pub struct Clockwork {
     pub polls: bool,
 }
 
-/// How long something took and when it was looked at last.
-#[derive(Debug)]
-struct Budget {
-    window: Instant,
-    spun: Duration,
-}
-
 impl Clockwork {
     /// Drives the path until `end`, or until `stop` says so; notes what is counted at each of `moments`,
     /// which are in the order of time. To be called on a thread of its own.
@@ -136,14 +129,25 @@ impl Clockwork {
             stall: Duration::ZERO,
             refused: 0,
             scheduling: sys::hurry(PRIORITY),
+            awake: 0.0,
+            wake_up: Duration::ZERO,
         };
+        let mut vigil = Vigil::new(self.polls, meter.scheduling);
         let mut snapshots = Vec::with_capacity(moments.len());
         let mut own = Vec::with_capacity(moments.len());
-        let mut budget = Budget { window: Instant::START, spun: Duration::ZERO };
         let mut poll = Poll::default();
         let mut spare = self.path.buffer();
         loop {
-            let now = clock.now();
+            let mut now = clock.now();
+            vigil.count(now, sys::thread_time);
+            if let Some(rest) = vigil.rest() {
+                poll.clear();
+                poll.wait(rest)?;
+                let woke = clock.now();
+                vigil.note_sleep(rest, woke.since(now));
+                vigil.count_now(woke, sys::thread_time());
+                now = woke;
+            }
             while let Some(moment) = moments.get(snapshots.len()).filter(|at| **at <= now) {
                 self.release(*moment, clock, &mut meter)?;
                 snapshots.push(self.path.snapshot(*moment));
@@ -152,13 +156,14 @@ impl Clockwork {
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
+            let handled = self.path.handled;
             self.release(now, clock, &mut meter)?;
             let mut busy = false;
             for n in 0..self.ports.len() {
                 for _ in 0..BATCH {
-                    let Some(len) = self.ports[n].read(clock.now(), &mut spare)? else { break };
+                    let Some(len) = self.ports[n].read(now, &mut spare)? else { break };
                     busy = true;
-                    let now = clock.now();
+                    now = clock.now();
                     self.release(now, clock, &mut meter)?;
                     if let Some(captor) = &mut self.captor {
                         captor.note(n, now, &spare[LEAD..LEAD + len], true);
@@ -169,17 +174,16 @@ impl Clockwork {
                     };
                 }
             }
+            if self.path.handled != handled || busy {
+                vigil.note_activity(now);
+            }
             if !busy {
-                self.wait(
-                    clock,
-                    end,
-                    moments.get(snapshots.len()).copied(),
-                    &mut poll,
-                    &mut budget,
-                    &mut meter,
-                )?;
+                let moment = moments.get(snapshots.len()).copied().unwrap_or(end);
+                self.wait(clock, moment.min(end), &mut poll, &mut vigil, &mut meter)?;
             }
         }
+        meter.awake = vigil.share();
+        meter.wake_up = vigil.wake_up_latency();
         let mut lost_in_devices = 0;
         for port in &self.ports {
             lost_in_devices += port.counters()?.dropped.iter().sum::<u64>();
@@ -230,44 +234,39 @@ impl Clockwork {
         fault.map_or(Ok(()), Err)
     }
 
-    /// Waits for what comes next.
+    /// Waits for what comes next, `moment` at the latest.
     fn wait(
         &self,
         clock: Clock,
-        end: Instant,
-        moment: Option<Instant>,
+        moment: Instant,
         poll: &mut Poll,
-        budget: &mut Budget,
+        vigil: &mut Vigil,
         meter: &mut Punctuality,
     ) -> io::Result<()> {
         let hosts = self.ports.iter().filter_map(|port| port.wakes_at());
-        let due =
-            self.path.next_at().into_iter().chain(moment).chain(hosts).fold(end, Instant::min);
+        let due = self.path.next_at().into_iter().chain(hosts).fold(moment, Instant::min);
         let now = clock.now();
-        if now.since(budget.window.min(now)) > SPIN_WINDOW {
-            *budget = Budget { window: now, spun: Duration::ZERO };
-        }
-        if self.polls && budget.spun.as_secs_f64() < POLL_SHARE * SPIN_WINDOW.as_secs_f64() {
-            // Whatever it is that comes, it is seen within the time of a look at each port.
-            budget.spun = now.since(budget.window.min(now));
-            return Ok(());
-        }
-        let may_spin = budget.spun.as_nanos() * SPIN_SHARE <= SPIN_WINDOW.as_nanos();
-        let left = clock.until(due).min(Duration::from_millis(100));
-        if may_spin && left <= SPIN {
-            while clock.until(due) > Duration::ZERO {
-                std::hint::spin_loop();
+        let most = match vigil.wait(now, clock.until(due)) {
+            Wait::Look => {
+                // Nearer than a look at the devices takes.
+                if clock.until(due) < LOOK {
+                    while clock.now() < due {
+                        std::hint::spin_loop();
+                    }
+                }
+                return Ok(());
             }
-            budget.spun += left;
-            return Ok(());
-        }
-        let sleep = if may_spin { left.saturating_sub(SPIN) } else { left };
+            Wait::Sleep(most) => most.min(MOST_SLEEP),
+        };
         poll.clear();
         for port in &self.ports {
             poll.add(port.file(), Interest { read: true, write: false });
         }
-        poll.wait(sleep)?;
+        let timed_out = !poll.wait(most)?;
         let woke = clock.now();
+        if timed_out {
+            vigil.note_sleep(most, woke.since(now));
+        }
         if woke > due {
             meter.stall = meter.stall.max(woke.since(due));
         }

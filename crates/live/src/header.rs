@@ -1,10 +1,13 @@
-//! The few fields of an IPv4 packet that a path looks at, and changes.
+//! The few fields of an IP packet that a path looks at, and changes.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ackclock_sim::scenario::NetworkSpec;
 
 /// Bytes before a packet in its buffer: room for an Ethernet header.
 pub const LEAD: usize = 14;
 
+const HOP_BY_HOP: u8 = 0;
 const TCP: u8 = 6;
 const SYN: u8 = 2;
 const ACK: u8 = 16;
@@ -13,44 +16,77 @@ const ACK: u8 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     /// Who sends it.
-    pub source: Ipv4Addr,
+    pub source: IpAddr,
     /// Whether it is a TCP segment with payload.
     pub data: bool,
     /// Of a TCP segment with SYN, whether it is the answer to one.
     pub opening: Option<bool>,
-    /// Whether its IP header has options.
+    /// Whether its IP header has options that routers look at.
     pub options: bool,
     /// Whether its sender understands marks (RFC 3168 §5).
     pub ecn: bool,
 }
 
-/// Looks at a packet; `None` of what is not a whole IPv4 packet.
+/// Looks at a packet; `None` of what is not a whole IP packet.
 pub fn look(packet: &[u8]) -> Option<Sight> {
-    let header = header_len(packet)?;
-    let total = usize::from(u16::from_be_bytes([packet[2], packet[3]]));
-    if total != packet.len() {
-        return None;
-    }
-    let source = Ipv4Addr::new(packet[12], packet[13], packet[14], packet[15]);
-    let segment = packet.get(header..).filter(|_| packet[9] == TCP);
+    let (source, header, transport, fixed, ecn) = match packet.first()? >> 4 {
+        4 => {
+            let header = ipv4_header_len(packet)?;
+            let total = usize::from(u16::from_be_bytes([packet[2], packet[3]]));
+            if total != packet.len() {
+                return None;
+            }
+            let source = Ipv4Addr::from([packet[12], packet[13], packet[14], packet[15]]);
+            (source.into(), header, packet[9], 20, packet[1] & 3)
+        }
+        6 => {
+            let fixed = packet.first_chunk::<IPV6_HEADER>()?;
+            let payload = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
+            if IPV6_HEADER + payload != packet.len() {
+                return None;
+            }
+            let source: [u8; 16] = fixed[8..24].try_into().ok()?;
+            let (header, transport) = match fixed[6] {
+                // RFC 8200 section 4.3: options for every node come first.
+                HOP_BY_HOP => {
+                    let [next, units] = *packet.get(IPV6_HEADER..)?.first_chunk()?;
+                    (IPV6_HEADER + 8 * (1 + usize::from(units)), next)
+                }
+                next => (IPV6_HEADER, next),
+            };
+            let source = Ipv6Addr::from(source).into();
+            (source, header, transport, IPV6_HEADER, fixed[1] >> 4 & 3)
+        }
+        _ => return None,
+    };
+    let segment = packet.get(header..).filter(|_| transport == TCP);
     let data = segment.is_some_and(|segment| {
         let offset = segment.get(12).map_or(0, |word| usize::from(word >> 4) * 4);
         segment.len() > offset
     });
     let flags = segment.and_then(|segment| segment.get(13)).copied().unwrap_or(0);
     let opening = (flags & SYN != 0).then_some(flags & ACK != 0);
-    Some(Sight { source, data, opening, options: header > 20, ecn: packet[1] & 3 != 0 })
+    Some(Sight { source, data, opening, options: header > fixed, ecn: ecn != 0 })
 }
 
-fn header_len(packet: &[u8]) -> Option<usize> {
+/// RFC 8200 section 3.
+const IPV6_HEADER: usize = 40;
+
+fn ipv4_header_len(packet: &[u8]) -> Option<usize> {
     let first = *packet.first()?;
     let len = usize::from(first & 15) * 4;
     (first >> 4 == 4 && len >= 20 && packet.len() >= len).then_some(len)
 }
 
-/// Marks a packet with congestion: CE in its IP header, whose checksum follows.
+/// Marks a packet with congestion: CE in its IP header, whose checksum follows where it has one.
 pub fn mark(packet: &mut [u8]) {
-    let Some(len) = header_len(packet) else { return };
+    let Some(len) = ipv4_header_len(packet) else {
+        if packet.len() >= IPV6_HEADER && packet[0] >> 4 == 6 {
+            // The last two bits of the traffic class, which lies across two bytes.
+            packet[1] |= 0x30;
+        }
+        return;
+    };
     packet[1] |= 3;
     packet[10..12].fill(0);
     let sum: u32 = packet[..len]
@@ -71,35 +107,60 @@ pub fn corrupt(packet: &mut [u8]) {
     }
 }
 
-/// The address of the sender of flow number `flow`, from 0: 10.0.0.1 and on.
-pub fn sender_address(flow: usize) -> Ipv4Addr {
-    nth(SENDERS, flow)
+/// Of all senders and all receivers.
+const IPV4_NETWORKS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 0), Ipv4Addr::new(10, 128, 0, 0)];
+/// Unique local addresses (RFC 4193), which nobody outside ever sees.
+const IPV6_NETWORKS: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xfd00, 0, 0, 1, 0, 0, 0, 0), Ipv6Addr::new(0xfd00, 0, 0, 2, 0, 0, 0, 0)];
+
+/// The addresses of all senders (side 0) or all receivers (1), as a network.
+pub const fn network(of: NetworkSpec, side: usize) -> (IpAddr, u8) {
+    match of {
+        NetworkSpec::Ipv4 => (IpAddr::V4(IPV4_NETWORKS[side]), 9),
+        NetworkSpec::Ipv6 => (IpAddr::V6(IPV6_NETWORKS[side]), 64),
+    }
 }
 
-/// The address of its receiver: 10.128.0.1 and on.
-pub fn receiver_address(flow: usize) -> Ipv4Addr {
-    nth(RECEIVERS, flow)
+/// The address of the sender (side 0) or receiver (1) of flow number `flow`, from 0: 10.0.0.1 and on, or
+/// 10.128.0.1 and on.
+pub fn ipv4(side: usize, flow: usize) -> Ipv4Addr {
+    let n = 1 + u32::try_from(flow).expect("fewer than 2^23 flows");
+    Ipv4Addr::from(u32::from(IPV4_NETWORKS[side]) + n)
 }
 
-/// The addresses of all senders, as a network.
-pub const SENDERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 9);
-/// The addresses of all receivers.
-pub const RECEIVERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 128, 0, 0), 9);
+/// The same in IPv6: `fd00:0:0:1::1` and on, or `fd00:0:0:2::1` and on.
+pub fn ipv6(side: usize, flow: usize) -> Ipv6Addr {
+    Ipv6Addr::from(u128::from(IPV6_NETWORKS[side]) + 1 + flow as u128)
+}
 
-fn nth((network, _): (Ipv4Addr, u8), flow: usize) -> Ipv4Addr {
-    let flow = u32::try_from(flow).expect("fewer than 2^23 flows");
-    Ipv4Addr::from(u32::from(network) + 1 + flow)
+/// One of these.
+pub fn address(of: NetworkSpec, side: usize, flow: usize) -> IpAddr {
+    match of {
+        NetworkSpec::Ipv4 => ipv4(side, flow).into(),
+        NetworkSpec::Ipv6 => ipv6(side, flow).into(),
+    }
 }
 
 /// The flow whose end has this address, and the way of what that end sends: 0 from the sender, 1 back.
-pub fn flow_of(source: Ipv4Addr) -> Option<(usize, usize)> {
-    let bits = u32::from(source);
-    let way = [SENDERS, RECEIVERS].iter().position(|(network, prefix)| {
-        (bits ^ u32::from(*network)) >> (32 - u32::from(*prefix)) == 0
-    })?;
-    let number = bits & 0x007f_ffff;
-    Some((usize::try_from(number.checked_sub(1)?).ok()?, way))
+pub fn flow_of(source: IpAddr) -> Option<(usize, usize)> {
+    let (way, number) = match source {
+        IpAddr::V4(source) => {
+            let bits = u32::from(source);
+            (usize::from(source.octets()[1] >= 128), u64::from(bits & 0x007f_ffff))
+        }
+        IpAddr::V6(source) => {
+            let subnet = source.segments()[3];
+            let number = u128::from(source) & u128::from(u64::MAX);
+            (usize::from(subnet != 1), u64::try_from(number).ok()?)
+        }
+    };
+    let flow = usize::try_from(number.checked_sub(1)?).ok()?;
+    let of = if source.is_ipv4() { NetworkSpec::Ipv4 } else { NetworkSpec::Ipv6 };
+    (flow < MOST_FLOWS && address(of, way, flow) == source).then_some((flow, way))
 }
+
+/// As many as an IPv4 network here has room for.
+const MOST_FLOWS: usize = (1 << 23) - 1;
 
 #[cfg(test)]
 mod tests {
@@ -119,7 +180,7 @@ mod tests {
     #[test]
     fn data_is_what_has_payload() {
         let sight = look(&packet(1, 0)).unwrap();
-        let source = sender_address(0);
+        let source = address(NetworkSpec::Ipv4, 0, 0);
         let expected = Sight { source, data: true, opening: None, options: false, ecn: false };
         assert_eq!(sight, expected);
         let mut syn_ack = packet(0, 0);
@@ -128,7 +189,40 @@ mod tests {
         assert!(!look(&packet(0, 0)).unwrap().data);
         assert!(look(&packet(0, 2)).unwrap().ecn);
         assert_eq!(look(&packet(0, 0)[..39]), None);
+        // IPv6 whose payload is not as long as it says.
         assert_eq!(look(&[0x60; 40]), None);
+    }
+
+    /// 40 bytes of IPv6 from `fd00:0:0:1::1` to `fd00:0:0:2::1`, `extra` before 20 bytes of TCP, and `payload`.
+    fn ipv6(extra: &[u8], payload: usize) -> Vec<u8> {
+        let len = u8::try_from(extra.len() + 20 + payload).unwrap();
+        let next = if extra.is_empty() { 6 } else { 0 };
+        let mut packet = vec![0x60, 0x20, 0, 0, 0, len, next, 64];
+        for subnet in [1, 2] {
+            packet.extend([0xfd, 0, 0, 0, 0, 0, 0, subnet, 0, 0, 0, 0, 0, 0, 0, 1]);
+        }
+        packet.extend(extra);
+        packet.extend([0; 12]);
+        packet.extend([0x50, 0x12, 0, 0, 0, 0, 0, 0]);
+        packet.resize(packet.len() + payload, 0);
+        packet
+    }
+
+    #[test]
+    fn ipv6_is_seen_through_options_for_every_node() {
+        let source = address(NetworkSpec::Ipv6, 0, 0);
+        // The traffic class 0x02 lies across the first two bytes.
+        let expected =
+            Sight { source, data: false, opening: Some(true), options: false, ecn: true };
+        assert_eq!(look(&ipv6(&[], 0)), Some(expected));
+        assert!(look(&ipv6(&[], 1)).unwrap().data);
+        // RFC 8200 section 4.3: TCP follows, no more units of 8 bytes; PadN of 6 bytes.
+        let options = [6, 0, 1, 4, 0, 0, 0, 0];
+        assert_eq!(look(&ipv6(&options, 0)), Some(Sight { options: true, ..expected }));
+        assert_eq!(look(&ipv6(&[], 0)[..59]), None);
+        let mut marked = ipv6(&[], 0);
+        mark(&mut marked);
+        assert_eq!(marked[..2], [0x60, 0x30]);
     }
 
     #[test]
@@ -144,10 +238,18 @@ mod tests {
 
     #[test]
     fn addresses_tell_flows_and_ways() {
-        assert_eq!(flow_of(Ipv4Addr::new(10, 0, 0, 1)), Some((0, 0)));
-        assert_eq!(flow_of(Ipv4Addr::new(10, 128, 1, 44)), Some((299, 1)));
-        assert_eq!(receiver_address(299), Ipv4Addr::new(10, 128, 1, 44));
-        assert_eq!(flow_of(Ipv4Addr::new(10, 0, 0, 0)), None);
-        assert_eq!(flow_of(Ipv4Addr::new(11, 0, 0, 1)), None);
+        let of = |text: &str| flow_of(text.parse().unwrap());
+        assert_eq!(of("10.0.0.1"), Some((0, 0)));
+        assert_eq!(of("10.128.1.44"), Some((299, 1)));
+        assert_eq!(address(NetworkSpec::Ipv4, 1, 299).to_string(), "10.128.1.44");
+        assert_eq!(of("10.0.0.0"), None);
+        assert_eq!(of("11.0.0.1"), None);
+        assert_eq!(of("fd00:0:0:1::1"), Some((0, 0)));
+        // 299 + 1 = 0x12c.
+        assert_eq!(of("fd00:0:0:2::12c"), Some((299, 1)));
+        assert_eq!(address(NetworkSpec::Ipv6, 1, 299).to_string(), "fd00:0:0:2::12c");
+        for stranger in ["fd00:0:0:3::1", "fd00:0:0:1::", "fe80::1", "fd00:0:0:1:1::1"] {
+            assert_eq!(of(stranger), None, "{stranger}");
+        }
     }
 }

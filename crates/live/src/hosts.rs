@@ -6,21 +6,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ackclock_app::{AnyApp, App, Note, Transport};
 use ackclock_sim::records::{Outcome, VideoRow};
+use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::clockwork::Clock;
 use crate::diary::{self, Diary};
-use crate::header::{receiver_address, sender_address};
+use crate::header::address;
 use crate::kernel::KernelSettings;
 use crate::kernel_end::KernelEnd;
 use crate::space::Space;
 use crate::sys::{self, Connecting, Interest, Poll, TcpInfo};
+use crate::vigil::{Vigil, Wait};
 
 /// Ports of every connection: that of the sender, or client, is an ephemeral one, that of the receiver is
 /// the discard service's (RFC 863), as in captures of simulated links.
 pub const SENDER_PORT: u16 = 49_152;
 /// The receiver's.
 pub const RECEIVER_PORT: u16 = 9;
+const PORTS: [u16; 2] = [SENDER_PORT, RECEIVER_PORT];
 
 /// Below that of the path.
 const PRIORITY: u8 = 5;
@@ -33,6 +36,7 @@ const LOOK: Duration = Duration::from_millis(1);
 pub struct Call {
     /// Its number, which its addresses say.
     number: usize,
+    network: NetworkSpec,
     opens: Instant,
     /// The side that opens: 0 the sender or client, 1 the receiver.
     opener: usize,
@@ -112,10 +116,8 @@ impl Call {
             }
             if settings.paced { sys::set_pacing(socket) } else { Ok(()) }
         };
-        let at = |side: usize| match side {
-            0 => (sender_address(number), SENDER_PORT),
-            _ => (receiver_address(number), RECEIVER_PORT),
-        };
+        let network = settings.network;
+        let at = |side: usize| (address(network, side, number), PORTS[side]);
         let (active, passive) = (at(opener), at(1 - opener));
         let ready = spaces[opener]
             .map(|space| space.within(|| sys::connect(active.0, active.1, prepare)))
@@ -130,6 +132,7 @@ impl Call {
         let apps = [ends[0].is_some().then_some(first), ends[1].is_some().then_some(second)];
         Ok(Self {
             number,
+            network,
             opens,
             opener,
             due: if ready.is_some() { opens } else { Instant::NEVER },
@@ -191,10 +194,7 @@ impl Call {
 
     /// Opens or accepts the connection, if it is time.
     fn meet(&mut self, now: Instant) -> io::Result<()> {
-        let at = |side: usize| match side {
-            0 => (sender_address(self.number), SENDER_PORT),
-            _ => (receiver_address(self.number), RECEIVER_PORT),
-        };
+        let at = |side: usize| (address(self.network, side, self.number), PORTS[side]);
         let passive = 1 - self.opener;
         if now >= self.opens
             && let Some(ready) = self.ready.take()
@@ -299,6 +299,8 @@ pub struct Hosts {
     pub flows: usize,
     /// What their applications told.
     pub diary: Diary,
+    /// Whether the path polls, so that this thread is not to sleep for long either.
+    pub polls: bool,
 }
 
 impl Hosts {
@@ -315,15 +317,21 @@ impl Hosts {
         stop: &AtomicBool,
     ) -> io::Result<Vec<Vec<Ends>>> {
         // A reader or writer that waits for its turn would be the machine's doing, not TCP's.
-        sys::hurry(PRIORITY);
-        let Self { calls, flows, diary } = self;
+        let mut vigil = Vigil::of_applications(self.polls, sys::hurry(PRIORITY));
+        let Self { calls, flows, diary, .. } = self;
         let mut snapshots: Vec<Vec<Ends>> = Vec::with_capacity(moments.len());
         let mut notes = Vec::new();
         let mut poll = Poll::default();
         // Of each file that is waited for, whose it is.
         let mut owners: Vec<usize> = Vec::new();
         loop {
-            let now = clock.now();
+            let mut now = clock.now();
+            vigil.count(now, sys::thread_time);
+            if let Some(rest) = vigil.rest() {
+                Poll::default().wait(rest)?;
+                now = clock.now();
+                vigil.count_now(now, sys::thread_time());
+            }
             while moments.get(snapshots.len()).is_some_and(|at| *at <= now) {
                 snapshots.push(calls[..*flows].iter_mut().map(Call::ends).collect());
             }
@@ -335,6 +343,7 @@ impl Hosts {
                 calls[call].due = Instant::START;
             }
             for call in calls.iter_mut().filter(|call| call.due <= now) {
+                vigil.note_activity(now);
                 call.poll(clock.now(), diary, &mut notes)?;
             }
             let next = moments.get(snapshots.len()).copied().unwrap_or(end).min(end);
@@ -345,7 +354,14 @@ impl Hosts {
                 call.wait_for(&mut poll);
                 owners.resize(poll.len(), n);
             }
-            poll.wait(clock.until(next).min(Duration::from_millis(100)))?;
+            let before = clock.now();
+            let most = match vigil.wait(before, clock.until(next)) {
+                Wait::Look => Duration::ZERO,
+                Wait::Sleep(most) => most.min(Duration::from_millis(100)),
+            };
+            if !poll.wait(most)? && most > Duration::ZERO {
+                vigil.note_sleep(most, clock.now().since(before));
+            }
         }
         calls.iter_mut().skip(*flows).for_each(Call::note_counters);
         calls.iter().for_each(Call::abandon);

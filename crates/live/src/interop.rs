@@ -9,18 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use ackclock_app::{AnyApp, App, Bulk, Note};
+use ackclock_sim::scenario::NetworkSpec;
 use ackclock_tcp::{Config, Endpoint, Failure, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::clockwork::Clock;
 use crate::content::{MOST, stream};
-use crate::header::{LEAD, RECEIVERS, SENDERS, receiver_address, sender_address};
+use crate::header::{LEAD, address, network};
 use crate::hosts::{RECEIVER_PORT, SENDER_PORT};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::port::{self, Port, PortKind};
 use crate::space::Space;
 use crate::speaker::{OwnEnd, OwnHost, OwnPlayed};
 use crate::sys::{self, Interest, Poll};
+
+const V4: NetworkSpec = NetworkSpec::Ipv4;
 
 /// What a connection with a fault would hang in.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -35,12 +38,12 @@ struct Kernel {
 fn kernel(side: usize) -> Option<Kernel> {
     let made = || {
         let (space, middle) = (Space::new()?, Space::new()?);
-        let port = port::open(PortKind::Tun, &space, &middle, 1500)?;
+        let port = port::open(PortKind::Tun, &space, &middle, V4, 1500)?;
         let device = port.device().unwrap_or_default();
         space.within(|| {
             let mut netlink = Netlink::open()?;
-            netlink.add_address(device, [sender_address(0), receiver_address(0)][side])?;
-            netlink.add_route(device, [RECEIVERS, SENDERS][side], &RouteMetrics::default())
+            netlink.add_address(device, address(V4, side, 0))?;
+            netlink.add_route(device, network(V4, 1 - side), &RouteMetrics::default())
         })?;
         Ok::<_, std::io::Error>(Kernel { space, port })
     };
@@ -55,7 +58,7 @@ fn own(side: usize, app: AnyApp, tune: impl FnOnce(&mut Config)) -> OwnHost {
     let opens = (side == 0).then_some(Instant::START);
     let played =
         OwnPlayed { number: 0, name: "own", config, app, opens, told: false, watched: false };
-    OwnHost::new(side, vec![played], 7)
+    OwnHost::new(V4, side, vec![played], 7)
 }
 
 /// Carries packets between our end and the kernel's until `done`, then for as long as a FIN or a reset
@@ -98,10 +101,10 @@ fn meet<T: Send>(
     let mut host = own(side, app, tune);
     let done = AtomicBool::new(false);
     // Before our end asks for it.
-    let listen = || TcpListener::bind((receiver_address(0), RECEIVER_PORT));
+    let listen = || TcpListener::bind((address(V4, 1, 0), RECEIVER_PORT));
     let listener = (side == 0).then(|| space.within(listen).unwrap());
     let (done, space) = (&done, &space);
-    let ours = SocketAddr::from((receiver_address(0), RECEIVER_PORT));
+    let ours = SocketAddr::from((address(V4, 1, 0), RECEIVER_PORT));
     thread::scope(|scope| {
         let peer = scope.spawn(move || {
             let answer = space.within(|| {
@@ -109,8 +112,8 @@ fn meet<T: Send>(
                     listener.accept()?.0
                 } else {
                     // From the port that our end expects.
-                    let socket = sys::connect(sender_address(0), SENDER_PORT, |_| Ok(()))?;
-                    let socket = socket.go(receiver_address(0), RECEIVER_PORT)?;
+                    let socket = sys::connect(address(V4, 0, 0), SENDER_PORT, |_| Ok(()))?;
+                    let socket = socket.go(address(V4, 1, 0), RECEIVER_PORT)?;
                     let socket = TcpStream::from(socket);
                     while socket.peer_addr().is_err() {
                         thread::sleep(std::time::Duration::from_millis(1));

@@ -4,7 +4,7 @@ use ackclock_sim::ScenarioError;
 use ackclock_sim::plan::Plan;
 use ackclock_sim::scenario::{
     AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime, Every,
-    NagleSpec, PacingSpec, Scenario, Span, TcpSpec, TrafficApp, VariantChoice,
+    NagleSpec, NetworkSpec, PacingSpec, Scenario, Span, TcpSpec, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::growth::GrowthChoice;
 use ackclock_tcp::{Config, Profile};
@@ -25,16 +25,25 @@ const LAWS: [(&str, &str); 8] = [
     ("dctcp", "dctcp"),
 ];
 
-/// IPv4 and TCP headers without options.
-const HEADERS: u32 = 40;
-/// The IP option of Quick-Start (RFC 4782 §3.1), which may stand in front of a full segment.
-const QUICK_START: u32 = 8;
+/// IP and TCP headers without options, and the option of Quick-Start (RFC 4782 §3.1; in IPv6 with its
+/// header), which may stand in front of a full segment.
+const fn headers(network: NetworkSpec) -> (u32, u32) {
+    match network {
+        NetworkSpec::Ipv4 => (40, 8),
+        NetworkSpec::Ipv6 => (60, 16),
+    }
+}
+
+/// RFC 8200 §5. Linux speaks no IPv6 on devices of smaller packets.
+const LEAST_IPV6_MTU: u32 = 1280;
 /// The option of timestamps, padded (RFC 7323 appendix A).
 const TIMESTAMPS: u32 = 12;
 
 /// A kernel end point: how its namespace and its sockets are set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSettings {
+    /// The protocol below TCP.
+    pub network: NetworkSpec,
     /// The congestion control.
     pub congestion_control: &'static str,
     /// Settings of its namespace: (name, value).
@@ -68,6 +77,9 @@ pub fn ends(scenario: &Scenario, said: [Option<End>; 2]) -> Vec<[End; 2]> {
     .collect()
 }
 
+const NO_QUICK_START: &str =
+    "the kernel knows no Quick-Start, expected `endpoint = \"ackclock\"` for a live run";
+
 /// Refuses, by name, what `scenario` asks and a live run cannot do whose ends are these.
 ///
 /// # Errors
@@ -91,6 +103,13 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
             let message = "a video in segments needs both ends of one kind, kernel or ackclock";
             return refuse(format!("flow[{n}].app.kind"), message);
         }
+        if flow.app.asks().is_some() && ends[n][0] == End::Kernel {
+            return refuse(format!("flow[{n}].app.quick_start"), NO_QUICK_START);
+        }
+        if flow.app.program().is_some() && ends[n].contains(&End::Own) {
+            let message = "a program's sockets are the kernel's, expected both ends kernel";
+            return refuse(format!("flow[{n}].app.kind"), message);
+        }
     }
     for (n, class) in scenario.traffic.iter().enumerate() {
         let key = |word: &str| format!("traffic[{n}].{word}");
@@ -104,6 +123,10 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
         }
         if !matches!(class.variant, VariantChoice::One(_)) {
             return refuse(key("variant"), "expected one sender for a live run");
+        }
+        // It is the server that asks.
+        if class.app.asks().is_some() && ends[scenario.flows.len() + n][1] == End::Kernel {
+            return refuse(key("app.quick_start"), NO_QUICK_START);
         }
         if class.utilisation.is_some() {
             return refuse(key("utilisation"), "a live run searches no rate");
@@ -132,8 +155,11 @@ pub struct Asked<'a> {
     config: Config,
     profile: Profile,
     tcp: &'a TcpSpec,
+    network: NetworkSpec,
     /// Whether both ends send.
     pub both: bool,
+    /// Whether its sockets are programs' own.
+    pub programs: bool,
 }
 
 /// Every entry of `scenario`, flows first, then traffic classes.
@@ -146,16 +172,20 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
         let key = format!("flow[{n}]");
         let config = flow.config();
         let config = config.map_err(|why| ScenarioError::new(&format!("{key}.variant"), &why))?;
-        let (profile, tcp) = (flow.profile.0, &flow.tcp);
-        entries.push(Asked { key, name: &flow.name, config, profile, tcp, both: false });
+        let (profile, tcp, network) = (flow.profile.0, &flow.tcp, flow.network);
+        // What asks for a file sends too.
+        let programs = flow.app.program().is_some();
+        let name = &flow.name;
+        entries.push(Asked { key, name, config, profile, tcp, network, both: programs, programs });
     }
     for (n, class) in scenario.traffic.iter().enumerate() {
         let key = format!("traffic[{n}]");
         let error = |why: &str| ScenarioError::new(&format!("{key}.variant"), why);
         let configs = class.configs().map_err(|why| error(&why))?;
         let (config, _) = configs.first().copied().ok_or_else(|| error("expected a sender"))?;
-        let (profile, tcp) = (class.profile.0, &class.tcp);
-        entries.push(Asked { key, name: &class.name, config, profile, tcp, both: true });
+        let (profile, tcp, network) = (class.profile.0, &class.tcp, class.network);
+        let (name, programs) = (&class.name, false);
+        entries.push(Asked { key, name, config, profile, tcp, network, both: true, programs });
     }
     Ok(entries)
 }
@@ -172,7 +202,17 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
                        for a live run";
         return Err(ScenarioError::new(&key("variant"), message));
     }
+    let (headers, _) = headers(asked.network);
+    let mtu = u32::from(config.mss.get()) + headers;
     let mut sysctls: Vec<(&'static str, String)> = Vec::new();
+    if asked.network == NetworkSpec::Ipv6 {
+        if mtu < LEAST_IPV6_MTU {
+            let least = LEAST_IPV6_MTU - headers;
+            let message = format!("the kernel's devices carry IPv6 from \"{least} B\" on");
+            return Err(ScenarioError::new(&key("tcp.mss"), &message));
+        }
+        sysctls.extend(IPV6.map(|(name, value)| (name, value.to_owned())));
+    }
     let Sender { congestion_control, initial_window, restart } = match sender {
         End::Kernel => kernel_sender(asked.profile, config, &key)?,
         // The law of a host that only receives makes no difference.
@@ -180,6 +220,16 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
     };
     let mut route = RouteMetrics { initial_window, ..RouteMetrics::default() };
     refuse_settings(tcp, &key)?;
+    if sender == End::Kernel && tcp.quick_start.is_some() {
+        return Err(ScenarioError::new(&key("tcp.quick_start"), NO_QUICK_START));
+    }
+    if asked.programs {
+        let set = [("pacing", tcp.pacing.is_some()), ("nagle", tcp.nagle.is_some())];
+        if let Some((word, _)) = set.iter().find(|(_, set)| *set) {
+            let message = "an option of sockets, and a program's are its own; leave this key out";
+            return Err(ScenarioError::new(&key(&format!("tcp.{word}")), message));
+        }
+    }
     let flag = |on: bool| u8::from(on).to_string();
     sysctls.push(("net.ipv4.tcp_slow_start_after_idle", flag(restart)));
     sysctls.push(("net.ipv4.tcp_sack", flag(config.sack)));
@@ -221,11 +271,17 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
     // One run must not know the last.
     sysctls.push(("net.ipv4.tcp_no_metrics_save", "1".to_owned()));
     route.quick_ack = config.delayed_ack.is_none();
+    if asked.programs {
+        // What options say on sockets of our own.
+        route.congestion_control = Some(congestion_control);
+        route.window = window_clamp;
+    }
     Ok(KernelSettings {
+        network: asked.network,
         congestion_control,
         sysctls,
         route,
-        mtu: u32::from(config.mss.get()) + HEADERS,
+        mtu,
         payload: u32::from(config.mss.get()) - if config.timestamps { TIMESTAMPS } else { 0 },
         no_delay: matches!(tcp.nagle, Some(NagleSpec::Off)),
         paced: matches!(tcp.pacing, Some(PacingSpec::Linux)),
@@ -236,17 +292,30 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
 /// The settings of an entry that has no end of the kernel's.
 pub fn unused(asked: &Asked<'_>) -> KernelSettings {
     let mss = u32::from(asked.config.mss.get());
+    let (headers, quick_start) = headers(asked.network);
     KernelSettings {
+        network: asked.network,
         congestion_control: "none",
         sysctls: Vec::new(),
         route: RouteMetrics::default(),
-        mtu: mss + HEADERS + QUICK_START,
+        mtu: mss + headers + quick_start,
         payload: mss,
         no_delay: false,
         paced: false,
         window_clamp: None,
     }
 }
+
+/// What a host says in IPv6: nothing but what a connection needs. No address that follows from the
+/// device, no routers asked for, no neighbours asked whether an address is theirs.
+const IPV6: [(&str, &str); 6] = [
+    ("net.ipv6.conf.all.disable_ipv6", "0"),
+    ("net.ipv6.conf.default.disable_ipv6", "0"),
+    ("net.ipv6.conf.default.addr_gen_mode", "1"),
+    ("net.ipv6.conf.default.accept_ra", "0"),
+    ("net.ipv6.conf.default.router_solicitations", "0"),
+    ("net.ipv6.conf.default.accept_dad", "0"),
+];
 
 /// A kernel sender.
 struct Sender {

@@ -31,8 +31,11 @@ mod kernel_end;
 mod netlink;
 #[cfg(target_os = "linux")]
 mod path;
+mod play;
 #[cfg(target_os = "linux")]
 mod port;
+#[cfg(target_os = "linux")]
+mod programs;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
@@ -46,14 +49,21 @@ mod speaker;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
+mod tally;
+#[cfg(target_os = "linux")]
 mod tracepoint;
+#[cfg(target_os = "linux")]
+mod vigil;
 #[cfg(target_os = "linux")]
 mod watch;
 
 use std::io;
 
+pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use port::PortKind;
+#[cfg(target_os = "linux")]
+pub use programs::ProgramReport;
 #[cfg(target_os = "linux")]
 pub use report::{Lateness, RateReached, Report, Setting};
 #[cfg(target_os = "linux")]
@@ -88,6 +98,12 @@ pub enum LiveError {
     /// It was asked to stop.
     #[error("interrupted")]
     Cancelled,
+}
+
+/// The time of the machine, for waits and for players; a run's own is the clockwork's.
+#[expect(clippy::disallowed_methods, reason = "here time is real")]
+pub(crate) fn wall() -> std::time::Instant {
+    std::time::Instant::now()
 }
 
 impl LiveError {

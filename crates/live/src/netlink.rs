@@ -1,7 +1,7 @@
 //! Devices, addresses and routes by rtnetlink, in the calling thread's network namespace.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::sys::{self, SocketKind};
@@ -20,6 +20,9 @@ const ERROR: u16 = 2;
 const HEADER: usize = 16;
 
 const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+/// Addresses that are used without asking whether they are anybody else's (`IFA_F_NODAD`).
+const NO_DETECTION: u8 = 2;
 
 /// A message under construction.
 #[derive(Debug)]
@@ -121,6 +124,10 @@ pub struct RouteMetrics {
     pub quick_ack: bool,
     /// The smallest retransmission timeout, in milliseconds.
     pub min_rto_ms: Option<u32>,
+    /// The congestion control of whoever does not choose one.
+    pub congestion_control: Option<&'static str>,
+    /// The largest window that is offered.
+    pub window: Option<u32>,
 }
 
 impl Netlink {
@@ -217,10 +224,13 @@ impl Netlink {
     }
 
     /// Gives device number `device` an address.
-    pub fn add_address(&mut self, device: u32, address: Ipv4Addr) -> io::Result<()> {
-        let mut fixed = [AF_INET, 32, 0, 0, 0, 0, 0, 0];
+    pub fn add_address(&mut self, device: u32, address: IpAddr) -> io::Result<()> {
+        let mut fixed = match address {
+            IpAddr::V4(_) => [AF_INET, 32, 0, 0, 0, 0, 0, 0],
+            IpAddr::V6(_) => [AF_INET6, 128, NO_DETECTION, 0, 0, 0, 0, 0],
+        };
         fixed[4..].copy_from_slice(&device.to_ne_bytes());
-        let octets = address.octets();
+        let octets = octets(address);
         let message = Message::new(NEW_ADDRESS, ACK | CREATE_EXCLUSIVELY, &fixed)
             .with(1, &octets)
             .with(2, &octets);
@@ -231,11 +241,12 @@ impl Netlink {
     pub fn add_route(
         &mut self,
         device: u32,
-        (network, bits): (Ipv4Addr, u8),
+        (network, bits): (IpAddr, u8),
         metrics: &RouteMetrics,
     ) -> io::Result<()> {
         // The main table, set up by an administrator, on this link, unicast.
-        let fixed = [AF_INET, bits, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0];
+        let family = if network.is_ipv4() { AF_INET } else { AF_INET6 };
+        let fixed = [family, bits, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0];
         let mut of_tcp = nested();
         if let Some(segments) = metrics.initial_window {
             of_tcp = of_tcp.with_u32(11, segments);
@@ -246,11 +257,24 @@ impl Netlink {
         if metrics.quick_ack {
             of_tcp = of_tcp.with_u32(15, 1);
         }
+        if let Some(bytes) = metrics.window {
+            of_tcp = of_tcp.with_u32(3, bytes);
+        }
+        if let Some(name) = metrics.congestion_control {
+            of_tcp = of_tcp.with(16, &text(name));
+        }
         let message = Message::new(NEW_ROUTE, ACK | CREATE_EXCLUSIVELY, &fixed)
-            .with(1, &network.octets())
+            .with(1, &octets(network))
             .with_u32(4, device)
             .with(8, &of_tcp.attributes());
         self.ask(message).map(drop)
+    }
+}
+
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 
+use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::Instant;
 
 use crate::header::LEAD;
@@ -81,11 +82,18 @@ pub trait Port: Send {
     }
 }
 
-/// Opens a port of `host`, for packets of at most `mtu` bytes. The far ends of pairs are in `middle`.
+/// Opens a port of `host`, for packets over `network` of at most `mtu` bytes. The far ends of pairs are in
+/// `middle`.
 ///
 /// # Errors
 /// The device cannot be made.
-pub fn open(kind: PortKind, host: &Space, middle: &Space, mtu: u32) -> io::Result<Box<dyn Port>> {
+pub fn open(
+    kind: PortKind,
+    host: &Space,
+    middle: &Space,
+    network: NetworkSpec,
+    mtu: u32,
+) -> io::Result<Box<dyn Port>> {
     match kind {
         PortKind::Tun => {
             let (file, device, netlink) = host.within(|| {
@@ -114,11 +122,20 @@ pub fn open(kind: PortKind, host: &Space, middle: &Space, mtu: u32) -> io::Resul
                 netlink.rename(far, &name)?;
                 netlink.set_up_pair(far, mtu, FAR_ADDRESS)?;
                 sys::switch_offloads_off(&name)?;
-                Ok((File::from(sys::packet_socket(far)?), far))
+                Ok((File::from(sys::packet_socket(far, ether_type(network))?), far))
             })?;
             let far = (middle.within(Netlink::open)?.into(), far);
-            Ok(Box::new(Pair { file, device, netlink: netlink.into(), far }))
+            let ether_type = ether_type(network).to_be_bytes();
+            Ok(Box::new(Pair { file, device, netlink: netlink.into(), far, ether_type }))
         }
+    }
+}
+
+/// The number of its packets in Ethernet headers.
+const fn ether_type(network: NetworkSpec) -> u16 {
+    match network {
+        NetworkSpec::Ipv4 => 0x0800,
+        NetworkSpec::Ipv6 => 0x86dd,
     }
 }
 
@@ -180,6 +197,7 @@ struct Pair {
     netlink: Asking,
     /// The far end.
     far: (Asking, u32),
+    ether_type: [u8; 2],
 }
 
 impl Port for Pair {
@@ -198,8 +216,7 @@ impl Port for Pair {
     fn write(&mut self, _: Instant, buffer: &mut [u8]) -> io::Result<bool> {
         buffer[..6].copy_from_slice(&NEAR_ADDRESS);
         buffer[6..12].copy_from_slice(&FAR_ADDRESS);
-        // IPv4.
-        buffer[12..LEAD].copy_from_slice(&[8, 0]);
+        buffer[12..LEAD].copy_from_slice(&self.ether_type);
         match self.file.write(buffer) {
             Ok(_) => Ok(true),
             Err(error) if is_lost(&error) => Ok(false),

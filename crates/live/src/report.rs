@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::clockwork::PathReport;
 use crate::port::PortKind;
+use crate::programs::ProgramReport;
 use crate::run::End;
 use crate::sys::{self, Scheduling};
 use crate::watch::Watched;
@@ -45,6 +46,11 @@ pub struct Report {
     pub realtime: bool,
     /// How much later than the model says packets were released.
     pub lateness: Lateness,
+    /// The share of a processor that the path's thread took.
+    pub awake: f64,
+    /// How late the machine wakes a sleeper, as the path's thread learned it (the 95th percentile, 150 us at
+    /// most), in seconds.
+    pub wake_up_s: f64,
     /// The longest time in which the path slept although something was due.
     pub stall_s: f64,
     /// Packets that were lost outside of the model: in devices, or refused by a host.
@@ -59,6 +65,8 @@ pub struct Report {
     pub per_ack_lost: u64,
     /// The hosts of each entry of the file.
     pub hosts: Vec<Setting>,
+    /// Programs that were ends of flows.
+    pub programs: Vec<ProgramReport>,
 }
 
 /// How late packets were released, in seconds.
@@ -129,6 +137,8 @@ impl Report {
                 p999_s: late(0.999),
                 max_s: meter.latest.as_secs_f64(),
             },
+            awake: meter.awake,
+            wake_up_s: meter.wake_up.as_secs_f64(),
             stall_s: meter.stall.max(meter.latest).as_secs_f64(),
             lost_outside: path.lost_in_devices + meter.refused,
             strangers: path.strangers,
@@ -145,6 +155,7 @@ impl Report {
             per_ack: None,
             per_ack_lost: watched.lost,
             hosts: Vec::new(),
+            programs: Vec::new(),
         };
         report.judge();
         report

@@ -15,6 +15,7 @@ use crate::kernel::Window;
 use crate::path::{Decided, PathSnapshot};
 use crate::run::Outcome as Left;
 use crate::speaker::{self, OwnEnd};
+use crate::tally::Tallied;
 use crate::watch::{self, Seen};
 
 /// Every moment at which a window begins or ends, in the order of time.
@@ -31,6 +32,7 @@ struct Between<'a> {
     path: [&'a PathSnapshot; 2],
     ends: [&'a [Ends]; 2],
     seen: [&'a [Seen]; 2],
+    tallied: [&'a [Option<Tallied>]; 2],
     own: [&'a [[Option<OwnEnd>; 2]]; 2],
     until: Instant,
     duration_s: f64,
@@ -54,6 +56,7 @@ pub fn rows(
             path: both.map(|n| &outcome.path.snapshots[n]),
             ends: both.map(|n| outcome.ends[n].as_slice()),
             seen: both.map(|n| outcome.watched.snapshots[n].as_slice()),
+            tallied: both.map(|n| outcome.watched.tallied[n].as_slice()),
             own: both.map(|n| outcome.path.own[n].as_slice()),
             until,
             duration_s: until.since(from).as_secs_f64(),
@@ -291,7 +294,25 @@ fn flow_row(
         established_s: by_now(call.established),
         completed_s: by_now(call.completed),
     };
-    with_own_ends(row, flow, between)
+    with_own_ends(with_programs(row, flow, between), flow, between)
+}
+
+/// The row with what the sockets of programs count, where programs are its ends.
+fn with_programs(row: FlowRow, flow: usize, between: &Between<'_>) -> FlowRow {
+    let [Some(earlier), Some(later)] = between.tallied.map(|tallied| tallied[flow]) else {
+        return row;
+    };
+    let count = |of: fn(&Tallied) -> u64| of(&later).saturating_sub(of(&earlier));
+    let delivered_bytes = count(|tallied| tallied.received);
+    FlowRow {
+        goodput_bps: delivered_bytes as f64 * 8.0 / between.duration_s,
+        delivered_bytes,
+        segments_sent: count(|tallied| tallied.segments_sent),
+        segments_retransmitted: count(|tallied| tallied.segments_retransmitted),
+        timeouts: count(|tallied| tallied.timeouts),
+        established_s: later.established.map(Instant::as_secs_f64),
+        ..row
+    }
 }
 
 /// The row with what our own ends count, where they are ours.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
-use ackclock_app::{AnyApp, Client, Server, Session};
+use ackclock_app::{AnyApp, Client, Server, Session, Sink};
 use ackclock_sim::plan::Plan;
 use ackclock_sim::records::Run;
-use ackclock_sim::scenario::{AppSpec, Scenario};
+use ackclock_sim::scenario::{AppSpec, NetworkSpec, Scenario};
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
@@ -18,18 +18,19 @@ use crate::LiveError;
 use crate::capture::Captor;
 use crate::clockwork::{Clock, Clockwork, PathReport};
 use crate::diag::Diagnosis;
-use crate::diary::Diary;
-use crate::header::{RECEIVERS, SENDERS, receiver_address, sender_address};
+use crate::header::{address, network};
 use crate::hosts::{Call, Ends, Hosts, Played};
 use crate::kernel::{self, KernelSettings};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::path::Path;
 use crate::port::{self, Port, PortKind};
+use crate::programs::{self, Programs};
 use crate::report::{Report, Setting};
 use crate::rows::{self, OwnLeft};
 use crate::space::{Space, set_sysctl, sysctl};
 use crate::speaker::{OwnHost, OwnPlayed};
 use crate::sys;
+use crate::tally::Tally;
 use crate::tracepoint::Tracepoint;
 use crate::watch::{Watched, Watcher};
 
@@ -47,6 +48,10 @@ pub struct Options {
     pub pcap: Option<PathBuf>,
     /// Whether the path's thread polls, and has a processor to itself.
     pub busy: bool,
+    /// A folder for what programs print and write; one that is gone with the run if not given.
+    pub programs: Option<PathBuf>,
+    /// The words that start ourselves, for programs that are `ackclock`; found on the `PATH` if empty.
+    pub ackclock: Vec<String>,
 }
 
 /// Whose an end point is.
@@ -119,6 +124,7 @@ pub fn run(
 ) -> Result<LiveRun, LiveError> {
     let ends = kernel::ends(scenario, options.ends);
     kernel::check(scenario, &ends)?;
+    programs::check(scenario, &options.ackclock)?;
     let plan = Plan::new(scenario)?;
     if plan.flows.is_empty() && plan.connections.is_empty() {
         let error = ackclock_sim::ScenarioError::new("flow", "a live run needs a connection");
@@ -130,8 +136,10 @@ pub fn run(
     let pairs = hosts(scenario, &ends)?;
     let ports = ports(kind, &pairs, scenario, &parties)?;
     let mut hosts = calls(scenario, &plan, &parties, &pairs)?;
-    let senders = pairs.iter().filter_map(|pair| pair.spaces[0].as_ref());
-    let diagnoses = senders.map(|space| space.within(Diagnosis::open));
+    hosts.polls = options.busy;
+    let senders = pairs.iter().filter_map(|pair| Some((pair, pair.spaces[0].as_ref()?)));
+    let diagnoses =
+        senders.map(|(pair, space)| space.within(|| Diagnosis::open(pair.settings.network)));
     let diagnoses =
         diagnoses.collect::<io::Result<_>>().map_err(LiveError::step("look at sockets"))?;
     let traced = kernel::wants_every_change(scenario).then(Tracepoint::open);
@@ -139,7 +147,8 @@ pub fn run(
         Ok(_) => "tcp:tcp_probe".to_owned(),
         Err(error) => format!("none ({error}); looked at every 10 ms"),
     });
-    let watcher = Watcher::new(scenario, &plan, diagnoses, traced.and_then(Result::ok));
+    let tally = tally(scenario, &plan, &pairs)?;
+    let watcher = Watcher::new(scenario, &plan, diagnoses, traced.and_then(Result::ok), tally);
     let (captor, captures) = captor(scenario, &pairs, options)?;
     let mtu = pairs.iter().map(|pair| pair.settings.mtu).max().unwrap_or(1500);
     let mut clockwork = Clockwork {
@@ -152,12 +161,17 @@ pub fn run(
     let windows = kernel::windows(scenario, &plan);
     let moments = rows::moments(&windows);
     let _awake = options.busy.then(sys::stay_awake);
-    let outcome = drive(&mut clockwork, &mut hosts, watcher, &moments, plan.end, cancelled)?;
+    let spaces = |entry: usize| pairs[entry].spaces.each_ref().map(Option::as_ref);
+    let law = |entry: usize| pairs[entry].settings.congestion_control;
+    let mut programs = Programs::start(scenario, &plan, spaces, law, options, &cancelled)?;
+    let acting = Acting { clockwork: &mut clockwork, hosts: &mut hosts, programs: &mut programs };
+    let outcome = drive(acting, watcher, &moments, plan.end, cancelled)?;
     let own = own_left(&mut clockwork, &mut hosts, &plan);
     let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);
     let mut report = Report::new(kind, &plan, &outcome.path, &outcome.watched);
     report.per_ack = per_ack;
     report.name_ends(&ends);
+    report.programs = programs.finish(plan.end);
     report.hosts = pairs.into_iter().map(HostPair::setting).collect();
     for end in own.ends.iter().flatten().flatten() {
         report.malformed += end.faults.malformed;
@@ -171,6 +185,9 @@ pub fn run(
         if let Some(why) = &call.failed {
             report.doubt(format!("the connection of `{}` failed: {why}", flow.name));
         }
+    }
+    for doubt in programs::doubts(scenario, &plan, &report.programs) {
+        report.doubt(doubt);
     }
     Ok(LiveRun { run, report, captures })
 }
@@ -228,6 +245,9 @@ impl<'a> Party<'a> {
                 AnyApp::Client(Box::new(Client::new(session))),
                 AnyApp::Server(Box::new(Server::new(session))),
             ]),
+            Plays::App(app) if app.program().is_some() => {
+                Ok([AnyApp::Sink(Sink), AnyApp::Sink(Sink)])
+            }
             Plays::App(app) => {
                 let stream = |what: &str| Stream::new(seed, &format!("flow {} {what}", self.name));
                 let apps = app.apps(stream).map_err(|(key, why)| {
@@ -244,6 +264,11 @@ impl<'a> Party<'a> {
     /// Whether its objects are noted: of a transfer without end there are none.
     const fn is_told(&self) -> bool {
         !matches!(self.plays, Plays::App(AppSpec::Bulk { size: None }))
+    }
+
+    /// Whether programs play it, on sockets of their own.
+    fn is_programs(&self) -> bool {
+        matches!(self.plays, Plays::App(app) if app.program().is_some())
     }
 
     const fn is_passing(&self) -> bool {
@@ -268,11 +293,21 @@ fn calls(
             told: party.is_told(),
             passing: party.is_passing(),
         };
-        let spaces = pair.spaces.each_ref().map(Option::as_ref);
+        let ours = |space| if party.is_programs() { None } else { space };
+        let spaces = pair.spaces.each_ref().map(Option::as_ref).map(ours);
         Call::new(played, &pair.settings, spaces).map_err(|error| no_socket(pair, &error))
     });
     let calls = calls.collect::<Result<_, LiveError>>()?;
-    Ok(Hosts { calls, flows: plan.flows.len(), diary: Diary::default() })
+    Ok(Hosts { calls, flows: plan.flows.len(), ..Hosts::default() })
+}
+
+/// What counts the sockets of programs.
+fn tally(scenario: &Scenario, plan: &Plan, pairs: &[HostPair]) -> Result<Tally, LiveError> {
+    let plays = |entry: usize| scenario.flows[entry].app.program().is_some();
+    let flows = plan.flows.iter().map(|flow| plays(flow.entry)).collect();
+    let pairs = pairs[..scenario.flows.len()].iter().enumerate().filter(|(entry, _)| plays(*entry));
+    let spaces = pairs.flat_map(|(_, pair)| pair.spaces.iter().flatten());
+    Tally::open(flows, spaces).map_err(LiveError::step("look at sockets"))
 }
 
 /// What our own ends, the path's routers and all applications left.
@@ -372,17 +407,17 @@ fn ports(
     let mut ports = Vec::with_capacity(2 * pairs.len());
     for (entry, pair) in pairs.iter().enumerate() {
         for (side, space) in pair.spaces.iter().enumerate() {
+            let speaks = pair.settings.network;
             let Some(space) = space else {
-                ports.push(own_host(scenario, parties, entry, side)?);
+                ports.push(own_host(scenario, parties, entry, side, speaks)?);
                 continue;
             };
-            let port = port::open(kind, space, &middle, pair.settings.mtu)
+            let port = port::open(kind, space, &middle, speaks, pair.settings.mtu)
                 .map_err(|why| LiveError::NoDevice { kind, why })?;
             let device = port.device().unwrap_or_default();
             let own = parties.iter().enumerate().filter(|(_, party)| party.entry == entry);
-            let own = own.map(|(n, _)| [sender_address(n), receiver_address(n)][side]);
-            let own: Vec<_> = own.collect();
-            let there = [RECEIVERS, SENDERS][side];
+            let own: Vec<_> = own.map(|(n, _)| address(speaks, side, n)).collect();
+            let there = network(speaks, 1 - side);
             // What a route tells TCP is meant for senders, but for quick ACKs.
             let metrics = match side {
                 _ if pair.both => pair.settings.route.clone(),
@@ -398,7 +433,13 @@ fn ports(
                     own.iter().try_for_each(|ip| netlink.add_address(device, *ip))?;
                     netlink.add_route(device, there, &metrics)
                 })
-                .map_err(LiveError::step("give a host its addresses"))?;
+                .map_err(|error| match (error.kind(), pair.settings.route.congestion_control) {
+                    // What the kernel says of a route whose congestion control it does not have.
+                    (io::ErrorKind::InvalidInput, Some(_)) => {
+                        no_socket(pair, &io::ErrorKind::NotFound.into())
+                    }
+                    _ => LiveError::step("give a host its addresses")(error),
+                })?;
             ports.push(port);
         }
     }
@@ -411,6 +452,7 @@ fn own_host(
     parties: &[Party<'_>],
     entry: usize,
     side: usize,
+    network: NetworkSpec,
 ) -> Result<Box<dyn Port>, LiveError> {
     let of_entry = parties.iter().enumerate().filter(|(_, party)| party.entry == entry);
     let played = of_entry.map(|(number, party)| {
@@ -426,7 +468,7 @@ fn own_host(
         })
     });
     let played = played.collect::<Result<Vec<_>, LiveError>>()?;
-    Ok(Box::new(OwnHost::new(side, played, scenario.seed)))
+    Ok(Box::new(OwnHost::new(network, side, played, scenario.seed)))
 }
 
 fn no_socket(pair: &HostPair, error: &io::Error) -> LiveError {
@@ -454,10 +496,16 @@ pub struct Outcome {
     pub watched: Watched,
 }
 
+/// Who acts in a run.
+struct Acting<'a> {
+    clockwork: &'a mut Clockwork,
+    hosts: &'a mut Hosts,
+    programs: &'a mut Programs,
+}
+
 /// Lets the run take its time.
 fn drive(
-    clockwork: &mut Clockwork,
-    hosts: &mut Hosts,
+    Acting { clockwork, hosts, programs }: Acting<'_>,
     watcher: Watcher,
     moments: &[Instant],
     end: Instant,
@@ -501,7 +549,9 @@ fn drive(
             if cancelled() {
                 stop.store(true, Ordering::Relaxed);
             }
-            thread::sleep(std::time::Duration::from_millis(20));
+            let now = clock.now();
+            let next = programs.tend(now);
+            thread::sleep(programs::nap(now, next));
         }
         Ok((joined(path), joined(ends), joined(watched)))
     })?;

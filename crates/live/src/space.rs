@@ -33,7 +33,7 @@ impl Space {
             let mut netlink = crate::netlink::Netlink::open()?;
             let loopback = netlink.device("lo")?;
             netlink.switch_on(loopback)?;
-            // Nobody here speaks IPv6; its solicitations would be packets on the path.
+            // Unless a host is to speak IPv6, its solicitations would be packets on the path.
             match set_sysctl("net.ipv6.conf.all.disable_ipv6", "1") {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 answer => answer,

@@ -1,12 +1,12 @@
 //! Our own transport as a host: it speaks real bytes, to the kernel or to itself.
 
 use std::io;
-use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
 
 use ackclock_app::{AnyApp, App, Note};
 use ackclock_packet::Flags;
 use ackclock_sim::records::VideoRow;
+use ackclock_sim::scenario::NetworkSpec;
 use ackclock_tcp::{Config, Endpoint, Failure, QuickStartEvent, SenderStats, State};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
@@ -14,7 +14,7 @@ use ackclock_wire::{Addresses, Direction, Parsed, Payload, Tuple, Unwrapper, enc
 
 use crate::content::stream;
 use crate::diary::{self, Diary};
-use crate::header::{LEAD, receiver_address, sender_address};
+use crate::header::{self, LEAD};
 use crate::hosts::{RECEIVER_PORT, SENDER_PORT};
 use crate::netlink::DeviceCounters;
 use crate::port::Port;
@@ -317,17 +317,27 @@ pub struct OwnHost {
 
 impl OwnHost {
     /// The senders or clients (`side` 0), or the receivers or servers (1), of connections.
-    pub fn new(side: usize, connections: Vec<OwnPlayed<'_>>, seed: u64) -> Self {
+    pub fn new(
+        network: NetworkSpec,
+        side: usize,
+        connections: Vec<OwnPlayed<'_>>,
+        seed: u64,
+    ) -> Self {
         let speakers = connections.into_iter().map(|played| {
             let n = played.number;
-            let (own, peer): ((Ipv4Addr, u16), _) =
-                ((sender_address(n), SENDER_PORT), (receiver_address(n), RECEIVER_PORT));
-            let (own, peer) = if side == 0 { (own, peer) } else { (peer, own) };
-            let tuple = Tuple {
-                addresses: Addresses::V4 { source: own.0, destination: peer.0 },
-                source_port: own.1,
-                destination_port: peer.1,
+            let addresses = match network {
+                NetworkSpec::Ipv4 => Addresses::V4 {
+                    source: header::ipv4(side, n),
+                    destination: header::ipv4(1 - side, n),
+                },
+                NetworkSpec::Ipv6 => Addresses::V6 {
+                    source: header::ipv6(side, n),
+                    destination: header::ipv6(1 - side, n),
+                },
             };
+            let ports = [SENDER_PORT, RECEIVER_PORT];
+            let tuple =
+                Tuple { addresses, source_port: ports[side], destination_port: ports[1 - side] };
             let mut endpoint = Endpoint::new(played.config);
             if played.opens.is_none() {
                 endpoint.listen();
@@ -358,8 +368,15 @@ impl Port for OwnHost {
 
     fn write(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<bool> {
         for (_, speaker) in &mut self.speakers {
-            let Addresses::V4 { source, .. } = speaker.out.tuple.addresses else { continue };
-            if buffer.get(LEAD + 16..LEAD + 20) == Some(&source.octets()) {
+            let is_for = match speaker.out.tuple.addresses {
+                Addresses::V4 { source, .. } => {
+                    buffer.get(LEAD + 16..LEAD + 20) == Some(&source.octets())
+                }
+                Addresses::V6 { source, .. } => {
+                    buffer.get(LEAD + 24..LEAD + 40) == Some(&source.octets())
+                }
+            };
+            if is_for {
                 speaker.receive(now, &buffer[LEAD..]);
             }
         }

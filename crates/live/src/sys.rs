@@ -3,13 +3,16 @@
 
 mod perf;
 mod socket;
+mod spawn;
 
 pub use perf::{PerfEvent, Record};
 pub use socket::{
     Connecting, SocketKind, TcpInfo, abandon, accept, at_end, connect, connected, finish_writing,
-    info, listen, netlink, pace_at_most, packet_socket, send_and_receive, set_congestion_control,
-    set_no_delay, set_pacing, set_window_clamp, unsent, waiting,
+    info, listen, netlink, pace_at_most, packet_socket, receive_now, send_and_receive,
+    set_congestion_control, set_no_delay, set_pacing, set_window_clamp, told_of_ends, unsent,
+    waiting,
 };
+pub use spawn::Program;
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -33,6 +36,15 @@ pub fn monotonic_ns() -> u64 {
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     // Neither is ever negative on this clock.
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// What the calling thread has used of processors.
+pub fn thread_time() -> Duration {
+    let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as above.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut used) };
+    let nanos = used.tv_sec.unsigned_abs() * 1_000_000_000 + used.tv_nsec.unsigned_abs();
+    Duration::from_nanos(nanos)
 }
 
 /// Moves the calling thread into a network namespace of its own.
@@ -189,8 +201,9 @@ impl Poll {
         self.entries.get(n).is_some_and(|entry| entry.revents != 0)
     }
 
-    /// Waits until something can be done with any of the files, but not longer than `most`.
-    pub fn wait(&mut self, most: Duration) -> io::Result<()> {
+    /// Waits until something can be done with any of the files, but not longer than `most`; says whether
+    /// anything but the time ended the wait.
+    pub fn wait(&mut self, most: Duration) -> io::Result<bool> {
         let nanos = most.as_nanos();
         let timeout = libc::timespec {
             tv_sec: libc::time_t::try_from(nanos / 1_000_000_000).unwrap_or(libc::time_t::MAX),
@@ -203,8 +216,8 @@ impl Poll {
             libc::ppoll(self.entries.as_mut_ptr(), count, &raw const timeout, std::ptr::null())
         };
         match check(answer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            answer => answer.map(drop),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            answer => answer.map(|ready| ready > 0),
         }
     }
 }

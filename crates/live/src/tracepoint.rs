@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::Path;
 
 use ackclock_units::Instant;
@@ -12,13 +12,15 @@ use crate::clockwork::Clock;
 use crate::space::apart;
 use crate::sys::{self, PerfEvent, Record};
 
+const AF_INET6: u16 = 10;
+
 /// A connection as it received a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probed {
     /// When.
     pub at: Instant,
     /// Its own address.
-    pub local: Ipv4Addr,
+    pub local: IpAddr,
     /// The number that the kernel gives the socket.
     pub cookie: u64,
     /// The congestion window, in segments.
@@ -69,12 +71,20 @@ impl Layout {
 
     fn read(&self, at: Instant, fields: &[u8]) -> Option<Probed> {
         let word = |at: usize| Some(u32::from_ne_bytes(fields.get(at..at + 4)?.try_into().ok()?));
-        // A struct sockaddr_in: family, port, address.
-        let local: [u8; 4] = fields.get(self.local + 4..self.local + 8)?.try_into().ok()?;
+        let family = fields.get(self.local..self.local + 2)?.try_into().ok()?;
+        let local = if u16::from_ne_bytes(family) == AF_INET6 {
+            // A struct sockaddr_in6: family, port, flow, address.
+            let octets: [u8; 16] = fields.get(self.local + 8..self.local + 24)?.try_into().ok()?;
+            IpAddr::from(octets)
+        } else {
+            // A struct sockaddr_in: family, port, address.
+            let octets: [u8; 4] = fields.get(self.local + 4..self.local + 8)?.try_into().ok()?;
+            IpAddr::from(octets)
+        };
         let cookie = fields.get(self.cookie..self.cookie + 8)?.try_into().ok()?;
         Some(Probed {
             at,
-            local: Ipv4Addr::from(local),
+            local,
             cookie: u64::from_ne_bytes(cookie),
             cwnd: word(self.cwnd)?,
             ssthresh: word(self.ssthresh)?,
@@ -152,9 +162,16 @@ mod tests {
         fields[76..80].copy_from_slice(&0xffff_fffb_u32.to_ne_bytes());
         let probed = layout.read(Instant::START, &fields).unwrap();
         assert_eq!(
-            (probed.local, probed.cwnd, probed.in_flight),
-            (Ipv4Addr::new(10, 0, 0, 1), 42, 10)
+            (probed.local.to_string().as_str(), probed.cwnd, probed.in_flight),
+            ("10.0.0.1", 42, 10)
         );
+        // A struct sockaddr_in6: family 10, port, flow information, fd00::7.
+        fields[8..10].copy_from_slice(&10_u16.to_ne_bytes());
+        fields[12..16].fill(0);
+        fields[16] = 0xfd;
+        fields[31] = 7;
+        let probed = layout.read(Instant::START, &fields).unwrap();
+        assert_eq!(probed.local.to_string(), "fd00::7");
         assert_eq!(layout.read(Instant::START, &fields[..111]), None);
     }
 }

@@ -15,6 +15,7 @@ use crate::diag::Diagnosis;
 use crate::header::flow_of;
 use crate::speaker::OwnSample;
 use crate::sys::TcpInfo;
+use crate::tally::{Tallied, Tally};
 use crate::tracepoint::{Probed, Tracepoint};
 
 /// How often connections are looked at. A repair lasts a round trip at least, so that none is missed on
@@ -64,6 +65,8 @@ pub struct Watcher {
     last: Vec<Option<TcpInfo>>,
     /// The sockets of the run's senders.
     cookies: BTreeSet<u64>,
+    /// Those of programs.
+    tally: Tally,
     probed: Vec<Probed>,
     samples: FlowSamples,
 }
@@ -73,6 +76,8 @@ pub struct Watcher {
 pub struct Watched {
     /// What was seen of each flow at the moments that were asked for, in their order.
     pub snapshots: Vec<Vec<Seen>>,
+    /// What the sockets of programs counted by then, of each flow that has some.
+    pub tallied: Vec<Vec<Option<Tallied>>>,
     /// What probes recorded.
     pub samples: FlowSamples,
     /// Events of the tracepoint that were lost.
@@ -81,12 +86,13 @@ pub struct Watched {
 
 impl Watcher {
     /// Watches the connections of `plan` by these conversations; `tracepoint` tells of every ACK, for
-    /// probes that want each change.
+    /// probes that want each change, and `tally` counts the sockets of programs.
     pub fn new(
         scenario: &Scenario,
         plan: &Plan,
         diagnoses: Vec<Diagnosis>,
         tracepoint: Option<Tracepoint>,
+        tally: Tally,
     ) -> Self {
         let every_change = tracepoint.is_some();
         Self {
@@ -96,6 +102,7 @@ impl Watcher {
             seen: vec![Seen::default(); plan.flows.len()],
             last: vec![None; plan.flows.len()],
             cookies: BTreeSet::new(),
+            tally,
             probed: Vec::new(),
             samples: FlowSamples::default(),
         }
@@ -113,11 +120,12 @@ impl Watcher {
         stop: &AtomicBool,
     ) -> io::Result<Watched> {
         let mut snapshots = Vec::with_capacity(moments.len());
+        let mut tallied = Vec::with_capacity(moments.len());
         let mut look = Instant::START;
         loop {
             let now = clock.now();
             if now >= look {
-                self.look()?;
+                self.look(now)?;
                 look += EVERY;
             }
             if let Some(tracepoint) = &mut self.tracepoint {
@@ -125,7 +133,10 @@ impl Watcher {
             }
             self.record(now);
             while moments.get(snapshots.len()).is_some_and(|at| *at <= now) {
+                // Programs' sockets have no other place where they are counted.
+                self.tally.look(now, &mut self.seen, &mut self.last)?;
                 snapshots.push(self.seen.clone());
+                tallied.push(self.tally.tallied());
             }
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
@@ -137,16 +148,17 @@ impl Watcher {
         }
         self.keep_changes();
         let lost = self.tracepoint.as_ref().map_or(0, |tracepoint| tracepoint.lost);
-        Ok(Watched { snapshots, samples: self.samples.in_order(), lost })
+        Ok(Watched { snapshots, tallied, samples: self.samples.in_order(), lost })
     }
 
     /// Looks at every connection.
-    fn look(&mut self) -> io::Result<()> {
-        let Self { diagnoses, seen, last, cookies, .. } = self;
+    fn look(&mut self, now: Instant) -> io::Result<()> {
+        let Self { diagnoses, seen, last, cookies, tally, .. } = self;
+        tally.look(now, seen, last)?;
         for diagnosis in diagnoses {
             diagnosis.each(|connection| {
                 let Some((flow, 0)) = flow_of(connection.local.0) else { return };
-                let Some(seen) = seen.get_mut(flow) else { return };
+                let Some(seen) = seen.get_mut(flow).filter(|_| !tally.has(flow)) else { return };
                 cookies.insert(connection.cookie);
                 seen.note(last[flow].as_ref(), &connection.info);
                 last[flow] = Some(connection.info);
@@ -184,8 +196,9 @@ impl Watcher {
 
     /// Has the probes record that want every change.
     fn keep_changes(&mut self) {
-        let Self { probes, cookies, probed, samples, last, .. } = self;
+        let Self { probes, cookies, probed, samples, last, tally, .. } = self;
         let mut before = vec![None; last.len()];
+        cookies.extend(tally.foremost());
         probed.sort_by_key(|probed| probed.at);
         for probed in probed.iter().filter(|probed| cookies.contains(&probed.cookie)) {
             let Some((flow, 0)) = flow_of(probed.local) else { continue };
@@ -298,11 +311,21 @@ const REDUCING: u8 = 2;
 
 impl Seen {
     fn note(&mut self, before: Option<&TcpInfo>, now: &TcpInfo) {
+        self.note_times(now);
+        self.note_state(before, now);
+    }
+
+    /// Notes its times.
+    pub fn note_times(&mut self, now: &TcpInfo) {
         if now.srtt_us > 0 {
             self.looks += 1;
             self.srtt_sum_us += u64::from(now.srtt_us);
             self.rto_sum_us += u64::from(now.rto_us);
         }
+    }
+
+    /// Notes whether it began to repair losses or answered a mark since it was seen `before`.
+    pub fn note_state(&mut self, before: Option<&TcpInfo>, now: &TcpInfo) {
         let was = before.map_or(0, |before| before.ca_state);
         if now.ca_state >= REDUCING && was < REDUCING {
             self.congestion_events += 1;

@@ -241,8 +241,14 @@ fn simulate(
 ///
 /// ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``; with a folder ``pcap``,
 /// what passes the hosts' devices is written there, one file a host. With ``busy`` the path's thread polls.
+///
+/// Programs that are ends of flows print and write into the folder ``programs``; without it, into one that is gone
+/// with the run. ``ackclock`` are the words that start this command.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false))]
+#[pyo3(signature = (
+    scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false,
+    programs = None, ackclock = Vec::new(),
+))]
 #[expect(clippy::too_many_arguments, reason = "each is a key of the Python function")]
 fn live(
     py: Python<'_>,
@@ -253,9 +259,11 @@ fn live(
     sender: Option<String>,
     receiver: Option<String>,
     busy: bool,
+    programs: Option<PathBuf>,
+    ackclock: Vec<String>,
 ) -> PyResult<Run> {
     let scenario = seeded(scenario, seed)?;
-    let plan = LivePlan { ports, sender, receiver, pcap, busy };
+    let plan = LivePlan { ports, sender, receiver, pcap, busy, programs, ackclock };
     let job = move |ticket: &Ticket| {
         let lived = ackclock_lab::live(&scenario, &plan, || ticket.is_cancelled())?;
         Ok(Run {
@@ -267,6 +275,17 @@ fn live(
     };
     // Namespaces are to be gone when the caller goes on.
     in_background(py, None, TIDY_UP_WITHIN, job)
+}
+
+/// Play the file at a URL with the player of ``video``, the table of a scenario's application as JSON text, for
+/// ``limit_s`` seconds at most; return what became of it as JSON text. Releases the GIL. Raises ``BadInput``, and
+/// ``OSError`` if the server does not answer as it should.
+#[pyfunction]
+#[pyo3(signature = (url, video, limit_s = None))]
+fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyResult<String> {
+    let job =
+        move |ticket: &Ticket| ackclock_lab::play(&url, &video, limit_s, || ticket.is_cancelled());
+    in_background(py, None, Duration::ZERO, job)
 }
 
 /// Run one scenario (JSON text), with another seed if given, and write its tables into a folder, the
@@ -508,8 +527,9 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, RouterBench, Run, Table, altman_infer, altman_predict, bench_dumbbell,
-        bench_short, check_scenario, drill, live, load_scenario, packmime, registry, response,
-        schema, simulate, simulate_many, simulate_to, variant_name, variant_slug, version,
+        bench_short, check_scenario, drill, live, load_scenario, packmime, play, registry,
+        response, schema, simulate, simulate_many, simulate_to, variant_name, variant_slug,
+        version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

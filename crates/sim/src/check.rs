@@ -233,6 +233,17 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
     {
         return refuse(&key(&format!("app.{of}")), why);
     }
+    let programs = match &flow.app {
+        AppSpec::Program(program) => program.check(),
+        AppSpec::Iperf3(iperf3) => iperf3.check(),
+        _ => Ok(()),
+    };
+    if let Err((of, why)) = programs {
+        return refuse(&key(&format!("app.{of}")), &why);
+    }
+    if flow.app.program().is_some() && flow.count > 1 {
+        return refuse(&key("count"), "programs are of one flow; expected an entry for each");
+    }
     moments::check_app(&key("app"), &flow.app, scenario)?;
     check_asks(&key("app.quick_start"), flow.app.asks())?;
     if let Some((at, expected)) = flow.start.fault() {

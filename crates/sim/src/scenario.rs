@@ -12,6 +12,7 @@ mod dash;
 mod draw;
 mod endpoint;
 mod feedback;
+mod program;
 mod queue;
 mod quick_start;
 mod tcp;
@@ -36,8 +37,9 @@ pub use draw::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
     QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
 };
-pub use endpoint::EndpointSpec;
+pub use endpoint::{EndpointSpec, NetworkSpec};
 pub use feedback::{RcpSpec, XcpSpec};
+pub use program::{Iperf3Spec, ProgramSpec, Side, fill};
 pub use queue::{Classify, Estimate, Limit, QueueSpec};
 pub(crate) use quick_start::{A_RATE, is_below_all};
 pub use quick_start::{
@@ -368,6 +370,10 @@ pub struct Flow {
     /// Whose the ends are in a live run. A simulation has our own always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<EndpointSpec>,
+    /// What the ends speak in a live run. A simulation's packets are those of IPv4 always, 20 bytes
+    /// shorter than those of IPv6.
+    #[serde(default, skip_serializing_if = "NetworkSpec::is_ipv4")]
+    pub network: NetworkSpec,
     /// What asks for data.
     #[serde(default)]
     pub app: AppSpec,

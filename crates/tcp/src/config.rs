@@ -299,6 +299,10 @@ pub struct Config {
     pub after_lost_syn: AfterLostSyn,
     /// Whether a SYN that comes again is answered with the SYN-ACK at once; otherwise its timer is.
     pub answers_repeated_syn: bool,
+    /// The timers of SYN and SYN-ACK expire at whole multiples of this; zero: when they are due. Linux
+    /// sorts its timers into wheels whose steps are an eighth to a sixty-fourth of the time that is left
+    /// (`kernel/time/timer.c`): eight jiffies for what lasts 63 to 503, or 32 ms for 1 s at 250 Hz.
+    pub handshake_tick: Duration,
     /// Explicit congestion notification.
     pub ecn: EcnConfig,
     /// Quick-Start.
@@ -358,6 +362,7 @@ impl Config {
             retries: Retries { syn: 7, linear_syn: 0, syn_ack: 7, data: Some(15) },
             after_lost_syn: AfterLostSyn { forgiven: None, three_seconds: true },
             answers_repeated_syn: true,
+            handshake_tick: Duration::ZERO,
             ecn: ecn(EcnMode::Off),
             quick_start: QuickStartConfig::DEFAULT,
             answers_unsent: true,

@@ -557,3 +557,6 @@ impl DuplicateAcks {
         self.recover = send.max;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,14 +29,28 @@ MOST_TRIES = 4
 
 
 @dataclass(frozen=True)
+class Worlds:
+    """What is simulated, and what is run live, where these cannot be the same scenario."""
+
+    sim: Mapping[str, Any]
+    live: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Trial:
-    """A scenario that is simulated once and run live ``repeat`` times."""
+    """A scenario that is simulated once and run live ``repeat`` times.
+
+    With programs as its ends it is another in either world: ``worlds`` makes both of ``scenario``
+    in the folder of the report, where it may put files, and raises ``BadInput`` with what is
+    missing.
+    """
 
     name: str
     labels: Mapping[str, Any]
     """What its rows begin with."""
     scenario: Mapping[str, Any]
     repeat: int = 1
+    worlds: Callable[[Path, dict[str, Any]], Worlds] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class Live:
             if store.load(part) is not None:
                 continue
             with console.status(f"{trial.name}, {trial.scenario['duration']} a run"):
-                frame, doubts = self._run(trial)
+                frame, doubts = self._run(trial, out)
             if frame is None:
                 refused.append(f"{trial.name}: {doubts[-1]}")
                 console.print(f"live: {trial.name} is left out: {'; '.join(doubts)}")
@@ -134,13 +148,21 @@ class Live:
         there = [frame for frame in frames if frame is not None]
         return pl.concat(there) if there else None
 
-    def _run(self, trial: Trial) -> tuple[pl.DataFrame | None, list[str]]:
+    def _run(self, trial: Trial, out: Path) -> tuple[pl.DataFrame | None, list[str]]:
         """Return the rows of a trial, or why there are none."""
         import ackclock  # noqa: PLC0415 - the package imports the studies
+        from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
 
-        scenario = ackclock.Scenario.from_dict(dict(trial.scenario))
+        worlds = Worlds(trial.scenario, trial.scenario)
+        if trial.worlds is not None:
+            try:
+                worlds = trial.worlds(out, dict(trial.scenario))
+            except BadInput as error:
+                return None, [f"skipped: {error}"]
+        scenario = ackclock.Scenario.from_dict(dict(worlds.live))
+        simulated = ackclock.Scenario.from_dict(dict(worlds.sim))
         doubts: list[str] = []
-        rows = [self._rows(trial, "sim", 0, ackclock.simulate(scenario))]
+        rows = [self._rows(trial, "sim", 0, ackclock.simulate(simulated))]
         for number in range(trial.repeat):
             for _ in range(MOST_TRIES):
                 run = ackclock.run_live(scenario)

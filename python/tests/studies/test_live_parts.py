@@ -11,7 +11,7 @@ from rich.console import Console
 import ackclock as ac
 from ackclock.report.page import Page, Prose
 from ackclock.studies import STUDIES
-from ackclock.studies._frame_live import Live, Trial, compared
+from ackclock.studies._frame_live import Live, Trial, Worlds, compared
 from ackclock.studies.biswas2010 import live as biswas2010
 from ackclock.studies.scharf2008 import live as scharf2008
 from ackclock.studies.tambuwal2018 import live as tambuwal2018
@@ -102,3 +102,40 @@ def test_a_machine_without_live_runs_is_told_why(
     with pytest.raises(ac.BadInput, match="network namespace"):
         live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
     assert not (tmp_path / "live.svg").exists()
+
+
+def test_a_trial_that_lacks_a_program_is_left_out_by_name(tmp_path: Path) -> None:
+    def worlds(_out: Path, _scenario: dict[str, object]) -> Worlds:
+        raise ac.BadInput("no `lighttpd` to serve the film")
+
+    live = _live(tmp_path)
+    trial = Trial("one", {"path": "a"}, {"duration": "1 s"}, worlds=worlds)
+    object.__setattr__(live, "trials", lambda _quick: [trial])
+    with pytest.raises(ac.BadInput, match="one: skipped: no `lighttpd`"):
+        live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
+
+
+def test_the_served_film_is_the_simulated_one_byte_for_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A film of 2000 bytes: 300 of an index, then pictures of 1000, 500 and 200.
+    def make(path: Path, *, length_s: int, exact: bool) -> None:
+        assert (length_s, exact) == (30, True)
+        path.write_bytes(bytes(2000))
+
+    monkeypatch.setattr(watanabe2013, "make_film", make)
+    film = ac.Video(pictures=(1000, 500, 200), picture_rate=30.0)
+    monkeypatch.setattr(watanabe2013, "read_video", lambda _path: film)
+    monkeypatch.setattr(watanabe2013.shutil, "which", lambda _name: "/usr/sbin/lighttpd")
+    trial = next(t for t in watanabe2013.LIVE.trials(True) if t.name == "below-cubic-lighttpd")
+    assert trial.worlds is not None
+    worlds = trial.worlds(tmp_path, dict(trial.scenario))
+    simulated = ac.Scenario.from_dict(dict(worlds.sim)).flows[0].app
+    assert isinstance(simulated, ac.Video)
+    assert simulated.pictures == (1300, 500, 200)
+    program = ac.Scenario.from_dict(dict(worlds.live)).flows[0].app
+    assert isinstance(program, ac.Program)
+    assert program.server == "sender"
+    trace = tmp_path / "film" / "film-30s.csv"
+    assert trace.read_text().split() == ["bytes", "1300", "500", "200"]
+    assert str(trace) in program.receiver

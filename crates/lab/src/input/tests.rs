@@ -83,7 +83,7 @@ fn an_unknown_key_gets_the_nearest_word() {
     assert_eq!(
         error_with("mss =", "colour ="),
         "s.toml:16: flow[0].tcp.colour: unknown key, expected one of `abe`, `answer_repeated_syn`, \
-             `clock_granularity`, `data_retries`, `delayed_ack`, `ecn`, `ecn_echo`, `initial_rto`, `initial_window`, \
+             `clock_granularity`, `data_retries`, `delayed_ack`, `ecn`, `ecn_echo`, `handshake_tick`, `initial_rto`, `initial_window`, \
              `loss_reduces`, `lost_syns_forgiven`, `max_rto`, `min_rto`, `mss`, `nagle`, \
              `pacing`, `quick_start`, `receive_autotune`, `receive_window`, `sack`, `syn_ack_retries`, `syn_retries`, \
              `three_seconds_after_lost_syn`, `timestamps`, `window_scaling`"
@@ -244,7 +244,7 @@ fn a_missing_key_is_told_at_the_table_that_lacks_it() {
     assert_eq!(
         error_with("{ kind = \"bulk\", size = \"1 MB\" }", "{}"),
         "s.toml:24: flow[1].app.kind: missing, expected one of `bulk`, `cbr`, `onoff`, `bursts`, \
-         `video`, `dash`"
+         `video`, `dash`, `program`, `iperf3`"
     );
 }
 

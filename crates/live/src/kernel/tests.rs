@@ -46,6 +46,24 @@ fn what_the_kernel_lacks_is_refused_by_name() {
                "tcp": {"delayed_ack": {"every": 2, "timeout": "100 ms"}}"#,
             &["flow[0].tcp.delayed_ack"],
         ),
+        (
+            r#""variant": "cubic+quickstart(5.12Mbps)", "profile": "linux""#,
+            &["flow[0].variant", "without `+quickstart(5.12Mbps)`"],
+        ),
+        (
+            r#""variant": "cubic", "profile": "linux", "app": {"kind": "bursts",
+               "size": "100 kB", "every": "1 s", "quick_start": "5.12 Mbit/s"}"#,
+            &["flow[0].app.quick_start", "no Quick-Start", "ackclock"],
+        ),
+        (
+            r#""variant": "cubic", "profile": "linux", "tcp": {"quick_start": {"answer": true}}"#,
+            &["flow[0].tcp.quick_start", "no Quick-Start"],
+        ),
+        // RFC 8200 section 5: 1280 bytes, less 40 of IPv6 and 20 of TCP.
+        (
+            r#""variant": "cubic", "profile": "linux", "network": "ipv6", "tcp": {"mss": "1219 B"}"#,
+            &["flow[0].tcp.mss", "1220 B"],
+        ),
     ] {
         let message = refused(flow);
         assert!(words.iter().all(|word| message.contains(word)), "{flow}: {message}");
@@ -71,7 +89,12 @@ fn settings_are_the_kernels_words() {
         }"#,
     );
     assert_eq!(settings.mtu, 1040);
-    let route = RouteMetrics { initial_window: Some(3), quick_ack: true, min_rto_ms: Some(1000) };
+    let route = RouteMetrics {
+        initial_window: Some(3),
+        quick_ack: true,
+        min_rto_ms: Some(1000),
+        ..RouteMetrics::default()
+    };
     assert_eq!(settings.route, route);
     for (name, value) in [
         ("tcp_slow_start_after_idle", "0"),
@@ -85,6 +108,17 @@ fn settings_are_the_kernels_words() {
     }
     assert_eq!(settings.window_clamp, Some(65_536));
     assert!(settings.paced && settings.no_delay);
+}
+
+#[test]
+fn packets_of_ipv6_are_longer() {
+    let flow = r#""variant": "cubic", "profile": "linux", "network": "ipv6""#;
+    let settings = accepted(flow);
+    // 40 bytes of IPv6 and 20 of TCP around 1460.
+    assert_eq!((settings.mtu, settings.network), (1520, NetworkSpec::Ipv6));
+    let disabled =
+        settings.sysctls.iter().find(|(name, _)| *name == "net.ipv6.conf.all.disable_ipv6");
+    assert_eq!(disabled.map(|(_, value)| value.as_str()), Some("0"));
 }
 
 #[test]
@@ -142,6 +176,11 @@ fn of_traffic_what_has_private_lines_is_refused() {
                 r#""variant": "reno", {request}, "access": {{"client": {{"delay": "1 ms"}}}}"#
             ),
             "traffic[0].access",
+        ),
+        (
+            r#""variant": "reno", "app": {"kind": "request", "response": "1 kB",
+               "quick_start": "5.12 Mbit/s"}"#,
+            "traffic[0].app.quick_start",
         ),
     ] {
         let error = check(&traffic(class), &kernel).unwrap_err();

@@ -1,7 +1,7 @@
 use std::net::Ipv4Addr;
 
 use super::*;
-use crate::header::{receiver_address, sender_address};
+use crate::header::ipv4;
 
 fn scenario(link: &str, more: &str) -> Scenario {
     let text = format!(
@@ -56,9 +56,9 @@ fn released(path: &mut Path, until: Instant) -> Vec<(u64, usize, usize, usize)> 
 fn packets_of_both_ways_come_out_when_the_link_says() {
     // 8 Mbit/s: 1000 bytes take 1 ms, then 20 ms of delay. The way back is a queue of its own.
     let mut path = path(&scenario(r#""rate": "8 Mbit/s", "delay": "20 ms""#, ""));
-    assert!(offer(&mut path, at(0), sender_address(0), 1000, 0));
-    assert!(offer(&mut path, at(0), sender_address(1), 500, 0));
-    assert!(offer(&mut path, at(100), receiver_address(1), 40, 0));
+    assert!(offer(&mut path, at(0), ipv4(0, 0), 1000, 0));
+    assert!(offer(&mut path, at(0), ipv4(0, 1), 500, 0));
+    assert!(offer(&mut path, at(100), ipv4(1, 1), 40, 0));
     assert_eq!(path.next_at(), Some(at(20_140)));
     assert_eq!(released(&mut path, at(20_999)), [(20_140, 1, 1, 40)]);
     assert_eq!(released(&mut path, at(30_000)), [(21_000, 0, 0, 1000), (21_500, 1, 0, 500)]);
@@ -72,7 +72,7 @@ fn packets_of_both_ways_come_out_when_the_link_says() {
 fn strangers_go_nowhere() {
     let mut path = path(&scenario(r#""rate": "8 Mbit/s", "delay": "20 ms""#, ""));
     // There are two flows.
-    assert!(!offer(&mut path, at(0), sender_address(2), 100, 0));
+    assert!(!offer(&mut path, at(0), ipv4(0, 2), 100, 0));
     assert!(!offer(&mut path, at(0), Ipv4Addr::new(192, 0, 2, 1), 100, 0));
     assert_eq!(path.strangers, 2);
     assert_eq!(released(&mut path, at(1_000_000)), []);
@@ -85,7 +85,7 @@ fn a_full_queue_drops_and_counts_by_flow() {
     let mut path = path(&scenario(link, ""));
     // One in service, one waiting, one dropped.
     for _ in 0..3 {
-        offer(&mut path, at(0), sender_address(1), 1000, 0);
+        offer(&mut path, at(0), ipv4(0, 1), 1000, 0);
     }
     assert_eq!(released(&mut path, at(5000)).len(), 2);
     let snapshot = path.snapshot(at(5000));
@@ -98,7 +98,7 @@ fn a_managed_queue_has_its_departures() {
     let link = r#""rate": "8 Mbit/s", "delay": "1 ms", "queue": {"kind": "codel"}"#;
     let mut path = path(&scenario(link, ""));
     for _ in 0..3 {
-        offer(&mut path, at(0), sender_address(0), 1000, 0);
+        offer(&mut path, at(0), ipv4(0, 0), 1000, 0);
     }
     let times: Vec<u64> = released(&mut path, at(10_000)).iter().map(|out| out.0).collect();
     assert_eq!(times, [2000, 3000, 4000]);
@@ -111,7 +111,7 @@ fn marks_are_in_the_packet() {
     let mut path = path(&scenario(link, ""));
     // The third finds one in service and one waiting, and knows of marks; so does the fourth not.
     for ecn in [2, 2, 2, 0] {
-        offer(&mut path, at(0), sender_address(0), 1000, ecn);
+        offer(&mut path, at(0), ipv4(0, 0), 1000, ecn);
     }
     let mut bits = Vec::new();
     path.run(at(10_000), at(10_000), |release| bits.push(release.bytes[LEAD + 1]));
@@ -123,7 +123,7 @@ fn marks_are_in_the_packet() {
 fn copies_and_flipped_bits_are_real() {
     let link = r#""rate": "8 Mbit/s", "delay": "0 s", "duplicate": 1.0, "corrupt": 1.0"#;
     let mut path = path(&scenario(link, ""));
-    offer(&mut path, at(0), sender_address(0), 100, 0);
+    offer(&mut path, at(0), ipv4(0, 0), 100, 0);
     let mut last = Vec::new();
     path.run(at(10_000), at(10_000), |release| last.push(release.bytes[LEAD + 99]));
     assert_eq!(last, [1, 1]);
@@ -135,7 +135,7 @@ fn a_change_comes_at_its_moment_however_late_the_clock() {
     let change = r#", "event": [{"at": "5 ms", "link": "path", "set": {"rate": "80 Mbit/s"}}]"#;
     let mut path = path(&scenario(r#""rate": "8 Mbit/s", "delay": "0 s""#, change));
     for _ in 0..7 {
-        offer(&mut path, at(0), sender_address(0), 1000, 0);
+        offer(&mut path, at(0), ipv4(0, 0), 1000, 0);
     }
     // Five leave at 1 ms each, the fifth as the change comes; the sixth goes out at the old rate if it
     // has begun, and departures come before changes: so at 6 ms, and the last 0.1 ms later.
@@ -166,7 +166,7 @@ fn cross_traffic_takes_its_place() {
     let mut path = path(&scenario(r#""rate": "8 Mbit/s", "delay": "0 s""#, cross));
     // A packet of the source comes at 0, 10, 20 ms ...: the one offered at 10.5 ms waits half a ms.
     assert_eq!(released(&mut path, at(10_500)), []);
-    offer(&mut path, at(10_500), sender_address(0), 1000, 0);
+    offer(&mut path, at(10_500), ipv4(0, 0), 1000, 0);
     assert_eq!(released(&mut path, at(20_000)), [(12_000, 0, 0, 1000)]);
     assert_eq!(path.snapshot(at(20_500)).sources[0].offered.packets, 3);
 }
@@ -176,12 +176,12 @@ fn a_round_trip_on_the_path_begins_with_the_first_links_transmission() {
     // 1000 bytes take 1 ms and then 20 ms; the receiver answers at once with 40 bytes, 40 us and 20 ms.
     // The second packet waits 1 ms in the host's queue, which does not count, and nobody answers it.
     let mut path = path(&scenario(r#""rate": "8 Mbit/s", "delay": "20 ms""#, ""));
-    assert!(offer(&mut path, at(0), sender_address(0), 1000, 0));
-    assert!(offer(&mut path, at(0), sender_address(0), 1000, 0));
+    assert!(offer(&mut path, at(0), ipv4(0, 0), 1000, 0));
+    assert!(offer(&mut path, at(0), ipv4(0, 0), 1000, 0));
     released(&mut path, at(21_000));
-    assert!(offer(&mut path, at(21_000), receiver_address(0), 40, 0));
+    assert!(offer(&mut path, at(21_000), ipv4(1, 0), 40, 0));
     // An ACK that answers nothing new, such as a window's update.
-    assert!(offer(&mut path, at(21_000), receiver_address(0), 40, 0));
+    assert!(offer(&mut path, at(21_000), ipv4(1, 0), 40, 0));
     released(&mut path, at(100_000));
     let arrived = path.snapshot(at(100_000)).arrived[0];
     assert_eq!((arrived.path_rtt_sum_ns, arrived.path_rtts), (41_040_000, 1));
@@ -207,7 +207,7 @@ fn a_router_sees_requests_and_counts_their_time_to_live_down() {
         ttl: 70,
         nonce: ackclock_packet::QuickStartNonce::default(),
     };
-    let ends = [sender_address(0), receiver_address(0)].map(|ip| ip.octets());
+    let ends = [ipv4(0, 0), ipv4(1, 0)].map(|ip| ip.octets());
     ackclock_wire::ipv4_packet(ends[0], ends[1], 64, Some(request), &mut buffer[LEAD..LEAD + 60]);
     assert!(path.offer(at(0), buffer, 60).is_none());
     let mut headers = Vec::new();

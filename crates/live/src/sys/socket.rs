@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::check;
@@ -52,9 +52,37 @@ pub fn send_and_receive(socket: &OwnedFd, message: &[u8], buffer: &mut [u8]) -> 
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())
 }
 
-/// A socket of the IPv4 packets of device number `device`, behind their Ethernet headers.
-pub fn packet_socket(device: u32) -> io::Result<OwnedFd> {
-    let protocol = u16::try_from(libc::ETH_P_IP).expect("a protocol below 2^16").to_be();
+/// A netlink socket that is told of every TCP socket of the calling thread's namespace that is gone, with
+/// what it counted in the end.
+pub fn told_of_ends() -> io::Result<OwnedFd> {
+    // SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h), 1 and 3, as bits. A
+    // socket that joins them without an address of its own is told nothing.
+    const GONE: u32 = 1 << 0 | 1 << 2;
+    let socket = netlink(SocketKind::Diagnosis)?;
+    // SAFETY: a struct of numbers, for which zeros are valid.
+    let mut address: libc::sockaddr_nl = unsafe { zeroed() };
+    address.nl_family = family(libc::AF_NETLINK);
+    address.nl_groups = GONE;
+    // SAFETY: the address lives as long as the call, and is as long as said.
+    check(unsafe {
+        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length::<libc::sockaddr_nl>())
+    })?;
+    Ok(socket)
+}
+
+/// Receives a message into `buffer`, if there is one; returns its length.
+pub fn receive_now(socket: &OwnedFd, buffer: &mut [u8]) -> Option<usize> {
+    // SAFETY: the pointer is to a slice of the length given.
+    let answer = unsafe {
+        libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT)
+    };
+    usize::try_from(answer).ok().filter(|len| *len > 0)
+}
+
+/// A socket of the packets of device number `device` whose Ethernet type is this, behind their Ethernet
+/// headers.
+pub fn packet_socket(device: u32, ether_type: u16) -> io::Result<OwnedFd> {
+    let protocol = ether_type.to_be();
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: takes no pointer.
     let socket =
@@ -105,26 +133,59 @@ fn set<T: Copy>(
     .map(drop)
 }
 
-fn address(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
-    // SAFETY: a struct of numbers, for which zeros are valid.
-    let mut address: libc::sockaddr_in = unsafe { zeroed() };
-    address.sin_family = family(libc::AF_INET);
-    address.sin_port = port.to_be();
-    address.sin_addr.s_addr = u32::from(ip).to_be();
-    address
+/// An address as the kernel reads it.
+#[derive(Clone, Copy)]
+enum Address {
+    V4(libc::sockaddr_in),
+    V6(libc::sockaddr_in6),
+}
+
+impl Address {
+    fn new(ip: IpAddr, port: u16) -> Self {
+        match ip {
+            IpAddr::V4(ip) => {
+                // SAFETY: a struct of numbers, for which zeros are valid.
+                let mut address: libc::sockaddr_in = unsafe { zeroed() };
+                address.sin_family = family(libc::AF_INET);
+                address.sin_port = port.to_be();
+                address.sin_addr.s_addr = u32::from(ip).to_be();
+                Self::V4(address)
+            }
+            IpAddr::V6(ip) => {
+                // SAFETY: as above.
+                let mut address: libc::sockaddr_in6 = unsafe { zeroed() };
+                address.sin6_family = family(libc::AF_INET6);
+                address.sin6_port = port.to_be();
+                address.sin6_addr.s6_addr = ip.octets();
+                Self::V6(address)
+            }
+        }
+    }
+
+    /// Where it lies, and its length: good for as long as it is not moved.
+    fn raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+        match self {
+            Self::V4(address) => {
+                (std::ptr::from_ref(address).cast(), length::<libc::sockaddr_in>())
+            }
+            Self::V6(address) => {
+                (std::ptr::from_ref(address).cast(), length::<libc::sockaddr_in6>())
+            }
+        }
+    }
 }
 
 /// A TCP socket that does not block, of this address, in the calling thread's namespace.
-fn tcp(ip: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
+fn tcp(ip: IpAddr, port: u16) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    let domain = if ip.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     // SAFETY: takes no pointer.
-    let socket = owned(unsafe { libc::socket(libc::AF_INET, kind, 0) })?;
+    let socket = owned(unsafe { libc::socket(domain, kind, 0) })?;
     set(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32)?;
-    let from = address(ip, port);
+    let from = Address::new(ip, port);
+    let (from, len) = from.raw();
     // SAFETY: the address lives as long as the call, and is as long as said.
-    check(unsafe {
-        libc::bind(socket.as_raw_fd(), (&raw const from).cast(), length::<libc::sockaddr_in>())
-    })?;
+    check(unsafe { libc::bind(socket.as_raw_fd(), from, len) })?;
     Ok(socket)
 }
 
@@ -173,7 +234,7 @@ pub fn set_window_clamp(socket: &OwnedFd, bytes: u32) -> io::Result<()> {
 
 /// A socket that listens at `ip`, made ready by `prepare` before it does.
 pub fn listen(
-    ip: Ipv4Addr,
+    ip: IpAddr,
     port: u16,
     prepare: impl FnOnce(&OwnedFd) -> io::Result<()>,
 ) -> io::Result<OwnedFd> {
@@ -186,7 +247,7 @@ pub fn listen(
 
 /// A socket that is ready to connect from `ip`, made ready by `prepare`.
 pub fn connect(
-    ip: Ipv4Addr,
+    ip: IpAddr,
     port: u16,
     prepare: impl FnOnce(&OwnedFd) -> io::Result<()>,
 ) -> io::Result<Connecting> {
@@ -201,12 +262,11 @@ pub struct Connecting(OwnedFd);
 
 impl Connecting {
     /// Sends the SYN; [`connected`] tells when it was answered.
-    pub fn go(self, to: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
-        let to = address(to, port);
+    pub fn go(self, to: IpAddr, port: u16) -> io::Result<OwnedFd> {
+        let to = Address::new(to, port);
+        let (to, len) = to.raw();
         // SAFETY: the address lives as long as the call, and is as long as said.
-        let answer = check(unsafe {
-            libc::connect(self.0.as_raw_fd(), (&raw const to).cast(), length::<libc::sockaddr_in>())
-        });
+        let answer = check(unsafe { libc::connect(self.0.as_raw_fd(), to, len) });
         match answer {
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
             answer => drop(answer?),

@@ -17,7 +17,11 @@ const MOST_OBJECTS: f64 = 2e7;
 pub fn check_app(key: &str, app: &AppSpec, scenario: &Scenario) -> Result {
     let key = |word: &str| format!("{key}.{word}");
     let stop = match app {
-        AppSpec::Bulk { .. } | AppSpec::Video(_) | AppSpec::Dash(_) => return Ok(()),
+        AppSpec::Bulk { .. }
+        | AppSpec::Video(_)
+        | AppSpec::Dash(_)
+        | AppSpec::Program(_)
+        | AppSpec::Iperf3(_) => return Ok(()),
         AppSpec::Cbr(cbr) => {
             check_messages(&key, cbr.rate.0.as_bps(), cbr.message.0.bits(), scenario)?;
             check_periods(&key, cbr, scenario)?;

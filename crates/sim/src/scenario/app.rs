@@ -9,7 +9,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DashSpec, Draw, DurationDraw, Text, VideoSpec};
+use super::{DashSpec, Draw, DurationDraw, Iperf3Spec, ProgramSpec, Text, VideoSpec};
 
 /// What asks for data.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -36,6 +36,11 @@ pub enum AppSpec {
     /// A video in segments at several rates (DASH, HLS): the receiver opens the connection, chooses
     /// the rate of each segment, asks for it, and plays it when it is whole. Each is an object.
     Dash(DashSpec),
+    /// Programs of their own on the flow's hosts, in a live run alone: their TCP is the kernel's, and
+    /// every connection between the two hosts counts to the flow.
+    Program(ProgramSpec),
+    /// iperf3, in a live run alone: a program whose commands are known.
+    Iperf3(Iperf3Spec),
 }
 
 /// Messages at a constant rate.
@@ -137,6 +142,7 @@ impl AppSpec {
         match self {
             Self::Bulk { size } => size.is_some(),
             Self::Video(_) | Self::Dash(_) => true,
+            Self::Program(_) | Self::Iperf3(_) => false,
             Self::Cbr(CbrSpec { stop, .. })
             | Self::OnOff(OnOffSpec { stop, .. })
             | Self::Bursts(BurstsSpec { stop, .. }) => stop.is_some(),
@@ -145,7 +151,11 @@ impl AppSpec {
 
     /// Whether the receiver opens the connection: who asks for a video does; otherwise who sends.
     pub const fn receiver_opens(&self) -> bool {
-        matches!(self, Self::Video(_) | Self::Dash(_))
+        match self {
+            Self::Video(_) | Self::Dash(_) => true,
+            Self::Program(program) => matches!(program.server, super::Side::Sender),
+            _ => false,
+        }
     }
 
     /// The rate that it asks the routers for by itself.
@@ -160,7 +170,7 @@ impl AppSpec {
     /// names.
     ///
     /// # Errors
-    /// A key of the video, and what is wrong with it.
+    /// A key of the video, and what is wrong with it; programs, which none of ours plays.
     pub fn apps<T>(
         &self,
         stream: impl Fn(&str) -> Stream,
@@ -198,6 +208,11 @@ impl AppSpec {
                 };
                 let client = Box::new(VideoClient::new(player));
                 return Ok((AnyApp::VideoServer(Box::new(server)), AnyApp::VideoClient(client)));
+            }
+            Self::Program(_) | Self::Iperf3(_) => {
+                let message = "a program runs live alone (--on live); expected one of `bulk`, `cbr`, \
+                               `onoff`, `bursts`, `video`, `dash`";
+                return Err(("kind", message));
             }
             Self::Dash(dash) => {
                 let (server, client) = dash.apps()?;

@@ -82,6 +82,11 @@ pub struct TcpSpec {
     /// SYN-ACK at once, rather than by its timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_repeated_syn: Option<bool>,
+    /// The timers of SYN and SYN-ACK expire at whole multiples of this, as Linux's coarse timers do: at
+    /// `"32 ms"` where the kernel's clock has 250 Hz, for timeouts of 0.25 to 2 s. Default: exactly. A
+    /// kernel's end has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshake_tick: Option<Text<Duration>>,
     /// Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub three_seconds_after_lost_syn: Option<bool>,
@@ -171,6 +176,7 @@ impl TcpSpec {
                 None => base.quick_start,
             },
             answers_repeated_syn: self.answer_repeated_syn.unwrap_or(base.answers_repeated_syn),
+            handshake_tick: text(self.handshake_tick, base.handshake_tick),
             ecn: EcnConfig {
                 mode: match self.ecn {
                     None => base.ecn.mode,

@@ -7,7 +7,10 @@ use ackclock_units::{Bytes, Duration, Frequency, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BrowserSpec, Draw, DurationDraw, EndpointSpec, TcpSpec, Text, is_zero_duration, zero};
+use super::{
+    BrowserSpec, Draw, DurationDraw, EndpointSpec, NetworkSpec, TcpSpec, Text, is_zero_duration,
+    zero,
+};
 
 /// Connections that come and go: each opens, plays its session, closes, and leaves a row in the
 /// table `connections` and one in `objects` for each exchange.
@@ -28,6 +31,10 @@ pub struct Traffic {
     /// Whose the ends are in a live run. A simulation has our own always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<EndpointSpec>,
+    /// What the ends speak in a live run. A simulation's packets are those of IPv4 always, 20 bytes
+    /// shorter than those of IPv6.
+    #[serde(default, skip_serializing_if = "NetworkSpec::is_ipv4")]
+    pub network: NetworkSpec,
     /// When connections open.
     pub arrivals: ArrivalsSpec,
     /// The share to which a link is to be used: a number, or `{ target = 0.9, within = 0.01, link = "..." }`.

@@ -1,7 +1,7 @@
 //! How a connection opens: LISTEN, SYN-SENT, SYN-RECEIVED, and what the handshake agrees on.
 
 use ackclock_packet::{CongestionHeader, Flags, IpMeta, Options, Segment, Seq};
-use ackclock_units::{Bytes, Instant, Mss};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::timestamps::Timestamps;
 use super::{Agreed, Endpoint, Failure, State, Transmit, timestamp_clock};
@@ -87,6 +87,14 @@ impl Opening {
 
     pub(super) const fn syns_sent(&self) -> u32 {
         self.syns_sent
+    }
+}
+
+/// The first multiple of `tick` after `due`: Linux's timers never expire on a step that has begun.
+const fn coarse(due: Instant, tick: Duration) -> Instant {
+    match due.as_nanos().checked_div(tick.as_nanos()) {
+        None => due,
+        Some(steps) => Instant::from_nanos((steps + 1).saturating_mul(tick.as_nanos())),
     }
 }
 
@@ -263,7 +271,8 @@ impl Endpoint {
         }
         self.opening.syns_sent += 1;
         self.opening.syn_acks_sent += u32::from(answering);
-        self.opening.timer = Some(now + self.opening.rtt.rto());
+        let due = now + self.opening.rtt.rto();
+        self.opening.timer = Some(coarse(due, self.config.handshake_tick));
         let peer = self.opening.peer.as_ref();
         let peer_scales = peer.is_some_and(|peer| peer.window_scale.is_some());
         let peer_sacks = peer.is_some_and(|peer| peer.sack_permitted);

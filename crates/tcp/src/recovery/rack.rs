@@ -156,29 +156,15 @@ impl Rack {
         self.repair.enter(outstanding, cwnd, send);
         self.probe = None;
     }
-}
 
-impl Recovery for Rack {
-    #[inline]
-    fn on_sent(&mut self, sent: &SentSegment) {
-        self.repair.on_sent(sent);
-        if std::mem::take(&mut self.probe_due) {
-            let end = self.repair.board.last().map_or(sent.start, |last| last.end);
-            self.probe = Some(Probe { end, again: sent.again });
-        }
-    }
-
-    #[inline]
-    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
+    fn take_times(&mut self, ack: &AckSeen<'_>) {
         self.min_rtt = ack.min_rtt;
         self.srtt = ack.srtt.unwrap_or(ack.min_rtt);
-        if ack.sack.is_empty()
-            && ack.newly_acked > Bytes::ZERO
-            && self.probe.is_none()
-            && self.repair.take_plain(ack, send)
-        {
-            return self.go_on(ack, send);
-        }
+    }
+
+    /// Takes in any ACK.
+    pub(super) fn on_any(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
+        self.take_times(ack);
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
         let told = self.repair.take(ack, dsack, blocks, send);
         if dsack.is_some() {
@@ -230,6 +216,30 @@ impl Recovery for Rack {
         };
         self.repair.deliver(advanced && !more);
         outcome
+    }
+}
+
+impl Recovery for Rack {
+    #[inline]
+    fn on_sent(&mut self, sent: &SentSegment) {
+        self.repair.on_sent(sent);
+        if std::mem::take(&mut self.probe_due) {
+            let end = self.repair.board.last().map_or(sent.start, |last| last.end);
+            self.probe = Some(Probe { end, again: sent.again });
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
+        if ack.sack.is_empty()
+            && ack.newly_acked > Bytes::ZERO
+            && self.probe.is_none()
+            && self.repair.take_plain(ack, send)
+        {
+            self.take_times(ack);
+            return self.go_on(ack, send);
+        }
+        self.on_any(ack, send)
     }
 
     fn on_timeout(&mut self, now: Instant, send: &mut SendSpace) {

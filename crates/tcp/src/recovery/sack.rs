@@ -42,21 +42,9 @@ impl Sack {
         *duplicates = 0;
         *may_rescue = false;
     }
-}
 
-impl Recovery for Sack {
-    #[inline]
-    fn on_sent(&mut self, sent: &SentSegment) {
-        self.repair.on_sent(sent);
-    }
-
-    #[inline]
-    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
-        if ack.sack.is_empty() && ack.newly_acked > Bytes::ZERO && self.repair.take_plain(ack, send)
-        {
-            self.duplicates = 0;
-            return Outcome::None;
-        }
+    /// Takes in any ACK.
+    pub(super) fn on_any(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
         let told = self.repair.take(ack, dsack, blocks, send);
         if let Some(outcome) = self.repair.progress(ack, &told, send) {
@@ -90,6 +78,23 @@ impl Recovery for Sack {
         };
         self.repair.deliver(advanced && told.newly_lost == Bytes::ZERO);
         outcome
+    }
+}
+
+impl Recovery for Sack {
+    #[inline]
+    fn on_sent(&mut self, sent: &SentSegment) {
+        self.repair.on_sent(sent);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome {
+        if ack.sack.is_empty() && ack.newly_acked > Bytes::ZERO && self.repair.take_plain(ack, send)
+        {
+            self.duplicates = 0;
+            return Outcome::None;
+        }
+        self.on_any(ack, send)
     }
 
     fn on_timeout(&mut self, _: Instant, send: &mut SendSpace) {

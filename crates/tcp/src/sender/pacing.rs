@@ -33,6 +33,9 @@ pub struct Pacer {
     jump: Option<(Rate, Bytes)>,
     /// When the next segment may leave, `C.next_send_time`.
     next: Instant,
+    /// The moment that the next segment was held back for, if it was: where the clock is real, the timer
+    /// is late.
+    waited_for: Option<Instant>,
     /// Data that may still leave with the quantum that has begun, and the unused time that it may
     /// make up for.
     quantum: Bytes,
@@ -56,6 +59,7 @@ impl Pacer {
             most: None,
             at_most: false,
             next: Instant::START,
+            waited_for: None,
             unpaced,
             quantum: Bytes::ZERO,
             credit: Duration::ZERO,
@@ -99,7 +103,9 @@ impl Pacer {
             return;
         }
         if self.pacing != Pacing::Linux || self.jump.is_some() {
-            self.next = self.next.max(now) + span;
+            // What a timer is late is made up for, up to a segment's time; time that passed unused is not.
+            let late = self.waited_for.map_or(Duration::ZERO, |at| now.since(at.min(now)));
+            self.next = self.next.max(now) + span.saturating_sub(late);
             return;
         }
         if self.quantum == Bytes::ZERO {
@@ -146,8 +152,9 @@ impl Sender {
     /// Whether what there is to send has to wait; if so, the timer is set.
     #[inline(never)]
     pub(super) fn holds_back(&mut self, now: Instant) -> bool {
-        self.paced_at = Instant::NEVER;
+        let waited_for = std::mem::replace(&mut self.paced_at, Instant::NEVER);
         if self.pacer.may_send(now) {
+            self.pacer.waited_for = (waited_for != Instant::NEVER).then_some(waited_for);
             return false;
         }
         let last = self.final_seq();

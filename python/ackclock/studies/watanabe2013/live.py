@@ -1,21 +1,28 @@
 """The paper's paths with the kernel's senders: Reno, CUBIC and, beside them, BBR.
 
-The film and the player are the study's own, over ordinary sockets: the server gives the kernel the
-film's volume, and the player takes from its socket what its buffer has room for.
+The film of the study comes from our own server on a socket of the kernel's to the study's player
+on another. A real film, made by ffmpeg, comes from lighttpd: to the same player in a program of its
+own, and to VLC.
 """
 
 from __future__ import annotations
 
+import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ackclock.errors import BadInput
+from ackclock.film import make_film
+from ackclock.playing import why_no_vlc, write_trace
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
-from ackclock.studies._frame_live import Live
+from ackclock.studies._frame_live import Live, Worlds
 from ackclock.studies._frame_live import Trial as LiveTrial
 from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
+from ackclock.video import Video, read_video
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +36,32 @@ AFTER_S = 30
 SENDERS = {"reno": "reno", "cubic": "cubic", "bbr": "bbr1"}
 """The kernel's names, and ours; recovery and first window are those of Linux."""
 CASES = ("below", "above", "above-lossy", "wide")
+SERVED = ("below", "above")
+"""The cases of the film from lighttpd."""
+
+SOCKETS, PLAYER, VLC = "our sockets", "lighttpd, our player", "lighttpd, VLC"
+"""Who serves and plays."""
+
+CONFIGURATION = """\
+server.document-root = "{root}"
+server.bind = "{{server}}"
+server.port = {{port}}
+server.modules = ()
+mimetype.assign = ( ".mp4" => "video/mp4" )
+"""
+"""Of lighttpd: the folder of the film, and nothing else."""
+
+NUMBERS = {
+    "pictures": pl.Int64,
+    "shown": pl.Int64,
+    "late": pl.Int64,
+    "discarded": pl.Int64,
+    "underflows": pl.Int64,
+    "stall_s": pl.Float64,
+    "startup_s": pl.Float64,
+    "finished_s": pl.Float64,
+}
+"""The columns of the table ``videos`` that are kept. VLC does not tell all of them."""
 
 
 def _scenario(case: str, sender: str, length_s: int) -> dict[str, Any]:
@@ -39,56 +72,140 @@ def _scenario(case: str, sender: str, length_s: int) -> dict[str, Any]:
     return scenario
 
 
+def _film(out: Path, length_s: int) -> tuple[Path, Video]:
+    """Return the film that lighttpd serves, made if it is not there, and all of its bytes."""
+    folder = (out / "film").resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"film-{length_s}s.mp4"
+    if not path.is_file():
+        make_film(path, length_s=length_s, exact=True)
+    video = read_video(path)
+    sizes = list(video.pictures or ())
+    # A player that is to show the first picture has to have the index before it.
+    sizes[0] += path.stat().st_size - sum(sizes)
+    return path, Video(pictures=tuple(sizes), picture_rate=video.picture_rate)
+
+
+def _served(out: Path, scenario: dict[str, Any], *, length_s: int, vlc: bool) -> Worlds:
+    """Return the scenario with the film from lighttpd, and the same film simulated."""
+    if shutil.which("lighttpd") is None:
+        msg = "no `lighttpd` to serve the film (apt install lighttpd)"
+        raise BadInput(msg)
+    why = why_no_vlc() if vlc else None
+    if why is not None:
+        raise BadInput(why)
+    path, film = _film(out, length_s)
+    trace = path.with_suffix(".csv")
+    write_trace(trace, film)
+    url = "http://{server}:{port}/" + path.name
+    # The program takes a second or two until it asks for the film.
+    told = ["--for", str(length_s + AFTER_S - 6), "--json"]
+    if vlc:
+        plays = ["ackclock", "play", url, "--player", "vlc", *told]
+    else:
+        rate = f"{film.picture_rate:g}"
+        plays = ["ackclock", "play", url, "--trace", str(trace), "--picture-rate", rate, *told]
+    program = {
+        "kind": "program",
+        "sender": ["lighttpd", "-D", "-f", "{folder}/lighttpd.conf"],
+        "receiver": plays,
+        "server": "sender",
+        "port": 8080,
+        "files": {"lighttpd.conf": CONFIGURATION.format(root=path.parent)},
+    }
+    (flow,) = scenario["flow"]
+    simulated: dict[str, Any] = {"kind": "video", "pictures": list(film.pictures or ())}
+    simulated["picture_rate"] = film.picture_rate
+    return Worlds(
+        sim={**scenario, "flow": [{**flow, "app": simulated}]},
+        live={**scenario, "flow": [{**flow, "app": program}]},
+    )
+
+
 def trials(quick: bool) -> list[LiveTrial]:
     """Return the runs."""
-    return [
+    length_s = LENGTH_S // 2 if quick else LENGTH_S
+    made = [
         LiveTrial(
             f"{case}-{sender}",
-            {"case": BY_KEY[case].label, "sender": sender},
-            _scenario(case, sender, LENGTH_S // 2 if quick else LENGTH_S),
+            {"case": BY_KEY[case].label, "sender": sender, "by": SOCKETS},
+            _scenario(case, sender, length_s),
         )
         for case in (CASES[:2] if quick else CASES)
         for sender in SENDERS
     ]
+    for by, key in ((PLAYER, "lighttpd"), (VLC, "vlc")):
+        made += [
+            LiveTrial(
+                f"{case}-{sender}-{key}",
+                {"case": BY_KEY[case].label, "sender": sender, "by": by},
+                _scenario(case, sender, length_s),
+                worlds=partial(_served, length_s=length_s, vlc=by == VLC),
+            )
+            for case in SERVED
+            for sender in SENDERS
+        ]
+    return made
 
 
 def reduce(run: Run) -> pl.DataFrame:
     """Return the row of the film, what was sent again, and the paper's share of discards."""
-    video = pl.DataFrame(run.videos)
     flow = pl.DataFrame(run.flows).filter(pl.col("measure").cast(pl.String) == "run")
-    return video.select(
-        "pictures", "shown", "late", "discarded", "underflows", "stall_s", "startup_s", "finished_s"
-    ).with_columns(
-        flow["segments_retransmitted"].alias("segments_retransmitted"),
-        (pl.col("discarded") / pl.col("pictures")).alias("discarded_share"),
+    programs = (run.live or {}).get("programs") or ()
+    if programs:
+        told = next(program["told"] or {} for program in programs if program["side"] == "receiver")
+        rows = {name: [told.get(name)] for name in NUMBERS}
+        video = pl.DataFrame(rows, schema=NUMBERS)
+    else:
+        video = pl.DataFrame(run.videos).select(
+            pl.col(name).cast(kind) for name, kind in NUMBERS.items()
+        )
+    return video.with_columns(
+        flow["segments_retransmitted"].cast(pl.Int64).alias("segments_retransmitted"),
+        # VLC does not say how many there were.
+        (
+            pl.col("discarded") / pl.coalesce("pictures", pl.col("shown") + pl.col("discarded"))
+        ).alias("discarded_share"),
     )
 
 
 def draw(rows: pl.DataFrame) -> Figure:
-    """Draw the pictures discarded and the underflows of each path and sender."""
+    """Draw the pictures discarded and the underflows of each path and sender, by who plays."""
     cases = rows["case"].unique(maintain_order=True).to_list()
-    looks = {"sim": COLOURS["grey"], "live": COLOURS["blue"]}
+    looks = {
+        ("sim", SOCKETS): ("simulated, our film", COLOURS["grey"]),
+        ("live", SOCKETS): ("live, our film and sockets", COLOURS["blue"]),
+        # Another film than the study's, so that it has a simulation of its own.
+        ("sim", PLAYER): ("simulated, lighttpd’s film", COLOURS["pale"]),
+        ("live", PLAYER): ("live, lighttpd and our player", COLOURS["orange"]),
+        ("live", VLC): ("live, lighttpd and VLC", COLOURS["green"]),
+    }
+    there = {(on, by) for on, by in rows.select("on", "by").iter_rows()}
+    looks = {key: look for key, look in looks.items() if key in there}
+    width = 0.8 / len(looks)
     with styled():
-        made, panels = figure(3.0, 2, len(cases), sharex=True, sharey="row", squeeze=False)
+        made, panels = figure(3.2, 2, len(cases), sharex=True, sharey="row", squeeze=False)
         for place, case in enumerate(cases):
             for panel, column in zip(
                 panels[:, place], ("discarded_share", "underflows"), strict=True
             ):
-                for shift, (on, colour) in zip((-0.2, 0.2), looks.items(), strict=True):
-                    here = rows.filter(pl.col("case") == case, pl.col("on") == on)
-                    means = here.group_by("sender", maintain_order=True).agg(pl.col(column).mean())
+                for n, ((on, by), (label, colour)) in enumerate(looks.items()):
+                    chosen = (pl.col("case") == case, pl.col("on") == on, pl.col("by") == by)
+                    means = (
+                        rows.filter(*chosen)
+                        .group_by("sender", maintain_order=True)
+                        .agg(pl.col(column).mean())
+                    )
+                    shift = (n - (len(looks) - 1) / 2) * width
                     at = [list(SENDERS).index(sender) + shift for sender in means["sender"]]
                     scale = 100 if column == "discarded_share" else 1
-                    panel.bar(
-                        at, means[column] * scale, 0.38, color=colour,
-                        label="simulated" if on == "sim" else "live",
-                    )  # fmt: skip
+                    panel.bar(at, means[column] * scale, 0.9 * width, color=colour, label=label)
             panels[0][place].set(title=case)
             panels[1][place].set_xticks(range(len(SENDERS)), labels=list(SENDERS))
         panels[0][0].set(ylabel="discarded, %")
         panels[1][0].set(ylabel="underflows")
         handles, labels = panels[0][0].get_legend_handles_labels()
-        made.legend(handles, labels, loc="outside lower center", ncols=2)
+        made.legend(handles, labels, loc="outside lower center", ncols=3)
         return made
 
 
@@ -100,33 +217,43 @@ def _sheet(rows: pl.DataFrame) -> Sheet:
         "segments_retransmitted": "sent again",
     }
     cells: list[tuple[Cell, ...]] = []
-    for names, here in rows.group_by("case", "sender", maintain_order=True):
+    for names, here in rows.group_by("case", "sender", "by", maintain_order=True):
         means = here.group_by("on").agg(pl.col(*columns).mean())
         of = {row["on"]: row for row in means.iter_rows(named=True)}
-        values = [f"{of[on][name]:.4g}" for name in columns for on in ("sim", "live")]
+        told = [of[on][name] for name in columns for on in ("sim", "live")]
+        values = ["–" if value is None else f"{value:.4g}" for value in told]
         cells.append((*(Cell(str(name)) for name in names), *(Cell(value) for value in values)))
     return Sheet(
         key="live-films",
         label="A film from the kernel",
-        caption="Simulated with the profile linux, and live; one film a cell.",
-        heads=("path", "sender", *("simulated", "live") * len(columns)),
-        groups=(("", 2), *((label, 2) for label in columns.values())),
+        caption="Simulated with the profile linux, and live; one film a cell. The film from "
+        "lighttpd is another than the study's, so that its simulation differs too.",
+        heads=("path", "sender", "by", *("simulated", "live") * len(columns)),
+        groups=(("", 3), *((label, 2) for label in columns.values())),
         rows=tuple(cells),
-        stubs=2,
+        stubs=3,
         data=("live",),
     )
 
 
 def blocks(rows: pl.DataFrame) -> tuple[Prose | Sheet, ...]:
     """Return what the page says."""
-    return (
-        Prose(
-            f"The first {rows['pictures'][0] // PICTURE_RATE} s of the film from a server on a "
-            "socket of the kernel’s to the study’s player on another, over the study’s paths with "
-            "real packets in them."
-        ),
-        _sheet(rows),
+    length_s = rows["pictures"].drop_nulls()[0] // PICTURE_RATE
+    text = (
+        f"The first {length_s} s of the film from a server on a socket of the kernel’s to the "
+        "study’s player on another, over the study’s paths with real packets in them."
     )
+    served = rows.filter(pl.col("by") != SOCKETS)
+    if served.is_empty():
+        text += " No film from lighttpd was measured."
+    else:
+        text += (
+            f" Then a film of {length_s} s that ffmpeg made, from lighttpd over HTTP: to the same "
+            "player in a program of its own, whose buffer, deadlines and picture sizes are those "
+            "of the simulation, and to VLC, which reads ahead as its own buffers allow and counts "
+            "by rules that it does not document."
+        )
+    return (Prose(text), _sheet(rows))
 
 
 LIVE = Live(

@@ -6,7 +6,18 @@ use crate::OpeningCounts;
 /// A client and a server `delay_ms` apart, until `until_ms`; `lost` says which SYNs and SYN-ACKs do not
 /// arrive, by (who sent it, how often it had before).
 fn handshake(server: Config, delay_ms: u64, until_ms: u64, lost: &[(usize, u32)]) -> [Endpoint; 2] {
-    let mut ends = [Endpoint::new(config("newreno+sack+iw3")), Endpoint::new(server)];
+    handshake_of(config("newreno+sack+iw3"), server, delay_ms, until_ms, lost)
+}
+
+/// The same with a client of these settings.
+fn handshake_of(
+    client: Config,
+    server: Config,
+    delay_ms: u64,
+    until_ms: u64,
+    lost: &[(usize, u32)],
+) -> [Endpoint; 2] {
+    let mut ends = [Endpoint::new(client), Endpoint::new(server)];
     ends[1].listen();
     ends[0].connect(Instant::START);
     let mut sent = [0; 2];
@@ -62,6 +73,37 @@ fn a_lost_syn_ack_costs_both() {
     let server = OpeningCounts { syn_acks: 2, repeated_syns: 1, ..OpeningCounts::default() };
     assert_eq!(counts(&ends), [client, server]);
     assert_eq!((window(&ends[0]), window(&ends[1])), ((1000, None), (3000, Some(16_000))));
+}
+
+#[test]
+fn coarse_timers_let_the_servers_own_come_first_by_chance() {
+    // Steps of 32 ms, 50 ms from end to end, a SYN-ACK that is lost; the SYN goes out at 0 ms, when 1 s is
+    // 8 ms into a step (1000 = 31 x 32 + 8). The client's timer expires at 1024 ms and its SYN arrives at
+    // 1074; the server's, due at 1050, expires at 1056 and comes first, so that the SYN is answered a second
+    // time. RFC 6928 forgives one, and not two.
+    let coarse = |tick| Config {
+        handshake_tick: Duration::from_millis(tick),
+        ..config("newreno+sack+iw3+synloss(rfc6928)")
+    };
+    let ends = handshake_of(coarse(32), coarse(32), 50, 1300, &[(1, 0)]);
+    let server = OpeningCounts { syn_acks: 3, repeated_syns: 1, ..OpeningCounts::default() };
+    assert_eq!(counts(&ends)[1], server);
+    assert_eq!(window(&ends[1]).0, 1000);
+    // 60 ms from end to end: the SYN arrives at 1084, and the timer that would expire at 1088 begins anew.
+    let ends = handshake_of(coarse(32), coarse(32), 60, 1300, &[(1, 0)]);
+    let server = OpeningCounts { syn_acks: 2, repeated_syns: 1, ..OpeningCounts::default() };
+    assert_eq!(counts(&ends)[1], server);
+    assert_eq!(window(&ends[1]).0, 3000);
+}
+
+#[test]
+fn a_timer_never_expires_on_a_step_that_has_begun() {
+    let coarse = Config { handshake_tick: Duration::from_millis(20), ..config("newreno+sack") };
+    let mut client = Endpoint::new(coarse);
+    client.connect(Instant::START);
+    client.poll_transmit(Instant::START).unwrap();
+    // 1 s is 50 steps of 20 ms.
+    assert_eq!(client.poll_at(), Some(Instant::START + Duration::from_millis(1020)));
 }
 
 #[test]

@@ -49,6 +49,29 @@ fn segments_leave_one_by_one_at_the_rate_of_the_law() {
 }
 
 #[test]
+fn a_timer_that_is_late_takes_nothing_off_the_rate() {
+    // A segment a millisecond, from 20 ms on, when the handshake is done. The clock looks 0.4 ms late
+    // each time, as one of a real machine may: 30 segments still leave in 30 ms, and not in 42.
+    let mut pair = fixed(Pacing::Law, 50);
+    pair.until(20);
+    let sender = &mut pair.ends[0];
+    let mut left = Vec::new();
+    while left.len() < 30 {
+        let Some(at) = sender.poll_at() else { panic!("the sender has more to send") };
+        let now = at + Duration::from_micros(400);
+        while sender.poll_transmit(now).is_some() {
+            left.push(now.as_nanos() / 1000);
+        }
+    }
+    let expected: Vec<u64> = (1..=30).map(|n| 20_000 + 1000 * n + 400).collect();
+    assert_eq!(left, expected);
+    // Later than a segment takes, it is late by that: nothing leaves in a burst.
+    let at = sender.poll_at().unwrap() + Duration::from_micros(5400);
+    let burst = std::iter::from_fn(|| sender.poll_transmit(at)).count();
+    assert_eq!(burst, 2);
+}
+
+#[test]
 fn the_window_holds_back_what_the_rate_would_let_go() {
     // Ten segments at 20 ms .. 29 ms, then silence until the ACK of the first at 40 ms.
     let mut pair = fixed(Pacing::Law, 10);

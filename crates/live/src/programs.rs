@@ -1,0 +1,576 @@
+//! Programs of their own as the ends of flows: found, started, waited for, ended, and what they said.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use ackclock_sim::ScenarioError;
+use ackclock_sim::plan::Plan;
+use ackclock_sim::scenario::{AppSpec, NetworkSpec, ProgramSpec, Scenario, Side, fill};
+use ackclock_units::{Duration, Instant};
+use serde::Serialize;
+
+use crate::LiveError;
+use crate::header::address;
+use crate::space::Space;
+use crate::sys;
+
+/// How long a server has until it listens.
+const LISTENS_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// The most of what a program prints that is looked at.
+const MOST_TEXT: u64 = 4 << 20;
+/// The longest answer that a report keeps as a whole.
+const MOST_ANSWER: usize = 64 << 10;
+
+/// Programs and the packages of Debian and Ubuntu that have them, where the names differ.
+const PACKAGES: [(&str, &str); 12] = [
+    ("ab", "apache2-utils"),
+    ("chromium", "chromium"),
+    ("cvlc", "vlc-bin vlc-plugin-base"),
+    ("ffmpeg", "ffmpeg"),
+    ("ffprobe", "ffmpeg"),
+    ("h2load", "nghttp2-client"),
+    ("nc", "netcat-openbsd"),
+    ("ncat", "ncat"),
+    ("nsenter", "util-linux"),
+    ("python3", "python3"),
+    ("setpriv", "util-linux"),
+    ("vlc", "vlc-bin vlc-plugin-base"),
+];
+/// Those whose package has their name.
+const SAME_NAME: [&str; 10] =
+    ["curl", "iperf", "iperf3", "lighttpd", "mpv", "netperf", "nginx", "nuttcp", "socat", "wget"];
+
+/// A program of a flow, as a report has it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProgramReport {
+    /// The flow.
+    pub flow: String,
+    /// `sender` or `receiver`.
+    pub side: &'static str,
+    /// The command, every placeholder replaced.
+    pub command: Vec<String>,
+    /// When it was started, in seconds of the run; a server is before it begins.
+    pub started_s: Option<f64>,
+    /// When it had ended by itself.
+    pub ended_s: Option<f64>,
+    /// Its exit code, if it ended by itself; 128 and the number of the signal that ended it.
+    pub exit_code: Option<i32>,
+    /// The last line that it printed, of standard error if there is one.
+    pub last_line: String,
+    /// What it printed, if that is an object of JSON; of iperf3 what it measured, in our words.
+    pub told: Option<serde_json::Value>,
+}
+
+/// The side of a flow that a program plays.
+#[derive(Debug)]
+struct Player {
+    flow: String,
+    key: String,
+    side: Side,
+    command: Vec<String>,
+    program: sys::Program,
+    /// When it is to be let go, and whether it was.
+    due: Instant,
+    started: Option<Instant>,
+    ended: Option<(Instant, i32)>,
+    /// Where what it prints goes: standard output and standard error.
+    printed: [PathBuf; 2],
+}
+
+/// The programs of a run.
+#[derive(Debug, Default)]
+pub struct Programs {
+    players: Vec<Player>,
+    /// Kept until nobody writes into it any more.
+    folder: Option<Folder>,
+}
+
+/// Refuses programs that are not there.
+///
+/// # Errors
+/// The first of them, and the package that has it if that is known.
+pub fn check(scenario: &Scenario, ours: &[String]) -> Result<(), ScenarioError> {
+    for (n, flow) in scenario.flows.iter().enumerate() {
+        let Some(program) = flow.app.program() else { continue };
+        for side in Side::BOTH {
+            let Some(name) = program.command(side).first() else { continue };
+            if name.contains('{') || (name == OURS && !ours.is_empty()) || is_there(name) {
+                continue;
+            }
+            let base = name.rsplit('/').next().unwrap_or(name);
+            let package = PACKAGES.iter().find(|(known, _)| *known == base);
+            let package = package.map(|(_, package)| *package);
+            let package = package.or_else(|| SAME_NAME.into_iter().find(|known| *known == base));
+            let hint = package.map_or_else(String::new, |package| {
+                format!("; on Debian and Ubuntu: apt install {package}")
+            });
+            let message = format!("no program `{name}` on this machine{hint}");
+            let key = format!("flow[{n}].app.{}", side.as_str());
+            return Err(ScenarioError::new(&key, &message));
+        }
+    }
+    Ok(())
+}
+
+/// The command that is ourselves, wherever we are installed.
+const OURS: &str = "ackclock";
+
+/// Whether a command can be started, by its path or on the `PATH`.
+fn is_there(name: &str) -> bool {
+    let runs = |path: &Path| {
+        fs::metadata(path)
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return runs(Path::new(name));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| runs(&folder.join(name)))
+}
+
+impl Programs {
+    /// Makes the programs of every flow ready, in the namespaces that `spaces` has of an entry of the file,
+    /// and starts the servers; returns when all of these listen. Its thread has to outlive them.
+    ///
+    /// # Errors
+    /// A folder cannot be made, a program not be started, a server ends or does not listen; a
+    /// cancellation.
+    pub fn start<'a>(
+        scenario: &Scenario,
+        plan: &Plan,
+        spaces: impl Fn(usize) -> [Option<&'a Space>; 2],
+        law: impl Fn(usize) -> &'static str,
+        options: &crate::Options,
+        cancelled: &impl Fn() -> bool,
+    ) -> Result<Self, LiveError> {
+        let mut programs = Self::default();
+        let mut servers = Vec::new();
+        for (number, flow) in plan.flows.iter().enumerate() {
+            let Some(spec) = scenario.flows[flow.entry].app.program() else { continue };
+            let step = LiveError::step("make a folder for programs");
+            let folder = programs.folder_of(&flow.name, options).map_err(step)?;
+            let lasts = plan.end.since(flow.opens);
+            let words = Words {
+                key: format!("flow[{}].app", flow.entry),
+                number,
+                network: scenario.flows[flow.entry].network,
+                spec: &spec,
+                seconds: (lasts.as_nanos() / 1_000_000_000).saturating_sub(1),
+                folder: &folder,
+                flow: &flow.name,
+                congestion_control: law(flow.entry),
+            };
+            words.prepare()?;
+            for (side, space) in Side::BOTH.into_iter().zip(spaces(flow.entry)) {
+                let Some(space) = space.filter(|_| !spec.command(side).is_empty()) else {
+                    continue;
+                };
+                let mut player = words.player(side, space, options)?;
+                player.due = flow.opens;
+                if side == spec.server {
+                    servers.push((programs.players.len(), space));
+                }
+                programs.players.push(player);
+            }
+        }
+        for (n, space) in servers {
+            programs.players[n].let_go(Instant::START);
+            programs.players[n].wait_until_it_listens(space, cancelled)?;
+        }
+        Ok(programs)
+    }
+
+    /// The folder of a flow's programs.
+    fn folder_of(&mut self, flow: &str, options: &crate::Options) -> io::Result<PathBuf> {
+        let folder = match self.folder.take() {
+            Some(folder) => folder,
+            None => Folder::new(options.programs.as_deref())?,
+        };
+        self.folder.insert(folder).of_flow(flow)
+    }
+
+    /// Starts those whose time has come and notices those that have ended; returns when the next is due.
+    pub fn tend(&mut self, now: Instant) -> Instant {
+        let mut next = Instant::NEVER;
+        for player in &mut self.players {
+            if player.started.is_none() {
+                if player.due > now {
+                    next = next.min(player.due);
+                    continue;
+                }
+                player.let_go(now);
+            }
+            player.notice(now);
+        }
+        next
+    }
+
+    /// Ends those that are left, and says what became of all.
+    pub fn finish(mut self, now: Instant) -> Vec<ProgramReport> {
+        self.tend(now);
+        for player in &mut self.players {
+            player.program.stop();
+        }
+        self.players.iter().map(Player::report).collect()
+    }
+}
+
+impl Player {
+    fn let_go(&mut self, now: Instant) {
+        self.started = Some(now);
+        // Whoever is gone by then is noticed.
+        let _ = self.program.go();
+    }
+
+    fn notice(&mut self, now: Instant) {
+        if self.ended.is_none()
+            && let Some(code) = self.program.ended()
+        {
+            self.ended = Some((now, code));
+        }
+    }
+
+    fn wait_until_it_listens(
+        &mut self,
+        space: &Space,
+        cancelled: &impl Fn() -> bool,
+    ) -> Result<(), LiveError> {
+        let begun = crate::wall();
+        loop {
+            // Looked at first: it may have ended after it listened.
+            let ended = self.program.ended();
+            if space.within(|| Ok(listens())).unwrap_or(false) {
+                return Ok(());
+            }
+            if let Some(code) = ended {
+                return Err(self.refused(&format!("{} before it listened", end_in_words(code))));
+            }
+            if cancelled() {
+                return Err(LiveError::Cancelled);
+            }
+            if begun.elapsed() > LISTENS_WITHIN {
+                let seconds = LISTENS_WITHIN.as_secs();
+                return Err(self.refused(&format!("did not listen within {seconds} s")));
+            }
+            thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
+    fn refused(&self, what: &str) -> LiveError {
+        let line = self.last_line();
+        let line = if line.is_empty() { line } else { format!(": {line}") };
+        let message = format!("`{}` {what}{line}", self.command[0]);
+        ScenarioError::new(&self.key, &message).into()
+    }
+
+    fn last_line(&self) -> String {
+        let [output, errors] = self.printed.each_ref().map(|path| text_of(path));
+        let last = |text: &str| text.lines().map(str::trim).rfind(|l| !l.is_empty()).map(shortened);
+        last(&errors).or_else(|| last(&output)).unwrap_or_default()
+    }
+
+    fn report(&self) -> ProgramReport {
+        let seconds = Instant::as_secs_f64;
+        ProgramReport {
+            flow: self.flow.clone(),
+            side: self.side.as_str(),
+            command: self.command.clone(),
+            started_s: self.started.map(seconds),
+            ended_s: self.ended.map(|(at, _)| seconds(at)),
+            exit_code: self.ended.map(|(_, code)| code),
+            last_line: self.last_line(),
+            told: told(&text_of(&self.printed[0])),
+        }
+    }
+}
+
+impl ProgramReport {
+    /// What makes a run with it no measurement: that it failed.
+    pub fn doubt(&self) -> Option<String> {
+        let code = self.exit_code.filter(|code| *code != 0)?;
+        let line = match &*self.last_line {
+            "" => String::new(),
+            line => format!(": {line}"),
+        };
+        let (program, side, flow) = (&self.command[0], self.side, &self.flow);
+        Some(format!("`{program}`, the {side} of `{flow}`, {}{line}", end_in_words(code)))
+    }
+}
+
+/// What makes a run with these programs no measurement.
+pub fn doubts(scenario: &Scenario, plan: &Plan, reports: &[ProgramReport]) -> Vec<String> {
+    let mut doubts: Vec<String> = reports.iter().filter_map(ProgramReport::doubt).collect();
+    for flow in &plan.flows {
+        let measured = |report: &ProgramReport| report.flow == flow.name && report.told.is_some();
+        let is_iperf3 = matches!(scenario.flows[flow.entry].app, AppSpec::Iperf3(_));
+        if is_iperf3 && doubts.is_empty() && !reports.iter().any(measured) {
+            doubts.push(format!("iperf3 of `{}` was not done when the run ended", flow.name));
+        }
+    }
+    doubts
+}
+
+fn end_in_words(code: i32) -> String {
+    match code {
+        129..=192 => format!("was ended by signal {}", code - 128),
+        _ => format!("ended with code {code}"),
+    }
+}
+
+/// Whether a TCP socket of the calling thread's namespace listens.
+fn listens() -> bool {
+    ["tcp", "tcp6"].iter().any(|table| {
+        let text = fs::read_to_string(format!("/proc/thread-self/net/{table}"));
+        text.unwrap_or_default().lines().any(is_of_a_listener)
+    })
+}
+
+/// Whether a line of `/proc/net/tcp` is of a socket that listens: the fourth field is its state
+/// (proc(5)), 0A `TCP_LISTEN`.
+fn is_of_a_listener(line: &str) -> bool {
+    line.split_whitespace().nth(3) == Some("0A")
+}
+
+/// What a program printed there, as far as it is looked at.
+fn text_of(path: &Path) -> String {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut bytes));
+    read.map_or_else(|_| String::new(), |_| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// At most so many characters of a line, and none that would move a terminal's cursor.
+fn shortened(line: &str) -> String {
+    let kept = line.chars().filter(|c| !c.is_control());
+    kept.take(200).collect()
+}
+
+/// What a program told, if what it printed is an object of JSON: the sums of iperf3 in our words, or
+/// all of it if it is short.
+fn told(text: &str) -> Option<serde_json::Value> {
+    let answer: serde_json::Value = serde_json::from_str(text.trim()).ok()?;
+    if let (Some(received), Some(sent)) =
+        (answer.pointer("/end/sum_received"), answer.pointer("/end/sum_sent"))
+    {
+        return Some(serde_json::json!({
+            "program": "iperf3",
+            "goodput_bps": received.get("bits_per_second"),
+            "delivered_bytes": received.get("bytes"),
+            "seconds": received.get("seconds"),
+            "segments_retransmitted": sent.get("retransmits"),
+        }));
+    }
+    (answer.is_object() && text.len() <= MOST_ANSWER).then_some(answer)
+}
+
+/// What a flow's programs are told: what stands for the words in braces.
+struct Words<'a> {
+    /// Of the application in the file.
+    key: String,
+    number: usize,
+    network: NetworkSpec,
+    spec: &'a ProgramSpec,
+    seconds: u64,
+    folder: &'a Path,
+    flow: &'a str,
+    congestion_control: &'static str,
+}
+
+impl Words<'_> {
+    /// Writes the files, once it is sure that there is time for what is asked.
+    fn prepare(&self) -> Result<(), LiveError> {
+        let commands = Side::BOTH.iter().flat_map(|side| self.spec.command(*side));
+        if self.seconds == 0 && commands.into_iter().any(|word| word.contains("{seconds}")) {
+            let message = "less than 2 s from the flow's start to the end of the run";
+            return Err(ScenarioError::new(&self.key, message).into());
+        }
+        for (name, text) in &self.spec.files {
+            fs::write(self.folder.join(name), self.fill(text))
+                .map_err(LiveError::step("write a file for programs"))?;
+        }
+        Ok(())
+    }
+
+    /// The program of a side, that waits to be let go.
+    fn player(
+        &self,
+        side: Side,
+        space: &Space,
+        options: &crate::Options,
+    ) -> Result<Player, LiveError> {
+        let mut command: Vec<String> =
+            self.spec.command(side).iter().map(|word| self.fill(word)).collect();
+        if command[0] == OURS && !options.ackclock.is_empty() {
+            command.splice(..1, options.ackclock.iter().cloned());
+        }
+        let name = side.as_str();
+        let printed = ["out", "err"].map(|end| self.folder.join(format!("{name}.{end}")));
+        let [output, errors] = printed.each_ref().map(File::create);
+        let program = output
+            .and_then(|output| Ok([output, errors?]))
+            .and_then(|files| sys::Program::prepare(&command, space.file(), files))
+            .map_err(LiveError::step("start a program"))?;
+        Ok(Player {
+            flow: self.flow.to_owned(),
+            key: format!("{}.{name}", self.key),
+            side,
+            command,
+            program,
+            due: Instant::NEVER,
+            started: None,
+            ended: None,
+            printed,
+        })
+    }
+
+    fn fill(&self, text: &str) -> String {
+        fill(text, |word| self.value(word))
+    }
+
+    fn value(&self, word: &str) -> Option<String> {
+        let address = |side: Side| address(self.network, side.index(), self.number).to_string();
+        let other = |side: Side| Side::BOTH[1 - side.index()];
+        Some(match word {
+            "sender" => address(Side::Sender),
+            "receiver" => address(Side::Receiver),
+            "server" => address(self.spec.server),
+            "client" => address(other(self.spec.server)),
+            "port" => self.spec.port.to_string(),
+            "seconds" => self.seconds.to_string(),
+            "folder" => self.folder.display().to_string(),
+            "flow" => self.flow.to_owned(),
+            "congestion_control" => self.congestion_control.to_owned(),
+            _ => return None,
+        })
+    }
+}
+
+/// A folder for what programs write. One that nobody asked for is gone with the run; where a run was
+/// killed, with the next that makes one.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    /// Locked as long as the run lasts, if the folder is to be gone.
+    lock: Option<File>,
+}
+
+/// What the names of folders begin with that nobody asked for.
+const PREFIX: &str = "ackclock-programs-";
+const LOCK: &str = ".lock";
+/// Of folders that this process made.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+impl Folder {
+    fn new(asked: Option<&Path>) -> io::Result<Self> {
+        if let Some(path) = asked {
+            fs::create_dir_all(path)?;
+            return Ok(Self { path: path.canonicalize()?, lock: None });
+        }
+        let temporary = std::env::temp_dir();
+        remove_left(&temporary);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = temporary.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        // Programs may be another user's.
+        fs::DirBuilder::new().mode(0o755).create(&path)?;
+        let lock = File::create(path.join(LOCK))?;
+        lock.try_lock()?;
+        Ok(Self { path, lock: Some(lock) })
+    }
+
+    /// A folder in it, into which every user may write, as programs may give up root's rights.
+    fn of_flow(&self, flow: &str) -> io::Result<PathBuf> {
+        let kept = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
+        let path = self.path.join(flow.chars().map(kept).collect::<String>());
+        fs::create_dir_all(&path)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777))?;
+        Ok(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.lock.is_some() {
+            // Without the right to that it is left for the next run.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Removes the folders of runs that were killed: those whose locks nobody holds.
+fn remove_left(temporary: &Path) {
+    let Ok(entries) = fs::read_dir(temporary) else { return };
+    for entry in entries.flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let lock = OpenOptions::new().write(true).open(entry.path().join(LOCK));
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            // It may be another user's.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// How long `drive` may sleep until programs are to be looked at again.
+pub fn nap(now: Instant, next: Instant) -> std::time::Duration {
+    let most = Duration::from_millis(20);
+    std::time::Duration::from_nanos(next.since(now.min(next)).min(most).as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iperf3_tells_in_our_words() {
+        // The end of what iperf3 3.12 prints, shortened.
+        let text = r#"{"intervals": [], "end": {
+            "sum_sent": {"bytes": 9699328, "bits_per_second": 19398656.0, "retransmits": 139},
+            "sum_received": {"seconds": 4.04, "bytes": 9614720, "bits_per_second": 19039049.5}}}"#;
+        let told = told(text).unwrap();
+        assert_eq!(told["goodput_bps"], 19_039_049.5);
+        assert_eq!(told["delivered_bytes"], 9_614_720);
+        assert_eq!(told["segments_retransmitted"], 139);
+    }
+
+    #[test]
+    fn what_is_no_object_of_json_tells_nothing() {
+        assert_eq!(told("42"), None);
+        assert_eq!(told("Serving HTTP on 0.0.0.0 port 8000\n"), None);
+        assert_eq!(told("{\"shown\": 3}\n").unwrap()["shown"], 3);
+    }
+
+    #[test]
+    fn a_listener_is_told_by_its_state() {
+        // Of /proc/net/tcp: 0A is TCP_LISTEN, 01 TCP_ESTABLISHED (include/net/tcp_states.h).
+        let listening =
+            "   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000";
+        assert!(is_of_a_listener(listening));
+        assert!(!is_of_a_listener(&listening.replace(" 0A ", " 01 ")));
+        assert!(!is_of_a_listener("  sl  local_address rem_address   st tx_queue rx_queue"));
+    }
+
+    #[test]
+    fn ends_are_told_as_shells_do() {
+        assert_eq!(end_in_words(1), "ended with code 1");
+        // SIGSEGV is 11.
+        assert_eq!(end_in_words(139), "was ended by signal 11");
+    }
+
+    #[test]
+    fn a_folder_that_nobody_asked_for_is_gone_with_its_run() {
+        let folder = Folder::new(None).unwrap();
+        let path = folder.path.clone();
+        fs::write(folder.of_flow("a/b").unwrap().join("x"), "y").unwrap();
+        // Another start leaves it alone while it is held.
+        remove_left(&std::env::temp_dir());
+        assert!(path.join("a_b/x").is_file());
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

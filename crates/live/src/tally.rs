@@ -1,0 +1,171 @@
+//! The sockets of programs: several to a flow, which come and go as the programs like.
+//!
+//! Every connection between the two hosts counts to the flow whose addresses it has. Sockets are looked at
+//! as all others are, and the kernel tells of each that is gone, with what it counted in the end
+//! (`SKNLGRP_INET_TCP_DESTROY`): nothing is missed between two looks.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use ackclock_sim::scenario::NetworkSpec;
+use ackclock_units::Instant;
+
+use crate::diag::{Connection, Diagnosis, Ends};
+use crate::header::flow_of;
+use crate::space::Space;
+use crate::sys::TcpInfo;
+use crate::watch::Seen;
+
+/// What the sockets of a flow counted, all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tallied {
+    /// Segments with data that the sender's host sent, those sent again included.
+    pub segments_sent: u64,
+    /// Segments that it sent again, SYNs included.
+    pub segments_retransmitted: u64,
+    /// Its retransmission timeouts.
+    pub timeouts: u64,
+    /// Payload that the receiver's host got in order; a FIN counts as a byte.
+    pub received: u64,
+    /// When the first connection of the sender's host was seen that stood.
+    pub established: Option<Instant>,
+}
+
+/// A socket.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    flow: usize,
+    /// 0 the sender's host, 1 the receiver's.
+    side: usize,
+    info: TcpInfo,
+    /// When it was looked at last.
+    at: Instant,
+    /// Whether it is gone.
+    over: bool,
+}
+
+/// The sockets of programs.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Of each flow, whether programs play it.
+    flows: Vec<bool>,
+    diagnoses: Vec<Diagnosis>,
+    ends: Vec<Ends>,
+    /// By the number that the kernel gives each.
+    sockets: BTreeMap<u64, Known>,
+    established: Vec<Option<Instant>>,
+}
+
+impl Tally {
+    /// Of these flows, in `spaces`, those of both sides.
+    ///
+    /// # Errors
+    /// The kernel tells nothing of sockets.
+    pub fn open<'a>(
+        flows: Vec<bool>,
+        spaces: impl IntoIterator<Item = &'a Space>,
+    ) -> io::Result<Self> {
+        let mut tally = Self { established: vec![None; flows.len()], flows, ..Self::default() };
+        for space in spaces {
+            // Servers' sockets are often made for IPv6, whatever they speak.
+            let both = [NetworkSpec::Ipv4, NetworkSpec::Ipv6];
+            let ([four, six], ends) =
+                space.within(|| Ok((both.map(Diagnosis::open), Ends::open())))?;
+            tally.diagnoses.push(four?);
+            // A kernel without IPv6 has no sockets of it; one that tells of no ends is looked at only.
+            tally.diagnoses.extend(six.ok());
+            tally.ends.extend(ends.ok());
+        }
+        Ok(tally)
+    }
+
+    /// Whether programs play the flow.
+    pub fn has(&self, flow: usize) -> bool {
+        self.flows.get(flow).copied().unwrap_or(false)
+    }
+
+    /// Looks at every socket; notes of each flow in `seen` when it began to repair losses and the times of
+    /// the connection that sent most, whose state is put into `last`.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn look(
+        &mut self,
+        now: Instant,
+        seen: &mut [Seen],
+        last: &mut [Option<TcpInfo>],
+    ) -> io::Result<()> {
+        let Self { flows, diagnoses, ends, sockets, established } = self;
+        let mut take = |connection: &Connection, over: bool| {
+            let Some((flow, side)) = flow_of(connection.local.0) else { return };
+            if !flows.get(flow).copied().unwrap_or(false) {
+                return;
+            }
+            let info = connection.info;
+            let known = Known { flow, side, info, at: now, over };
+            let before = sockets.insert(connection.cookie, known);
+            if side == 0 && !over {
+                if info.state == TcpInfo::ESTABLISHED {
+                    established[flow].get_or_insert(now);
+                }
+                seen[flow].note_state(before.map(|known| known.info).as_ref(), &info);
+            }
+        };
+        for diagnosis in diagnoses {
+            diagnosis.each(|connection| take(connection, false))?;
+        }
+        for ends in ends {
+            ends.each(|connection| take(connection, true));
+        }
+        for (flow, cookie) in self.foremost_of_flows() {
+            let known = self.sockets[&cookie];
+            // Once it is gone it has no times any more.
+            if known.at == now && !known.over {
+                seen[flow].note_times(&known.info);
+            }
+            last[flow] = Some(known.info);
+        }
+        Ok(())
+    }
+
+    /// What was counted, of each flow that programs play.
+    pub fn tallied(&self) -> Vec<Option<Tallied>> {
+        let mut tallied: Vec<Option<Tallied>> =
+            self.flows.iter().map(|plays| plays.then(Tallied::default)).collect();
+        for Known { flow, side, info, .. } in self.sockets.values() {
+            let Some(tallied) = &mut tallied[*flow] else { continue };
+            if *side == 0 {
+                tallied.segments_sent += u64::from(info.data_segs_out);
+                tallied.segments_retransmitted += u64::from(info.total_retrans);
+                tallied.timeouts += u64::from(info.total_rto);
+            } else {
+                tallied.received += info.bytes_received;
+            }
+        }
+        for (tallied, established) in tallied.iter_mut().zip(&self.established) {
+            if let Some(tallied) = tallied {
+                tallied.established = *established;
+            }
+        }
+        tallied
+    }
+
+    /// The sockets that sent most, one of each flow: the ones that probes see.
+    pub fn foremost(&self) -> impl Iterator<Item = u64> {
+        self.foremost_of_flows().into_values()
+    }
+
+    fn foremost_of_flows(&self) -> BTreeMap<usize, u64> {
+        let mut most: BTreeMap<usize, (u32, u64)> = BTreeMap::new();
+        for (cookie, Known { flow, side, info, .. }) in &self.sockets {
+            if *side == 0 {
+                let here = (info.data_segs_out, *cookie);
+                let there = most.entry(*flow).or_insert(here);
+                if here.0 > there.0 {
+                    *there = here;
+                }
+            }
+        }
+        most.into_iter().map(|(flow, (_, cookie))| (flow, cookie)).collect()
+    }
+}

@@ -1,0 +1,221 @@
+//! When the path's thread sleeps and when it waits awake, so that packets are on time and the
+//! processor is not taken whole (decision 0020).
+
+use ackclock_units::{Duration, Instant};
+
+use crate::sys::Scheduling;
+
+/// How late this machine wakes a sleeper: a high quantile of what was seen, followed by stochastic
+/// approximation (Robbins and Monro, 1951). A step up where a sample lies above it, a smaller one down where
+/// it lies below: it stands still where [`QUANTILE`](Self::QUANTILE) of the samples lie below.
+#[derive(Clone, Copy, Debug)]
+struct WakeUp {
+    late_ns: f64,
+}
+
+impl WakeUp {
+    const QUANTILE: f64 = 0.95;
+    const STEP_NS: f64 = 2000.0;
+    /// Before anything was seen: what is common.
+    const FIRST_NS: f64 = 60_000.0;
+    const LEAST_NS: f64 = 5000.0;
+    /// More is another program's doing, and no wait of ours would mend it.
+    const MOST_NS: f64 = 150_000.0;
+
+    fn note(&mut self, late: Duration) {
+        let above = late.as_nanos() as f64 > self.late_ns;
+        let step = if above { Self::QUANTILE } else { Self::QUANTILE - 1.0 };
+        self.late_ns = (self.late_ns + step * Self::STEP_NS).clamp(Self::LEAST_NS, Self::MOST_NS);
+    }
+
+    const fn margin(self) -> Duration {
+        nanos(self.late_ns)
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "never negative, and below a second"
+)]
+const fn nanos(nanos: f64) -> Duration {
+    Duration::from_nanos(nanos as u64)
+}
+
+/// By how much the thread took more of a processor than a share of the time: a leaky bucket.
+#[derive(Clone, Copy, Debug)]
+struct Excess {
+    share: f64,
+    /// What of it may be had at once, in nanoseconds.
+    most: f64,
+    level: f64,
+}
+
+impl Excess {
+    const fn new(share: f64, most: Duration) -> Self {
+        Self { share, most: most.as_nanos() as f64, level: 0.0 }
+    }
+
+    /// Of the time that passed, so much was used.
+    const fn add(&mut self, passed: Duration, used: Duration) {
+        let more = used.as_nanos() as f64 - self.share * passed.as_nanos() as f64;
+        // Beyond twice the bound it is forgotten: one long piece of work is not atoned for a second long.
+        self.level = (self.level + more).clamp(0.0, 2.0 * self.most);
+    }
+
+    const fn is_over(&self) -> bool {
+        self.level > self.most
+    }
+
+    /// The sleep after which nothing of it is left.
+    const fn atonement(&self) -> Duration {
+        nanos(self.level / self.share)
+    }
+}
+
+/// What to do now that there is nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Look at the devices and the clock again at once.
+    Look,
+    /// Sleep for so long, or until a device has something.
+    Sleep(Duration),
+}
+
+/// Tells the path's thread when to sleep.
+#[derive(Debug)]
+pub struct Vigil {
+    wake_up: WakeUp,
+    polls: bool,
+    /// May it wait awake for a release?
+    waiting: Excess,
+    /// May it look at the devices for a while after something has come?
+    lingering: Excess,
+    /// Must it rest whatever there is to do?
+    working: Excess,
+    /// When something was read or released last.
+    active: Instant,
+    /// Until when the time was counted, and what the thread had used of a processor by then.
+    counted: (Instant, Duration),
+    /// Both, since the beginning.
+    passed: Duration,
+    used: Duration,
+}
+
+/// How often the thread asks what it has used: not oftener, as that is a call.
+const COUNT_EVERY: Duration = Duration::from_micros(200);
+
+/// The kernel keeps 5 % of each second from real-time threads on a processor, and does so in one piece
+/// (`kernel.sched_rt_runtime_us`). Who takes less by himself is never stopped.
+const WORK_SHARE: f64 = 0.92;
+/// In pieces of about this length, divided by the share that is left.
+const REST: Duration = Duration::from_micros(100);
+
+/// A wait before which a sleep is not worth its two calls.
+const SHORT: Duration = Duration::from_micros(10);
+
+impl Vigil {
+    /// A thread that is scheduled so, and that polls, or sleeps where it can.
+    pub const fn new(polls: bool, scheduling: Scheduling) -> Self {
+        // An ordinary thread that does not sleep loses its turn when it matters.
+        let (waiting, lingering, working) = match scheduling {
+            Scheduling::Realtime => (0.6, 0.3, WORK_SHARE),
+            Scheduling::Ordinary => (0.25, 0.1, if polls { WORK_SHARE } else { 1.0 }),
+        };
+        Self {
+            wake_up: WakeUp { late_ns: WakeUp::FIRST_NS },
+            polls,
+            waiting: Excess::new(waiting, Duration::from_millis(2)),
+            lingering: Excess::new(lingering, Duration::from_millis(1)),
+            working: Excess::new(working, REST),
+            active: Instant::START,
+            counted: (Instant::START, Duration::ZERO),
+            passed: Duration::ZERO,
+            used: Duration::ZERO,
+        }
+    }
+
+    /// A real-time thread of applications: another of its wake-ups is a delay of their own and what whoever
+    /// wakes it has to do, so that it lingers where the path `polls`, and hardly where it does not.
+    pub const fn of_applications(polls: bool, scheduling: Scheduling) -> Self {
+        Self {
+            polls: false,
+            waiting: Excess::new(0.1, Duration::from_millis(2)),
+            lingering: Excess::new(if polls { 0.9 } else { 0.1 }, Duration::from_millis(1)),
+            ..Self::new(false, scheduling)
+        }
+    }
+
+    /// Counts, if it is time to, what the thread used of a processor, which `used` tells: since it exists.
+    pub fn count(&mut self, now: Instant, used: impl FnOnce() -> Duration) {
+        if now.since(self.counted.0.min(now)) >= COUNT_EVERY {
+            self.count_now(now, used());
+        }
+    }
+
+    /// The same at once, as after a rest.
+    pub fn count_now(&mut self, now: Instant, now_used: Duration) {
+        let (then, before) = self.counted;
+        let passed = now.since(then.min(now));
+        let used = now_used.saturating_sub(before);
+        self.counted = (now, now_used);
+        if before == Duration::ZERO {
+            // It did other things before it began.
+            return;
+        }
+        self.passed += passed;
+        self.used += used;
+        for excess in [&mut self.waiting, &mut self.lingering, &mut self.working] {
+            excess.add(passed, used);
+        }
+    }
+
+    /// A packet came or went at `now`.
+    pub const fn note_activity(&mut self, now: Instant) {
+        self.active = now;
+    }
+
+    /// For how long to sleep now, whatever there is to do.
+    pub fn rest(&self) -> Option<Duration> {
+        let late = self.wake_up.margin();
+        let rest = || self.working.atonement().saturating_sub(late).max(Duration::from_micros(1));
+        self.working.is_over().then(rest)
+    }
+
+    /// What to do when the next thing that is known of is due in `left`.
+    pub fn wait(&self, now: Instant, left: Duration) -> Wait {
+        if self.polls || left == Duration::ZERO {
+            return Wait::Look;
+        }
+        let margin = self.wake_up.margin();
+        let may_wait = !self.waiting.is_over();
+        if may_wait && left <= margin + SHORT {
+            return Wait::Look;
+        }
+        // Who waits for as long as a wake-up costs pays at most twice what was needed (Karlin et al.,
+        // 1990, on spinning and blocking).
+        if now.since(self.active.min(now)) <= margin && !self.lingering.is_over() {
+            return Wait::Look;
+        }
+        Wait::Sleep(if may_wait { left.saturating_sub(margin) } else { left })
+    }
+
+    /// A sleep of `asked` that nothing but time ended was over when so long had passed.
+    pub fn note_sleep(&mut self, asked: Duration, passed: Duration) {
+        self.wake_up.note(passed.saturating_sub(asked));
+    }
+
+    /// The share of a processor that it took.
+    pub fn share(&self) -> f64 {
+        let passed = self.passed.as_secs_f64();
+        if passed > 0.0 { self.used.as_secs_f64() / passed } else { 0.0 }
+    }
+
+    /// How late this machine wakes a sleeper, as it was learned.
+    pub const fn wake_up_latency(&self) -> Duration {
+        self.wake_up.margin()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+"""What the command ``ackclock`` says of live runs, and its player."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+from ackclock import playing
+from ackclock.comparison import METRICS, Comparison, Substrate
+from ackclock.errors import BadInput
+
+__all__ = ["comparison_table", "play", "program_lines"]
+
+
+def comparison_table(found: Comparison, substrates: Sequence[Substrate]) -> Table:
+    """Return the metrics of every flow, with 95 % intervals, a column a substrate."""
+    table = Table("flow", "", box=None, header_style="bold")
+    for substrate in substrates:
+        table.add_column(substrate, justify="right", no_wrap=True)
+    if len(substrates) > 1:
+        table.add_column("difference", justify="right", no_wrap=True)
+    shown = {key: (name, unit, factor, digits) for key, name, unit, factor, digits in METRICS}
+    for row in found.rows():
+        name, unit, factor, decimals = shown[row["metric"]]
+        cells: list[str] = []
+        for substrate in substrates:
+            value = row[substrate]
+            if not math.isfinite(value.mean):
+                cells.append("–")
+                continue
+            ci = "" if value.ci is None else f" ± {value.ci * factor:.{decimals}f}"
+            cells.append(f"{value.mean * factor:.{decimals}f}{ci}")
+        if len(substrates) > 1:
+            first, last = (row[substrate].mean for substrate in (substrates[0], substrates[-1]))
+            apart = (last / first - 1) * 100 if first else math.nan
+            cells.append(f"{apart:+.2f} %" if math.isfinite(apart) else "–")
+        table.add_row(row["flow"], f"{name} ({unit})" if unit else name, *cells)
+    return table
+
+
+def program_lines(
+    report: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], folder: Path | None
+) -> Iterator[str]:
+    """Yield a line for each program: how it ended, and what it told beside what we counted."""
+    ours = {row["flow"]: row for row in flows if row["measure"] == "run"}
+    for program in report.get("programs", ()):
+        who = f"{program['command'][0]}, the {program['side']} of {program['flow']}"
+        told = program["told"] or {}
+        if program["ended_s"] is None:
+            ended = "ended with the run"
+        else:
+            ended = f"ended after {program['ended_s']:.2f} s with code {program['exit_code']}"
+        yield f"{who}: {ended}."
+        if told.get("program") == "iperf3":
+            row = ours[program["flow"]]
+            rate = row["delivered_bytes"] * 8 / told["seconds"] / 1e6
+            yield (
+                f"  It says {told['goodput_bps'] / 1e6:.3f} Mbit/s and "
+                f"{told['segments_retransmitted']} sent again in {told['seconds']:.2f} s; counted "
+                f"here: {rate:.3f} and {row['segments_retransmitted']}."
+            )
+        elif told:
+            yield f"  It says {json.dumps(told)}"
+    if folder is not None and report.get("programs"):
+        yield f"What they printed: {folder}"
+
+
+def play(
+    url: Annotated[str, typer.Argument(help="Where the film is: http://HOST[:PORT]/PATH.")],
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The sizes of its pictures: CSV with the column `bytes`, or the film itself "
+            "(ffprobe is asked). VLC needs none.",
+        ),
+    ] = None,
+    picture_rate: Annotated[
+        float | None, typer.Option(help="Pictures a second. Default: the film's own, or 30.")
+    ] = None,
+    buffer: Annotated[str, typer.Option(help="The most that the playout buffer holds.")] = "656 kB",
+    start: Annotated[
+        str | None, typer.Option(help="What it holds when play begins. Default: as --buffer.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="What it holds when play goes on. Default: as --start.")
+    ] = None,
+    catch_up: Annotated[
+        float, typer.Option(help="How many times as fast late pictures are shown.")
+    ] = 1.1,
+    limit: Annotated[
+        float | None, typer.Option("--for", min=0.1, help="Play so many seconds at most.")
+    ] = None,
+    player: Annotated[
+        Literal["ackclock", "vlc"],
+        typer.Option(help="The simulator's player, or VLC without a screen."),
+    ] = "ackclock",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Play a film from a web server, and say which pictures came too late."""
+    if player == "vlc":
+        played = playing.play_with_vlc(url, limit_s=limit)
+    else:
+        if trace is None:
+            raise BadInput("--trace: missing, expected the sizes of the film's pictures")
+        film = playing.read_trace(trace, picture_rate)
+        video = playing.Video(
+            pictures=film.pictures,
+            picture_rate=film.picture_rate,
+            buffer=buffer,
+            start=start,
+            resume=resume,
+            catch_up=catch_up,
+        )
+        played = playing.play(url, video, limit_s=limit)
+    if as_json:
+        print(json.dumps(played))
+        return
+    width = max(map(len, played))
+    for name, value in played.items():
+        shown = "–" if value is None else f"{value:.4g}" if isinstance(value, float) else value
+        print(f"{name:<{width}}  {shown}")
