@@ -2,8 +2,8 @@
 """Measure the grid of docs/validation/live-kernel.md: the same paths simulated and live.
 
 ``live_grid.py run FILE`` appends one JSON line a run to FILE and goes on where it stopped;
-``live_grid.py table FILE`` prints the page's table from it. Needs what `ackclock doctor` says live
-runs need, and half an hour a repetition on a quiet machine.
+``live_grid.py table FILE`` prints the page's table from it. The path polls. Needs what
+`ackclock doctor` says live runs need, and a quarter of an hour a repetition on a quiet machine.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def run(file: Path) -> None:
                     continue
                 tries = [line for line in known if line["live"] and line["number"] == number]
                 for _ in range(0 if tries else MOST_TRIES):
-                    found = outcome(ac.run_live(scenario(cell)))
+                    found = outcome(ac.run_live(scenario(cell), busy=True))
                     line = {"cell": cell, "number": number, **found}
                     print(json.dumps(line), file=out, flush=True)
                     if found["live"]["valid"]:
