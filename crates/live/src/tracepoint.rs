@@ -114,7 +114,11 @@ impl Tracepoint {
         let (id, format) = apart(|| {
             let mount = Path::new("/sys/kernel/tracing");
             sys::new_mounts()?;
-            sys::mount_tracefs(mount)?;
+            match sys::mount_tracefs(mount) {
+                // It is there already, as on most machines.
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+                mounted => mounted?,
+            }
             let folder = mount.join("events/tcp/tcp_probe");
             Ok((fs::read_to_string(folder.join("id"))?, fs::read_to_string(folder.join("format"))?))
         })?;
@@ -140,6 +144,20 @@ impl Tracepoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tracefs_that_is_mounted_already_is_no_obstacle() {
+        // Twice, each in mounts of its own: where it was not mounted, nothing is left of the first.
+        for _ in 0..2 {
+            match Tracepoint::open() {
+                Ok(_) => {}
+                Err(error) => {
+                    assert_ne!(error.kind(), io::ErrorKind::ResourceBusy);
+                    eprintln!("skipped: the tracepoint cannot be opened here ({error})");
+                }
+            }
+        }
+    }
 
     #[test]
     fn fields_are_found_by_name() {
