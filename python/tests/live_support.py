@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +65,16 @@ def measured(scenario: ac.Scenario, **options: object) -> ac.Run:
             return run
         doubts = run.live["doubts"]
     pytest.skip(f"live: the machine is too busy for a measurement: {doubts}")
+
+
+def processes(word: str) -> list[str]:
+    """Return the processes in whose command line the word stands."""
+    found: list[str] = []
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            text = line.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if word in text:
+            found.append(text)
+    return found

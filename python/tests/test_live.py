@@ -18,7 +18,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import _core
-from live_support import live, measured, path
+from live_support import live, measured, path, processes
 from support import ROOT
 
 MBIT = 1e6
@@ -175,19 +175,6 @@ def _left() -> dict[str, object]:
     }
 
 
-def _processes(word: str) -> list[str]:
-    """Return the processes in whose command line the word stands."""
-    found: list[str] = []
-    for line in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            text = line.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if word in text:
-            found.append(text)
-    return found
-
-
 _RUN = """
 import sys
 import ackclock as ac
@@ -219,7 +206,7 @@ def test_nothing_is_left_of_runs_that_are_killed(tmp_path: Path) -> None:
         while _left() != before and time.monotonic() < deadline:
             time.sleep(0.05)
         assert _left() == before
-    assert _processes(str(file)) == []
+    assert processes(str(file)) == []
 
 
 def _has_namespaces(process: int) -> bool:

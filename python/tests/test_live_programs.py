@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from live_support import live, measured, path
+from live_support import live, measured, path, processes
 from support import ROOT
 
 #: What asks a web server for a file, and says how much came.
@@ -250,19 +250,6 @@ time.sleep(60)
 """
 
 
-def _alive(word: str) -> list[str]:
-    """Return the command lines of processes that have the word in it, but for runs themselves."""
-    found: list[str] = []
-    for line in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            text = line.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if word in text:
-            found.append(text)
-    return found
-
-
 @live
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_killed_leaves_no_program_behind(tmp_path: Path, how: signal.Signals) -> None:
@@ -280,14 +267,14 @@ def test_a_run_that_is_killed_leaves_no_program_behind(tmp_path: Path, how: sign
             time.sleep(0.05)
         time.sleep(0.3)
         # Both of the family, the two processes above them, and the other program.
-        assert len(_alive(str(marker))) >= 2
+        assert len(processes(str(marker))) >= 2
         process.send_signal(how)
         process.wait(timeout=15)
     deadline = time.monotonic() + 10
-    while _alive(str(tmp_path)) and time.monotonic() < deadline:
+    while processes(str(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.05)
     # Nor is any of the processes above them, which still have the command line of the run.
-    assert _alive(str(tmp_path)) == []
+    assert processes(str(tmp_path)) == []
     if how == signal.SIGINT:
         assert list(tmp_path.glob("ackclock-programs-*")) == []
         return
