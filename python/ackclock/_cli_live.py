@@ -6,20 +6,27 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.table import Table
 
-from ackclock import playing
-from ackclock.comparison import METRICS, Comparison, Substrate
+from ackclock._words import Substrate
 from ackclock.errors import BadInput
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ackclock.comparison import Comparison
 
 __all__ = ["comparison_table", "play", "program_lines"]
 
 
 def comparison_table(found: Comparison, substrates: Sequence[Substrate]) -> Table:
     """Return the metrics of every flow, with 95 % intervals, a column a substrate."""
+    from rich.table import Table
+
+    from ackclock.comparison import METRICS
+
     table = Table("flow", "", box=None, header_style="bold")
     for substrate in substrates:
         table.add_column(substrate, justify="right", no_wrap=True)
@@ -104,6 +111,8 @@ def play(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Play a film from a web server, and say which pictures came too late."""
+    from ackclock import playing
+
     if player == "vlc":
         played = playing.play_with_vlc(url, limit_s=limit)
     else:

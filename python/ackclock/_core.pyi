@@ -40,6 +40,8 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Return the rows, each a dict by column."""
 
 @final
 class Run:

@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
+from ackclock._words import Profile
 from ackclock.errors import BadInput
 from ackclock.results import Run
-from ackclock.scenario import Profile, Scenario
+
+if TYPE_CHECKING:
+    from ackclock.scenario import Scenario
 
 __all__ = [
     "Part",
@@ -49,8 +52,30 @@ class Part:
     help: str
 
 
+class ScenarioFile:
+    """A scenario file as the core has read it, without a Python value for each of its parts.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, or the first key that cannot be used.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._json = _core.load_scenario(os.fspath(path))
+
+    def to_json(self) -> str:
+        """Return the scenario as JSON text."""
+        return self._json
+
+    @property
+    def duration(self) -> str:
+        """How long it lasts, as text with its unit."""
+        return json.loads(self._json)["duration"]
+
+
 def simulate(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: Scenario | ScenarioFile | str | os.PathLike[str],
     *,
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
@@ -93,7 +118,7 @@ def simulate(
 
 
 def run_live(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: Scenario | ScenarioFile | str | os.PathLike[str],
     *,
     seed: int | None = None,
     ports: Literal["tun", "veth"] | None = None,
@@ -152,14 +177,14 @@ def run_live(
         raise BadInput(str(error)) from None
 
 
-def run_to(scenario: Scenario, out: Path, *, seed: int | None = None) -> Run:
+def run_to(scenario: Scenario | ScenarioFile, out: Path, *, seed: int | None = None) -> Run:
     """Run a scenario and write its tables into a folder, the large ones while it lasts.
 
     The ``objects``, ``connections`` and samples of what is returned lack the rows that were
     written on the way: they are in the files.
     """
     try:
-        return Run(_core.simulate_to(_text(scenario), seed, os.fspath(out)))
+        return Run(_core.simulate_to(scenario.to_json(), seed, os.fspath(out)))
     except OSError as error:
         raise BadInput(str(error)) from None
 
@@ -277,7 +302,7 @@ def schema() -> dict[str, object]:
     return json.loads(_core.schema())
 
 
-def _text(scenario: Scenario | str | os.PathLike[str]) -> str:
-    if isinstance(scenario, Scenario):
-        return scenario.to_json()
-    return _core.load_scenario(os.fspath(scenario))
+def _text(scenario: Scenario | ScenarioFile | str | os.PathLike[str]) -> str:
+    if isinstance(scenario, str | os.PathLike):
+        scenario = ScenarioFile(scenario)
+    return scenario.to_json()

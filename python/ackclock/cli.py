@@ -5,26 +5,26 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 import ackclock
-from ackclock import bench as bench_module
-from ackclock import doctor as doctor_module
-from ackclock import theory as theory_module
 from ackclock._cli_live import comparison_table, play, program_lines
-from ackclock.api import run_to
-from ackclock.comparison import Substrate
+from ackclock._plain import read_plainly
+from ackclock._words import Profile, Substrate
 from ackclock.errors import BadInput
-from ackclock.scenario import Profile
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ackclock import theory as theory_module
 
 __all__ = ["app", "main"]
 
@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = typer.main.get_command(app)
+    read_plainly(command)
     try:
         code = command.main(args=given, prog_name="ackclock", standalone_mode=False)
     except BadInput as error:
@@ -153,6 +154,8 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run one scenario."""
+    from ackclock.api import ScenarioFile, run_to
+
     if pcap_link and pcap is None:
         raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
     for option, given in (
@@ -165,18 +168,18 @@ def run(
             raise BadInput(f"{option}: stands alone, expected --on live beside it")
     if pcap_link and on == "live":
         raise BadInput("--pcap-link: a live run captures hosts, expected --pcap alone")
-    scenario = ackclock.Scenario.from_file(file)
+    scenario = ScenarioFile(file)
     _refuse_file(out)
     _refuse_file(pcap)
     if on == "live":
-        with _console().status(f"on real packets for {scenario.duration}"):
+        with _status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
                 scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
                 busy=busy, programs=None if out is None else out / "programs",
             )  # fmt: skip
         _tell_live(result, out=out, as_json=as_json)
         return
-    with _console().status(f"simulating {scenario.duration}"):
+    with _status(f"simulating {scenario.duration}"):
         if out is not None and pcap is None:
             # Large tables are written while the run lasts.
             result = run_to(scenario, out, seed=seed)
@@ -192,9 +195,9 @@ def run(
 
 def _print_run(result: ackclock.Run, out: Path | None) -> None:
     console = _output()
-    console.print(_rows_table("flow", _of_measure(result.flows.to_pylist(), "run", "flow")))
+    console.print(_rows_table("flow", _of_measure(result.rows("flows"), "run", "flow")))
     console.print()
-    console.print(_rows_table("link", _of_measure(result.links.to_pylist(), "run", "link")))
+    console.print(_rows_table("link", _of_measure(result.rows("links"), "run", "link")))
     if out is not None:
         console.print(f"The tables: {out}", soft_wrap=True)
     for capture in result.captures:
@@ -215,7 +218,7 @@ def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None
             f"99 % within {lateness['p99_s'] * 1e6:.0f} us, most {lateness['max_s'] * 1e3:.2f} ms."
         )
         folder = None if out is None else out / "programs"
-        for line in program_lines(report, result.flows.to_pylist(), folder):
+        for line in program_lines(report, result.rows("flows"), folder):
             print(line)
     if not report["valid"]:
         _say(f"no measurement: {'; '.join(report['doubts'])}")
@@ -225,9 +228,9 @@ def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None
 def run_as_json(result: ackclock.Run) -> dict[str, Any]:
     """Return what ``ackclock run --json`` prints: the whole run, then each further measure."""
     rows = {
-        "flows": (result.flows.to_pylist(), "flow"),
-        "links": (result.links.to_pylist(), "link"),
-        "sources": (result.sources.to_pylist(), "source"),
+        "flows": (result.rows("flows"), "flow"),
+        "links": (result.rows("links"), "link"),
+        "sources": (result.rows("sources"), "source"),
     }
     measures = dict.fromkeys(row["measure"] for table, _ in rows.values() for row in table)
 
@@ -265,6 +268,8 @@ _SHOWN: tuple[tuple[str, str, float, int], ...] = (
 
 def _rows_table(kind: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return a table of the columns that people look at first."""
+    from rich.table import Table
+
     table = Table(box=None, header_style="bold")
     words = [name for name in ("name", "variant", "direction") if rows and name in rows[0]]
     numbers = [shown for shown in _SHOWN if rows and shown[0] in rows[0]]
@@ -300,8 +305,8 @@ def compare(
             raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, ('sim', 'live'))}")
     substrates: list[Substrate] = [word for word in ("sim", "live") if word in words]
     _refuse_file(out)
-    with _console().status("comparing") as status:
-        found = ackclock.compare(file, on=substrates, repeat=repeat, progress=status.update)
+    with _status("comparing") as status:
+        found = ackclock.compare(file, on=substrates, repeat=repeat, progress=status)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / "compare.json").write_text(json.dumps(found.as_json(), indent=2), encoding="utf-8")
@@ -366,6 +371,8 @@ def theory_altman(
     as_json: AsJson = False,
 ) -> None:
     """Throughput and round-trip time of a Tahoe connection beside exogenous traffic."""
+    from ackclock import theory as theory_module
+
     with _as_options():
         answer = theory_module.altman(
             mu_pps=mu,
@@ -420,6 +427,8 @@ def theory_infer(
     as_json: AsJson = False,
 ) -> None:
     """One parameter of the path, from the throughput and round-trip time of a Tahoe connection."""
+    from ackclock import theory as theory_module
+
     with _as_options():
         answer = theory_module.infer(
             unknown,
@@ -461,7 +470,9 @@ def _measured(
         return value
     if value is None:
         raise BadInput(f"--{name}-ci: stands alone, expected --{name} beside it")
-    return theory_module.Measured(value, half_width)
+    from ackclock.theory import Measured
+
+    return Measured(value, half_width)
 
 
 @theory_app.command("response")
@@ -479,6 +490,8 @@ def theory_response(
     as_json: AsJson = False,
 ) -> None:
     """Throughput over loss rate and round-trip time: Mathis, PFTK, TFRC, CUBIC."""
+    from ackclock import theory as theory_module
+
     with _as_options():
         answer = asdict(
             theory_module.response(
@@ -535,7 +548,7 @@ def drill(
         if not (name and equals):
             raise BadInput(f"--set: `{setting}` is not a setting, expected NAME=VALUE")
         overrides[name] = value
-    with _console().status("drilling"):
+    with _status("drilling"):
         result = ackclock.drill(
             paths,
             profile=profile,
@@ -557,6 +570,8 @@ app.command()(play)
 @app.command()
 def variants(as_json: AsJson = False) -> None:
     """List the words that the name of a sender may contain."""
+    from rich.table import Table
+
     parts = [asdict(part) for part in ackclock.variants()]
     if as_json:
         _print_json(parts)
@@ -579,7 +594,9 @@ def packmime(
     as_json: AsJson = False,
 ) -> None:
     """Draw from PackMime-HTTP's model, and print its quantiles beside ns-2's."""
-    with _console().status("drawing"):
+    from rich.table import Table
+
+    with _status("drawing"):
         answer = ackclock.packmime(rate_per_s=rate, draws=draws, seed=seed or 0)
     if as_json:
         _print_json(answer)
@@ -616,6 +633,8 @@ def schema() -> None:
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Say what this machine can and cannot do, and what to install."""
+    from ackclock import doctor as doctor_module
+
     findings = doctor_module.examine()
     if as_json:
         _print_json([asdict(finding) for finding in findings])
@@ -653,15 +672,17 @@ def bench(
     as_json: AsJson = False,
 ) -> None:
     """Measure the simulator's own speed."""
+    from ackclock import bench as bench_module
+
     names = workload or bench_module.DEFAULT_WORKLOADS
     workloads = [bench_module.workload(name) for name in names]
     variants = variant or list(bench_module.DEFAULT_VARIANTS)
     for each in variants:
         ackclock.variant_name(each)
     plan = bench_module.Plan.of(quick=quick, peers=peers, instructions=instructions)
-    with _console().status("measuring") as status:
+    with _status("measuring") as status:
         results = [
-            bench_module.measure(of, sender, plan, say=status.update)
+            bench_module.measure(of, sender, plan, say=status)
             for of in workloads
             for sender in variants
         ]
@@ -694,7 +715,9 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Run a published study again, and write its report."""
-    from ackclock.studies import STUDIES  # noqa: PLC0415 - studies import what draws
+    from rich.table import Table
+
+    from ackclock.studies import STUDIES
 
     if key is None:
         studies = [{"key": study.key, "title": study.title} for study in STUDIES.values()]
@@ -747,11 +770,25 @@ def _refuse_file(out: Path | None) -> None:
 
 def _output() -> Console:
     """Return the console for results: as wide as the terminal, or as it takes in a pipe."""
+    from rich.console import Console
+
     return Console(width=None if sys.stdout.isatty() else 200, soft_wrap=False)
+
+
+@contextmanager
+def _status(text: str) -> Generator[Callable[[str], None]]:
+    """Say on a terminal what goes on, by a line that what is given replaces; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with _console().status(text) as status:
+        yield status.update
 
 
 def _console() -> Console:
     """Return the console for what goes on; results go to the standard output."""
+    from rich.console import Console
+
     return Console(stderr=True)
 
 

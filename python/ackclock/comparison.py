@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ackclock import _core
+from ackclock._words import Substrate
 from ackclock.api import run_live
 from ackclock.errors import BadInput
 from ackclock.results import Run
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-__all__ = ["METRICS", "Comparison", "Substrate", "Value", "compare"]
-
-Substrate = Literal["sim", "live"]
+__all__ = ["METRICS", "Comparison", "Value", "compare"]
 
 #: How often a live run that is no measurement is tried again.
 MOST_TRIES = 3

@@ -5,16 +5,16 @@ from __future__ import annotations
 import html
 import json
 import os
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
     from ackclock import _core
@@ -48,57 +48,57 @@ class Run:
     @cached_property
     def flows(self) -> pa.Table:
         """One row a (measure, flow): goodput, segments, timeouts, round-trip times."""
-        return pa.table(self._core.flows)
+        return _arrow(self._core.flows)
 
     @cached_property
     def links(self) -> pa.Table:
         """One row a (measure, link, direction): utilisation, packets, queueing delay."""
-        return pa.table(self._core.links)
+        return _arrow(self._core.links)
 
     @cached_property
     def sources(self) -> pa.Table:
         """One row a (measure, cross-traffic source): packets offered, delivered, dropped."""
-        return pa.table(self._core.sources)
+        return _arrow(self._core.sources)
 
     @cached_property
     def crossings(self) -> pa.Table:
         """One row a (measure, flow, link, direction), where a measure counts crossings."""
-        return pa.table(self._core.crossings)
+        return _arrow(self._core.crossings)
 
     @cached_property
     def objects(self) -> pa.Table:
         """One row an object that an application gave as a whole: when, and when it arrived."""
-        return pa.table(self._core.objects)
+        return _arrow(self._core.objects)
 
     @cached_property
     def connections(self) -> pa.Table:
         """One row a connection of a traffic class: when it opened and closed, and what it met."""
-        return pa.table(self._core.connections)
+        return _arrow(self._core.connections)
 
     @cached_property
     def pages(self) -> pa.Table:
         """One row a page that a user looked at: when it was asked for, and when it was complete."""
-        return pa.table(self._core.pages)
+        return _arrow(self._core.pages)
 
     @cached_property
     def videos(self) -> pa.Table:
         """One row a flow that is a video: pictures shown and discarded, underflows, stalls."""
-        return pa.table(self._core.videos)
+        return _arrow(self._core.videos)
 
     @cached_property
     def quick_start(self) -> pa.Table:
         """One row a step of a Quick-Start request, at a router or at the end that asked."""
-        return pa.table(self._core.quick_start)
+        return _arrow(self._core.quick_start)
 
     @cached_property
     def flow_samples(self) -> pa.Table:
         """What the probes of flows recorded over time."""
-        return pa.table(self._core.flow_samples)
+        return _arrow(self._core.flow_samples)
 
     @cached_property
     def link_samples(self) -> pa.Table:
         """What the probes of links recorded over time."""
-        return pa.table(self._core.link_samples)
+        return _arrow(self._core.link_samples)
 
     @property
     def events(self) -> int:
@@ -119,6 +119,35 @@ class Run:
         """
         report = self._core.live_report
         return None if report is None else json.loads(report)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """Return the rows of a table, each a dict by column, without loading pyarrow.
+
+        Parameters
+        ----------
+        table
+            The table's name, such as ``"flows"``.
+
+        Returns
+        -------
+        list of dict
+            Texts, whole numbers, numbers, and None where a column has no value.
+
+        Raises
+        ------
+        BadInput
+            There is no such table.
+        """
+        if table not in TABLES:
+            near = get_close_matches(table, TABLES, n=1)
+            hint = (
+                f" (did you mean `{near[0]}`?)"
+                if near
+                else f", expected one of {', '.join(TABLES)}"
+            )
+            raise BadInput(f"rows: `{table}` is not a table{hint}")
+        core: _core.Table = getattr(self._core, table)
+        return core.to_pylist()
 
     def to_polars(self) -> dict[str, pl.DataFrame]:
         """Return every table as a Polars frame, under its name."""
@@ -222,6 +251,12 @@ class Run:
         beyond = whole_run.height - _SHOWN_ROWS
         more = f"<p>and {beyond} more</p>" if beyond > 0 else ""
         return f"<h4>{name}</h4><table><tr>{head}</tr>{body}</table>{more}"
+
+
+def _arrow(table: _core.Table) -> pa.Table:
+    import pyarrow as pa  # noqa: PLC0415 - takes a third of a second, and rows() does without
+
+    return pa.table(table)
 
 
 def _cell(value: object) -> str:

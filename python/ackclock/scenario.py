@@ -17,6 +17,7 @@ from ackclock import _core
 from ackclock._table import Table as _Table
 from ackclock._table import each as _each
 from ackclock._table import key as _key
+from ackclock._words import Profile
 from ackclock.channels import (
     BurstLoss,
     Cellular,
@@ -120,7 +121,6 @@ __all__ = [
 Direction: TypeAlias = Literal["forward", "reverse"]
 Endpoint: TypeAlias = Literal["kernel", "ackclock"]
 Network: TypeAlias = Literal["ipv4", "ipv6"]
-Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
 What: TypeAlias = Literal["cwnd", "ssthresh", "srtt", "in_flight", "playout", "queue"]
 
 

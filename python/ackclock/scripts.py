@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ackclock import _core
+from ackclock._words import Profile
 from ackclock.errors import BadInput
-from ackclock.scenario import Profile
 
 __all__ = ["Drill", "ScriptFailure", "ScriptOutcome", "ScriptReport", "drill"]
 

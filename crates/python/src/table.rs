@@ -2,10 +2,14 @@
 
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator};
-use pyo3::exceptions::PyRuntimeError;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 
 /// An Arrow table, read without a copy by pyarrow, Polars, pandas and ``DuckDB``.
 #[pyclass(frozen, module = "ackclock._core")]
@@ -41,4 +45,38 @@ impl Table {
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
+
+    /// The rows, each a dict by column: what pyarrow's method of this name returns, without loading it.
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let rows: Vec<_> = (0..self.batch.num_rows()).map(|_| PyDict::new(py)).collect();
+        for (field, array) in self.batch.schema_ref().fields().iter().zip(self.batch.columns()) {
+            let name = PyString::intern(py, field.name());
+            for (row, value) in rows.iter().zip(values(py, array.as_ref())?) {
+                row.set_item(&name, value)?;
+            }
+        }
+        PyList::new(py, rows)
+    }
+}
+
+/// A column as Python's values, None where there is none.
+fn values<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let array = array.as_any();
+    if let Some(array) = array.downcast_ref::<Int64Array>() {
+        array.iter().map(|value| of(py, value)).collect()
+    } else if let Some(array) = array.downcast_ref::<Float64Array>() {
+        array.iter().map(|value| of(py, value)).collect()
+    } else if let Some(array) = array.downcast_ref::<StringArray>() {
+        array.iter().map(|value| of(py, value)).collect()
+    } else if let Some(array) = array.downcast_ref::<DictionaryArray<Int32Type>>()
+        && let Some(words) = array.downcast_dict::<StringArray>()
+    {
+        words.into_iter().map(|value| of(py, value)).collect()
+    } else {
+        Err(PyTypeError::new_err("a column of a type that no table has"))
+    }
+}
+
+fn of<'py, T: IntoPyObject<'py>>(py: Python<'py>, value: Option<T>) -> PyResult<Bound<'py, PyAny>> {
+    value.into_bound_py_any(py)
 }

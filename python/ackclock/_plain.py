@@ -1,0 +1,90 @@
+"""Reading options of plain types without pydantic, which takes as long as the rest of a start.
+
+Typer asks each parameter for what turns text into a value, and makes that of pydantic unless it is
+there already. Numbers and whatever is not known here stay with pydantic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast, get_args, get_origin
+
+import typer
+
+__all__ = ["read_plainly"]
+
+
+class _Plain:
+    """What turns the text of a parameter into its value."""
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        self._read = read
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value, of a parameter that is given several times a list of them."""
+        try:
+            if isinstance(value, list | tuple):
+                return [self._read(each) for each in cast("Sequence[Any]", value)]
+            return self._read(value)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), ctx=ctx, param=param) from error
+
+
+class _Given:
+    """The same, which is made when a value is given."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value; none given is None, or no values."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        return self._make().coerce(value, param=param, ctx=ctx)
+
+
+def read_plainly(command: Any) -> None:
+    """Let a command, and those below it, read their parameters of plain types themselves."""
+    parameters_of = command.get_params
+
+    def get_params(ctx: Any) -> list[Any]:
+        parameters = parameters_of(ctx)
+        for parameter in parameters:
+            # Each once: the option --help is made when it is first asked for.
+            if hasattr(parameter, "type_descriptor") and "get_runtime_param" not in vars(parameter):
+                _let_read(parameter)
+        return parameters
+
+    command.get_params = get_params
+    for each in getattr(command, "commands", {}).values():
+        read_plainly(each)
+
+
+def _let_read(parameter: Any) -> None:
+    plain = _plain(parameter.type_descriptor)
+    given = _Given(parameter.get_runtime_param if plain is None else lambda: plain)
+    parameter.get_runtime_param = lambda: given
+
+
+def _plain(descriptor: Any) -> _Plain | None:
+    info, kind = descriptor.parameter_info, descriptor.annotation
+    if get_origin(kind) is list:
+        (kind,) = get_args(kind)
+    if info.parser is not None:
+        return _Plain(info.parser)
+    if get_origin(kind) is Literal:
+        return _Plain(_one_of(get_args(kind)))
+    if kind is str:
+        return _Plain(str)
+    asks = info.exists or info.resolve_path or info.allow_dash or info.path_type is not None
+    return _Plain(Path) if kind is Path and not asks else None
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"{text!r} is not one of {', '.join(map(repr, words))}.")
+        return text
+
+    return read
