@@ -6,8 +6,8 @@ use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
 };
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 

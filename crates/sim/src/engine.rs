@@ -527,14 +527,15 @@ impl<'o> Engine<'o> {
                 &mut self.run.objects,
             );
         }
-        while let Some(transmit) = host.endpoint.poll_transmit(now) {
+        // By reference: taken out, all of it would be copied.
+        while let Some(transmit) = &host.endpoint.poll_transmit(now) {
             // Only a pure ACK answers one data packet and nothing else.
             let echo = if transmit.segment.len > 0 {
                 Instant::NEVER
             } else {
                 std::mem::replace(&mut host.echo, Instant::NEVER)
             };
-            self.network.send(now, &transmit, host.flow, host.first_hop, echo);
+            self.network.send(now, transmit, host.flow, host.first_hop, echo);
         }
         let next = match (host.endpoint.poll_at(), host.app_at) {
             (Some(a), Some(b)) => a.min(b),

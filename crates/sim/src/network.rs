@@ -290,17 +290,24 @@ impl Network {
             *aloft += 1;
         }
         let id = self.free.pop().unwrap_or_else(|| self.make_place());
+        // A private line knows no more than its own packets.
+        let first = self.hops[first_hop as usize];
+        let lined = first & (LINE | DELIVER) == LINE;
         // Written in place: a copy of it would cost as much again.
         self.packets[id as usize] = InFlight {
             segment: transmit.segment,
             first_sent: echo,
-            hop: first_hop,
+            hop: first_hop + u32::from(lined),
             flow,
             options,
             ip,
             corrupted: false,
         };
-        self.forward(now, id);
+        if lined {
+            self.pass_line(now, id, first & WIRE);
+        } else {
+            self.forward(now, id);
+        }
     }
 
     /// Adds a path over `wires` to `host` of a connection that comes and goes, between private lines
@@ -461,6 +468,7 @@ impl Network {
     }
 
     /// A packet comes to a private line at `at`.
+    #[inline(never)]
     fn pass_line(&mut self, at: Instant, id: u32, line: u32) {
         let packet = &mut self.packets[id as usize];
         let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);

@@ -315,13 +315,35 @@ impl Wheel {
 
     /// Moves to the next slot that holds something; false if nothing is left.
     fn turn(&mut self) -> bool {
-        let near = self.next_occupied();
-        let far = self.far.peek().map(|Reverse(event)| event.at >> self.shift);
-        let Some(slot) = near.into_iter().chain(far).min() else { return false };
+        let near = self.next_occupied().unwrap_or(u64::MAX);
+        let far = self.far.peek().map_or(u64::MAX, |Reverse(event)| event.at >> self.shift);
+        let slot = near.min(far);
+        if slot == u64::MAX {
+            return false;
+        }
         self.cursor = slot;
-        if near == Some(slot) {
+        if near == slot {
             self.collect(slot);
         }
+        if far == slot {
+            self.collect_far(slot);
+        }
+        match self.current.as_mut_slice() {
+            [_] => {}
+            // Where events are few they mostly come alone or in pairs.
+            [first, second] => {
+                if first.key < second.key {
+                    std::mem::swap(first, second);
+                }
+            }
+            many => many.sort_unstable_by_key(|entry| Reverse(entry.key)),
+        }
+        true
+    }
+
+    /// Moves what is beyond the horizon no more into `current`.
+    #[inline(never)]
+    fn collect_far(&mut self, slot: u64) {
         while let Some(Reverse(event)) = self.far.peek()
             && event.at >> self.shift == slot
         {
@@ -329,10 +351,6 @@ impl Wheel {
             self.current.push(Entry { key, subject: event.subject });
             self.far.pop();
         }
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by_key(|entry| Reverse(entry.key));
-        }
-        true
     }
 
     /// Moves a slot's list into `current`.
