@@ -30,6 +30,9 @@ PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
 SOURCES := $(RUST_SOURCES) $(PACKAGE_SOURCES)
 PYTHON_FILES := python scripts
+# What the package is built with. CI names one that shares the compiled dependencies with the tests.
+PROFILE ?= release
+TEST_FLAGS ?=
 
 .PHONY: help
 help: ## This list
@@ -71,7 +74,7 @@ lint-python: .venv/.dev
 
 .PHONY: test-rust
 test-rust: ## The Rust tests
-	cargo test --workspace --locked
+	cargo test --workspace --locked $(TEST_FLAGS)
 
 .PHONY: test-python
 test-python: .venv/.dev build ## The Python tests, on the installed release build
@@ -131,7 +134,7 @@ clean: ## Remove everything that was built
 
 .venv/.installed: .venv/.sources $(SOURCES) .venv/.runtime
 	@rm -rf target/wheels
-	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out target/wheels
+	$(BIN)/maturin build --profile $(PROFILE) --quiet --interpreter $(BIN)/python --out target/wheels
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/*.whl
 	@touch $@
 
