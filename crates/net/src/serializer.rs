@@ -13,24 +13,44 @@ pub struct Serializer {
     rate: Rate,
     /// What earlier packets left, in units of 1/rate nanoseconds.
     carry: u64,
-    /// The last size and its transmission time as (whole, remainder): sizes repeat, and a division
-    /// costs more than all else here.
-    cached: (u64, u64, u64),
+    /// The last size and its transmission time: sizes repeat, and a division costs more than all else here.
+    known: Known,
     /// What takes the place of a constant rate. Nothing is cached then, so that only a size that is
     /// not in the cache asks for it.
     channel: Option<Box<Channel>>,
 }
 
+/// A size and its transmission time.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    size: u32,
+    /// What a byte takes, in nanoseconds, at a rate at which that is a whole number; otherwise zero. Where
+    /// sizes do not repeat, as on the lines of short connections, it spares the division.
+    byte_nanos: u32,
+    nanos: u64,
+    /// In units of 1/rate nanoseconds.
+    remainder: u64,
+}
+
 impl Serializer {
     /// A wire of `rate`.
     pub const fn new(rate: Rate) -> Self {
-        Self { rate, carry: 0, cached: (0, 0, 0), channel: None }
+        let byte = 8 * NANOS_PER_SECOND;
+        let bps = rate.as_bps();
+        #[expect(clippy::cast_possible_truncation, reason = "32 bits, as said")]
+        let byte_nanos = match byte.checked_rem(bps) {
+            Some(0) if byte / bps <= u32::MAX as u64 => (byte / bps) as u32,
+            _ => 0,
+        };
+        let known = Known { size: 0, byte_nanos, nanos: 0, remainder: 0 };
+        Self { rate, carry: 0, known, channel: None }
     }
 
     /// The same over `channel`, whose mean rate is the wire's.
     #[must_use]
     pub fn over(mut self, channel: Channel) -> Self {
-        self.cached.0 = u64::MAX;
+        // No packet's size.
+        self.known.size = u32::MAX;
         self.channel = Some(Box::new(channel));
         self
     }
@@ -58,7 +78,7 @@ impl Serializer {
     /// left, at `starts`.
     #[inline]
     pub fn send(&mut self, now: Instant, starts: Instant, size: Bytes) -> Duration {
-        if self.cached.0 != size.get()
+        if u64::from(self.known.size) != size.get()
             && let Some(channel) = &mut self.channel
         {
             return channel.time(now, starts, size.get());
@@ -70,8 +90,8 @@ impl Serializer {
     /// have `rested`; `None`, and nothing is done, if that is not known.
     #[inline]
     pub const fn again(&mut self, size: u32, rested: bool) -> Option<Duration> {
-        let (known, mut nanos, remainder) = self.cached;
-        if known != size as u64 {
+        let Known { size: known, mut nanos, remainder, .. } = self.known;
+        if known != size {
             return None;
         }
         // The remainder alone is less than a nanosecond.
@@ -87,17 +107,35 @@ impl Serializer {
     #[inline]
     pub const fn next(&mut self, size: Bytes) -> Duration {
         let bps = self.rate.as_bps();
-        if self.cached.0 != size.get() {
-            let scaled = size.bits() * NANOS_PER_SECOND;
-            self.cached = (size.get(), scaled / bps, scaled % bps);
+        if self.known.size as u64 != size.get() {
+            self.learn(size);
         }
-        let (_, mut nanos, remainder) = self.cached;
+        let Known { mut nanos, remainder, .. } = self.known;
         self.carry += remainder;
         if self.carry >= bps {
             self.carry -= bps;
             nanos += 1;
         }
         Duration::from_nanos(nanos)
+    }
+
+    #[inline]
+    const fn learn(&mut self, size: Bytes) {
+        let known = &mut self.known;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "what is longer is never the same again"
+        )]
+        let short = if size.get() < u32::MAX as u64 { size.get() as u32 } else { u32::MAX };
+        known.size = short;
+        if known.byte_nanos > 0 {
+            known.nanos = size.get() * known.byte_nanos as u64;
+            known.remainder = 0;
+        } else {
+            let scaled = size.bits() * NANOS_PER_SECOND;
+            known.nanos = scaled / self.rate.as_bps();
+            known.remainder = scaled % self.rate.as_bps();
+        }
     }
 }
 
@@ -114,6 +152,21 @@ mod tests {
             let total: Duration = (0..packets).map(|_| wire.next(Bytes::new(1500))).sum();
             assert_eq!(total, Duration::from_millis(millis));
         }
+    }
+
+    #[test]
+    fn sizes_that_change_take_what_they_take() {
+        // A bit takes 1 ns, 100 ns, 1000/3 ns and 1 s: 40 bytes are 320 bits, 1500 are 12,000. At 3 Mbit/s
+        // 106,666.67, then 4,000,000 with the two thirds owed, then the rest: 4,213,333.33 in all.
+        let times = |bps| {
+            let mut wire = Serializer::new(Rate::from_bps(bps));
+            [40, 1500, 40, 40].map(|size| wire.next(Bytes::new(size)).as_nanos())
+        };
+        assert_eq!(times(1_000_000_000), [320, 12_000, 320, 320]);
+        assert_eq!(times(10_000_000), [32_000, 1_200_000, 32_000, 32_000]);
+        assert_eq!(times(3_000_000), [106_666, 4_000_000, 106_667, 106_667]);
+        let second = 1_000_000_000;
+        assert_eq!(times(1), [320, 12_000, 320, 320].map(|bits| bits * second));
     }
 
     #[test]
