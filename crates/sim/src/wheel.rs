@@ -220,12 +220,22 @@ impl Wheel {
     fn place(&mut self, at: u64, order: u64, subject: u32) {
         assert!(at >= self.now, "an event in the past: {at} ns at {} ns", self.now);
         let slot = at >> self.shift;
-        let key = self.key(at, order);
-        if slot <= self.cursor {
+        // From the next slot to the horizon.
+        if slot.wrapping_sub(self.cursor + 1) < self.mask {
+            self.put(slot, self.key(at, order), subject);
+        } else {
+            self.place_elsewhere(at, order, subject);
+        }
+    }
+
+    /// Adds an event that does not go into a slot: into the one whose turn it is, or beyond the horizon. By
+    /// itself, so that the others need not make room for what it takes.
+    #[inline(never)]
+    fn place_elsewhere(&mut self, at: u64, order: u64, subject: u32) {
+        if at >> self.shift <= self.cursor {
+            let key = self.key(at, order);
             let place = self.current.partition_point(|other| other.key > key);
             self.current.insert(place, Entry { key, subject });
-        } else if slot - self.cursor <= self.mask {
-            self.put(slot, key, subject);
         } else {
             self.far.push(Reverse(Far { at, order, subject }));
         }
@@ -244,15 +254,21 @@ impl Wheel {
         let node = Node { key, subject, next: self.heads[index] };
         let at = self.free;
         if at == NONE {
-            // An arena of 2^32 pending events would be 64 GB.
-            self.heads[index] = u32::try_from(self.nodes.len()).expect("fewer than 2^32 events");
-            self.nodes.push(node);
+            self.heads[index] = self.add(node);
         } else {
             self.free = self.nodes[at as usize].next;
             self.nodes[at as usize] = node;
             self.heads[index] = at;
         }
         self.occupied[index / 64] |= 1 << (index % 64);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        // An arena of 2^32 pending events would be 64 GB.
+        u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 events")
     }
 
     #[inline]
