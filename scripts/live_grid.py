@@ -2,21 +2,21 @@
 """Measure the grid of docs/validation/live-kernel.md: the same paths simulated and live.
 
 ``live_grid.py run FILE`` appends one JSON line a run to FILE and goes on where it stopped;
-``live_grid.py table FILE`` prints the page's table from it. The path polls. Needs what
-`ackclock doctor` says live runs need, and a quarter of an hour a repetition on a quiet machine.
+``live_grid.py table FILE`` prints the page's table from it. Needs what `ackclock doctor` says live
+runs need, and a quarter of an hour a repetition, more where runs are refused.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import sys
 from itertools import product
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import ackclock as ac
+from ackclock.studies._frame_stats import estimate
 
 REPETITIONS = 3
 MOST_TRIES = 3
@@ -75,57 +75,77 @@ def run(file: Path) -> None:
     """Add the runs that FILE lacks."""
     lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     with file.open("a") as out:
-        for number in range(REPETITIONS + 1):
+
+        def add(cell: Cell, made: ac.Run) -> None:
+            line = {"cell": list(cell), **outcome(made)}
+            lines.append(line)
+            print(json.dumps(line), file=out, flush=True)
+
+        for cell in CELLS:
+            if not any(line["live"] is None for line in of_cell(lines, cell)):
+                add(cell, ac.simulate(scenario(cell)))
+        # A repetition of all before the next of any, so that no cell has an hour to itself.
+        for wanted in range(1, REPETITIONS + 1):
             for cell in CELLS:
-                known = [line for line in lines if line["cell"] == list(cell)]
-                if number == 0:
-                    if not any(line["live"] is None for line in known):
-                        found = outcome(ac.simulate(scenario(cell)))
-                        print(json.dumps({"cell": cell, **found}), file=out, flush=True)
-                    continue
-                tries = [line for line in known if line["live"] and line["number"] == number]
-                for _ in range(0 if tries else MOST_TRIES):
-                    found = outcome(ac.run_live(scenario(cell), busy=True))
-                    line = {"cell": cell, "number": number, **found}
-                    print(json.dumps(line), file=out, flush=True)
-                    if found["live"]["valid"]:
+                for _ in range(MOST_TRIES):
+                    tries = [line["live"] for line in of_cell(lines, cell) if line["live"]]
+                    valid = sum(live["valid"] for live in tries)
+                    if valid >= wanted or len(tries) >= MOST_TRIES * REPETITIONS:
                         break
+                    add(cell, ac.run_live(scenario(cell)))
+
+
+def of_cell(lines: list[dict[str, Any]], cell: Cell) -> list[dict[str, Any]]:
+    """Return the runs of a cell."""
+    return [line for line in lines if line["cell"] == list(cell)]
 
 
 def table(file: Path) -> None:
-    """Print the page's table: medians of the live runs that are measurements."""
+    """Print the page's table: means and 95 % intervals of the runs that are measurements."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     print(
         "| path | variant | goodput | live | apart | sent again | live | reductions | live "
         "| slow start ends at, s (segments) | live | runs |"
     )
     print("|" + " --- |" * 12)
+    apart: list[float] = []
     for cell in CELLS:
-        of = [line for line in lines if line["cell"] == list(cell)]
+        of = of_cell(lines, cell)
         simulated = next(line for line in of if line["live"] is None)
         real = [line for line in of if line["live"] and line["live"]["valid"]]
         rate, rtt, bdps, variant = cell
 
-        def middle(key: str, of: list[dict[str, Any]] = real) -> float:
-            values = [line[key] for line in of if line[key] is not None]
-            return median(values) if values else math.nan
+        def values(key: str, of: list[dict[str, Any]] = real) -> list[float]:
+            return [line[key] for line in of if line[key] is not None]
 
-        apart = (middle("goodput_bps") / simulated["goodput_bps"] - 1) * 100
+        goodput = [value / 1e6 for value in values("goodput_bps")]
+        apart.append((fmean(goodput) / simulated["goodput_bps"] * 1e6 - 1) * 100)
         print(
             f"| {rate} Mbit/s, {rtt} ms, {bdps:g} | `{variant}` "
-            f"| {simulated['goodput_bps'] / 1e6:.3f} | {middle('goodput_bps') / 1e6:.3f} "
-            f"| {apart:+.2f} % | {simulated['again']} | {middle('again'):.0f} "
-            f"| {simulated['reductions']} | {middle('reductions'):.0f} "
+            f"| {simulated['goodput_bps'] / 1e6:.3f} | {interval(goodput, 3)} "
+            f"| {apart[-1]:+.2f} % | {simulated['again']} | {interval(values('again'), 0)} "
+            f"| {simulated['reductions']} | {fmean(values('reductions')):.1f} "
             f"| {simulated['exit_s']:.3f} ({simulated['exit_segments']:.0f}) "
-            f"| {middle('exit_s'):.3f} ({middle('exit_segments'):.0f}) | {len(real)} |"
+            f"| {interval(values('exit_s'), 3)} ({interval(values('exit_segments'), 0)}) "
+            f"| {len(real)} |"
         )
     valid = [line["live"] for line in lines if line["live"] and line["live"]["valid"]]
     refused = sum(1 for line in lines if line["live"] and not line["live"]["valid"])
     late = [each["lateness"]["p99_s"] * 1e6 for each in valid]
     print(
-        f"\n{len(valid)} measurements, {refused} runs refused; lateness p99: median "
-        f"{median(late):.0f} us, most {max(late):.0f} us."
+        f"\n{len(valid)} measurements, {refused} runs refused; goodput at most "
+        f"{max(map(abs, apart)):.2f} % apart; lateness p99: median {median(late):.0f} us, most "
+        f"{max(late):.0f} us."
     )
+
+
+def interval(values: list[float], digits: int) -> str:
+    """Return the mean, and the half-width of its 95 % interval."""
+    if not values:
+        return "–"
+    found = estimate(values)
+    mean = f"{found.mean:.{digits}f}"
+    return mean if found.ci is None else f"{mean} ± {found.ci:.{digits}f}"
 
 
 if __name__ == "__main__":

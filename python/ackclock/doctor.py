@@ -65,6 +65,7 @@ def examine() -> list[Finding]:
         _namespaces(),
         _user_namespaces(),
         _realtime(),
+        _awake(),
         _every_ack(),
         _congestion_controls(),
     ]
@@ -183,6 +184,16 @@ def _realtime() -> Finding:
         return Finding(what, "ok", "SCHED_FIFO", purpose)
     remedy = "root, or: setcap cap_sys_nice+ep on the Python that runs ackclock"
     return Finding(what, "missing", why, purpose, remedy)
+
+
+def _awake() -> Finding:
+    what, purpose = "processors kept awake", "live runs: packets on time on a quiet machine"
+    file = Path("/dev/cpu_dma_latency")
+    if os.access(file, os.W_OK):
+        return Finding(what, "ok", f"{file} can be written", purpose)
+    if not file.exists():
+        return Finding(what, "missing", f"no {file}", purpose, "a kernel with CONFIG_PM")
+    return Finding(what, "missing", f"this user may not write {file}", purpose, "sudo")
 
 
 def _every_ack() -> Finding:

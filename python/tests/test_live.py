@@ -105,6 +105,15 @@ def test_settings_stay_in_the_namespaces() -> None:
 
 
 @live
+def test_processors_are_kept_awake_while_a_run_lasts_where_that_may_be_asked() -> None:
+    before = _left()
+    run = ac.run_live(ac.Scenario.from_dict(path(duration="300 ms")))
+    assert run.live is not None
+    assert run.live["kept_awake"] is os.access("/dev/cpu_dma_latency", os.W_OK)
+    assert _left() == before
+
+
+@live
 def test_captures_of_both_sides(tmp_path: Path) -> None:
     run = ac.run_live(ac.Scenario.from_dict(path(duration="500 ms")), pcap=tmp_path)
     assert [capture.name for capture in run.captures] == [
@@ -162,7 +171,10 @@ def test_what_live_cannot_do_is_refused_before_anything_starts() -> None:
 def _left() -> dict[str, object]:
     """Return what live runs could leave behind on this machine."""
     names = Path("/run/netns")
+    latency = Path("/dev/cpu_dma_latency")
     return {
+        # How late a processor may wake, by what all processes ask for together.
+        "wake_up": latency.read_bytes() if os.access(latency, os.R_OK) else b"",
         "devices": sorted(path.name for path in Path("/sys/class/net").iterdir()),
         "names": sorted(path.name for path in names.iterdir()) if names.is_dir() else [],
         "mounts": [

@@ -44,6 +44,8 @@ pub struct Report {
     pub ports: &'static str,
     /// Whether the path's thread ran before all others (`SCHED_FIFO`).
     pub realtime: bool,
+    /// Whether processors that had nothing to do waited awake (`/dev/cpu_dma_latency`).
+    pub kept_awake: bool,
     /// How much later than the model says packets were released.
     pub lateness: Lateness,
     /// The share of a processor that the path's thread took.
@@ -130,6 +132,7 @@ impl Report {
             changed: 0,
             ports: ports.as_str(),
             realtime: meter.scheduling == Scheduling::Realtime,
+            kept_awake: false,
             lateness: Lateness {
                 packets: meter.lateness.count(),
                 p50_s: late(0.5),

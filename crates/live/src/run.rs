@@ -160,7 +160,7 @@ pub fn run(
     };
     let windows = kernel::windows(scenario, &plan);
     let moments = rows::moments(&windows);
-    let _awake = options.busy.then(sys::stay_awake);
+    let awake = sys::stay_awake();
     let spaces = |entry: usize| pairs[entry].spaces.each_ref().map(Option::as_ref);
     let law = |entry: usize| pairs[entry].settings.congestion_control;
     let mut programs = Programs::start(scenario, &plan, spaces, law, options, &cancelled)?;
@@ -170,6 +170,7 @@ pub fn run(
     let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);
     let mut report = Report::new(kind, &plan, &outcome.path, &outcome.watched);
     report.per_ack = per_ack;
+    report.kept_awake = awake.is_some();
     report.name_ends(&ends);
     report.programs = programs.finish(plan.end);
     report.hosts = pairs.into_iter().map(HostPair::setting).collect();

@@ -223,7 +223,9 @@ impl Poll {
 }
 
 /// Has processors that have nothing to do wait awake for as long as the file that is returned stays open:
-/// from a deep sleep they take long to wake. `None` where that is not allowed or there is no such thing.
+/// from a deep sleep they take long to wake, and a virtual one that is given back to its host comes back late.
+/// The kernel drops the request with the file, however the process ends. `None` where that is not allowed or
+/// there is no such thing.
 pub fn stay_awake() -> Option<File> {
     let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
     // The longest that waking may take, in microseconds (PM QoS).
