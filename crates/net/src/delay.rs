@@ -12,7 +12,41 @@ const OCTAVES: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     zeros: u64,
-    octaves: Vec<Option<Box<[u32; STEPS]>>>,
+    /// What is not zero, `None` of the many links at which nothing ever waits.
+    positive: Option<Box<Positive>>,
+}
+
+#[derive(Clone, Debug)]
+struct Positive {
+    /// Where in `octaves` each octave is, or `ABSENT`.
+    places: [u8; OCTAVES],
+    /// Those that something fell into, in the order in which it first did.
+    octaves: Vec<[u32; STEPS]>,
+}
+
+const ABSENT: u8 = u8::MAX;
+
+impl Default for Positive {
+    fn default() -> Self {
+        Self { places: [ABSENT; OCTAVES], octaves: Vec::new() }
+    }
+}
+
+impl Positive {
+    /// Makes room for an octave; returns its place.
+    #[cold]
+    fn add(&mut self, octave: usize) -> usize {
+        let place = self.octaves.len();
+        // Links are many, and octaves of one link few.
+        self.octaves.reserve_exact(1);
+        self.octaves.push([0; STEPS]);
+        self.places[octave] = u8::try_from(place).expect("64 octaves at most");
+        place
+    }
+
+    fn of(&self, octave: usize) -> Option<&[u32; STEPS]> {
+        self.octaves.get(usize::from(self.places[octave]))
+    }
 }
 
 impl DelayHistogram {
@@ -30,17 +64,20 @@ impl DelayHistogram {
     /// Counts one delay that is not zero.
     pub(crate) fn record_positive(&mut self, nanos: u64) {
         let (octave, step) = place(nanos);
-        if self.octaves.is_empty() {
-            self.octaves.resize_with(OCTAVES, || None);
+        let positive = self.positive.get_or_insert_default();
+        let mut at = usize::from(positive.places[octave]);
+        if at == usize::from(ABSENT) {
+            at = positive.add(octave);
         }
-        let counts = self.octaves[octave].get_or_insert_with(|| Box::new([0; STEPS]));
-        counts[step] = counts[step].saturating_add(1);
+        let count = &mut positive.octaves[at][step];
+        *count = count.saturating_add(1);
     }
 
     /// Takes one delay back that is not zero.
     pub(crate) fn forget_positive(&mut self, nanos: u64) {
         let (octave, step) = place(nanos);
-        if let Some(Some(counts)) = self.octaves.get_mut(octave) {
+        let Some(positive) = &mut self.positive else { return };
+        if let Some(counts) = positive.octaves.get_mut(usize::from(positive.places[octave])) {
             counts[step] = counts[step].saturating_sub(1);
         }
     }
@@ -52,23 +89,23 @@ impl DelayHistogram {
 
     /// How many delays were counted.
     pub fn count(&self) -> u64 {
-        let steps = self.octaves.iter().flatten().flat_map(|octave| octave.iter());
-        self.zeros + steps.map(|count| u64::from(*count)).sum::<u64>()
+        let octaves = self.positive.iter().flat_map(|positive| &positive.octaves);
+        self.zeros + octaves.flatten().map(|count| u64::from(*count)).sum::<u64>()
     }
 
     /// The delay below which a share `q` of those counted since `earlier` lies; `None` if none was.
     pub fn quantile_since(&self, earlier: &Self, q: f64) -> Option<Duration> {
-        let count = |histogram: &Self, octave: usize, step: usize| {
-            let counts = histogram.octaves.get(octave).and_then(Option::as_ref);
-            counts.map_or(0, |counts| u64::from(counts[step]))
+        let counts = |histogram: &Self, octave: usize| {
+            let positive = histogram.positive.as_ref();
+            positive.and_then(|positive| positive.of(octave)).copied().unwrap_or_default()
         };
         let zeros = self.zeros - earlier.zeros;
         let buckets = || {
-            (0..self.octaves.len())
-                .filter(|octave| self.octaves[*octave].is_some())
-                .flat_map(|octave| (0..STEPS).map(move |step| (octave, step)))
-                .map(|(octave, step)| {
-                    (octave, step, count(self, octave, step) - count(earlier, octave, step))
+            (0..OCTAVES)
+                .filter(|octave| self.positive.as_ref().is_some_and(|p| p.of(*octave).is_some()))
+                .flat_map(|octave| {
+                    let (now, before) = (counts(self, octave), counts(earlier, octave));
+                    (0..STEPS).map(move |step| (octave, step, u64::from(now[step] - before[step])))
                 })
                 .filter(|(_, _, n)| *n > 0)
         };

@@ -177,9 +177,18 @@ struct Rare {
     mark: Option<QueueLimit>,
     /// Whether the discipline marks packets by itself.
     discipline_marks: bool,
+    delays: DelayHistogram,
+    /// Until then nobody asks: [`Link::nobody_asks_before`].
+    unasked_until: Instant,
+    /// `None` where every packet was a flow's, was taken, and arrives as it was.
+    tally: Option<Box<Tally>>,
+}
+
+/// What most links have nothing of.
+#[derive(Clone, Debug, Default)]
+struct Tally {
     /// All that is not counted in [`Link`] itself.
     counters: Counters,
-    delays: DelayHistogram,
     sources: Vec<SourceCounters>,
     /// Packets refused after the clock's time: when, and their size.
     refused_ahead: VecDeque<(Instant, u32)>,
@@ -241,10 +250,9 @@ impl Link {
                 counts_in_service: config.counts_in_service,
                 mark: config.mark,
                 discipline_marks: config.discipline.marks(),
-                counters: Counters::default(),
                 delays: DelayHistogram::default(),
-                sources: Vec::new(),
-                refused_ahead: VecDeque::new(),
+                unasked_until: Instant::START,
+                tally: None,
             }),
         };
         link.with_queue_draws(&config.discipline, Stream::new(0, "queue"))
@@ -255,9 +263,16 @@ impl Link {
     /// # Panics
     /// With more than 65,536 sources at one link.
     pub fn add_source(&mut self) -> u16 {
-        let sources = &mut self.rare.sources;
+        let sources = &mut self.rare.tally().sources;
         sources.push(SourceCounters::default());
         u16::try_from(sources.len() - 1).expect("a link has fewer than 65,536 sources")
+    }
+
+    /// Nobody will ask what was [counted](Self::counters) by a moment before `asked`, or what the
+    /// [delays](Self::delays) were: what was [offered ahead](Self::offer_ahead) and has left by then need not
+    /// be remembered until the clock comes to it.
+    pub fn nobody_asks_before(&mut self, asked: Instant) {
+        self.rare.unasked_until = asked;
     }
 
     /// Whether packets that it sends may arrive in another order.
@@ -281,8 +296,8 @@ impl Link {
     }
 
     /// A packet of `size` bytes that was taken was marked.
-    pub const fn count_marked(&mut self, size: u32) {
-        self.rare.counters.marked.count(size);
+    pub fn count_marked(&mut self, size: u32) {
+        self.rare.tally().counters.marked.count(size);
     }
 
     /// What is held, the packet being sent included.
@@ -347,7 +362,8 @@ impl Link {
         let time = self.serializer.again(size, free < comes)?;
         let departs = comes + time;
         self.left = self.taken;
-        fifo.place_plain(self.taken.packets, comes, departs, size, clock);
+        let known = || self.rare.known(clock);
+        fifo.place_plain(self.taken.packets, comes, departs, size, known);
         self.taken.count(size);
         self.busy += time;
         Some((comes, departs + self.delay))
@@ -380,7 +396,7 @@ impl Link {
         }
         for effect in queue.log.uncounted() {
             match *effect {
-                Effect::Marked(packet) => self.rare.counters.marked.count(packet.size),
+                Effect::Marked(packet) => self.rare.tally().counters.marked.count(packet.size),
                 Effect::Dropped(packet, reason) => {
                     self.taken.uncount(packet.size);
                     self.rare.count_dropped(packet, reason);
@@ -415,14 +431,15 @@ impl Link {
 
     #[cold]
     fn refuse(&mut self, comes: Instant, packet: Packet, clock: Instant) {
-        let rare = &mut *self.rare;
-        rare.count_offered(packet);
-        rare.count_dropped(packet, Reason::Full);
-        if comes > clock {
-            while rare.refused_ahead.front().is_some_and(|(at, _)| *at <= clock) {
-                rare.refused_ahead.pop_front();
+        let known = self.rare.known(clock);
+        self.rare.count_offered(packet);
+        self.rare.count_dropped(packet, Reason::Full);
+        if comes > known {
+            let refused = &mut self.rare.tally().refused_ahead;
+            while refused.front().is_some_and(|(at, _)| *at <= known) {
+                refused.pop_front();
             }
-            rare.refused_ahead.push_back((comes, packet.size));
+            refused.push_back((comes, packet.size));
         }
     }
 
@@ -450,7 +467,8 @@ impl Link {
         if !placed.is_plain() {
             self.rare.count_offered(packet);
         }
-        fifo.place(self.taken.packets, placed, self.left.packets, clock);
+        let known = || self.rare.known(clock);
+        fifo.place(self.taken.packets, placed, self.left.packets, known);
         self.taken.count(packet.size);
         self.busy += time;
         let at = departs + self.delay;
@@ -571,10 +589,13 @@ impl Link {
     pub fn counters(&mut self, now: Instant) -> Counters {
         self.advance(now);
         let (mut taken, mut left, mut busy) = (self.taken, self.left, self.busy);
-        let (mut queue_delay, mut dropped) = (self.queue_delay, self.rare.counters.dropped);
-        let mut lost = self.rare.counters.lost;
+        let tally = self.rare.tally.as_deref();
+        let counted = tally.map_or_else(Counters::default, |tally| tally.counters);
+        let (mut queue_delay, mut dropped, mut lost) =
+            (self.queue_delay, counted.dropped, counted.lost);
         match &self.queue {
             Queue::Fifo(fifo) => {
+                debug_assert!(fifo.remembers(now), "nobody was to ask what was at {now:?}");
                 for ahead in self.ahead(now) {
                     taken.uncount(ahead.size);
                     busy = busy.saturating_sub(ahead.departs.since(ahead.starts));
@@ -600,7 +621,8 @@ impl Link {
                 busy = busy.saturating_sub(unsent);
             }
         }
-        for (_, size) in self.rare.refused_ahead.iter().filter(|(at, _)| *at > now) {
+        let refused = tally.into_iter().flat_map(|tally| &tally.refused_ahead);
+        for (_, size) in refused.filter(|(at, _)| *at > now) {
             dropped.uncount(*size);
         }
         let offered =
@@ -613,7 +635,7 @@ impl Link {
             lost,
             busy,
             queue_delay,
-            ..self.rare.counters
+            ..counted
         }
     }
 
@@ -641,7 +663,7 @@ impl Link {
 
     /// What each cross-traffic source met, as of the last call of [`advance`](Self::advance).
     pub fn sources(&self) -> &[SourceCounters] {
-        &self.rare.sources
+        self.rare.tally.as_deref().map_or(&[], |tally| &tally.sources)
     }
 
     /// The delays in the queue by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
@@ -683,33 +705,47 @@ struct Ahead {
 }
 
 impl Rare {
+    fn tally(&mut self) -> &mut Tally {
+        self.tally.get_or_insert_default()
+    }
+
+    /// Until when nobody can ask any more, the clock being there.
+    fn known(&self, clock: Instant) -> Instant {
+        clock.max(self.unasked_until)
+    }
+
     /// A packet comes that may be cross-traffic.
     #[cold]
     fn count_offered(&mut self, packet: Packet) {
         if let Some(source) = packet.source {
-            self.sources[usize::from(source)].offered.count(packet.size);
+            self.tally().sources[usize::from(source)].offered.count(packet.size);
         }
     }
 
     fn count_dropped(&mut self, packet: Packet, reason: Reason) {
-        self.counters.dropped.count(packet.size);
+        let Tally { counters, sources, .. } = self.tally();
+        counters.dropped.count(packet.size);
         if reason == Reason::Early {
-            self.counters.dropped_early.count(packet.size);
+            counters.dropped_early.count(packet.size);
         }
         if let Some(source) = packet.source {
-            self.sources[usize::from(source)].dropped.count(packet.size);
+            sources[usize::from(source)].dropped.count(packet.size);
         }
     }
 
     /// A packet left that is cross-traffic or that something befalls.
     #[cold]
     fn count_delivered(&mut self, size: u32, source: Option<u16>, fate: Fate) {
+        if fate == Fate::INTACT && source.is_none() {
+            return;
+        }
+        let Tally { counters, sources, .. } = self.tally();
         if fate != Fate::INTACT {
-            self.counters.count_fate(fate, size);
+            counters.count_fate(fate, size);
         }
         if let Some(source) = source {
-            self.counters.delivered_cross.count(size);
-            self.sources[usize::from(source)].delivered.count(size);
+            counters.delivered_cross.count(size);
+            sources[usize::from(source)].delivered.count(size);
         }
     }
 }

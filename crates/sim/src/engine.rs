@@ -112,6 +112,10 @@ impl<'o> Engine<'o> {
         let fused = which_are_fused(scenario, &layout, &probes);
         let mut network = Network::new(clock(scenario, &layout), links, fused);
         network.give_lanes(shared(&layout));
+        if scenario.traffic.is_empty() {
+            // A connection that comes and goes may be over by what its last packet meets.
+            network.end_at(Instant::START + scenario.duration.0);
+        }
         network.set_routers(routers(scenario, &layout), routing::feedback(&layout));
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
@@ -248,6 +252,18 @@ impl<'o> Engine<'o> {
             self.hosts[2 * flow].watched = true;
         }
         self.network.watch(self.probes.wires_seen_on_change());
+        self.let_links_forget(Instant::START);
+    }
+
+    /// Links need not remember for whom nobody will ask: what came between two moments at which counters
+    /// are read.
+    fn let_links_forget(&mut self, now: Instant) {
+        let Some(reads) = self.measures.reads_after(now) else { return };
+        for (wire, link) in self.network.links.iter_mut().enumerate() {
+            if !self.probes.looks_at(wire) {
+                link.nobody_asks_before(reads);
+            }
+        }
     }
 
     /// The same run with an event wherever a packet comes to a link.
@@ -312,6 +328,7 @@ impl<'o> Engine<'o> {
         if self.stopped {
             return None;
         }
+        self.network.forget_packets();
         self.measures.finish(
             self.end,
             &mut self.network,
@@ -411,6 +428,7 @@ impl<'o> Engine<'o> {
                 if let Some((subject, at)) = next {
                     self.network.wheel.push(at, Class::Measure, subject);
                 }
+                self.let_links_forget(now);
             }
             Class::Probe => {
                 let next = self.probes.on_moment(

@@ -159,6 +159,22 @@ impl Measures {
         moments
     }
 
+    /// The first moment after `now` at which the counters of links are read; `None` if nobody knows.
+    pub fn reads_after(&self, now: Instant) -> Option<Instant> {
+        let mut reads = self.windows[0].until;
+        for window in &self.windows[1..] {
+            if window.own.is_some() {
+                return None;
+            }
+            for at in [window.from, window.until] {
+                if at > now {
+                    reads = reads.min(at);
+                }
+            }
+        }
+        Some(reads)
+    }
+
     /// The wires at which the packets of flows are to be counted.
     pub fn crossed(&self) -> Vec<usize> {
         let mut wires: Vec<usize> =
@@ -234,11 +250,10 @@ impl Measures {
             }
             return self.end_own(n, now, network, hosts).map(|at| (subject, at));
         }
-        let snapshot = self.snapshot(now, network, hosts);
         if begins {
-            self.windows[n].before = Some(snapshot);
+            self.windows[n].before = Some(self.snapshot_of(now, network, hosts, true));
         } else {
-            self.close(n, &snapshot, hosts);
+            self.close(n, now, network, hosts);
         }
         None
     }
@@ -257,7 +272,7 @@ impl Measures {
             return None;
         }
         let next = own.next_end();
-        let snapshot = self.snapshot_of(now, network, hosts, next.is_none());
+        let snapshot = self.snapshot_of(now, network, hosts, false);
         for (flow, span) in ended {
             let row = self.flow_row(n, flow, span.from, now, &span.before, &snapshot, hosts);
             let crossed = self.crossing_rows(n, flow, &span.crossed, &snapshot);
@@ -267,15 +282,14 @@ impl Measures {
         }
         if next.is_none() {
             self.windows[n].until = now;
-            self.close_network(n, &snapshot);
+            self.close_network(n, now, network);
         }
         next
     }
 
     /// The run ends: rows of every window, in the order of the file.
     pub fn finish(&mut self, now: Instant, network: &mut Network, hosts: &[Host], run: &mut Run) {
-        let snapshot = self.snapshot(now, network, hosts);
-        self.close(0, &snapshot, hosts);
+        self.close(0, now, network, hosts);
         for n in 1..self.windows.len() {
             if self.windows[n].own.as_ref().is_some_and(|own| own.is_open()) {
                 self.end_own(n, now, network, hosts);
@@ -284,15 +298,11 @@ impl Measures {
         for window in &mut self.windows {
             // Flows end in any order.
             window.rows.flows.sort_by_key(|row| self.flows.iter().position(|f| f.0 == row.flow));
-            run.flows.append(&mut window.rows.flows);
-            run.links.append(&mut window.rows.links);
-            run.sources.append(&mut window.rows.sources);
-            run.crossings.append(&mut window.rows.crossings);
+            append(&mut run.flows, &mut window.rows.flows);
+            append(&mut run.links, &mut window.rows.links);
+            append(&mut run.sources, &mut window.rows.sources);
+            append(&mut run.crossings, &mut window.rows.crossings);
         }
-    }
-
-    fn snapshot(&self, now: Instant, network: &mut Network, hosts: &[Host]) -> Snapshot {
-        self.snapshot_of(now, network, hosts, true)
     }
 
     /// A snapshot of flows, and of links and sources if it is to be `whole`.
@@ -326,12 +336,13 @@ impl Measures {
         Snapshot { flows, crossings, links, sources }
     }
 
-    fn close(&mut self, n: usize, after: &Snapshot, hosts: &[Host]) {
+    fn close(&mut self, n: usize, now: Instant, network: &mut Network, hosts: &[Host]) {
+        let after = &self.snapshot_of(now, network, hosts, false);
         let window = &self.windows[n];
         let (from, until) = (window.from, window.until);
         let nothing = Snapshot::default();
         let before = window.before.as_ref().unwrap_or(&nothing);
-        let mut rows = Vec::new();
+        let mut rows = Vec::with_capacity(self.flows.len());
         let mut crossed = Vec::new();
         for flow in 0..self.flows.len() {
             if window.of.get(flow).copied().unwrap_or(true) {
@@ -344,7 +355,7 @@ impl Measures {
         }
         self.windows[n].rows.flows = rows;
         self.windows[n].rows.crossings = crossed;
-        self.close_network(n, after);
+        self.close_network(n, now, network);
     }
 
     #[expect(clippy::too_many_arguments, reason = "a window, a flow, and counters at its two ends")]
@@ -415,28 +426,29 @@ impl Measures {
         rows.collect()
     }
 
-    /// The rows of links and sources of the window `n`.
-    fn close_network(&mut self, n: usize, after: &Snapshot) {
+    /// The rows of links and sources of the window `n`, one after another, as thousands of links are read.
+    fn close_network(&mut self, n: usize, now: Instant, network: &mut Network) {
         let window = &self.windows[n];
         let before = window.before.as_ref();
         let duration_s = window.until.since(window.from).as_secs_f64();
-        let (mut links, mut sources) = (Vec::new(), Vec::new());
+        let (mut links, mut sources) = (Vec::with_capacity(self.links.len()), Vec::new());
         let (no_counters, no_delays) = (Counters::default(), DelayHistogram::default());
         for (l, (link, direction)) in self.links.iter().enumerate() {
             let (earlier, delays_before) =
                 before.map_or((&no_counters, &no_delays), |b| (&b.links[l].0, &b.links[l].1));
-            let (later, delays) = &after.links[l];
+            let wire = &mut network.links[l];
+            let (later, delays) = (wire.counters(now), wire.delays(now));
             links.push(LinkRow::between(
                 &window.name,
                 (link, direction),
                 duration_s,
                 (earlier, delays_before),
-                (later, delays),
+                (&later, &delays),
             ));
         }
         for (s, source) in self.sources.iter().enumerate() {
             let earlier = before.map(|b| b.sources[s]).unwrap_or_default();
-            let later = after.sources[s];
+            let later = network.links[source.wire].sources()[source.number];
             sources.push(SourceRow {
                 measure: window.name.clone(),
                 source: source.name.clone(),
@@ -447,9 +459,22 @@ impl Measures {
                 dropped_packets: later.dropped.since(earlier.dropped).packets,
             });
         }
-        let rows = &mut self.windows[n].rows;
-        rows.links = links;
-        rows.sources = sources;
+        let window = &mut self.windows[n];
+        if window.own.is_none() {
+            // A window of its own may yet begin for other flows.
+            window.before = None;
+        }
+        window.rows.links = links;
+        window.rows.sources = sources;
+    }
+}
+
+/// Adds `rows` to `all` in the memory of the rows if those are the first.
+fn append<T>(all: &mut Vec<T>, rows: &mut Vec<T>) {
+    if all.is_empty() {
+        std::mem::swap(all, rows);
+    } else {
+        all.append(rows);
     }
 }
 

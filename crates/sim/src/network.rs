@@ -106,6 +106,8 @@ pub struct Network {
     fused: Vec<bool>,
     /// Which links' packets take a lane of the clock; empty if none do.
     laned: Vec<bool>,
+    /// What a link sends so that it comes to a fused one after this comes to none: the run is over.
+    end: Instant,
     touched: Vec<u32>,
     /// Private lines of connections that come and go.
     lines: Vec<Line>,
@@ -136,6 +138,7 @@ impl Network {
             attention,
             fused,
             laned: Vec::new(),
+            end: Instant::NEVER,
             wheel,
             links,
             packets: Vec::new(),
@@ -153,6 +156,21 @@ impl Network {
             taps: None,
             routers: None,
         }
+    }
+
+    /// Nothing is asked of the network after `end`.
+    pub const fn end_at(&mut self, end: Instant) {
+        self.end = end;
+    }
+
+    /// Nothing moves any more: the memory of packets and of the clock is given back, before the rows of
+    /// the run take theirs.
+    pub fn forget_packets(&mut self) {
+        self.packets = Vec::new();
+        self.free = Vec::new();
+        self.options = Vec::new();
+        self.free_options = Vec::new();
+        self.wheel = Wheel::new(Duration::ZERO, Duration::ZERO);
     }
 
     /// Offers packets to each link only when they come.
@@ -425,7 +443,7 @@ impl Network {
             } else {
                 return;
             }
-            if next & (FUSED | DELIVER) == FUSED {
+            if next & (FUSED | DELIVER) == FUSED && comes <= self.end {
                 continue;
             }
             self.packets[id as usize].hop = index(hop);

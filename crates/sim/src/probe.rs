@@ -159,6 +159,13 @@ impl Probes {
         })
     }
 
+    /// Whether a probe looks at this link at times of its own.
+    pub fn looks_at(&self, wire: usize) -> bool {
+        self.probes.iter().any(|probe| {
+            probe.interval.is_some() && matches!(probe.subject, Subject::Wire(seen) if seen == wire)
+        })
+    }
+
     /// A probe's interval is over: it records. Returns when it does so next.
     pub fn on_moment(
         &mut self,

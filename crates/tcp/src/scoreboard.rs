@@ -12,43 +12,97 @@ use ackclock_units::{Bytes, Duration, Instant};
 /// SACKed segments above a hole that mean it is lost (RFC 6675 §2, `DupThresh`).
 const DUP_THRESH: u64 = 3;
 
-/// A segment that was sent.
+/// A segment that was sent, in 16 bytes: four to a line of the cache, and a lost retransmission makes a
+/// board of hundreds.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "marks of RFC 6675 and RFC 8985, one a segment")]
 struct Sent {
-    start: Seq,
-    /// Numbers that it covers, a FIN's included.
-    len: u32,
-    sacked: bool,
-    lost: bool,
-    /// It was sent again, and that copy is not known to be lost.
-    retransmitted: bool,
-    /// It was sent again at some time.
-    resent_ever: bool,
     /// When it was last sent.
     at: Instant,
+    /// The low bits of its number. What is on one board lies within a window, of 2^30 bytes at most (RFC
+    /// 7323 §2.3), so that any number near tells the others.
+    low: u32,
+    /// Numbers that it covers, a FIN's included, and below that its marks.
+    marked_len: u32,
 }
 
+/// Marks of RFC 6675 and RFC 8985 that a segment has or has not.
+type Mark = u32;
+const SACKED: Mark = 1;
+const LOST: Mark = 1 << 1;
+/// It was sent again, and that copy is not known to be lost.
+const RETRANSMITTED: Mark = 1 << 2;
+/// It was sent again at some time.
+const RESENT_EVER: Mark = 1 << 3;
+const MARK_BITS: u32 = 4;
+
 impl Sent {
-    fn end(&self) -> Seq {
-        self.start + Bytes::new(u64::from(self.len))
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
+    const fn new(start: Seq, len: u32, at: Instant) -> Self {
+        // A segment is an MSS of 16 bits and a FIN at most.
+        Self { at, low: start.get() as u32, marked_len: len << MARK_BITS }
     }
 
-    fn range(&self) -> Range {
-        Range { start: self.start, end: self.end() }
+    #[inline]
+    const fn is(&self, mark: Mark) -> bool {
+        self.marked_len & mark != 0
+    }
+
+    #[inline]
+    const fn mark(&mut self, mark: Mark) {
+        self.marked_len |= mark;
+    }
+
+    #[inline]
+    const fn unmark(&mut self, mark: Mark) {
+        self.marked_len &= !mark;
+    }
+
+    #[inline]
+    const fn len(&self) -> u32 {
+        self.marked_len >> MARK_BITS
+    }
+
+    /// By how much it begins after `near`, which is not far.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
+    const fn after(&self, near: Seq) -> i32 {
+        self.low.wrapping_sub(near.get() as u32).cast_signed()
+    }
+
+    /// Its first number, which is near `near`.
+    #[inline]
+    const fn start(&self, near: Seq) -> Seq {
+        Seq::new(near.get().wrapping_add_signed(self.after(near) as i64))
+    }
+
+    #[inline]
+    fn end(&self, near: Seq) -> Seq {
+        self.start(near) + Bytes::new(u64::from(self.len()))
+    }
+
+    #[inline]
+    fn range(&self, near: Seq) -> Range {
+        Range { start: self.start(near), end: self.end(near) }
+    }
+
+    /// Its first bytes are acknowledged.
+    fn cut(&mut self, acked: u64) {
+        let acked = u32::try_from(acked).unwrap_or(u32::MAX).min(self.len());
+        self.low = self.low.wrapping_add(acked);
+        self.marked_len -= acked << MARK_BITS;
     }
 
     /// It is delivered: for the first time, as it is neither SACKed nor gone.
-    fn deliver(&self, highest: &mut Seq, told: &mut Told) {
-        let end = self.end();
-        if self.resent_ever {
+    fn deliver(&self, near: Seq, highest: &mut Seq, told: &mut Told) {
+        let Range { start, end } = self.range(near);
+        if self.is(RESENT_EVER) {
             if told.now.since(self.at) < told.min_rtt {
                 return;
             }
         } else {
             if end < *highest {
-                told.reordered_from =
-                    Some(told.reordered_from.map_or(self.start, |low| low.min(self.start)));
+                told.reordered_from = Some(told.reordered_from.map_or(start, |low| low.min(start)));
             }
             told.original_end = Some(told.original_end.map_or(end, |low| low.min(end)));
             told.rtt_from = told.rtt_from.max(Some(self.at));
@@ -60,8 +114,8 @@ impl Sent {
 
     /// What it adds to `pipe` (RFC 6675 §4, `SetPipe`).
     fn in_pipe(&self) -> u64 {
-        let copies = u64::from(!self.lost) + u64::from(self.retransmitted);
-        if self.sacked { 0 } else { copies * u64::from(self.len) }
+        let copies = u64::from(!self.is(LOST)) + u64::from(self.is(RETRANSMITTED));
+        if self.is(SACKED) { 0 } else { copies * u64::from(self.len()) }
     }
 }
 
@@ -78,18 +132,18 @@ impl Sums {
     #[inline]
     fn add(&mut self, sent: &Sent) {
         self.pipe += sent.in_pipe();
-        if !sent.sacked {
-            self.lost += u64::from(sent.lost);
-            self.resent += u64::from(sent.retransmitted);
+        if !sent.is(SACKED) {
+            self.lost += u64::from(sent.is(LOST));
+            self.resent += u64::from(sent.is(RETRANSMITTED));
         }
     }
 
     #[inline]
     fn take(&mut self, sent: &Sent) {
         self.pipe -= sent.in_pipe();
-        if !sent.sacked {
-            self.lost -= u64::from(sent.lost);
-            self.resent -= u64::from(sent.retransmitted);
+        if !sent.is(SACKED) {
+            self.lost -= u64::from(sent.is(LOST));
+            self.resent -= u64::from(sent.is(RETRANSMITTED));
         }
     }
 }
@@ -266,18 +320,9 @@ impl Scoreboard {
     /// New data goes out.
     #[inline]
     pub fn on_sent(&mut self, start: Seq, len: Bytes, now: Instant) {
-        // A segment is an MSS of 16 bits and a FIN at most.
-        let len = u32::try_from(len.get()).unwrap_or(u32::MAX);
+        let len = u32::try_from(len.get()).unwrap_or(u32::MAX >> MARK_BITS);
         self.sums.pipe += u64::from(len);
-        self.segments.push_back(Sent {
-            start,
-            len,
-            sacked: false,
-            lost: false,
-            retransmitted: false,
-            resent_ever: false,
-            at: now,
-        });
+        self.segments.push_back(Sent::new(start, len, now));
         if let Some(by_time) = &mut self.by_time {
             by_time.push_back((now, self.base + self.segments.len() as u64 - 1));
         }
@@ -294,18 +339,17 @@ impl Scoreboard {
         }
         let mut last = None;
         while let Some(first) = self.segments.front_mut() {
-            if first.start >= una {
+            if first.after(una) >= 0 {
                 break;
             }
-            let end = first.end();
+            let end = first.end(una);
             if end > una {
-                let acked = una.since(first.start).get();
-                first.len -= u32::try_from(acked).unwrap_or(first.len);
-                first.start = una;
+                let acked = una.since(first.start(una)).get();
+                first.cut(acked);
                 self.sums.pipe -= acked;
                 break;
             }
-            self.sums.pipe -= u64::from(first.len);
+            self.sums.pipe -= u64::from(first.len());
             self.highest_delivered = end;
             last = Some(first.at);
             self.segments.pop_front();
@@ -326,7 +370,7 @@ impl Scoreboard {
     pub fn begins_after(&self, newest: Delivered) -> bool {
         self.segments
             .front()
-            .is_none_or(|first| (Delivered { at: first.at, end: first.end() }) >= newest)
+            .is_none_or(|first| (Delivered { at: first.at, end: first.end(newest.end) }) >= newest)
     }
 
     /// Everything before `una` is acknowledged.
@@ -335,24 +379,23 @@ impl Scoreboard {
         let mut acked = 0;
         let mut again = false;
         while let Some(first) = self.segments.front_mut() {
-            if first.start >= una {
+            if first.after(una) >= 0 {
                 break;
             }
             self.sums.take(first);
-            if first.end() > una {
+            if first.end(una) > una {
                 // Acknowledged in part: the rest stays.
-                let acked = una.since(first.start).get();
-                first.len -= u32::try_from(acked).unwrap_or(first.len);
-                first.start = una;
+                let acked = una.since(first.start(una)).get();
+                first.cut(acked);
                 self.sums.add(first);
-                if first.sacked {
+                if first.is(SACKED) {
                     self.sacked_bytes -= acked;
                     told.acked_after_sack += Bytes::new(acked);
                 }
                 break;
             }
-            if first.sacked {
-                let len = u64::from(first.len);
+            if first.is(SACKED) {
+                let len = u64::from(first.len());
                 self.sacked_bytes -= len;
                 told.acked_after_sack += Bytes::new(len);
                 self.sacked -= 1;
@@ -360,8 +403,8 @@ impl Scoreboard {
                     self.sacked_before_lost_to -= 1;
                 }
             } else {
-                again |= first.resent_ever;
-                first.deliver(&mut self.highest_delivered, told);
+                again |= first.is(RESENT_EVER);
+                first.deliver(una, &mut self.highest_delivered, told);
             }
             self.segments.pop_front();
             self.base += 1;
@@ -438,22 +481,22 @@ impl Scoreboard {
         if range.is_empty() {
             return;
         }
-        let from = self.segments.partition_point(|sent| sent.start < range.start);
+        let from = self.segments.partition_point(|sent| sent.after(range.start) < 0);
         for offset in from..self.segments.len() {
             let sent = &mut self.segments[offset];
-            if sent.end() > range.end {
+            if sent.end(range.end) > range.end {
                 break;
             }
-            if sent.sacked {
+            if sent.is(SACKED) {
                 continue;
             }
             self.sums.take(sent);
-            sent.deliver(&mut self.highest_delivered, told);
-            sent.sacked = true;
+            sent.deliver(range.end, &mut self.highest_delivered, told);
+            sent.mark(SACKED);
             if let Some(journal) = &mut self.journal {
-                journal.push(Change::Sacked(sent.range()));
+                journal.push(Change::Sacked(sent.range(range.end)));
             }
-            let len = u64::from(sent.len);
+            let len = u64::from(sent.len());
             self.sacked_bytes += len;
             told.newly_sacked += Bytes::new(len);
             self.sacked += 1;
@@ -470,19 +513,19 @@ impl Scoreboard {
     fn find_lost(&mut self, told: &mut Told) {
         while self.lost_to < self.base + self.segments.len() as u64 {
             let sent = &mut self.segments[offset(self.lost_to, self.base)];
-            let before_next = self.sacked_before_lost_to + u64::from(sent.sacked);
+            let before_next = self.sacked_before_lost_to + u64::from(sent.is(SACKED));
             if self.sacked - before_next < DUP_THRESH {
                 break;
             }
-            if sent.sacked {
+            if sent.is(SACKED) {
                 self.sacked_before_lost_to += 1;
             } else {
                 self.sums.take(sent);
-                sent.lost = true;
+                sent.mark(LOST);
                 self.sums.add(sent);
-                told.newly_lost += Bytes::new(u64::from(sent.len));
+                told.newly_lost += Bytes::new(u64::from(sent.len()));
                 if let Some(journal) = &mut self.journal {
-                    journal.push(Change::Lost(sent.range()));
+                    journal.push(Change::Lost(sent.range(self.highest_delivered)));
                 }
             }
             self.lost_to += 1;
@@ -505,12 +548,13 @@ impl Scoreboard {
             let sent = n.checked_sub(self.base).map(|_| &mut self.segments[offset(n, self.base)]);
             // Delivered, sent again since, or known to be lost.
             let Some(sent) = sent
-                .filter(|sent| !sent.sacked && sent.at == at && (sent.retransmitted || !sent.lost))
+                .filter(|sent| !sent.is(SACKED) && sent.at == at)
+                .filter(|sent| sent.is(RETRANSMITTED) || !sent.is(LOST))
             else {
                 by_time.pop_front();
                 continue;
             };
-            if (Delivered { at, end: sent.end() }) >= newest {
+            if (Delivered { at, end: sent.end(newest.end) }) >= newest {
                 return None;
             }
             let deadline = at + wait;
@@ -518,13 +562,13 @@ impl Scoreboard {
                 return Some(deadline);
             }
             self.sums.take(sent);
-            sent.lost = true;
+            sent.mark(LOST);
             // Of a retransmission: it was lost in its turn, and goes out once more.
-            sent.retransmitted = false;
+            sent.unmark(RETRANSMITTED);
             self.sums.add(sent);
-            *newly_lost += Bytes::new(u64::from(sent.len));
+            *newly_lost += Bytes::new(u64::from(sent.len()));
             if let Some(journal) = &mut self.journal {
-                journal.push(Change::Lost(sent.range()));
+                journal.push(Change::Lost(sent.range(newest.end)));
             }
             self.resend_from = self.resend_from.min(n);
             self.resend_to = self.resend_to.max(n + 1);
@@ -538,13 +582,13 @@ impl Scoreboard {
     pub fn first_is_lost(&mut self) {
         if self.lost_to == self.base
             && let Some(first) = self.segments.front_mut()
-            && !first.sacked
+            && !first.is(SACKED)
         {
             self.sums.take(first);
-            first.lost = true;
+            first.mark(LOST);
             self.sums.add(first);
             if let Some(journal) = &mut self.journal {
-                journal.push(Change::Lost(first.range()));
+                journal.push(Change::Lost(first.range(self.highest_delivered)));
             }
             self.lost_to += 1;
             self.resend_from = self.base;
@@ -554,14 +598,14 @@ impl Scoreboard {
 
     /// The timer expired: everything that is not SACKed is lost, and nothing of it is under way.
     pub fn all_is_lost(&mut self) {
-        for sent in self.segments.iter_mut().filter(|sent| !sent.sacked) {
+        for sent in self.segments.iter_mut().filter(|sent| !sent.is(SACKED)) {
             if let Some(journal) = &mut self.journal
-                && (sent.retransmitted || !sent.lost)
+                && (sent.is(RETRANSMITTED) || !sent.is(LOST))
             {
-                journal.push(Change::Lost(sent.range()));
+                journal.push(Change::Lost(sent.range(self.highest_delivered)));
             }
-            sent.lost = true;
-            sent.retransmitted = false;
+            sent.mark(LOST);
+            sent.unmark(RETRANSMITTED);
         }
         self.sums = Sums { lost: self.segments.len() as u64 - self.sacked, ..Sums::default() };
         self.forget_duplicates();
@@ -576,11 +620,11 @@ impl Scoreboard {
     pub fn on_timeout_by_time(&mut self, wait: Duration, now: Instant) {
         self.forget_duplicates();
         let sums = &mut self.sums;
-        for (n, sent) in self.segments.iter_mut().enumerate().filter(|(_, sent)| !sent.sacked) {
+        for (n, sent) in self.segments.iter_mut().enumerate().filter(|(_, sent)| !sent.is(SACKED)) {
             if n == 0 || sent.at + wait <= now {
                 sums.take(sent);
-                sent.lost = true;
-                sent.retransmitted = false;
+                sent.mark(LOST);
+                sent.unmark(RETRANSMITTED);
                 sums.add(sent);
             }
         }
@@ -591,9 +635,9 @@ impl Scoreboard {
     /// Nothing is lost after all: what was marked so is under way again.
     pub fn nothing_is_lost(&mut self) {
         let sums = &mut self.sums;
-        for sent in self.segments.iter_mut().filter(|sent| sent.lost) {
+        for sent in self.segments.iter_mut().filter(|sent| sent.is(LOST)) {
             sums.take(sent);
-            sent.lost = false;
+            sent.unmark(LOST);
             sums.add(sent);
         }
         self.lost_to = self.base;
@@ -602,7 +646,7 @@ impl Scoreboard {
         self.resend_to = self.base;
         if let Some(by_time) = &mut self.by_time {
             let base = self.base;
-            let waiting = self.segments.iter().enumerate().filter(|(_, sent)| !sent.sacked);
+            let waiting = self.segments.iter().enumerate().filter(|(_, sent)| !sent.is(SACKED));
             by_time.clear();
             by_time.extend(waiting.map(|(n, sent)| (sent.at, base + n as u64)));
             by_time.make_contiguous().sort_unstable();
@@ -617,7 +661,7 @@ impl Scoreboard {
 
     /// Whether the first unacknowledged segment is lost.
     pub fn is_first_lost(&self) -> bool {
-        self.segments.front().is_some_and(|first| first.lost)
+        self.segments.front().is_some_and(|first| first.is(LOST))
     }
 
     /// The first lost segment that was not sent again.
@@ -625,8 +669,8 @@ impl Scoreboard {
     pub fn next_lost(&mut self) -> Option<Range> {
         while self.resend_from < self.resend_to {
             let sent = &self.segments[offset(self.resend_from, self.base)];
-            if sent.lost && !sent.sacked && !sent.retransmitted {
-                return Some(Range { start: sent.start, end: sent.end() });
+            if sent.is(LOST) && !sent.is(SACKED) && !sent.is(RETRANSMITTED) {
+                return Some(sent.range(self.highest_delivered));
             }
             self.resend_from += 1;
         }
@@ -636,28 +680,27 @@ impl Scoreboard {
     /// The first segment below the highest SACKed one that is neither SACKed nor sent again (RFC
     /// 6675 §4 `NextSeg` rule 3).
     pub fn next_doubtful(&self) -> Option<Range> {
-        let highest = self.segments.iter().rposition(|sent| sent.sacked)?;
+        let highest = self.segments.iter().rposition(|sent| sent.is(SACKED))?;
         self.segments
             .range(..highest)
-            .find(|sent| !sent.sacked && !sent.retransmitted)
-            .map(|sent| Range { start: sent.start, end: sent.end() })
+            .find(|sent| !sent.is(SACKED) && !sent.is(RETRANSMITTED))
+            .map(|sent| sent.range(self.highest_delivered))
     }
 
     /// The last segment sent, unless it was SACKed or sent again.
     pub fn last_unsacked(&self) -> Option<Range> {
         self.segments
             .back()
-            .filter(|sent| !sent.sacked && !sent.retransmitted)
-            .map(|sent| Range { start: sent.start, end: sent.end() })
+            .filter(|sent| !sent.is(SACKED) && !sent.is(RETRANSMITTED))
+            .map(|sent| sent.range(self.highest_delivered))
     }
 
     /// A segment goes out again.
     pub fn on_resent(&mut self, start: Seq, now: Instant) {
-        let at = self.segments.partition_point(|sent| sent.start < start);
-        if let Some(sent) = self.segments.get_mut(at).filter(|sent| sent.start == start) {
+        let at = self.segments.partition_point(|sent| sent.after(start) < 0);
+        if let Some(sent) = self.segments.get_mut(at).filter(|sent| sent.after(start) == 0) {
             self.sums.take(sent);
-            sent.retransmitted = true;
-            sent.resent_ever = true;
+            sent.mark(RETRANSMITTED | RESENT_EVER);
             sent.at = now;
             self.sums.add(sent);
             self.once_from = self.once_from.max(self.base + at as u64 + 1);
@@ -699,7 +742,7 @@ impl Scoreboard {
 
     /// The last segment sent.
     pub fn last(&self) -> Option<Range> {
-        self.segments.back().map(|sent| Range { start: sent.start, end: sent.end() })
+        self.segments.back().map(|sent| sent.range(self.highest_delivered))
     }
 
     /// Data believed to be in the network.

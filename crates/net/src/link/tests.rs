@@ -391,9 +391,10 @@ proptest! {
     }
 
     /// Offered ahead of the clock or in time, packets fare alike, and whoever reads the counters
-    /// sees only what has come by then.
+    /// sees only what has come by then; of a link of which nobody asks before a moment, from then on.
     #[test]
     fn offered_ahead_or_in_time_is_the_same(
+        asked in 0_u64..200_000,
         in_bytes: bool,
         limit in 1_u64..10,
         lossy: bool,
@@ -407,8 +408,10 @@ proptest! {
             loss,
             ..config(Discipline::Fifo, 1)
         };
-        let [mut ahead, mut in_time] =
-            [0; 2].map(|_| Link::new(&config, Stream::new(1, "link")));
+        let [mut ahead, mut in_time, mut forgetful] =
+            [0; 3].map(|_| Link::new(&config, Stream::new(1, "link")));
+        let asked = at_micros(asked);
+        forgetful.nobody_asks_before(asked);
         let mut comes = Instant::START;
         let mut clock = Instant::START;
         let mut late = offers.iter().scan(Instant::START, |at, (gap, size, _)| {
@@ -423,14 +426,23 @@ proptest! {
             while let Some((at, size)) = late.next_if(|(at, _)| *at <= clock) {
                 in_time.offer(at, Packet { size, ..packet(id, 0) });
             }
-            prop_assert_eq!(ahead.counters(clock), in_time.counters(clock));
-            let [seen, true_delays] = [&ahead, &in_time].map(|link| link.delays(clock));
-            for q in [0.01, 0.5, 0.99] {
-                let none = DelayHistogram::default();
-                prop_assert_eq!(
-                    seen.quantile_since(&none, q),
-                    true_delays.quantile_since(&none, q)
-                );
+            forgetful.offer_ahead(comes, Packet { size: *size, ..packet(id, 0) }, clock);
+            let counters = in_time.counters(clock);
+            let true_delays = in_time.delays(clock);
+            let none = DelayHistogram::default();
+            for (link, since) in [(&mut ahead, Instant::START), (&mut forgetful, asked)] {
+                if clock < since {
+                    continue;
+                }
+                prop_assert_eq!(link.counters(clock), counters);
+                let delays = link.delays(clock);
+                prop_assert_eq!(delays.count(), true_delays.count());
+                for q in [0.01, 0.5, 0.99] {
+                    prop_assert_eq!(
+                        delays.quantile_since(&none, q),
+                        true_delays.quantile_since(&none, q)
+                    );
+                }
             }
         }
     }

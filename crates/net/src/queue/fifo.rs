@@ -59,6 +59,9 @@ pub struct Fifo {
     busy_until: Instant,
     /// Some packet was not plain, or may be.
     motley: bool,
+    /// When the last of the forgotten packets left.
+    #[cfg(debug_assertions)]
+    forgotten_until: Instant,
 }
 
 impl Fifo {
@@ -84,6 +87,15 @@ impl Fifo {
         self.kept
     }
 
+    /// Whether nothing is forgotten that had not left by `now`; only assertions know.
+    pub fn remembers(&self, now: Instant) -> bool {
+        #[cfg(debug_assertions)]
+        let forgotten_until = self.forgotten_until;
+        #[cfg(not(debug_assertions))]
+        let forgotten_until = Instant::START;
+        forgotten_until <= now
+    }
+
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
     const fn slot(&self, n: u64) -> usize {
@@ -96,14 +108,14 @@ impl Fifo {
         &self.ring[self.slot(n)]
     }
 
-    /// Places packet `n` last. What has left by `clock` of those before `left` is forgotten when the
-    /// ring is full.
+    /// Places packet `n` last. Of those before `left`, what has left by `known` is forgotten when the ring
+    /// is full.
     #[inline]
-    pub fn place(&mut self, n: u64, placed: Placed, left: u64, clock: Instant) {
+    pub fn place(&mut self, n: u64, placed: Placed, left: u64, known: impl FnOnce() -> Instant) {
         self.busy_until = placed.departs;
         self.motley |= !placed.is_plain();
         if n - self.kept == self.ring.len() as u64 {
-            self.make_room(n, left, clock);
+            self.make_room(n, left, known());
         }
         let slot = self.slot(n);
         self.ring[slot] = placed;
@@ -117,31 +129,37 @@ impl Fifo {
         comes: Instant,
         departs: Instant,
         size: u32,
-        clock: Instant,
+        known: impl FnOnce() -> Instant,
     ) {
         self.busy_until = departs;
         if n - self.kept == self.ring.len() as u64 {
-            self.make_room(n, n, clock);
+            self.make_room(n, n, known());
         }
         let slot = self.slot(n);
         self.ring[slot] = Placed { comes, departs, size, note: 0 };
     }
 
-    /// Forgets what has left by `clock`, and takes twice the room that the rest needs if it has too
-    /// little, or so much that going round in it would fetch far more memory than is in use.
+    /// Forgets what has left by `known`, and takes half as much room again as the rest needs, or more, if
+    /// it has too little, or so much that going round in it would fetch far more memory than is in use.
     #[cold]
-    fn make_room(&mut self, n: u64, left: u64, clock: Instant) {
+    fn make_room(&mut self, n: u64, left: u64, known: Instant) {
         let (mut first, mut end) = (self.kept, left);
         while first < end {
             let middle = first + (end - first) / 2;
-            if self.get(middle).departs <= clock {
+            if self.get(middle).departs <= known {
                 first = middle + 1;
             } else {
                 end = middle;
             }
         }
+        #[cfg(debug_assertions)]
+        if first > self.kept {
+            self.forgotten_until = self.get(first - 1).departs;
+        }
         self.kept = first;
-        let wanted = usize::try_from(2 * (n - first)).expect("a ring that fits into memory");
+        // A third of the room at least is free then, so that looking for it is rare.
+        let wanted = (n - first) + (n - first).div_ceil(2);
+        let wanted = usize::try_from(wanted).expect("a ring that fits into memory");
         let wanted = wanted.next_power_of_two().max(4);
         if wanted <= self.ring.len() && self.ring.len() < 8 * wanted {
             return;
@@ -168,7 +186,7 @@ mod tests {
         // Held: 3, 6, 9 ... 30, across several growths and turns.
         for _ in 0..10 {
             for _ in 0..5 {
-                fifo.place(next, placed(next), left, at(left));
+                fifo.place(next, placed(next), left, || at(left));
                 next += 1;
             }
             left += 2;
@@ -177,7 +195,8 @@ mod tests {
                 assert_eq!(*fifo.get(n), placed(n));
             }
         }
-        // The 48th packet found the ring of 32 full with 31 kept, 28 of which had not left: 64 slots.
+        // Packet 38 found the ring of 32 full with packets 6 to 37, of which 14 to 37 had not left: 24, and
+        // with half as many again 36, so 64 slots.
         assert_eq!((fifo.ring.len(), fifo.busy_until()), (64, at(50)));
     }
 
@@ -187,15 +206,16 @@ mod tests {
         let at = Instant::from_nanos;
         let placed = |n| Placed::new(at(n), at(n + 1), 1, None, Fate::INTACT);
         // Each has left when the next comes, but the clock stands still.
-        (0..20).for_each(|n| fifo.place(n, placed(n), n, Instant::START));
+        (0..20).for_each(|n| fifo.place(n, placed(n), n, || Instant::START));
         assert_eq!(fifo.kept(), 0);
         (0..20).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
-        // 12 more fill the ring of 32. By 15 ns 15 have left, and the other 17 need more than 32 slots.
-        (20..33).for_each(|n| fifo.place(n, placed(n), n, at(15)));
-        assert_eq!((fifo.kept(), fifo.ring.len()), (15, 64));
+        // 12 more fill the ring of 32. By 15 ns 15 have left; the other 17, and half as many again, fit.
+        (20..33).for_each(|n| fifo.place(n, placed(n), n, || at(15)));
+        assert_eq!((fifo.kept(), fifo.ring.len()), (15, 32));
         (15..33).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
-        // 46 more fill it, of which by 78 ns the last is the only one to be left.
-        (33..80).for_each(|n| fifo.place(n, placed(n), n, at(78)));
+        // 14 more fill it, all of which have left by 78 ns: four slots, that packets 51, 55 ... 79 find full.
+        // When that comes the one before it has not left.
+        (33..80).for_each(|n| fifo.place(n, placed(n), n, || at(78)));
         assert_eq!((fifo.kept(), fifo.ring.len()), (78, 4));
         (78..80).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
     }

@@ -86,6 +86,38 @@ fn what_is_neither_lost_nor_sacked_is_a_last_resort() {
     assert_eq!(board.next_doubtful(), Some(block(1, 2)));
 }
 
+#[test]
+fn numbers_go_on_beyond_32_bits() {
+    // 42 segments of 100 MB, each acknowledged: the next number is 4,200,000,001. Then ten of 20 MB, of which the
+    // fifth lies across 2^32 = 4,294,967,296.
+    let mut board = Scoreboard::default();
+    let number = |bytes: u64| Seq::new(1 + bytes);
+    for n in 0..42 {
+        board.on_sent(number(n * 100_000_000), Bytes::new(100_000_000), Instant::START);
+        assert!(board.on_plain_ack(number((n + 1) * 100_000_000)).flatten().is_some());
+    }
+    let place = |n: u64| number(4_200_000_000 + n * 20_000_000);
+    for n in 0..10 {
+        board.on_sent(place(n), Bytes::new(20_000_000), Instant::START);
+    }
+    // Three above them lose the first five.
+    let told = sack(&mut board, &[Range { start: place(5), end: place(8) }]);
+    assert_eq!(told.newly_lost, Bytes::new(100_000_000));
+    for n in 0..5 {
+        assert_eq!(board.next_lost(), Some(Range { start: place(n), end: place(n + 1) }));
+        board.on_resent(place(n), Instant::START);
+    }
+    assert_eq!(board.next_lost(), None);
+    assert_eq!(board.last(), Some(Range { start: place(9), end: place(10) }));
+    // Half of the fifth is acknowledged, the first half of what lies across.
+    let half = number(4_290_000_000);
+    board.on_cumulative_ack(half, &mut Told::default());
+    board.all_is_lost();
+    assert_eq!(board.next_lost(), Some(Range { start: half, end: place(5) }));
+    board.on_cumulative_ack(place(10), &mut Told::default());
+    assert_eq!((board.len(), board.highest_delivered()), (0, number(4_400_000_000)));
+}
+
 /// The scoreboard by definition: recomputed from nothing at every question.
 #[derive(Default)]
 struct Model {
