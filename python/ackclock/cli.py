@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 import ackclock
+from ackclock import _printing as printing
 from ackclock._cli_live import comparison_table, play, program_lines
 from ackclock._plain import read_plainly
 from ackclock._words import Profile, Substrate
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from ackclock import theory as theory_module
@@ -172,14 +172,14 @@ def run(
     _refuse_file(out)
     _refuse_file(pcap)
     if on == "live":
-        with _status(f"on real packets for {scenario.duration}"):
+        with printing.status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
                 scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
                 busy=busy, programs=None if out is None else out / "programs",
             )  # fmt: skip
         _tell_live(result, out=out, as_json=as_json)
         return
-    with _status(f"simulating {scenario.duration}"):
+    with printing.status(f"simulating {scenario.duration}"):
         if out is not None and pcap is None:
             # Large tables are written while the run lasts.
             result = run_to(scenario, out, seed=seed)
@@ -188,13 +188,13 @@ def run(
     if out is not None and pcap is not None:
         result.write(out)
     if as_json:
-        _print_json(run_as_json(result))
+        printing.print_json(run_as_json(result))
         return
     _print_run(result, out)
 
 
 def _print_run(result: ackclock.Run, out: Path | None) -> None:
-    console = _output()
+    console = printing.output()
     console.print(_rows_table("flow", _of_measure(result.rows("flows"), "run", "flow")))
     console.print()
     console.print(_rows_table("link", _of_measure(result.rows("links"), "run", "link")))
@@ -209,7 +209,7 @@ def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None
         result.write(out)
     report = result.live or {}
     if as_json:
-        _print_json({**run_as_json(result), "live": report})
+        printing.print_json({**run_as_json(result), "live": report})
     elif report["valid"]:
         _print_run(result, out)
         lateness = report["lateness"]
@@ -305,16 +305,16 @@ def compare(
             raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, ('sim', 'live'))}")
     substrates: list[Substrate] = [word for word in ("sim", "live") if word in words]
     _refuse_file(out)
-    with _status("comparing") as status:
+    with printing.status("comparing") as status:
         found = ackclock.compare(file, on=substrates, repeat=repeat, progress=status)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / "compare.json").write_text(json.dumps(found.as_json(), indent=2), encoding="utf-8")
         found.plot().savefig(out / "compare.svg")
     if as_json:
-        _print_json(found.as_json())
+        printing.print_json(found.as_json())
         return
-    console = _output()
+    console = printing.output()
     console.print(comparison_table(found, substrates))
     for why in found.doubts:
         console.print(f"Made again: {why}", soft_wrap=True)
@@ -392,11 +392,11 @@ def theory_altman(
     if rto is not None:
         shown["throughput_with_timeout_pps"] = answer.details["throughput_with_timeout_pps"]
     if as_json:
-        _print_json(shown)
+        printing.print_json(shown)
         return
     validity = shown.pop("validity")
     verdict = "holds here" if validity["ok"] else "doubtful here"
-    _print_values({**shown, "the model": verdict})
+    printing.print_values({**shown, "the model": verdict})
     for reason in validity["reasons"]:
         print(f"  {reason}")
 
@@ -441,7 +441,7 @@ def theory_infer(
             buffer_packets=buffer,
         )
     if as_json:
-        _print_json(
+        printing.print_json(
             {
                 "parameter": answer.parameter,
                 "identifiable": answer.best is not None,
@@ -503,9 +503,9 @@ def theory_response(
             )
         )
     if as_json:
-        _print_json(answer)
+        printing.print_json(answer)
     else:
-        _print_values(answer)
+        printing.print_values(answer)
 
 
 @app.command()
@@ -548,7 +548,7 @@ def drill(
         if not (name and equals):
             raise BadInput(f"--set: `{setting}` is not a setting, expected NAME=VALUE")
         overrides[name] = value
-    with _status("drilling"):
+    with printing.status("drilling"):
         result = ackclock.drill(
             paths,
             profile=profile,
@@ -557,7 +557,7 @@ def drill(
             strict_end=strict_end,
         )
     if as_json:
-        _print_json(result.to_dict())
+        printing.print_json(result.to_dict())
     else:
         print(result.tap(notes=notes), end="")
     if result.failed:
@@ -574,13 +574,13 @@ def variants(as_json: AsJson = False) -> None:
 
     parts = [asdict(part) for part in ackclock.variants()]
     if as_json:
-        _print_json(parts)
+        printing.print_json(parts)
         return
     table = Table("slot", "word", "meaning", box=None, header_style="bold")
     for part in parts:
         argument = f"({part['argument']})" if part["argument"] else ""
         table.add_row(part["slot"], part["word"] + argument, part["help"])
-    _output().print(table)
+    printing.output().print(table)
 
 
 @app.command()
@@ -596,10 +596,10 @@ def packmime(
     """Draw from PackMime-HTTP's model, and print its quantiles beside ns-2's."""
     from rich.table import Table
 
-    with _status("drawing"):
+    with printing.status("drawing"):
         answer = ackclock.packmime(rate_per_s=rate, draws=draws, seed=seed or 0)
     if as_json:
-        _print_json(answer)
+        printing.print_json(answer)
         return
     table = Table(box=None, header_style="bold")
     table.add_column("quantity", no_wrap=True)
@@ -615,7 +615,7 @@ def packmime(
         if row["reference"] is not None:
             bound = f"< {row['critical']:.4f}"
             table.add_row("", "ns-2.35", *(f"{x:.4g}" for x in row["reference"]), bound)
-    _output().print(table)
+    printing.output().print(table)
     print(
         f"\nObjects a connection {answer['mean_objects']:.3f} (ns-2.35: 1.198), persistent "
         f"{100 * answer['persistent_share']:.1f} % (9), downloads "
@@ -627,7 +627,7 @@ def packmime(
 @app.command()
 def schema() -> None:
     """Print the JSON schema of a scenario."""
-    _print_json(ackclock.schema())
+    printing.print_json(ackclock.schema())
 
 
 @app.command()
@@ -637,7 +637,7 @@ def doctor(as_json: AsJson = False) -> None:
 
     findings = doctor_module.examine()
     if as_json:
-        _print_json([asdict(finding) for finding in findings])
+        printing.print_json([asdict(finding) for finding in findings])
         return
     width = max(len(finding.what) for finding in findings)
     for finding in findings:
@@ -680,16 +680,16 @@ def bench(
     for each in variants:
         ackclock.variant_name(each)
     plan = bench_module.Plan.of(quick=quick, peers=peers, instructions=instructions)
-    with _status("measuring") as status:
+    with printing.status("measuring") as status:
         results = [
             bench_module.measure(of, sender, plan, say=status)
             for of in workloads
             for sender in variants
         ]
     if as_json:
-        _print_json(results)
+        printing.print_json(results)
         return
-    console = _output()
+    console = printing.output()
     console.print(bench_module.as_table(results))
     for note in bench_module.notes(results, plan):
         console.print(note)
@@ -722,9 +722,9 @@ def reproduce(
     if key is None:
         studies = [{"key": study.key, "title": study.title} for study in STUDIES.values()]
         if as_json:
-            _print_json(studies)
+            printing.print_json(studies)
         else:
-            _print_values({study["key"]: study["title"] for study in studies})
+            printing.print_values({study["key"]: study["title"] for study in studies})
         return
     name, _, figure = key.partition("/")
     study = STUDIES.get(name)
@@ -734,9 +734,11 @@ def reproduce(
         raise BadInput(f"`{figure}` is not a figure of {name}{_nearest(figure, study.figures)}")
     out = Path("report", name) if out is None else out
     _refuse_file(out)
-    claims = study.run(out, quick=quick, threads=threads, console=_console(), figure=figure or None)
+    claims = study.run(
+        out, quick=quick, threads=threads, console=printing.console(), figure=figure or None
+    )
     if as_json:
-        _print_json([claim.as_json() for claim in claims])
+        printing.print_json([claim.as_json() for claim in claims])
         return
     if figure:
         print(f"The figure: {out / figure}.svg")
@@ -744,7 +746,7 @@ def reproduce(
     table = Table("claim", "verdict", box=None, header_style="bold")
     for claim in claims:
         table.add_row(claim.id, claim.verdict)
-    console = _output()
+    console = printing.output()
     console.print(table)
     console.print(f"The report: {out / 'index.html'}", soft_wrap=True)
 
@@ -766,46 +768,6 @@ def _refuse_file(out: Path | None) -> None:
             if not path.is_dir():
                 raise BadInput(f"{path}: is a file, expected a folder")
             return
-
-
-def _output() -> Console:
-    """Return the console for results: as wide as the terminal, or as it takes in a pipe."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 200, soft_wrap=False)
-
-
-@contextmanager
-def _status(text: str) -> Generator[Callable[[str], None]]:
-    """Say on a terminal what goes on, by a line that what is given replaces; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    with _console().status(text) as status:
-        yield status.update
-
-
-def _console() -> Console:
-    """Return the console for what goes on; results go to the standard output."""
-    from rich.console import Console
-
-    return Console(stderr=True)
-
-
-def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=2, allow_nan=False))
-
-
-def _print_values(values: Mapping[str, Any]) -> None:
-    width = max(map(len, values))
-    for name, value in values.items():
-        print(f"{name:<{width}}  {_text(value)}")
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

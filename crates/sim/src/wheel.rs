@@ -218,27 +218,41 @@ impl Wheel {
 
     #[inline]
     fn place(&mut self, at: u64, order: u64, subject: u32) {
-        assert!(at >= self.now, "an event in the past: {at} ns at {} ns", self.now);
+        if at < self.now {
+            self.refuse(at);
+        }
         let slot = at >> self.shift;
         // From the next slot to the horizon.
-        if slot.wrapping_sub(self.cursor + 1) < self.mask {
+        if slot.wrapping_sub(self.cursor + 1) < self.mask && self.free != NONE {
             self.put(slot, self.key(at, order), subject);
         } else {
             self.place_elsewhere(at, order, subject);
         }
     }
 
-    /// Adds an event that does not go into a slot: into the one whose turn it is, or beyond the horizon. By
+    /// Adds an event to the slot whose turn it is, beyond the horizon, or where all nodes are taken. By
     /// itself, so that the others need not make room for what it takes.
     #[inline(never)]
     fn place_elsewhere(&mut self, at: u64, order: u64, subject: u32) {
-        if at >> self.shift <= self.cursor {
-            let key = self.key(at, order);
+        let slot = at >> self.shift;
+        let key = self.key(at, order);
+        if slot <= self.cursor {
             let place = self.current.partition_point(|other| other.key > key);
             self.current.insert(place, Entry { key, subject });
+        } else if slot - self.cursor <= self.mask {
+            // An arena of 2^32 pending events would be 64 GB.
+            self.free = u32::try_from(self.nodes.len()).expect("fewer than 2^32 events");
+            self.nodes.push(Node { key: 0, subject: 0, next: NONE });
+            self.put(slot, key, subject);
         } else {
             self.far.push(Reverse(Far { at, order, subject }));
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, at: u64) -> ! {
+        panic!("an event in the past: {at} ns at {} ns", self.now);
     }
 
     /// An event's place in the order of its slot.
@@ -248,27 +262,19 @@ impl Wheel {
         (within << TIME_SHIFT) | order
     }
 
+    /// Adds an event to a slot; a node is free.
     #[inline]
     fn put(&mut self, slot: u64, key: u64, subject: u32) {
         let index = self.index(slot);
-        let node = Node { key, subject, next: self.heads[index] };
         let at = self.free;
-        if at == NONE {
-            self.heads[index] = self.add(node);
-        } else {
-            self.free = self.nodes[at as usize].next;
-            self.nodes[at as usize] = node;
-            self.heads[index] = at;
-        }
+        let next = std::mem::replace(&mut self.heads[index], at);
+        // Field by field: a node that is put together elsewhere is read from there before it is whole.
+        let node = &mut self.nodes[at as usize];
+        self.free = node.next;
+        node.key = key;
+        node.subject = subject;
+        node.next = next;
         self.occupied[index / 64] |= 1 << (index % 64);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn add(&mut self, node: Node) -> u32 {
-        self.nodes.push(node);
-        // An arena of 2^32 pending events would be 64 GB.
-        u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 events")
     }
 
     #[inline]
