@@ -82,17 +82,17 @@ fn bytes_a_flow(variant: &str) -> usize {
 /// |---|---|
 /// | two hosts of 35 lines of the cache, each with its settings and what opens it, 280 each | 5600 |
 /// | four links of three lines, and what is rare at each | 1056 |
-/// | rings of three of them, of four places of 24; of the fourth, that of the first burst of 10: 16 | 672 |
+/// | rings of three of them, of eight places of 24; of the fourth, that of the first burst of 10: 16 | 960 |
 /// | delays in the queue behind the sender, 12 to 120 us: five octaves of 128, and where they are | 728 |
-/// | the sender's segments: 64 places of at most 24 | 1536 |
+/// | the sender's segments: 64 places of 16, of many flows 128 after a lost retransmission | 1536 |
 /// | 17 packets and ACKs on the way, 64 each, in a list that doubles while the old one is there | 3264 |
 /// | names of 20 letters: four links, held twice, with 24 for each to find them | 352 |
 ///
-/// 13,208 in all; of W(1000, 1G) it was 28,000 when links remembered all that was offered to them.
+/// 13,496 in all; of W(1000, 1G) it was 28,000 when links remembered all that was offered to them.
 #[test]
 fn a_flow_takes_13_kilobytes() {
     let bytes = bytes_a_flow("newreno+sack");
-    assert!(bytes < 13_500, "{bytes}");
+    assert!(bytes < 13_496, "{bytes}");
 }
 
 #[test]
@@ -110,9 +110,9 @@ fn a_run_that_is_under_way_asks_for_next_to_nothing() {
     for variant in ["newreno+sack", "cubic", "bbr"] {
         let [(_, began, few), (_, went_on, many)] =
             [5, 15].map(|seconds| taken(&workload(seconds, variant)));
-        // Ten seconds more at 200 Mbit/s: 166,667 packets of 1500 bytes, nearly.
+        // Ten seconds more at 200 Mbit/s: 168,011 packets of 1488 bytes, nearly.
         let packets = many - few;
-        assert!((160_000..=166_667).contains(&packets), "{packets}");
+        assert!((160_000..=168_012).contains(&packets), "{packets}");
         // A ring that never held so much, or that gave memory back, and no packet by itself.
         let asked = went_on.saturating_sub(began);
         assert!(asked < packets / 500, "{variant}: asked {asked} times for {packets} packets");
