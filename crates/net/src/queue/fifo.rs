@@ -47,6 +47,9 @@ impl Placed {
     }
 }
 
+/// Slots of a ring: less would have to be looked for too often, more would have to be fetched.
+const FEWEST: usize = 8;
+
 /// First in, first out, without departure events: a packet's departure is known when it comes, so
 /// that the ring only remembers what has not left yet. Packets go by their number, from 0.
 #[derive(Clone, Debug, Default)]
@@ -144,6 +147,10 @@ impl Fifo {
     #[cold]
     fn make_room(&mut self, n: u64, left: u64, known: Instant) {
         let (mut first, mut end) = (self.kept, left);
+        // All of it, as a rule, where nobody asks.
+        if first < end && self.get(end - 1).departs <= known {
+            first = end;
+        }
         while first < end {
             let middle = first + (end - first) / 2;
             if self.get(middle).departs <= known {
@@ -160,7 +167,7 @@ impl Fifo {
         // A third of the room at least is free then, so that looking for it is rare.
         let wanted = (n - first) + (n - first).div_ceil(2);
         let wanted = usize::try_from(wanted).expect("a ring that fits into memory");
-        let wanted = wanted.next_power_of_two().max(4);
+        let wanted = wanted.next_power_of_two().max(FEWEST);
         if wanted <= self.ring.len() && self.ring.len() < 8 * wanted {
             return;
         }
@@ -206,18 +213,18 @@ mod tests {
         let at = Instant::from_nanos;
         let placed = |n| Placed::new(at(n), at(n + 1), 1, None, Fate::INTACT);
         // Each has left when the next comes, but the clock stands still.
-        (0..20).for_each(|n| fifo.place(n, placed(n), n, || Instant::START));
+        (0..40).for_each(|n| fifo.place(n, placed(n), n, || Instant::START));
         assert_eq!(fifo.kept(), 0);
-        (0..20).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
-        // 12 more fill the ring of 32. By 15 ns 15 have left; the other 17, and half as many again, fit.
-        (20..33).for_each(|n| fifo.place(n, placed(n), n, || at(15)));
-        assert_eq!((fifo.kept(), fifo.ring.len()), (15, 32));
-        (15..33).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
-        // 14 more fill it, all of which have left by 78 ns: four slots, that packets 51, 55 ... 79 find full.
-        // When that comes the one before it has not left.
-        (33..80).for_each(|n| fifo.place(n, placed(n), n, || at(78)));
-        assert_eq!((fifo.kept(), fifo.ring.len()), (78, 4));
-        (78..80).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
+        (0..40).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
+        // 24 more fill the ring of 64. By 30 ns 30 have left; the other 34, and half as many again, fit.
+        (40..65).for_each(|n| fifo.place(n, placed(n), n, || at(30)));
+        assert_eq!((fifo.kept(), fifo.ring.len()), (30, 64));
+        (30..65).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
+        // Packet 94 finds it full with 30 to 93, all of which have left by 109 ns: eight slots, that packets 102 and
+        // 110 find full. When that comes the one before it has not left.
+        (65..111).for_each(|n| fifo.place(n, placed(n), n, || at(109)));
+        assert_eq!((fifo.kept(), fifo.ring.len()), (109, 8));
+        (109..111).for_each(|n| assert_eq!(*fifo.get(n), placed(n)));
     }
 
     #[test]

@@ -180,10 +180,7 @@ impl Repair {
     #[inline]
     pub(super) fn on_sent(&mut self, sent: &SentSegment) {
         if sent.again {
-            self.board.on_resent(sent.start, sent.now);
-            if self.phase != Phase::Open {
-                self.undo.on_resent(sent.now);
-            }
+            self.on_resent(sent);
         } else {
             self.board.on_sent(sent.start, sent.len, sent.now);
         }
@@ -397,11 +394,22 @@ impl Repair {
         }
     }
 
+    #[inline(never)]
+    fn on_resent(&mut self, sent: &SentSegment) {
+        self.board.on_resent(sent.start, sent.now);
+        if self.phase != Phase::Open {
+            self.undo.on_resent(sent.now);
+        }
+    }
+
     #[inline]
     pub(super) fn next_again(&mut self, cwnd: Bytes) -> Option<Range> {
-        if self.phase == Phase::Open {
-            return None;
-        }
+        if self.phase == Phase::Open { None } else { self.next_of_repair(cwnd) }
+    }
+
+    /// Not inlined, so that the question whether there is a repair at all is.
+    #[inline(never)]
+    fn next_of_repair(&mut self, cwnd: Bytes) -> Option<Range> {
         self.settle(cwnd);
         if self.frto == Frto::Probing {
             return None;

@@ -1,0 +1,120 @@
+//! What many flows take of the machine's memory, and that a run in its steady state asks for no more.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use ackclock_sim::{Scenario, simulate};
+
+/// The system's allocator, with what a thread holds, the most that it ever held, and how often it asked.
+/// A block that grows is counted as two, the old and the new, as it may have to be.
+struct Counting;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    held: usize,
+    most: usize,
+    asked: u64,
+}
+
+thread_local! {
+    static COUNT: Cell<Count> = const { Cell::new(Count { held: 0, most: 0, asked: 0 }) };
+}
+
+#[expect(unsafe_code, reason = "an allocator cannot be written without")]
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // Of a thread that is ending nobody asks any more.
+        let _ = COUNT.try_with(|count| {
+            let Count { held, most, asked } = count.get();
+            let held = held + layout.size();
+            count.set(Count { held, most: most.max(held), asked: asked + 1 });
+        });
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        let _ = COUNT.try_with(|count| {
+            let now = count.get();
+            count.set(Count { held: now.held.saturating_sub(layout.size()), ..now });
+        });
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// W(200, 200M), of which each flow has the share that it has in W(1000, 1G): a path that holds 8.3
+/// packets of it, and a queue that holds as many.
+fn workload(seconds: u32, variant: &str) -> Scenario {
+    let text = format!(
+        r#"{{"duration": "{seconds} s",
+        "topology": {{"kind": "dumbbell",
+            "bottleneck": {{"rate": "200 Mbit/s", "delay": "48 ms",
+                "queue": {{"kind": "droptail", "limit": "1 BDP"}}}},
+            "access": {{"rate": "1 Gbit/s", "delay": "1 ms"}}}},
+        "flow": [{{"name": "flow", "count": {FLOWS}, "variant": "{variant}",
+            "tcp": {{"mss": "1448 B", "delayed_ack": "off"}}, "stagger": "1 ms"}}]}}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+const FLOWS: usize = 200;
+
+/// What a run took beyond what was held before: bytes at its peak, requests, and packets delivered.
+fn taken(scenario: &Scenario) -> (usize, u64, u64) {
+    let before = COUNT.get();
+    COUNT.set(Count { most: before.held, ..before });
+    let run = simulate(scenario).unwrap();
+    let after = COUNT.get();
+    (after.most - before.held, after.asked - before.asked, run.links[0].delivered_packets)
+}
+
+/// Bytes a flow at the peak of a run.
+fn bytes_a_flow(variant: &str) -> usize {
+    taken(&workload(5, variant)).0 / FLOWS
+}
+
+/// Of 64-bit machines, a flow's memory in bytes:
+///
+/// | what | bytes |
+/// |---|---|
+/// | two hosts of 35 lines of the cache, each with its settings and what opens it, 280 each | 5600 |
+/// | four links of three lines, and what is rare at each | 1056 |
+/// | rings of three of them, of eight places of 24; of the fourth, that of the first burst of 10: 16 | 960 |
+/// | delays in the queue behind the sender, 12 to 120 us: five octaves of 128, and where they are | 728 |
+/// | the sender's segments: 64 places of 16, of many flows 128 after a lost retransmission | 1536 |
+/// | 17 packets and ACKs on the way, 64 each, in a list that doubles while the old one is there | 3264 |
+/// | names of 20 letters: four links, held twice, with 24 for each to find them | 352 |
+///
+/// 13,496 in all; of W(1000, 1G) it was 28,000 when links remembered all that was offered to them.
+#[test]
+fn a_flow_takes_13_kilobytes() {
+    let bytes = bytes_a_flow("newreno+sack");
+    assert!(bytes < 13_496, "{bytes}");
+}
+
+#[test]
+fn a_sender_that_keeps_time_takes_a_record_more_of_each_segment() {
+    // RACK's order of transmissions: 64 places of 16, in a ring that doubles while the old one is there.
+    let bytes = bytes_a_flow("cubic");
+    assert!(bytes < 13_500 + 64 * 16 * 3 / 2, "{bytes}");
+    // BBR's records of what was delivered when each segment was sent, 64 bytes, and its model: 64 places.
+    let bytes = bytes_a_flow("bbr");
+    assert!(bytes < 13_500 + 64 * (16 + 64) * 3 / 2 + 2_500, "{bytes}");
+}
+
+#[test]
+fn a_run_that_is_under_way_asks_for_next_to_nothing() {
+    for variant in ["newreno+sack", "cubic", "bbr"] {
+        let [(_, began, few), (_, went_on, many)] =
+            [5, 15].map(|seconds| taken(&workload(seconds, variant)));
+        // Ten seconds more at 200 Mbit/s: 168,011 packets of 1488 bytes, nearly.
+        let packets = many - few;
+        assert!((160_000..=168_012).contains(&packets), "{packets}");
+        // A ring that never held so much, or that gave memory back, and no packet by itself.
+        let asked = went_on.saturating_sub(began);
+        assert!(asked < packets / 500, "{variant}: asked {asked} times for {packets} packets");
+    }
+}
