@@ -595,7 +595,8 @@ impl Link {
             (self.queue_delay, counted.dropped, counted.lost);
         match &self.queue {
             Queue::Fifo(fifo) => {
-                debug_assert!(fifo.remembers(now), "nobody was to ask what was at {now:?}");
+                #[cfg(debug_assertions)]
+                fifo.assert_remembers(now);
                 for ahead in self.ahead(now) {
                     taken.uncount(ahead.size);
                     busy = busy.saturating_sub(ahead.departs.since(ahead.starts));

@@ -90,13 +90,13 @@ impl Fifo {
         self.kept
     }
 
-    /// Whether nothing is forgotten that had not left by `now`; only assertions know.
-    pub fn remembers(&self, now: Instant) -> bool {
-        #[cfg(debug_assertions)]
-        let forgotten_until = self.forgotten_until;
-        #[cfg(not(debug_assertions))]
-        let forgotten_until = Instant::START;
-        forgotten_until <= now
+    /// Asserts that nothing is forgotten that had not left by `now`.
+    ///
+    /// # Panics
+    /// If something is.
+    #[cfg(debug_assertions)]
+    pub fn assert_remembers(&self, now: Instant) {
+        assert!(self.forgotten_until <= now, "nobody was to ask what was at {now:?}");
     }
 
     #[inline]
