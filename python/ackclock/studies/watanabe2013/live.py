@@ -200,7 +200,10 @@ def draw(rows: pl.DataFrame) -> Figure:
                     at = [list(SENDERS).index(sender) + shift for sender in means["sender"]]
                     scale = 100 if column == "discarded_share" else 1
                     panel.bar(at, means[column] * scale, 0.9 * width, color=colour, label=label)
-            panels[0][place].set(title=case)
+                if not rows.filter(pl.col("case") == case)[column].sum():
+                    panel.text(0.5, 0.5, "none", ha="center", transform=panel.transAxes)
+            # A rate and a delay fit above a panel, and a loss below them.
+            panels[0][place].set(title="\n".join(case.rsplit(", ", maxsplit=case.count(", ") - 1)))
             panels[1][place].set_xticks(range(len(SENDERS)), labels=list(SENDERS))
         panels[0][0].set(ylabel="discarded, %")
         panels[1][0].set(ylabel="underflows")
