@@ -86,7 +86,7 @@ test-rust: ## The Rust tests
 test-python: .venv/.dev build ## The Python tests, on the installed release build
 	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python -m pytest -m "not live" --numprocesses=auto --dist=loadfile
-	$(BIN)/python -m pytest -m live
+	$(BIN)/python -m pytest -m live --reruns 1
 
 .PHONY: fuzz-seeds
 fuzz-seeds: ## What the fuzzers begin with, in fuzz/corpus (see CONTRIBUTING.md)

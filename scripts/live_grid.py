@@ -130,12 +130,13 @@ def table(file: Path) -> None:
             f"| {len(real)} |"
         )
     valid = [line["live"] for line in lines if line["live"] and line["live"]["valid"]]
-    refused = sum(1 for line in lines if line["live"] and not line["live"]["valid"])
+    refused = [line["live"]["doubts"] for line in lines if line["live"] and line["live"]["doubts"]]
+    still = sum(any("stood still" in doubt for doubt in doubts) for doubts in refused)
     late = [each["lateness"]["p99_s"] * 1e6 for each in valid]
     print(
-        f"\n{len(valid)} measurements, {refused} runs refused; goodput at most "
-        f"{max(map(abs, apart)):.2f} % apart; lateness p99: median {median(late):.0f} us, most "
-        f"{max(late):.0f} us."
+        f"\n{len(valid)} measurements, {len(refused)} runs refused, {still} of them for a path "
+        f"that stood still; goodput at most {max(map(abs, apart)):.2f} % apart; lateness p99: "
+        f"median {median(late):.0f} us, most {max(late):.0f} us."
     )
 
 

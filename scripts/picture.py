@@ -15,20 +15,22 @@ import polars as pl
 
 from ackclock.plots.style import to_svg
 from ackclock.studies.altman1997 import figures as altman1997
-from ackclock.studies.biswas2010 import figures as biswas2010
-from ackclock.studies.biswas2010 import live as biswas2010_live
+from ackclock.studies.biswas2010 import figures as biswas2010, live as biswas2010_live
 from ackclock.studies.biswas2010.scenarios import VIDEO_RULES
 from ackclock.studies.response import figures as response
 from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
-from ackclock.studies.scharf2008 import beyond_report as scharf2008_beyond
-from ackclock.studies.scharf2008 import figures as scharf2008
-from ackclock.studies.scharf2008 import pages_report as scharf2008_pages
-from ackclock.studies.tambuwal2018 import figures as tambuwal2018
-from ackclock.studies.tambuwal2018 import live as tambuwal2018_live
-from ackclock.studies.watanabe2013 import figures as watanabe2013
-from ackclock.studies.watanabe2013 import figures_beyond as watanabe2013_beyond
-from ackclock.studies.watanabe2013 import live as watanabe2013_live
+from ackclock.studies.scharf2008 import (
+    beyond_report as scharf2008_beyond,
+    figures as scharf2008,
+    pages_report as scharf2008_pages,
+)
+from ackclock.studies.tambuwal2018 import figures as tambuwal2018, live as tambuwal2018_live
+from ackclock.studies.watanabe2013 import (
+    figures as watanabe2013,
+    figures_beyond as watanabe2013_beyond,
+    live as watanabe2013_live,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

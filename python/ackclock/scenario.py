@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from ackclock import _core
-from ackclock._table import Table as _Table
-from ackclock._table import each as _each
-from ackclock._table import key as _key
+from ackclock._table import Table as _Table, each as _each, key as _key
 from ackclock._words import Profile
 from ackclock.channels import (
     BurstLoss,

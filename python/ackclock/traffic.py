@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from ackclock._table import Table as _Table
-from ackclock._table import key as _key
+from ackclock._table import Table as _Table, key as _key
 from ackclock.draws import Draw, NumberDraw, read_draw
 
 __all__ = [

@@ -22,6 +22,8 @@ from live_support import live, measured, path, processes
 from support import ROOT
 
 MBIT = 1e6
+#: How late a processor may wake, in us, by what all processes ask for together (PM QoS).
+LATENCY = Path("/dev/cpu_dma_latency")
 
 
 @live
@@ -109,7 +111,7 @@ def test_processors_are_kept_awake_while_a_run_lasts_where_that_may_be_asked() -
     before = _left()
     run = ac.run_live(ac.Scenario.from_dict(path(duration="300 ms")))
     assert run.live is not None
-    assert run.live["kept_awake"] is os.access("/dev/cpu_dma_latency", os.W_OK)
+    assert run.live["kept_awake"] is os.access(LATENCY, os.W_OK)
     assert _left() == before
 
 
@@ -171,10 +173,8 @@ def test_what_live_cannot_do_is_refused_before_anything_starts() -> None:
 def _left() -> dict[str, object]:
     """Return what live runs could leave behind on this machine."""
     names = Path("/run/netns")
-    latency = Path("/dev/cpu_dma_latency")
     return {
-        # How late a processor may wake, by what all processes ask for together.
-        "wake_up": latency.read_bytes() if os.access(latency, os.R_OK) else b"",
+        "wake_up": LATENCY.read_bytes() if os.access(LATENCY, os.R_OK) else b"",
         "devices": sorted(path.name for path in Path("/sys/class/net").iterdir()),
         "names": sorted(path.name for path in names.iterdir()) if names.is_dir() else [],
         "mounts": [
@@ -243,10 +243,12 @@ def test_an_interrupt_ends_a_run_at_once(tmp_path: Path) -> None:
         while not _has_namespaces(process.pid) and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(0.5)
+        wish = LATENCY.read_bytes() if os.access(LATENCY, os.W_OK) else None
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=10)
     assert process.returncode == 130
     assert errors.strip().splitlines()[-1] == "ackclock: interrupted"
+    assert wish in (None, bytes(4))
 
 
 def test_a_comparison_has_a_row_a_metric() -> None:

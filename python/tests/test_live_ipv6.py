@@ -57,8 +57,10 @@ def test_a_pair_of_ethernet_devices_does_as_well() -> None:
 @pytest.mark.parametrize("ends", ROLES[:3])
 def test_an_analyser_finds_no_fault(ends: tuple[Ends, Ends], tmp_path: Path) -> None:
     table = ipv6()
+    # The first loss is the 200th packet's: slow start has sent 10 + 20 + 40 + 80 before, and the
+    # path holds 34, so that the queue has been at its mark of 10.
     queue = {"kind": "droptail", "limit": "100 packet", "mark": "10 packet"}
-    table["topology"]["link"][0].update(loss=0.005, queue=queue)
+    table["topology"]["link"][0].update(loss={"every": 200}, queue=queue)
     table["flow"][0].update(app={"kind": "bulk", "size": "1 MB"}, tcp={"ecn": "on"})
     scenario = ac.Scenario.from_dict(table)
     run = ac.run_live(scenario, sender=ends[0], receiver=ends[1], pcap=tmp_path)

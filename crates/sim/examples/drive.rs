@@ -6,12 +6,16 @@
 //! digest of all that each left behind, its packets as seen on every link included; the number of
 //! events is left out, for it is no result.
 
+mod workload;
+
 use std::fmt::{self, Write as _};
 use std::fs;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use ackclock_sim::{Names, Observer, Run, Scenario, Transmission, simulate, simulate_observed};
+
+use workload::workload;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,17 +42,8 @@ fn main() -> ExitCode {
 fn bench(flows: &str, bps: &str, seconds: &str, variant: &str, runs: &str) -> Result<(), String> {
     let bps: u64 = bps.parse().map_err(|_| format!("no rate: {bps}"))?;
     let runs: u32 = runs.parse().map_err(|_| format!("no number of runs: {runs}"))?;
-    let access = bps.max(1_000_000_000);
-    // As in the bench of the `lab` crate.
-    let text = format!(
-        r#"{{"duration": "{seconds} s",
-        "topology": {{"kind": "dumbbell",
-            "bottleneck": {{"rate": "{bps} bit/s", "delay": "48 ms",
-                "queue": {{"kind": "droptail", "limit": "1 BDP"}}}},
-            "access": {{"rate": "{access} bit/s", "delay": "1 ms"}}}},
-        "flow": [{{"name": "flow", "count": {flows}, "variant": "{variant}",
-            "tcp": {{"mss": "1448 B", "delayed_ack": "off"}}, "stagger": "1 ms"}}]}}"#
-    );
+    let flows: usize = flows.parse().map_err(|_| format!("no number of flows: {flows}"))?;
+    let text = workload(flows, bps, seconds, variant, "");
     let scenario: Scenario = serde_json::from_str(&text).map_err(|why| why.to_string())?;
     let (mut packets, mut events) = (0, 0);
     let before = cpu_ns();

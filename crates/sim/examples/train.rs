@@ -4,9 +4,13 @@
 //! `train` runs each scenario of a fixed list once and prints how many events it had. The list is kept broad,
 //! as what no scenario touches is laid out for size and not for speed.
 
+mod workload;
+
 use std::process::ExitCode;
 
 use ackclock_sim::{Scenario, simulate};
+
+use workload::workload;
 
 fn main() -> ExitCode {
     for (name, text) in scenarios() {
@@ -40,10 +44,10 @@ fn scenarios() -> Vec<(String, String)> {
         ("compound", ""),
         ("vegas", ""),
     ] {
-        all.push((format!("1 flow, {variant}"), dumbbell(1, 100_000_000, "6 s", variant, more)));
+        all.push((format!("1 flow, {variant}"), workload(1, 100_000_000, "6", variant, more)));
     }
     for variant in ["newreno+sack", "cubic", "bbr"] {
-        let text = dumbbell(100, 1_000_000_000, "3 s", variant, "");
+        let text = workload(100, 1_000_000_000, "3", variant, "");
         all.push((format!("100 flows, {variant}"), text));
     }
     for queue in ["red", "codel", "fq_codel", "pie", "fair"] {
@@ -54,19 +58,6 @@ fn scenarios() -> Vec<(String, String)> {
     all.push(("a lossy path".into(), LOSSY.into()));
     all.push(("applications".into(), APPLICATIONS.into()));
     all
-}
-
-/// Bulk flows over a bottleneck with a buffer of one bandwidth-delay product.
-fn dumbbell(flows: u32, bps: u64, duration: &str, variant: &str, more: &str) -> String {
-    let access = bps.max(1_000_000_000);
-    format!(
-        r#"{{"duration": "{duration}",
-        "topology": {{"kind": "dumbbell",
-            "bottleneck": {{"rate": "{bps} bit/s", "delay": "48 ms"}},
-            "access": {{"rate": "{access} bit/s", "delay": "1 ms"}}}},
-        "flow": [{{"name": "flow", "count": {flows}, "variant": "{variant}", {more}
-            "tcp": {{"mss": "1448 B", "delayed_ack": "off"}}, "stagger": "1 ms"}}]}}"#
-    )
 }
 
 /// A queue that manages itself, marks half of its flows, and is looked at by probes.

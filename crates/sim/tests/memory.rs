@@ -1,9 +1,14 @@
 //! What many flows take of the machine's memory, and that a run in its steady state asks for no more.
 
+#[path = "../examples/workload/mod.rs"]
+mod workload;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use ackclock_sim::{Scenario, simulate};
+
+use workload::workload;
 
 /// The system's allocator, with what a thread holds, the most that it ever held, and how often it asked.
 /// A block that grows is counted as two, the old and the new, as it may have to be.
@@ -47,16 +52,8 @@ static ALLOCATOR: Counting = Counting;
 
 /// W(200, 200M), of which each flow has the share that it has in W(1000, 1G): a path that holds 8.3
 /// packets of it, and a queue that holds as many.
-fn workload(seconds: u32, variant: &str) -> Scenario {
-    let text = format!(
-        r#"{{"duration": "{seconds} s",
-        "topology": {{"kind": "dumbbell",
-            "bottleneck": {{"rate": "200 Mbit/s", "delay": "48 ms",
-                "queue": {{"kind": "droptail", "limit": "1 BDP"}}}},
-            "access": {{"rate": "1 Gbit/s", "delay": "1 ms"}}}},
-        "flow": [{{"name": "flow", "count": {FLOWS}, "variant": "{variant}",
-            "tcp": {{"mss": "1448 B", "delayed_ack": "off"}}, "stagger": "1 ms"}}]}}"#
-    );
+fn small(seconds: u32, variant: &str) -> Scenario {
+    let text = workload(FLOWS, 200_000_000, &seconds.to_string(), variant, "");
     serde_json::from_str(&text).unwrap()
 }
 
@@ -73,7 +70,7 @@ fn taken(scenario: &Scenario) -> (usize, u64, u64) {
 
 /// Bytes a flow at the peak of a run.
 fn bytes_a_flow(variant: &str) -> usize {
-    taken(&workload(5, variant)).0 / FLOWS
+    taken(&small(5, variant)).0 / FLOWS
 }
 
 /// Of 64-bit machines, a flow's memory in bytes:
@@ -109,7 +106,7 @@ fn a_sender_that_keeps_time_takes_a_record_more_of_each_segment() {
 fn a_run_that_is_under_way_asks_for_next_to_nothing() {
     for variant in ["newreno+sack", "cubic", "bbr"] {
         let [(_, began, few), (_, went_on, many)] =
-            [5, 15].map(|seconds| taken(&workload(seconds, variant)));
+            [5, 15].map(|seconds| taken(&small(seconds, variant)));
         // Ten seconds more at 200 Mbit/s: 168,011 packets of 1488 bytes, nearly.
         let packets = many - few;
         assert!((160_000..=168_012).contains(&packets), "{packets}");

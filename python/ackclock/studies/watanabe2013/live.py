@@ -19,8 +19,7 @@ from ackclock.film import make_film
 from ackclock.playing import why_no_vlc, write_trace
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
-from ackclock.studies._frame_live import Live, Worlds
-from ackclock.studies._frame_live import Trial as LiveTrial
+from ackclock.studies._frame_live import Live, Trial as LiveTrial, Worlds
 from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
 from ackclock.video import Video, read_video
 
