@@ -83,7 +83,7 @@ fn logistic(intercept: f64, slope: f64, rate_per_s: f64) -> f64 {
 
 /// −ln U of the distribution's place, to the power 1/k: a Weibull number of scale 1.
 fn weibull(shape: f64, place: Place) -> f64 {
-    libm::pow(place.exponential(), 1.0 / shape)
+    libm::exp(libm::log(place.exponential()) / shape)
 }
 
 /// A series of one number a connection: a quantile of y = √(1−v) g + √v n, g with a long memory, n
@@ -214,9 +214,13 @@ pub struct PackMimeArrivals {
     scale_s: f64,
     gaps: Series,
     random: Stream,
+    /// Those that come next, the last first: what makes them stays in the cache for as many.
+    drawn: Vec<Duration>,
 }
 
 impl PackMimeArrivals {
+    const AT_ONCE: usize = 64;
+
     /// Arrivals at `rate_per_s` on average, of the component `name` in the run of `seed`. `count` is how
     /// many will be asked for, if that is known: less room is taken for fewer.
     ///
@@ -242,13 +246,20 @@ impl PackMimeArrivals {
                 &format!("{name}/gaps"),
             ),
             random: Stream::new(seed, &format!("{name}/arrivals")),
+            drawn: Vec::new(),
         }
     }
 
     /// The time from one connection to the next.
     pub fn gap(&mut self) -> Duration {
-        let white = self.random.normal();
-        seconds(self.scale_s * weibull(self.shape, self.gaps.next(white, None)))
+        if self.drawn.is_empty() {
+            self.drawn.resize(self.gaps.block.min(Self::AT_ONCE), Duration::ZERO);
+            for gap in self.drawn.iter_mut().rev() {
+                let white = self.random.normal();
+                *gap = seconds(self.scale_s * weibull(self.shape, self.gaps.next(white, None)));
+            }
+        }
+        self.drawn.pop().unwrap_or_default()
     }
 }
 

@@ -61,7 +61,7 @@ pub struct Session {
 /// A model of what the connections of a class do.
 pub trait Sessions: Debug + Send {
     /// Makes the plan of connection `number`, counted from 0 in the order in which connections open;
-    /// called once for each, in that order.
+    /// called once for each, in that order and some time before it opens.
     ///
     /// `session` is what the connection before did, to be overwritten: its memory is used again.
     /// `random` is the connection's own stream, keyed by (seed, class, number): a model that draws

@@ -22,7 +22,7 @@ use crate::network::{Network, SLOT, Step, clock_for};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::plan::{Opening, openings};
-use crate::prefetch::{prefetch_lines, prefetch_span};
+use crate::prefetch::prefetch_lines;
 use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
 use crate::scenario::{CrossTraffic, Scenario};
@@ -93,8 +93,6 @@ pub struct Engine<'o> {
     end: Instant,
     run: Run,
     events: u64,
-    /// Some flow's sender does: [`ackclock_tcp::Sender::keeps_time`].
-    keeps_time: bool,
     observer: Option<&'o mut dyn Observer>,
     collector: Option<&'o mut dyn Collector>,
     /// The observer has seen enough.
@@ -193,7 +191,6 @@ impl<'o> Engine<'o> {
             end,
             run,
             events: 0,
-            keeps_time: hosts.iter().any(|host| host.endpoint.sender().keeps_time()),
             observer: None,
             collector: None,
             stopped: false,
@@ -315,9 +312,6 @@ impl<'o> Engine<'o> {
             if let Some(lane) = event.lane() {
                 self.fetch_ahead(lane);
             }
-            if self.keeps_time {
-                self.fetch_for_timers();
-            }
             self.handle(event);
         }
         if let Some(observer) = &mut self.observer
@@ -367,28 +361,13 @@ impl<'o> Engine<'o> {
             self.fetch_host(host, data);
         }
         if let Some(id) = network.wheel.upcoming(lane, FETCH_LINK)
-            && let Some((host, data)) = network.host_of(id)
+            && let Some((host, _)) = network.host_of(id)
         {
             network.prefetch_link(self.hosts[host as usize].first_hop);
-            if self.keeps_time && !data {
-                self.fetch_apart(host);
-            }
         }
     }
 
-    /// The same for the hosts whose timers are about to be due, of which no packet tells.
-    #[inline]
-    fn fetch_for_timers(&self) {
-        if let Some(host) = self.network.wheel.upcoming_timer(1) {
-            self.fetch_host(host, false);
-        }
-        if let Some(host) = self.network.wheel.upcoming_timer(0) {
-            self.fetch_apart(host);
-            self.network.prefetch_link(self.hosts[host as usize].first_hop);
-        }
-    }
-
-    /// Has the lines of a host fetched that `data` for it touches, or else an ACK or a timer.
+    /// Has the lines of a host fetched that `data` for it touches, or else an ACK.
     #[inline]
     fn fetch_host(&self, host: u32, data: bool) {
         let host = &self.hosts[host as usize];
@@ -398,13 +377,6 @@ impl<'o> Engine<'o> {
             prefetch_lines(host, 10..17);
             prefetch_lines(host, 21..26);
         }
-    }
-
-    /// Has fetched what a sender that keeps time touches apart from its host.
-    #[inline]
-    fn fetch_apart(&self, host: u32) {
-        let sender = self.hosts[host as usize].endpoint.sender();
-        sender.apart().into_iter().flatten().for_each(prefetch_span);
     }
 
     #[inline]
@@ -507,7 +479,11 @@ impl<'o> Engine<'o> {
         if this.sized && this.completed.is_none() && this.endpoint.sender().fin_acked() {
             this.completed = Some(now);
         }
-        self.pump(now, h);
+        if h < self.lasting {
+            self.pump(now, h);
+        } else {
+            self.pump_apart(now, h);
+        }
     }
 
     /// A host's wake-up is due.
@@ -525,11 +501,19 @@ impl<'o> Engine<'o> {
             this.opens = Instant::NEVER;
             this.endpoint.connect(now);
         }
+        self.pump_apart(now, h);
+    }
+
+    /// The same as [`pump`](Self::pump), in one place for all that is not the arrival of a lasting flow's
+    /// packet: where many ways are gone by turns, each copy of its code drives another from the cache.
+    #[inline(never)]
+    fn pump_apart(&mut self, now: Instant, h: usize) {
         self.pump(now, h);
     }
 
     /// Lets a host's application and end point do what they can, and arms its wake-up.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller has nearly all packets of lasting flows")]
     fn pump(&mut self, now: Instant, h: usize) {
         let host = &mut self.hosts[h];
         host.app_at = host.app.poll(now, &mut host.endpoint, &mut self.notes);

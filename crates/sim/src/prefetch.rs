@@ -28,13 +28,6 @@ fn prefetch_at(start: *const i8, lines: Range<usize>) {
     }
 }
 
-/// The same of so many `bytes` at an address.
-#[inline]
-pub fn prefetch_span((address, bytes): (usize, usize)) {
-    let start = std::ptr::without_provenance::<i8>(address & !(LINE - 1));
-    prefetch_at(start, 0..(address % LINE + bytes).div_ceil(LINE));
-}
-
 /// The same of the line at which `place` begins.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one instruction")]

@@ -68,6 +68,19 @@ enum Access {
     Drawn([LineLaws; 2]),
 }
 
+/// The plans of the connections that open next. What they are does not depend on the run, and the code
+/// and the tables that make them are in the cache for all when it was fetched for one.
+#[derive(Debug, Default)]
+struct Plans {
+    drawn: Vec<Session>,
+    /// Which of them is that of the connection that opened last.
+    at: usize,
+}
+
+impl Plans {
+    const AT_ONCE: usize = 64;
+}
+
 /// A class of connections.
 #[derive(Debug)]
 pub struct Class {
@@ -76,8 +89,7 @@ pub struct Class {
     left: u64,
     stop: Instant,
     sessions: AnySessions,
-    /// The plan of the connection that opened last.
-    pub session: Session,
+    plans: Plans,
     streams: ClassStreams,
     /// Of its variants.
     settings: Vec<Settings>,
@@ -193,9 +205,7 @@ impl Classes {
         // 2^32 connections of one class leave 400 GB of rows.
         class.opened = number.checked_add(1).expect("fewer than 2^32 connections of a class");
         let k = u64::from(number);
-        class.session.delays = None;
-        class.session.asks = None;
-        class.sessions.plan(k, &mut class.streams.session.of(k), &mut class.session);
+        class.plan(k);
         let lines = class.draw_lines(k);
         let lines_rtt: Duration = lines.iter().flatten().map(|line| line.delay + line.delay).sum();
         let variant = class.choice.on_open(|| class.streams.variant.of(k));
@@ -409,7 +419,7 @@ impl Class {
             left: spec.count.unwrap_or(u64::MAX),
             stop: Instant::START + spec.stop.unwrap_or(scenario.duration).0,
             sessions,
-            session: Session::default(),
+            plans: Plans::default(),
             streams: ClassStreams::new(scenario.seed, name),
             settings,
             choice: match &spec.variant {
@@ -424,6 +434,27 @@ impl Class {
             // As many as names in a file.
             objects_as: u32::try_from(objects_as).expect("fewer than 2^32 classes and flows"),
         })
+    }
+
+    /// Turns to the plan of connection `k`, which opens.
+    fn plan(&mut self, k: u64) {
+        self.plans.at += 1;
+        if self.plans.at < self.plans.drawn.len() {
+            return;
+        }
+        self.plans.at = 0;
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        self.plans.drawn.resize_with(left.saturating_add(1).min(Plans::AT_ONCE), Session::default);
+        for (k, session) in (k..).zip(&mut self.plans.drawn) {
+            session.delays = None;
+            session.asks = None;
+            self.sessions.plan(k, &mut self.streams.session.of(k), session);
+        }
+    }
+
+    /// The plan of the connection that opened last.
+    pub fn session(&self) -> &Session {
+        &self.plans.drawn[self.plans.at]
     }
 
     /// The settings of some connection.
@@ -446,7 +477,7 @@ impl Class {
                 laws.each_ref().map(|line| draw_line(line, &mut random))
             }
         };
-        if let Some(delays) = self.session.delays {
+        if let Some(delays) = self.session().delays {
             for (line, delay) in lines.iter_mut().zip(delays) {
                 line.delay = delay;
             }

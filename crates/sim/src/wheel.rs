@@ -310,15 +310,6 @@ impl Wheel {
         self.lanes[lane as usize].get(places).map(|waiting| waiting.subject)
     }
 
-    /// Whose timer it is that comes `places` behind the next event, if it is one and comes so soon that
-    /// the clock has it at hand.
-    #[inline]
-    pub fn upcoming_timer(&self, places: usize) -> Option<u32> {
-        let entry = self.current.get(self.current.len().checked_sub(places + 1)?)?;
-        let class = CLASSES[(entry.key >> SEQUENCE_BITS) as usize % CLASSES.len()];
-        (class == Class::Timer).then_some(entry.subject)
-    }
-
     /// Takes the first of a lane, and puts the next on the wheel.
     #[inline]
     fn advance(&mut self, lane: u32) -> u32 {

@@ -323,17 +323,6 @@ macro_rules! each {
 }
 
 impl AnyGrowth {
-    /// Where a law that lies apart from the sender lies, and its bytes, for who wants to have it
-    /// fetched; of the laws that are told of every packet alone.
-    #[inline]
-    pub fn place(&self) -> Option<(usize, usize)> {
-        match self {
-            Self::Bbr(law) => Some((std::ptr::from_ref(&**law).addr(), size_of::<Bbr>())),
-            Self::Bbr1(law) => Some((std::ptr::from_ref(&**law).addr(), size_of::<Bbr1>())),
-            _ => None,
-        }
-    }
-
     #[inline(never)]
     fn inside(&self) -> &dyn Growth {
         match self {

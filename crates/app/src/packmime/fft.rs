@@ -4,7 +4,7 @@
 //! their arithmetic by the processor, and take their sines from the platform
 //! (docs/decisions/0011-own-fourier-transform.md).
 
-use super::normal::sincos_of_turn;
+use super::normal::{ABREAST, sincos_of_turns};
 
 /// A complex number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -206,11 +206,15 @@ impl Fft {
     /// The transform of `length` numbers, a power of two and two at least.
     pub(super) fn new(length: usize) -> Self {
         assert!(length.is_power_of_two() && length > 1, "a power of two above one, not {length}");
-        let root = |k: usize| {
-            let (sin, cos) = sincos_of_turn(k as f64 / (2 * length) as f64);
-            Complex::new(cos, -sin)
+        let some_roots = |first: usize| {
+            let turn = |k: usize| (first + k) as f64 / (2 * length) as f64;
+            let (sin, cos) = sincos_of_turns(std::array::from_fn(turn));
+            cos.into_iter().zip(sin).map(|(cos, sin)| Complex::new(cos, -sin))
         };
-        let roots: Vec<_> = (0..=length / 2).map(root).collect();
+        let wanted = length / 2 + 1;
+        let mut roots = Vec::with_capacity(wanted.next_multiple_of(ABREAST));
+        roots.extend((0..wanted).step_by(ABREAST).flat_map(some_roots));
+        roots.truncate(wanted);
         // exp(−πi k/length), k below the length.
         let at = |k: usize| {
             let mirrored = |root: Complex| Complex::new(-root.re, root.im);

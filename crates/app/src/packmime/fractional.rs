@@ -13,7 +13,7 @@
 use ackclock_units::random::Stream;
 
 use super::fft::{Complex, Fft, Row};
-use super::normal::normal_pair;
+use super::normal::{ABREAST, normal_pairs};
 
 /// The autocovariances of ARIMA(0, d, 0) with γ(0) = 1, one after another: γ(k)/γ(k−1) = (k−1+d)/(k−d)
 /// (Hosking 1981, theorem 1).
@@ -129,14 +129,19 @@ pub(super) fn correlated(
     };
     // The circle's spectrum: independent, with the eigenvalues as variances (times its length).
     let size = 2.0 * m as f64;
-    let ends = row.get(0);
-    let (first, last) = normal_pair(stream);
-    row.set(0, Complex::new(libm::sqrt(ends.re * size) * first, 0.0));
-    let last = libm::sqrt(ends.im * size) * last;
-    for k in 1..m {
-        let sd = libm::sqrt(row.get(k).re * size / 2.0);
-        let (re, im) = normal_pair(stream);
-        row.set(k, Complex::new(re, im).times(sd));
+    let mut last = 0.0;
+    for begin in (0..m).step_by(ABREAST) {
+        let few = ABREAST.min(m - begin);
+        for (k, (re, im)) in (begin..).zip(normal_pairs(few, stream)).take(few) {
+            let variance = row.get(k);
+            let drawn = if k == 0 {
+                last = libm::sqrt(variance.im * size) * im;
+                Complex::new(libm::sqrt(variance.re * size) * re, 0.0)
+            } else {
+                Complex::new(re, im).times(libm::sqrt(variance.re * size / 2.0))
+            };
+            row.set(k, drawn);
+        }
     }
     real_inverse(fft, &mut row, last);
     // var(x_t + x_(t−1)) = 2 + 2γ(1), γ(1) = d/(1−d).

@@ -24,13 +24,68 @@ impl Normal {
     }
 }
 
-/// Two of them at once, but for the last bit: for millions of which seven digits are kept.
+/// How many pairs are made side by side.
+pub(super) const ABREAST: usize = 4;
+
+/// A number of each.
+type Abreast = [f64; ABREAST];
+
+/// `few` pairs of them, at most [`ABREAST`], but for the last bits: for millions of which seven digits are
+/// kept. Every step is one of all pairs, and without a branch, so that the processor takes several at once.
 #[inline]
-pub(super) fn normal_pair(stream: &mut Stream) -> (f64, f64) {
+pub(super) fn normal_pairs(few: usize, stream: &mut Stream) -> [(f64, f64); ABREAST] {
+    let (mut radii, mut turns) = ([0.0; ABREAST], [0.0; ABREAST]);
+    for (radius, turn) in radii.iter_mut().zip(&mut turns).take(few) {
+        (*radius, *turn) = (stream.uniform(), stream.uniform());
+    }
     // 1 − U is in (0, 1], so that the logarithm is finite.
-    let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.uniform()));
-    let (sin, cos) = sincos_of_turn(stream.uniform());
-    (radius * cos, radius * sin)
+    let radii = log_of_unit(radii.map(|u| 1.0 - u)).map(|log| (-2.0 * log).sqrt());
+    let (sin, cos) = sincos_of_turns(turns);
+    std::array::from_fn(|k| (radii[k] * cos[k], radii[k] * sin[k]))
+}
+
+/// The sum of `terms` times the powers of each x, from the first on.
+#[inline]
+fn power_series(x: Abreast, terms: &[f64]) -> Abreast {
+    terms
+        .iter()
+        .rev()
+        .fold([0.0; ABREAST], |sum, term| std::array::from_fn(|k| sum[k] * x[k] + term))
+}
+
+/// 1/3, 1/5 … 1/21.
+const ODDS: [f64; 10] = [
+    1. / 3.,
+    1. / 5.,
+    1. / 7.,
+    1. / 9.,
+    1. / 11.,
+    1. / 13.,
+    1. / 15.,
+    1. / 17.,
+    1. / 19.,
+    1. / 21.,
+];
+
+/// The natural logarithms of numbers from 2^−1022 to 1. Each is that of a power of two, and of what is left
+/// beside it, f from √½ to √2: 2 artanh s of s = (f − 1)/(f + 1), at most 0.172 either way, of whose power series
+/// is left out what is below 0.172^22/23 = 7e−19 of it.
+#[inline(never)]
+fn log_of_unit(x: Abreast) -> Abreast {
+    const MANTISSA: u64 = (1 << 52) - 1;
+    let half = std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    // Counted from √½, as if the exponents began there.
+    let beyond = x.map(|x| x.to_bits().wrapping_sub(half));
+    let s = beyond.map(|beyond| {
+        let f = f64::from_bits((beyond & MANTISSA) + half);
+        (f - 1.0) / (f + 1.0)
+    });
+    let z = s.map(|s| s * s);
+    let series = power_series(z, &ODDS);
+    std::array::from_fn(|k| {
+        let exponent = (beyond[k].cast_signed() >> 52) as i32;
+        f64::from(exponent) * std::f64::consts::LN_2 + 2.0 * (s[k] + s[k] * z[k] * series[k])
+    })
 }
 
 /// The coefficients of −x² and its powers in the series of sin x/x and of cos x: 1/3!, 1/5! … and 1/2!,
@@ -56,23 +111,29 @@ const COSINE: [f64; 8] = [
     1. / 20_922_789_888_000.,
 ];
 
-/// The sine and the cosine of 2πu, u from 0 to 1. Of a turn the quarter is found exactly, and to what is
+/// The sines and the cosines of 2πu, u from 0 to 1. Of a turn the quarter is found exactly, and to what is
 /// left, at most π/4 either way, the power series are exact to rounding: what they leave out is below
 /// (π/4)^19/19! = 8e−20 and (π/4)^18/18! = 2e−18.
-#[inline]
+#[inline(never)]
 #[expect(clippy::cast_possible_truncation, reason = "from 0 to 4, to be cut off")]
-pub(super) fn sincos_of_turn(u: f64) -> (f64, f64) {
-    let quarter = (4.0 * u + 0.5) as i32;
-    let x = TAU * (u - 0.25 * f64::from(quarter));
-    let s = -x * x;
-    let series =
-        |terms: &[f64; 8]| 1.0 + s * terms.iter().rev().fold(0.0, |sum, term| sum * s + term);
-    let parts = [x * series(&SINE), series(&COSINE)];
-    let odd = quarter & 1 != 0;
-    let (sin, cos) = if odd { (parts[1], parts[0]) } else { (parts[0], parts[1]) };
-    // The sine is negative in the third and fourth quarter, the cosine in the second and third.
-    let signed = |part: f64, negative: bool| if negative { -part } else { part };
-    (signed(sin, quarter & 2 != 0), signed(cos, (quarter + 1) & 2 != 0))
+pub(super) fn sincos_of_turns(u: Abreast) -> (Abreast, Abreast) {
+    let quarters = u.map(|u| (4.0 * u + 0.5) as i32);
+    let x: Abreast = std::array::from_fn(|k| TAU * (u[k] - 0.25 * f64::from(quarters[k])));
+    let s = x.map(|x| -x * x);
+    let (sines, cosines) = (power_series(s, &SINE), power_series(s, &COSINE));
+    let (mut sin, mut cos) = ([0.0; ABREAST], [0.0; ABREAST]);
+    for (k, quarter) in quarters.into_iter().enumerate() {
+        let parts = [x[k] * (1.0 + s[k] * sines[k]), 1.0 + s[k] * cosines[k]];
+        let odd = quarter & 1 != 0;
+        (sin[k], cos[k]) = if odd { (parts[1], parts[0]) } else { (parts[0], parts[1]) };
+        // The sine is negative in the third and fourth quarter, the cosine in the second and third.
+        let signed = |part: f64, negative: i32| {
+            f64::from_bits(part.to_bits() ^ (u64::from(negative.cast_unsigned()) << 62))
+        };
+        sin[k] = signed(sin[k], quarter & 2);
+        cos[k] = signed(cos[k], (quarter + 1) & 2);
+    }
+    (sin, cos)
 }
 
 /// A gamma number of `shape` ≥ 1 and mean 1 (Marsaglia and Tsang, ACM TOMS 26, 2000).
@@ -139,19 +200,41 @@ mod tests {
     }
 
     #[test]
+    fn logarithms_are_those_of_libm() {
+        // Within two units in the last place, 2^−52 of it each; exact at 1. The least is what 1 − U can be.
+        let all = (1..10_000).map(|n| f64::from(n) * 1e-4);
+        let ends =
+            [1.0, 0.5, 0.25, 0.5 + f64::EPSILON, 1.0 - f64::EPSILON / 2.0, f64::EPSILON / 2.0];
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let borders = [half.next_down(), half, half.next_up()];
+        for x in all.chain(ends).chain(borders) {
+            let ([got, ..], want) = (log_of_unit([x; ABREAST]), libm::log(x));
+            assert!((got - want).abs() <= 4.5e-16 * want.abs(), "{x}: {got} {want}");
+        }
+        assert!(log_of_unit([1.0; ABREAST]).iter().all(|log| *log == 0.0));
+    }
+
+    #[test]
+    fn a_few_pairs_are_the_first_of_many() {
+        let (mut one, mut many) = (Stream::new(1, "pairs"), Stream::new(1, "pairs"));
+        let singly: Vec<_> = (0..ABREAST).map(|_| normal_pairs(1, &mut one)[0]).collect();
+        assert_eq!(singly, normal_pairs(ABREAST, &mut many));
+        assert_eq!(one.next_u64(), many.next_u64());
+    }
+
+    #[test]
     fn sines_of_turns_are_those_of_libm() {
         // Within two units in the last place of 1, and exact at quarters; the last is below 1 by 2^−53.
         let turns = (0..10_000).map(|n| f64::from(n) * 1e-4 + 3e-5 / f64::from(n + 1));
         for u in turns.chain([0.125, 0.375, 0.625, 0.875, 1.0 - f64::EPSILON / 2.0]) {
-            let (sin, cos) = sincos_of_turn(u);
+            let ([sin, ..], [cos, ..]) = sincos_of_turns([u; ABREAST]);
             let (want_sin, want_cos) = libm::sincos(TAU * u);
             // The argument of libm's is rounded, by at most 2^−51 of up to 2π.
             assert!((sin - want_sin).abs() < 1.4e-15 && (cos - want_cos).abs() < 1.4e-15, "{u}");
         }
         let quarters = [(0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0)];
-        for (u, want) in [0.0, 0.25, 0.5, 0.75].into_iter().zip(quarters) {
-            assert_eq!(sincos_of_turn(u), want, "{u}");
-        }
+        let (sin, cos) = sincos_of_turns([0.0, 0.25, 0.5, 0.75]);
+        assert_eq!(sin.into_iter().zip(cos).collect::<Vec<_>>(), quarters);
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Engine<'_> {
         } else {
             let slot = self.open_connection(now, n);
             self.schedule_opening(n as usize, now);
-            self.pump(now, self.client_of(slot));
+            self.pump_apart(now, self.client_of(slot));
         }
     }
 
@@ -93,7 +93,7 @@ impl Engine<'_> {
         self.traffic.move_in(slot, &opening);
         let h = self.client_of(slot);
         let class = &self.traffic.classes[n as usize];
-        let session = &class.session;
+        let session = class.session();
         let [client, server] = &mut self.hosts[h..h + 2] else { unreachable!("two ends") };
         match (&mut client.app, &mut server.app) {
             (AnyApp::Client(client), AnyApp::Server(server)) => {
@@ -128,7 +128,7 @@ impl Engine<'_> {
         let (client, server) = if self.users.browse(n) {
             (AnyApp::WebClient(Box::default()), AnyApp::WebServer(Box::default()))
         } else {
-            let (client, server) = (Client::new(&class.session), Server::new(&class.session));
+            let (client, server) = (Client::new(class.session()), Server::new(class.session()));
             (AnyApp::Client(Box::new(client)), AnyApp::Server(Box::new(server)))
         };
         // Whoever moves in brings settings.

@@ -53,7 +53,7 @@ impl Classes {
                     number,
                     variant: settings.name,
                     opens: at,
-                    session: class.session.clone(),
+                    session: class.session().clone(),
                     configs: settings
                         .ends
                         .map(|config| Config { seed: opening.connection.seed, ..config }),

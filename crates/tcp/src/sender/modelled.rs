@@ -27,20 +27,6 @@ pub struct BeforeAck {
 }
 
 impl Sender {
-    /// Whether segments may be paced, or their law models the path: such a sender's timer is due as
-    /// often as it sends.
-    pub fn keeps_time(&self) -> bool {
-        self.modelled.is_some() || self.pacer.paces_any()
-    }
-
-    /// What such a sender touches apart from itself: where it lies, and its bytes.
-    #[inline]
-    pub fn apart(&self) -> [Option<(usize, usize)>; 2] {
-        let modelled = self.modelled.as_deref();
-        let modelled = modelled.map(|it| (std::ptr::from_ref(it).addr(), size_of::<Modelled>()));
-        [modelled, self.growth.place()]
-    }
-
     /// The growth law or the recovery is another one.
     pub(super) fn introduce(&mut self) {
         self.modelled = self.growth.models_path().then(Box::default);

@@ -67,11 +67,6 @@ impl Pacer {
         }
     }
 
-    /// Whether segments are paced whatever the law says.
-    pub fn paces_any(&self) -> bool {
-        self.pacing == Pacing::Linux
-    }
-
     /// A jump past slow start: every segment is paced at its rate.
     pub fn begin_jump(&mut self, rate: Rate, overhead: Bytes) {
         self.jump = Some((rate, overhead));
