@@ -20,7 +20,7 @@ use fft::Fft;
 use fractional::{circle, correlated};
 pub use quantile::{PACKMIME_QUANTITIES, packmime_reference};
 
-use normal::{Place, gamma_of_mean_one};
+use normal::{ABREAST, Place, gamma_of_mean_one, normal_pairs};
 use quantile::Tables;
 
 /// How far back the connections are that say something of the next.
@@ -254,9 +254,11 @@ impl PackMimeArrivals {
     pub fn gap(&mut self) -> Duration {
         if self.drawn.is_empty() {
             self.drawn.resize(self.gaps.block.min(Self::AT_ONCE), Duration::ZERO);
-            for gap in self.drawn.iter_mut().rev() {
-                let white = self.random.normal();
-                *gap = seconds(self.scale_s * weibull(self.shape, self.gaps.next(white, None)));
+            for gaps in self.drawn.rchunks_mut(ABREAST) {
+                let white = normal_pairs(gaps.len(), &mut self.random);
+                for (gap, (white, _)) in gaps.iter_mut().rev().zip(white) {
+                    *gap = seconds(self.scale_s * weibull(self.shape, self.gaps.next(white, None)));
+                }
             }
         }
         self.drawn.pop().unwrap_or_default()
@@ -319,9 +321,10 @@ impl PackMimeSessions {
         let fft = requests.is_over().then(|| Fft::new(length));
         let fft = fft.as_ref();
         let tables = Tables::get();
-        let request = bytes(tables.request.at(self.requests.next(random.normal(), fft)));
-        let client_ms = tables.client_ms.at(self.clients.next(random.normal(), fft));
-        let server_ms = tables.server_ms.at(self.servers.next(random.normal(), fft));
+        let [white, for_client, for_server, _] = normal_pairs(3, random).map(|(white, _)| white);
+        let request = bytes(tables.request.at(self.requests.next(white, fft)));
+        let client_ms = tables.client_ms.at(self.clients.next(for_client, fft));
+        let server_ms = tables.server_ms.at(self.servers.next(for_server, fft));
         let validates_cache = self.runs.next();
         let table = if validates_cache { &tables.validation } else { &tables.download };
         let first_response = bytes(table.at(Place::uniform(random)));
