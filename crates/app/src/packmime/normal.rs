@@ -30,8 +30,8 @@ pub(super) const ABREAST: usize = 4;
 /// A number of each.
 type Abreast = [f64; ABREAST];
 
-/// `few` pairs of them, at most [`ABREAST`], but for the last bits: for millions of which seven digits are
-/// kept. Every step is one of all pairs, and without a branch, so that the processor takes several at once.
+/// `few` pairs of them, at most [`ABREAST`], as [`Normal`] makes them but for the last bits. Every step is
+/// one of all pairs, and without a branch, so that the processor takes several at once.
 #[inline]
 pub(super) fn normal_pairs(few: usize, stream: &mut Stream) -> [(f64, f64); ABREAST] {
     let (mut radii, mut turns) = ([0.0; ABREAST], [0.0; ABREAST]);

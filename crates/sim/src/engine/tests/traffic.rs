@@ -131,7 +131,11 @@ fn exchanges_follow_one_another_on_a_connection() {
 
 /// Many short connections over a lossy bottleneck.
 fn crowd(variant: &str, more: &str) -> Run {
-    let text = one_class(
+    run(&crowd_text(variant, more))
+}
+
+fn crowd_text(variant: &str, more: &str) -> String {
+    one_class(
         r#""arrivals": {"kind": "poisson", "rate": "40 /s"}, "stop": "20 s",
                "app": {"kind": "request", "request": {"uniform": ["50 B", "500 B"]},
                         "response": {"pareto": {"shape": 1.2, "scale": "2 kB"}},
@@ -141,8 +145,7 @@ fn crowd(variant: &str, more: &str) -> Run {
         more,
     )
     .replace(r#""variant": "newreno""#, &format!(r#""variant": {variant}"#))
-    .replace("30 s", "200 s");
-    run(&text)
+    .replace("30 s", "200 s")
 }
 
 #[test]
@@ -214,6 +217,18 @@ fn another_variant_changes_no_draw() {
     assert_eq!(mix.connections.variants, ["cubic", "newreno+sack"]);
     let cubic = mix.connections.variant.iter().filter(|v| **v == 0).count();
     assert!(cubic.abs_diff(mix.connections.len() / 4) < 49, "{cubic}");
+}
+
+#[test]
+fn a_connection_is_the_same_however_many_come_after_it() {
+    // As many as are planned at once, one fewer and one more, and one.
+    let text = crowd_text(r#""newreno""#, "");
+    let all = draws(&run(&text));
+    assert_ne!(all[0].2, all[64].2);
+    for count in [1, 63, 64, 65] {
+        let few = text.replace(r#""stop": "20 s""#, &format!(r#""count": {count}"#));
+        assert_eq!(draws(&run(&few)), all[..count], "{count}");
+    }
 }
 
 #[test]
