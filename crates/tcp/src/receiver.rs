@@ -377,10 +377,11 @@ impl Receiver {
         }
         if seq > self.nxt {
             let new = Range { start: seq, end };
-            if self.ahead.iter().any(|held| held.start <= seq && end <= held.end) {
+            let at = self.place_ahead(seq);
+            if at > 0 && end <= self.ahead[at - 1].end {
                 self.duplicate = Some(new);
             }
-            let joined = self.keep_ahead(new);
+            let joined = self.keep_ahead(at, new);
             self.remember(seq, joined);
             // RFC 5681 §4.2: a duplicate ACK at once.
             self.ack_now |= !self.adapt_to_gap(now, segment, rtt);
@@ -525,14 +526,17 @@ impl Receiver {
         }
     }
 
-    /// Joins `new` to the ranges held; returns the range that it is now in. Arrivals come mostly in
-    /// order, so that the search goes from the back.
-    fn keep_ahead(&mut self, new: Range) -> Range {
-        let mut at = self.ahead.len();
-        while at > 0 && self.ahead[at - 1].start > new.start {
-            at -= 1;
+    /// How many ranges ahead start no later than `seq`: all of them, as a rule.
+    #[inline]
+    fn place_ahead(&self, seq: Seq) -> usize {
+        if self.ahead.back().is_none_or(|last| last.start <= seq) {
+            return self.ahead.len();
         }
-        // `at` is the first range that starts after `new`.
+        self.ahead.partition_point(|range| range.start <= seq)
+    }
+
+    /// Joins `new` to the ranges held, of which `at` start no later; returns the range that it is now in.
+    fn keep_ahead(&mut self, at: usize, new: Range) -> Range {
         let mut joined = new;
         let mut from = at;
         if at > 0 && self.ahead[at - 1].end >= new.start {
