@@ -3,6 +3,7 @@
 mod browsing;
 mod passing;
 mod routing;
+mod turns;
 
 pub use routing::routers;
 
@@ -28,8 +29,10 @@ use crate::records::{Run, VideoRow};
 use crate::scenario::{CrossTraffic, Scenario};
 use crate::topology::{Layout, flow_names};
 use crate::traffic::{Classes, likely_line_rtt};
+use crate::turns::{Turns, turns};
 use crate::wheel::{Class, Event};
 use crate::{Collector, MOST_ROWS_HELD, ScenarioError, flow_entries};
+use turns::Schedule;
 
 /// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
 /// after those of all flows, the client and the server of each slot for connections that come and go.
@@ -93,6 +96,9 @@ pub struct Engine<'o> {
     end: Instant,
     run: Run,
     events: u64,
+    /// How hosts and the links that they share may take turns, and how they do.
+    turns: Option<Turns>,
+    schedule: Option<Box<Schedule>>,
     observer: Option<&'o mut dyn Observer>,
     collector: Option<&'o mut dyn Collector>,
     /// The observer has seen enough.
@@ -107,7 +113,7 @@ impl<'o> Engine<'o> {
         let layout = Layout::new(scenario, &entries)?;
         let links = links(scenario, &layout);
         let probes = Probes::new(scenario, &entries, &names, &layout);
-        let fused = which_are_fused(scenario, &layout, &probes);
+        let (fused, turns) = which_are_fused(scenario, &layout, &probes);
         let mut network = Network::new(clock(scenario, &layout), links, fused);
         network.give_lanes(shared(&layout));
         if scenario.traffic.is_empty() {
@@ -191,6 +197,8 @@ impl<'o> Engine<'o> {
             end,
             run,
             events: 0,
+            turns,
+            schedule: None,
             observer: None,
             collector: None,
             stopped: false,
@@ -267,12 +275,29 @@ impl<'o> Engine<'o> {
     #[cfg(test)]
     pub fn unfused(mut self) -> Self {
         self.network.unfuse();
+        self.by_the_clock()
+    }
+
+    /// The same run with all events in the order of time.
+    #[cfg(test)]
+    pub fn by_the_clock(mut self) -> Self {
+        self.turns = None;
+        self
+    }
+
+    /// The same run in turns wherever that is possible.
+    #[cfg(test)]
+    pub fn in_turns(mut self) -> Self {
+        if let Some(turns) = &mut self.turns {
+            turns.worth_it = true;
+        }
         self
     }
 
     /// Tells `observer` what `links` send.
     #[must_use]
     pub fn observed(mut self, links: &[usize], observer: &'o mut dyn Observer) -> Self {
+        self.turns = None;
         let taps = Taps::new(links, self.network.links.len() / 2, self.hosts.len());
         self.network.tap(taps);
         self.observer = Some(observer);
@@ -304,6 +329,14 @@ impl<'o> Engine<'o> {
 
     /// Runs to the end; `None` if the observer did not let it.
     pub fn run(mut self) -> Option<Run> {
+        match self.turns.take_if(|turns| turns.worth_it) {
+            Some(turns) => self.run_in_turns(&turns),
+            None => self.run_by_the_clock(),
+        }
+        self.finish()
+    }
+
+    fn run_by_the_clock(&mut self) {
         while let Some(event) = self.network.wheel.pop() {
             if event.at() > self.end {
                 break;
@@ -314,6 +347,9 @@ impl<'o> Engine<'o> {
             }
             self.handle(event);
         }
+    }
+
+    fn finish(mut self) -> Option<Run> {
         if let Some(observer) = &mut self.observer
             && !self.stopped
         {
@@ -394,30 +430,37 @@ impl<'o> Engine<'o> {
             Class::Timer => self.wake(now, subject),
             Class::Opening => self.open(now, subject),
             Class::Cross => self.cross(now, subject),
-            Class::Measure => {
-                let flows = &self.hosts[..self.lasting];
-                let next = self.measures.on_moment(subject, now, &mut self.network, flows);
-                if let Some((subject, at)) = next {
-                    self.network.wheel.push(at, Class::Measure, subject);
-                }
-                self.let_links_forget(now);
-            }
-            Class::Probe => {
-                let next = self.probes.on_moment(
-                    subject,
-                    now,
-                    &mut self.network,
-                    &self.hosts,
-                    &mut self.run,
-                );
-                self.relieve();
-                if let Some(at) = next.filter(|at| *at <= self.end) {
-                    self.network.wheel.push(at, Class::Probe, subject);
-                }
-            }
+            class @ (Class::Measure | Class::Probe) => self.look(now, class, subject),
         }
         if self.network.has_news() {
             self.take_news(now);
+        }
+    }
+
+    /// A measure or a probe looks at everything.
+    #[inline(never)]
+    fn look(&mut self, now: Instant, class: Class, subject: u32) {
+        let flows = &self.hosts[..self.lasting];
+        if class == Class::Measure {
+            let next = self.measures.on_moment(subject, now, &mut self.network, flows);
+            if let Some((subject, at)) = next {
+                self.look_again(at, Class::Measure, subject);
+            }
+            self.let_links_forget(now);
+            return;
+        }
+        let next =
+            self.probes.on_moment(subject, now, &mut self.network, &self.hosts, &mut self.run);
+        self.relieve();
+        if let Some(at) = next.filter(|at| *at <= self.end) {
+            self.look_again(at, Class::Probe, subject);
+        }
+    }
+
+    fn look_again(&mut self, at: Instant, class: Class, subject: u32) {
+        match &mut self.schedule {
+            Some(schedule) => schedule.add(at, class, subject),
+            None => self.network.wheel.push(at, class, subject),
         }
     }
 
@@ -546,8 +589,11 @@ impl<'o> Engine<'o> {
         // A timer that moved back is left alone: it fires early and is armed anew.
         if next < host.armed {
             host.armed = next;
-            let subject = u32::try_from(h).expect("fewer than 2^32 hosts");
-            self.network.wheel.push(next.max(now), Class::Timer, subject);
+            // Where hosts take turns with links it is looked up.
+            if self.schedule.is_none() {
+                let subject = u32::try_from(h).expect("fewer than 2^32 hosts");
+                self.network.wheel.push(next.max(now), Class::Timer, subject);
+            }
         }
         if host.watched && !self.goes_on(h) {
             self.look_at(now, h);
@@ -616,7 +662,13 @@ impl<'o> Engine<'o> {
     fn look_at(&mut self, now: Instant, h: usize) {
         if h < self.lasting {
             self.probes.on_flow_change(h / 2, now, &self.hosts, &mut self.run);
-            self.relieve();
+            match &mut self.schedule {
+                Some(schedule) => {
+                    let rows = self.run.flow_samples.time_ns.len();
+                    schedule.note(now, self.network.current_rank(), rows);
+                }
+                None => self.relieve(),
+            }
             return;
         }
         let slot = self.slot_of(h);
@@ -671,11 +723,15 @@ pub fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
         .collect()
 }
 
-/// Which links take packets ahead of time.
-fn which_are_fused(scenario: &Scenario, layout: &Layout, probes: &Probes) -> Vec<bool> {
+/// Which links take packets ahead of time, and how hosts and links take turns.
+fn which_are_fused(
+    scenario: &Scenario,
+    layout: &Layout,
+    probes: &Probes,
+) -> (Vec<bool>, Option<Turns>) {
     // What a change of the path would do to packets ahead of the clock nobody could tell.
     if !scenario.events.is_empty() {
-        return Vec::new();
+        return (Vec::new(), None);
     }
     let counted = scenario.measures.iter().flat_map(|measure| &measure.crossings);
     let counted = counted.filter_map(|link| layout.link(link)).flat_map(|wire| [wire, wire + 1]);
@@ -684,7 +740,9 @@ fn which_are_fused(scenario: &Scenario, layout: &Layout, probes: &Probes) -> Vec
         watched: &probes.wires_seen_on_change().chain(counted).collect::<Vec<_>>(),
         probed: &probes.flows_seen_on_change(),
     };
-    fused(layout, &elsewhere)
+    let fused = fused(layout, &elsewhere);
+    let turns = turns(scenario, layout, &elsewhere);
+    (fused, turns)
 }
 
 /// Which links carry the packets of several flows.

@@ -61,10 +61,15 @@ impl Input {
 
 /// For each link whether it is fused with the one before it; empty if none may be.
 pub fn fused(layout: &Layout, elsewhere: &Elsewhere<'_>) -> Vec<bool> {
-    find(layout, elsewhere).unwrap_or_default()
+    find(layout, elsewhere, |_| false).unwrap_or_default()
 }
 
-fn find(layout: &Layout, elsewhere: &Elsewhere<'_>) -> Option<Vec<bool>> {
+/// The same where links at which departures are events are allowed if they are `free` to send in any order.
+pub fn find(
+    layout: &Layout,
+    elsewhere: &Elsewhere<'_>,
+    free: impl Fn(usize) -> bool,
+) -> Option<Vec<bool>> {
     let wires = &layout.wires;
     let crossed = marked(wires.len(), elsewhere.crossed);
     let watched = marked(wires.len(), elsewhere.watched);
@@ -80,7 +85,7 @@ fn find(layout: &Layout, elsewhere: &Elsewhere<'_>) -> Option<Vec<bool>> {
     }
     let mut fused = vec![false; wires.len()];
     for (n, wire) in wires.iter().enumerate() {
-        let orderly = wire.config.discipline == Discipline::Fifo
+        let orderly = (wire.config.discipline == Discipline::Fifo || free(n))
             && !wire.impairments.any()
             && wire.channel.is_none()
             && wire.config.rate <= FASTEST;

@@ -35,6 +35,7 @@ pub mod records;
 pub mod scenario;
 mod topology;
 mod traffic;
+mod turns;
 mod wheel;
 
 use std::fmt;

@@ -1,7 +1,9 @@
 //! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
 
+mod inboxes;
 mod meeting;
 mod observing;
+mod queues;
 mod routers;
 
 use ackclock_net::{Fate, Line, LineConfig, Link, Packet, Verdict};
@@ -13,6 +15,7 @@ use ackclock_units::{Duration, Instant};
 use crate::observe::Taps;
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::wheel::{Class, Wheel};
+use inboxes::Inboxes;
 use meeting::{Became, Offering};
 use routers::Routers;
 
@@ -49,8 +52,10 @@ const WANTED: u32 = 1 << 29;
 const LINE: u32 = 1 << 28;
 /// A link whose packets take its lane of the clock.
 const LANED: u32 = 1 << 27;
+/// A link that carries the packets of one host alone, where hosts and links take turns.
+const OWN: u32 = 1 << 26;
 /// A link's number, or a private line's.
-const WIRE: u32 = LANED - 1;
+const WIRE: u32 = OWN - 1;
 
 /// So many hops are of so few flows that their links stay in the cache.
 const FEW_HOPS: usize = 64;
@@ -106,6 +111,8 @@ pub struct Network {
     fused: Vec<bool>,
     /// Which links' packets take a lane of the clock; empty if none do.
     laned: Vec<bool>,
+    /// What hosts and shared links have for one another, where they take turns.
+    inboxes: Inboxes,
     /// What a link sends so that it comes to a fused one after this comes to none: the run is over.
     end: Instant,
     touched: Vec<u32>,
@@ -138,6 +145,7 @@ impl Network {
             attention,
             fused,
             laned: Vec::new(),
+            inboxes: Inboxes::default(),
             end: Instant::NEVER,
             wheel,
             links,
@@ -205,7 +213,7 @@ impl Network {
     /// What a path says of a link.
     fn hop(&self, wire: usize) -> u32 {
         let number = index(wire);
-        assert!(number <= WIRE, "fewer than 2^27 links");
+        assert!(number <= WIRE, "fewer than 2^26 links");
         let Attention { watched, marks, counts, quick_start } = self.attention[wire];
         let wanted = if watched || marks || counts || quick_start { WANTED } else { 0 };
         let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
@@ -321,7 +329,9 @@ impl Network {
             ip,
             corrupted: false,
         };
-        if lined {
+        if self.inboxes.in_use() {
+            self.leave(now, id);
+        } else if lined {
             self.pass_line(now, id, first & WIRE);
         } else {
             self.forward(now, id);
@@ -382,6 +392,7 @@ impl Network {
     /// A place for one packet more.
     #[cold]
     fn make_place(&mut self) -> u32 {
+        make_room(&mut self.packets);
         self.packets.push(InFlight {
             segment: Segment::default(),
             first_sent: Instant::NEVER,
@@ -408,25 +419,46 @@ impl Network {
             self.options[at as usize] = options;
             return at;
         }
+        make_room(&mut self.options);
         self.options.push(options);
         index(self.options.len() - 1)
     }
 
     /// Offers a packet to the link that comes next on its path, and to those that are fused with it.
     fn forward(&mut self, now: Instant, id: u32) {
+        let hop = self.packets[id as usize].hop;
+        // Packets that a link which many share hands on come in its order, or nearly so.
+        let first = self.hops[hop as usize];
+        let Some((comes, wire, next)) = self.travel(now, id) else { return };
+        let laned = first & (LANED | LINE) == LANED;
+        if !laned && self.hops.len() > FEW_HOPS && next & DELIVER == 0 {
+            // Where it comes next many meet; what comes after that is its flow's own.
+            self.prefetch_link(self.packets[id as usize].hop + 1);
+        }
+        self.under_way(comes, wire, id, next, laned.then_some(first & WIRE));
+    }
+
+    /// Offers a packet to the link that comes next on its path, and to those that are fused with it: when
+    /// it comes to the end of which link, and the step behind that. `None` if it does not, or if that is
+    /// taken care of.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "nearly all packets go here")]
+    fn travel(&mut self, now: Instant, id: u32) -> Option<(Instant, u32, u32)> {
         let packet = &self.packets[id as usize];
         // Headers, options and an MSS of 16 bits.
         let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
         let mut untimed = packet.segment.len > 0 && packet.first_sent == Instant::NEVER;
         let mut hop = packet.hop as usize;
-        // Packets that a link which many share hands on come in its order, or nearly so.
-        let first = self.hops[hop];
         let mut comes = now;
         loop {
             let &[step, next] = self.hops[hop..].first_chunk().expect("a path ends at a host");
             let wire = step & WIRE;
             let idle = if step & (WANTED | LINE) == 0 {
-                self.links[wire as usize].pass_idle(comes, size, now)
+                let link = &mut self.links[wire as usize];
+                match link.pass_idle(comes, size, now) {
+                    None => link.pass_busy(comes, size, now),
+                    idle => idle,
+                }
             } else {
                 None
             };
@@ -441,19 +473,13 @@ impl Network {
                 untimed = false;
                 comes = at;
             } else {
-                return;
+                return None;
             }
             if next & (FUSED | DELIVER) == FUSED && comes <= self.end {
                 continue;
             }
             self.packets[id as usize].hop = index(hop);
-            let laned = first & (LANED | LINE) == LANED;
-            if !laned && self.hops.len() > FEW_HOPS && next & DELIVER == 0 {
-                // Where it comes next many meet; what comes after that is its flow's own.
-                self.prefetch_link(index(hop + 1));
-            }
-            self.under_way(comes, wire, id, next, laned.then_some(first & WIRE));
-            return;
+            return Some((comes, wire, next));
         }
     }
 
@@ -536,6 +562,9 @@ impl Network {
                 let next = self.hops[packet.hop as usize];
                 if next & (LINE | DELIVER) == LINE {
                     self.go_on(at, wire, id);
+                } else if self.inboxes.in_use() {
+                    let hop = packet.hop;
+                    self.hand_over(at, id, hop);
                 } else {
                     self.wheel.push(at, Class::Arrival, id);
                 }
@@ -552,7 +581,11 @@ impl Network {
         if next & DELIVER != 0 {
             return Step::Arrived(next & !DELIVER);
         }
-        self.forward(now, id);
+        if self.inboxes.in_use() {
+            self.cross(now, id);
+        } else {
+            self.forward(now, id);
+        }
         Step::UnderWay
     }
 
@@ -611,6 +644,13 @@ impl Network {
             self.free_options.push(options);
         }
         self.free.push(id);
+    }
+}
+
+/// Makes room for one more, and a quarter more than there are: an arena that doubles is half empty at its peak.
+fn make_room<T>(arena: &mut Vec<T>) {
+    if arena.len() == arena.capacity() {
+        arena.reserve_exact(arena.len() / 4 + 16);
     }
 }
 

@@ -518,7 +518,38 @@ pub struct FlowSamples {
     pub playout_s: Vec<f64>,
 }
 
+/// Puts the last of a column in `order`.
+fn arrange<T: Copy>(column: &mut [T], order: &[usize]) {
+    let from = column.len() - order.len();
+    let last = &mut column[from..];
+    let arranged: Vec<T> = order.iter().map(|row| last[*row]).collect();
+    last.copy_from_slice(&arranged);
+}
+
 impl FlowSamples {
+    /// Puts the last rows, of which `keys` has one each, in the order of the keys; those of one key keep theirs.
+    pub(crate) fn put_in_order<K: Ord>(&mut self, keys: &[K]) {
+        if keys.is_sorted() {
+            return;
+        }
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
+        let Self {
+            time_ns,
+            flow,
+            cwnd_segments,
+            ssthresh_segments,
+            srtt_s,
+            in_flight_segments,
+            playout_s,
+        } = self;
+        arrange(time_ns, &order);
+        arrange(flow, &order);
+        for column in [cwnd_segments, ssthresh_segments, srtt_s, in_flight_segments, playout_s] {
+            arrange(column, &order);
+        }
+    }
+
     /// The same in the order of time; those of one instant keep theirs.
     #[must_use]
     pub fn in_order(self) -> Self {

@@ -125,6 +125,12 @@ struct Waiting {
     subject: u32,
 }
 
+/// What has a place among the arrivals of one instant.
+pub trait Ranked {
+    /// The least comes first.
+    fn rank(&self) -> u64;
+}
+
 /// The event clock.
 #[derive(Debug)]
 pub struct Wheel {
@@ -140,6 +146,8 @@ pub struct Wheel {
     free: u32,
     /// The slot whose turn it is, latest event first.
     current: Vec<Entry>,
+    /// What lies there from this place on and has equal keys is in the order of its rank already.
+    ranked: usize,
     /// The number of that slot, counted from the start of the run.
     cursor: u64,
     far: BinaryHeap<Reverse<Far>>,
@@ -165,6 +173,7 @@ impl Wheel {
             nodes: Vec::new(),
             free: NONE,
             current: Vec::new(),
+            ranked: usize::MAX,
             cursor: 0,
             far: BinaryHeap::new(),
             lanes: Vec::new(),
@@ -207,6 +216,18 @@ impl Wheel {
         }
     }
 
+    /// Adds an arrival by what happened at `since`, which need not be what happened last: the same as
+    /// [`push`](Self::push) in the order of that time. Arrivals of one instant by what happened at one
+    /// instant come in the order of their ranks, of which [`pop_before`](Self::pop_before) is told. Not to be
+    /// mixed with arrivals that were added otherwise.
+    #[inline]
+    pub fn push_arrival(&mut self, at: Instant, since: Instant, subject: u32) {
+        const LAST: u64 = (1 << SEQUENCE_BITS) - 1;
+        let ago = at.since(since).as_nanos().min(LAST);
+        let order = ((Class::Arrival as u64) << SEQUENCE_BITS) | (LAST - ago);
+        self.place(at.as_nanos(), order, subject);
+    }
+
     /// The class of the next event and its sequence.
     #[inline]
     fn order(&mut self, class: Class) -> u64 {
@@ -239,6 +260,7 @@ impl Wheel {
         if slot <= self.cursor {
             let place = self.current.partition_point(|other| other.key > key);
             self.current.insert(place, Entry { key, subject });
+            self.ranked = usize::MAX;
         } else if slot - self.cursor <= self.mask {
             // An arena of 2^32 pending events would be 64 GB.
             self.free = u32::try_from(self.nodes.len()).expect("fewer than 2^32 events");
@@ -304,6 +326,75 @@ impl Wheel {
         }
     }
 
+    /// Takes the next event before `until`, of equal arrivals that of the least rank. Nothing may be added
+    /// after this for a moment before `until`.
+    #[inline]
+    pub fn pop_before(
+        &mut self,
+        until: Instant,
+        ranks: &[impl Ranked],
+        fetch: impl Fn(u32),
+    ) -> Option<Event> {
+        loop {
+            if let Some(Entry { key, .. }) = self.current.last() {
+                let now = (self.cursor << self.shift) | (key >> TIME_SHIFT);
+                if now >= until.as_nanos() {
+                    return None;
+                }
+                if let [.., a, b] = self.current.as_slice()
+                    && a.key == b.key
+                {
+                    self.order_equals(ranks);
+                }
+                return self.pop();
+            }
+            // A slot that is begun takes nothing more for a moment before it.
+            if self.next_slot().is_none_or(|slot| slot << self.shift >= until.as_nanos()) {
+                return None;
+            }
+            self.turn();
+            for entry in &self.current {
+                fetch(entry.subject);
+            }
+            // And of the slot that comes after it, if all is well.
+            let mut next = self.heads[self.index(self.cursor + 1)];
+            while let Some(node) = self.nodes.get(next as usize) {
+                fetch(node.subject);
+                next = node.next;
+            }
+        }
+    }
+
+    /// Takes all events, in their order; the clock is as it was at the beginning.
+    pub fn take_all(&mut self) -> Vec<Event> {
+        let events = std::iter::from_fn(|| self.pop()).collect();
+        self.cursor = 0;
+        self.now = 0;
+        events
+    }
+
+    /// No event comes before this; `None` if none comes.
+    pub fn next_at(&self) -> Option<Instant> {
+        if let Some(Entry { key, .. }) = self.current.last() {
+            return Some(Instant::from_nanos((self.cursor << self.shift) | (key >> TIME_SHIFT)));
+        }
+        self.next_slot().map(|slot| Instant::from_nanos(slot << self.shift))
+    }
+
+    /// Puts the next events, which have one key, in the order of their ranks.
+    #[cold]
+    #[inline(never)]
+    fn order_equals(&mut self, ranks: &[impl Ranked]) {
+        if self.current.len() > self.ranked {
+            return;
+        }
+        let Some(key) = self.current.last().map(|entry| entry.key) else { return };
+        let from = self.current.partition_point(|entry| entry.key > key);
+        let rank = |entry: &Entry| ranks[entry.subject as usize].rank();
+        self.current[from..].sort_unstable_by_key(|entry| Reverse(rank(entry)));
+        self.ranked = from;
+    }
+
     /// What comes in a lane `places` behind the next.
     #[inline]
     pub fn upcoming(&self, lane: u32, places: usize) -> Option<u32> {
@@ -326,6 +417,15 @@ impl Wheel {
         first.subject
     }
 
+    /// The next slot that holds something.
+    fn next_slot(&self) -> Option<u64> {
+        let far = self.far.peek().map(|Reverse(event)| event.at >> self.shift);
+        match (self.next_occupied(), far) {
+            (Some(near), Some(far)) => Some(near.min(far)),
+            (near, far) => near.or(far),
+        }
+    }
+
     /// Moves to the next slot that holds something; false if nothing is left.
     fn turn(&mut self) -> bool {
         let near = self.next_occupied().unwrap_or(u64::MAX);
@@ -335,6 +435,7 @@ impl Wheel {
             return false;
         }
         self.cursor = slot;
+        self.ranked = usize::MAX;
         if near == slot {
             self.collect(slot);
         }

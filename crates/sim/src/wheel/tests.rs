@@ -112,3 +112,52 @@ fn a_lane_tells_what_comes_next() {
     let second = wheel.pop().unwrap();
     assert_eq!((second.subject(), second.lane()), (9, None));
 }
+
+struct Rank(u64);
+
+impl Ranked for Rank {
+    fn rank(&self) -> u64 {
+        self.0
+    }
+}
+
+#[test]
+fn arrivals_of_one_instant_go_by_what_made_them_and_then_by_rank() {
+    let mut wheel = small();
+    // Of 0 to 4 the ranks are 4 to 0.
+    let ranks: Vec<Rank> = (0..5).rev().map(Rank).collect();
+    // 3 was made to come at 100 ns, all others at 200 ns; 4 comes earlier than they, 9 leaves earlier.
+    for (subject, comes, since) in
+        [(0, 5000, 200), (1, 5000, 200), (2, 5000, 200), (3, 5000, 100), (4, 4999, 200)]
+    {
+        wheel.push_arrival(at(comes), at(since), subject);
+    }
+    wheel.push(at(5000), Class::Departure, 9);
+    let next =
+        |wheel: &mut Wheel, until| wheel.pop_before(at(until), &ranks, |_| ()).map(|e| e.subject());
+    assert_eq!(next(&mut wheel, 4999), None);
+    assert_eq!(next(&mut wheel, 5000), Some(4));
+    assert_eq!(next(&mut wheel, 5000), None);
+    // What is added to the slot whose turn it is takes its place among the rest.
+    assert_eq!([(); 3].map(|()| next(&mut wheel, 5001)), [Some(9), Some(3), Some(2)]);
+    assert_eq!([(); 3].map(|()| next(&mut wheel, 5001)), [Some(1), Some(0), None]);
+}
+
+#[test]
+fn no_slot_is_begun_before_its_time() {
+    let mut wheel = small();
+    let ranks = [Rank(0), Rank(0)];
+    wheel.push_arrival(at(50_000), at(0), 0);
+    assert_eq!(wheel.pop_before(at(40_000), &ranks, |_| ()), None);
+    // Earlier than what was there, and after the moment that was asked about.
+    wheel.push_arrival(at(40_000), at(39_000), 1);
+    let order = [(); 2].map(|()| wheel.pop_before(at(60_000), &ranks, |_| ()).map(|e| e.at()));
+    assert_eq!(order, [Some(at(40_000)), Some(at(50_000))]);
+    // Taken out, all are as they were when they were put in, in their order.
+    wheel.push(at(70_000), Class::Timer, 7);
+    wheel.push(at(65_000), Class::Cross, 8);
+    let all: Vec<_> = wheel.take_all().iter().map(|e| (e.at(), e.class(), e.subject())).collect();
+    assert_eq!(all, [(at(65_000), Class::Cross, 8), (at(70_000), Class::Timer, 7)]);
+    wheel.push(at(10), Class::Timer, 9);
+    assert_eq!(wheel.pop().map(|e| e.at()), Some(at(10)));
+}

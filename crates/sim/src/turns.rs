@@ -1,0 +1,167 @@
+//! Whether hosts and the links that they share may take turns, and how long a turn is:
+//! `docs/decisions/0025-hosts-and-links-take-turns.md`.
+
+use ackclock_net::Discipline;
+use ackclock_units::Duration;
+
+use crate::MOST_ROWS_HELD;
+use crate::fusing::{Elsewhere, find};
+use crate::scenario::{AppSpec, EventTime, Every, Scenario};
+use crate::topology::Layout;
+
+/// Looking at so many hosts takes less time than a packet.
+const HOSTS_A_PACKET: u128 = 32;
+/// Of a packet.
+const BITS: u128 = 12_000;
+/// In nanoseconds.
+const SECOND: u128 = 1_000_000_000;
+/// So many packets may come in a turn of which each leaves rows behind.
+const PACKETS_SEEN: u64 = MOST_ROWS_HELD as u64 / 4;
+
+/// How far hosts and the links that they share may be ahead of one another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// Of each link whether it carries the packets of one end of one flow alone.
+    pub own: Vec<bool>,
+    /// Of each link whether it is offered packets ahead of time.
+    pub fused: Vec<bool>,
+    /// A packet takes at least this from a host to the first link that others share.
+    pub to_links: Duration,
+    /// A packet takes at least this from there to a host; `None` if there are no such links.
+    pub to_hosts: Option<Duration>,
+    /// A packet takes at least this from one host to the other by links of their own; `None` if no flow has
+    /// only such.
+    pub between_hosts: Option<Duration>,
+    /// A turn takes no longer than this, where every change of a flow is recorded.
+    pub longest: Option<Duration>,
+    /// Whether it is quicker.
+    pub worth_it: bool,
+}
+
+/// How hosts and links take turns in `scenario`; `None` where they may not.
+pub fn turns(scenario: &Scenario, layout: &Layout, elsewhere: &Elsewhere<'_>) -> Option<Turns> {
+    let lasting = scenario.traffic.is_empty() && scenario.events.is_empty();
+    // Records of arrivals at links, and counts of who met whom there, are those of the clock.
+    let unseen = elsewhere.watched.is_empty();
+    // An application tells the other end of its objects, and windows of a moment of a flow, at once.
+    let by_themselves =
+        scenario.flows.iter().all(|flow| matches!(flow.app, AppSpec::Bulk { size: None }));
+    let by_time = scenario.measures.iter().all(|measure| matches!(measure.from, EventTime::At(_)));
+    let unruled =
+        layout.wires.iter().all(|wire| wire.quick_start.is_none() && wire.feedback.is_none());
+    if !(lasting && unseen && by_themselves && by_time && unruled) {
+        return None;
+    }
+    let mut users = vec![0_u32; layout.wires.len()];
+    for wire in layout.paths.iter().flatten().flatten() {
+        users[*wire] += 1;
+    }
+    let mut own: Vec<bool> = users.iter().map(|users| *users == 1).collect();
+    let fifo = |wire: usize| layout.wires[wire].config.discipline == Discipline::Fifo;
+    // What keeps simultaneous events in their order where links are fused does so here. A link that several
+    // flows share may send in any order, as its packets go to no other link that they share.
+    let fused = find(layout, elsewhere, |wire| !own[wire])?;
+    for path in layout.paths.iter().flatten() {
+        for wire in path.iter().skip(1) {
+            // What enters or is marked there is the clock's.
+            own[*wire] &= fused[*wire];
+        }
+    }
+    let last = |path: &Vec<usize>| path.iter().rposition(|wire| !own[*wire]);
+    let sorted = |path: &Vec<usize>| {
+        path.iter().take(last(path).unwrap_or(0)).all(|wire| fifo(*wire) || own[*wire])
+    };
+    if !layout.paths.iter().flatten().all(sorted) {
+        return None;
+    }
+    let mut turns = Turns {
+        own,
+        fused,
+        longest: None,
+        to_links: Duration::MAX,
+        to_hosts: None,
+        between_hosts: None,
+        worth_it: false,
+    };
+    for path in layout.paths.iter().flatten() {
+        turns.look_at(path, layout, elsewhere)?;
+    }
+    if turns.length() == Duration::ZERO {
+        return None;
+    }
+    if !elsewhere.probed.is_empty() {
+        turns.longest = Some(time_for(PACKETS_SEEN, layout));
+    }
+    let looks = scenario.probes.iter().filter_map(|probe| match probe.every.0 {
+        Every::Interval(interval) => Some(interval),
+        Every::Change => None,
+    });
+    let turn = looks.chain([turns.length()]).min().unwrap_or_default();
+    let packets = u128::from(turn.as_nanos()) * u128::from(fastest(layout)) / (BITS * SECOND);
+    let enough = packets * HOSTS_A_PACKET >= 2 * layout.paths.len() as u128;
+    // What hosts share from the start makes an event more than it makes by the clock.
+    let apart = layout.paths.iter().flatten().all(|path| turns.own[path[0]]);
+    turns.worth_it = enough && apart;
+    Some(turns)
+}
+
+impl Turns {
+    /// Takes a path into account; `None` if hosts and links cannot take turns on it.
+    fn look_at(
+        &mut self,
+        path: &[usize],
+        layout: &Layout,
+        elsewhere: &Elsewhere<'_>,
+    ) -> Option<()> {
+        let delay = |wires: &[usize]| {
+            wires.iter().fold(Duration::ZERO, |sum, wire| sum + layout.wires[*wire].config.delay)
+        };
+        let shared = |wire: &usize| !self.own[*wire];
+        let Some(first) = path.iter().position(shared) else {
+            // What enters there, enters by the clock.
+            if path.iter().any(|wire| elsewhere.crossed.contains(wire)) {
+                return None;
+            }
+            let whole = delay(path);
+            self.between_hosts = Some(self.between_hosts.map_or(whole, |least| least.min(whole)));
+            return Some(());
+        };
+        let last = path.iter().rposition(shared)?;
+        let ours = path[..first].iter().chain(&path[last + 1..]);
+        let theirs = &path[first..=last];
+        if theirs.iter().any(|wire| self.own[*wire])
+            || ours.into_iter().any(|wire| elsewhere.crossed.contains(wire))
+        {
+            return None;
+        }
+        self.to_links = self.to_links.min(delay(&path[..first]));
+        // Until it comes to the last of them that it does not come to ahead of time, it is theirs.
+        let enters = theirs.iter().rposition(|wire| !self.fused[*wire]).unwrap_or(0);
+        let rest = delay(&path[first + enters..]);
+        self.to_hosts = Some(self.to_hosts.map_or(rest, |least| least.min(rest)));
+        Some(())
+    }
+
+    /// The least time in which neither side can hear of the other.
+    fn length(&self) -> Duration {
+        let around = self.to_hosts.map(|rest| self.to_links + rest);
+        let lengths = around.into_iter().chain(self.between_hosts);
+        lengths.min().unwrap_or_default()
+    }
+}
+
+/// How long the fastest path takes for so many packets.
+fn time_for(packets: u64, layout: &Layout) -> Duration {
+    let nanos = u128::from(packets) * BITS * SECOND / u128::from(fastest(layout).max(1));
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).max(1))
+}
+
+/// The rate of the fastest path, in bits a second.
+fn fastest(layout: &Layout) -> u64 {
+    let rate =
+        |path: &Vec<usize>| path.iter().map(|wire| layout.wires[*wire].config.rate.as_bps()).min();
+    layout.paths.iter().flatten().filter_map(rate).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

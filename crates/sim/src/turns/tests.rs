@@ -1,0 +1,89 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::flow_entries;
+
+fn of(scenario: &Value) -> Option<Turns> {
+    let scenario: Scenario = serde_json::from_value(scenario.clone()).unwrap();
+    scenario.check().unwrap();
+    let layout = Layout::new(&scenario, &flow_entries(&scenario)).unwrap();
+    turns(&scenario, &layout, &Elsewhere { crossed: &[], watched: &[], probed: &[] })
+}
+
+fn dumbbell(flows: u32) -> Value {
+    json!({
+        "duration": "1 s",
+        "topology": {
+            "kind": "dumbbell",
+            "bottleneck": {"rate": "100 Mbit/s", "delay": "10 ms"},
+            "access": {"rate": "1 Gbit/s", "delay": "1 ms"},
+        },
+        "flow": [{"name": "f", "variant": "newreno", "count": flows}],
+    })
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[test]
+fn a_turn_is_as_long_as_the_links_before_and_behind_what_is_shared() {
+    // To the bottleneck 1 ms; over it, and from there to the host, 10 + 1.
+    let turns = of(&dumbbell(2)).unwrap();
+    assert_eq!((turns.to_links, turns.to_hosts, turns.between_hosts), (ms(1), Some(ms(11)), None));
+    // Both directions of the bottleneck are shared; of each flow's four links at hosts, none.
+    assert_eq!(turns.own.iter().filter(|own| !**own).count(), 2);
+    // 12 ms at 100 Mbit/s are 100 packets, for four hosts.
+    assert!(turns.worth_it);
+    // A flow alone shares nothing: 1 + 10 + 1 from host to host.
+    let turns = of(&dumbbell(1)).unwrap();
+    assert_eq!((turns.to_hosts, turns.between_hosts), (None, Some(ms(12))));
+    // With a queue whose departures are events, the same as without.
+    let mut managed = dumbbell(2);
+    managed["topology"]["bottleneck"]["queue"] = json!({"kind": "codel"});
+    assert_eq!(of(&managed).unwrap().to_hosts, Some(ms(11)));
+    // Of a flow alone such a link is not the host's.
+    managed["flow"][0]["count"] = json!(1);
+    assert_eq!(of(&managed), None);
+}
+
+#[test]
+fn what_else_connects_hosts_forbids_turns() {
+    let with = |key: &str, value: Value| {
+        let mut scenario = dumbbell(2);
+        scenario[key] = value;
+        of(&scenario)
+    };
+    let flow = |app: Value| json!([{"name": "f", "variant": "newreno", "count": 2, "app": app}]);
+    // The far end is told at once of what will come.
+    assert_eq!(with("flow", flow(json!({"kind": "bulk", "size": "1 MB"}))), None);
+    assert_eq!(
+        with("event", json!([{"at": "0.5 s", "link": "bottleneck", "set": {"delay": "20 ms"}}])),
+        None
+    );
+    assert!(with("measure", json!([{"name": "m", "from": "0.2 s"}])).is_some());
+    let mut ruled = dumbbell(2);
+    ruled["topology"]["bottleneck"]["rcp"] = json!({});
+    assert_eq!(of(&ruled), None);
+    let mut impaired = dumbbell(2);
+    impaired["topology"]["bottleneck"]["duplicate"] = json!(0.1);
+    assert_eq!(of(&impaired), None);
+    let mut near = dumbbell(2);
+    near["topology"]["bottleneck"]["delay"] = json!("0 s");
+    near["topology"]["access"]["delay"] = json!("0 s");
+    assert_eq!(of(&near), None);
+}
+
+#[test]
+fn turns_in_which_little_happens_are_not_taken() {
+    // A packet of 12,000 bits takes 12 ms; a turn is as long, and there are 2000 hosts to look at.
+    let mut slow = dumbbell(1000);
+    slow["topology"]["bottleneck"]["rate"] = json!("1 Mbit/s");
+    assert!(!of(&slow).unwrap().worth_it);
+    // At 100 Mbit/s a hundred packets, for each of which 20 hosts are looked at.
+    assert!(of(&dumbbell(1000)).unwrap().worth_it);
+    // Where something is recorded every 0.1 ms, each turn ends there.
+    let mut seen = dumbbell(1000);
+    seen["probe"] = json!([{"link": "bottleneck", "every": "0.1 ms"}]);
+    assert!(!of(&seen).unwrap().worth_it);
+}
