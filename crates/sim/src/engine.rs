@@ -3,12 +3,13 @@
 mod browsing;
 mod passing;
 mod routing;
+mod setup;
 mod turns;
 
 pub use routing::routers;
+pub use setup::links;
 
 use ackclock_app::{AnyApp, App, Note};
-use ackclock_net::{Impairments, Link};
 use ackclock_packet::Flags;
 use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
@@ -17,21 +18,21 @@ use ackclock_units::{Bytes, Instant};
 use crate::browsing::Users;
 use crate::changes::Changes;
 use crate::cross::{CrossSource, source_name};
-use crate::fusing::{Elsewhere, fused};
 use crate::measure::Measures;
-use crate::network::{Network, SLOT, Step, clock_for};
+use crate::network::{Network, SLOT, Step};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
 use crate::plan::{Opening, openings};
 use crate::prefetch::prefetch_lines;
 use crate::probe::Probes;
 use crate::records::{Run, VideoRow};
-use crate::scenario::{CrossTraffic, Scenario};
+use crate::scenario::Scenario;
 use crate::topology::{Layout, flow_names};
-use crate::traffic::{Classes, likely_line_rtt};
-use crate::turns::{Turns, turns};
+use crate::traffic::Classes;
+use crate::turns::Turns;
 use crate::wheel::{Class, Event};
 use crate::{Collector, MOST_ROWS_HELD, ScenarioError, flow_entries};
+use setup::{clock, shared, which_are_fused};
 use turns::Schedule;
 
 /// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
@@ -415,19 +416,26 @@ impl<'o> Engine<'o> {
         }
     }
 
-    #[inline]
+    /// The same as [`handle`](Self::handle), in a place of its own.
+    #[inline(never)]
+    fn handle_apart(&mut self, event: Event) {
+        self.handle(event);
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller has nearly all events")]
     fn handle(&mut self, event: Event) {
         let now = event.at();
         let subject = event.subject();
         match event.class() {
             Class::Arrival => {
                 if let Step::Arrived(host) = self.network.step(now, subject) {
-                    self.arrive(now, host, subject);
+                    self.arrive::<false>(now, host, subject);
                 }
             }
             Class::Departure => self.network.depart(now, subject),
             Class::Change => self.change(now, subject),
-            Class::Timer => self.wake(now, subject),
+            Class::Timer => self.wake::<false>(now, subject),
             Class::Opening => self.open(now, subject),
             Class::Cross => self.cross(now, subject),
             class @ (Class::Measure | Class::Probe) => self.look(now, class, subject),
@@ -492,8 +500,9 @@ impl<'o> Engine<'o> {
     }
 
     /// A packet arrives at the host it is for.
-    #[inline]
-    fn arrive(&mut self, now: Instant, host: u32, id: u32) {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "two callers, of which a run has one")]
+    fn arrive<const TURNS: bool>(&mut self, now: Instant, host: u32, id: u32) {
         let h = host as usize;
         let this = &mut self.hosts[h];
         let (packet, _) = self.network.packet(id);
@@ -523,14 +532,14 @@ impl<'o> Engine<'o> {
             this.completed = Some(now);
         }
         if h < self.lasting {
-            self.pump(now, h);
+            self.pump::<TURNS>(now, h);
         } else {
-            self.pump_apart(now, h);
+            self.pump_apart::<TURNS>(now, h);
         }
     }
 
     /// A host's wake-up is due.
-    fn wake(&mut self, now: Instant, host: u32) {
+    fn wake<const TURNS: bool>(&mut self, now: Instant, host: u32) {
         let h = host as usize;
         let this = &mut self.hosts[h];
         if this.armed != now {
@@ -544,20 +553,20 @@ impl<'o> Engine<'o> {
             this.opens = Instant::NEVER;
             this.endpoint.connect(now);
         }
-        self.pump_apart(now, h);
+        self.pump_apart::<TURNS>(now, h);
     }
 
     /// The same as [`pump`](Self::pump), in one place for all that is not the arrival of a lasting flow's
     /// packet: where many ways are gone by turns, each copy of its code drives another from the cache.
     #[inline(never)]
-    fn pump_apart(&mut self, now: Instant, h: usize) {
-        self.pump(now, h);
+    fn pump_apart<const TURNS: bool>(&mut self, now: Instant, h: usize) {
+        self.pump::<TURNS>(now, h);
     }
 
     /// Lets a host's application and end point do what they can, and arms its wake-up.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller has nearly all packets of lasting flows")]
-    fn pump(&mut self, now: Instant, h: usize) {
+    fn pump<const TURNS: bool>(&mut self, now: Instant, h: usize) {
         let host = &mut self.hosts[h];
         host.app_at = host.app.poll(now, &mut host.endpoint, &mut self.notes);
         if !self.notes.is_empty() {
@@ -580,7 +589,7 @@ impl<'o> Engine<'o> {
             } else {
                 std::mem::replace(&mut host.echo, Instant::NEVER)
             };
-            self.network.send(now, transmit, host.flow, host.first_hop, echo);
+            self.network.send::<TURNS>(now, transmit, host.flow, host.first_hop, echo);
         }
         let next = match (host.endpoint.poll_at(), host.app_at) {
             (Some(a), Some(b)) => a.min(b),
@@ -590,7 +599,7 @@ impl<'o> Engine<'o> {
         if next < host.armed {
             host.armed = next;
             // Where hosts take turns with links it is looked up.
-            if self.schedule.is_none() {
+            if !TURNS {
                 let subject = u32::try_from(h).expect("fewer than 2^32 hosts");
                 self.network.wheel.push(next.max(now), Class::Timer, subject);
             }
@@ -694,99 +703,6 @@ impl<'o> Engine<'o> {
 /// A place in an arena, of fewer than 2^32.
 fn index(n: usize) -> u32 {
     u32::try_from(n).expect("an arena of fewer than 2^32 entries")
-}
-
-/// The links of `layout`, each with random streams of its own.
-pub fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
-    layout
-        .wires
-        .iter()
-        .map(|wire| {
-            let name = format!("link {} {}", wire.name, wire.direction.as_str());
-            let losses = Stream::new(scenario.seed, &name);
-            let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
-            let link = if wire.impairments.any() {
-                let impairments = Impairments::new(wire.impairments, stream);
-                Link::impaired(&wire.config, losses, impairments)
-            } else {
-                Link::new(&wire.config, losses)
-            };
-            let link = link.with_queue_draws(&wire.config.discipline, stream("queue"));
-            match &wire.channel {
-                None => link,
-                Some(spec) => link.over(
-                    spec.channel(wire.config.rate, stream("channel"))
-                        .expect("the check found a channel that is possible"),
-                ),
-            }
-        })
-        .collect()
-}
-
-/// Which links take packets ahead of time, and how hosts and links take turns.
-fn which_are_fused(
-    scenario: &Scenario,
-    layout: &Layout,
-    probes: &Probes,
-) -> (Vec<bool>, Option<Turns>) {
-    // What a change of the path would do to packets ahead of the clock nobody could tell.
-    if !scenario.events.is_empty() {
-        return (Vec::new(), None);
-    }
-    let counted = scenario.measures.iter().flat_map(|measure| &measure.crossings);
-    let counted = counted.filter_map(|link| layout.link(link)).flat_map(|wire| [wire, wire + 1]);
-    let elsewhere = Elsewhere {
-        crossed: &crossed(scenario, layout),
-        watched: &probes.wires_seen_on_change().chain(counted).collect::<Vec<_>>(),
-        probed: &probes.flows_seen_on_change(),
-    };
-    let fused = fused(layout, &elsewhere);
-    let turns = turns(scenario, layout, &elsewhere);
-    (fused, turns)
-}
-
-/// Which links carry the packets of several flows.
-fn shared(layout: &Layout) -> Vec<bool> {
-    let mut flows = vec![0_u32; layout.wires.len()];
-    let passing = layout.class_paths.iter().flat_map(|paths| [paths, paths]);
-    for wire in layout.paths.iter().chain(passing).flatten().flatten() {
-        flows[*wire] += 1;
-    }
-    flows.iter().map(|flows| *flows > 1).collect()
-}
-
-/// The links that cross-traffic enters at.
-fn crossed(scenario: &Scenario, layout: &Layout) -> Vec<usize> {
-    let wire = |spec: &CrossTraffic| layout.wire(&spec.link, spec.direction);
-    scenario.cross_traffic.iter().filter_map(wire).collect()
-}
-
-/// A clock for the links of `layout`.
-fn clock(scenario: &Scenario, layout: &Layout) -> crate::wheel::Wheel {
-    // A flow is no faster than the slowest link on its way; links that many flows share carry
-    // their sum, up to their own rate.
-    let mut carried = vec![0_u64; layout.wires.len()];
-    let classes = layout.class_paths.iter().flatten();
-    for there in layout.paths.iter().map(|[there, _]| there).chain(classes) {
-        let slowest = there.iter().map(|w| layout.wires[*w].config.rate.as_bps()).min();
-        for wire in there {
-            carried[*wire] += slowest.unwrap_or(0);
-        }
-    }
-    let busiest = layout
-        .wires
-        .iter()
-        .zip(carried)
-        .map(|(wire, carried)| carried.min(wire.config.rate.as_bps()))
-        .max()
-        .unwrap_or(1);
-    // A delay and a full queue of a bandwidth-delay product: what a packet's arrival is ahead by.
-    let classes = scenario.traffic.iter().enumerate();
-    let longest = (0..layout.paths.len())
-        .map(|flow| layout.base_rtt(flow))
-        .chain(classes.map(|(n, spec)| layout.class_rtt(n) + likely_line_rtt(&spec.access)))
-        .max();
-    clock_for(busiest, longest.unwrap_or_default() * 2)
 }
 
 #[cfg(test)]

@@ -140,7 +140,8 @@ pub trait Collector {
 }
 
 /// The rows of one of the large tables that a run holds at most before its [`Collector`] is asked to take
-/// them: at 48 to 81 bytes a row, 1.3 MB.
+/// them: at 48 to 81 bytes a row, 1.3 MB. Where hosts and links take turns it is asked between two turns, of
+/// which each brings some thousands.
 pub const MOST_ROWS_HELD: usize = 1 << 14;
 
 /// The same as [`simulate`], while `collector` takes rows. Those that it did not take are in the result, and

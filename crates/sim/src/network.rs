@@ -291,7 +291,7 @@ impl Network {
 
     /// A host sends a segment of `flow` on the path that begins at `first_hop`.
     #[inline]
-    pub fn send(
+    pub fn send<const TURNS: bool>(
         &mut self,
         now: Instant,
         transmit: &Transmit,
@@ -329,7 +329,7 @@ impl Network {
             ip,
             corrupted: false,
         };
-        if self.inboxes.in_use() {
+        if TURNS {
             self.leave(now, id);
         } else if lined {
             self.pass_line(now, id, first & WIRE);
@@ -581,11 +581,7 @@ impl Network {
         if next & DELIVER != 0 {
             return Step::Arrived(next & !DELIVER);
         }
-        if self.inboxes.in_use() {
-            self.cross(now, id);
-        } else {
-            self.forward(now, id);
-        }
+        self.forward(now, id);
         Step::UnderWay
     }
 

@@ -56,6 +56,11 @@ const TIME_SHIFT: u32 = SEQUENCE_BITS + CLASS_BITS;
 /// A slot is at most 2^20 ns wide.
 const WIDEST: u32 = 64 - TIME_SHIFT;
 
+#[inline]
+const fn class_of(key: u64) -> Class {
+    CLASSES[(key >> SEQUENCE_BITS) as usize % CLASSES.len()]
+}
+
 /// Something that happens at a moment to the thing numbered `subject`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -306,7 +311,8 @@ impl Wheel {
     }
 
     /// Takes the next event.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller has nearly all events")]
     pub fn pop(&mut self) -> Option<Event> {
         loop {
             if let Some(Entry { key, mut subject }) = self.current.pop() {
@@ -317,8 +323,7 @@ impl Wheel {
                     lane = subject & !LANED;
                     subject = self.advance(lane);
                 }
-                let class = CLASSES[(key >> SEQUENCE_BITS) as usize % CLASSES.len()];
-                return Some(Event { at, class, subject, lane });
+                return Some(Event { at, class: class_of(key), subject, lane });
             }
             if !self.turn() {
                 return None;
@@ -346,13 +351,16 @@ impl Wheel {
                 {
                     self.order_equals(ranks);
                 }
-                return self.pop();
+                let Entry { key, subject } = self.current.pop()?;
+                self.now = now;
+                let (at, class) = (Instant::from_nanos(now), class_of(key));
+                return Some(Event { at, class, subject, lane: NONE });
             }
             // A slot that is begun takes nothing more for a moment before it.
             if self.next_slot().is_none_or(|slot| slot << self.shift >= until.as_nanos()) {
                 return None;
             }
-            self.turn();
+            self.turn_apart();
             for entry in &self.current {
                 fetch(entry.subject);
             }
@@ -426,7 +434,15 @@ impl Wheel {
         }
     }
 
+    /// The same as [`turn`](Self::turn), in a place of its own.
+    #[inline(never)]
+    fn turn_apart(&mut self) -> bool {
+        self.turn()
+    }
+
     /// Moves to the next slot that holds something; false if nothing is left.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller has nearly all events")]
     fn turn(&mut self) -> bool {
         let near = self.next_occupied().unwrap_or(u64::MAX);
         let far = self.far.peek().map_or(u64::MAX, |Reverse(event)| event.at >> self.shift);

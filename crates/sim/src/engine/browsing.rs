@@ -42,7 +42,7 @@ impl Engine<'_> {
                 && !matches!(act, Some(Act::Ask(next, _)) if next == slot)
             {
                 asked = None;
-                self.pump_apart(now, self.client_of(slot));
+                self.pump_apart::<false>(now, self.client_of(slot));
             }
             match act {
                 None => break,
@@ -68,7 +68,7 @@ impl Engine<'_> {
                     if let AnyApp::WebClient(client) = &mut self.hosts[h].app {
                         client.close();
                     }
-                    self.pump_apart(now, h);
+                    self.pump_apart::<false>(now, h);
                 }
             }
         }

@@ -78,7 +78,7 @@ impl Engine<'_> {
         } else {
             let slot = self.open_connection(now, n);
             self.schedule_opening(n as usize, now);
-            self.pump_apart(now, self.client_of(slot));
+            self.pump_apart::<false>(now, self.client_of(slot));
         }
     }
 

@@ -138,7 +138,7 @@ impl Engine<'_> {
             if event.class() == Class::Arrival {
                 self.network.cross(event.at(), event.subject());
             } else {
-                self.handle(event);
+                self.handle_apart(event);
             }
         }
     }
@@ -194,11 +194,11 @@ impl Engine<'_> {
                 self.network.take_arriving(h);
                 self.network.rank(u64::from(next.order) << PACKETS);
                 self.events += 1;
-                self.arrive(next.at, host, next.id);
+                self.arrive::<true>(next.at, host, next.id);
             } else if armed < until {
                 self.network.rank(TIMER | u64::from(host) << PACKETS);
                 self.events += 1;
-                self.wake(armed, host);
+                self.wake::<true>(armed, host);
             } else {
                 break;
             }
