@@ -208,8 +208,9 @@ proptest! {
             ]);
         }
         let unfused = run(&scenario, Engine::unfused);
-        for way in [Engine::by_the_clock, Engine::in_turns] {
-            let other = run(&scenario, way);
+        let fused = run(&scenario, Engine::by_the_clock);
+        prop_assert!(fused.events <= unfused.events);
+        for other in [fused, run(&scenario, Engine::in_turns)] {
             let other = Run { events: unfused.events, ..other };
             // As text: a threshold that is not set is no number, and equal to nothing.
             let (a, b) = (format!("{other:?}"), format!("{unfused:?}"));

@@ -4,10 +4,14 @@ use super::*;
 use crate::flow_entries;
 
 fn of(scenario: &Value) -> Option<Turns> {
+    beside(scenario, &Elsewhere { crossed: &[], watched: &[], probed: &[] })
+}
+
+fn beside(scenario: &Value, elsewhere: &Elsewhere<'_>) -> Option<Turns> {
     let scenario: Scenario = serde_json::from_value(scenario.clone()).unwrap();
     scenario.check().unwrap();
     let layout = Layout::new(&scenario, &flow_entries(&scenario)).unwrap();
-    turns(&scenario, &layout, &Elsewhere { crossed: &[], watched: &[], probed: &[] })
+    turns(&scenario, &layout, elsewhere)
 }
 
 fn dumbbell(flows: u32) -> Value {
@@ -72,6 +76,18 @@ fn what_else_connects_hosts_forbids_turns() {
     near["topology"]["bottleneck"]["delay"] = json!("0 s");
     near["topology"]["access"]["delay"] = json!("0 s");
     assert_eq!(of(&near), None);
+}
+
+#[test]
+fn what_is_recorded_or_enters_elsewhere_counts() {
+    let nothing = Elsewhere { crossed: &[], watched: &[], probed: &[] };
+    // Wires: bottleneck 0 and 1, access-left 2 and 3 of the first flow.
+    assert_eq!(beside(&dumbbell(2), &Elsewhere { watched: &[0], ..nothing }), None);
+    assert!(beside(&dumbbell(2), &Elsewhere { crossed: &[0], ..nothing }).is_some());
+    assert_eq!(beside(&dumbbell(2), &Elsewhere { crossed: &[2], ..nothing }), None);
+    // 4096 packets of 12,000 bits at 100 Mbit/s.
+    let probed = beside(&dumbbell(2), &Elsewhere { probed: &[0, 1], ..nothing }).unwrap();
+    assert_eq!(probed.longest, Some(Duration::from_nanos(491_520_000)));
 }
 
 #[test]
