@@ -58,11 +58,11 @@ impl DelayHistogram {
             self.zeros += 1;
             return;
         }
-        self.record_positive(nanos);
+        self.record_positive(nanos, 1);
     }
 
-    /// Counts one delay that is not zero.
-    pub(crate) fn record_positive(&mut self, nanos: u64) {
+    /// Counts a delay that is not zero, `times` times.
+    pub(crate) fn record_positive(&mut self, nanos: u64, times: u32) {
         let (octave, step) = place(nanos);
         let positive = self.positive.get_or_insert_default();
         let mut at = usize::from(positive.places[octave]);
@@ -70,7 +70,7 @@ impl DelayHistogram {
             at = positive.add(octave);
         }
         let count = &mut positive.octaves[at][step];
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(times);
     }
 
     /// Takes one delay back that is not zero.

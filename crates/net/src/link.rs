@@ -1,5 +1,6 @@
 //! A link: a queue, a rate, a delay, a loss model, impairments.
 
+mod quiet;
 mod reading;
 
 use std::collections::VecDeque;
@@ -16,6 +17,7 @@ use crate::queue::{
     Admission, Discipline, Effect, Fifo, Placed, QueueLimit, Reason, Room, Scheduled, Serving,
 };
 use crate::serializer::Serializer;
+use quiet::Quiet;
 
 /// A packet's place in the arena of whoever owns the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,18 +156,15 @@ impl Hazards {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
+    quiet: Quiet,
     queue: Queue,
     /// With this many packets held the queue is full; zero if only the limit itself can tell.
     room: u64,
-    delay: Duration,
     serializer: Serializer,
     /// What the queue took, and what of it has left.
     taken: Volume,
     left: Volume,
     busy: Duration,
-    queue_delay: Duration,
-    /// Packets that waited at all.
-    waited: u64,
     /// `None` where nothing can befall a packet, so that such links ask no more than that.
     hazards: Option<Box<Hazards>>,
     rare: Box<Rare>,
@@ -174,6 +173,9 @@ pub struct Link {
 /// What only some packets touch.
 #[derive(Clone, Debug)]
 struct Rare {
+    queue_delay: Duration,
+    /// Packets that waited at all.
+    waited: u64,
     limit: QueueLimit,
     counts_in_service: bool,
     mark: Option<QueueLimit>,
@@ -239,15 +241,15 @@ impl Link {
         let link = Self {
             queue: Queue::Fifo(Fifo::new(hazards.any())),
             serializer: Serializer::new(config.rate),
-            delay: config.delay,
+            quiet: Quiet::new(config.delay),
             room: config.limit.room(config.counts_in_service).unwrap_or(0),
             taken: Volume::default(),
             left: Volume::default(),
             busy: Duration::ZERO,
-            queue_delay: Duration::ZERO,
-            waited: 0,
             hazards: hazards.any().then(|| Box::new(hazards)),
             rare: Box::new(Rare {
+                queue_delay: Duration::ZERO,
+                waited: 0,
                 limit: config.limit,
                 counts_in_service: config.counts_in_service,
                 mark: config.mark,
@@ -333,6 +335,10 @@ impl Link {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
     pub fn offer_ahead(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
+        if self.quiet.is_full(comes, packet.size) {
+            self.refuse(comes, packet, clock);
+            return Verdict::Dropped;
+        }
         self.advance(comes);
         if let Queue::Scheduled(_) = self.queue {
             return self.schedule(comes, packet);
@@ -345,35 +351,56 @@ impl Link {
         self.place(comes, packet, clock)
     }
 
-    /// The same as [`offer_ahead`](Self::offer_ahead) for a flow's packet of `size` bytes that finds
-    /// the wire free and to which nothing can happen, as on most links at hosts; when it is sent and
-    /// when it arrives. `None`, and nothing is done, if it is not as simple as that.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
-    pub fn pass_idle(
+    /// The same as [`offer_ahead`](Self::offer_ahead) for a flow's packet of `size` bytes that is taken and to which
+    /// nothing can happen, as on most links; when it is sent and when it arrives. `None`, and nothing is done, if it is
+    /// not as simple as that.
+    #[inline(never)]
+    pub fn pass_slowly(
+        &mut self,
+        comes: Instant,
+        size: u32,
+        clock: Instant,
+    ) -> Option<(Instant, Instant)> {
+        if self.quiet.is_full(comes, size) {
+            return None;
+        }
+        self.trace();
+        let Queue::Fifo(fifo) = &mut self.queue else { return None };
+        if !fifo.is_plain() || self.room == 0 {
+            return None;
+        }
+        if fifo.busy_until() > comes {
+            self.pass_busy(comes, size, clock)
+        } else {
+            self.pass_idle(comes, size, clock)
+        }
+    }
+
+    /// The same where it finds the wire free.
+    #[inline]
+    fn pass_idle(
         &mut self,
         comes: Instant,
         size: u32,
         clock: Instant,
     ) -> Option<(Instant, Instant)> {
         let Queue::Fifo(fifo) = &mut self.queue else { return None };
-        let free = fifo.busy_until();
-        if free > comes || !fifo.is_plain() || self.room == 0 {
-            return None;
-        }
-        let time = self.serializer.again(size, free < comes)?;
+        let (time, repeats) = self.serializer.at_rate(size, fifo.busy_until() < comes)?;
         let departs = comes + time;
         self.left = self.taken;
         let known = || self.rare.known(clock);
         fifo.place_plain(self.taken.packets, comes, departs, size, known);
         self.taken.count(size);
         self.busy += time;
-        Some((comes, departs + self.delay))
+        if repeats {
+            self.be_quiet(comes, departs);
+        }
+        Some((comes, departs + self.quiet.delay))
     }
 
-    /// The same as [`pass_idle`](Self::pass_idle) for one that finds the wire busy and room to wait.
+    /// The same where it finds the wire busy.
     #[inline]
-    pub fn pass_busy(
+    fn pass_busy(
         &mut self,
         comes: Instant,
         size: u32,
@@ -381,9 +408,6 @@ impl Link {
     ) -> Option<(Instant, Instant)> {
         let Queue::Fifo(fifo) = &mut self.queue else { return None };
         let starts = fifo.busy_until();
-        if starts <= comes || !fifo.is_plain() {
-            return None;
-        }
         while self.left.packets < self.taken.packets {
             let placed = fifo.get(self.left.packets);
             if placed.departs > comes {
@@ -394,18 +418,19 @@ impl Link {
         if self.taken.packets - self.left.packets >= self.room {
             return None;
         }
-        let time = self.serializer.again(size, false)?;
+        let (time, _) = self.serializer.at_rate(size, false)?;
         let waited = starts.since(comes);
-        self.queue_delay += waited;
-        self.waited += 1;
-        self.rare.delays.record_positive(waited.as_nanos());
+        self.rare.queue_delay += waited;
+        self.rare.waited += 1;
+        self.rare.delays.record_positive(waited.as_nanos(), 1);
         let departs = starts + time;
         let placed = Placed::new(comes, departs, size, None, Fate::INTACT);
         let known = || self.rare.known(clock);
         fifo.place(self.taken.packets, placed, self.left.packets, known);
         self.taken.count(size);
         self.busy += time;
-        Some((starts, departs + self.delay))
+        self.be_quiet_again(comes, departs);
+        Some((starts, departs + self.quiet.delay))
     }
 
     /// A packet comes to a scheduled queue.
@@ -488,9 +513,9 @@ impl Link {
         let free = fifo.busy_until();
         let starts = if free > comes {
             let waited = free.since(comes);
-            self.queue_delay += waited;
-            self.waited += 1;
-            self.rare.delays.record_positive(waited.as_nanos());
+            self.rare.queue_delay += waited;
+            self.rare.waited += 1;
+            self.rare.delays.record_positive(waited.as_nanos(), 1);
             free
         } else {
             // Back to back (free = comes) the fraction is kept.
@@ -510,7 +535,7 @@ impl Link {
         fifo.place(self.taken.packets, placed, self.left.packets, known);
         self.taken.count(packet.size);
         self.busy += time;
-        let at = departs + self.delay;
+        let at = departs + self.quiet.delay;
         match fate {
             Fate::INTACT => Verdict::Arrives { starts, at },
             Fate::LOST => Verdict::Lost,
@@ -522,6 +547,7 @@ impl Link {
     /// for one that arrives at `now`.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
+        self.trace();
         if let Queue::Fifo(fifo) = &mut self.queue {
             if fifo.is_plain() && fifo.busy_until() <= now {
                 self.left = self.taken;
@@ -552,7 +578,7 @@ impl Link {
             let time = self.serializer.send(next.came, now, size);
             let waited = now.since(next.came);
             self.busy += time;
-            self.queue_delay += waited;
+            self.rare.queue_delay += waited;
             self.rare.delays.record(waited);
             now + time
         });
@@ -574,12 +600,13 @@ impl Link {
         self.left.count(packet.size);
         self.rare.count_delivered(packet.size, packet.source, fate);
         let wake = self.serve_next(now, true);
-        let arrives = (!fate.is_lost()).then_some(now + self.delay);
+        let arrives = (!fate.is_lost()).then_some(now + self.quiet.delay);
         Some(Departure { packet, started, arrives, fate, wake })
     }
 
     /// A scheduled queue has another limit from now on; what is too much is dropped from its tail.
     pub fn set_limit(&mut self, limit: QueueLimit) {
+        self.trace();
         self.rare.limit = limit;
         let counts = self.rare.counts_in_service;
         while limit.is_exceeded(self.held(), self.in_service(), counts) {
@@ -593,6 +620,7 @@ impl Link {
 
     /// A scheduled queue's link has another rate from the next packet on.
     pub fn set_rate(&mut self, rate: Rate) {
+        self.trace();
         self.serializer.set_rate(rate);
         if let Queue::Scheduled(queue) = &mut self.queue {
             queue.set_rate(rate);
@@ -601,13 +629,18 @@ impl Link {
 
     /// What leaves from now on arrives so much later; what is on its way arrives when it was to, so
     /// that a shorter way lets packets overtake those on the longer one.
-    pub const fn set_delay(&mut self, delay: Duration) {
-        self.delay = delay;
+    pub fn set_delay(&mut self, delay: Duration) {
+        self.trace();
+        self.quiet.delay = delay;
     }
 
     /// What is sent from now on is lost by `loss`, drawn from `random` if nothing befell packets here
     /// before.
     pub fn set_loss(&mut self, loss: Loss, random: Stream) {
+        self.trace();
+        if let Queue::Fifo(fifo) = &mut self.queue {
+            fifo.become_motley();
+        }
         let losses = Losses::new(loss);
         match &mut self.hazards {
             Some(hazards) => hazards.losses = losses,
@@ -631,7 +664,7 @@ impl Link {
 
     /// The propagation delay.
     pub const fn delay(&self) -> Duration {
-        self.delay
+        self.quiet.delay
     }
 }
 

@@ -103,6 +103,41 @@ impl Serializer {
         Some(Duration::from_nanos(nanos))
     }
 
+    /// The time that the next packet takes, on a wire that may have `rested`, and whether it is of the size of the last;
+    /// `None`, and nothing is done, over a channel.
+    #[inline]
+    pub const fn at_rate(&mut self, size: u32, rested: bool) -> Option<(Duration, bool)> {
+        if let Some(time) = self.again(size, rested) {
+            return Some((time, true));
+        }
+        if self.channel.is_some() {
+            return None;
+        }
+        if rested {
+            self.rest();
+        }
+        Some((self.next(Bytes::new(size as u64)), false))
+    }
+
+    /// The size of the last packet, what it takes, in nanoseconds, and whether every such packet takes that, or only
+    /// one that comes after a rest; `None` where neither is so.
+    #[inline]
+    pub fn last(&self) -> Option<(u32, u32, bool)> {
+        let nanos = u32::try_from(self.known.nanos).ok()?;
+        (self.channel.is_none() && nanos > 0).then_some((
+            self.known.size,
+            nanos,
+            self.known.byte_nanos > 0,
+        ))
+    }
+
+    /// More packets of the size of the last have been sent, each after a rest if not every such packet takes
+    /// [the same](Self::last).
+    #[inline]
+    pub const fn sent_again(&mut self) {
+        self.carry = self.known.remainder;
+    }
+
     /// The time that the next packet takes at a constant rate.
     #[inline]
     pub const fn next(&mut self, size: Bytes) -> Duration {

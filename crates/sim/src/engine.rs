@@ -265,11 +265,15 @@ impl<'o> Engine<'o> {
     /// are read.
     fn let_links_forget(&mut self, now: Instant) {
         let Some(reads) = self.measures.reads_after(now) else { return };
+        let mut asked = reads;
         for (wire, link) in self.network.links.iter_mut().enumerate() {
-            if !self.probes.looks_at(wire) {
+            if self.probes.looks_at(wire) {
+                asked = now;
+            } else {
                 link.nobody_asks_before(reads);
             }
         }
+        self.network.asked = asked;
     }
 
     /// The same run with an event wherever a packet comes to a link.
@@ -599,7 +603,9 @@ impl<'o> Engine<'o> {
         if next < host.armed {
             host.armed = next;
             // Where hosts take turns with links it is looked up.
-            if !TURNS {
+            if TURNS {
+                self.network.set_timer(now, h);
+            } else {
                 let subject = u32::try_from(h).expect("fewer than 2^32 hosts");
                 self.network.wheel.push(next.max(now), Class::Timer, subject);
             }

@@ -1,9 +1,10 @@
 //! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
 
+mod entrance;
 mod inboxes;
 mod meeting;
 mod observing;
-mod queues;
+
 mod routers;
 
 use ackclock_net::{Fate, Line, LineConfig, Link, Packet, Verdict};
@@ -19,6 +20,7 @@ use inboxes::Inboxes;
 use meeting::{Became, Offering};
 use routers::Routers;
 
+pub use inboxes::{AtLinks, Visit};
 pub use routers::{Decided, SLOT};
 
 const NO_OPTIONS: u32 = u32::MAX;
@@ -113,6 +115,8 @@ pub struct Network {
     laned: Vec<bool>,
     /// What hosts and shared links have for one another, where they take turns.
     inboxes: Inboxes,
+    /// Nobody asks before this what any link has counted.
+    pub asked: Instant,
     /// What a link sends so that it comes to a fused one after this comes to none: the run is over.
     end: Instant,
     touched: Vec<u32>,
@@ -146,6 +150,7 @@ impl Network {
             fused,
             laned: Vec::new(),
             inboxes: Inboxes::default(),
+            asked: Instant::START,
             end: Instant::NEVER,
             wheel,
             links,
@@ -450,14 +455,16 @@ impl Network {
         let mut untimed = packet.segment.len > 0 && packet.first_sent == Instant::NEVER;
         let mut hop = packet.hop as usize;
         let mut comes = now;
+        let asked = now.max(self.asked);
         loop {
             let &[step, next] = self.hops[hop..].first_chunk().expect("a path ends at a host");
             let wire = step & WIRE;
             let idle = if step & (WANTED | LINE) == 0 {
                 let link = &mut self.links[wire as usize];
-                match link.pass_idle(comes, size, now) {
-                    None => link.pass_busy(comes, size, now),
-                    idle => idle,
+                let quietly = if comes <= asked { link.pass_quietly(comes, size) } else { None };
+                match quietly {
+                    None => link.pass_slowly(comes, size, now),
+                    passed => passed,
                 }
             } else {
                 None

@@ -34,3 +34,11 @@ fn prefetch_at(start: *const i8, lines: Range<usize>) {
 pub fn prefetch<T>(place: &T) {
     prefetch_lines(place, 0..1);
 }
+
+/// The same of so many bytes from there on.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "an instruction a line")]
+pub fn prefetch_place((start, bytes): (*const u8, usize)) {
+    let first = start.addr() % LINE;
+    prefetch_at(start.cast(), 0..(first + bytes).div_ceil(LINE));
+}

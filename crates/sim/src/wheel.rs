@@ -130,10 +130,54 @@ struct Waiting {
     subject: u32,
 }
 
+/// A place in the order of events, before which others are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Until {
+    at: Instant,
+    /// As in a key, without the time.
+    order: u64,
+    rank: Rank,
+}
+
+impl Until {
+    /// All before `at`.
+    #[inline]
+    pub const fn moment(at: Instant) -> Self {
+        Self { at, order: 0, rank: Rank::FIRST }
+    }
+
+    /// All that comes before an arrival at `at` by what happened so many nanoseconds `ago`, of this rank.
+    #[inline]
+    pub fn arrival(at: Instant, ago: u64, rank: Rank) -> Self {
+        Self { at, order: arrival_after(ago), rank }
+    }
+}
+
+/// What an arrival's key says besides its time: what happened earlier comes first.
+#[inline]
+fn arrival_after(ago: u64) -> u64 {
+    const LAST: u64 = (1 << SEQUENCE_BITS) - 1;
+    ((Class::Arrival as u64) << SEQUENCE_BITS) | (LAST - ago.min(LAST))
+}
+
+/// The place of an arrival among those of one instant by what happened at one instant: the least comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    pub what: u64,
+    /// Among those of which that is the same.
+    pub by: u32,
+    /// Among those that one thing made.
+    pub n: u32,
+}
+
+impl Rank {
+    /// Before all others.
+    pub const FIRST: Self = Self { what: 0, by: 0, n: 0 };
+}
+
 /// What has a place among the arrivals of one instant.
 pub trait Ranked {
-    /// The least comes first.
-    fn rank(&self) -> u64;
+    fn rank(&self) -> Rank;
 }
 
 /// The event clock.
@@ -227,10 +271,13 @@ impl Wheel {
     /// mixed with arrivals that were added otherwise.
     #[inline]
     pub fn push_arrival(&mut self, at: Instant, since: Instant, subject: u32) {
-        const LAST: u64 = (1 << SEQUENCE_BITS) - 1;
-        let ago = at.since(since).as_nanos().min(LAST);
-        let order = ((Class::Arrival as u64) << SEQUENCE_BITS) | (LAST - ago);
-        self.place(at.as_nanos(), order, subject);
+        self.sequence += 1;
+        self.place(at.as_nanos(), arrival_after(at.since(since).as_nanos()), subject);
+    }
+
+    /// How many events have been added.
+    pub const fn added(&self) -> u64 {
+        self.sequence
     }
 
     /// The class of the next event and its sequence.
@@ -332,18 +379,20 @@ impl Wheel {
     }
 
     /// Takes the next event before `until`, of equal arrivals that of the least rank. Nothing may be added
-    /// after this for a moment before `until`.
-    #[inline]
+    /// after this for a moment before that.
+    #[inline(never)]
     pub fn pop_before(
         &mut self,
-        until: Instant,
+        until: Until,
         ranks: &[impl Ranked],
         fetch: impl Fn(u32),
     ) -> Option<Event> {
         loop {
             if let Some(Entry { key, .. }) = self.current.last() {
                 let now = (self.cursor << self.shift) | (key >> TIME_SHIFT);
-                if now >= until.as_nanos() {
+                let order = key & ((1 << TIME_SHIFT) - 1);
+                let before = (now, order).cmp(&(until.at.as_nanos(), until.order));
+                if before.is_gt() {
                     return None;
                 }
                 if let [.., a, b] = self.current.as_slice()
@@ -351,24 +400,23 @@ impl Wheel {
                 {
                     self.order_equals(ranks);
                 }
-                let Entry { key, subject } = self.current.pop()?;
+                let Entry { key, subject } = *self.current.last()?;
+                if before.is_eq() && !(order > 0 && ranks[subject as usize].rank() < until.rank) {
+                    return None;
+                }
+                self.current.pop();
                 self.now = now;
                 let (at, class) = (Instant::from_nanos(now), class_of(key));
                 return Some(Event { at, class, subject, lane: NONE });
             }
             // A slot that is begun takes nothing more for a moment before it.
-            if self.next_slot().is_none_or(|slot| slot << self.shift >= until.as_nanos()) {
+            let last = until.at.as_nanos().saturating_sub(u64::from(until.order == 0));
+            if self.next_slot().is_none_or(|slot| slot << self.shift > last) {
                 return None;
             }
             self.turn_apart();
             for entry in &self.current {
                 fetch(entry.subject);
-            }
-            // And of the slot that comes after it, if all is well.
-            let mut next = self.heads[self.index(self.cursor + 1)];
-            while let Some(node) = self.nodes.get(next as usize) {
-                fetch(node.subject);
-                next = node.next;
             }
         }
     }

@@ -13,6 +13,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::event::{LostSegment, RateSample};
 use crate::scoreboard::Change;
+use crate::sender::{Place, ends};
 
 /// What was known when a segment was last sent.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,11 @@ pub struct Tracker {
 }
 
 impl Tracker {
+    /// The places of the first and the last record.
+    pub(crate) fn each_end(&self, see: &mut impl FnMut(Place)) {
+        ends(&self.records, see);
+    }
+
     /// Data delivered since the connection began, `C.delivered`.
     pub const fn delivered(&self) -> Bytes {
         self.delivered

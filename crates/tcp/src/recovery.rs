@@ -308,7 +308,16 @@ impl AnyRecovery {
 
 impl AnyRecovery {
     /// The scoreboard, of those that have one.
-    const fn board(&mut self) -> Option<&mut Scoreboard> {
+    pub(crate) const fn board(&self) -> Option<&Scoreboard> {
+        match self {
+            Self::Sack(sack) => Some(&sack.repair.board),
+            Self::Rack(rack) => Some(&rack.repair.board),
+            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => None,
+        }
+    }
+
+    /// The same.
+    const fn board_mut(&mut self) -> Option<&mut Scoreboard> {
         match self {
             Self::Sack(sack) => Some(&mut sack.repair.board),
             Self::Rack(rack) => Some(&mut rack.repair.board),
@@ -322,9 +331,9 @@ impl AnyRecovery {
             (Self::Sack(sack), RecoveryChoice::Sack) => sack.renew(None, config),
             (Self::Sack(sack), RecoveryChoice::Prr) => sack.renew(Some(Prr::default()), config),
             (recovery, choice) => {
-                let memory = recovery.board().map(Scoreboard::take_memory).unwrap_or_default();
+                let memory = recovery.board_mut().map(Scoreboard::take_memory).unwrap_or_default();
                 *recovery = Self::new(choice, config);
-                if let Some(board) = recovery.board() {
+                if let Some(board) = recovery.board_mut() {
                     board.use_memory(memory);
                 }
             }

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::sender::{Place, ends};
+
 /// SACKed segments above a hole that mean it is lost (RFC 6675 §2, `DupThresh`).
 const DUP_THRESH: u64 = 3;
 
@@ -283,6 +285,14 @@ impl Scoreboard {
         *highest_delivered = Seq::default();
         *last_blocks = <[Range; 4]>::default();
         *journal = None;
+    }
+
+    /// The places of the first and the last entries.
+    pub(crate) fn each_end(&self, see: &mut impl FnMut(Place)) {
+        ends(&self.segments, see);
+        if let Some(by_time) = &self.by_time {
+            ends(by_time, see);
+        }
     }
 
     /// Takes the memory of what is on the board, which is then of no more use.

@@ -6,6 +6,7 @@ mod jump;
 mod leap;
 mod marks;
 mod modelled;
+mod outlying;
 mod pacing;
 mod renewal;
 mod timers;
@@ -29,6 +30,8 @@ use hold::{Against, Hold, Patience};
 
 use marks::Marks;
 use modelled::Modelled;
+pub use outlying::Place;
+pub(crate) use outlying::ends;
 use pacing::Pacer;
 
 pub(crate) use hold::Then;

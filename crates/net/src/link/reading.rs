@@ -23,7 +23,7 @@ impl Link {
         let tally = self.rare.tally.as_deref();
         let counted = tally.map_or_else(Counters::default, |tally| tally.counters);
         let (mut queue_delay, mut dropped, mut lost) =
-            (self.queue_delay, counted.dropped, counted.lost);
+            (self.rare.queue_delay, counted.dropped, counted.lost);
         match &self.queue {
             Queue::Fifo(fifo) => {
                 #[cfg(debug_assertions)]
@@ -99,12 +99,13 @@ impl Link {
     }
 
     /// The delays in the queue by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
-    pub fn delays(&self, now: Instant) -> DelayHistogram {
+    pub fn delays(&mut self, now: Instant) -> DelayHistogram {
+        self.trace();
         let mut delays = self.rare.delays.clone();
         if matches!(self.queue, Queue::Scheduled(_)) {
             return delays;
         }
-        let (mut taken, mut waited) = (self.taken.packets, self.waited);
+        let (mut taken, mut waited) = (self.taken.packets, self.rare.waited);
         for ahead in self.ahead(now) {
             taken -= 1;
             let delay = ahead.starts.since(ahead.comes);

@@ -566,3 +566,101 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 }
+
+proptest! {
+    /// What passes without a trace comes when it would, and is counted as it would be.
+    #[test]
+    fn a_quiet_link_is_a_link(
+        // How long after the one before, in nanoseconds, a packet of which size; and whether somebody looks, or it
+        // goes the long way.
+        packets in prop::collection::vec(
+            (
+                prop::sample::select(vec![0_u64, 80_000, 79_999, 160_000, 266_666, 266_667, 5_000_000]),
+                prop::sample::select(vec![100_u32, 100, 100, 100, 40]),
+                0_u8..12,
+            ),
+            1..120,
+        ),
+        limit in prop::sample::select(vec![1_u64, 2, 3, 7, 1000]),
+        counts_in_service: bool,
+        // A byte takes 800 ns, or a third of a nanosecond more than a whole number.
+        bps in prop::sample::select(vec![10_000_000_u64, 3_000_000]),
+    ) {
+        let limit = QueueLimit { amount: limit, unit: QueueUnit::Packets };
+        let config = LinkConfig {
+            rate: Rate::from_bps(bps),
+            limit,
+            counts_in_service,
+            ..config(Discipline::Fifo, 1)
+        };
+        let mut plain = Link::new(&config, Stream::new(1, "link"));
+        let mut quiet = Link::new(&config, Stream::new(1, "link"));
+        let mut now = Instant::START;
+        for (n, (after, size, look)) in (0..).zip(packets) {
+            now += Duration::from_nanos(after);
+            let packet = Packet { size, ..packet(n, 0) };
+            let expected = match plain.offer(now, packet) {
+                Verdict::Arrives { starts, at } => Some((starts, at)),
+                verdict => { prop_assert_eq!(verdict, Verdict::Dropped); None }
+            };
+            let found = if look == 1 { None } else {
+                let found = quiet.pass_quietly(now, size);
+                found.or_else(|| quiet.pass_slowly(now, size, now))
+            };
+            let found = found.or_else(|| match quiet.offer(now, packet) {
+                Verdict::Arrives { starts, at } => Some((starts, at)),
+                _ => None,
+            });
+            prop_assert_eq!(found, expected);
+            if look == 0 {
+                let later = now + Duration::from_nanos(after / 2);
+                prop_assert_eq!(quiet.counters(later), plain.counters(later));
+                now = later;
+            }
+        }
+        prop_assert_eq!(quiet.counters(now), plain.counters(now));
+        for q in [0.01, 0.3, 0.5, 0.9, 1.0] {
+            let none = DelayHistogram::default();
+            let quantile = |link: &mut Link| link.delays(now).quantile_since(&none, q);
+            prop_assert_eq!(quantile(&mut quiet), quantile(&mut plain));
+        }
+    }
+}
+
+#[test]
+fn a_long_queue_of_one_size_becomes_quiet_again() {
+    // A packet of another size comes first, so that nothing is quiet; 1400 of 100 B come at once, of which a thousand
+    // are sent after one another in 80 us each.
+    let mut link = Link::new(
+        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10_000) },
+        Stream::new(1, "link"),
+    );
+    let pass = |link: &mut Link, size| {
+        let now = at_micros(0);
+        let quietly = link.pass_quietly(now, size);
+        (quietly.is_some(), quietly.or_else(|| link.pass_slowly(now, size, now)))
+    };
+    link.offer(at_micros(0), Packet { size: 40, ..packet(0, 0) });
+    link.offer(at_micros(0), Packet { size: 100, ..packet(1, 0) });
+    let ways: Vec<bool> = (2..1400).map(|_| pass(&mut link, 100).0).collect();
+    // The first is not of their size, and stands in their way as long as it is there.
+    assert!(ways.iter().all(|quietly| !quietly));
+    let counted = link.counters(at_micros(0));
+    assert_eq!((counted.offered.packets, counted.queued.packets), (1400, 1400));
+    // 32 us for the first, then 80 us each.
+    let later = at_micros(32 + 80 * 100);
+    assert_eq!(link.counters(later).delivered.packets, 101);
+    let (mut last, mut quiet) = (None, 0);
+    for _ in 0..1100 {
+        let passed = link.pass_quietly(later, 100);
+        quiet += usize::from(passed.is_some());
+        last = passed.or_else(|| link.pass_slowly(later, 100, later));
+    }
+    // From packet 2048 on.
+    assert_eq!(quiet, 2500 - 2048);
+    let starts = at_micros(32 + 80 * 2498);
+    assert_eq!(last.map(|(starts, _)| starts), Some(starts));
+    let counted = link.counters(later);
+    assert_eq!((counted.offered.packets, counted.delivered.packets), (2500, 101));
+    assert_eq!(link.counters(starts).delivered.packets, 2499);
+}

@@ -85,6 +85,11 @@ impl Fifo {
         !self.motley
     }
 
+    /// From now on packets may not be [plain](Placed::is_plain), flows' though they are.
+    pub const fn become_motley(&mut self) {
+        self.motley = true;
+    }
+
     /// The first packet that is still remembered.
     pub const fn kept(&self) -> u64 {
         self.kept
@@ -140,6 +145,17 @@ impl Fifo {
         }
         let slot = self.slot(n);
         self.ring[slot] = Placed { comes, departs, size, note: 0 };
+    }
+
+    /// All before packet `n` is forgotten, which had left by `now`.
+    pub fn forget_all(&mut self, n: u64, now: Instant) {
+        self.kept = n;
+        #[cfg(debug_assertions)]
+        {
+            self.forgotten_until = now;
+        }
+        #[cfg(not(debug_assertions))]
+        let _ = now;
     }
 
     /// Forgets what has left by `known`, and takes half as much room again as the rest needs, or more, if

@@ -6,14 +6,11 @@ use std::collections::BinaryHeap;
 use ackclock_units::{Duration, Instant};
 
 use super::Engine;
-use crate::prefetch::prefetch_lines;
+use crate::network::{AtLinks, Visit};
+use crate::prefetch::{prefetch_lines, prefetch_place};
 use crate::turns::Turns;
-use crate::wheel::Class;
+use crate::wheel::{Class, Rank};
 
-/// Of what happens at hosts at one instant, timers come last.
-const TIMER: u64 = 1 << 63;
-/// What happened at one instant sends fewer packets than 2 to this.
-const PACKETS: u32 = 24;
 const NEXT: Duration = Duration::from_nanos(1);
 
 /// What is to be done while hosts and links take turns.
@@ -23,9 +20,9 @@ pub(super) struct Schedule {
     moments: BinaryHeap<Reverse<(Instant, Class, u64, u32)>>,
     added: u64,
     /// The hosts to be served in this turn.
-    serving: Vec<u32>,
+    visits: Vec<Visit>,
     /// When, and in which order among hosts, each row of a flow's probe of this turn was recorded.
-    recorded: Vec<(Instant, u64)>,
+    recorded: Vec<(Instant, Rank)>,
     /// Rows before this turn.
     rows: usize,
     /// Of several flows every change is recorded.
@@ -34,8 +31,8 @@ pub(super) struct Schedule {
 
 impl Schedule {
     fn new(mixed: bool) -> Self {
-        let (moments, serving, recorded) = (BinaryHeap::new(), Vec::new(), Vec::new());
-        Self { moments, added: 0, serving, recorded, rows: 0, mixed }
+        let (moments, visits, recorded) = (BinaryHeap::new(), Vec::new(), Vec::new());
+        Self { moments, added: 0, visits, recorded, rows: 0, mixed }
     }
 
     pub(super) fn add(&mut self, at: Instant, class: Class, subject: u32) {
@@ -44,7 +41,7 @@ impl Schedule {
     }
 
     /// Rows were recorded of a flow, of which there are `rows` now.
-    pub(super) fn note(&mut self, now: Instant, rank: u64, rows: usize) {
+    pub(super) fn note(&mut self, now: Instant, rank: Rank, rows: usize) {
         if self.mixed {
             self.recorded.resize(rows - self.rows, (now, rank));
         }
@@ -54,7 +51,7 @@ impl Schedule {
 impl Engine<'_> {
     /// From now on hosts and the links that they share take turns.
     fn take_turns(&mut self, turns: &Turns) {
-        self.network.take_turns(self.hosts.len(), turns);
+        self.network.take_turns(self.hosts.iter().map(|host| host.first_hop), turns);
         let mixed = self.probes.flows_seen_on_change().len() > 1;
         let mut schedule = Schedule::new(mixed);
         for event in self.network.wheel.take_all() {
@@ -104,10 +101,8 @@ impl Engine<'_> {
                     links_until = links_until.max(next);
                 }
             }
-            // A host's own links may have been reached since it was served.
-            for host in 0..self.hosts.len() {
-                self.network.admit(host, until);
-            }
+            // Hosts' own links may have been reached since they were served.
+            self.network.admit(until);
             if moment.is_none() {
                 return;
             }
@@ -133,35 +128,47 @@ impl Engine<'_> {
 
     /// What comes to shared links before `until`.
     fn serve_links(&mut self, until: Instant) {
-        while let Some(event) = self.network.pop_before(until) {
+        self.network.close_entrance(until);
+        while let Some(next) = self.network.next_at_links(until) {
             self.events += 1;
-            if event.class() == Class::Arrival {
-                self.network.cross(event.at(), event.subject());
-            } else {
-                self.handle_apart(event);
+            match next {
+                AtLinks::Packet(entering, rank) => self.network.cross(&entering, rank),
+                AtLinks::Event(event) if event.class() == Class::Arrival => {
+                    self.network.cross_by_clock(event.at(), event.subject());
+                }
+                AtLinks::Event(event) => self.handle_apart(event),
             }
         }
+        self.network.open_entrance();
     }
 
     /// What happens at hosts before `until`.
     fn serve_hosts(&mut self, until: Instant) {
         let Some(schedule) = &mut self.schedule else { return };
-        let mut serving = std::mem::take(&mut schedule.serving);
-        serving.clear();
+        let mut visits = std::mem::take(&mut schedule.visits);
         schedule.rows = self.run.flow_samples.time_ns.len();
-        let wakes = (0..).zip(self.network.wakes());
-        serving.extend(wakes.filter(|(_, wakes)| **wakes < until).map(|(host, _): (u32, _)| host));
-        for at in 0..serving.len() {
-            if let Some(soon) = serving.get(at + 2) {
-                self.fetch_for(*soon as usize);
+        self.network.visit(until, &mut visits);
+        for at in 0..visits.len() {
+            // First the host, then what is found by it, and then what is found by that.
+            if let Some(soon) = visits.get(at + 4) {
+                self.fetch_for(soon.host as usize);
             }
-            if let Some(next) = serving.get(at + 1) {
-                self.network.prefetch_packets_of(*next as usize);
+            if let Some(soon) = visits.get(at + 2) {
+                self.network.prefetch_packets_of(soon);
+                if soon.host.is_multiple_of(2) {
+                    self.hosts[soon.host as usize].endpoint.sender().each_outlying(prefetch_place);
+                }
             }
-            self.serve_host(serving[at], until);
+            if let Some(next) = visits.get(at + 1) {
+                self.network.prefetch_options_of(next);
+                if next.host.is_multiple_of(2) {
+                    self.hosts[next.host as usize].endpoint.sender().each_farther(prefetch_place);
+                }
+            }
+            self.serve_host(visits[at], until);
         }
         if let Some(schedule) = &mut self.schedule {
-            schedule.serving = serving;
+            schedule.visits = visits;
             if !schedule.recorded.is_empty() {
                 self.run.flow_samples.put_in_order(&schedule.recorded);
                 schedule.recorded.clear();
@@ -179,31 +186,35 @@ impl Engine<'_> {
             prefetch_lines(place, 10..17);
             prefetch_lines(place, 21..26);
         }
-        self.network.prefetch_links_of(host, place.first_hop);
+        self.network.prefetch_links_of(host);
     }
 
     /// What happens at one host before `until`.
-    fn serve_host(&mut self, host: u32, until: Instant) {
+    fn serve_host(&mut self, mut visit: Visit, until: Instant) {
+        let host = visit.host;
         let h = host as usize;
+        let mut next = None;
         loop {
             let armed = self.hosts[h].armed;
-            if let Some(next) = self.network.arriving(h, until)
-                && next.at < until
-                && next.at <= armed
+            if next.is_none() {
+                next = self.network.arriving(&mut visit);
+            }
+            if let Some(arriving) = next
+                && arriving.at < until
+                && arriving.at <= armed
             {
-                self.network.take_arriving(h);
-                self.network.rank(u64::from(next.order) << PACKETS);
+                next = None;
+                self.network.begin_arrival(&arriving);
                 self.events += 1;
-                self.arrive::<true>(next.at, host, next.id);
+                self.arrive::<true>(arriving.at, host, arriving.id);
             } else if armed < until {
-                self.network.rank(TIMER | u64::from(host) << PACKETS);
+                self.network.begin_timer(host);
                 self.events += 1;
                 self.wake::<true>(armed, host);
             } else {
                 break;
             }
         }
-        self.network.admit(h, until);
-        self.network.rest(h, self.hosts[h].armed);
+        self.network.leave_host(&mut visit, next, self.hosts[h].armed);
     }
 }

@@ -107,7 +107,7 @@ fn run(scenario: &Value, way: impl FnOnce(Engine<'static>) -> Engine<'static>) -
 
 /// A link that may be fused; equal rates and delays, so that many events fall on one instant.
 fn link() -> impl Strategy<Value = Value> {
-    let rate = prop::sample::select(vec!["1 Mbit/s", "2 Mbit/s", "10 Mbit/s"]);
+    let rate = prop::sample::select(vec!["1 Mbit/s", "2 Mbit/s", "10 Mbit/s", "3 Mbit/s"]);
     let delay = prop::sample::select(vec!["1 ms", "1 ms", "2 ms", "5 ms"]);
     let limit = prop::sample::select(vec!["3 packet", "20 packet", "10 kB", "unlimited"]);
     let loss =
@@ -154,6 +154,28 @@ fn topology() -> impl Strategy<Value = (Value, Vec<[String; 2]>)> {
     )
 }
 
+/// Of two paced senders of which segments are due at one instant that one sends first whose timer was set first.
+#[test]
+fn timers_of_one_instant_go_in_the_order_in_which_they_were_set() {
+    // Of 65,000 segments of 20 senders, with a nanosecond as the clock's step, some fall on one instant.
+    let scenario = json!({
+        "duration": "2 s",
+        "topology": {
+            "kind": "dumbbell",
+            "bottleneck": {"rate": "300 Mbit/s", "delay": "48 ms",
+                "queue": {"kind": "droptail", "limit": "1 BDP"}},
+            "access": {"rate": "1 Gbit/s", "delay": "1 ms"},
+        },
+        "flow": [{"name": "f", "count": 20, "variant": "bbr", "stagger": "1 ms",
+            "tcp": {"mss": "1448 B", "delayed_ack": "off"}}],
+    });
+    let by_the_clock = run(&scenario, Engine::by_the_clock);
+    let in_turns = run(&scenario, Engine::in_turns);
+    let same = format!("{by_the_clock:?}")
+        == format!("{:?}", Run { events: by_the_clock.events, ..in_turns });
+    assert!(same);
+}
+
 proptest! {
     /// Fused or not, a run leaves the same behind, to the last bit.
     #[test]
@@ -162,7 +184,7 @@ proptest! {
         variant in prop::sample::select(vec!["newreno", "newreno+sack", "cubic", "bbr", "dctcp"]),
         count in 1_u32..4,
         cross: bool,
-        probes in 0_u32..8,
+        probes in 0_u32..16,
         queue in prop::sample::select(vec!["", "", "droptail", "red", "codel", "fq_codel", "pie"]),
     ) {
         let mut topology = topology;
@@ -185,7 +207,10 @@ proptest! {
                 .collect(),
         };
         let link = if ends.is_empty() { "bottleneck" } else { "l1" };
-        let mut all_probes = vec![json!({"link": link, "every": "1.7 ms"})];
+        let mut all_probes = Vec::new();
+        if probes & 8 != 0 {
+            all_probes.push(json!({"link": link, "every": "1.7 ms"}));
+        }
         if probes & 1 != 0 {
             all_probes.push(json!({"link": link, "every": "change", "direction": "reverse"}));
         }

@@ -5,37 +5,78 @@ use std::collections::VecDeque;
 
 use ackclock_units::Instant;
 
-use super::queues::{Coming, NOTHING, Queue, Queues};
-use super::{DELIVER, FUSED, LANED, LINK_LINES, Network, OWN, WANTED, WIRE};
-use crate::prefetch::{prefetch, prefetch_lines};
+use super::entrance::{Entering, Entrance};
+use super::{DELIVER, FUSED, LANED, Network, OWN, WANTED, WIRE, index};
+use crate::prefetch::prefetch;
 use crate::turns::Turns;
-use crate::wheel::Ranked;
+use crate::wheel::{Event, Rank, Ranked, Until};
 
-/// What comes to a host.
-#[derive(Debug)]
-pub(super) struct Inbox {
-    /// The first that comes to the host itself; `NOTHING` until it is looked for.
-    next: Coming,
-    /// What comes from shared links to the host's own, in the order of time.
-    coming: Queue,
-    /// The first of those links; `DELIVER` if there is none.
-    way_in: u32,
-    /// What has passed them, and comes after the next.
-    arriving: VecDeque<Coming>,
+/// A packet on its way to a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Arriving {
+    /// When it comes to the host, or to the links before it that are the host's own.
+    pub at: Instant,
+    pub id: u32,
+    /// How many left the same shared link before it.
+    pub order: u32,
 }
 
-impl Default for Inbox {
-    fn default() -> Self {
-        let (coming, arriving) = (Queue::default(), VecDeque::new());
-        Self { next: NOTHING, coming, way_in: DELIVER, arriving }
+/// A packet on its way from the links that hosts share to a host.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    /// When it comes to the host, or to the links before it that are the host's own.
+    at: Instant,
+    id: u32,
+    host: u32,
+}
+
+/// What leaves a shared link, in the order of time.
+#[derive(Debug, Default)]
+struct Outbox {
+    leaving: VecDeque<Leaving>,
+    /// What has left before.
+    left: u32,
+}
+
+impl Outbox {
+    fn before(&self, until: Instant) -> usize {
+        self.leaving.partition_point(|leaving| leaving.at < until)
+    }
+
+    /// The next, if it leaves before `until`, and its host.
+    fn take(&mut self, until: Instant) -> Option<(u32, Arriving)> {
+        let Leaving { at, id, host } = self.leaving.pop_front_if(|next| next.at < until)?;
+        self.left = self.left.wrapping_add(1);
+        Some((host, Arriving { at, id, order: self.left }))
     }
 }
 
+/// What happens at a host in a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit {
+    pub host: u32,
+    /// Of what leaves shared links in this turn, sorted by hosts, this is for it.
+    from: u32,
+    to: u32,
+}
+
+/// The way to a host and from it.
+#[derive(Clone, Copy, Debug)]
+struct Door {
+    /// The first step of the host's own on the way in.
+    hop: u32,
+    /// The links there, and the first on the way out; `NONE` if there are none.
+    way_in: u32,
+    way_out: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
 /// What shared links ask of a packet, so that they need not look at the packet itself, which has left the cache.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Way {
+struct Way {
     /// What made its host send it: of several packets at one instant, the order in which they go.
-    rank: u64,
+    rank: Rank,
     /// The step of its path at which it is.
     hop: u32,
     /// Bytes on the wire; `LOOK` if they must look at the packet all the same.
@@ -45,25 +86,56 @@ pub(super) struct Way {
 const LOOK: u32 = u32::MAX;
 
 impl Ranked for Way {
-    fn rank(&self) -> u64 {
+    fn rank(&self) -> Rank {
         self.rank
     }
+}
+
+/// What comes next to the links that hosts share.
+#[derive(Clone, Copy, Debug)]
+pub enum AtLinks {
+    Packet(Entering, Rank),
+    Event(Event),
 }
 
 /// What hosts and the links that they share have for one another; nothing where events go by the clock.
 #[derive(Debug, Default)]
 pub(super) struct Inboxes {
-    of: Vec<Inbox>,
-    queues: Queues,
-    /// For each host a moment before which nothing happens there.
+    /// For each host what has passed its own links, or needs not, in the order of time.
+    of: Vec<VecDeque<Arriving>>,
+    doors: Vec<Door>,
+    /// For each host a moment before which nothing happens there but what leaves shared links.
     wakes: Vec<Instant>,
-    /// For each packet on its way to a shared link, or over such, what that asks of it.
+    /// What leaves shared links, and where each link's is.
+    outboxes: Vec<Outbox>,
+    outbox_of: Vec<u32>,
+    /// What leaves them in this turn, sorted by hosts, and of each host first the number, then the place.
+    mail: Vec<Arriving>,
+    counts: Vec<u32>,
+    /// What hosts send to shared links.
+    entrance: Entrance,
+    /// Of what had been [added](crate::wheel::Wheel::added) to the clock by then nothing comes before this.
+    clock_from: Instant,
+    clock_read: u64,
+    /// For each packet that comes to shared links by the clock, what they ask of it.
     ways: Vec<Way>,
-    /// The same of what is happening now.
-    rank: u64,
-    /// Packets that have come from shared links.
-    order: u32,
+    /// The rank of what is happening now.
+    rank: Rank,
+    /// By what each host's timer was set.
+    set: Vec<Setting>,
 }
+
+/// By what a timer was set, so that of timers that are due at one instant that which was set first comes first.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    since: Instant,
+    by: u32,
+}
+
+/// Of what happens at hosts at one instant, timers come last.
+const TIMER: u64 = 1 << 63;
+/// The same among what set timers.
+const BY_TIMER: u32 = 1 << 31;
 
 impl Inboxes {
     /// Whether hosts and shared links take turns.
@@ -73,39 +145,50 @@ impl Inboxes {
     }
 }
 
-/// What is next at a host.
-#[derive(Clone, Copy, Debug)]
-pub struct Arriving {
-    pub at: Instant,
-    pub id: u32,
-    pub order: u32,
-}
-
 impl Network {
-    /// From now on `hosts` hosts and the links that they share take `turns`.
-    pub fn take_turns(&mut self, hosts: usize, turns: &Turns) {
-        self.inboxes.of.resize_with(hosts, Inbox::default);
-        self.inboxes.wakes = vec![Instant::NEVER; hosts];
-        let mut shared = false;
-        let mut way_in = DELIVER;
-        for hop in &mut self.hops {
-            if *hop & DELIVER != 0 {
-                self.inboxes.of[(*hop & !DELIVER) as usize].way_in = way_in;
-                (shared, way_in) = (false, DELIVER);
-                continue;
+    /// From now on hosts, of which each sends on a path that begins at one of `first_hops`, and the links that
+    /// they share take `turns`.
+    pub fn take_turns(&mut self, first_hops: impl ExactSizeIterator<Item = u32>, turns: &Turns) {
+        let Self { hops, inboxes, links, .. } = self;
+        let hosts = first_hops.len();
+        inboxes.of.resize_with(hosts, VecDeque::new);
+        inboxes.wakes = vec![Instant::NEVER; hosts];
+        inboxes.counts = vec![0; hosts];
+        // What opens connections was set in the order of hosts.
+        let since = Instant::START;
+        inboxes.set =
+            (0..index(hosts)).map(|host| Setting { since, by: BY_TIMER | host }).collect();
+        inboxes.doors = vec![Door { hop: 0, way_in: NONE, way_out: NONE }; hosts];
+        inboxes.outbox_of = vec![NONE; links.len()];
+        let mut first = 0;
+        for path in hops.split_inclusive_mut(|hop| *hop & DELIVER != 0) {
+            let Some((host, steps)) = path.split_last_mut() else { continue };
+            for hop in &mut *steps {
+                let wire = (*hop & WIRE) as usize;
+                *hop &= !(LANED | FUSED);
+                *hop |= if turns.fused[wire] { FUSED } else { 0 };
+                *hop |= if turns.own[wire] { OWN } else { 0 };
             }
-            let wire = (*hop & WIRE) as usize;
-            *hop &= !(LANED | FUSED);
-            *hop |= if turns.fused[wire] { FUSED } else { 0 };
-            if turns.own[wire] {
-                *hop |= OWN;
-                if std::mem::take(&mut shared) {
-                    // There a packet changes sides.
-                    *hop &= !FUSED;
-                    way_in = *hop & WIRE;
-                }
-            } else {
-                shared = true;
+            let door = &mut inboxes.doors[(*host & !DELIVER) as usize];
+            let ends = first + steps.len();
+            (door.hop, first) = (index(ends), ends + 1);
+            let Some(last) = steps.iter().rposition(|hop| *hop & OWN == 0) else { continue };
+            let outbox = &mut inboxes.outbox_of[(steps[last] & WIRE) as usize];
+            if *outbox == NONE {
+                *outbox = index(inboxes.outboxes.len());
+                inboxes.outboxes.push(Outbox::default());
+            }
+            if let Some(hop) = steps.get_mut(last + 1) {
+                // There a packet changes sides.
+                *hop &= !FUSED;
+                door.way_in = *hop & WIRE;
+                door.hop = index(ends - steps[last + 1..].len());
+            }
+        }
+        for (door, hop) in self.inboxes.doors.iter_mut().zip(first_hops) {
+            let hop = self.hops[hop as usize];
+            if hop & (DELIVER | OWN) == OWN {
+                door.way_out = hop & WIRE;
             }
         }
     }
@@ -116,35 +199,73 @@ impl Network {
         *wakes = (*wakes).min(at);
     }
 
-    /// For each host a moment before which nothing happens there.
-    pub fn wakes(&self) -> &[Instant] {
-        &self.inboxes.wakes
-    }
-
     /// Nothing happens at hosts or at what they share before this.
     pub fn next_at(&self) -> Instant {
-        let hosts = self.inboxes.wakes.iter().copied().min();
-        hosts.into_iter().chain(self.wheel.next_at()).min().unwrap_or(Instant::NEVER)
+        let Inboxes { wakes, outboxes, entrance, .. } = &self.inboxes;
+        let leave = outboxes.iter().filter_map(|outbox| Some(outbox.leaving.front()?.at));
+        let others = leave.chain(entrance.next_at()).chain(self.wheel.next_at());
+        wakes.iter().copied().chain(others).min().unwrap_or(Instant::NEVER)
     }
 
-    /// What happens at a host from now on happens in this order among hosts.
+    /// What happens at a host from now on does because this has arrived.
     #[inline]
-    pub const fn rank(&mut self, rank: u64) {
-        self.inboxes.rank = rank;
+    pub fn begin_arrival(&mut self, arriving: &Arriving) {
+        let by = arriving.order & !BY_TIMER;
+        self.inboxes.rank = Rank { what: u64::from(arriving.order), by, n: 0 };
     }
 
-    /// The same of what is happening.
-    pub const fn current_rank(&self) -> u64 {
+    /// What happens at a host from now on does because its timer is due. Of two timers that were set at one instant
+    /// by others the host's number decides, where the clock has the order in which they were set: it is the same for
+    /// hosts that do the same things from the start.
+    #[inline]
+    pub fn begin_timer(&mut self, host: u32) {
+        let Setting { since, by } = self.inboxes.set[host as usize];
+        self.inboxes.rank = Rank { what: TIMER | since.as_nanos(), by, n: 0 };
+    }
+
+    /// A host sets its timer.
+    #[inline]
+    pub fn set_timer(&mut self, now: Instant, host: usize) {
+        let Rank { what, by, .. } = self.inboxes.rank;
+        let by = if what & TIMER == 0 { by } else { BY_TIMER | index(host) };
+        self.inboxes.set[host] = Setting { since: now, by };
+    }
+
+    /// The order of what is happening among what happens at one instant.
+    pub const fn current_rank(&self) -> Rank {
         self.inboxes.rank
     }
 
-    /// A shared link's next event before `until`.
+    /// All that hosts send so that it comes to shared links before `until` has been sent.
+    pub fn close_entrance(&mut self, until: Instant) {
+        self.inboxes.entrance.close(until);
+    }
+
+    /// All of that has come.
+    pub fn open_entrance(&mut self) {
+        self.inboxes.entrance.open();
+    }
+
+    /// What comes next to shared links before `until`, at which the entrance was closed.
     #[inline]
-    pub fn pop_before(&mut self, until: Instant) -> Option<crate::wheel::Event> {
-        let ways = &self.inboxes.ways;
-        // Of other events the subject is no packet.
-        let fetch = |id: u32| ways.get(id as usize).map_or((), prefetch);
-        self.wheel.pop_before(until, ways, fetch)
+    pub fn next_at_links(&mut self, until: Instant) -> Option<AtLinks> {
+        let Inboxes { entrance, clock_from, clock_read, ways, .. } = &mut self.inboxes;
+        let first = entrance.first();
+        let unread = self.wheel.added() != *clock_read;
+        if unread || *clock_from <= first.map_or(until, |(first, _)| first.at) {
+            let until = first.map_or(Until::moment(until), |(first, rank)| {
+                Until::arrival(first.at, u64::from(first.ago), *rank)
+            });
+            // Of other events the subject is no packet.
+            let fetch = |id: u32| ways.get(id as usize).map_or((), prefetch);
+            if let Some(event) = self.wheel.pop_before(until, ways, fetch) {
+                *clock_from = Instant::START;
+                return Some(AtLinks::Event(event));
+            }
+            *clock_from = self.wheel.next_at().unwrap_or(Instant::NEVER);
+            *clock_read = self.wheel.added();
+        }
+        entrance.take().map(|(entering, rank)| AtLinks::Packet(entering, rank))
     }
 
     /// A packet leaves its host: it passes the links that are the host's own.
@@ -159,9 +280,7 @@ impl Network {
         let Some((comes, _, next)) = self.travel(now, id) else { return };
         if next & DELIVER != 0 {
             let host = (next & !DELIVER) as usize;
-            let coming = Coming { at: comes, id, order: 0 };
-            let inbox = &mut self.inboxes.of[host];
-            inbox.arriving.push_back(coming);
+            self.inboxes.of[host].push_back(Arriving { at: comes, id, order: 0 });
             self.wake_host(host, comes);
         } else {
             self.enter(now, comes, id);
@@ -176,52 +295,76 @@ impl Network {
         let hop = packet.hop;
         let timed = packet.segment.len == 0 || packet.first_sent != Instant::NEVER;
         let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(LOOK);
+        let size = if timed { size } else { LOOK };
         // Where it will be when the host that it is for sees it.
         while self.hops[packet.hop as usize] & (OWN | DELIVER) == 0 {
             packet.hop += 1;
         }
-        let Inboxes { ways, rank, .. } = &mut self.inboxes;
+        let rank = self.inboxes.rank;
+        // A host may send several at once.
+        self.inboxes.rank.n += 1;
+        if let Ok(ago) = u32::try_from(comes.since(now).as_nanos()) {
+            self.inboxes.entrance.push(Entering { at: comes, id, hop, size, ago }, rank);
+        } else {
+            self.enter_by_clock(now, comes, id, Way { rank, hop, size });
+        }
+    }
+
+    /// A packet is to come to a shared link by the clock.
+    #[cold]
+    fn enter_by_clock(&mut self, now: Instant, comes: Instant, id: u32, way: Way) {
+        let Inboxes { ways, .. } = &mut self.inboxes;
         if ways.len() < self.packets.len() {
             ways.reserve_exact(self.packets.capacity() - ways.len());
             ways.resize(self.packets.len(), Way::default());
         }
-        ways[id as usize] = Way { rank: *rank, hop, size: if timed { size } else { LOOK } };
-        // A host may send several at once.
-        *rank += 1;
+        ways[id as usize] = way;
         self.wheel.push_arrival(comes, now, id);
     }
 
     /// A packet has come to a link that hosts share.
     #[inline]
-    pub fn cross(&mut self, now: Instant, id: u32) {
-        let Way { hop, size, .. } = self.inboxes.ways[id as usize];
+    pub fn cross(&mut self, entering: &Entering, rank: Rank) {
+        let &Entering { at, id, hop, size, .. } = entering;
+        self.cross_by(at, id, Way { rank, hop, size });
+    }
+
+    /// The same of one that came by the clock.
+    pub fn cross_by_clock(&mut self, now: Instant, id: u32) {
+        self.cross_by(now, id, self.inboxes.ways[id as usize]);
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
+    fn cross_by(&mut self, now: Instant, id: u32, way: Way) {
+        let Way { rank, hop, size } = way;
         let &[step, next] = self.hops[hop as usize..].first_chunk().expect("a path ends at a host");
         if step & WANTED == 0 && next & FUSED == 0 && size != LOOK {
             let link = &mut self.links[(step & WIRE) as usize];
-            let passed = match link.pass_busy(now, size, now) {
-                None => link.pass_idle(now, size, now),
+            let passed = match link.pass_quietly(now, size) {
+                None => link.pass_slowly(now, size, now),
                 passed => passed,
             };
             if let Some((_, comes)) = passed {
-                self.crossed(now, comes, id, hop + 1);
+                self.crossed(now, comes, id, Way { rank, hop: hop + 1, size });
                 return;
             }
         }
         self.packets[id as usize].hop = hop;
         if let Some((comes, _, _)) = self.travel(now, id) {
-            self.crossed(now, comes, id, self.packets[id as usize].hop);
+            let hop = self.packets[id as usize].hop;
+            self.crossed(now, comes, id, Way { rank, hop, size });
         }
     }
 
-    /// A packet comes, at `comes`, to `hop` of its path.
+    /// A packet comes, at `comes`, to a step of its way.
     #[inline]
-    fn crossed(&mut self, now: Instant, comes: Instant, id: u32, hop: u32) {
-        if self.hops[hop as usize] & (OWN | DELIVER) != 0 {
-            self.hand_over(comes, id, hop);
+    fn crossed(&mut self, now: Instant, comes: Instant, id: u32, way: Way) {
+        if self.hops[way.hop as usize] & (OWN | DELIVER) != 0 {
+            self.hand_over(comes, id, way.hop);
         } else {
             // Links that hosts share lead there; it is still what its host did by which it came here.
-            self.inboxes.ways[id as usize].hop = hop;
-            self.wheel.push_arrival(comes, now, id);
+            self.enter_by_clock(now, comes, id, way);
         }
     }
 
@@ -230,108 +373,131 @@ impl Network {
     #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
     pub(super) fn hand_over(&mut self, comes: Instant, id: u32, hop: u32) {
         let mut hop = hop as usize;
-        let arrives = self.hops[hop] & DELIVER != 0;
+        let wire = self.hops[hop - 1] & WIRE;
         while self.hops[hop] & DELIVER == 0 {
             hop += 1;
         }
-        let host = (self.hops[hop] & !DELIVER) as usize;
-        let Inboxes { of, queues, wakes, order, .. } = &mut self.inboxes;
-        *order = order.wrapping_add(1);
-        let coming = Coming { at: comes, id, order: *order };
-        if arrives {
-            of[host].arriving.push_back(coming);
-        } else {
-            queues.push(&mut of[host].coming, coming);
-        }
-        wakes[host] = wakes[host].min(comes);
+        let host = self.hops[hop] & !DELIVER;
+        let Inboxes { outboxes, outbox_of, .. } = &mut self.inboxes;
+        let Outbox { leaving, .. } = &mut outboxes[outbox_of[wire as usize] as usize];
+        debug_assert!(leaving.back().is_none_or(|last| last.at <= comes), "links keep order");
+        leaving.push_back(Leaving { at: comes, id, host });
     }
 
-    /// What came to a host's own links before `until` passes them.
-    pub fn admit(&mut self, host: usize, until: Instant) {
-        while self.comes_before(host, until) {
-            if let Some(coming) = self.admit_next(host) {
-                self.inboxes.of[host].arriving.push_back(coming);
+    /// Whom something comes to, or to whom something happens, before `until`.
+    pub fn visit(&mut self, until: Instant, visits: &mut Vec<Visit>) {
+        let Inboxes { wakes, outboxes, mail, counts, .. } = &mut self.inboxes;
+        for outbox in &*outboxes {
+            for leaving in outbox.leaving.range(..outbox.before(until)) {
+                counts[leaving.host as usize] += 1;
+            }
+        }
+        visits.clear();
+        let mut from = 0;
+        for (host, (wakes, count)) in (0..).zip(wakes.iter().zip(&mut *counts)) {
+            let to = from + std::mem::replace(count, from);
+            if *wakes < until || from < to {
+                visits.push(Visit { host, from, to });
+            }
+            from = to;
+        }
+        mail.resize(from as usize, Arriving { at: Instant::NEVER, id: u32::MAX, order: 0 });
+        for outbox in outboxes {
+            while let Some((host, arriving)) = outbox.take(until) {
+                let place = &mut counts[host as usize];
+                mail[*place as usize] = arriving;
+                *place += 1;
+            }
+        }
+        counts.fill(0);
+    }
+
+    /// What comes to hosts' own links before `until` passes them.
+    pub fn admit(&mut self, until: Instant) {
+        for n in 0..self.inboxes.outboxes.len() {
+            while let Some((host, arriving)) = self.inboxes.outboxes[n].take(until) {
+                self.admit_one(host, arriving);
             }
         }
     }
 
-    #[inline]
-    fn comes_before(&self, host: usize, until: Instant) -> bool {
-        let Inboxes { of, queues, .. } = &self.inboxes;
-        queues.first(&of[host].coming).is_some_and(|first| first.at < until)
-    }
-
-    /// The first of what comes to a host's own links, which there is, passes them; `None` if it is lost.
-    #[inline]
-    fn admit_next(&mut self, host: usize) -> Option<Coming> {
-        let Inboxes { of, queues, .. } = &mut self.inboxes;
-        let coming = &mut of[host].coming;
-        let Coming { at, id, order } = queues.first(coming)?;
-        queues.pop(coming);
-        let Inboxes { of, queues, .. } = &self.inboxes;
-        for soon in queues.next_ids(&of[host].coming) {
-            self.prefetch_if_any(soon);
+    fn admit_one(&mut self, host: u32, arriving: Arriving) {
+        if let Some(arriving) = self.pass_in(host, arriving) {
+            self.inboxes.of[host as usize].push_back(arriving);
+            self.wake_host(host as usize, arriving.at);
         }
-        let (at, _, _) = self.travel(at, id)?;
-        Some(Coming { at, id, order })
     }
 
-    /// What comes next to a host, of what comes to its own links before `until`.
+    /// A packet passes its host's own links; `None` if it is lost.
     #[inline]
-    pub fn arriving(&mut self, host: usize, until: Instant) -> Option<Arriving> {
-        if self.inboxes.of[host].next.at == Instant::NEVER {
-            let mut next = self.inboxes.of[host].arriving.pop_front();
-            while next.is_none() && self.comes_before(host, until) {
-                next = self.admit_next(host);
+    fn pass_in(&mut self, host: u32, arriving: Arriving) -> Option<Arriving> {
+        let hop = self.inboxes.doors[host as usize].hop;
+        if self.hops[hop as usize] & DELIVER != 0 {
+            return Some(arriving);
+        }
+        let (at, _, _) = self.travel(arriving.at, arriving.id)?;
+        Some(Arriving { at, ..arriving })
+    }
+
+    /// What comes next to a host that is visited.
+    #[inline]
+    pub fn arriving(&mut self, visit: &mut Visit) -> Option<Arriving> {
+        let mut next = self.inboxes.of[visit.host as usize].pop_front();
+        while next.is_none() && visit.from < visit.to {
+            let arriving = self.inboxes.mail[visit.from as usize];
+            visit.from += 1;
+            next = self.pass_in(visit.host, arriving);
+        }
+        next
+    }
+
+    /// A visit is over: what it leaves behind, what is `next` first, comes later, and the host wakes up at `timer` if
+    /// nothing comes before that.
+    #[inline]
+    pub fn leave_host(&mut self, visit: &mut Visit, next: Option<Arriving>, timer: Instant) {
+        let host = visit.host as usize;
+        self.inboxes.wakes[host] = timer;
+        if let Some(next) = next {
+            self.inboxes.of[host].push_front(next);
+        }
+        for at in visit.from..visit.to {
+            self.admit_one(visit.host, self.inboxes.mail[at as usize]);
+        }
+        if let Some(first) = self.inboxes.of[host].front() {
+            self.wake_host(host, first.at);
+        }
+    }
+
+    /// A host that will be visited soon needs its links.
+    #[inline]
+    pub fn prefetch_links_of(&self, host: usize) {
+        let Door { way_in, way_out, .. } = self.inboxes.doors[host];
+        for wire in [way_in, way_out] {
+            if let Some(link) = self.links.get(wire as usize) {
+                prefetch(link);
             }
-            self.inboxes.of[host].next = next?;
-        }
-        let Coming { at, id, order } = self.inboxes.of[host].next;
-        Some(Arriving { at, id, order })
-    }
-
-    /// It has come.
-    #[inline]
-    pub fn take_arriving(&mut self, host: usize) {
-        self.inboxes.of[host].next = NOTHING;
-    }
-
-    /// A host is served until now, and wakes up at `timer` if nothing comes before that.
-    #[inline]
-    pub fn rest(&mut self, host: usize, timer: Instant) {
-        let Inboxes { of, queues, wakes, .. } = &mut self.inboxes;
-        let inbox = &of[host];
-        let arrives = inbox.arriving.front().map_or(Instant::NEVER, |second| second.at);
-        let arrives = arrives.min(inbox.next.at);
-        let comes = queues.first(&inbox.coming).map_or(Instant::NEVER, |next| next.at);
-        wakes[host] = arrives.min(comes).min(timer);
-    }
-
-    /// A host that will be served soon needs its links, and knows what comes.
-    #[inline]
-    pub fn prefetch_links_of(&self, host: usize, first_hop: u32) {
-        self.prefetch_link(first_hop);
-        let inbox = &self.inboxes.of[host];
-        if inbox.way_in & DELIVER == 0 {
-            prefetch_lines(&self.links[inbox.way_in as usize], 0..LINK_LINES);
-        }
-        if let Some(place) = self.inboxes.queues.place(&inbox.coming) {
-            prefetch_lines(place, 0..2);
         }
     }
 
+    /// A host that will be visited soon needs what comes.
     #[inline]
-    fn prefetch_if_any(&self, id: u32) {
-        if let Some(packet) = self.packets.get(id as usize) {
-            prefetch(packet);
+    pub fn prefetch_packets_of(&self, visit: &Visit) {
+        for arriving in &self.inboxes.mail[visit.from as usize..visit.to as usize] {
+            if let Some(packet) = self.packets.get(arriving.id as usize) {
+                prefetch(packet);
+            }
         }
     }
 
-    /// A host that will be served next needs what comes.
+    /// What comes next to a host has options.
     #[inline]
-    pub fn prefetch_packets_of(&self, host: usize) {
-        for id in self.inboxes.queues.first_ids(&self.inboxes.of[host].coming) {
-            self.prefetch_if_any(id);
+    pub fn prefetch_options_of(&self, visit: &Visit) {
+        for arriving in &self.inboxes.mail[visit.from as usize..visit.to as usize] {
+            if let Some(packet) = self.packets.get(arriving.id as usize)
+                && let Some(options) = self.options.get(packet.options as usize)
+            {
+                prefetch(options);
+            }
         }
     }
 }

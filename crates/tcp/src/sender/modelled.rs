@@ -17,6 +17,12 @@ pub struct Modelled {
     timeout_until: Seq,
 }
 
+impl Modelled {
+    pub(super) const fn tracker(&self) -> &Tracker {
+        &self.tracker
+    }
+}
+
 /// The sender just before an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct BeforeAck {

@@ -1,0 +1,45 @@
+//! Memory beside a sender's own that its next segments will touch, for whoever would have it fetched in time.
+
+use std::collections::VecDeque;
+use std::ptr::from_ref;
+
+use super::Sender;
+use crate::growth::AnyGrowth;
+
+/// Where such memory begins, and its bytes. It is not to be read: it is for the cache alone.
+pub type Place = (*const u8, usize);
+
+/// The place of something.
+fn place<T>(of: &T) -> Place {
+    (from_ref(of).cast(), size_of::<T>())
+}
+
+/// The places of the first and the last of a ring.
+pub(crate) fn ends<T>(ring: &VecDeque<T>, see: &mut impl FnMut(Place)) {
+    for end in [ring.front(), ring.back()].into_iter().flatten() {
+        see(place(end));
+    }
+}
+
+impl Sender {
+    /// What the sender's own memory points to.
+    pub fn each_outlying(&self, mut see: impl FnMut(Place)) {
+        if let Some(board) = self.recovery.board() {
+            board.each_end(&mut see);
+        }
+        let Some(modelled) = &self.modelled else { return };
+        see(place(&**modelled));
+        match &self.growth {
+            AnyGrowth::Bbr(law) => see(place(&**law)),
+            AnyGrowth::Bbr1(law) => see(place(&**law)),
+            _ => {}
+        }
+    }
+
+    /// What that points to.
+    pub fn each_farther(&self, mut see: impl FnMut(Place)) {
+        if let Some(modelled) = &self.modelled {
+            modelled.tracker().each_end(&mut see);
+        }
+    }
+}
