@@ -62,7 +62,7 @@ impl DelayHistogram {
     }
 
     /// Counts a delay that is not zero, `times` times.
-    pub(crate) fn record_positive(&mut self, nanos: u64, times: u32) {
+    pub(crate) fn record_positive(&mut self, nanos: u64, times: u64) {
         let (octave, step) = place(nanos);
         let positive = self.positive.get_or_insert_default();
         let mut at = usize::from(positive.places[octave]);
@@ -70,7 +70,7 @@ impl DelayHistogram {
             at = positive.add(octave);
         }
         let count = &mut positive.octaves[at][step];
-        *count = count.saturating_add(times);
+        *count = count.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
     }
 
     /// Takes one delay back that is not zero.

@@ -103,8 +103,8 @@ impl Serializer {
         Some(Duration::from_nanos(nanos))
     }
 
-    /// The time that the next packet takes, on a wire that may have `rested`, and whether it is of the size of the last;
-    /// `None`, and nothing is done, over a channel.
+    /// The time that the next packet takes, on a wire that may have `rested`, and whether it is of the size of the
+    /// last; `None`, and nothing is done, over a channel.
     #[inline]
     pub const fn at_rate(&mut self, size: u32, rested: bool) -> Option<(Duration, bool)> {
         if let Some(time) = self.again(size, rested) {

@@ -4,7 +4,6 @@ mod entrance;
 mod inboxes;
 mod meeting;
 mod observing;
-
 mod routers;
 
 use ackclock_net::{Fate, Line, LineConfig, Link, Packet, Verdict};

@@ -177,6 +177,7 @@ impl Rank {
 
 /// What has a place among the arrivals of one instant.
 pub trait Ranked {
+    /// Which.
     fn rank(&self) -> Rank;
 }
 

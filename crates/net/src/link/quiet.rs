@@ -1,8 +1,9 @@
 //! Packets of one size that pass a link one after another, without a trace of each.
 //!
-//! As long as all that is in a queue is of one size, and a byte takes a whole number of nanoseconds, the moment at which
-//! the last packet will have left says how many wait and when each leaves. Then a packet is one more, and the queue's
-//! ring is not written; when something else happens, what is still there is put into it.
+//! As long as all that is in a queue is of one size, and a byte takes a whole number of nanoseconds, the moment at
+//! which the last packet will have left says how many wait and when each leaves. Then a packet is one more, and the
+//! queue's ring is not written; when something else happens, what is still there is put into it
+//! (`docs/decisions/0026-links-of-one-size-leave-no-trace.md`).
 
 use ackclock_units::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use super::{Link, Queue};
 use crate::impairments::Fate;
 use crate::queue::Placed;
 
-/// Packets that have come to a busy link without a trace are looked through after so many.
+/// After so many packets a link that is never free looks whether all that it holds is of one size.
 const OFTEN: u64 = 1024;
 
 /// What such a packet touches of a link, and no more than that: one line of the cache.
@@ -23,16 +24,16 @@ pub(super) struct Quiet {
     /// When the last packet came, and when it has left.
     comes: Instant,
     departs: Instant,
-    /// A packet that would wait longer finds the queue full, in nanoseconds. Zero where none may wait: at a rate at which
-    /// one that waits may take a nanosecond more than another of its size.
+    /// A packet that would wait longer finds the queue full, in nanoseconds. Zero where none may wait: at a rate at
+    /// which one that waits may take a nanosecond more than another of its size.
     longest: u64,
     /// The link's propagation delay.
     pub(super) delay: Duration,
     /// How long the last that waited did, in nanoseconds, and how many did so one after another.
     wait: u64,
-    waits: u32,
+    waits: u64,
     /// How many packets have left no trace.
-    traceless: u32,
+    traceless: u64,
 }
 
 impl Quiet {
@@ -52,8 +53,8 @@ impl Quiet {
 }
 
 impl Link {
-    /// A flow's packet of `size` bytes comes, at `comes`; when it is sent and when it arrives, if it need not leave a trace.
-    /// Otherwise `None`, and nothing is done. Of what was before `comes` nobody may ask any more.
+    /// A flow's packet of `size` bytes comes, at `comes`; when it is sent and when it arrives, if it need not leave a
+    /// trace. Otherwise `None`, and nothing is done. Of what was before `comes` nobody may ask any more.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two callers move nearly all packets")]
     pub fn pass_quietly(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
@@ -88,8 +89,8 @@ impl Link {
         let (wait, waits) = (self.quiet.wait, self.quiet.waits);
         (self.quiet.wait, self.quiet.waits) = (next, 0);
         if waits > 0 {
-            self.rare.waited += u64::from(waits);
-            self.rare.queue_delay += Duration::from_nanos(wait * u64::from(waits));
+            self.rare.waited += waits;
+            self.rare.queue_delay += Duration::from_nanos(wait * waits);
             self.rare.delays.record_positive(wait, waits);
         }
     }
@@ -109,7 +110,7 @@ impl Link {
         let Quiet { comes, departs, size, nanos, traceless, .. } = self.quiet;
         self.quiet.traceless = 0;
         let Queue::Fifo(fifo) = &mut self.queue else { return };
-        let (all, nanos) = (u64::from(traceless), u64::from(nanos));
+        let (all, nanos) = (traceless, u64::from(nanos));
         self.busy += Duration::from_nanos(all * nanos);
         self.serializer.sent_again();
         // What is here now has left one after another.
@@ -138,8 +139,8 @@ impl Link {
         }
     }
 
-    /// A packet of `size` that came at `comes` to an empty queue has been placed, and will have left at `departs`: the next
-    /// may leave no trace.
+    /// A packet that came at `comes` to an empty queue has been placed, and will have left at `departs`: the next may
+    /// leave no trace.
     #[inline]
     pub(super) fn be_quiet(&mut self, comes: Instant, departs: Instant) {
         let Some((size, nanos, even)) = self.serializer.last() else { return };

@@ -628,6 +628,11 @@ proptest! {
 }
 
 #[test]
+fn what_passes_quietly_touches_one_line() {
+    assert_eq!((size_of::<Quiet>(), size_of::<Link>() % 64), (64, 0));
+}
+
+#[test]
 fn a_long_queue_of_one_size_becomes_quiet_again() {
     // A packet of another size comes first, so that nothing is quiet; 1400 of 100 B come at once, of which a thousand
     // are sent after one another in 80 us each.

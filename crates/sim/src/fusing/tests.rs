@@ -176,6 +176,17 @@ fn timers_of_one_instant_go_in_the_order_in_which_they_were_set() {
     assert!(same);
 }
 
+/// A link that is offered packets ahead of their time is seen by a probe as it is at that time.
+#[test]
+fn probes_see_fused_links_as_they_are() {
+    let chain = [["a", "b"], ["b", "c"], ["c", "d"]];
+    let mut scenario = graph(&chain, &[["a", "d"]]);
+    scenario["probe"] = json!([{"link": "bc", "every": "1.7 ms"}]);
+    let [fused, unfused] = [Engine::by_the_clock, Engine::unfused].map(|way| run(&scenario, way));
+    assert!(fused.events < unfused.events);
+    assert_eq!(format!("{:?}", fused.link_samples), format!("{:?}", unfused.link_samples));
+}
+
 proptest! {
     /// Fused or not, a run leaves the same behind, to the last bit.
     #[test]
