@@ -25,6 +25,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -37,7 +38,7 @@ from typing import Any, NoReturn
 from rich.table import Table
 
 from ackclock import _core, bench_peers
-from ackclock.errors import BadInput
+from ackclock.errors import BadInput, Unfinished
 
 __all__ = [
     "DEFAULT_VARIANTS",
@@ -50,6 +51,9 @@ __all__ = [
     "notes",
     "workload",
 ]
+
+#: What a child ends with when it cannot give a result, and has said why in its last line.
+EXIT_BAD_INPUT, EXIT_UNFINISHED = 2, 3
 
 #: The senders that are measured if none is named.
 DEFAULT_VARIANTS = ("newreno+sack", "cubic", "bbr")
@@ -182,6 +186,11 @@ def measure(
         ``peak_rss_bytes``, ``utilisation``, ``dropped``; of short connections also
         ``connections_per_cpu_s``; ``instructions_per_packet`` (or none); and ``peers``: of each
         peer that can run it the same with the ``ratio`` of speeds.
+
+    Raises
+    ------
+    Unfinished
+        A run ended before it was done, or its result cannot be right.
     """
     with _one_core(), contextlib.ExitStack() as held:
         peers: list[bench_peers.Peer] = []
@@ -244,12 +253,23 @@ def _one_core() -> Generator[None]:
 
 
 def _run_child(of: Workload, variant: str, plan: Plan) -> dict[str, Any]:
-    child = subprocess.run(
-        _child_command(plan.task(of, variant), plan.least_cpu_s),
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    return json.loads(child.stdout)
+    return json.loads(_finished(_child_command(plan.task(of, variant), plan.least_cpu_s)).stdout)
+
+
+def _finished(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a child to its end."""
+    child = subprocess.run(command, capture_output=True, check=False, text=True)
+    said = child.stderr.strip().rpartition("\n")[2]
+    if child.returncode == EXIT_BAD_INPUT:
+        raise BadInput(said)
+    if child.returncode == EXIT_UNFINISHED:
+        raise Unfinished(said)
+    if child.returncode < 0:
+        name = signal.Signals(-child.returncode).name
+        out_of = ", for want of memory?" if name == "SIGKILL" else ""
+        raise Unfinished(f"a run was ended by {name}{out_of}")
+    child.check_returncode()
+    return child
 
 
 def _child_command(task: Mapping[str, Any], least_cpu_s: float) -> list[str]:
@@ -270,15 +290,8 @@ def _instructions(of: Workload, variant: str) -> float | None:
     counts: list[tuple[int, int]] = []
     for scale in (1, 2):
         plan = Plan(2.0 * scale, -1.0, 1, peers=False, connections=5000 * scale)
-        child = subprocess.run(
-            [
-                *(valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null"),
-                *_child_command(plan.task(of, variant), 0.0),
-            ],
-            capture_output=True,
-            check=True,
-            text=True,
-        )
+        callgrind = (valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null")
+        child = _finished([*callgrind, *_child_command(plan.task(of, variant), 0.0)])
         collected = re.search(r"Collected\s*:\s*(\d+)", child.stderr)
         if collected is None:
             return None
@@ -408,7 +421,12 @@ def _main() -> NoReturn:
     _, flag, task, least_cpu_s = sys.argv
     if flag != "--child":
         raise SystemExit("this module is the child of `ackclock bench`")
-    print(json.dumps(_child(json.loads(task), float(least_cpu_s))))
+    try:
+        result = _child(json.loads(task), float(least_cpu_s))
+    except (BadInput, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT if isinstance(error, BadInput) else EXIT_UNFINISHED)
+    print(json.dumps(result))
     sys.exit(0)
 
 

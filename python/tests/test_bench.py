@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable
 
 import pytest
 
 import ackclock as ac
 from ackclock import bench
+from ackclock.errors import Unfinished
 from support import Answer
 
 QUICK = bench.Plan(duration_s=2.0, least_cpu_s=0.0, pairs=1, peers=False)
@@ -41,6 +43,29 @@ def test_a_measurement() -> None:
     # The queue holds 833 packets of 64 bytes or so; importing the package takes 50 MB.
     assert 0 < result["peak_rss_bytes"] < 50e6
     assert result["peers"] == []
+
+
+@pytest.mark.parametrize(
+    ("program", "error", "said"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", Unfinished, "a run was ended by SIGKILL, for want of memory\\?"),
+        (
+            "import sys; print('internal error: 3 bit', file=sys.stderr); sys.exit(3)",
+            Unfinished,
+            "^internal error: 3 bit$",
+        ),
+        ("import sys; print('no `x`', file=sys.stderr); sys.exit(2)", ac.BadInput, "^no `x`$"),
+    ],
+)
+def test_a_run_that_fails(
+    monkeypatch: pytest.MonkeyPatch, program: str, error: type[Exception], said: str
+) -> None:
+    def child(_task: object, _least_cpu_s: float) -> list[str]:
+        return [sys.executable, "-c", program]
+
+    monkeypatch.setattr(bench, "_child_command", child)
+    with pytest.raises(error, match=said):
+        bench.measure(bench.workload("W(1,100M)"), "newreno", QUICK)
 
 
 def test_instructions_without_valgrind(monkeypatch: pytest.MonkeyPatch) -> None:

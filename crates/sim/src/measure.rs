@@ -2,6 +2,8 @@
 
 mod own;
 
+use std::collections::BTreeMap;
+
 use ackclock_app::Moment;
 use ackclock_net::{Counters, DelayHistogram, SourceCounters};
 use ackclock_tcp::SenderStats;
@@ -295,9 +297,11 @@ impl Measures {
                 self.end_own(n, now, network, hosts);
             }
         }
+        let places: BTreeMap<&str, usize> =
+            self.flows.iter().enumerate().map(|(place, flow)| (&*flow.0, place)).collect();
         for window in &mut self.windows {
             // Flows end in any order.
-            window.rows.flows.sort_by_key(|row| self.flows.iter().position(|f| f.0 == row.flow));
+            window.rows.flows.sort_by_key(|row| places.get(&*row.flow));
             append(&mut run.flows, &mut window.rows.flows);
             append(&mut run.links, &mut window.rows.links);
             append(&mut run.sources, &mut window.rows.sources);

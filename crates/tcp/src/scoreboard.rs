@@ -688,13 +688,25 @@ impl Scoreboard {
     }
 
     /// The first segment below the highest SACKed one that is neither SACKed nor sent again (RFC
-    /// 6675 §4 `NextSeg` rule 3).
+    /// 6675 §4 `NextSeg` rule 3), on a scoreboard of which no lost segment waits to be sent again.
     pub fn next_doubtful(&self) -> Option<Range> {
-        let highest = self.segments.iter().rposition(|sent| sent.is(SACKED))?;
-        self.segments
-            .range(..highest)
-            .find(|sent| !sent.is(SACKED) && !sent.is(RETRANSMITTED))
-            .map(|sent| sent.range(self.highest_delivered))
+        // What comes before `lost_to` was SACKed or sent again, and what comes after that has less than three SACKed
+        // segments above, most often none: with a long window this is asked for every ACK.
+        let mut above = self.sacked - self.sacked_before_lost_to;
+        if above == 0 {
+            return None;
+        }
+        for sent in self.segments.range(offset(self.lost_to, self.base)..) {
+            if sent.is(SACKED) {
+                above -= 1;
+                if above == 0 {
+                    return None;
+                }
+            } else if !sent.is(RETRANSMITTED) {
+                return Some(sent.range(self.highest_delivered));
+            }
+        }
+        None
     }
 
     /// The last segment sent, unless it was SACKed or sent again.

@@ -151,6 +151,11 @@ impl Model {
         (self.una..self.segments.len()).find(|n| matches!(self.segments[*n], (false, true, false)))
     }
 
+    fn next_doubtful(&self) -> Option<usize> {
+        let highest = self.segments.iter().rposition(|(sacked, ..)| *sacked)?;
+        (self.una..highest).find(|n| matches!(self.segments[*n], (false, _, false)))
+    }
+
     /// SACK blocks as a receiver would send them: the run around `recent`, then others.
     fn blocks(&self, recent: usize) -> Vec<Range> {
         let mut runs = Vec::new();
@@ -196,7 +201,14 @@ proptest! {
                     let next = board.next_lost();
                     let expected = model.next_lost();
                     prop_assert_eq!(next, expected.map(|n| block(n as u64, n as u64 + 1)));
-                    if let Some(n) = expected {
+                    let next = expected.or_else(|| {
+                        // Nothing lost waits: what is doubtful goes next.
+                        let doubtful = model.next_doubtful();
+                        let expected = doubtful.map(|n| block(n as u64, n as u64 + 1));
+                        assert_eq!(board.next_doubtful(), expected);
+                        doubtful.filter(|_| which.index(2) == 0)
+                    });
+                    if let Some(n) = next {
                         board.on_resent(at(n as u64), Instant::START);
                         model.segments[n].2 = true;
                     }
