@@ -257,7 +257,7 @@ pub struct RateSample {
 impl RateSample {
     /// The rate, in bytes per second; zero if the sample is of no use.
     pub fn rate(&self) -> f64 {
-        self.interval.map_or(0.0, |interval| self.delivered.get() as f64 / interval.as_secs_f64())
+        self.interval.map_or(0.0, |interval| self.delivered.as_f64() / interval.as_secs_f64())
     }
 }
 

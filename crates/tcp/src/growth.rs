@@ -494,11 +494,11 @@ impl Window {
 /// A window of so many `segments`, for the laws that keep it as a real number.
 #[expect(
     clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
     reason = "a positive window, rounded down to whole bytes"
 )]
 fn whole_bytes(segments: f64, mss: Mss) -> Bytes {
-    Bytes::new((segments * f64::from(mss.get())) as u64)
+    // By way of a signed number, to which an instruction leads.
+    Bytes::new(((segments * f64::from(mss.get())) as i64).cast_unsigned())
 }
 
 #[cfg(test)]

@@ -4,12 +4,15 @@
 //! which are lost is a pointer that only moves forward; `pipe` is kept as a sum; and of a SACK block
 //! that repeats the last one only the new part is looked at.
 
+mod by_time;
+
 use std::collections::VecDeque;
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::sender::{Place, ends};
+use by_time::ByTime;
 
 /// SACKed segments above a hole that mean it is lost (RFC 6675 §2, `DupThresh`).
 const DUP_THRESH: u64 = 3;
@@ -151,7 +154,7 @@ impl Sums {
 }
 
 /// The segment sent last among those that an ACK delivered (RFC 8985 §5.2, `RACK.segment`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Delivered {
     /// When it was last sent.
     pub at: Instant,
@@ -225,9 +228,8 @@ pub struct Scoreboard {
     once_from: u64,
     /// The number after the highest that was delivered (RFC 8985 §5.2, `RACK.fack`).
     highest_delivered: Seq,
-    /// Every transmission in the order of time, by the segment's number, if time decides what is
-    /// lost. Entries of segments that were delivered or sent again since are skipped when met.
-    by_time: Option<VecDeque<(Instant, u64)>>,
+    /// Transmissions in the order of time, if time decides what is lost.
+    by_time: Option<ByTime>,
     /// What was SACKed or found lost, if somebody asks; emptied by whoever does.
     journal: Option<Vec<Change>>,
     sacked_bytes: u64,
@@ -239,13 +241,13 @@ pub struct Scoreboard {
 #[derive(Debug, Default)]
 pub struct Memory {
     segments: VecDeque<Sent>,
-    by_time: VecDeque<(Instant, u64)>,
+    by_time: ByTime,
 }
 
 impl Scoreboard {
     /// A scoreboard on which time decides what is lost (RFC 8985), not the count of SACKs.
     pub fn by_time() -> Self {
-        Self { by_time: Some(VecDeque::new()), ..Self::default() }
+        Self { by_time: Some(ByTime::default()), ..Self::default() }
     }
 
     /// The same as a board on which SACKs are counted and of which no journal is kept, in the memory of
@@ -290,17 +292,13 @@ impl Scoreboard {
     /// The places of the first and the last entries.
     pub(crate) fn each_end(&self, see: &mut impl FnMut(Place)) {
         ends(&self.segments, see);
-        if let Some(by_time) = &self.by_time {
-            ends(by_time, see);
-        }
     }
 
     /// Takes the memory of what is on the board, which is then of no more use.
     pub fn take_memory(&mut self) -> Memory {
         let mut segments = std::mem::take(&mut self.segments);
         segments.clear();
-        let mut by_time = self.by_time.take().unwrap_or_default();
-        by_time.clear();
+        let by_time = self.by_time.take().unwrap_or_default().cleared();
         Memory { segments, by_time }
     }
 
@@ -333,9 +331,6 @@ impl Scoreboard {
         let len = u32::try_from(len.get()).unwrap_or(u32::MAX >> MARK_BITS);
         self.sums.pipe += u64::from(len);
         self.segments.push_back(Sent::new(start, len, now));
-        if let Some(by_time) = &mut self.by_time {
-            by_time.push_back((now, self.base + self.segments.len() as u64 - 1));
-        }
     }
 
     /// The same as [`on_cumulative_ack`](Self::on_cumulative_ack) where nothing is amiss: no segment is
@@ -364,11 +359,6 @@ impl Scoreboard {
             last = Some(first.at);
             self.segments.pop_front();
             self.base += 1;
-        }
-        if let Some(by_time) = &mut self.by_time {
-            while by_time.front().is_some_and(|(_, n)| *n < self.base) {
-                by_time.pop_front();
-            }
         }
         self.lost_to = self.lost_to.max(self.base);
         self.resend_from = self.resend_from.max(self.base);
@@ -543,50 +533,6 @@ impl Scoreboard {
         self.resend_to = self.resend_to.max(self.lost_to);
     }
 
-    /// Marks as lost what was sent `wait` or longer ago, before the segment `newest` that was
-    /// delivered (RFC 8985 §6.2 step 5). Returns when the next one will be, if it is not delivered
-    /// until then.
-    pub fn find_lost_by_time(
-        &mut self,
-        newest: Delivered,
-        wait: Duration,
-        now: Instant,
-        newly_lost: &mut Bytes,
-    ) -> Option<Instant> {
-        let by_time = self.by_time.as_mut()?;
-        while let Some((at, n)) = by_time.front().copied() {
-            let sent = n.checked_sub(self.base).map(|_| &mut self.segments[offset(n, self.base)]);
-            // Delivered, sent again since, or known to be lost.
-            let Some(sent) = sent
-                .filter(|sent| !sent.is(SACKED) && sent.at == at)
-                .filter(|sent| sent.is(RETRANSMITTED) || !sent.is(LOST))
-            else {
-                by_time.pop_front();
-                continue;
-            };
-            if (Delivered { at, end: sent.end(newest.end) }) >= newest {
-                return None;
-            }
-            let deadline = at + wait;
-            if deadline > now {
-                return Some(deadline);
-            }
-            self.sums.take(sent);
-            sent.mark(LOST);
-            // Of a retransmission: it was lost in its turn, and goes out once more.
-            sent.unmark(RETRANSMITTED);
-            self.sums.add(sent);
-            *newly_lost += Bytes::new(u64::from(sent.len()));
-            if let Some(journal) = &mut self.journal {
-                journal.push(Change::Lost(sent.range(newest.end)));
-            }
-            self.resend_from = self.resend_from.min(n);
-            self.resend_to = self.resend_to.max(n + 1);
-            by_time.pop_front();
-        }
-        None
-    }
-
     /// The first unacknowledged segment is lost, whatever the SACKs say (the third duplicate ACK, or
     /// none of its data can be in the network any more).
     pub fn first_is_lost(&mut self) {
@@ -625,23 +571,6 @@ impl Scoreboard {
         self.resend_to = self.lost_to;
     }
 
-    /// The timer expired, on a scoreboard by time: the first segment is lost, and what was sent
-    /// `wait` or longer ago (RFC 8985 §6.3).
-    pub fn on_timeout_by_time(&mut self, wait: Duration, now: Instant) {
-        self.forget_duplicates();
-        let sums = &mut self.sums;
-        for (n, sent) in self.segments.iter_mut().enumerate().filter(|(_, sent)| !sent.is(SACKED)) {
-            if n == 0 || sent.at + wait <= now {
-                sums.take(sent);
-                sent.mark(LOST);
-                sent.unmark(RETRANSMITTED);
-                sums.add(sent);
-            }
-        }
-        self.resend_from = self.base;
-        self.resend_to = self.base + self.segments.len() as u64;
-    }
-
     /// Nothing is lost after all: what was marked so is under way again.
     pub fn nothing_is_lost(&mut self) {
         let sums = &mut self.sums;
@@ -654,13 +583,7 @@ impl Scoreboard {
         self.sacked_before_lost_to = 0;
         self.resend_from = self.base;
         self.resend_to = self.base;
-        if let Some(by_time) = &mut self.by_time {
-            let base = self.base;
-            let waiting = self.segments.iter().enumerate().filter(|(_, sent)| !sent.is(SACKED));
-            by_time.clear();
-            by_time.extend(waiting.map(|(n, sent)| (sent.at, base + n as u64)));
-            by_time.make_contiguous().sort_unstable();
-        }
+        self.begin_by_time_anew();
     }
 
     /// What duplicate ACKs without SACK told is not counted any more.
@@ -727,7 +650,8 @@ impl Scoreboard {
             self.sums.add(sent);
             self.once_from = self.once_from.max(self.base + at as u64 + 1);
             if let Some(by_time) = &mut self.by_time {
-                by_time.push_back((now, self.base + at as u64));
+                let next = self.base + self.segments.len() as u64;
+                by_time.on_resent(now, self.base + at as u64, next);
             }
         }
     }

@@ -30,23 +30,16 @@ fn volume(rate: f64, span: Duration) -> f64 {
 }
 
 /// Whole bytes of a volume, rounded down; never more than any connection carries.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positive; the cast saturates"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "positive; the cast saturates")]
 fn bytes(volume: f64) -> Bytes {
-    Bytes::new(volume as u64).min(Bytes::UNLIMITED)
+    // By way of a signed number, to which an instruction leads.
+    Bytes::new((volume as i64).cast_unsigned()).min(Bytes::UNLIMITED)
 }
 
 /// A rate for the pacer, which knows no zero.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positive; the cast saturates"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "positive; the cast saturates")]
 pub(super) fn pacing_rate(bytes_per_second: f64) -> Rate {
-    Rate::from_bps(((8.0 * bytes_per_second) as u64).max(1))
+    Rate::from_bps(((8.0 * bytes_per_second) as i64).max(1).cast_unsigned())
 }
 
 /// Packet-timed round trips (draft-ietf-ccwg-bbr-06 §5.5.1).

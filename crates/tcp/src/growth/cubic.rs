@@ -100,10 +100,10 @@ impl State {
 
     /// Congestion avoidance (§4.2 to §4.5).
     fn avoid(&mut self, ack: &Ack, full: bool) {
-        let mut epoch = match self.epoch {
-            Some(epoch) => epoch,
-            None => self.begin(ack.now),
-        };
+        if self.epoch.is_none() {
+            self.epoch = Some(self.begin(ack.now));
+        }
+        let Self { cwnd, cwnd_prior, epoch: Some(epoch), .. } = self else { return };
         // §4.2, §5.8: time in which the application, or the receiver, held the sender back does not
         // count. Between two ACKs it held back at some point if it did at either.
         if !(full && epoch.was_full) {
@@ -112,31 +112,27 @@ impl State {
         epoch.last_ack = ack.now;
         // What ends with nothing in flight may be followed by silence, however small the window.
         epoch.was_full = full && (ack.in_flight > Bytes::ZERO || ack.limited_by == Limit::Cwnd);
-        if full {
-            self.grow(ack, &mut epoch);
+        if !full {
+            return;
         }
-        self.epoch = Some(epoch);
-    }
 
-    fn grow(&mut self, ack: &Ack, epoch: &mut Epoch) {
         let acked = ack.newly_acked.segments(ack.mss);
         let t = ack.now.since(epoch.start).as_secs_f64();
         // §4.3, equation 4.
-        let alpha =
-            if self.cwnd_prior.is_some_and(|prior| epoch.w_est >= prior) { 1.0 } else { ALPHA };
-        epoch.w_est += alpha * acked / self.cwnd;
+        let alpha = if cwnd_prior.is_some_and(|prior| epoch.w_est >= prior) { 1.0 } else { ALPHA };
+        epoch.w_est += alpha * acked / *cwnd;
 
         if epoch.w_cubic(t) < epoch.w_est {
             // DEVIATION(rfc9438 §4.3): the window never shrinks to W_est, which §4.2 would not let
             // it do either, and grows on one ACK by no more than slow start would.
-            self.cwnd = self.cwnd.max(epoch.w_est.min(self.cwnd + acked));
+            *cwnd = cwnd.max(epoch.w_est.min(*cwnd + acked));
         } else {
             let rtt = ack.srtt.unwrap_or_default().as_secs_f64();
-            let target = epoch.w_cubic(t + rtt).clamp(self.cwnd, LARGEST_TARGET * self.cwnd);
+            let target = epoch.w_cubic(t + rtt).clamp(*cwnd, LARGEST_TARGET * *cwnd);
             // DEVIATION(rfc9438 §4.4, §4.5): the step is made for each segment acknowledged and not
             // for each ACK, so that the window keeps up with the curve whether or not the receiver
             // delays its ACKs; it stops at the target.
-            self.cwnd = (self.cwnd + (target - self.cwnd) / self.cwnd * acked).min(target);
+            *cwnd = (*cwnd + (target - *cwnd) / *cwnd * acked).min(target);
         }
     }
 

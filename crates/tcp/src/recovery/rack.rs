@@ -51,11 +51,11 @@ pub struct Rack {
     probe_due: bool,
     probe: Option<Probe>,
     /// When something not yet lost will be.
-    reorder_at: Option<Instant>,
+    reorder_at: Instant,
     /// When a probe is due.
-    probe_at: Option<Instant>,
-    /// `RACK.segment`, and the round-trip time of it.
-    newest: Option<Delivered>,
+    probe_at: Instant,
+    /// `RACK.segment`, before all others if there is none, and the round-trip time of it.
+    newest: Delivered,
     rtt: Duration,
     min_rtt: Duration,
     srtt: Duration,
@@ -67,7 +67,7 @@ impl Rack {
     pub fn new(config: RecoveryConfig) -> Self {
         Self {
             repair: Repair::new(Scoreboard::by_time(), Some(Prr::default()), config),
-            newest: None,
+            newest: Delivered::default(),
             rtt: Duration::ZERO,
             min_rtt: Duration::ZERO,
             srtt: Duration::ZERO,
@@ -75,8 +75,8 @@ impl Rack {
             reo_wnd_mult: 1,
             dsack_round: None,
             reo_wnd_persist: REO_WND_PERSIST,
-            reorder_at: None,
-            probe_at: None,
+            reorder_at: Instant::NEVER,
+            probe_at: Instant::NEVER,
             probe_due: false,
             probe: None,
             paid_until: Seq::default(),
@@ -95,13 +95,9 @@ impl Rack {
 
     fn find_lost(&mut self, now: Instant) -> Bytes {
         let mut lost = Bytes::ZERO;
-        self.reorder_at = self.newest.and_then(|newest| {
-            let wait = self.rtt + self.reo_wnd();
-            self.repair.board.find_lost_by_time(newest, wait, now, &mut lost)
-        });
-        if let Some(at) = &mut self.reorder_at {
-            *at += self.repair.slack();
-        }
+        let wait = self.rtt + self.reo_wnd();
+        let at = self.repair.board.find_lost_by_time(self.newest, wait, now, &mut lost);
+        self.reorder_at = at.map_or(Instant::NEVER, |at| at + self.repair.slack());
         lost
     }
 
@@ -127,10 +123,10 @@ impl Rack {
         if let Some(at) = self.repair.rtt_from() {
             self.rtt = ack.now.since(at);
             let delivered = Delivered { at, end: self.repair.board.highest_delivered() };
-            self.newest = self.newest.max(Some(delivered));
+            self.newest = self.newest.max(delivered);
         }
-        if self.newest.is_none_or(|newest| self.repair.board.begins_after(newest)) {
-            self.reorder_at = None;
+        if self.repair.board.begins_after(self.newest) {
+            self.reorder_at = Instant::NEVER;
             return Outcome::None;
         }
         // Something that was sent before what was delivered is late.
@@ -176,14 +172,14 @@ impl Rack {
             self.rtt = ack.now.since(sent_at);
         }
         if let Some(newest) = told.newest {
-            self.newest = self.newest.max(Some(newest));
+            self.newest = self.newest.max(newest);
         }
         let repairing = self.repair.phase != Phase::Open;
         let ended = self.repair.progress(ack, &told, send);
         match ended {
             Some(Outcome::Spurious) => {
                 if repairing {
-                    self.reorder_at = None;
+                    self.reorder_at = Instant::NEVER;
                 }
                 return Outcome::Spurious;
             }
@@ -246,8 +242,8 @@ impl Recovery for Rack {
         self.repair.on_timeout(send);
         let wait = self.rtt + self.reo_wnd();
         self.repair.board.on_timeout_by_time(wait, now);
-        self.reorder_at = None;
-        self.probe_at = None;
+        self.reorder_at = Instant::NEVER;
+        self.probe_at = Instant::NEVER;
         self.probe_due = false;
         self.probe = None;
     }
@@ -310,7 +306,7 @@ impl Recovery for Rack {
             && self.repair.config.tail_loss_probe
             && self.repair.sack;
         if !probes {
-            self.probe_at = None;
+            self.probe_at = Instant::NEVER;
             return;
         }
         let mut wait = clocks.srtt.map_or(FIRST_PROBE, |srtt| srtt * 2);
@@ -320,19 +316,16 @@ impl Recovery for Rack {
             wait += self.repair.slack();
         }
         let at = clocks.now + wait;
-        self.probe_at = Some(clocks.rto_at.map_or(at, |rto_at| at.min(rto_at)));
+        self.probe_at = clocks.rto_at.map_or(at, |rto_at| at.min(rto_at));
     }
 
     #[inline]
     fn timer(&self) -> Option<Instant> {
-        match (self.reorder_at, self.probe_at) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        self.reorder_at.min(self.probe_at).if_ever()
     }
 
     fn on_alarm(&mut self, now: Instant, cwnd: Bytes, send: &mut SendSpace) -> Alarm {
-        if self.reorder_at.is_some_and(|at| at <= now) {
+        if self.reorder_at <= now {
             let outstanding = send.max.since(send.una);
             if self.find_lost(now) > Bytes::ZERO && self.repair.phase == Phase::Open {
                 self.enter(outstanding, cwnd, send);
@@ -341,7 +334,7 @@ impl Recovery for Rack {
             }
             return Alarm::None;
         }
-        self.probe_at = None;
+        self.probe_at = Instant::NEVER;
         self.probe_due = true;
         Alarm::Probe
     }

@@ -23,17 +23,28 @@ fn segment(seq: Seq) -> u64 {
 /// A recovery with a way that is not quick.
 trait Twin: Recovery {
     fn generally(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome;
+
+    /// What it was asked leaves no trace in it.
+    fn tidy(&mut self);
 }
 
 impl Twin for Sack {
     fn generally(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         self.on_any(ack, send)
     }
+
+    fn tidy(&mut self) {
+        self.repair.board.tidy();
+    }
 }
 
 impl Twin for Rack {
     fn generally(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         self.on_any(ack, send)
+    }
+
+    fn tidy(&mut self) {
+        self.repair.board.tidy();
     }
 }
 
@@ -167,6 +178,8 @@ fn live<R: Twin>(make: impl Fn() -> R, seed: u64, loss: f64, late: f64) -> (u32,
                 general.on_timeout(then, &mut send.clone());
             }
         }
+        quick.tidy();
+        general.tidy();
         assert_eq!(format!("{quick:?}"), format!("{general:?}"));
     }
     (acks, losses)

@@ -234,3 +234,62 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// Which transmission comes first by time, against a list of all of them, through any mixture of sending,
+    /// arriving out of order, losing, resending, cumulative ACKs and losses that were none.
+    #[test]
+    fn transmissions_come_in_the_order_of_time(
+        steps in prop::collection::vec((0_u8..12, 0_u64..3, any::<prop::sample::Index>()), 1..200),
+    ) {
+        let mut board = Scoreboard::by_time();
+        // When, and which segment.
+        let mut all: Vec<(Instant, u64)> = Vec::new();
+        let (mut sent, mut una, mut now) = (0, 0, 0);
+        for (what, later, which) in steps {
+            now += later;
+            let at_once = Instant::from_nanos(now);
+            match what {
+                0..=3 => {
+                    board.on_sent(at(sent), Bytes::new(LEN), at_once);
+                    all.push((at_once, sent));
+                    sent += 1;
+                }
+                4..=6 if una + 1 < sent => {
+                    let arrived = una + 1 + which.index(usize::try_from(sent - una - 1).unwrap()) as u64;
+                    sack(&mut board, &[block(arrived, arrived + 1)]);
+                }
+                7 => {
+                    // Lost is what was sent before the last that was delivered, and is old enough.
+                    let newest = Delivered { at: at_once, end: at(sent) };
+                    board.find_lost_by_time(newest, Duration::from_nanos(4), at_once, &mut Bytes::default());
+                }
+                8..=9 => {
+                    if let Some(range) = board.next_lost() {
+                        let n = (range.start.get() - 1) / LEN;
+                        now += 1;
+                        board.on_resent(range.start, Instant::from_nanos(now));
+                        all.push((Instant::from_nanos(now), n));
+                    }
+                }
+                10 if una < sent => {
+                    una += 1 + which.index(usize::try_from(sent - una).unwrap()) as u64;
+                    board.on_cumulative_ack(at(una), &mut Told::default());
+                }
+                11 if which.index(5) == 0 => {
+                    board.nothing_is_lost();
+                    all = (0..).zip(&board.segments).map(|(n, sent)| (sent.at, una + n)).collect();
+                    all.sort_unstable();
+                }
+                _ => {}
+            }
+            let is_open = |(at, n): &(Instant, u64)| {
+                n.checked_sub(una).and_then(|n| board.segments.get(usize::try_from(n).unwrap())).is_some_and(|sent| {
+                    sent.at == *at && !sent.is(SACKED) && (sent.is(RETRANSMITTED) || !sent.is(LOST))
+                })
+            };
+            let expected = all.iter().copied().find(is_open).map(|(_, n)| n);
+            prop_assert_eq!(board.clone().first_by_time().map(|(_, n)| n), expected);
+        }
+    }
+}

@@ -110,7 +110,7 @@ impl Default for Bbr1 {
             cwnd: mss.bytes(),
             ssthresh: None,
             mode: Mode::Startup,
-            pacing_rate: HIGH_GAIN * mss.bytes().get() as f64 / NOMINAL_RTT.as_secs_f64(),
+            pacing_rate: HIGH_GAIN * mss.bytes().as_f64() / NOMINAL_RTT.as_secs_f64(),
             has_seen_rtt: false,
             bw_filter: WindowedMax::default(),
             rounds: Rounds::default(),
@@ -352,7 +352,7 @@ impl Bbr1 {
     fn begin_pacing(&mut self, srtt: Option<Duration>) {
         self.has_seen_rtt = srtt.is_some();
         let rtt = srtt.unwrap_or(NOMINAL_RTT).max(Duration::from_micros(1));
-        let bw = self.cwnd.get() as f64 / rtt.as_secs_f64();
+        let bw = self.cwnd.as_f64() / rtt.as_secs_f64();
         self.pacing_rate = HIGH_GAIN * bw * PACING_MARGIN;
     }
 

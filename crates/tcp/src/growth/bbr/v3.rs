@@ -214,7 +214,7 @@ impl Default for Bbr {
             initial_cwnd: mss.bytes(),
             state: State::Startup,
             is_running: false,
-            pacing_rate: STARTUP_PACING_GAIN * mss.bytes().get() as f64 / NOMINAL_RTT.as_secs_f64(),
+            pacing_rate: STARTUP_PACING_GAIN * mss.bytes().as_f64() / NOMINAL_RTT.as_secs_f64(),
             has_seen_rtt: false,
             delivered: Bytes::ZERO,
             rounds: Rounds::default(),
@@ -263,16 +263,16 @@ impl Bbr {
     /// `BDPMultiple`.
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
         match self.least_rtt.min_rtt {
-            None => self.initial_cwnd.get() as f64,
+            None => self.initial_cwnd.as_f64(),
             Some(min_rtt) => gain * volume(bw, min_rtt),
         }
     }
 
     /// `QuantizationBudget`, with the offload budget of TCP (§5.5.8).
     fn with_quanta(&self, inflight: f64) -> f64 {
-        let least = self.mss.times(LEAST_QUANTUM_SEGMENTS).get() as f64;
+        let least = self.mss.times(LEAST_QUANTUM_SEGMENTS).as_f64();
         let quantum = volume(self.pacing_rate, QUANTUM_SPAN).min(LARGEST_QUANTUM).max(least);
-        let inflight = inflight.max(3.0 * quantum).max(self.min_pipe_cwnd().get() as f64);
+        let inflight = inflight.max(3.0 * quantum).max(self.min_pipe_cwnd().as_f64());
         if self.state == State::Up { inflight + 2.0 * self.smss() } else { inflight }
     }
 
@@ -283,7 +283,7 @@ impl Bbr {
 
     /// `TargetInflight`.
     fn target_inflight(&self) -> f64 {
-        self.bdp(self.bw, 1.0).min(self.cwnd.get() as f64)
+        self.bdp(self.bw, 1.0).min(self.cwnd.as_f64())
     }
 
     /// `InflightWithHeadroom`.
@@ -292,7 +292,7 @@ impl Bbr {
             return f64::INFINITY;
         }
         let headroom = (probe::HEADROOM * self.inflight_longterm).max(self.smss());
-        (self.inflight_longterm - headroom).max(self.min_pipe_cwnd().get() as f64)
+        (self.inflight_longterm - headroom).max(self.min_pipe_cwnd().as_f64())
     }
 
     fn probe_rtt_cwnd(&self) -> Bytes {
@@ -308,8 +308,8 @@ impl Bbr {
             extra.since = delivery.now;
             expected = 0.0;
         }
-        extra.delivered += delivery.newly_delivered.get() as f64;
-        let excess = (extra.delivered - expected).min(self.cwnd.get() as f64);
+        extra.delivered += delivery.newly_delivered.as_f64();
+        let excess = (extra.delivered - expected).min(self.cwnd.as_f64());
         let window = if self.full_pipe.reached { EXTRA_ACKED_ROUNDS } else { 1 };
         extra.filter.update(excess, self.rounds.count, window);
     }
@@ -331,7 +331,7 @@ impl Bbr {
             self.drain_start_round = self.rounds.count;
         }
         if self.state == State::Drain {
-            let drained = delivery.in_flight.get() as f64 <= self.inflight(self.bw, 1.0);
+            let drained = delivery.in_flight.as_f64() <= self.inflight(self.bw, 1.0);
             if drained || self.rounds.count > self.drain_start_round + DRAIN_ROUNDS {
                 self.start_down(delivery.now);
             }
@@ -395,7 +395,7 @@ impl Bbr {
     fn begin_pacing(&mut self, srtt: Option<Duration>) {
         self.has_seen_rtt = srtt.is_some();
         let rtt = srtt.unwrap_or(NOMINAL_RTT).max(Duration::from_micros(1));
-        let bw = self.initial_cwnd.get() as f64 / rtt.as_secs_f64();
+        let bw = self.initial_cwnd.as_f64() / rtt.as_secs_f64();
         self.pacing_rate = STARTUP_PACING_GAIN * bw;
     }
 

@@ -75,16 +75,15 @@ impl Probing {
 
 /// `IsInflightTooHigh`.
 pub fn is_too_high(lost: Bytes, tx_in_flight: Bytes, selective: bool) -> bool {
-    lost.get() as f64 > LOSS_THRESH * tx_in_flight.get() as f64
-        || (lost > Bytes::ZERO && !selective)
+    lost.as_f64() > LOSS_THRESH * tx_in_flight.as_f64() || (lost > Bytes::ZERO && !selective)
 }
 
 /// `InflightAtLoss`: what was in flight when the losses came to be too many, somewhere within the
 /// segment.
 fn inflight_at_loss(lost: &LostSegment) -> f64 {
-    let size = lost.end.since(lost.start).get() as f64;
-    let inflight_before = (lost.tx_in_flight.get() as f64 - size).max(0.0);
-    let lost_before = (lost.lost.get() as f64 - size).max(0.0);
+    let size = lost.end.since(lost.start).as_f64();
+    let inflight_before = (lost.tx_in_flight.as_f64() - size).max(0.0);
+    let lost_before = (lost.lost.as_f64() - size).max(0.0);
     let prefix = (LOSS_THRESH * inflight_before - lost_before) / (1.0 - LOSS_THRESH);
     // Without the bound a burst lost before this segment would make what follows count as less.
     inflight_before + prefix.max(0.0)
@@ -166,7 +165,7 @@ impl Bbr {
 
     /// `IsTimeToCruise`.
     fn is_time_to_cruise(&self, delivery: &Delivery) -> bool {
-        let in_flight = delivery.in_flight.get() as f64;
+        let in_flight = delivery.in_flight.as_f64();
         in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.max_bw(), 1.0)
     }
 
@@ -177,7 +176,7 @@ impl Bbr {
 
     /// `IsTimeToGoDown`.
     fn is_time_to_go_down(&mut self, delivery: &Delivery, sample: &RateSample) -> bool {
-        let in_flight = delivery.in_flight.get() as f64;
+        let in_flight = delivery.in_flight.as_f64();
         if self.probing.too_high && in_flight >= self.inflight_longterm {
             self.probing.precautionary = true;
             return true;
@@ -193,7 +192,7 @@ impl Bbr {
     fn raise_slope(&mut self) {
         let growth = f64::from(1_u32 << self.probing.up_rounds);
         self.probing.up_rounds = (self.probing.up_rounds + 1).min(MAX_UP_ROUNDS);
-        self.probing.up_acked_per_inc = (self.cwnd.get() as f64 / growth).max(self.smss());
+        self.probing.up_acked_per_inc = (self.cwnd.as_f64() / growth).max(self.smss());
     }
 
     /// `ProbeInflightLongtermUpward`.
@@ -203,7 +202,7 @@ impl Bbr {
         }
         let smss = self.smss();
         let probing = &mut self.probing;
-        probing.up_acked += delivery.newly_delivered.get() as f64;
+        probing.up_acked += delivery.newly_delivered.as_f64();
         if probing.up_acked >= probing.up_acked_per_inc {
             let steps = (probing.up_acked / probing.up_acked_per_inc).floor();
             probing.up_acked -= steps * probing.up_acked_per_inc;
@@ -234,7 +233,7 @@ impl Bbr {
         }
         let too_high = is_too_high(sample.lost, sample.tx_in_flight, delivery.selective);
         if !too_high && self.inflight_longterm.is_finite() {
-            self.inflight_longterm = self.inflight_longterm.max(sample.tx_in_flight.get() as f64);
+            self.inflight_longterm = self.inflight_longterm.max(sample.tx_in_flight.as_f64());
             if self.state == State::Up {
                 self.raise_long_term(delivery);
             }

@@ -57,7 +57,7 @@ impl Bbr {
         latest.round_start = false;
         let Some(sample) = sample else { return };
         latest.bw = latest.bw.max(sample.rate());
-        latest.inflight = latest.inflight.max(sample.delivered.get() as f64);
+        latest.inflight = latest.inflight.max(sample.delivered.as_f64());
         if sample.prior_delivered >= latest.round_ends_at {
             latest.round_ends_at = delivery.delivered;
             latest.round_start = true;
@@ -70,7 +70,7 @@ impl Bbr {
             && self.latest.round_start
         {
             self.latest.bw = sample.rate();
-            self.latest.inflight = sample.delivered.get() as f64;
+            self.latest.inflight = sample.delivered.as_f64();
         }
     }
 
@@ -103,7 +103,7 @@ impl Bbr {
             self.bw_shortterm = self.max_bw();
         }
         if self.inflight_shortterm.is_infinite() {
-            self.inflight_shortterm = self.cwnd.get() as f64;
+            self.inflight_shortterm = self.cwnd.as_f64();
         }
         self.bw_shortterm = self.latest.bw.max(BETA * self.bw_shortterm);
         self.inflight_shortterm = self.latest.inflight.max(BETA * self.inflight_shortterm);
