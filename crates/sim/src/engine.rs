@@ -585,15 +585,20 @@ impl<'o> Engine<'o> {
                 &mut self.run.objects,
             );
         }
-        // By reference: taken out, all of it would be copied.
-        while let Some(transmit) = &host.endpoint.poll_transmit(now) {
+        loop {
+            let vacancy = self.network.vacancy();
+            // By reference: taken out, all of it would be copied.
+            let Some(beside) = &host.endpoint.poll_transmit_into(now, vacancy) else { break };
             // Only a pure ACK answers one data packet and nothing else.
-            let echo = if transmit.segment.len > 0 {
+            let echo = if vacancy.len > 0 {
                 Instant::NEVER
             } else {
                 std::mem::replace(&mut host.echo, Instant::NEVER)
             };
-            self.network.send::<TURNS>(now, transmit, host.flow, host.first_hop, echo);
+            self.network.send::<TURNS>(now, beside, host.flow, host.first_hop, echo);
+            if beside.is_last {
+                break;
+            }
         }
         let next = match (host.endpoint.poll_at(), host.app_at) {
             (Some(a), Some(b)) => a.min(b),

@@ -8,7 +8,7 @@ mod routers;
 
 use ackclock_net::{Fate, Line, LineConfig, Link, Packet, Verdict};
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
-use ackclock_tcp::Transmit;
+use ackclock_tcp::Beside;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
@@ -293,25 +293,36 @@ impl Network {
         first
     }
 
-    /// A host sends a segment of `flow` on the path that begins at `first_hop`.
+    /// The place of the next segment that a host [sends](Self::send), to be written there: where a segment is copied
+    /// that was just written in parts, the processor waits for all that was written before it.
+    #[inline]
+    pub fn vacancy(&mut self) -> &mut Segment {
+        let id = self.free.last().copied().unwrap_or_else(|| self.make_place());
+        &mut self.packets[id as usize].segment
+    }
+
+    /// A host sends the segment of `flow` that it wrote into the [vacancy](Self::vacancy) on the path that begins at
+    /// `first_hop`.
     #[inline]
     pub fn send<const TURNS: bool>(
         &mut self,
         now: Instant,
-        transmit: &Transmit,
+        beside: &Beside,
         flow: u32,
         first_hop: u32,
         echo: Instant,
     ) {
-        let mut ip = transmit.ip;
-        let options = match transmit.options {
+        let id = self.free.pop().expect("the vacancy was asked for");
+        let mut ip = beside.ip;
+        let options = match beside.options {
             None => NO_OPTIONS,
             Some(options) => {
                 if options.quick_start.is_some() {
                     ip.ttl = self.ttl_at_end(&options, ip.ttl, first_hop);
                 }
                 if self.taps.is_some() {
-                    self.note_options(transmit, first_hop);
+                    let segment = self.packets[id as usize].segment;
+                    self.note_options(&segment, &options, first_hop);
                 }
                 self.keep_options(options)
             }
@@ -319,20 +330,16 @@ impl Network {
         if let Some(aloft) = self.aloft_mut(flow) {
             *aloft += 1;
         }
-        let id = self.free.pop().unwrap_or_else(|| self.make_place());
         // A private line knows no more than its own packets.
         let first = self.hops[first_hop as usize];
         let lined = first & (LINE | DELIVER) == LINE;
-        // Written in place: a copy of it would cost as much again.
-        self.packets[id as usize] = InFlight {
-            segment: transmit.segment,
-            first_sent: echo,
-            hop: first_hop + u32::from(lined),
-            flow,
-            options,
-            ip,
-            corrupted: false,
-        };
+        let packet = &mut self.packets[id as usize];
+        packet.first_sent = echo;
+        packet.hop = first_hop + u32::from(lined);
+        packet.flow = flow;
+        packet.options = options;
+        packet.ip = ip;
+        packet.corrupted = false;
         if TURNS {
             self.leave(now, id);
         } else if lined {
@@ -397,6 +404,8 @@ impl Network {
     #[cold]
     fn make_place(&mut self) -> u32 {
         make_room(&mut self.packets);
+        let id = index(self.packets.len());
+        self.free.push(id);
         self.packets.push(InFlight {
             segment: Segment::default(),
             first_sent: Instant::NEVER,
@@ -406,14 +415,15 @@ impl Network {
             ip: IpMeta::default(),
             corrupted: false,
         });
-        index(self.packets.len() - 1)
+        id
     }
 
     fn keep(&mut self, packet: InFlight) -> u32 {
         if let Some(aloft) = self.aloft_mut(packet.flow) {
             *aloft += 1;
         }
-        let id = self.free.pop().unwrap_or_else(|| self.make_place());
+        self.vacancy();
+        let id = self.free.pop().expect("there is a vacancy");
         self.packets[id as usize] = packet;
         id
     }

@@ -5,6 +5,7 @@ mod ecn;
 mod feedback;
 mod jumping;
 mod opening;
+mod output;
 mod quick_start;
 mod timestamps;
 
@@ -18,6 +19,7 @@ use ecn::Marking;
 use jumping::Jumping;
 use opening::Opening;
 pub use opening::OpeningCounts;
+pub use output::{Beside, Transmit};
 pub use quick_start::{QuickStartEvent, QuickStartStep};
 use timestamps::Timestamps;
 pub(crate) use timestamps::clock as timestamp_clock;
@@ -74,17 +76,6 @@ pub struct Agreed {
     pub ecn: bool,
     /// The shifts of the peer's windows and of this end's (RFC 7323 §2), if there are any.
     pub window_shifts: Option<(u8, u8)>,
-}
-
-/// What goes out: a segment, what it asks of the network, and options if it has any.
-#[derive(Clone, Copy, Debug)]
-pub struct Transmit {
-    /// The segment.
-    pub segment: Segment,
-    /// What it asks of the network.
-    pub ip: IpMeta,
-    /// Options that most segments lack.
-    pub options: Option<Options>,
 }
 
 /// One end of a TCP connection, without clock or I/O.
@@ -489,137 +480,6 @@ impl Endpoint {
         if self.state != State::CloseWait {
             // Nothing of this end will carry it.
             self.receiver.demand_ack();
-        }
-    }
-
-    /// The next segment to go out at `now`, if any; timers that are due expire first.
-    #[inline]
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if self.state != State::Established || (self.jumping.is_some() && !self.jump_sleeps_on(now))
-        {
-            return self.poll_transmit_slowly(now);
-        }
-        self.on_timers(now)?;
-        self.poll_segment(now)
-    }
-
-    /// Timers of an open connection; `None` if one of them ended it.
-    #[inline]
-    fn on_timers(&mut self, now: Instant) -> Option<()> {
-        if self.sender.due().min(self.receiver.due()) > now {
-            return Some(());
-        }
-        self.expire(now)
-    }
-
-    #[inline(never)]
-    fn expire(&mut self, now: Instant) -> Option<()> {
-        self.sender.on_timer(now);
-        self.receiver.on_timer(now, self.sender.rtt());
-        if self.sender.gave_up() {
-            self.fail(Failure::TimedOut);
-            return None;
-        }
-        Some(())
-    }
-
-    /// Lets the timers expire that are due at `now`, while the layer below takes no segment: use it
-    /// in place of [`poll_transmit`](Self::poll_transmit) for as long.
-    pub fn expire_timers(&mut self, now: Instant) {
-        if self.state == State::Established {
-            self.on_timers(now);
-        }
-    }
-
-    fn poll_transmit_slowly(&mut self, now: Instant) -> Option<Transmit> {
-        if let Some(segment) = self.reset.take() {
-            return Some(Transmit { segment, ip: IpMeta::default(), options: None });
-        }
-        match self.state {
-            State::Closed | State::Listen => None,
-            State::SynSent | State::SynReceived => self.poll_syn(now),
-            State::TimeWait => {
-                if self.time_wait_until.is_some_and(|until| until <= now) {
-                    self.state = State::Closed;
-                    return None;
-                }
-                self.receiver.on_timer(now, self.sender.rtt());
-                self.poll_segment(now)
-            }
-            _ => {
-                if self.time_wait_until.is_some_and(|until| until <= now) {
-                    self.state = State::Closed;
-                    return None;
-                }
-                self.on_timers(now)?;
-                if self.jumping.is_some() { self.poll_dressed(now) } else { self.poll_segment(now) }
-            }
-        }
-    }
-
-    /// A segment of data, or else an ACK that is due.
-    #[inline]
-    fn poll_segment(&mut self, now: Instant) -> Option<Transmit> {
-        if self.marking.used()
-            && let Some(mut segment) = self.take_early_ack()
-        {
-            self.timestamps.stamp(now, &mut segment, None);
-            return Some(Transmit { segment, ip: IpMeta::default(), options: None });
-        }
-        let stretch = self.sender.poll_transmit(now);
-        if stretch.is_none() && !self.receiver.ack_due() {
-            return None;
-        }
-        let mut segment = self.bare_segment();
-        if let Some(stretch) = &stretch {
-            segment.seq = stretch.seq;
-            // A stretch is at most an MSS, which is 16 bits wide.
-            segment.len = u32::try_from(stretch.len.get()).unwrap_or(u32::MAX);
-            if stretch.push {
-                segment.flags = segment.flags | Flags::PSH;
-            }
-            if stretch.fin {
-                segment.flags = segment.flags | Flags::FIN;
-            }
-            if segment.len > 0 {
-                self.receiver.on_data_sent(now);
-            }
-        }
-        let mut ip = IpMeta::default();
-        if self.marking.used() {
-            ip.ecn = self.mark(&mut segment, stretch.as_ref());
-        }
-        self.timestamps.last_ack_sent = segment.ack;
-        if self.receiver.has_sack() {
-            return Some(self.with_sack(now, segment, ip));
-        }
-        self.receiver.on_ack_sent(segment.window);
-        if self.timestamps.used {
-            self.timestamps.stamp(now, &mut segment, None);
-        }
-        // Without options from here on, or 100 bytes of them would be copied for nothing.
-        Some(Transmit { segment, ip, options: None })
-    }
-
-    #[inline(never)]
-    fn with_sack(&mut self, now: Instant, mut segment: Segment, ip: IpMeta) -> Transmit {
-        let options = self
-            .receiver
-            .sack_blocks(self.timestamps.used)
-            .map(|sack| Options { sack, ..Options::default() });
-        self.receiver.on_ack_sent(segment.window);
-        self.timestamps.stamp(now, &mut segment, options.as_ref());
-        Transmit { segment, ip, options }
-    }
-
-    #[inline]
-    fn bare_segment(&self) -> Segment {
-        Segment {
-            seq: self.sender.next_seq(),
-            ack: self.receiver.nxt(),
-            window: self.receiver.window(),
-            flags: Flags::ACK,
-            ..Segment::default()
         }
     }
 

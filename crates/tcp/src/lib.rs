@@ -25,7 +25,8 @@ pub use config::{
     Pacing, Profile, QuickStartConfig, Retries, RtoConfig, WindowProbe,
 };
 pub use endpoint::{
-    Agreed, Endpoint, Failure, OpeningCounts, QuickStartEvent, QuickStartStep, State, Transmit,
+    Agreed, Beside, Endpoint, Failure, OpeningCounts, QuickStartEvent, QuickStartStep, State,
+    Transmit,
 };
 pub use sender::{LeapPhase, Sender, SenderStats};
 pub use start::{JumpChoice, QuickStartJump, ResumeJump, SynLossChoice, WindowChoice};

@@ -1,0 +1,194 @@
+//! What goes out: segments, with what stands beside them.
+
+use ackclock_packet::{Flags, IpMeta, Options, Segment};
+use ackclock_units::Instant;
+
+use super::{Endpoint, Failure, State};
+
+/// What goes out: a segment, what it asks of the network, and options if it has any.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmit {
+    /// The segment.
+    pub segment: Segment,
+    /// What it asks of the network.
+    pub ip: IpMeta,
+    /// Options that most segments lack.
+    pub options: Option<Options>,
+}
+
+impl Transmit {
+    fn into(self, place: &mut Segment) -> Beside {
+        let Self { segment, ip, options } = self;
+        *place = segment;
+        Beside { ip, options, is_last: false }
+    }
+}
+
+/// What goes out with a segment that has been written into its place.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside {
+    /// What it asks of the network.
+    pub ip: IpMeta,
+    /// Options that most segments lack.
+    pub options: Option<Options>,
+    /// Nothing follows it at this moment, so that there is no need to ask.
+    pub is_last: bool,
+}
+
+impl Endpoint {
+    /// The next segment to go out at `now`, if any; timers that are due expire first.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let mut segment = Segment::default();
+        let Beside { ip, options, .. } = self.poll_transmit_into(now, &mut segment)?;
+        Some(Transmit { segment, ip, options })
+    }
+
+    /// The same, and the segment is written `into` its place: what was just written in parts cannot be copied as a
+    /// whole before all of it, and what was written before it, has reached the cache.
+    #[inline]
+    pub fn poll_transmit_into(&mut self, now: Instant, into: &mut Segment) -> Option<Beside> {
+        if self.state != State::Established || (self.jumping.is_some() && !self.jump_sleeps_on(now))
+        {
+            return self.poll_transmit_slowly(now).map(|transmit| transmit.into(into));
+        }
+        self.on_timers(now)?;
+        self.poll_segment_into(now, into)
+    }
+
+    /// Timers of an open connection; `None` if one of them ended it.
+    #[inline]
+    fn on_timers(&mut self, now: Instant) -> Option<()> {
+        if self.sender.due().min(self.receiver.due()) > now {
+            return Some(());
+        }
+        self.expire(now)
+    }
+
+    #[inline(never)]
+    fn expire(&mut self, now: Instant) -> Option<()> {
+        self.sender.on_timer(now);
+        self.receiver.on_timer(now, self.sender.rtt());
+        if self.sender.gave_up() {
+            self.fail(Failure::TimedOut);
+            return None;
+        }
+        Some(())
+    }
+
+    /// Lets the timers expire that are due at `now`, while the layer below takes no segment: use it
+    /// in place of [`poll_transmit`](Self::poll_transmit) for as long.
+    pub fn expire_timers(&mut self, now: Instant) {
+        if self.state == State::Established {
+            self.on_timers(now);
+        }
+    }
+
+    #[inline(never)]
+    fn poll_transmit_slowly(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(segment) = self.reset.take() {
+            return Some(Transmit { segment, ip: IpMeta::default(), options: None });
+        }
+        match self.state {
+            State::Closed | State::Listen => None,
+            State::SynSent | State::SynReceived => self.poll_syn(now),
+            State::TimeWait => {
+                if self.time_wait_until.is_some_and(|until| until <= now) {
+                    self.state = State::Closed;
+                    return None;
+                }
+                self.receiver.on_timer(now, self.sender.rtt());
+                self.poll_segment(now)
+            }
+            _ => {
+                if self.time_wait_until.is_some_and(|until| until <= now) {
+                    self.state = State::Closed;
+                    return None;
+                }
+                self.on_timers(now)?;
+                if self.jumping.is_some() { self.poll_dressed(now) } else { self.poll_segment(now) }
+            }
+        }
+    }
+
+    /// A segment of data, or else an ACK that is due.
+    pub(super) fn poll_segment(&mut self, now: Instant) -> Option<Transmit> {
+        let mut segment = Segment::default();
+        let Beside { ip, options, .. } = self.poll_segment_into(now, &mut segment)?;
+        Some(Transmit { segment, ip, options })
+    }
+
+    /// The same, and the segment is written `into` its place.
+    #[inline]
+    fn poll_segment_into(&mut self, now: Instant, into: &mut Segment) -> Option<Beside> {
+        if self.marking.used()
+            && let Some(segment) = self.take_early_ack()
+        {
+            *into = segment;
+            self.timestamps.stamp(now, into, None);
+            return Some(Beside::default());
+        }
+        let stretch = self.sender.poll_transmit(now);
+        if stretch.is_none() && !self.receiver.ack_due() {
+            return None;
+        }
+        let mut seq = self.sender.next_seq();
+        let mut len = 0;
+        let mut flags = Flags::ACK;
+        if let Some(stretch) = &stretch {
+            seq = stretch.seq;
+            // A stretch is at most an MSS, which is 16 bits wide.
+            len = u32::try_from(stretch.len.get()).unwrap_or(u32::MAX);
+            if stretch.push {
+                flags = flags | Flags::PSH;
+            }
+            if stretch.fin {
+                flags = flags | Flags::FIN;
+            }
+            if len > 0 {
+                self.receiver.on_data_sent(now);
+            }
+        }
+        let (ack, window) = (self.receiver.nxt(), self.receiver.window());
+        *into = Segment { seq, ack, len, window, flags, ..Segment::default() };
+        let mut beside = Beside {
+            is_last: stretch.is_none() && self.sender.only_listens(),
+            ..Beside::default()
+        };
+        if self.marking.used() {
+            beside.ip.ecn = self.mark(into, stretch.as_ref());
+        }
+        self.timestamps.last_ack_sent = ack;
+        if self.receiver.has_sack() {
+            beside.options = self.add_sack(now, into);
+            return Some(beside);
+        }
+        self.receiver.on_ack_sent(window);
+        if self.timestamps.used {
+            self.timestamps.stamp(now, into, None);
+        }
+        // Without options from here on, or 100 bytes of them would be copied for nothing.
+        Some(Beside { options: None, ..beside })
+    }
+
+    #[inline(never)]
+    fn add_sack(&mut self, now: Instant, segment: &mut Segment) -> Option<Options> {
+        let options = self
+            .receiver
+            .sack_blocks(self.timestamps.used)
+            .map(|sack| Options { sack, ..Options::default() });
+        self.receiver.on_ack_sent(segment.window);
+        self.timestamps.stamp(now, segment, options.as_ref());
+        options
+    }
+
+    #[inline]
+    pub(super) fn bare_segment(&self) -> Segment {
+        Segment {
+            seq: self.sender.next_seq(),
+            ack: self.receiver.nxt(),
+            window: self.receiver.window(),
+            flags: Flags::ACK,
+            ..Segment::default()
+        }
+    }
+}
