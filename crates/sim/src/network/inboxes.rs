@@ -394,12 +394,17 @@ impl Network {
         }
         visits.clear();
         let mut from = 0;
-        for (host, (wakes, count)) in (0..).zip(wakes.iter().zip(&mut *counts)) {
-            let to = from + std::mem::replace(count, from);
-            if *wakes < until || from < to {
-                visits.push(Visit { host, from, to });
+        // First the ends that open connections and then the others: what most of one kind do next is the same, and
+        // its code stays in the cache.
+        for first in 0..2 {
+            let hosts = (0..).zip(wakes.iter().zip(&mut *counts)).skip(first).step_by(2);
+            for (host, (wakes, count)) in hosts {
+                let to = from + std::mem::replace(count, from);
+                if *wakes < until || from < to {
+                    visits.push(Visit { host, from, to });
+                }
+                from = to;
             }
-            from = to;
         }
         mail.resize(from as usize, Arriving { at: Instant::NEVER, id: u32::MAX, order: 0 });
         for outbox in outboxes {
