@@ -27,6 +27,8 @@ struct Pair {
     /// The server's application reads when the test does, not at once.
     lazy: bool,
     data_sent: u64,
+    /// How many segments of each end were said to be the last at their moment.
+    last_ones: [u64; 2],
     /// What the network does to a segment.
     tamper: fn(&mut Transmit),
     /// What the client sent: (milliseconds, first number, payload).
@@ -57,14 +59,37 @@ impl Pair {
             drop: Vec::new(),
             lazy: false,
             data_sent: 0,
+            last_ones: [0; 2],
             tamper: |_| {},
             log: Vec::new(),
         }
     }
 
+    /// What an end sends next, written into a place where another segment was before.
+    fn poll(&mut self, from: usize) -> Option<Transmit> {
+        let mut segment = Segment {
+            seq: Seq::new(77),
+            ack: Seq::new(78),
+            len: 79,
+            window: 80,
+            ts_val: 81,
+            ts_ecr: 82,
+            flags: Flags::SYN | Flags::FIN | Flags::PSH | Flags::CWR,
+            options_len: 83,
+            timestamps: true,
+        };
+        let Beside { ip, options, is_last } =
+            self.ends[from].poll_transmit_into(self.now, &mut segment)?;
+        if is_last {
+            self.last_ones[from] += 1;
+            assert!(self.ends[from].poll_transmit(self.now).is_none(), "it was the last");
+        }
+        Some(Transmit { segment, ip, options })
+    }
+
     fn flush(&mut self) {
         for from in 0..2 {
-            while let Some(mut transmit) = self.ends[from].poll_transmit(self.now) {
+            while let Some(mut transmit) = self.poll(from) {
                 (self.tamper)(&mut transmit);
                 if from == 0 && transmit.segment.len > 0 {
                     let millis = self.now.as_nanos() / 1_000_000;
@@ -165,6 +190,8 @@ fn slow_start_doubles_the_window_every_round_trip() {
         [20, 40, 60, 80].iter().map(|millis| pair.sent_at(*millis).len()).collect();
     assert_eq!(per_round, [2, 4, 8, 0]);
     assert_eq!(pair.ends[1].received(), Bytes::new(14_000));
+    // An ACK for each segment, behind which nothing comes; what has a sender behind it may be followed.
+    assert_eq!(pair.last_ones, [0, 14]);
 }
 
 #[test]
