@@ -301,7 +301,6 @@ impl Tracker {
     /// The ACK is done with: the sample it makes (§4.1.2.3, `GenerateRateSample`). `min_rtt` is the
     /// least round-trip time of the connection.
     pub fn finish(&mut self, now: Instant, min_rtt: Duration, mss: Mss) -> Delivered {
-        let delivering = std::mem::take(&mut self.delivering);
         let passed = |mark: &Bytes| self.delivered > *mark;
         if self.app_limited.as_ref().is_some_and(passed) {
             self.app_limited = None;
@@ -309,7 +308,9 @@ impl Tracker {
         if self.cwnd_limited.as_ref().is_some_and(passed) {
             self.cwnd_limited = None;
         }
-        let sample = delivering.newest.map(|(_, sent)| {
+        // Where they lie: what was just written in parts is not quickly copied as a whole.
+        let delivering = &mut self.delivering;
+        let sample = delivering.newest.as_ref().map(|(_, sent)| {
             self.first_sent_at = sent.at;
             let send_elapsed = sent.at.since(sent.first_sent_at);
             let ack_elapsed = now.since(sent.delivered_at);
@@ -323,12 +324,15 @@ impl Tracker {
                 lost: self.lost - sent.lost,
             }
         });
-        let alone = sample.is_some_and(|sample| sample.delivered == delivering.len);
+        let alone = sample.as_ref().is_some_and(|sample| sample.delivered == delivering.len);
+        delivering.newest = None;
         Delivered {
-            data: delivering.data,
+            data: std::mem::take(&mut delivering.data),
             sample,
-            rtt: delivering.rtt_from.map(|at| now.since(at)),
-            maybe_delayed: delivering.segments == 1 && delivering.len < mss.bytes() && alone,
+            rtt: delivering.rtt_from.take().map(|at| now.since(at)),
+            maybe_delayed: std::mem::take(&mut delivering.segments) == 1
+                && delivering.len < mss.bytes()
+                && alone,
         }
     }
 }

@@ -223,7 +223,8 @@ impl Bbr1 {
 
     fn update_bandwidth(&mut self, delivery: &Delivery) {
         self.rounds.start = false;
-        let Some(sample) = delivery.sample.filter(|sample| sample.interval.is_some()) else {
+        let Some(sample) = delivery.sample.as_ref().filter(|sample| sample.interval.is_some())
+        else {
             return;
         };
         self.rounds.on_delivered(sample.prior_delivered, delivery.delivered);

@@ -514,8 +514,7 @@ impl Growth for Bbr {
             self.extra_acked.since = delivery.now;
         }
         // DEVIATION(draft §5.5.1): a sample that cannot be true ends no round either, as in Linux.
-        let sample = delivery.sample.filter(|sample| sample.interval.is_some());
-        let sample = sample.as_ref();
+        let sample = delivery.sample.as_ref().filter(|sample| sample.interval.is_some());
         self.update_latest_signals(delivery, sample);
         self.update_congestion_signals(delivery, sample);
         self.update_extra_acked(delivery);
