@@ -95,7 +95,7 @@ WORKLOADS = {
     )
 }
 
-#: Those that run if none is named: not the last, which takes minutes and a gigabyte.
+#: Those that run if none is named: not the last, which takes minutes and three gigabytes.
 DEFAULT_WORKLOADS = tuple(WORKLOADS)[:4]
 
 
