@@ -38,7 +38,7 @@ from typing import Any, NoReturn
 from rich.table import Table
 
 from ackclock import _core, bench_peers
-from ackclock.errors import BadInput, Unfinished
+from ackclock.errors import BadInput, UnfinishedError
 
 __all__ = [
     "DEFAULT_VARIANTS",
@@ -189,7 +189,7 @@ def measure(
 
     Raises
     ------
-    Unfinished
+    UnfinishedError
         A run ended before it was done, or its result cannot be right.
     """
     with _one_core(), contextlib.ExitStack() as held:
@@ -263,11 +263,11 @@ def _finished(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     if child.returncode == EXIT_BAD_INPUT:
         raise BadInput(said)
     if child.returncode == EXIT_UNFINISHED:
-        raise Unfinished(said)
+        raise UnfinishedError(said)
     if child.returncode < 0:
         name = signal.Signals(-child.returncode).name
         out_of = ", for want of memory?" if name == "SIGKILL" else ""
-        raise Unfinished(f"a run was ended by {name}{out_of}")
+        raise UnfinishedError(f"a run was ended by {name}{out_of}")
     child.check_returncode()
     return child
 

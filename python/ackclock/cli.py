@@ -19,7 +19,7 @@ from ackclock import _printing as printing
 from ackclock._cli_live import comparison_table, play, program_lines
 from ackclock._plain import read_plainly
 from ackclock._words import Profile, Substrate
-from ackclock.errors import BadInput, Unfinished
+from ackclock.errors import BadInput, UnfinishedError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -47,8 +47,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and leave with its exit code.
 
-    Bad input gives one line on stderr and the code 2, work that cannot be finished one line and the code 1,
-    an interrupt one line and the code 130.
+    Bad input gives one line on stderr and the code 2, work that cannot be finished one line and
+    the code 1, an interrupt one line and the code 130.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = typer.main.get_command(app)
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             print(error.format_message())
             sys.exit(0)
         _fail(error.format_message())
-    except Unfinished as error:
+    except UnfinishedError as error:
         _say(str(error))
         sys.exit(EXIT_FAILED)
     except (KeyboardInterrupt, typer.Abort):

@@ -2,8 +2,8 @@
 
 from ackclock._core import BadInput
 
-__all__ = ["BadInput", "Unfinished"]
+__all__ = ["BadInput", "UnfinishedError"]
 
 
-class Unfinished(RuntimeError):
-    """Work that could not be finished, for a reason that is not in its input; one line says which."""
+class UnfinishedError(RuntimeError):
+    """Work that could not be finished, for a reason that is not in its input, said in one line."""

@@ -12,7 +12,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import bench
-from ackclock.errors import Unfinished
+from ackclock.errors import UnfinishedError
 from support import Answer
 
 QUICK = bench.Plan(duration_s=2.0, least_cpu_s=0.0, pairs=1, peers=False)
@@ -48,10 +48,14 @@ def test_a_measurement() -> None:
 @pytest.mark.parametrize(
     ("program", "error", "said"),
     [
-        ("import os; os.kill(os.getpid(), 9)", Unfinished, "a run was ended by SIGKILL, for want of memory\\?"),
+        (
+            "import os; os.kill(os.getpid(), 9)",
+            UnfinishedError,
+            "a run was ended by SIGKILL, for want of memory\\?",
+        ),
         (
             "import sys; print('internal error: 3 bit', file=sys.stderr); sys.exit(3)",
-            Unfinished,
+            UnfinishedError,
             "^internal error: 3 bit$",
         ),
         ("import sys; print('no `x`', file=sys.stderr); sys.exit(2)", ac.BadInput, "^no `x`$"),
