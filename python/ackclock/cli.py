@@ -22,6 +22,7 @@ from ackclock._words import Profile, Substrate
 from ackclock.errors import BadInput, UnfinishedError
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from ackclock import theory as theory_module
@@ -199,9 +200,9 @@ def run(
 
 def _print_run(result: ackclock.Run, out: Path | None) -> None:
     console = printing.output()
-    console.print(_rows_table("flow", _of_measure(result.rows("flows"), "run", "flow")))
+    _print_rows(console, "flow", result.rows("flows"), out)
     console.print()
-    console.print(_rows_table("link", _of_measure(result.rows("links"), "run", "link")))
+    _print_rows(console, "link", result.rows("links"), out)
     if out is not None:
         console.print(f"The tables: {out}", soft_wrap=True)
     for capture in result.captures:
@@ -268,6 +269,22 @@ _SHOWN: tuple[tuple[str, str, float, int], ...] = (
     ("queue_delay_mean_s", "wait (ms)", 1e3, 2),
     ("queue_delay_p99_s", "p99 (ms)", 1e3, 2),
 )
+
+
+#: So many rows of a table are printed; with thousands of flows Rich would take minutes.
+_MOST_ROWS = 60
+
+
+def _print_rows(
+    console: Console, kind: str, rows: Sequence[Mapping[str, Any]], out: Path | None
+) -> None:
+    """Print the first rows of the whole run, and how many there are beyond."""
+    whole = _of_measure(rows, "run", kind)
+    console.print(_rows_table(kind, whole[:_MOST_ROWS]))
+    beyond = len(whole) - _MOST_ROWS
+    if beyond > 0:
+        where = "--out DIR writes them all" if out is None else "all are in the tables"
+        console.print(f" and {beyond} more; {where}")
 
 
 def _rows_table(kind: str, rows: Sequence[Mapping[str, Any]]) -> Table:

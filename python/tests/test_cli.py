@@ -44,6 +44,25 @@ def test_run(small_file: Path, ackclock: Callable[..., Answer]) -> None:
     assert "bottleneck" in answer.out
 
 
+def test_run_of_many_flows(
+    small: ac.Scenario, tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    table = json.loads(small.to_json())
+    table["flow"][0]["count"] = 70
+    table.pop("probe", None)
+    file = tmp_path / "many.json"
+    file.write_text(json.dumps(table))
+    answer = ackclock("run", file)
+    assert answer.code == 0, answer.err
+    assert "a-60" in answer.out
+    assert "a-61" not in answer.out
+    # Of links there are two ways of the bottleneck and of 140 others.
+    assert "and 10 more; --out DIR writes them all" in answer.out
+    assert "and 222 more; --out DIR writes them all" in answer.out
+    answer = ackclock("run", file, "--out", tmp_path / "tables")
+    assert "and 10 more; all are in the tables" in answer.out
+
+
 def test_run_as_json(small_file: Path, ackclock: Callable[..., Answer]) -> None:
     answer = answer_of(ackclock("run", small_file, "--json"))
     assert isinstance(answer, dict)
