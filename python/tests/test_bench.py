@@ -7,11 +7,12 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 import pytest
 
 import ackclock as ac
-from ackclock import bench
+from ackclock import bench, cli
 from ackclock.errors import UnfinishedError
 from support import Answer
 
@@ -70,6 +71,24 @@ def test_a_run_that_fails(
     monkeypatch.setattr(bench, "_child_command", child)
     with pytest.raises(error, match=said):
         bench.measure(bench.workload("W(1,100M)"), "newreno", QUICK)
+
+
+def test_what_a_run_refuses_is_said_in_one_line() -> None:
+    with pytest.raises(ac.BadInput, match=r"^flow\[0\]\.variant: unknown part `cubik`[^\n]*$"):
+        bench.measure(bench.workload("W(1,100M)"), "cubik", QUICK)
+
+
+def test_a_run_that_cannot_be_finished(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measure(*_args: object, **_options: object) -> NoReturn:
+        raise UnfinishedError("internal error: 3 bit")
+
+    monkeypatch.setattr(bench, "measure", measure)
+    with pytest.raises(SystemExit) as left:
+        cli.main(["bench", "--quick", "--workload", "W(1,100M)", "--variant", "newreno"])
+    assert left.value.code == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "ackclock: internal error: 3 bit"
 
 
 def test_instructions_without_valgrind(monkeypatch: pytest.MonkeyPatch) -> None:

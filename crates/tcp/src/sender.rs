@@ -624,16 +624,11 @@ impl Sender {
         self.avoidance_from = (!self.growth.in_slow_start()).then_some(self.space.una);
     }
 
-    /// Whether the application has only received so far, as one end of most connections does.
-    #[inline]
-    pub(crate) fn only_listens(&self) -> bool {
-        self.end == Seq::FIRST_BYTE && !self.closed
-    }
-
     /// The next stretch of data that may go out now, if any; called until it says no.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
-        if self.only_listens() {
+        if self.end == Seq::FIRST_BYTE && !self.closed {
+            // The application only receives, as one end of most connections does.
             return None;
         }
         if self.paces && self.holds_back(now) {

@@ -5,8 +5,8 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The same number, of 2^63 and more the number before that: processors know signed ones, and of others it takes them
-/// seven instructions. That is 292 years, or more than any connection carries.
+/// The same number, of 2^63 and more the number before that: one instruction converts a signed number, several one that is
+/// not. 2^63 nanoseconds are 292 years, and as many bytes are more than any connection carries.
 #[inline]
 fn real(number: u64) -> f64 {
     number.min(i64::MAX.cast_unsigned()).cast_signed() as f64
@@ -209,7 +209,7 @@ impl Bytes {
 
     /// This volume in segments of `mss`, as a real number.
     pub fn segments(self, mss: Mss) -> f64 {
-        // What one ACK tells of is one segment, mostly, and a division takes as long as twenty other instructions.
+        // What one ACK tells of is one segment, mostly: that spares the division.
         if self == mss.bytes() { 1.0 } else { real(self.0) / f64::from(mss.get()) }
     }
 

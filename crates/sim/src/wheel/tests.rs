@@ -160,8 +160,17 @@ fn no_slot_is_begun_before_its_time() {
     // Taken out, all are as they were when they were put in, in their order.
     wheel.push(at(70_000), Class::Timer, 7);
     wheel.push(at(65_000), Class::Cross, 8);
+    // Beyond the horizon.
+    wheel.push(at(900_000), Class::Timer, 6);
+    wheel.push(at(800_000), Class::Probe, 5);
     let all: Vec<_> = wheel.take_all().iter().map(|e| (e.at(), e.class(), e.subject())).collect();
-    assert_eq!(all, [(at(65_000), Class::Cross, 8), (at(70_000), Class::Timer, 7)]);
+    let expected = [
+        (at(65_000), Class::Cross, 8),
+        (at(70_000), Class::Timer, 7),
+        (at(800_000), Class::Probe, 5),
+        (at(900_000), Class::Timer, 6),
+    ];
+    assert_eq!(all, expected);
     wheel.push(at(10), Class::Timer, 9);
     assert_eq!(wheel.pop().map(|e| e.at()), Some(at(10)));
 }

@@ -150,10 +150,8 @@ impl Endpoint {
         }
         let (ack, window) = (self.receiver.nxt(), self.receiver.window());
         *into = Segment { seq, ack, len, window, flags, ..Segment::default() };
-        let mut beside = Beside {
-            is_last: stretch.is_none() && self.sender.only_listens(),
-            ..Beside::default()
-        };
+        // The sender has no more, and the ACK that was due is this.
+        let mut beside = Beside { is_last: stretch.is_none(), ..Beside::default() };
         if self.marking.used() {
             beside.ip.ecn = self.mark(into, stretch.as_ref());
         }

@@ -190,7 +190,7 @@ fn slow_start_doubles_the_window_every_round_trip() {
         [20, 40, 60, 80].iter().map(|millis| pair.sent_at(*millis).len()).collect();
     assert_eq!(per_round, [2, 4, 8, 0]);
     assert_eq!(pair.ends[1].received(), Bytes::new(14_000));
-    // An ACK for each segment, behind which nothing comes; what has a sender behind it may be followed.
+    // An ACK for each segment, behind which nothing comes; data may be followed by more.
     assert_eq!(pair.last_ones, [0, 14]);
 }
 
