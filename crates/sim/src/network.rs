@@ -458,7 +458,7 @@ impl Network {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "nearly all packets go here")]
     fn travel(&mut self, now: Instant, id: u32) -> Option<(Instant, u32, u32)> {
-        let packet = &self.packets[id as usize];
+        let mut packet = &mut self.packets[id as usize];
         // Headers, options and an MSS of 16 bits.
         let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
         let mut untimed = packet.segment.len > 0 && packet.first_sent == Instant::NEVER;
@@ -481,20 +481,19 @@ impl Network {
             hop += 1;
             if let Some((starts, at)) = idle {
                 if untimed {
-                    self.packets[id as usize].first_sent = starts;
+                    packet.first_sent = starts;
                     untimed = false;
                 }
                 comes = at;
-            } else if let Some(at) = self.meet(now, comes, id, hop) {
-                untimed = false;
-                comes = at;
             } else {
-                return None;
+                comes = self.meet(now, comes, id, hop)?;
+                packet = &mut self.packets[id as usize];
+                untimed = false;
             }
             if next & (FUSED | DELIVER) == FUSED && comes <= self.end {
                 continue;
             }
-            self.packets[id as usize].hop = index(hop);
+            packet.hop = index(hop);
             return Some((comes, wire, next));
         }
     }
@@ -647,11 +646,10 @@ impl Network {
     /// The packet has left the network: its place is free.
     #[inline]
     pub fn release(&mut self, id: u32) {
-        let flow = self.packets[id as usize].flow;
+        let InFlight { flow, options, .. } = self.packets[id as usize];
         if let Some(aloft) = self.aloft_mut(flow) {
             *aloft -= 1;
         }
-        let options = self.packets[id as usize].options;
         if options != NO_OPTIONS {
             self.free_options.push(options);
         }

@@ -12,6 +12,7 @@ mod dctcp;
 mod highspeed;
 mod playout;
 mod rcp;
+mod real;
 mod reno;
 mod tahoe;
 mod vegas;
@@ -182,6 +183,12 @@ pub trait Growth: Debug + Send {
     /// An ACK, new or duplicate, in recovery or not; after the other events that it causes. Only of
     /// a law that [models the path](Self::models_path).
     fn on_delivery(&mut self, _: &Delivery) {}
+
+    /// Whether [`on_ack`](Self::on_ack) does anything, which a law that is told of every delivery may
+    /// not need. Never changes.
+    fn heeds_acks(&self) -> bool {
+        true
+    }
 
     /// A segment was found lost, by an ACK or a timer. Only of a law that models the path.
     fn on_lost(&mut self, _: &LostSegment) {}
@@ -413,6 +420,7 @@ impl Growth for AnyGrowth {
         each!(self, law => law.in_slow_start())
     }
 
+    #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         each!(self, law => law.pacing_rate())
     }
@@ -429,6 +437,11 @@ impl Growth for AnyGrowth {
         each!(self, law => law.models_path())
     }
 
+    fn heeds_acks(&self) -> bool {
+        each!(self, law => law.heeds_acks())
+    }
+
+    #[inline]
     fn on_delivery(&mut self, delivery: &Delivery) {
         each!(mut self, law => law.on_delivery(delivery));
     }
@@ -441,6 +454,7 @@ impl Growth for AnyGrowth {
         each!(mut self, law => law.on_restart(now));
     }
 
+    #[inline]
     fn is_holding_back(&self) -> bool {
         each!(self, law => law.is_holding_back())
     }

@@ -254,6 +254,12 @@ impl AnyIdle {
         }
     }
 
+    /// Whether it learns from ACKs, or keeps the window from growing by them.
+    #[inline]
+    pub const fn heeds_acks(&self) -> bool {
+        !matches!(self, Self::NoIdle(_) | Self::Rfc5681(_))
+    }
+
     /// The same as [`new`](Self::new), in the place of this one.
     pub fn renew(&mut self, choice: IdleChoice) {
         match (&mut *self, choice) {

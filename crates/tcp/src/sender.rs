@@ -3,6 +3,7 @@
 
 mod hold;
 mod jump;
+mod law;
 mod leap;
 mod marks;
 mod modelled;
@@ -27,7 +28,7 @@ use crate::recovery::{AckSeen, AnyRecovery, Outcome, Recovery, SendSpace, SentSe
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
 use hold::{Against, Hold, Patience};
-
+use law::Law;
 use marks::Marks;
 use modelled::Modelled;
 pub use outlying::Place;
@@ -112,6 +113,9 @@ pub struct Sender {
     /// When the retransmission timer expires, and recovery's own; `NEVER` while they do not run.
     timer: Instant,
     alarm: Instant,
+    /// From when recovery's timer is to count, where it has not been set since; else `NEVER`. An ACK sets it, and
+    /// each segment that is sent for it does.
+    alarm_from: Instant,
     /// The receiver's window.
     rwnd: Bytes,
     mss: Mss,
@@ -122,6 +126,8 @@ pub struct Sender {
     /// wants to know.
     sent_in_burst: bool,
     looks_after_bursts: bool,
+    /// Whether the law or the idle rule wants to know of ACKs that repair nothing.
+    heeds_acks: bool,
     loss_reduces: LossReduces,
     /// Whether segments are paced, and when to look again, `NEVER` unless something was held back.
     paces: bool,
@@ -141,7 +147,7 @@ pub struct Sender {
     stats: SenderStats,
     rtt: RttEstimator,
     marks: Marks,
-    growth: AnyGrowth,
+    growth: Law,
     /// SND.NXT when slow start last ended: what lies before it was sent during slow start. `None`
     /// while slow start lasts.
     avoidance_from: Option<Seq>,
@@ -169,6 +175,7 @@ impl Sender {
             sent_in_burst: false,
             timer: Instant::NEVER,
             alarm: Instant::NEVER,
+            alarm_from: Instant::NEVER,
             paces: false,
             paced_at: Instant::NEVER,
             consecutive_timeouts: 0,
@@ -178,10 +185,11 @@ impl Sender {
             reduced_to: Bytes::ZERO,
             again_at_loss: 0,
             rtt: RttEstimator::new(config.rto),
-            growth: AnyGrowth::new(parts.growth),
+            growth: Law::new(AnyGrowth::new(parts.growth)),
             recovery: AnyRecovery::new(parts.recovery, config.recovery),
             start: AnyStart::new(parts.window, parts.syn_loss, parts.slow_start),
             looks_after_bursts: idle.looks_after_bursts(),
+            heeds_acks: true,
             idle,
             loss_reduces: config.loss_reduces,
             initial_window: Bytes::ZERO,
@@ -200,7 +208,7 @@ impl Sender {
 
     /// Replaces the growth law by a user's own; before the handshake.
     pub fn set_growth(&mut self, growth: Box<dyn Growth>) {
-        self.growth = AnyGrowth::Other(growth);
+        self.growth = Law::new(AnyGrowth::Other(growth));
         self.introduce();
     }
 
@@ -301,6 +309,7 @@ impl Sender {
 
     /// The peer does not send SACKs.
     pub(crate) fn do_without_sack(&mut self) {
+        self.settle_alarm();
         self.recovery.do_without_sack();
         self.note_alarm();
     }
@@ -448,8 +457,10 @@ impl Sender {
     }
 
     fn on_no_new_data(&mut self, now: Instant, arrived: &Arrived<'_>, duplicate: bool) {
+        self.settle_alarm();
         let in_flight_before = self.in_flight();
         let outcome = self.recover(now, duplicate, Bytes::ZERO, arrived);
+        self.note_alarm();
         let rtt = self.sample(now, arrived.ack);
         if let Some(rtt) = rtt {
             self.on_rtt(now, rtt);
@@ -518,6 +529,9 @@ impl Sender {
         rtt: Option<Duration>,
         in_flight_before: Bytes,
     ) {
+        if !self.heeds_acks {
+            return;
+        }
         let ack = self.ack_event(now, newly_acked, rtt, in_flight_before);
         let (cwnd, in_slow_start) = (self.growth.cwnd(), self.growth.in_slow_start());
         let mut step = in_slow_start.then(|| self.start.on_ack(&ack, cwnd, self.growth.ssthresh()));
@@ -560,9 +574,7 @@ impl Sender {
             echo: arrived.echo,
             sack: arrived.sack,
         };
-        let outcome = self.recovery.on_ack(&seen, &mut self.space);
-        self.note_alarm();
-        outcome
+        self.recovery.on_ack(&seen, &mut self.space)
     }
 
     /// The round-trip time that an ACK measured: of every segment if recovery keeps their times,
@@ -632,9 +644,7 @@ impl Sender {
             return None;
         }
         if self.paces && self.holds_back(now) {
-            if std::mem::take(&mut self.sent_in_burst) {
-                self.propose_after_burst(now);
-            }
+            self.end_burst(now);
             return None;
         }
         let stretch = self.next_stretch(now);
@@ -645,11 +655,18 @@ impl Sender {
             if self.paces {
                 self.pacer.end_quantum();
             }
-            if std::mem::take(&mut self.sent_in_burst) {
-                self.propose_after_burst(now);
-            }
+            self.end_burst(now);
         }
         stretch
+    }
+
+    /// Nothing more goes out for now.
+    #[inline]
+    fn end_burst(&mut self, now: Instant) {
+        self.settle_alarm();
+        if std::mem::take(&mut self.sent_in_burst) {
+            self.propose_after_burst(now);
+        }
     }
 
     #[inline]

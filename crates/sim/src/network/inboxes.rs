@@ -43,11 +43,17 @@ impl Outbox {
         self.leaving.partition_point(|leaving| leaving.at < until)
     }
 
-    /// The next, if it leaves before `until`, and its host.
-    fn take(&mut self, until: Instant) -> Option<(u32, Arriving)> {
-        let Leaving { at, id, host } = self.leaving.pop_front_if(|next| next.at < until)?;
-        self.left = self.left.wrapping_add(1);
-        Some((host, Arriving { at, id, order: self.left }))
+    /// Takes what leaves before `until`, each with its host.
+    fn take_before(&mut self, until: Instant, mut take: impl FnMut(u32, Arriving)) {
+        let many = self.before(until);
+        let (front, back) = self.leaving.as_slices();
+        let mut order = self.left;
+        for &Leaving { at, id, host } in front.iter().chain(back).take(many) {
+            order = order.wrapping_add(1);
+            take(host, Arriving { at, id, order });
+        }
+        self.left = order;
+        self.leaving.drain(..many);
     }
 }
 
@@ -58,6 +64,8 @@ pub struct Visit {
     /// Of what leaves shared links in this turn, sorted by hosts, this is for it.
     from: u32,
     to: u32,
+    /// So much waits there that has passed its own links.
+    kept: u32,
 }
 
 /// The way to a host and from it.
@@ -291,15 +299,11 @@ impl Network {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
     fn enter(&mut self, now: Instant, comes: Instant, id: u32) {
-        let packet = &mut self.packets[id as usize];
+        let packet = &self.packets[id as usize];
         let hop = packet.hop;
         let timed = packet.segment.len == 0 || packet.first_sent != Instant::NEVER;
         let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(LOOK);
         let size = if timed { size } else { LOOK };
-        // Where it will be when the host that it is for sees it.
-        while self.hops[packet.hop as usize] & (OWN | DELIVER) == 0 {
-            packet.hop += 1;
-        }
         let rank = self.inboxes.rank;
         // A host may send several at once.
         self.inboxes.rank.n += 1;
@@ -386,7 +390,7 @@ impl Network {
 
     /// Whom something comes to, or to whom something happens, before `until`.
     pub fn visit(&mut self, until: Instant, visits: &mut Vec<Visit>) {
-        let Inboxes { wakes, outboxes, mail, counts, .. } = &mut self.inboxes;
+        let Inboxes { of, wakes, outboxes, mail, counts, .. } = &mut self.inboxes;
         for outbox in &*outboxes {
             for leaving in outbox.leaving.range(..outbox.before(until)) {
                 counts[leaving.host as usize] += 1;
@@ -401,18 +405,19 @@ impl Network {
             for (host, (wakes, count)) in hosts {
                 let to = from + std::mem::replace(count, from);
                 if *wakes < until || from < to {
-                    visits.push(Visit { host, from, to });
+                    let kept = index(of[host as usize].len());
+                    visits.push(Visit { host, from, to, kept });
                 }
                 from = to;
             }
         }
         mail.resize(from as usize, Arriving { at: Instant::NEVER, id: u32::MAX, order: 0 });
         for outbox in outboxes {
-            while let Some((host, arriving)) = outbox.take(until) {
+            outbox.take_before(until, |host, arriving| {
                 let place = &mut counts[host as usize];
                 mail[*place as usize] = arriving;
                 *place += 1;
-            }
+            });
         }
         counts.fill(0);
     }
@@ -420,9 +425,9 @@ impl Network {
     /// What comes to hosts' own links before `until` passes them.
     pub fn admit(&mut self, until: Instant) {
         for n in 0..self.inboxes.outboxes.len() {
-            while let Some((host, arriving)) = self.inboxes.outboxes[n].take(until) {
-                self.admit_one(host, arriving);
-            }
+            let mut outbox = std::mem::take(&mut self.inboxes.outboxes[n]);
+            outbox.take_before(until, |host, arriving| self.admit_one(host, arriving));
+            self.inboxes.outboxes[n] = outbox;
         }
     }
 
@@ -440,6 +445,7 @@ impl Network {
         if self.hops[hop as usize] & DELIVER != 0 {
             return Some(arriving);
         }
+        self.packets[arriving.id as usize].hop = hop;
         let (at, _, _) = self.travel(arriving.at, arriving.id)?;
         Some(Arriving { at, ..arriving })
     }
@@ -447,7 +453,11 @@ impl Network {
     /// What comes next to a host that is visited.
     #[inline]
     pub fn arriving(&mut self, visit: &mut Visit) -> Option<Arriving> {
-        let mut next = self.inboxes.of[visit.host as usize].pop_front();
+        let mut next = None;
+        if visit.kept > 0 {
+            visit.kept -= 1;
+            next = self.inboxes.of[visit.host as usize].pop_front();
+        }
         while next.is_none() && visit.from < visit.to {
             let arriving = self.inboxes.mail[visit.from as usize];
             visit.from += 1;

@@ -4,6 +4,7 @@
 
 use ackclock_units::{Bytes, Instant, Mss};
 
+use super::real::{larger, smaller};
 use super::{Growth, whole_bytes};
 use crate::event::{Ack, Congestion, Limit, Proposal, RecoveryEnd, Signal, SlowStartStep};
 
@@ -125,14 +126,14 @@ impl State {
         if epoch.w_cubic(t) < epoch.w_est {
             // DEVIATION(rfc9438 §4.3): the window never shrinks to W_est, which §4.2 would not let
             // it do either, and grows on one ACK by no more than slow start would.
-            *cwnd = cwnd.max(epoch.w_est.min(*cwnd + acked));
+            *cwnd = larger(*cwnd, smaller(epoch.w_est, *cwnd + acked));
         } else {
             let rtt = ack.srtt.unwrap_or_default().as_secs_f64();
-            let target = epoch.w_cubic(t + rtt).clamp(*cwnd, LARGEST_TARGET * *cwnd);
+            let target = smaller(larger(epoch.w_cubic(t + rtt), *cwnd), LARGEST_TARGET * *cwnd);
             // DEVIATION(rfc9438 §4.4, §4.5): the step is made for each segment acknowledged and not
             // for each ACK, so that the window keeps up with the curve whether or not the receiver
             // delays its ACKs; it stops at the target.
-            *cwnd = (*cwnd + (target - *cwnd) / *cwnd * acked).min(target);
+            *cwnd = smaller(*cwnd + (target - *cwnd) / *cwnd * acked, target);
         }
     }
 

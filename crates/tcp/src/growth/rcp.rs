@@ -96,6 +96,10 @@ impl Growth for Rcp {
         true
     }
 
+    fn heeds_acks(&self) -> bool {
+        false
+    }
+
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.mss = delivery.mss;
         self.srtt = delivery.srtt.or(self.srtt);

@@ -5,7 +5,6 @@ use ackclock_units::{Bytes, Instant, Mss, Rate};
 
 use super::Sender;
 use crate::event::{Proposal, Why};
-use crate::growth::Growth;
 use crate::recovery::Recovery;
 
 impl Sender {

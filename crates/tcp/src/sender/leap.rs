@@ -15,7 +15,6 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
 use crate::config::Config;
-use crate::growth::Growth;
 use crate::recovery::Recovery;
 use crate::start::{JumpChoice, ResumeJump};
 

@@ -6,7 +6,6 @@ use ackclock_units::{Bytes, Instant};
 use super::Sender;
 use crate::config::EcnConfig;
 use crate::event::{MarkReport, Signal};
-use crate::growth::Growth;
 
 /// What is known of echoes.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,6 @@ use ackclock_units::{Bytes, Instant};
 use super::{Arrived, Sender};
 use crate::delivery::Tracker;
 use crate::event::{Delivery, Limit, Repair};
-use crate::growth::Growth;
 use crate::recovery::Recovery;
 
 /// What a sender keeps for such a law.
@@ -40,6 +39,7 @@ impl Sender {
             self.recovery.leave_to_law();
         }
         self.marks.set_measured(self.growth.measures_marks());
+        self.heeds_acks = self.growth.heeds_acks() || self.idle.heeds_acks();
     }
 
     /// What was before an acceptable ACK changes it; `None` if nothing was outstanding.
@@ -48,9 +48,10 @@ impl Sender {
         if self.space.una == self.space.max {
             return None;
         }
-        self.note_limits();
+        let in_flight = self.in_flight();
+        self.note_limits_at(in_flight);
         Some(BeforeAck {
-            in_flight: self.in_flight(),
+            in_flight,
             lost: self.modelled.as_ref().map_or(Bytes::ZERO, |modelled| modelled.tracker.lost()),
             duplicate: arrived.ack == self.space.una
                 && arrived.pure
@@ -62,14 +63,17 @@ impl Sender {
     /// The ACK has been taken in, and the law told of what recovery saw in it.
     #[inline(never)]
     pub(super) fn after_ack(&mut self, now: Instant, before: &BeforeAck) {
-        let selective = self.recovery.journal().is_some();
+        let noted = self.recovery.journal().map(|journal| journal.len());
+        let selective = noted.is_some();
         if let Some(modelled) = &mut self.modelled {
             modelled.tracker.on_cumulative_ack(now, self.space.una);
             if before.duplicate && !selective {
                 modelled.tracker.on_anonymous(now, self.mss);
             }
         }
-        self.read_journal(now);
+        if noted.is_some_and(|noted| noted > 0) {
+            self.read_journal(now);
+        }
 
         let in_flight = self.in_flight();
         let Some(modelled) = &mut self.modelled else { return };
@@ -130,10 +134,14 @@ impl Sender {
     /// What limits the sender, before something happens that may let it send
     /// (draft-ietf-ccwg-bbr-06 §4.1.2.4).
     pub(super) fn note_limits(&mut self) {
-        if self.modelled.is_none() {
-            return;
+        if self.modelled.is_some() {
+            self.note_limits_at(self.in_flight());
         }
-        let in_flight = self.in_flight();
+    }
+
+    /// The same, with `in_flight` under way.
+    #[inline]
+    fn note_limits_at(&mut self, in_flight: Bytes) {
         let has_room = in_flight + self.mss.bytes() <= self.growth.cwnd();
         let has_data = self.space.nxt < self.final_seq() || self.recovery.waits_to_resend();
         let Some(modelled) = &mut self.modelled else { return };
@@ -149,16 +157,14 @@ impl Sender {
     #[inline(never)]
     pub(super) fn track_sent(&mut self, now: Instant, range: Range, again: bool) {
         let in_flight = self.in_flight();
-        let selective = self.recovery.journal().is_some();
+        // Where nobody says what is lost, what is sent again is.
+        let is_loss = again && self.recovery.journal().is_none();
         let Some(modelled) = &mut self.modelled else { return };
         if in_flight <= range.len() && modelled.tracker.is_app_limited() {
             self.growth.on_restart(now);
         }
-        if again && !selective {
-            // Nobody said what is lost: what is sent again is.
-            if let Some(lost) = modelled.tracker.lose(now, range.start) {
-                self.growth.on_lost(&lost);
-            }
+        if is_loss && let Some(lost) = modelled.tracker.lose(now, range.start) {
+            self.growth.on_lost(&lost);
         }
         modelled.tracker.on_sent(now, range, in_flight);
     }

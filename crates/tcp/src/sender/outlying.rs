@@ -29,7 +29,7 @@ impl Sender {
         }
         let Some(modelled) = &self.modelled else { return };
         see(place(&**modelled));
-        match &self.growth {
+        match self.growth.inner() {
             AnyGrowth::Bbr(law) => see(place(&**law)),
             AnyGrowth::Bbr1(law) => see(place(&**law)),
             _ => {}

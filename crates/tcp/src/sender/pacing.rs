@@ -12,7 +12,6 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use super::Sender;
 use crate::config::Pacing;
 use crate::event::Limit;
-use crate::growth::Growth;
 use crate::recovery::Recovery;
 
 /// Segments that Linux lets go unpaced at the beginning (`tcp_update_skb_after_send`).
@@ -45,6 +44,8 @@ pub struct Pacer {
     by_window: bool,
     /// Segments that may still leave unpaced.
     unpaced: u32,
+    /// A rate, and what so much data takes at it: most segments are of one size, and a rate lasts.
+    taken: (Rate, Bytes, Duration),
 }
 
 impl Pacer {
@@ -64,7 +65,16 @@ impl Pacer {
             quantum: Bytes::ZERO,
             credit: Duration::ZERO,
             jump: None,
+            taken: (Rate::from_bps(1), Bytes::ZERO, Duration::ZERO),
         }
+    }
+
+    /// The time that `len` takes at `rate`.
+    fn time_for(&mut self, len: Bytes, rate: Rate) -> Duration {
+        if (self.taken.0, self.taken.1) != (rate, len) {
+            self.taken = (rate, len, rate.transmission_time(len));
+        }
+        self.taken.2
     }
 
     /// A jump past slow start: every segment is paced at its rate.
@@ -184,7 +194,7 @@ impl Sender {
     pub(super) fn pace(&mut self, now: Instant, len: Bytes) {
         let span = match (self.pacer.jump, self.growth.pacing_rate()) {
             (Some((rate, overhead)), _) => rate.transmission_time(len + overhead),
-            (None, Some(rate)) if self.pacer.pacing != Pacing::Off => rate.transmission_time(len),
+            (None, Some(rate)) if self.pacer.pacing != Pacing::Off => self.pacer.time_for(len, rate),
             (None, None) if self.pacer.pacing == Pacing::Linux => self.span_by_window(len),
             // Paced for the application's sake alone.
             _ => Duration::ZERO,

@@ -23,12 +23,14 @@ impl Sender {
             end,
             timer,
             alarm,
+            alarm_from,
             rwnd,
             mss,
             closed,
             limited_by,
             sent_in_burst,
             looks_after_bursts,
+            heeds_acks: _,
             loss_reduces,
             paces,
             paced_at,
@@ -57,6 +59,7 @@ impl Sender {
         *end = Seq::FIRST_BYTE;
         *timer = Instant::NEVER;
         *alarm = Instant::NEVER;
+        *alarm_from = Instant::NEVER;
         *rwnd = Bytes::ZERO;
         *mss = config.mss;
         *closed = false;

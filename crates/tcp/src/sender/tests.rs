@@ -88,7 +88,7 @@ fn what_was_sacked_before_buys_nothing_when_it_is_acknowledged() {
 }
 
 fn alpha(sender: &Sender) -> f64 {
-    let AnyGrowth::Dctcp(law) = &sender.growth else { panic!("{:?}", sender.growth) };
+    let AnyGrowth::Dctcp(law) = sender.growth.inner() else { panic!("{:?}", sender.growth) };
     law.alpha()
 }
 

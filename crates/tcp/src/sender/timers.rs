@@ -4,7 +4,6 @@ use ackclock_units::Instant;
 
 use super::Sender;
 use crate::event::Signal;
-use crate::growth::Growth;
 use crate::recovery::{Alarm, Clocks, Recovery};
 
 impl Sender {
@@ -12,10 +11,11 @@ impl Sender {
     /// leave; `NEVER` if none waits.
     #[inline]
     pub(crate) fn wake(&self) -> Instant {
-        self.due().min(self.paced_at)
+        // Where recovery's timer has yet to be set, asking for segments sets it.
+        self.due().min(self.paced_at).min(self.alarm_from)
     }
 
-    /// When a timer of the sender's is due.
+    /// When a timer of the sender's is due, or earlier.
     #[inline]
     pub(crate) fn due(&self) -> Instant {
         self.timer.min(self.alarm)
@@ -32,6 +32,7 @@ impl Sender {
 
     /// Lets the timers expire whose time has come.
     pub(crate) fn on_timer(&mut self, now: Instant) {
+        self.settle_alarm();
         if self.alarm <= now {
             self.on_alarm(now);
         }
@@ -78,13 +79,24 @@ impl Sender {
         self.note_timeout(now);
     }
 
+    /// Recovery's timer counts from `now`. It is set when nothing more goes out, as what goes out sets it again.
     #[inline]
     pub(super) fn arm_recovery(&mut self, now: Instant) {
-        if !self.recovery.has_timer() {
+        if self.recovery.has_timer() {
+            self.alarm_from = now;
+        }
+    }
+
+    /// Sets recovery's timer if that is left to do.
+    #[inline]
+    pub(super) fn settle_alarm(&mut self) {
+        let now = self.alarm_from;
+        if now == Instant::NEVER {
             return;
         }
+        self.alarm_from = Instant::NEVER;
         let clocks = Clocks { now, srtt: self.rtt.srtt(), rto_at: self.timer.if_ever() };
         self.recovery.arm(&clocks);
-        self.note_alarm();
+        self.alarm = self.recovery.timer().unwrap_or(Instant::NEVER);
     }
 }

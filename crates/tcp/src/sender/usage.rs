@@ -4,7 +4,6 @@ use ackclock_units::{Bytes, Duration, Instant};
 
 use super::Sender;
 use crate::event::{Ack, Feedback, Proposal, Why};
-use crate::growth::Growth;
 use crate::idle::{Idle, Usage};
 use crate::recovery::Recovery;
 
@@ -55,7 +54,7 @@ impl Sender {
         self.take_proposal(proposal);
     }
 
-    /// Nothing more goes out for now.
+    /// Something went out, and nothing more does for now.
     #[inline]
     pub(super) fn propose_after_burst(&mut self, now: Instant) {
         if self.looks_after_bursts {

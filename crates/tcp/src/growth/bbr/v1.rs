@@ -481,6 +481,10 @@ impl Growth for Bbr1 {
         true
     }
 
+    fn heeds_acks(&self) -> bool {
+        false
+    }
+
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.mss = delivery.mss;
         if delivery.newly_delivered > Bytes::ZERO {

@@ -23,6 +23,7 @@ use crate::event::{
     Signal, SlowStartStep, Why,
 };
 use crate::growth::Growth;
+use crate::growth::real::{larger, smaller};
 use probe::Probing;
 use signals::{Latest, Undo};
 
@@ -249,7 +250,7 @@ impl Default for Bbr {
 impl Bbr {
     fn max_bw(&self) -> f64 {
         let [before, now] = self.max_bw_filter;
-        before.max(now)
+        larger(before, now)
     }
 
     const fn min_pipe_cwnd(&self) -> Bytes {
@@ -271,8 +272,9 @@ impl Bbr {
     /// `QuantizationBudget`, with the offload budget of TCP (§5.5.8).
     fn with_quanta(&self, inflight: f64) -> f64 {
         let least = self.mss.times(LEAST_QUANTUM_SEGMENTS).as_f64();
-        let quantum = volume(self.pacing_rate, QUANTUM_SPAN).min(LARGEST_QUANTUM).max(least);
-        let inflight = inflight.max(3.0 * quantum).max(self.min_pipe_cwnd().as_f64());
+        let quantum = smaller(volume(self.pacing_rate, QUANTUM_SPAN), LARGEST_QUANTUM);
+        let inflight = larger(inflight, 3.0 * larger(quantum, least));
+        let inflight = larger(inflight, self.min_pipe_cwnd().as_f64());
         if self.state == State::Up { inflight + 2.0 * self.smss() } else { inflight }
     }
 
@@ -283,7 +285,7 @@ impl Bbr {
 
     /// `TargetInflight`.
     fn target_inflight(&self) -> f64 {
-        self.bdp(self.bw, 1.0).min(self.cwnd.as_f64())
+        smaller(self.bdp(self.bw, 1.0), self.cwnd.as_f64())
     }
 
     /// `InflightWithHeadroom`.
@@ -291,8 +293,8 @@ impl Bbr {
         if self.inflight_longterm.is_infinite() {
             return f64::INFINITY;
         }
-        let headroom = (probe::HEADROOM * self.inflight_longterm).max(self.smss());
-        (self.inflight_longterm - headroom).max(self.min_pipe_cwnd().as_f64())
+        let headroom = larger(probe::HEADROOM * self.inflight_longterm, self.smss());
+        larger(self.inflight_longterm - headroom, self.min_pipe_cwnd().as_f64())
     }
 
     fn probe_rtt_cwnd(&self) -> Bytes {
@@ -309,7 +311,7 @@ impl Bbr {
             expected = 0.0;
         }
         extra.delivered += delivery.newly_delivered.as_f64();
-        let excess = (extra.delivered - expected).min(self.cwnd.as_f64());
+        let excess = smaller(extra.delivered - expected, self.cwnd.as_f64());
         let window = if self.full_pipe.reached { EXTRA_ACKED_ROUNDS } else { 1 };
         extra.filter.update(excess, self.rounds.count, window);
     }
@@ -435,7 +437,7 @@ impl Bbr {
             State::Cruise | State::ProbeRtt => self.inflight_with_headroom(),
             State::Startup | State::Drain => f64::INFINITY,
         };
-        let cap = bytes(cap.min(self.inflight_shortterm));
+        let cap = bytes(smaller(cap, self.inflight_shortterm));
         self.cwnd = self.cwnd.min(cap.max(self.min_pipe_cwnd()));
     }
 }
@@ -504,6 +506,10 @@ impl Growth for Bbr {
         true
     }
 
+    fn heeds_acks(&self) -> bool {
+        false
+    }
+
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.mss = delivery.mss;
         self.delivered = delivery.delivered;
@@ -524,7 +530,7 @@ impl Growth for Bbr {
         self.least_rtt.update(delivery.now, delivery.rtt);
         self.check_probe_rtt(delivery);
         self.advance_latest_signals(sample);
-        self.bw = self.max_bw().min(self.bw_shortterm);
+        self.bw = smaller(self.max_bw(), self.bw_shortterm);
 
         if !self.has_seen_rtt && delivery.srtt.is_some() {
             self.begin_pacing(delivery.srtt);

@@ -5,6 +5,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 
 use super::{Bbr, State, bytes};
 use crate::event::{Delivery, LostSegment, RateSample};
+use crate::growth::real::larger;
 
 /// `LossThresh`: the loss rate that probing may cost.
 pub const LOSS_THRESH: f64 = 0.02;
@@ -233,7 +234,8 @@ impl Bbr {
         }
         let too_high = is_too_high(sample.lost, sample.tx_in_flight, delivery.selective);
         if !too_high && self.inflight_longterm.is_finite() {
-            self.inflight_longterm = self.inflight_longterm.max(sample.tx_in_flight.as_f64());
+            self.inflight_longterm =
+                larger(self.inflight_longterm, sample.tx_in_flight.as_f64());
             if self.state == State::Up {
                 self.raise_long_term(delivery);
             }

@@ -7,6 +7,7 @@ use ackclock_units::Bytes;
 use super::probe::{BETA, is_too_high};
 use super::{Bbr, State};
 use crate::event::{Delivery, LostSegment, RateSample, Repair};
+use crate::growth::real::larger;
 
 /// `StartupFullLossCnt`: stretches lost in a round that end Startup.
 const STARTUP_LOSSES: u32 = 6;
@@ -56,8 +57,8 @@ impl Bbr {
         latest.selective = delivery.selective;
         latest.round_start = false;
         let Some(sample) = sample else { return };
-        latest.bw = latest.bw.max(sample.rate());
-        latest.inflight = latest.inflight.max(sample.delivered.as_f64());
+        latest.bw = larger(latest.bw, sample.rate());
+        latest.inflight = larger(latest.inflight, sample.delivered.as_f64());
         if sample.prior_delivered >= latest.round_ends_at {
             latest.round_ends_at = delivery.delivered;
             latest.round_start = true;
@@ -86,7 +87,7 @@ impl Bbr {
             self.probing.rounds_since_up += u64::from(self.rounds.start);
             let rate = sample.rate();
             if rate >= self.max_bw() || !sample.is_app_limited {
-                self.max_bw_filter[1] = self.max_bw_filter[1].max(rate);
+                self.max_bw_filter[1] = larger(self.max_bw_filter[1], rate);
             }
         }
         if self.latest.round_start {
