@@ -508,8 +508,8 @@ impl<'o> Engine<'o> {
     #[expect(clippy::inline_always, reason = "two callers, of which a run has one")]
     fn arrive<const TURNS: bool>(&mut self, now: Instant, host: u32, id: u32) {
         let h = host as usize;
-        let this = &mut self.hosts[h];
-        let (packet, _) = self.network.packet(id);
+        let mut this = &mut self.hosts[h];
+        let (mut packet, mut options) = self.network.packet(id);
         if packet.corrupted | packet.segment.flags.contains(Flags::SYN) {
             if packet.corrupted {
                 this.checksum_errors += 1;
@@ -519,9 +519,9 @@ impl<'o> Engine<'o> {
             if h >= self.lasting && this.vacant {
                 self.accept(now, h);
             }
+            this = &mut self.hosts[h];
+            (packet, options) = self.network.packet(id);
         }
-        let this = &mut self.hosts[h];
-        let (packet, options) = self.network.packet(id);
         this.endpoint.handle(now, &packet.segment, packet.ip, options);
         if packet.segment.len > 0 {
             this.echo = packet.first_sent;
@@ -571,12 +571,12 @@ impl<'o> Engine<'o> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller has nearly all packets of lasting flows")]
     fn pump<const TURNS: bool>(&mut self, now: Instant, h: usize) {
-        let host = &mut self.hosts[h];
+        let mut host = &mut self.hosts[h];
         host.app_at = host.app.poll(now, &mut host.endpoint, &mut self.notes);
         if !self.notes.is_empty() {
             self.take_notes(now, h);
+            host = &mut self.hosts[h];
         }
-        let host = &mut self.hosts[h];
         if host.endpoint.received() >= host.awaited {
             host.awaited = self.objects.on_received(
                 now,
@@ -600,10 +600,7 @@ impl<'o> Engine<'o> {
                 break;
             }
         }
-        let next = match (host.endpoint.poll_at(), host.app_at) {
-            (Some(a), Some(b)) => a.min(b),
-            (a, b) => a.or(b).unwrap_or(Instant::NEVER),
-        };
+        let next = host.endpoint.wakes_at().min(host.app_at.unwrap_or(Instant::NEVER));
         // A timer that moved back is left alone: it fires early and is armed anew.
         if next < host.armed {
             host.armed = next;

@@ -487,17 +487,23 @@ impl Endpoint {
     /// arrives.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
+        self.wakes_at().if_ever()
+    }
+
+    /// The same, and [`Instant::NEVER`] if there is no such moment.
+    #[inline]
+    pub fn wakes_at(&self) -> Instant {
         let data = self.sender.wake().min(self.receiver.due());
         if self.state == State::Established {
-            return data.if_ever();
+            return data;
         }
         let wait = self.time_wait_until.unwrap_or(Instant::NEVER);
         match self.state {
-            State::Closed | State::Listen => None,
-            State::SynSent | State::SynReceived => self.opening.timer,
-            State::TimeWait => wait.min(self.receiver.due()).if_ever(),
-            State::FinWait2 => wait.min(data).if_ever(),
-            _ => data.if_ever(),
+            State::Closed | State::Listen => Instant::NEVER,
+            State::SynSent | State::SynReceived => self.opening.timer.unwrap_or(Instant::NEVER),
+            State::TimeWait => wait.min(self.receiver.due()),
+            State::FinWait2 => wait.min(data),
+            _ => data,
         }
     }
 

@@ -117,16 +117,13 @@ impl Entrance {
         Some((&self.waiting[first], &self.ranks[first]))
     }
 
-    /// Takes it.
+    /// It has been taken.
     #[inline]
-    pub(super) fn take(&mut self) -> Option<(Entering, Rank)> {
-        let (entering, rank) = self.first()?;
-        let first = (*entering, *rank);
+    pub(super) fn next(&mut self) {
         self.next += 1;
         if let Some(soon) = self.order.get(self.next + AHEAD) {
             prefetch(&self.waiting[*soon as usize]);
         }
-        Some(first)
     }
 
     /// Nothing comes before this.
@@ -159,8 +156,9 @@ mod tests {
             for turn in turns {
                 until += turn;
                 entrance.close(Instant::from_nanos(until));
-                while let Some((entering, rank)) = entrance.take() {
-                    taken.push((entering.at.as_nanos(), Reverse(entering.ago), rank));
+                while let Some((entering, rank)) = entrance.first() {
+                    taken.push((entering.at.as_nanos(), Reverse(entering.ago), *rank));
+                    entrance.next();
                 }
                 entrance.open();
                 let mut expected: Vec<_> = (0..)

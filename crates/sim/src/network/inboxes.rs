@@ -258,11 +258,11 @@ impl Network {
     #[inline]
     pub fn next_at_links(&mut self, until: Instant) -> Option<AtLinks> {
         let Inboxes { entrance, clock_from, clock_read, ways, .. } = &mut self.inboxes;
-        let first = entrance.first();
+        let first = entrance.first().map(|(first, rank)| (*first, *rank));
         let unread = self.wheel.added() != *clock_read;
         if unread || *clock_from <= first.map_or(until, |(first, _)| first.at) {
             let until = first.map_or(Until::moment(until), |(first, rank)| {
-                Until::arrival(first.at, u64::from(first.ago), *rank)
+                Until::arrival(first.at, u64::from(first.ago), rank)
             });
             // Of other events the subject is no packet.
             let fetch = |id: u32| ways.get(id as usize).map_or((), prefetch);
@@ -273,7 +273,9 @@ impl Network {
             *clock_from = self.wheel.next_at().unwrap_or(Instant::NEVER);
             *clock_read = self.wheel.added();
         }
-        entrance.take().map(|(entering, rank)| AtLinks::Packet(entering, rank))
+        let (entering, rank) = first?;
+        entrance.next();
+        Some(AtLinks::Packet(entering, rank))
     }
 
     /// A packet leaves its host: it passes the links that are the host's own.
