@@ -121,9 +121,15 @@ pub enum AnyApp<T = Endpoint> {
     Other(Box<dyn App<T>>),
 }
 
-impl<T: Transport> App<T> for AnyApp<T> {
-    #[inline]
-    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
+impl<T: Transport> AnyApp<T> {
+    /// The same as [`poll`](App::poll) of those that have more to do than to write at once or to read.
+    #[inline(never)]
+    fn poll_another(
+        &mut self,
+        now: Instant,
+        endpoint: &mut T,
+        notes: &mut Vec<Note>,
+    ) -> Option<Instant> {
         match self {
             Self::Bulk(app) => app.poll(now, endpoint, notes),
             Self::Sink(app) => app.poll(now, endpoint, notes),
@@ -138,6 +144,17 @@ impl<T: Transport> App<T> for AnyApp<T> {
             Self::Cbr(app) => app.poll(now, endpoint, notes),
             Self::OnOff(app) => app.poll(now, endpoint, notes),
             Self::Other(app) => app.poll(now, endpoint, notes),
+        }
+    }
+}
+
+impl<T: Transport> App<T> for AnyApp<T> {
+    #[inline]
+    fn poll(&mut self, now: Instant, endpoint: &mut T, notes: &mut Vec<Note>) -> Option<Instant> {
+        match self {
+            Self::Bulk(app) => app.poll(now, endpoint, notes),
+            Self::Sink(app) => app.poll(now, endpoint, notes),
+            _ => self.poll_another(now, endpoint, notes),
         }
     }
 }

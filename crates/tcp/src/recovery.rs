@@ -340,6 +340,16 @@ impl AnyRecovery {
         }
     }
 
+    /// Whether it keeps a scoreboard, and nothing is being repaired: then nothing is to be sent again.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        match self {
+            Self::Sack(sack) => sack.repair.is_open(),
+            Self::Rack(rack) => rack.repair.is_open(),
+            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => false,
+        }
+    }
+
     /// Whether it ever sets a timer.
     #[inline]
     pub const fn has_timer(&self) -> bool {

@@ -82,6 +82,8 @@ pub struct Stretch {
     pub push: bool,
     /// Whether it is sent for the first time, and is no probe.
     pub new: bool,
+    /// Nothing follows it now, so that there is no need to ask.
+    pub is_last: bool,
 }
 
 /// An ACK that arrived.
@@ -647,10 +649,11 @@ impl Sender {
             self.end_burst(now);
             return None;
         }
-        let stretch = self.next_stretch(now);
-        if let Some(stretch) = stretch {
+        let mut stretch = self.next_stretch(now);
+        if let Some(stretch) = &mut stretch {
             // A window probe is no use of the window.
             self.sent_in_burst |= stretch.len > Bytes::ZERO;
+            stretch.is_last = self.stops_here(now);
         } else {
             if self.paces {
                 self.pacer.end_quantum();
@@ -658,6 +661,29 @@ impl Sender {
             self.end_burst(now);
         }
         stretch
+    }
+
+    /// Whether it is plain after a segment that none follows now: then the burst is over, as if the sender had been
+    /// asked once more.
+    #[inline]
+    fn stops_here(&mut self, now: Instant) -> bool {
+        if self.paces {
+            if self.pacer.may_send(now) {
+                return false;
+            }
+            self.holds_back(now);
+        } else {
+            let full_segment = self.end.since(self.space.nxt) >= self.mss.bytes();
+            if !full_segment || self.hold.has_records() || !self.recovery.is_open() {
+                return false;
+            }
+            if self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space) {
+                return false;
+            }
+            self.limited_by = Limit::Cwnd;
+        }
+        self.end_burst(now);
+        true
     }
 
     /// Nothing more goes out for now.
@@ -726,7 +752,7 @@ impl Sender {
         let fin = self.closed && seq + len == self.end && limit > self.end;
         let push = len > Bytes::ZERO && (seq + len == self.end || self.hold.ends_record(seq + len));
         let new = seq >= self.space.max;
-        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push, new })
+        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push, new, is_last: false })
     }
 
     #[inline]

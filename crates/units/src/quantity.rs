@@ -5,11 +5,12 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The same number, of 2^63 and more the number before that: one instruction converts a signed number, several one that is
-/// not. 2^63 nanoseconds are 292 years, and as many bytes are more than any connection carries.
+/// The same number, without its highest bit: one instruction converts a signed number, several one that is not. 2^63
+/// nanoseconds are 292 years, and as many bytes are more than any connection carries; only "never" has that bit, and
+/// stays as late as can be without.
 #[inline]
 fn real(number: u64) -> f64 {
-    number.min(i64::MAX.cast_unsigned()).cast_signed() as f64
+    (number & i64::MAX.cast_unsigned()).cast_signed() as f64
 }
 
 /// A moment, in nanoseconds since the run began.

@@ -150,8 +150,9 @@ impl Endpoint {
         }
         let (ack, window) = (self.receiver.nxt(), self.receiver.window());
         *into = Segment { seq, ack, len, window, flags, ..Segment::default() };
-        // The sender has no more, and the ACK that was due is this.
-        let mut beside = Beside { is_last: stretch.is_none(), ..Beside::default() };
+        // Where the sender has no more, the ACK that was due is this.
+        let is_last = stretch.as_ref().is_none_or(|stretch| stretch.is_last);
+        let mut beside = Beside { is_last, ..Beside::default() };
         if self.marking.used() {
             beside.ip.ecn = self.mark(into, stretch.as_ref());
         }

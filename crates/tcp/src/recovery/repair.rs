@@ -387,6 +387,12 @@ impl Repair {
         self.first = true;
     }
 
+    /// Whether nothing is being repaired.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
     pub(super) fn has_room(&self, cwnd: Bytes, len: Bytes) -> bool {
         match &self.prr {
             Some(prr) if self.phase == Phase::Recovery => len <= prr.budget(),

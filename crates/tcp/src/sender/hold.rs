@@ -138,6 +138,12 @@ impl Hold {
         self.records.get(next).map_or(len, |end| len.min(end.since(seq)))
     }
 
+    /// Whether segments end where records do.
+    #[inline]
+    pub(super) fn has_records(&self) -> bool {
+        !self.records.is_empty()
+    }
+
     pub(super) fn ends_record(&self, end: Seq) -> bool {
         !self.records.is_empty() && self.records.binary_search(&end).is_ok()
     }
@@ -232,7 +238,7 @@ impl Sender {
             }
             WindowProbe::OldNumber => {
                 let seq = Seq::new(self.space.una.get() - 1);
-                Stretch { seq, len: Bytes::ZERO, fin: false, push: false, new: false }
+                Stretch { seq, len: Bytes::ZERO, fin: false, push: false, new: false, is_last: false }
             }
         }
     }

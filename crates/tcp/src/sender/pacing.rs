@@ -96,7 +96,8 @@ impl Pacer {
     }
 
     /// Whether a segment may leave at `now`.
-    fn may_send(&self, now: Instant) -> bool {
+    #[inline]
+    pub fn may_send(&self, now: Instant) -> bool {
         self.next <= now || self.quantum > Bytes::ZERO
     }
 

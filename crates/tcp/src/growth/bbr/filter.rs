@@ -10,11 +10,25 @@ use std::collections::VecDeque;
 pub struct WindowedMax {
     /// Values that may yet be the maximum, the largest and oldest first, one a round at most.
     candidates: VecDeque<(u64, f64)>,
+    /// The first and the last of them, so that most values ask for no more; two of no time at all if there are none.
+    first: (u64, f64),
+    last: (u64, f64),
 }
 
 impl WindowedMax {
     /// Takes in `value` at time `now`; forgets what is older than `window`.
+    #[inline]
     pub fn update(&mut self, value: f64, now: u64, window: u64) {
+        // Smaller than the last, of the same time: it will never be the maximum. Before the first value there is none
+        // that is smaller than the last.
+        if value < self.last.1 && now == self.last.0 && now - self.first.0 <= window {
+            return;
+        }
+        self.take(value, now, window);
+    }
+
+    #[inline(never)]
+    fn take(&mut self, value: f64, now: u64, window: u64) {
         while self.candidates.back().is_some_and(|(_, old)| *old <= value) {
             self.candidates.pop_back();
         }
@@ -25,11 +39,13 @@ impl WindowedMax {
         while self.candidates.front().is_some_and(|(at, _)| now - at > window) {
             self.candidates.pop_front();
         }
+        self.first = self.candidates.front().copied().unwrap_or_default();
+        self.last = self.candidates.back().copied().unwrap_or_default();
     }
 
     /// The maximum; zero before the first value.
-    pub fn get(&self) -> f64 {
-        self.candidates.front().map_or(0.0, |(_, value)| *value)
+    pub const fn get(&self) -> f64 {
+        self.first.1
     }
 }
 
