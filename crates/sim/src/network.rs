@@ -341,7 +341,7 @@ impl Network {
         packet.ip = ip;
         packet.corrupted = false;
         if TURNS {
-            self.leave(now, id);
+            self.leave(now, id, first);
         } else if lined {
             self.pass_line(now, id, first & WIRE);
         } else {
@@ -463,10 +463,12 @@ impl Network {
         let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
         let mut untimed = packet.segment.len > 0 && packet.first_sent == Instant::NEVER;
         let mut hop = packet.hop as usize;
+        let mut step = self.hops[hop];
         let mut comes = now;
         let asked = now.max(self.asked);
         loop {
-            let &[step, next] = self.hops[hop..].first_chunk().expect("a path ends at a host");
+            hop += 1;
+            let next = self.hops[hop];
             let wire = step & WIRE;
             let idle = if step & (WANTED | LINE) == 0 {
                 let link = &mut self.links[wire as usize];
@@ -478,7 +480,6 @@ impl Network {
             } else {
                 None
             };
-            hop += 1;
             if let Some((starts, at)) = idle {
                 if untimed {
                     packet.first_sent = starts;
@@ -491,6 +492,7 @@ impl Network {
                 untimed = false;
             }
             if next & (FUSED | DELIVER) == FUSED && comes <= self.end {
+                step = next;
                 continue;
             }
             packet.hop = index(hop);

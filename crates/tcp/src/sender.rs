@@ -30,7 +30,7 @@ use crate::start::{AnyStart, Start};
 use hold::{Against, Hold, Patience};
 use law::Law;
 use marks::Marks;
-use modelled::Modelled;
+use modelled::{BeforeAck, Modelled};
 pub use outlying::Place;
 pub(crate) use outlying::ends;
 use pacing::Pacer;
@@ -422,19 +422,20 @@ impl Sender {
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
         let before = if self.modelled.is_some() { self.before_ack(arrived) } else { None };
-        self.take_ack(now, arrived);
+        self.take_ack(now, arrived, before.as_ref());
         if let Some(before) = before {
             self.after_ack(now, &before);
         }
     }
 
     #[inline]
-    fn take_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
+    fn take_ack(&mut self, now: Instant, arrived: &Arrived<'_>, before: Option<&BeforeAck>) {
         let newly_acked = arrived.ack.since(self.space.una);
         self.hold.on_ack(arrived.window);
         if newly_acked > Bytes::ZERO {
             self.rwnd = arrived.window;
-            self.on_new_data(now, arrived, newly_acked);
+            let in_flight_before = before.map_or_else(|| self.in_flight(), |before| before.in_flight);
+            self.on_new_data(now, arrived, newly_acked, in_flight_before);
             return;
         }
         let unchanged = arrived.window == self.rwnd;
@@ -483,9 +484,14 @@ impl Sender {
     }
 
     #[inline]
-    fn on_new_data(&mut self, now: Instant, arrived: &Arrived<'_>, newly_acked: Bytes) {
+    fn on_new_data(
+        &mut self,
+        now: Instant,
+        arrived: &Arrived<'_>,
+        newly_acked: Bytes,
+        in_flight_before: Bytes,
+    ) {
         let echoed = self.take_echo(arrived.ack);
-        let in_flight_before = self.in_flight();
         self.space.una = arrived.ack;
         // After a go-back, an ACK may cover what was not yet sent again.
         self.space.nxt = self.space.nxt.max(arrived.ack);

@@ -278,10 +278,9 @@ impl Network {
         Some(AtLinks::Packet(entering, rank))
     }
 
-    /// A packet leaves its host: it passes the links that are the host's own.
+    /// A packet leaves its host, of whose path this is the first step: it passes the links that are the host's own.
     #[inline]
-    pub(super) fn leave(&mut self, now: Instant, id: u32) {
-        let first = self.hops[self.packets[id as usize].hop as usize];
+    pub(super) fn leave(&mut self, now: Instant, id: u32, first: u32) {
         if first & (OWN | DELIVER) == 0 {
             // What hosts share begins at the host.
             self.enter(now, now, id);

@@ -25,7 +25,7 @@ impl Modelled {
 /// The sender just before an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct BeforeAck {
-    in_flight: Bytes,
+    pub(super) in_flight: Bytes,
     lost: Bytes,
     /// Whether it repeats the one before and tells nothing else.
     duplicate: bool,

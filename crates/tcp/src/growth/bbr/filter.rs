@@ -1,7 +1,5 @@
 //! The largest value of a window of time.
 
-use std::collections::VecDeque;
-
 /// A sliding-window maximum over a clock that counts rounds.
 ///
 /// DEVIATION(linux): exact, where Linux keeps three candidates (Nichols' filter), which may forget a
@@ -9,7 +7,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub struct WindowedMax {
     /// Values that may yet be the maximum, the largest and oldest first, one a round at most.
-    candidates: VecDeque<(u64, f64)>,
+    candidates: Vec<(u64, f64)>,
     /// The first and the last of them, so that most values ask for no more; two of no time at all if there are none.
     first: (u64, f64),
     last: (u64, f64),
@@ -29,18 +27,17 @@ impl WindowedMax {
 
     #[inline(never)]
     fn take(&mut self, value: f64, now: u64, window: u64) {
-        while self.candidates.back().is_some_and(|(_, old)| *old <= value) {
-            self.candidates.pop_back();
-        }
+        while self.candidates.pop_if(|(_, old)| *old <= value).is_some() {}
         // A smaller value of the same round cannot outlive the one before it.
-        if self.candidates.back().is_none_or(|(at, _)| *at < now) {
-            self.candidates.push_back((now, value));
+        if self.candidates.last().is_none_or(|(at, _)| *at < now) {
+            self.candidates.push((now, value));
         }
-        while self.candidates.front().is_some_and(|(at, _)| now - at > window) {
-            self.candidates.pop_front();
+        let old = self.candidates.iter().take_while(|(at, _)| now - at > window).count();
+        if old > 0 {
+            self.candidates.drain(..old);
         }
-        self.first = self.candidates.front().copied().unwrap_or_default();
-        self.last = self.candidates.back().copied().unwrap_or_default();
+        self.first = self.candidates.first().copied().unwrap_or_default();
+        self.last = self.candidates.last().copied().unwrap_or_default();
     }
 
     /// The maximum; zero before the first value.
