@@ -132,7 +132,7 @@ impl Engine<'_> {
         while let Some(next) = self.network.next_at_links(until) {
             self.events += 1;
             match next {
-                AtLinks::Packet(entering, rank) => self.network.cross(&entering, rank),
+                AtLinks::Packet(entering) => self.network.cross(&entering),
                 AtLinks::Event(event) if event.class() == Class::Arrival => {
                     self.network.cross_by_clock(event.at(), event.subject());
                 }

@@ -21,35 +21,34 @@ pub struct Entering {
     pub(super) size: u32,
     /// How long before it comes its host sent it, in nanoseconds: what was sent first goes first.
     pub(super) ago: u32,
+    /// What made its host send it, which is looked at where two come at one instant.
+    pub(super) rank: Rank,
 }
 
 /// Packets as hosts send them, and in the order in which they come.
 #[derive(Debug, Default)]
 pub(super) struct Entrance {
     waiting: Vec<Entering>,
-    /// What made their hosts send them, which is looked at where two come at one instant.
-    ranks: Vec<Rank>,
     /// The places there of what comes before `from`, in order: places are moved and not packets, as memory is what
     /// this costs.
     order: Vec<u32>,
     next: usize,
     from: Instant,
     /// What comes later.
-    later: Vec<(Entering, Rank)>,
+    later: Vec<Entering>,
     /// Packets by the stretch of time in which they come, and then where those of each stretch begin.
     counts: Vec<u32>,
 }
 
 impl Entrance {
     #[inline]
-    pub(super) fn push(&mut self, entering: Entering, rank: Rank) {
+    pub(super) fn push(&mut self, entering: Entering) {
         self.waiting.push(entering);
-        self.ranks.push(rank);
     }
 
     /// Puts what comes before `until` in order. Nothing may be added for a moment before that any more.
     pub(super) fn close(&mut self, until: Instant) {
-        let Self { waiting, ranks, order, next, from, later, counts } = self;
+        let Self { waiting, order, next, from, later, counts } = self;
         // About one packet a stretch, of a power of two nanoseconds.
         let span = until.since(*from).as_nanos();
         let shift = (span / (waiting.len() as u64).max(1)).max(1).ilog2();
@@ -73,13 +72,13 @@ impl Entrance {
                 order[*place as usize] = n;
                 *place += 1;
             } else {
-                later.push((*entering, ranks[n as usize]));
+                later.push(*entering);
             }
         }
         let mut begins = 0;
         let place = |n: u32| {
-            let Entering { at, ago, .. } = waiting[n as usize];
-            (at, Reverse(ago), ranks[n as usize])
+            let Entering { at, ago, rank, .. } = waiting[n as usize];
+            (at, Reverse(ago), rank)
         };
         for ends in counts {
             let ends = *ends as usize;
@@ -103,18 +102,14 @@ impl Entrance {
         self.order.clear();
         self.next = 0;
         self.waiting.clear();
-        self.ranks.clear();
-        for (entering, rank) in self.later.drain(..) {
-            self.waiting.push(entering);
-            self.ranks.push(rank);
-        }
+        self.waiting.append(&mut self.later);
     }
 
     /// The next in order.
     #[inline]
-    pub(super) fn first(&self) -> Option<(&Entering, &Rank)> {
+    pub(super) fn first(&self) -> Option<&Entering> {
         let first = *self.order.get(self.next)? as usize;
-        Some((&self.waiting[first], &self.ranks[first]))
+        Some(&self.waiting[first])
     }
 
     /// It has been taken.
@@ -148,16 +143,17 @@ mod tests {
         ) {
             let mut entrance = Entrance::default();
             for (id, (at, ago, what)) in (0..).zip(packets.iter().copied()) {
-                let entering = Entering { at: Instant::from_nanos(at), ago, id, ..Entering::default() };
-                entrance.push(entering, Rank { what, by: 0, n: id });
+                let rank = Rank { what, by: 0, n: id };
+                let at = Instant::from_nanos(at);
+                entrance.push(Entering { at, ago, id, rank, ..Entering::default() });
             }
             let mut until = 0;
             let mut taken = Vec::new();
             for turn in turns {
                 until += turn;
                 entrance.close(Instant::from_nanos(until));
-                while let Some((entering, rank)) = entrance.first() {
-                    taken.push((entering.at.as_nanos(), Reverse(entering.ago), *rank));
+                while let Some(entering) = entrance.first() {
+                    taken.push((entering.at.as_nanos(), Reverse(entering.ago), entering.rank));
                     entrance.next();
                 }
                 entrance.open();

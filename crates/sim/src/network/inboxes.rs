@@ -102,7 +102,7 @@ impl Ranked for Way {
 /// What comes next to the links that hosts share.
 #[derive(Clone, Copy, Debug)]
 pub enum AtLinks {
-    Packet(Entering, Rank),
+    Packet(Entering),
     Event(Event),
 }
 
@@ -258,11 +258,11 @@ impl Network {
     #[inline]
     pub fn next_at_links(&mut self, until: Instant) -> Option<AtLinks> {
         let Inboxes { entrance, clock_from, clock_read, ways, .. } = &mut self.inboxes;
-        let first = entrance.first().map(|(first, rank)| (*first, *rank));
+        let first = entrance.first().copied();
         let unread = self.wheel.added() != *clock_read;
-        if unread || *clock_from <= first.map_or(until, |(first, _)| first.at) {
-            let until = first.map_or(Until::moment(until), |(first, rank)| {
-                Until::arrival(first.at, u64::from(first.ago), rank)
+        if unread || *clock_from <= first.map_or(until, |first| first.at) {
+            let until = first.map_or(Until::moment(until), |first| {
+                Until::arrival(first.at, u64::from(first.ago), first.rank)
             });
             // Of other events the subject is no packet.
             let fetch = |id: u32| ways.get(id as usize).map_or((), prefetch);
@@ -273,9 +273,9 @@ impl Network {
             *clock_from = self.wheel.next_at().unwrap_or(Instant::NEVER);
             *clock_read = self.wheel.added();
         }
-        let (entering, rank) = first?;
+        let first = first?;
         entrance.next();
-        Some(AtLinks::Packet(entering, rank))
+        Some(AtLinks::Packet(first))
     }
 
     /// A packet leaves its host, of whose path this is the first step: it passes the links that are the host's own.
@@ -309,7 +309,7 @@ impl Network {
         // A host may send several at once.
         self.inboxes.rank.n += 1;
         if let Ok(ago) = u32::try_from(comes.since(now).as_nanos()) {
-            self.inboxes.entrance.push(Entering { at: comes, id, hop, size, ago }, rank);
+            self.inboxes.entrance.push(Entering { at: comes, id, hop, size, ago, rank });
         } else {
             self.enter_by_clock(now, comes, id, Way { rank, hop, size });
         }
@@ -329,8 +329,8 @@ impl Network {
 
     /// A packet has come to a link that hosts share.
     #[inline]
-    pub fn cross(&mut self, entering: &Entering, rank: Rank) {
-        let &Entering { at, id, hop, size, .. } = entering;
+    pub fn cross(&mut self, entering: &Entering) {
+        let &Entering { at, id, hop, size, rank, .. } = entering;
         self.cross_by(at, id, Way { rank, hop, size });
     }
 
