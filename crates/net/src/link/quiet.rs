@@ -62,16 +62,12 @@ impl Link {
             return None;
         }
         let wait = self.quiet.departs.as_nanos().wrapping_sub(comes.as_nanos());
-        let starts = if wait.cast_signed() < 0 {
-            comes
-        } else if wait == 0 {
-            // Where two of a size may differ none may come even as the one before leaves.
-            if self.quiet.longest == 0 {
-                return None;
-            }
+        // Where two of a size may differ none may come even as the one before leaves.
+        let idle = wait.wrapping_neg().cast_signed() >= i64::from(self.quiet.longest == 0);
+        let starts = if idle {
             comes
         } else {
-            if wait > self.quiet.longest {
+            if wait.wrapping_sub(1) >= self.quiet.longest {
                 return None;
             }
             if wait != self.quiet.wait {
