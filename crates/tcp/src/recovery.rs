@@ -346,7 +346,9 @@ impl AnyRecovery {
         match self {
             Self::Sack(sack) => sack.repair.is_open(),
             Self::Rack(rack) => rack.repair.is_open(),
-            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => false,
+            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => {
+                false
+            }
         }
     }
 

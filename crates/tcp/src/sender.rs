@@ -8,6 +8,7 @@ mod leap;
 mod marks;
 mod modelled;
 mod outlying;
+mod output;
 mod pacing;
 mod renewal;
 mod timers;
@@ -19,20 +20,20 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 use crate::config::{Config, LossReduces, Nagle};
 use crate::endpoint::timestamp_clock;
 use crate::event::{
-    Congestion, Established, Handshake, Limit, RecoveryEnd, RttSample, SendStart, Signal,
-    SlowStartStep,
+    Congestion, Established, Handshake, Limit, RecoveryEnd, RttSample, Signal, SlowStartStep,
 };
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, Idle};
 use crate::recovery::{AckSeen, AnyRecovery, Outcome, Recovery, SendSpace, SentSegment, Tally};
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
-use hold::{Against, Hold, Patience};
+use hold::{Hold, Patience};
 use law::Law;
 use marks::Marks;
 use modelled::{BeforeAck, Modelled};
 pub use outlying::Place;
 pub(crate) use outlying::ends;
+pub use output::{Follows, Stretch};
 use pacing::Pacer;
 
 pub(crate) use hold::Then;
@@ -67,23 +68,6 @@ pub struct SenderStats {
     pub srtt_sum_ns: u64,
     /// The sum of the retransmission timeout after each of them, in nanoseconds.
     pub rto_sum_ns: u64,
-}
-
-/// A stretch of data that is to go out now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    /// Its first number.
-    pub seq: Seq,
-    /// Its payload.
-    pub len: Bytes,
-    /// Whether the FIN follows the payload.
-    pub fin: bool,
-    /// Whether it empties the buffer (RFC 9293 §3.9.1.2).
-    pub push: bool,
-    /// Whether it is sent for the first time, and is no probe.
-    pub new: bool,
-    /// Nothing follows it now, so that there is no need to ask.
-    pub is_last: bool,
 }
 
 /// An ACK that arrived.
@@ -434,7 +418,8 @@ impl Sender {
         self.hold.on_ack(arrived.window);
         if newly_acked > Bytes::ZERO {
             self.rwnd = arrived.window;
-            let in_flight_before = before.map_or_else(|| self.in_flight(), |before| before.in_flight);
+            let in_flight_before =
+                before.map_or_else(|| self.in_flight(), |before| before.in_flight);
             self.on_new_data(now, arrived, newly_acked, in_flight_before);
             return;
         }
@@ -642,160 +627,6 @@ impl Sender {
         self.again_at_loss = self.stats.retransmitted_bytes;
         // A law that halves goes straight on to avoidance, with everything still unacknowledged.
         self.avoidance_from = (!self.growth.in_slow_start()).then_some(self.space.una);
-    }
-
-    /// The next stretch of data that may go out now, if any; called until it says no.
-    #[inline]
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
-        if self.end == Seq::FIRST_BYTE && !self.closed {
-            // The application only receives, as one end of most connections does.
-            return None;
-        }
-        if self.paces && self.holds_back(now) {
-            self.end_burst(now);
-            return None;
-        }
-        let mut stretch = self.next_stretch(now);
-        if let Some(stretch) = &mut stretch {
-            // A window probe is no use of the window.
-            self.sent_in_burst |= stretch.len > Bytes::ZERO;
-            stretch.is_last = self.stops_here(now);
-        } else {
-            if self.paces {
-                self.pacer.end_quantum();
-            }
-            self.end_burst(now);
-        }
-        stretch
-    }
-
-    /// Whether it is plain after a segment that none follows now: then the burst is over, as if the sender had been
-    /// asked once more.
-    #[inline]
-    fn stops_here(&mut self, now: Instant) -> bool {
-        if self.paces {
-            if self.pacer.may_send(now) {
-                return false;
-            }
-            self.holds_back(now);
-        } else {
-            let full_segment = self.end.since(self.space.nxt) >= self.mss.bytes();
-            if !full_segment || self.hold.has_records() || !self.recovery.is_open() {
-                return false;
-            }
-            if self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space) {
-                return false;
-            }
-            self.limited_by = Limit::Cwnd;
-        }
-        self.end_burst(now);
-        true
-    }
-
-    /// Nothing more goes out for now.
-    #[inline]
-    fn end_burst(&mut self, now: Instant) {
-        self.settle_alarm();
-        if std::mem::take(&mut self.sent_in_burst) {
-            self.propose_after_burst(now);
-        }
-    }
-
-    #[inline]
-    fn next_stretch(&mut self, now: Instant) -> Option<Stretch> {
-        if let Some(range) = self.recovery.next_again(self.growth.cwnd()) {
-            return self.send_again(now, range);
-        }
-        let last = self.final_seq();
-        if self.space.nxt >= last {
-            self.limited_by = Limit::Application;
-            let range = self.recovery.last_resort(self.growth.cwnd())?;
-            return self.send_again(now, range);
-        }
-        self.propose_after_idle(now);
-        let mut stretch = self.stretch_at(self.space.nxt, last)?;
-        if !self.recovery.allows(self.growth.cwnd(), stretch.len, &self.space) {
-            self.limited_by = Limit::Cwnd;
-            return None;
-        }
-        let ahead = (self.space.nxt + stretch.len).since(self.space.una);
-        if ahead > self.rwnd {
-            self.limited_by = Limit::ReceiveWindow;
-            if self.space.in_flight() > Bytes::ZERO {
-                let range = self.recovery.last_resort(self.growth.cwnd())?;
-                return self.send_again(now, range);
-            }
-            if stretch.seq < self.space.max {
-                // The peer had room for it when it went out, whole segments or not.
-                stretch = self.stretch_at(stretch.seq, self.space.max)?;
-            } else {
-                match self.against_window(now, stretch)? {
-                    Against::Part(part) => stretch = part,
-                    Against::Probe(probe) => return Some(probe),
-                }
-            }
-        } else if stretch.len < self.mss.bytes() && self.waits_for_more(now, &stretch) {
-            self.limited_by = Limit::Application;
-            let range = self.recovery.last_resort(self.growth.cwnd())?;
-            return self.send_again(now, range);
-        }
-        self.space.nxt = stretch.seq + stretch.len + Bytes::new(u64::from(stretch.fin));
-        self.on_sent(now, &stretch);
-        Some(stretch)
-    }
-
-    fn send_again(&mut self, now: Instant, range: Range) -> Option<Stretch> {
-        let stretch = self.stretch_at(range.start, range.end.min(self.space.max))?;
-        self.on_sent(now, &stretch);
-        Some(stretch)
-    }
-
-    /// A full segment at `seq`, or what there is before `limit`.
-    #[inline]
-    fn stretch_at(&mut self, seq: Seq, limit: Seq) -> Option<Stretch> {
-        let data = self.end.since(seq).min(limit.since(seq));
-        let len = self.hold.within_record(seq, data.min(self.mss.bytes()), self.space.una);
-        let fin = self.closed && seq + len == self.end && limit > self.end;
-        let push = len > Bytes::ZERO && (seq + len == self.end || self.hold.ends_record(seq + len));
-        let new = seq >= self.space.max;
-        (len > Bytes::ZERO || fin).then_some(Stretch { seq, len, fin, push, new, is_last: false })
-    }
-
-    #[inline]
-    fn on_sent(&mut self, now: Instant, stretch: &Stretch) {
-        let len = stretch.len + Bytes::new(u64::from(stretch.fin));
-        let end = stretch.seq + len;
-        let again = stretch.seq < self.space.max;
-        if self.space.una == self.space.max {
-            self.growth.on_send_start(&SendStart { now, last_send: self.last_send.if_ever() });
-        }
-        self.recovery.on_sent(&SentSegment { now, start: stretch.seq, len, again });
-        self.stats.segments_sent += 1;
-        if again {
-            self.stats.segments_retransmitted += 1;
-            self.stats.retransmitted_bytes += len.get();
-            // Karn: once any of it is sent again, the timed segment says nothing.
-            if self.timed.is_some_and(|(timed, _)| stretch.seq < timed) {
-                self.timed = None;
-            }
-        } else if self.timed.is_none() {
-            self.timed = Some((end, now));
-        }
-        self.space.max = self.space.max.max(end);
-        if stretch.len < self.mss.bytes() {
-            self.hold.on_short_segment(end);
-        }
-        self.last_send = now;
-        if self.modelled.is_some() {
-            self.track_sent(now, Range { start: stretch.seq, end }, again);
-        }
-        if self.paces {
-            self.pace(now, stretch.len);
-        }
-        if self.timer == Instant::NEVER {
-            self.timer = now + self.rtt.rto();
-        }
-        self.arm_recovery(now);
     }
 }
 

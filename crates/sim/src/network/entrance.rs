@@ -145,7 +145,7 @@ mod tests {
             for (id, (at, ago, what)) in (0..).zip(packets.iter().copied()) {
                 let rank = Rank { what, by: 0, n: id };
                 let at = Instant::from_nanos(at);
-                entrance.push(Entering { at, ago, id, rank, ..Entering::default() });
+                entrance.push(Entering { at, id, ago, rank, ..Entering::default() });
             }
             let mut until = 0;
             let mut taken = Vec::new();

@@ -4,6 +4,7 @@ use ackclock_packet::{Flags, IpMeta, Options, Segment};
 use ackclock_units::Instant;
 
 use super::{Endpoint, Failure, State};
+use crate::sender::Follows;
 
 /// What goes out: a segment, what it asks of the network, and options if it has any.
 #[derive(Clone, Copy, Debug)]
@@ -151,7 +152,7 @@ impl Endpoint {
         let (ack, window) = (self.receiver.nxt(), self.receiver.window());
         *into = Segment { seq, ack, len, window, flags, ..Segment::default() };
         // Where the sender has no more, the ACK that was due is this.
-        let is_last = stretch.as_ref().is_none_or(|stretch| stretch.is_last);
+        let is_last = stretch.as_ref().is_none_or(|stretch| stretch.follows == Follows::Nothing);
         let mut beside = Beside { is_last, ..Beside::default() };
         if self.marking.used() {
             beside.ip.ecn = self.mark(into, stretch.as_ref());

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::{Sender, SentSegment, Stretch};
+use super::{Follows, Sender, SentSegment, Stretch};
 use crate::config::{Config, Nagle, RtoConfig, WindowProbe};
 use crate::recovery::Recovery;
 
@@ -238,7 +238,14 @@ impl Sender {
             }
             WindowProbe::OldNumber => {
                 let seq = Seq::new(self.space.una.get() - 1);
-                Stretch { seq, len: Bytes::ZERO, fin: false, push: false, new: false, is_last: false }
+                Stretch {
+                    seq,
+                    len: Bytes::ZERO,
+                    fin: false,
+                    push: false,
+                    new: false,
+                    follows: Follows::Perhaps,
+                }
             }
         }
     }

@@ -195,7 +195,9 @@ impl Sender {
     pub(super) fn pace(&mut self, now: Instant, len: Bytes) {
         let span = match (self.pacer.jump, self.growth.pacing_rate()) {
             (Some((rate, overhead)), _) => rate.transmission_time(len + overhead),
-            (None, Some(rate)) if self.pacer.pacing != Pacing::Off => self.pacer.time_for(len, rate),
+            (None, Some(rate)) if self.pacer.pacing != Pacing::Off => {
+                self.pacer.time_for(len, rate)
+            }
             (None, None) if self.pacer.pacing == Pacing::Linux => self.span_by_window(len),
             // Paced for the application's sake alone.
             _ => Duration::ZERO,

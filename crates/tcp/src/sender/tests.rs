@@ -135,6 +135,33 @@ fn an_echo_holds_back_the_growth_of_its_own_ack_alone() {
 }
 
 #[test]
+fn a_probe_is_timed_from_the_last_ack_once_nothing_more_goes_out() {
+    // ACKs of the first window after 50 ms and after 70: srtt is 50 + 20 / 8 ms, and a probe is due two of them and
+    // 2 ms (Linux) after the second. Until the sender is asked for segments it wants to be asked at once.
+    let mut sender = sender("reno+rack+iw10");
+    sender.fill(at(0));
+    sender.acks(at(50), 1);
+    assert_eq!(sender.wake(), at(50));
+    sender.acks(at(70), 1);
+    sender.fill(at(70));
+    assert_eq!(sender.wake(), at(70 + 105 + 2));
+}
+
+#[test]
+fn an_ack_just_as_a_probe_is_due_puts_it_off() {
+    let mut sender = sender("reno+rack+iw10");
+    sender.fill(at(0));
+    sender.acks(at(50), 1);
+    sender.fill(at(50));
+    assert_eq!(sender.wake(), at(50 + 100 + 2));
+    sender.acks(at(152), 1);
+    sender.on_timer(at(152));
+    sender.fill(at(152));
+    // srtt is 50 + 102 / 8 = 62.75 ms.
+    assert_eq!(sender.wake(), at(152 + 2) + Duration::from_micros(125_500));
+}
+
+#[test]
 fn a_reduction_by_the_window_goes_by_the_window_that_was_in_force() {
     // BSD halves min(cwnd, the peer's window): of 10 and 6 segments, 3.
     let mut sender = sender("reno+sack+iw10");

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 
 use super::super::*;
 use crate::Profile;
-use crate::event::{Ack, Delivery, Feedback, LostSegment, MarkReport, Proposal, SlowStartStep};
+use crate::event::{
+    Ack, Delivery, Feedback, LostSegment, MarkReport, Proposal, SendStart, SlowStartStep,
+};
 use crate::idle::Usage;
 use crate::sender::hold::Then;
 use crate::start::{JumpChoice, SynLossChoice};
@@ -246,6 +248,12 @@ impl World {
             self.under_way.push(Range { start: stretch.seq, end: stretch.seq + stretch.len });
             sent += 1;
             assert!(sent < 100_000, "the sender does not stop");
+            if stretch.follows == Follows::Nothing {
+                let before = (self.sender.limited_by, self.sender.wake());
+                assert_eq!(self.sender.poll_transmit(self.now), None, "it was the last");
+                assert_eq!((self.sender.limited_by, self.sender.wake()), before);
+                return;
+            }
         }
     }
 

@@ -234,8 +234,7 @@ impl Bbr {
         }
         let too_high = is_too_high(sample.lost, sample.tx_in_flight, delivery.selective);
         if !too_high && self.inflight_longterm.is_finite() {
-            self.inflight_longterm =
-                larger(self.inflight_longterm, sample.tx_in_flight.as_f64());
+            self.inflight_longterm = larger(self.inflight_longterm, sample.tx_in_flight.as_f64());
             if self.state == State::Up {
                 self.raise_long_term(delivery);
             }
