@@ -80,6 +80,7 @@ impl Endpoint {
     /// in place of [`poll_transmit`](Self::poll_transmit) for as long.
     pub fn expire_timers(&mut self, now: Instant) {
         if self.state == State::Established {
+            self.sender.settle_alarm();
             self.on_timers(now);
         }
     }

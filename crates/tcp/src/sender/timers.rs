@@ -89,7 +89,7 @@ impl Sender {
 
     /// Sets recovery's timer if that is left to do.
     #[inline]
-    pub(super) fn settle_alarm(&mut self) {
+    pub(crate) fn settle_alarm(&mut self) {
         let now = self.alarm_from;
         if now == Instant::NEVER {
             return;
