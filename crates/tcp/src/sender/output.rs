@@ -66,6 +66,10 @@ impl Sender {
     /// asked once more.
     #[inline]
     fn stops_here(&mut self, now: Instant) -> bool {
+        if self.shortened {
+            // The next would be longer.
+            return false;
+        }
         if self.paces {
             if self.pacer.may_send(now) {
                 return false;
