@@ -112,8 +112,6 @@ pub struct Sender {
     /// wants to know.
     sent_in_burst: bool,
     looks_after_bursts: bool,
-    /// Full segments are shorter for the moment.
-    shortened: bool,
     /// Whether the law or the idle rule wants to know of ACKs that repair nothing.
     heeds_acks: bool,
     loss_reduces: LossReduces,
@@ -177,7 +175,6 @@ impl Sender {
             recovery: AnyRecovery::new(parts.recovery, config.recovery),
             start: AnyStart::new(parts.window, parts.syn_loss, parts.slow_start),
             looks_after_bursts: idle.looks_after_bursts(),
-            shortened: false,
             heeds_acks: true,
             idle,
             loss_reduces: config.loss_reduces,

@@ -40,20 +40,29 @@ impl Endpoint {
     /// The next segment to go out at `now`, if any; timers that are due expire first.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let mut segment = Segment::default();
-        let Beside { ip, options, .. } = self.poll_transmit_into(now, &mut segment)?;
+        let Beside { ip, options, .. } = self.transmit_into::<false>(now, &mut segment)?;
         Some(Transmit { segment, ip, options })
     }
 
-    /// The same, and the segment is written `into` its place: what was just written in parts cannot be copied as a
+    /// The same, unless the segment before [was the last](Beside::is_last), and the segment is written `into` its place: what was just written in parts cannot be copied as a
     /// whole before all of it, and what was written before it, has reached the cache.
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, into: &mut Segment) -> Option<Beside> {
+        self.transmit_into::<true>(now, into)
+    }
+
+    #[inline]
+    fn transmit_into<const AHEAD: bool>(
+        &mut self,
+        now: Instant,
+        into: &mut Segment,
+    ) -> Option<Beside> {
         if self.state != State::Established || (self.jumping.is_some() && !self.jump_sleeps_on(now))
         {
             return self.poll_transmit_slowly(now).map(|transmit| transmit.into(into));
         }
         self.on_timers(now)?;
-        self.poll_segment_into(now, into)
+        self.poll_segment_into::<AHEAD>(now, into)
     }
 
     /// Timers of an open connection; `None` if one of them ended it.
@@ -115,13 +124,17 @@ impl Endpoint {
     /// A segment of data, or else an ACK that is due.
     pub(super) fn poll_segment(&mut self, now: Instant) -> Option<Transmit> {
         let mut segment = Segment::default();
-        let Beside { ip, options, .. } = self.poll_segment_into(now, &mut segment)?;
+        let Beside { ip, options, .. } = self.poll_segment_into::<false>(now, &mut segment)?;
         Some(Transmit { segment, ip, options })
     }
 
     /// The same, and the segment is written `into` its place.
     #[inline]
-    fn poll_segment_into(&mut self, now: Instant, into: &mut Segment) -> Option<Beside> {
+    fn poll_segment_into<const AHEAD: bool>(
+        &mut self,
+        now: Instant,
+        into: &mut Segment,
+    ) -> Option<Beside> {
         if self.marking.used()
             && let Some(segment) = self.take_early_ack()
         {
@@ -129,7 +142,7 @@ impl Endpoint {
             self.timestamps.stamp(now, into, None);
             return Some(Beside::default());
         }
-        let stretch = self.sender.poll_transmit(now);
+        let stretch = self.sender.poll_transmit::<AHEAD>(now);
         if stretch.is_none() && !self.receiver.ack_due() {
             return None;
         }

@@ -69,7 +69,6 @@ impl Sender {
     /// [`set_mss`](Self::set_mss).
     pub(crate) fn shorten_segments(&mut self, bytes: u16) -> Mss {
         let whole = self.mss;
-        self.shortened = true;
         self.mss = Mss::new(whole.get().saturating_sub(bytes).max(1)).unwrap_or(whole);
         whole
     }
@@ -77,7 +76,6 @@ impl Sender {
     /// Full segments have `mss` of payload.
     pub(crate) const fn set_mss(&mut self, mss: Mss) {
         self.mss = mss;
-        self.shortened = false;
     }
 
     /// SND.UNA.

@@ -35,9 +35,10 @@ pub enum Follows {
 }
 
 impl Sender {
-    /// The next stretch of data that may go out now, if any; called until it says no.
+    /// The next stretch of data that may go out now, if any; called until it says no. `AHEAD` is of a caller that does not
+    /// call again where nothing [follows](Follows::Nothing): else that is never said.
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Stretch> {
+    pub(crate) fn poll_transmit<const AHEAD: bool>(&mut self, now: Instant) -> Option<Stretch> {
         if self.end == Seq::FIRST_BYTE && !self.closed {
             // The application only receives, as one end of most connections does.
             return None;
@@ -50,7 +51,7 @@ impl Sender {
         if let Some(stretch) = &mut stretch {
             // A window probe is no use of the window.
             self.sent_in_burst |= stretch.len > Bytes::ZERO;
-            if self.stops_here(now) {
+            if AHEAD && self.stops_here(now) {
                 stretch.follows = Follows::Nothing;
             }
         } else {
@@ -66,10 +67,6 @@ impl Sender {
     /// asked once more.
     #[inline]
     fn stops_here(&mut self, now: Instant) -> bool {
-        if self.shortened {
-            // The next would be longer.
-            return false;
-        }
         if self.paces {
             if self.pacer.may_send(now) {
                 return false;

@@ -30,7 +30,6 @@ impl Sender {
             limited_by,
             sent_in_burst,
             looks_after_bursts,
-            shortened,
             heeds_acks: _,
             loss_reduces,
             paces,
@@ -66,7 +65,6 @@ impl Sender {
         *closed = false;
         *limited_by = Limit::Application;
         *sent_in_burst = false;
-        *shortened = false;
         *loss_reduces = config.loss_reduces;
         *paces = false;
         *paced_at = Instant::NEVER;

@@ -43,7 +43,7 @@ fn at(millis: u64) -> Instant {
 
 impl Sender {
     fn fill(&mut self, now: Instant) {
-        while self.poll_transmit(now).is_some() {}
+        while self.poll_transmit::<false>(now).is_some() {}
     }
 
     fn acks(&mut self, now: Instant, n: u64) {
