@@ -135,6 +135,27 @@ fn an_echo_holds_back_the_growth_of_its_own_ack_alone() {
 }
 
 #[test]
+fn a_record_goes_out_where_a_full_segment_would_not() {
+    // Twenty records of half a segment fill the window of ten segments; beside nineteen a full segment has no room.
+    let mut sender = sender("reno+sack+iw10");
+    sender.set_nagle(Nagle::Off);
+    sender.space = SendSpace::UNUSED;
+    sender.end = Seq::FIRST_BYTE;
+    for _ in 0..30 {
+        sender.write(Bytes::new(500), Then::Record);
+    }
+    let mut sent = 0;
+    while let Some(stretch) = sender.poll_transmit::<true>(at(0)) {
+        assert_eq!(stretch.len, Bytes::new(500));
+        sent += 1;
+        if stretch.follows == Follows::Nothing {
+            break;
+        }
+    }
+    assert_eq!(sent, 20);
+}
+
+#[test]
 fn a_probe_is_timed_from_the_last_ack_once_nothing_more_goes_out() {
     // ACKs of the first window after 50 ms and after 70: srtt is 50 + 20 / 8 ms, and a probe is due two of them and
     // 2 ms (Linux) after the second. Until the sender is asked for segments it wants to be asked at once.
