@@ -218,3 +218,19 @@ impl Sender {
         Duration::from_secs_f64(srtt.as_secs_f64() * len.get() as f64 / (ratio * window))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_segment_takes_goes_by_its_size_and_by_the_rate() {
+        // 10,000 bits at 10 and at 20 Mbit/s, then twice as many.
+        let mut pacer = Pacer::new(Pacing::Law);
+        let (slow, fast) = (Rate::from_bps(10_000_000), Rate::from_bps(20_000_000));
+        let (short, long) = (Bytes::new(1250), Bytes::new(2500));
+        let taken = [(short, slow), (short, fast), (long, fast), (long, fast)]
+            .map(|(len, rate)| pacer.time_for(len, rate));
+        assert_eq!(taken, [1000, 500, 1000, 1000].map(Duration::from_micros));
+    }
+}

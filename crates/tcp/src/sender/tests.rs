@@ -156,6 +156,14 @@ fn a_record_goes_out_where_a_full_segment_would_not() {
 }
 
 #[test]
+fn the_last_segment_of_a_burst_sets_the_timers() {
+    // No round-trip time is known: a probe is due after a second, and so is the timeout.
+    let mut sender = sender("reno+rack+iw10");
+    while sender.poll_transmit::<true>(at(0)).unwrap().follows != Follows::Nothing {}
+    assert_eq!(sender.wake(), at(1000));
+}
+
+#[test]
 fn a_probe_is_timed_from_the_last_ack_once_nothing_more_goes_out() {
     // ACKs of the first window after 50 ms and after 70: srtt is 50 + 20 / 8 ms, and a probe is due two of them and
     // 2 ms (Linux) after the second. Until the sender is asked for segments it wants to be asked at once.

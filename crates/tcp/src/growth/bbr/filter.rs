@@ -52,6 +52,15 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_window_that_becomes_shorter_forgets_at_once() {
+        let mut filter = WindowedMax::default();
+        filter.update(5.0, 0, 10);
+        filter.update(3.0, 4, 10);
+        filter.update(1.0, 4, 2);
+        assert!((filter.get() - 3.0).abs() < f64::EPSILON);
+    }
+
     proptest! {
         #[test]
         fn it_is_the_maximum_of_the_window(
