@@ -385,16 +385,14 @@ impl Link {
         clock: Instant,
     ) -> Option<(Instant, Instant)> {
         let Queue::Fifo(fifo) = &mut self.queue else { return None };
-        let (time, repeats) = self.serializer.at_rate(size, fifo.busy_until() < comes)?;
+        let time = self.serializer.at_rate(size, fifo.busy_until() < comes)?;
         let departs = comes + time;
         self.left = self.taken;
         let known = || self.rare.known(clock);
         fifo.place_plain(self.taken.packets, comes, departs, size, known);
         self.taken.count(size);
         self.busy += time;
-        if repeats {
-            self.be_quiet(comes, departs);
-        }
+        self.be_quiet(comes, departs);
         Some((comes, departs + self.quiet.delay))
     }
 
@@ -418,7 +416,7 @@ impl Link {
         if self.taken.packets - self.left.packets >= self.room {
             return None;
         }
-        let (time, _) = self.serializer.at_rate(size, false)?;
+        let time = self.serializer.at_rate(size, false)?;
         let waited = starts.since(comes);
         self.rare.queue_delay += waited;
         self.rare.waited += 1;

@@ -103,12 +103,12 @@ impl Serializer {
         Some(Duration::from_nanos(nanos))
     }
 
-    /// The time that the next packet takes, on a wire that may have `rested`, and whether it is of the size of the
-    /// last; `None`, and nothing is done, over a channel.
+    /// The time that the next packet takes, on a wire that may have `rested`; `None`, and nothing is done, over a
+    /// channel.
     #[inline]
-    pub const fn at_rate(&mut self, size: u32, rested: bool) -> Option<(Duration, bool)> {
+    pub const fn at_rate(&mut self, size: u32, rested: bool) -> Option<Duration> {
         if let Some(time) = self.again(size, rested) {
-            return Some((time, true));
+            return Some(time);
         }
         if self.channel.is_some() {
             return None;
@@ -116,7 +116,7 @@ impl Serializer {
         if rested {
             self.rest();
         }
-        Some((self.next(Bytes::new(size as u64)), false))
+        Some(self.next(Bytes::new(size as u64)))
     }
 
     /// The size of the last packet, what it takes, in nanoseconds, and whether every such packet takes that, or only

@@ -5,7 +5,7 @@
 //! queue's ring is not written; when something else happens, what is still there is put into it
 //! (`docs/decisions/0026-links-of-one-size-leave-no-trace.md`).
 
-use ackclock_units::{Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant};
 
 use super::{Link, Queue};
 use crate::impairments::Fate;
@@ -59,7 +59,7 @@ impl Link {
     #[expect(clippy::inline_always, reason = "two callers move nearly all packets")]
     pub fn pass_quietly(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
         if size != self.quiet.size {
-            return None;
+            return self.pass_resized(comes, size);
         }
         let wait = self.quiet.departs.as_nanos().wrapping_sub(comes.as_nanos());
         // Where two of a size may differ none may come even as the one before leaves.
@@ -81,6 +81,27 @@ impl Link {
         quiet.comes = comes;
         quiet.departs = starts + Duration::from_nanos(u64::from(quiet.nanos));
         Some((starts, quiet.departs + quiet.delay))
+    }
+
+    /// The same of the first packet of another size: if those before it have left.
+    #[inline(never)]
+    fn pass_resized(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
+        let Quiet { size: before, nanos, departs, longest, traceless, .. } = self.quiet;
+        if before == 0 || longest == 0 || departs > comes {
+            return None;
+        }
+        let Queue::Fifo(fifo) = &mut self.queue else { return None };
+        let left = comes + self.serializer.next(Bytes::new(u64::from(size)));
+        // A packet that takes seconds leaves its trace.
+        self.serializer.last()?;
+        self.busy += Duration::from_nanos(traceless * u64::from(nanos));
+        self.taken.packets += traceless;
+        self.taken.bytes += traceless * u64::from(before);
+        self.left = self.taken;
+        fifo.forget_all(self.taken.packets, comes);
+        self.be_quiet(comes, left);
+        self.quiet.traceless = 1;
+        Some((comes, left + self.quiet.delay))
     }
 
     /// Counts those that waited as long as the last, before one that waits so long.

@@ -575,16 +575,19 @@ proptest! {
         // goes the long way.
         packets in prop::collection::vec(
             (
-                prop::sample::select(vec![0_u64, 80_000, 79_999, 160_000, 266_666, 266_667, 5_000_000]),
-                prop::sample::select(vec![100_u32, 100, 100, 100, 40]),
+                prop::sample::select(vec![
+                    0_u64, 32_000, 80_000, 79_999, 160_000, 266_666, 266_667, 5_000_000, 20_000_000_000,
+                ]),
+                prop::sample::select(vec![100_u32, 100, 100, 100, 40, 1500]),
                 0_u8..12,
             ),
             1..120,
         ),
         limit in prop::sample::select(vec![1_u64, 2, 3, 7, 1000]),
         counts_in_service: bool,
-        // A byte takes 800 ns, or a third of a nanosecond more than a whole number.
-        bps in prop::sample::select(vec![10_000_000_u64, 3_000_000]),
+        // A byte takes 800 ns, or a third of a nanosecond more than a whole number, or so long that 1500 of them take
+        // more nanoseconds than 32 bits hold.
+        bps in prop::sample::select(vec![10_000_000_u64, 3_000_000, 1_000]),
     ) {
         let limit = QueueLimit { amount: limit, unit: QueueUnit::Packets };
         let config = LinkConfig {
@@ -630,6 +633,26 @@ proptest! {
 #[test]
 fn what_passes_quietly_touches_one_line() {
     assert_eq!((size_of::<Quiet>(), size_of::<Link>() % 64), (64, 0));
+}
+
+#[test]
+fn packets_of_other_sizes_pass_quietly_when_those_before_have_left() {
+    let mut link = Link::new(
+        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10) },
+        Stream::new(1, "link"),
+    );
+    // At 800 ns a byte, 80 us and then 32 us.
+    assert_eq!(
+        link.pass_slowly(at_micros(0), 100, at_micros(0)).map(|(at, _)| at),
+        Some(at_micros(0))
+    );
+    assert_eq!(link.pass_quietly(at_micros(79), 40), None);
+    assert_eq!(link.pass_quietly(at_micros(80), 40).map(|(at, _)| at), Some(at_micros(80)));
+    assert_eq!(link.pass_quietly(at_micros(112), 100).map(|(at, _)| at), Some(at_micros(112)));
+    assert_eq!(link.counters(at_micros(191)).delivered, Volume { packets: 2, bytes: 140 });
+    let counted = link.counters(at_micros(192));
+    assert_eq!(counted.delivered, Volume { packets: 3, bytes: 240 });
+    assert_eq!(counted.busy, Duration::from_micros(80 + 32 + 80));
 }
 
 #[test]
