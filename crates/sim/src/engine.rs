@@ -10,7 +10,7 @@ pub use routing::routers;
 pub use setup::links;
 
 use ackclock_app::{AnyApp, App, Note};
-use ackclock_packet::Flags;
+use ackclock_packet::{Flags, Options};
 use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Instant};
@@ -94,6 +94,8 @@ pub struct Engine<'o> {
     changes: Changes,
     /// What the application that was polled last told.
     notes: Vec<Note>,
+    /// The options of the segment that was sent last, if it had any.
+    options: Options,
     end: Instant,
     run: Run,
     events: u64,
@@ -195,6 +197,7 @@ impl<'o> Engine<'o> {
             users: Users::new(scenario),
             lasting: hosts.len(),
             notes: Vec::new(),
+            options: Options::default(),
             end,
             run,
             events: 0,
@@ -587,15 +590,17 @@ impl<'o> Engine<'o> {
         }
         loop {
             let vacancy = self.network.vacancy();
-            // By reference: taken out, all of it would be copied.
-            let Some(beside) = &host.endpoint.poll_transmit_into(now, vacancy) else { break };
+            let options = &mut self.options;
+            let Some(beside) = host.endpoint.poll_transmit_into(now, vacancy, options) else {
+                break;
+            };
             // Only a pure ACK answers one data packet and nothing else.
             let echo = if vacancy.len > 0 {
                 Instant::NEVER
             } else {
                 std::mem::replace(&mut host.echo, Instant::NEVER)
             };
-            self.network.send::<TURNS>(now, beside, host.flow, host.first_hop, echo);
+            self.network.send::<TURNS>(now, beside, options, host.flow, host.first_hop, echo);
             if beside.is_last {
                 break;
             }

@@ -301,32 +301,31 @@ impl Network {
         &mut self.packets[id as usize].segment
     }
 
-    /// A host sends the segment of `flow` that it wrote into the [vacancy](Self::vacancy) on the path that begins at
-    /// `first_hop`.
+    /// A host sends the segment of `flow` that it wrote into the [vacancy](Self::vacancy), with `options` if it has any,
+    /// on the path that begins at `first_hop`.
     #[inline]
     pub fn send<const TURNS: bool>(
         &mut self,
         now: Instant,
-        beside: &Beside,
+        beside: Beside,
+        options: &Options,
         flow: u32,
         first_hop: u32,
         echo: Instant,
     ) {
         let id = self.free.pop().expect("the vacancy was asked for");
         let mut ip = beside.ip;
-        let options = match beside.options {
-            None => NO_OPTIONS,
-            Some(options) => {
-                if options.quick_start.is_some() {
-                    ip.ttl = self.ttl_at_end(&options, ip.ttl, first_hop);
-                }
-                if self.taps.is_some() {
-                    let segment = self.packets[id as usize].segment;
-                    self.note_options(&segment, &options, first_hop);
-                }
-                self.keep_options(options)
+        let mut kept = NO_OPTIONS;
+        if beside.has_options {
+            if options.quick_start.is_some() {
+                ip.ttl = self.ttl_at_end(options, ip.ttl, first_hop);
             }
-        };
+            if self.taps.is_some() {
+                let segment = self.packets[id as usize].segment;
+                self.note_options(&segment, options, first_hop);
+            }
+            kept = self.keep_options(options);
+        }
         if let Some(aloft) = self.aloft_mut(flow) {
             *aloft += 1;
         }
@@ -337,7 +336,7 @@ impl Network {
         packet.first_sent = echo;
         packet.hop = first_hop + u32::from(lined);
         packet.flow = flow;
-        packet.options = options;
+        packet.options = kept;
         packet.ip = ip;
         packet.corrupted = false;
         if TURNS {
@@ -428,13 +427,13 @@ impl Network {
         id
     }
 
-    fn keep_options(&mut self, options: Options) -> u32 {
+    fn keep_options(&mut self, options: &Options) -> u32 {
         if let Some(at) = self.free_options.pop() {
-            self.options[at as usize] = options;
+            self.options[at as usize] = *options;
             return at;
         }
         make_room(&mut self.options);
-        self.options.push(options);
+        self.options.push(*options);
         index(self.options.len() - 1)
     }
 

@@ -12,6 +12,8 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::event::{LostSegment, RateSample};
+use crate::near::{EarlierCount, NearSeq};
+use crate::ring;
 use crate::scoreboard::Change;
 use crate::sender::{Place, ends};
 
@@ -19,35 +21,72 @@ use crate::sender::{Place, ends};
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
     at: Instant,
-    /// `P.delivered`, `P.delivered_time`, `P.first_send_time`, `P.lost`.
-    delivered: Bytes,
+    /// `P.delivered_time`, `P.first_send_time`, `P.delivered`, `P.lost`.
     delivered_at: Instant,
     first_sent_at: Instant,
-    lost: Bytes,
+    delivered: EarlierCount,
+    /// What is lost while a segment is on its way is no more than what is sent meanwhile, and after a few windows one
+    /// of which nothing is heard is lost itself.
+    lost: EarlierCount,
     /// `P.tx_in_flight`, the segment itself included.
-    in_flight: Bytes,
-}
-
-/// A segment in flight: 64 bytes, as there are as many of them as packets.
-#[derive(Clone, Copy, Debug)]
-struct Record {
-    start: Seq,
-    /// Numbers that it covers; of a segment of 16 bits and a FIN.
-    len: u32,
-    sent: Snapshot,
+    in_flight: u32,
     /// Then the application limited the rate.
     app_limited: bool,
-    resent: bool,
-    is_delivered: bool,
+    /// It was not sent for the first time.
+    again: bool,
+}
+
+impl Snapshot {
+    fn in_flight(&self) -> Bytes {
+        Bytes::new(u64::from(self.in_flight))
+    }
+}
+
+/// A segment in flight: 48 bytes, as there are as many of them as packets.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    start: NearSeq,
+    /// Numbers that it covers, of a segment of 16 bits and a FIN, and below that whether it is delivered.
+    marked_len: u32,
+    sent: Snapshot,
 }
 
 impl Record {
-    fn len(&self) -> Bytes {
-        Bytes::new(u64::from(self.len))
+    fn new(start: Seq, len: Bytes, sent: Snapshot) -> Self {
+        let mut record = Self { start: NearSeq::of(start), marked_len: 0, sent };
+        record.set_len(len);
+        record
     }
 
-    fn end(&self) -> Seq {
-        self.start + self.len()
+    #[inline]
+    fn set_len(&mut self, len: Bytes) {
+        let len = u32::try_from(len.get()).ok().and_then(|len| len.checked_mul(2));
+        let len = len.expect("a segment of fewer than 2^31 bytes");
+        self.marked_len = len | u32::from(self.is_delivered());
+    }
+
+    #[inline]
+    fn len(&self) -> Bytes {
+        Bytes::new(u64::from(self.marked_len >> 1))
+    }
+
+    #[inline]
+    fn is_delivered(&self) -> bool {
+        self.marked_len & 1 != 0
+    }
+
+    fn set_delivered(&mut self) {
+        self.marked_len |= 1;
+    }
+
+    #[inline]
+    fn start(&self, near: Seq) -> Seq {
+        self.start.get(near)
+    }
+
+    #[inline]
+    fn end(&self, near: Seq) -> Seq {
+        self.start(near) + self.len()
     }
 }
 
@@ -58,8 +97,6 @@ struct Delivering {
     data: Bytes,
     /// The segment sent last among those delivered, by the number after it.
     newest: Option<(Seq, Snapshot)>,
-    /// Whether the application limited the rate then.
-    app_limited: bool,
     /// When the last of them that was sent once was sent (Karn's rule).
     rtt_from: Option<Instant>,
     segments: u32,
@@ -138,46 +175,39 @@ impl Tracker {
     /// A segment goes out, with which `in_flight` is under way (§4.1.2.2).
     ///
     /// # Panics
-    /// If it has 2^32 bytes.
+    /// If it has 2^31 bytes.
+    #[inline]
     pub fn on_sent(&mut self, now: Instant, range: Range, in_flight: Bytes) {
         if in_flight <= range.len() {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
-        let sent = Snapshot {
+        let mut sent = Snapshot {
             at: now,
-            delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
-            lost: self.lost,
-            in_flight,
+            delivered: EarlierCount::of(self.delivered),
+            lost: EarlierCount::of(self.lost),
+            in_flight: u32::try_from(in_flight.get()).unwrap_or(u32::MAX),
+            app_limited: self.is_app_limited(),
+            again: false,
         };
-        let app_limited = self.is_app_limited();
-        let known = self.records.back().map_or(range.start, Record::end);
-        if range.start < known {
-            let from = self.position(range.start);
-            for record in self.records.range_mut(from..) {
-                if record.start >= range.end {
-                    break;
-                }
-                if !record.is_delivered {
-                    record.sent = sent;
-                    record.app_limited = app_limited;
-                    record.resent = true;
-                }
-            }
-        }
+        let known = self.records.back().map_or(range.start, |last| last.end(range.start));
         if range.end > known {
             let start = range.start.max(known);
-            let len = u32::try_from(range.end.since(start).get());
-            self.records.push_back(Record {
-                start,
-                len: len.expect("a segment of fewer than 2^32 bytes"),
-                sent,
-                app_limited,
-                resent: false,
-                is_delivered: false,
-            });
+            ring::push(&mut self.records, Record::new(start, range.end.since(start), sent));
+        }
+        if range.start < known {
+            sent.again = true;
+            let from = self.position(range.start);
+            for record in self.records.range_mut(from..) {
+                if record.start(known) >= range.end.min(known) {
+                    break;
+                }
+                if !record.is_delivered() {
+                    record.sent = sent;
+                }
+            }
         }
     }
 
@@ -185,18 +215,18 @@ impl Tracker {
     #[inline]
     fn position(&self, seq: Seq) -> usize {
         // Segments are nearly all of one size, so that counting finds nearly all of them.
-        if let Some(first) = self.records.front() {
-            let guess = seq.since(first.start).get() / first.len().get().max(1);
-            let guess = usize::try_from(guess).unwrap_or(usize::MAX);
-            if self
+        if let Some(first) = self.records.front()
+            && let Ok(before) = u32::try_from(-i64::from(first.start.after(seq)))
+            && let Some(guess) = before.checked_div(first.marked_len >> 1)
+            && let guess = guess as usize
+            && self
                 .records
                 .get(guess)
-                .is_some_and(|record| record.start <= seq && seq < record.end())
-            {
-                return guess;
-            }
+                .is_some_and(|record| record.start(seq) <= seq && seq < record.end(seq))
+        {
+            return guess;
         }
-        self.records.partition_point(|record| record.end() <= seq)
+        self.records.partition_point(|record| record.end(seq) <= seq)
     }
 
     /// What the scoreboard noted; for a loss, what the law is to be told.
@@ -205,11 +235,11 @@ impl Tracker {
             Change::Sacked(range) => {
                 let at = self.position(range.start);
                 if let Some(record) = self.records.get_mut(at)
-                    && !record.is_delivered
+                    && !record.is_delivered()
                 {
-                    record.is_delivered = true;
+                    record.set_delivered();
                     let record = *record;
-                    self.deliver(now, &record, record.len());
+                    self.deliver(now, range.start, &record, record.len());
                 }
                 None
             }
@@ -223,40 +253,42 @@ impl Tracker {
         self.lost += record.len();
         Some(LostSegment {
             now,
-            start: record.start,
-            end: record.end(),
-            tx_in_flight: record.sent.in_flight,
-            lost: self.lost - record.sent.lost,
+            start: record.start(seq),
+            end: record.end(seq),
+            tx_in_flight: record.sent.in_flight(),
+            lost: record.sent.lost.until(self.lost),
             delivered: self.delivered,
-            is_app_limited: record.app_limited,
+            is_app_limited: record.sent.app_limited,
         })
     }
 
     /// Everything before `una` is acknowledged.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller, for every ACK")]
     pub fn on_cumulative_ack(&mut self, now: Instant, una: Seq) {
         let mut missing = true;
         while let Some(first) = self.records.front_mut() {
-            if first.start >= una {
+            if first.start.after(una) >= 0 {
                 break;
             }
-            let end = first.end();
+            let end = first.end(una);
             if end > una {
-                let part = una.since(first.start);
-                first.start = una;
-                first.len = u32::try_from(end.since(una).get()).unwrap_or(first.len);
-                if !first.is_delivered {
+                let part = una.since(first.start(una));
+                first.start = NearSeq::of(una);
+                first.set_len(end.since(una));
+                if !first.is_delivered() {
                     self.count(now, part);
                 }
                 break;
             }
             let record = *first;
             self.records.pop_front();
-            if !record.is_delivered {
+            if !record.is_delivered() {
                 let len = record.len();
                 // The first was missing: no duplicate ACK was for it.
                 let known = if missing { Bytes::ZERO } else { self.anonymous.min(len) };
                 self.anonymous -= known;
-                self.deliver(now, &record, len - known);
+                self.deliver(now, una, &record, len - known);
             }
             missing = false;
         }
@@ -265,10 +297,10 @@ impl Tracker {
         }
     }
 
-    /// A duplicate ACK of a receiver that does not say which segment arrived.
-    pub fn on_anonymous(&mut self, now: Instant, mss: Mss) {
+    /// A duplicate ACK, of `una`, of a receiver that does not say which segment arrived.
+    pub fn on_anonymous(&mut self, now: Instant, una: Seq, mss: Mss) {
         let (Some(first), Some(last)) = (self.records.front(), self.records.back()) else { return };
-        let beyond_first = last.end().since(first.end());
+        let beyond_first = last.end(una).since(first.end(una));
         let data = mss.bytes().min(beyond_first.saturating_sub(self.anonymous));
         self.anonymous += data;
         self.count(now, data);
@@ -280,21 +312,20 @@ impl Tracker {
         self.delivering.data += data;
     }
 
-    /// `data` of `record` counts for the first time (§4.1.2.3, `UpdateRateSample`).
-    fn deliver(&mut self, now: Instant, record: &Record, data: Bytes) {
+    /// `data` of `record`, which is near `near`, counts for the first time (§4.1.2.3, `UpdateRateSample`).
+    fn deliver(&mut self, now: Instant, near: Seq, record: &Record, data: Bytes) {
         self.count(now, data);
         let delivering = &mut self.delivering;
         delivering.segments += 1;
         delivering.len = record.len();
-        if !record.resent {
+        if !record.sent.again {
             delivering.rtt_from = delivering.rtt_from.max(Some(record.sent.at));
         }
-        let newer = delivering
-            .newest
-            .is_none_or(|(end, sent)| (record.sent.at, record.end()) > (sent.at, end));
+        let end = record.end(near);
+        let newer =
+            delivering.newest.is_none_or(|(other, sent)| (record.sent.at, end) > (sent.at, other));
         if newer {
-            delivering.newest = Some((record.end(), record.sent));
-            delivering.app_limited = record.app_limited;
+            delivering.newest = Some((end, record.sent));
         }
     }
 
@@ -315,13 +346,14 @@ impl Tracker {
             let send_elapsed = sent.at.since(sent.first_sent_at);
             let ack_elapsed = now.since(sent.delivered_at);
             let interval = send_elapsed.max(ack_elapsed);
+            let delivered = sent.delivered.until(self.delivered);
             RateSample {
-                delivered: self.delivered - sent.delivered,
+                delivered,
                 interval: (interval > Duration::ZERO && interval >= min_rtt).then_some(interval),
-                prior_delivered: sent.delivered,
-                is_app_limited: delivering.app_limited,
-                tx_in_flight: sent.in_flight,
-                lost: self.lost - sent.lost,
+                prior_delivered: self.delivered - delivered,
+                is_app_limited: sent.app_limited,
+                tx_in_flight: sent.in_flight(),
+                lost: sent.lost.until(self.lost),
             }
         });
         let alone = sample.as_ref().is_some_and(|sample| sample.delivered == delivering.len);

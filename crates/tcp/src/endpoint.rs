@@ -14,7 +14,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
-use crate::sender::{Arrived, Sender, Then};
+use crate::sender::{Arrived, Place, Sender, Then};
 use ecn::Marking;
 use jumping::Jumping;
 use opening::Opening;
@@ -530,6 +530,11 @@ impl Endpoint {
     /// The sending half.
     pub const fn sender(&self) -> &Sender {
         &self.sender
+    }
+
+    /// What the memory of the receiving half points to.
+    pub fn each_outlying_of_receiver(&self, mut see: impl FnMut(Place)) {
+        self.receiver.farthest().map(&mut see);
     }
 
     /// What the handshake agreed on.

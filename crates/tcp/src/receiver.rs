@@ -11,18 +11,50 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::Config;
 use crate::endpoint::timestamp_clock;
+use crate::near::NearSeq;
 use crate::rtt::RttEstimator;
+use crate::sender::{Place, place};
 use acks::{AckRule, Verdict};
 use peer_segment::PeerSegment;
 use tuning::{Offer, Tuning};
+
+/// A range ahead of RCV.NXT, or none.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    start: NearSeq,
+    /// Zero if there is none.
+    len: u32,
+}
+
+impl Recent {
+    const NONE: Self = Self { start: NearSeq::of(Seq::SYN), len: 0 };
+
+    fn of(range: Range) -> Self {
+        let len = u32::try_from(range.len().get()).expect("no more than a window is ahead");
+        Self { start: NearSeq::of(range.start), len }
+    }
+
+    #[inline]
+    fn begins_in(self, range: Range) -> bool {
+        self.len > 0 && self.start.after(range.start) >= 0 && self.start.after(range.end) < 0
+    }
+
+    /// The range, if it is still ahead of `nxt`.
+    #[inline]
+    fn ahead_of(self, nxt: Seq) -> Option<Range> {
+        let start = self.start.get(nxt);
+        let is_ahead = self.len > 0 && start > nxt;
+        is_ahead.then(|| Range { start, end: start + Bytes::new(u64::from(self.len)) })
+    }
+}
 
 /// The receiving half of a connection.
 #[derive(Debug)]
 // What every segment touches comes last: see the end point.
 #[repr(C)]
 pub struct Receiver {
-    /// A number in each of the ranges that arrived last, most recent first (RFC 2018 §4).
-    recent: [Seq; 3],
+    /// The ranges that arrived last, most recent first (RFC 2018 §4).
+    recent: [Recent; 3],
     peer_segment: PeerSegment,
     /// Data in `ahead`.
     ahead_len: Bytes,
@@ -91,7 +123,7 @@ impl Receiver {
             read: Seq::FIRST_BYTE,
             ahead: VecDeque::new(),
             sack: false,
-            recent: [Seq::default(); 3],
+            recent: [Recent::NONE; 3],
             duplicate: None,
             fin: None,
             buffer: Buffer::of(config),
@@ -134,7 +166,7 @@ impl Receiver {
         *read = Seq::FIRST_BYTE;
         ahead.clear();
         *sack = false;
-        *recent = [Seq::default(); 3];
+        *recent = [Recent::NONE; 3];
         *duplicate = None;
         *fin = None;
         *buffer = Buffer::of(config);
@@ -206,27 +238,17 @@ impl Receiver {
         self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())
     }
 
-    /// The SACK blocks of the next ACK; `None` if there is nothing to report. Beside `timestamps`
-    /// there is room for three (RFC 2018 §3).
-    pub(crate) fn sack_blocks(&self, timestamps: bool) -> Option<SackBlocks> {
-        if !self.has_sack() {
-            return None;
-        }
-        let mut blocks = SackBlocks::default();
+    /// Adds the SACK blocks of the next ACK, which [has some](Self::has_sack), to `blocks`. Beside `timestamps` there is
+    /// room for three (RFC 2018 §3).
+    pub(crate) fn report(&self, timestamps: bool, blocks: &mut SackBlocks) {
         if let Some(duplicate) = self.duplicate {
             blocks.push(duplicate);
         }
         let room = if timestamps && self.duplicate.is_some() { 2 } else { 3 };
-        let mut reported = [Seq::default(); 3];
-        for (n, seq) in self.recent[..room].iter().enumerate() {
-            let after = self.ahead.partition_point(|range| range.start <= *seq);
-            let Some(range) = after.checked_sub(1).map(|at| self.ahead[at]) else { continue };
-            if *seq < range.end && !reported[..n].contains(&range.start) {
-                reported[n] = range.start;
-                blocks.push(range);
-            }
+        for range in self.recent[..room].iter().filter_map(|recent| recent.ahead_of(self.nxt)) {
+            debug_assert!(self.ahead.contains(&range), "what is not joined to it stays as it is");
+            blocks.push(range);
         }
-        Some(blocks)
     }
 
     /// The peer's full segment, as its segments have shown it so far.
@@ -382,7 +404,7 @@ impl Receiver {
                 self.duplicate = Some(new);
             }
             let joined = self.keep_ahead(at, new);
-            self.remember(seq, joined);
+            self.remember(joined);
             // RFC 5681 §4.2: a duplicate ACK at once.
             self.ack_now |= !self.adapt_to_gap(now, segment, rtt);
             return;
@@ -401,6 +423,9 @@ impl Receiver {
             self.nxt = self.nxt.max(first.end);
             self.ahead_len -= first.len();
             self.ahead.pop_front();
+        }
+        if filled_gap && self.ahead.is_empty() {
+            self.recent = [Recent::NONE; 3];
         }
         self.unacked += 1;
         if self.adapts {
@@ -560,11 +585,27 @@ impl Receiver {
         joined
     }
 
-    /// `seq`, in the range `joined`, arrived last; one number a range is remembered.
-    fn remember(&mut self, seq: Seq, joined: Range) {
-        let others = |old: &&Seq| !(joined.start <= **old && **old < joined.end);
-        let mut kept = self.recent.iter().filter(others).copied();
-        self.recent = [seq, kept.next().unwrap_or_default(), kept.next().unwrap_or_default()];
+    /// What arrived last is in the range `joined`.
+    fn remember(&mut self, joined: Range) {
+        // One that is not ahead any more keeps its turn, but is none: its number may come near again.
+        let still = |old: Recent| if old.start.after(self.nxt) > 0 { old } else { Recent::NONE };
+        let [a, b, c] = self.recent;
+        let [has_a, has_b, has_c] = [a, b, c].map(|old| old.begins_in(joined));
+        let last = if has_c { Recent::NONE } else { c };
+        let (second, third) = match (has_a, has_b) {
+            (false, false) => (a, b),
+            (false, true) => (a, last),
+            (true, false) => (b, last),
+            (true, true) => (last, Recent::NONE),
+        };
+        self.recent[1] = still(second);
+        self.recent[2] = still(third);
+        self.recent[0] = Recent::of(joined);
+    }
+
+    /// The place of what is farthest ahead.
+    pub(crate) fn farthest(&self) -> Option<Place> {
+        self.ahead.back().map(place)
     }
 
     /// An ACK at once, whatever the rule for waiting says.

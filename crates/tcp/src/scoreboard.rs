@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::near::NearSeq;
+use crate::ring;
 use crate::sender::{Place, ends};
 use by_time::ByTime;
 
@@ -23,9 +25,8 @@ const DUP_THRESH: u64 = 3;
 struct Sent {
     /// When it was last sent.
     at: Instant,
-    /// The low bits of its number. What is on one board lies within a window, of 2^30 bytes at most (RFC
-    /// 7323 §2.3), so that any number near tells the others.
-    low: u32,
+    /// Its first number.
+    from: NearSeq,
     /// Numbers that it covers, a FIN's included, and below that its marks.
     marked_len: u32,
 }
@@ -42,10 +43,9 @@ const MARK_BITS: u32 = 4;
 
 impl Sent {
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
     const fn new(start: Seq, len: u32, at: Instant) -> Self {
         // A segment is an MSS of 16 bits and a FIN at most.
-        Self { at, low: start.get() as u32, marked_len: len << MARK_BITS }
+        Self { at, from: NearSeq::of(start), marked_len: len << MARK_BITS }
     }
 
     #[inline]
@@ -70,15 +70,14 @@ impl Sent {
 
     /// By how much it begins after `near`, which is not far.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
     const fn after(&self, near: Seq) -> i32 {
-        self.low.wrapping_sub(near.get() as u32).cast_signed()
+        self.from.after(near)
     }
 
     /// Its first number, which is near `near`.
     #[inline]
     const fn start(&self, near: Seq) -> Seq {
-        Seq::new(near.get().wrapping_add_signed(self.after(near) as i64))
+        self.from.get(near)
     }
 
     #[inline]
@@ -94,7 +93,7 @@ impl Sent {
     /// Its first bytes are acknowledged.
     fn cut(&mut self, acked: u64) {
         let acked = u32::try_from(acked).unwrap_or(u32::MAX).min(self.len());
-        self.low = self.low.wrapping_add(acked);
+        self.from = self.from.plus(acked);
         self.marked_len -= acked << MARK_BITS;
     }
 
@@ -198,6 +197,12 @@ pub struct Told {
 }
 
 impl Told {
+    /// Nothing yet, of an ACK that arrives at `now`.
+    #[inline]
+    pub fn at(now: Instant, min_rtt: Duration) -> Self {
+        Self { now, min_rtt, ..Self::default() }
+    }
+
     /// `DeliveredData` (RFC 9937 §6) of an ACK that acknowledges `newly_acked` more.
     pub fn delivered(&self, newly_acked: Bytes) -> Bytes {
         newly_acked.saturating_sub(self.acked_after_sack) + self.newly_sacked
@@ -330,7 +335,7 @@ impl Scoreboard {
     pub fn on_sent(&mut self, start: Seq, len: Bytes, now: Instant) {
         let len = u32::try_from(len.get()).unwrap_or(u32::MAX >> MARK_BITS);
         self.sums.pipe += u64::from(len);
-        self.segments.push_back(Sent::new(start, len, now));
+        ring::push(&mut self.segments, Sent::new(start, len, now));
     }
 
     /// The same as [`on_cumulative_ack`](Self::on_cumulative_ack) where nothing is amiss: no segment is
@@ -467,21 +472,39 @@ impl Scoreboard {
             self.last_blocks.iter().copied().find(|known| {
                 !known.is_empty() && known.start < block.end && block.start < known.end
             });
-        match known {
-            None => self.mark(block, told),
-            Some(known) => {
-                self.mark(Range { start: block.start, end: known.start }, told);
-                self.mark(Range { start: known.end, end: block.end }, told);
+        let (before, after) = match known {
+            None => (block, Range::default()),
+            Some(known) => (
+                Range { start: block.start, end: known.start },
+                Range { start: known.end, end: block.end },
+            ),
+        };
+        for part in [before, after] {
+            if !part.is_empty() {
+                self.mark(part, told);
             }
         }
     }
 
-    /// Marks every segment that lies wholly in `range`.
-    fn mark(&mut self, range: Range, told: &mut Told) {
-        if range.is_empty() {
-            return;
+    /// How many segments begin before `seq`.
+    #[inline]
+    fn position(&self, seq: Seq) -> usize {
+        // Segments are nearly all of one size, so that counting finds nearly all of them.
+        if let Some(first) = self.segments.front()
+            && let Ok(before) = u32::try_from(-i64::from(first.after(seq)))
+            && let Some(at) = before.checked_div(first.len())
+            && let at = at as usize
+            && self.segments.get(at).is_some_and(|sent| sent.after(seq) == 0)
+        {
+            return at;
         }
-        let from = self.segments.partition_point(|sent| sent.after(range.start) < 0);
+        self.segments.partition_point(|sent| sent.after(seq) < 0)
+    }
+
+    /// Marks every segment that lies wholly in `range`.
+    #[inline(never)]
+    fn mark(&mut self, range: Range, told: &mut Told) {
+        let from = self.position(range.start);
         for offset in from..self.segments.len() {
             let sent = &mut self.segments[offset];
             if sent.end(range.end) > range.end {
@@ -642,7 +665,7 @@ impl Scoreboard {
 
     /// A segment goes out again.
     pub fn on_resent(&mut self, start: Seq, now: Instant) {
-        let at = self.segments.partition_point(|sent| sent.after(start) < 0);
+        let at = self.position(start);
         if let Some(sent) = self.segments.get_mut(at).filter(|sent| sent.after(start) == 0) {
             self.sums.take(sent);
             sent.mark(RETRANSMITTED | RESENT_EVER);

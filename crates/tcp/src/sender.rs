@@ -32,7 +32,7 @@ use law::Law;
 use marks::Marks;
 use modelled::{BeforeAck, Modelled};
 pub use outlying::Place;
-pub(crate) use outlying::ends;
+pub(crate) use outlying::{ends, place};
 pub use output::{Follows, Stretch};
 use pacing::Pacer;
 
@@ -334,7 +334,6 @@ impl Sender {
             && window <= self.hold.largest_window()
             && self.timer == Instant::NEVER
             && !self.hold.more()
-            && self.modelled.is_none()
     }
 
     /// Whether `ack` acknowledges more than any before.

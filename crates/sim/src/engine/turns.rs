@@ -154,16 +154,17 @@ impl Engine<'_> {
                 self.fetch_for(soon.host as usize);
             }
             if let Some(soon) = visits.get(at + 2) {
-                self.network.prefetch_packets_of(soon);
+                let endpoint = &self.hosts[soon.host as usize].endpoint;
                 if soon.host.is_multiple_of(2) {
-                    self.hosts[soon.host as usize].endpoint.sender().each_outlying(prefetch_place);
+                    endpoint.sender().each_outlying(prefetch_place);
+                } else {
+                    endpoint.each_outlying_of_receiver(prefetch_place);
                 }
             }
-            if let Some(next) = visits.get(at + 1) {
-                self.network.prefetch_options_of(next);
-                if next.host.is_multiple_of(2) {
-                    self.hosts[next.host as usize].endpoint.sender().each_farther(prefetch_place);
-                }
+            if let Some(next) = visits.get(at + 1)
+                && next.host.is_multiple_of(2)
+            {
+                self.hosts[next.host as usize].endpoint.sender().each_farther(prefetch_place);
             }
             self.serve_host(visits[at], until);
         }

@@ -7,7 +7,7 @@ use ackclock_units::Instant;
 
 use super::entrance::{Entering, Entrance};
 use super::{DELIVER, FUSED, LANED, Network, OWN, WANTED, WIRE, index};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_place};
 use crate::turns::Turns;
 use crate::wheel::{Event, Rank, Ranked, Until};
 
@@ -79,6 +79,10 @@ struct Door {
 }
 
 const NONE: u32 = u32::MAX;
+
+/// So many packets ahead each is fetched, and its options.
+const PACKETS_AHEAD: usize = 4;
+const OPTIONS_AHEAD: usize = 2;
 
 /// What shared links ask of a packet, so that they need not look at the packet itself, which has left the cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -460,11 +464,26 @@ impl Network {
             next = self.inboxes.of[visit.host as usize].pop_front();
         }
         while next.is_none() && visit.from < visit.to {
-            let arriving = self.inboxes.mail[visit.from as usize];
+            let at = visit.from as usize;
             visit.from += 1;
-            next = self.pass_in(visit.host, arriving);
+            self.prefetch_mail(at);
+            next = self.pass_in(visit.host, self.inboxes.mail[at]);
         }
         next
+    }
+
+    /// What comes soon after that at `at` will be wanted: first the packet, then its options, if it has any.
+    #[inline]
+    fn prefetch_mail(&self, at: usize) {
+        if let Some(soon) = self.inboxes.mail.get(at + PACKETS_AHEAD) {
+            prefetch(&self.packets[soon.id as usize]);
+        }
+        if let Some(next) = self.inboxes.mail.get(at + OPTIONS_AHEAD) {
+            // Without a branch, as whether it has options is hard to foretell.
+            let options = self.packets[next.id as usize].options as usize;
+            let options = if options < self.options.len() { options } else { 0 };
+            prefetch_place((self.options.as_ptr().wrapping_add(options).cast(), 1));
+        }
     }
 
     /// A visit is over: what it leaves behind, what is `next` first, comes later, and the host wakes up at `timer` if
@@ -491,28 +510,6 @@ impl Network {
         for wire in [way_in, way_out] {
             if let Some(link) = self.links.get(wire as usize) {
                 prefetch(link);
-            }
-        }
-    }
-
-    /// A host that will be visited soon needs what comes.
-    #[inline]
-    pub fn prefetch_packets_of(&self, visit: &Visit) {
-        for arriving in &self.inboxes.mail[visit.from as usize..visit.to as usize] {
-            if let Some(packet) = self.packets.get(arriving.id as usize) {
-                prefetch(packet);
-            }
-        }
-    }
-
-    /// What comes next to a host has options.
-    #[inline]
-    pub fn prefetch_options_of(&self, visit: &Visit) {
-        for arriving in &self.inboxes.mail[visit.from as usize..visit.to as usize] {
-            if let Some(packet) = self.packets.get(arriving.id as usize)
-                && let Some(options) = self.options.get(packet.options as usize)
-            {
-                prefetch(options);
             }
         }
     }

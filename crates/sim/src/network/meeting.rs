@@ -197,7 +197,8 @@ impl Network {
                 packet.first_sent = started;
             }
             if packet.options != NO_OPTIONS {
-                packet.options = self.keep_options(self.options[packet.options as usize]);
+                let options = self.options[packet.options as usize];
+                packet.options = self.keep_options(&options);
             }
             let copy = self.keep(packet);
             self.arrive_at_end(copy, copied);

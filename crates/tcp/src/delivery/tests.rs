@@ -166,7 +166,7 @@ fn without_sack_a_duplicate_ack_is_a_segment() {
         tracker.send(ms(n), n, n + 1);
     }
     for n in 0..3 {
-        tracker.on_anonymous(ms(100 + n), MSS());
+        tracker.on_anonymous(ms(100 + n), at(0), MSS());
         let delivered = tracker.finish(ms(100 + n), Duration::ZERO, MSS());
         assert_eq!(delivered.data, segments(1));
         assert!(delivered.sample.is_none());
@@ -179,8 +179,8 @@ fn without_sack_a_duplicate_ack_is_a_segment() {
     // More duplicates than there is data behind the first segment say nothing.
     tracker.send(ms(300), 4, 1);
     tracker.send(ms(300), 5, 2);
-    tracker.on_anonymous(ms(301), MSS());
-    tracker.on_anonymous(ms(302), MSS());
+    tracker.on_anonymous(ms(301), at(4), MSS());
+    tracker.on_anonymous(ms(302), at(4), MSS());
     assert_eq!(tracker.finish(ms(302), Duration::ZERO, MSS()).data, segments(1));
 }
 
@@ -193,7 +193,7 @@ fn every_ack_of_more_delivers_what_was_missing() {
     // All but the last are lost; it arrives three times, as the path doubles packets. A rate of zero
     // would follow if the three counted for those that go out again.
     for _ in 0..3 {
-        tracker.on_anonymous(ms(100), MSS());
+        tracker.on_anonymous(ms(100), at(0), MSS());
     }
     tracker.finish(ms(100), Duration::ZERO, MSS());
     for n in 0..3 {
@@ -237,4 +237,49 @@ fn a_short_segment_alone_may_have_been_answered_late() {
     tracker.ack(ms(300), 2);
     tracker.on_cumulative_ack(ms(301), short(2, 10).end);
     assert!(!tracker.finish(ms(301), Duration::ZERO, MSS()).maybe_delayed);
+}
+
+#[test]
+fn counters_beyond_four_gigabytes_say_the_same() {
+    const FAR: u64 = (1 << 32) - 1500;
+    let samples = [0, FAR].map(|before| {
+        let mut tracker = Tracker {
+            delivered: Bytes::new(before),
+            lost: Bytes::new(before),
+            ..Tracker::default()
+        };
+        let segment = |n: u64| Range {
+            start: at(n) + Bytes::new(before),
+            end: at(n + 1) + Bytes::new(before),
+        };
+        for n in 0..6 {
+            tracker.on_sent(ms(10 * n), segment(n), segments(n + 1));
+        }
+        // The third is lost and sent again; then four and five are SACKed, and then all of it has arrived.
+        let lost = tracker.lose(ms(90), segment(2).start).unwrap();
+        assert_eq!((lost.lost, lost.tx_in_flight), (segments(1), segments(3)));
+        tracker.on_cumulative_ack(ms(100), segment(2).start);
+        tracker.finish(ms(100), Duration::ZERO, MSS());
+        tracker.on_sent(ms(101), segment(2), segments(4));
+        for n in 4..6 {
+            tracker.on_change(ms(150), Change::Sacked(segment(n)));
+        }
+        tracker.finish(ms(150), Duration::ZERO, MSS());
+        tracker.on_cumulative_ack(ms(201), segment(6).start);
+        let delivered = tracker.finish(ms(201), Duration::ZERO, MSS());
+        let sample = delivered.sample.unwrap();
+        assert_eq!(sample.prior_delivered, segments(2) + Bytes::new(before));
+        (
+            sample.delivered,
+            sample.interval,
+            sample.lost,
+            delivered.data,
+            tracker.delivered() - Bytes::new(before),
+        )
+    });
+    // Two had been delivered when the third went out again, and six were in the end; sent in 101 - 0 ms or so, and
+    // acknowledged in 201 - 100 ms; nothing was lost since. The third and the fourth came with the last ACK.
+    assert_eq!(samples[0].0, segments(4));
+    assert_eq!((samples[0].2, samples[0].3, samples[0].4), (Bytes::ZERO, segments(2), segments(6)));
+    assert_eq!(samples[0], samples[1]);
 }

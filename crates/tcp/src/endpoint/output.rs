@@ -18,10 +18,18 @@ pub struct Transmit {
 }
 
 impl Transmit {
-    fn into(self, place: &mut Segment) -> Beside {
+    fn into(self, place: &mut Segment, beside: &mut Options) -> Beside {
         let Self { segment, ip, options } = self;
         *place = segment;
-        Beside { ip, options, is_last: false }
+        if let Some(options) = options {
+            *beside = options;
+        }
+        Beside { ip, has_options: options.is_some(), is_last: false }
+    }
+
+    /// The same where all of it was written into its places.
+    fn of(segment: Segment, options: Options, beside: Beside) -> Self {
+        Self { segment, ip: beside.ip, options: beside.has_options.then_some(options) }
     }
 }
 
@@ -30,8 +38,8 @@ impl Transmit {
 pub struct Beside {
     /// What it asks of the network.
     pub ip: IpMeta,
-    /// Options that most segments lack.
-    pub options: Option<Options>,
+    /// Whether it has options, which most segments lack.
+    pub has_options: bool,
     /// Nothing follows it at this moment, so that there is no need to ask.
     pub is_last: bool,
 }
@@ -39,16 +47,22 @@ pub struct Beside {
 impl Endpoint {
     /// The next segment to go out at `now`, if any; timers that are due expire first.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let mut segment = Segment::default();
-        let Beside { ip, options, .. } = self.transmit_into::<false>(now, &mut segment)?;
-        Some(Transmit { segment, ip, options })
+        let (mut segment, mut options) = (Segment::default(), Options::default());
+        let beside = self.transmit_into::<false>(now, &mut segment, &mut options)?;
+        Some(Transmit::of(segment, options, beside))
     }
 
-    /// The same, unless the segment before [was the last](Beside::is_last), and the segment is written `into` its place: what was just written in parts cannot be copied as a
-    /// whole before all of it, and what was written before it, has reached the cache.
+    /// The same, unless the segment before [was the last](Beside::is_last), and the segment and its options, if it has
+    /// any, are written `into` their places: what was just written in parts cannot be copied as a whole before all of
+    /// it, and what was written before it, has reached the cache.
     #[inline]
-    pub fn poll_transmit_into(&mut self, now: Instant, into: &mut Segment) -> Option<Beside> {
-        self.transmit_into::<true>(now, into)
+    pub fn poll_transmit_into(
+        &mut self,
+        now: Instant,
+        into: &mut Segment,
+        options: &mut Options,
+    ) -> Option<Beside> {
+        self.transmit_into::<true>(now, into, options)
     }
 
     #[inline]
@@ -56,13 +70,14 @@ impl Endpoint {
         &mut self,
         now: Instant,
         into: &mut Segment,
+        options: &mut Options,
     ) -> Option<Beside> {
         if self.state != State::Established || (self.jumping.is_some() && !self.jump_sleeps_on(now))
         {
-            return self.poll_transmit_slowly(now).map(|transmit| transmit.into(into));
+            return self.poll_transmit_slowly(now).map(|transmit| transmit.into(into, options));
         }
         self.on_timers(now)?;
-        self.poll_segment_into::<AHEAD>(now, into)
+        self.poll_segment_into::<AHEAD>(now, into, options)
     }
 
     /// Timers of an open connection; `None` if one of them ended it.
@@ -123,17 +138,18 @@ impl Endpoint {
 
     /// A segment of data, or else an ACK that is due.
     pub(super) fn poll_segment(&mut self, now: Instant) -> Option<Transmit> {
-        let mut segment = Segment::default();
-        let Beside { ip, options, .. } = self.poll_segment_into::<false>(now, &mut segment)?;
-        Some(Transmit { segment, ip, options })
+        let (mut segment, mut options) = (Segment::default(), Options::default());
+        let beside = self.poll_segment_into::<false>(now, &mut segment, &mut options)?;
+        Some(Transmit::of(segment, options, beside))
     }
 
-    /// The same, and the segment is written `into` its place.
+    /// The same, and the segment and its options are written `into` their places.
     #[inline]
     fn poll_segment_into<const AHEAD: bool>(
         &mut self,
         now: Instant,
         into: &mut Segment,
+        options: &mut Options,
     ) -> Option<Beside> {
         if self.marking.used()
             && let Some(segment) = self.take_early_ack()
@@ -173,26 +189,23 @@ impl Endpoint {
         }
         self.timestamps.last_ack_sent = ack;
         if self.receiver.has_sack() {
-            beside.options = self.add_sack(now, into);
+            beside.has_options = true;
+            self.add_sack(now, into, options);
             return Some(beside);
         }
         self.receiver.on_ack_sent(window);
         if self.timestamps.used {
             self.timestamps.stamp(now, into, None);
         }
-        // Without options from here on, or 100 bytes of them would be copied for nothing.
-        Some(Beside { options: None, ..beside })
+        Some(beside)
     }
 
     #[inline(never)]
-    fn add_sack(&mut self, now: Instant, segment: &mut Segment) -> Option<Options> {
-        let options = self
-            .receiver
-            .sack_blocks(self.timestamps.used)
-            .map(|sack| Options { sack, ..Options::default() });
+    fn add_sack(&mut self, now: Instant, segment: &mut Segment, options: &mut Options) {
+        *options = Options::default();
+        self.receiver.report(self.timestamps.used, &mut options.sack);
         self.receiver.on_ack_sent(segment.window);
-        self.timestamps.stamp(now, segment, options.as_ref());
-        options
+        self.timestamps.stamp(now, segment, Some(options));
     }
 
     #[inline]

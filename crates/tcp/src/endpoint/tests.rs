@@ -78,13 +78,16 @@ impl Pair {
             options_len: 83,
             timestamps: true,
         };
-        let Beside { ip, options, is_last } =
-            self.ends[from].poll_transmit_into(self.now, &mut segment)?;
+        let mut options =
+            Options { window_scale: Some(9), mss: Mss::new(99), ..Options::default() };
+        options.sack.push(ackclock_packet::Range { start: Seq::new(84), end: Seq::new(85) });
+        let Beside { ip, has_options, is_last } =
+            self.ends[from].poll_transmit_into(self.now, &mut segment, &mut options)?;
         if is_last {
             self.last_ones[from] += 1;
             assert!(self.ends[from].poll_transmit(self.now).is_none(), "it was the last");
         }
-        Some(Transmit { segment, ip, options })
+        Some(Transmit { segment, ip, options: has_options.then_some(options) })
     }
 
     fn flush(&mut self) {

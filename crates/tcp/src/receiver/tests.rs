@@ -79,9 +79,11 @@ fn the_window_is_what_the_field_can_carry() {
 }
 
 fn blocks(r: &Receiver) -> Vec<(u64, u64)> {
-    r.sack_blocks(false)
-        .map(|blocks| blocks.as_slice().iter().map(|b| (b.start.get(), b.end.get())).collect())
-        .unwrap_or_default()
+    let mut blocks = SackBlocks::default();
+    if r.has_sack() {
+        r.report(false, &mut blocks);
+    }
+    blocks.as_slice().iter().map(|b| (b.start.get(), b.end.get())).collect()
 }
 
 #[test]
@@ -120,7 +122,82 @@ fn what_arrives_twice_is_reported_once() {
     assert_eq!(blocks(&r), [(3001, 4001), (3001, 5001)]);
 }
 
+#[test]
+fn a_block_that_is_filled_does_not_come_back_far_ahead() {
+    let mut r = receiver(false);
+    r.permit_sack();
+    data(&mut r, 0, 3001, 1000);
+    data(&mut r, 0, 1, 3000);
+    assert_eq!((r.nxt(), blocks(&r)), (Seq::new(4001), vec![]));
+    // 2^32 - 2000 bytes more: the low 32 bits of 3001 come again a thousand ahead.
+    let mut next = 4001;
+    for len in [1 << 31, (1 << 31) - 2000] {
+        data(&mut r, 0, next, len);
+        next += len;
+    }
+    data(&mut r, 0, next + 5000, 1000);
+    assert_eq!(blocks(&r), [(next + 5000, next + 6000)]);
+    // Nor where something is ahead all the time, each time by a window: it has its turn until two others have come,
+    // three windows later, where its low bits stand for what is a window ahead.
+    const WINDOW: u64 = 1 << 30;
+    let mut r = receiver(false);
+    r.permit_sack();
+    data(&mut r, 0, WINDOW, 1000);
+    data(&mut r, 0, 3001, 1000);
+    data(&mut r, 0, 1, 3000);
+    for n in 1..3 {
+        let next = r.nxt().get();
+        data(&mut r, 0, next, n * WINDOW - 1 - next);
+        data(&mut r, 0, (n + 1) * WINDOW, 1000);
+        data(&mut r, 0, n * WINDOW - 1, 1);
+    }
+    let next = r.nxt().get();
+    assert_eq!(next, 2 * WINDOW + 1000);
+    data(&mut r, 0, next, 3 * WINDOW - 1 - next);
+    assert_eq!(blocks(&r), [(3 * WINDOW, 3 * WINDOW + 1000)]);
+}
+
 proptest! {
+    /// Blocks are those of the segments that arrived last, each block once: against a set of the numbers received, of
+    /// which each of the last three segments in ranges of their own names one.
+    #[test]
+    fn blocks_are_where_the_last_segments_went(
+        segments in prop::collection::vec((1_u64..60, 1_u64..6), 1..80),
+    ) {
+        let mut r = receiver(false);
+        r.permit_sack();
+        let mut received = [false; 80];
+        let mut last: Vec<usize> = Vec::new();
+        for (first, len) in segments {
+            let was_next = usize::try_from(r.nxt().get()).unwrap();
+            data(&mut r, 0, first, len);
+            r.duplicate = None;
+            let first = usize::try_from(first).unwrap();
+            for byte in first..first + usize::try_from(len).unwrap() {
+                received[byte] = true;
+            }
+            let block = |n: usize| {
+                let start = (0..n).rev().find(|m| !received[*m]).unwrap() + 1;
+                let end = (n..80).find(|m| !received[*m]).unwrap();
+                (start, end)
+            };
+            if first > was_next {
+                let (start, end) = block(first);
+                last.retain(|n| *n < start || end <= *n);
+                last.insert(0, first);
+                last.truncate(3);
+            }
+            let next = (1..80).find(|n| !received[*n]).unwrap();
+            let expected: Vec<(u64, u64)> = last
+                .iter()
+                .filter(|n| **n > next)
+                .map(|n| block(*n))
+                .map(|(start, end)| (start as u64, end as u64))
+                .collect();
+            prop_assert_eq!(blocks(&r), expected);
+        }
+    }
+
     /// Segments in any order, overlapping and repeated, give every byte once: against a set of
     /// the numbers received.
     #[test]

@@ -15,7 +15,7 @@ use super::{
     AckSeen, Alarm, Clocks, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack,
 };
 use crate::config::RecoveryConfig;
-use crate::scoreboard::{Change, Delivered, Scoreboard};
+use crate::scoreboard::{Change, Delivered, Scoreboard, Told};
 
 /// The longest that a receiver delays an ACK, `TLP.max_ack_delay` (§7.2): Linux's minimum RTO.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -162,7 +162,8 @@ impl Rack {
     pub(super) fn on_any(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         self.take_times(ack);
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
-        let told = self.repair.take(ack, dsack, blocks, send);
+        let mut told = Told::at(ack.now, ack.min_rtt);
+        self.repair.take(ack, dsack, blocks, send, &mut told);
         if dsack.is_some() {
             self.on_dsack(send);
         }

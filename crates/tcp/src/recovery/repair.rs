@@ -206,7 +206,7 @@ impl Repair {
         true
     }
 
-    /// Takes in what an ACK tells; `dsack` is its first block, if that reports a duplicate.
+    /// Takes in what an ACK tells, and adds that to `told`; `dsack` is its first block, if that reports a duplicate.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -214,12 +214,12 @@ impl Repair {
         dsack: Option<Range>,
         blocks: &[Range],
         send: &SendSpace,
-    ) -> Told {
+        told: &mut Told,
+    ) {
         self.mss = ack.mss;
-        let mut told = Told { now: ack.now, min_rtt: ack.min_rtt, ..Told::default() };
         if ack.newly_acked > Bytes::ZERO {
             self.duplicates = 0;
-            self.board.on_cumulative_ack(send.una, &mut told);
+            self.board.on_cumulative_ack(send.una, told);
         }
         if let Some(duplicate) = dsack {
             let segments = duplicate.len().get().div_ceil(self.mss.bytes().get());
@@ -227,10 +227,10 @@ impl Repair {
         }
         let cumulative = told.last_sent_at;
         if self.sack {
-            self.board.on_sack(blocks, &mut told);
+            self.board.on_sack(blocks, told);
         } else if ack.duplicate {
             self.duplicates += 1;
-            self.board.on_duplicate(self.mss.bytes(), &mut told);
+            self.board.on_duplicate(self.mss.bytes(), told);
         }
         // What is acknowledged cumulatively is looked at last, as Linux does.
         told.last_sent_at = cumulative.or(told.last_sent_at);
@@ -242,7 +242,6 @@ impl Repair {
             self.reordering = self.reordering.max(u32::try_from(segments).unwrap_or(u32::MAX));
         }
         self.newly_delivered = told.delivered(ack.newly_acked);
-        told
     }
 
     /// What the ACK means for a repair that is under way: that it is over, or was for nothing.

@@ -11,7 +11,7 @@ use ackclock_units::{Bytes, Instant, Mss};
 use super::repair::{Phase, Repair};
 use super::{AckSeen, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack};
 use crate::config::RecoveryConfig;
-use crate::scoreboard::{Change, Scoreboard};
+use crate::scoreboard::{Change, Scoreboard, Told};
 
 /// SACK-based recovery.
 #[derive(Clone, Debug)]
@@ -46,7 +46,8 @@ impl Sack {
     /// Takes in any ACK.
     pub(super) fn on_any(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
-        let told = self.repair.take(ack, dsack, blocks, send);
+        let mut told = Told::at(ack.now, ack.min_rtt);
+        self.repair.take(ack, dsack, blocks, send, &mut told);
         if let Some(outcome) = self.repair.progress(ack, &told, send) {
             self.duplicates = 0;
             return outcome;

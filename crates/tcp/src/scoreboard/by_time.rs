@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::ring;
+
 use super::{
     Change, Delivered, LOST, RESENT_EVER, RETRANSMITTED, SACKED, Scoreboard, Sent, offset,
 };
@@ -30,7 +32,7 @@ struct Again {
 impl ByTime {
     /// Segment `n` went out again, and `next` is the number of the next new one.
     pub(super) fn on_resent(&mut self, at: Instant, n: u64, next: u64) {
-        self.again.push_back(Again { at, n, before: next });
+        ring::push(&mut self.again, Again { at, n, before: next });
     }
 
     /// The same memory, empty.

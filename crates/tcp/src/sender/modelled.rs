@@ -68,7 +68,7 @@ impl Sender {
         if let Some(modelled) = &mut self.modelled {
             modelled.tracker.on_cumulative_ack(now, self.space.una);
             if before.duplicate && !selective {
-                modelled.tracker.on_anonymous(now, self.mss);
+                modelled.tracker.on_anonymous(now, self.space.una, self.mss);
             }
         }
         if noted.is_some_and(|noted| noted > 0) {
@@ -154,7 +154,7 @@ impl Sender {
     }
 
     /// A segment has gone out, `again` or for the first time.
-    #[inline(never)]
+    #[inline]
     pub(super) fn track_sent(&mut self, now: Instant, range: Range, again: bool) {
         let in_flight = self.in_flight();
         // Where nobody says what is lost, what is sent again is.

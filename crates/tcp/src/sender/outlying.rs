@@ -10,7 +10,7 @@ use crate::growth::AnyGrowth;
 pub type Place = (*const u8, usize);
 
 /// The place of something.
-fn place<T>(of: &T) -> Place {
+pub(crate) fn place<T>(of: &T) -> Place {
     (from_ref(of).cast(), size_of::<T>())
 }
 

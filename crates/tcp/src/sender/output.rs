@@ -187,15 +187,23 @@ impl Sender {
             self.hold.on_short_segment(end);
         }
         self.last_send = now;
-        if self.modelled.is_some() {
-            self.track_sent(now, Range { start: stretch.seq, end }, again);
-        }
-        if self.paces {
-            self.pace(now, stretch.len);
+        if self.paces || self.modelled.is_some() {
+            self.track_and_pace(now, Range { start: stretch.seq, end }, stretch.len, again);
         }
         if self.timer == Instant::NEVER {
             self.timer = now + self.rtt.rto();
         }
         self.arm_recovery(now);
+    }
+
+    /// What most senders have no part in, in a function of its own.
+    #[inline(never)]
+    fn track_and_pace(&mut self, now: Instant, range: Range, payload: Bytes, again: bool) {
+        if self.modelled.is_some() {
+            self.track_sent(now, range, again);
+        }
+        if self.paces {
+            self.pace(now, payload);
+        }
     }
 }

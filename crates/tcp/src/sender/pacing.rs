@@ -191,7 +191,7 @@ impl Sender {
     }
 
     /// A segment with `len` of payload has left.
-    #[inline(never)]
+    #[inline]
     pub(super) fn pace(&mut self, now: Instant, len: Bytes) {
         let span = match (self.pacer.jump, self.growth.pacing_rate()) {
             (Some((rate, overhead)), _) => rate.transmission_time(len + overhead),

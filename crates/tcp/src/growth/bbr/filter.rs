@@ -4,29 +4,44 @@
 ///
 /// DEVIATION(linux): exact, where Linux keeps three candidates (Nichols' filter), which may forget a
 /// maximum early.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct WindowedMax {
-    /// Values that may yet be the maximum, the largest and oldest first, one a round at most.
-    candidates: Vec<(u64, f64)>,
-    /// The first and the last of them, so that most values ask for no more; two of no time at all if there are none.
+    /// The first and the last of the values that may yet be the maximum, the largest and oldest first, one a round at
+    /// most; and a value with which the last but one would go too. So most values ask for no more.
     first: (u64, f64),
     last: (u64, f64),
+    beyond: f64,
+    /// All but the last.
+    candidates: Vec<(u64, f64)>,
+}
+
+/// Zero is the maximum before the first value.
+impl Default for WindowedMax {
+    fn default() -> Self {
+        Self { first: (0, 0.0), last: (0, 0.0), beyond: f64::INFINITY, candidates: Vec::new() }
+    }
 }
 
 impl WindowedMax {
     /// Takes in `value` at time `now`; forgets what is older than `window`.
     #[inline]
     pub fn update(&mut self, value: f64, now: u64, window: u64) {
-        // Smaller than the last, of the same time: it will never be the maximum. Before the first value there is none
-        // that is smaller than the last.
-        if value < self.last.1 && now == self.last.0 && now - self.first.0 <= window {
-            return;
+        if value >= self.first.1 {
+            // No other will be the maximum any more.
+            self.candidates.clear();
+            self.beyond = f64::INFINITY;
+            self.first = (now, value);
+            self.last = self.first;
+        } else if now > self.last.0 || now - self.first.0 > window || value >= self.beyond {
+            self.take(value, now, window);
+        } else if value >= self.last.1 {
+            self.last.1 = value;
         }
-        self.take(value, now, window);
     }
 
     #[inline(never)]
     fn take(&mut self, value: f64, now: u64, window: u64) {
+        self.candidates.push(self.last);
         while self.candidates.pop_if(|(_, old)| *old <= value).is_some() {}
         // A smaller value of the same round cannot outlive the one before it.
         if self.candidates.last().is_none_or(|(at, _)| *at < now) {
@@ -37,7 +52,8 @@ impl WindowedMax {
             self.candidates.drain(..old);
         }
         self.first = self.candidates.first().copied().unwrap_or_default();
-        self.last = self.candidates.last().copied().unwrap_or_default();
+        self.last = self.candidates.pop().unwrap_or_default();
+        self.beyond = self.candidates.last().map_or(f64::INFINITY, |(_, value)| *value);
     }
 
     /// The maximum; zero before the first value.

@@ -133,6 +133,8 @@ impl FullPipe {
 struct LeastRtt {
     /// `min_rtt` and `probe_rtt_min_delay`, and when they were measured.
     min_rtt: Option<Duration>,
+    /// `min_rtt` in seconds: it is asked for far more often than it changes.
+    min_rtt_s: f64,
     min_rtt_at: Instant,
     recent: Option<Duration>,
     recent_at: Instant,
@@ -145,6 +147,11 @@ struct LeastRtt {
 }
 
 impl LeastRtt {
+    fn set(&mut self, min_rtt: Duration) {
+        self.min_rtt = Some(min_rtt);
+        self.min_rtt_s = min_rtt.as_secs_f64();
+    }
+
     /// `UpdateMinRTT`.
     fn update(&mut self, now: Instant, rtt: Option<Duration>) {
         self.expired = now > self.recent_at + PROBE_RTT_INTERVAL;
@@ -158,7 +165,7 @@ impl LeastRtt {
         if let Some(recent) = self.recent
             && (too_old || self.min_rtt.is_none_or(|min_rtt| recent < min_rtt))
         {
-            self.min_rtt = Some(recent);
+            self.set(recent);
             self.min_rtt_at = self.recent_at;
         }
     }
@@ -231,6 +238,7 @@ impl Default for Bbr {
             probing: Probing::default(),
             least_rtt: LeastRtt {
                 min_rtt: None,
+                min_rtt_s: 0.0,
                 min_rtt_at: Instant::START,
                 recent: None,
                 recent_at: Instant::START,
@@ -265,7 +273,7 @@ impl Bbr {
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
         match self.least_rtt.min_rtt {
             None => self.initial_cwnd.as_f64(),
-            Some(min_rtt) => gain * volume(bw, min_rtt),
+            Some(_) => gain * (bw * self.least_rtt.min_rtt_s),
         }
     }
 
@@ -481,7 +489,9 @@ impl Growth for Bbr {
 
     fn on_established(&mut self, established: &Established) {
         self.random = Stream::new(established.seed, "bbr");
-        self.least_rtt.min_rtt = established.srtt;
+        if let Some(srtt) = established.srtt {
+            self.least_rtt.set(srtt);
+        }
         self.begin_pacing(established.srtt);
     }
 
