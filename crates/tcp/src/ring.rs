@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Adds `value` at the end, where a full ring grows by a half: one that doubles is half empty at its peak, and one that grows by less asks for
-/// memory more often.
+/// Adds `value` at the end, where a full ring grows by a half: one that doubles is half empty at its peak, and one that
+/// grows by less asks for memory more often.
 #[inline]
 pub fn push<T>(ring: &mut VecDeque<T>, value: T) {
     if ring.len() == ring.capacity() {

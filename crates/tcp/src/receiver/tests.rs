@@ -137,9 +137,13 @@ fn a_block_that_is_filled_does_not_come_back_far_ahead() {
     }
     data(&mut r, 0, next + 5000, 1000);
     assert_eq!(blocks(&r), [(next + 5000, next + 6000)]);
-    // Nor where something is ahead all the time, each time by a window: it has its turn until two others have come,
-    // three windows later, where its low bits stand for what is a window ahead.
+}
+
+#[test]
+fn a_block_that_is_filled_keeps_its_turn_and_no_more() {
     const WINDOW: u64 = 1 << 30;
+    // Something is ahead all the time, each time by a window: the first block has its turn until two others have come,
+    // three windows later, where its low bits stand for what is a window ahead.
     let mut r = receiver(false);
     r.permit_sack();
     data(&mut r, 0, WINDOW, 1000);
@@ -173,9 +177,7 @@ proptest! {
             data(&mut r, 0, first, len);
             r.duplicate = None;
             let first = usize::try_from(first).unwrap();
-            for byte in first..first + usize::try_from(len).unwrap() {
-                received[byte] = true;
-            }
+            received[first..first + usize::try_from(len).unwrap()].fill(true);
             let block = |n: usize| {
                 let start = (0..n).rev().find(|m| !received[*m]).unwrap() + 1;
                 let end = (n..80).find(|m| !received[*m]).unwrap();
