@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use ackclock_units::Instant;
 
+use super::make_room;
 use crate::prefetch::prefetch;
 use crate::wheel::Rank;
 
@@ -43,6 +44,7 @@ pub(super) struct Entrance {
 impl Entrance {
     #[inline]
     pub(super) fn push(&mut self, entering: Entering) {
+        make_room(&mut self.waiting);
         self.waiting.push(entering);
     }
 
