@@ -216,9 +216,7 @@ impl Tracker {
     fn position(&self, seq: Seq) -> usize {
         // Segments are nearly all of one size, so that counting finds nearly all of them.
         if let Some(first) = self.records.front()
-            && let Ok(before) = u32::try_from(-i64::from(first.start.after(seq)))
-            && let Some(guess) = before.checked_div(first.marked_len >> 1)
-            && let guess = guess as usize
+            && let Some(guess) = first.start.segments_to(seq, first.marked_len >> 1)
             && self
                 .records
                 .get(guess)

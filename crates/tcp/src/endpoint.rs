@@ -534,7 +534,9 @@ impl Endpoint {
 
     /// What the memory of the receiving half points to.
     pub fn each_outlying_of_receiver(&self, mut see: impl FnMut(Place)) {
-        self.receiver.farthest().map(&mut see);
+        if let Some(place) = self.receiver.farthest() {
+            see(place);
+        }
     }
 
     /// What the handshake agreed on.

@@ -29,6 +29,13 @@ impl NearSeq {
         Seq::new(near.get().wrapping_add_signed(self.after(near) as i64))
     }
 
+    /// How many segments of `len` lie between it, where one of them begins, and `seq`; `None` if that comes before.
+    #[inline]
+    pub fn segments_to(self, seq: Seq, len: u32) -> Option<usize> {
+        let before = u32::try_from(-i64::from(self.after(seq))).ok()?;
+        before.checked_div(len).map(|segments| segments as usize)
+    }
+
     /// The one `len` after it.
     #[inline]
     pub const fn plus(self, len: u32) -> Self {
@@ -71,6 +78,15 @@ mod tests {
         }
         assert_eq!(NearSeq::of(Seq::new(ROUND)).after(Seq::new(ROUND - 3)), 3);
         assert_eq!(NearSeq::of(Seq::new(ROUND - 3)).after(Seq::new(ROUND)), -3);
+    }
+
+    #[test]
+    fn segments_of_one_size_are_counted() {
+        let first = NearSeq::of(Seq::new(ROUND - 1000));
+        assert_eq!(first.segments_to(Seq::new(ROUND + 1999), 1000), Some(2));
+        assert_eq!(first.segments_to(Seq::new(ROUND + 2000), 1000), Some(3));
+        assert_eq!(first.segments_to(Seq::new(ROUND - 1001), 1000), None);
+        assert_eq!(first.segments_to(Seq::new(ROUND), 0), None);
     }
 
     #[test]

@@ -491,9 +491,7 @@ impl Scoreboard {
     fn position(&self, seq: Seq) -> usize {
         // Segments are nearly all of one size, so that counting finds nearly all of them.
         if let Some(first) = self.segments.front()
-            && let Ok(before) = u32::try_from(-i64::from(first.after(seq)))
-            && let Some(at) = before.checked_div(first.len())
-            && let at = at as usize
+            && let Some(at) = first.from.segments_to(seq, first.len())
             && self.segments.get(at).is_some_and(|sent| sent.after(seq) == 0)
         {
             return at;

@@ -240,6 +240,11 @@ fn a_short_segment_alone_may_have_been_answered_late() {
 }
 
 #[test]
+fn a_record_takes_48_bytes() {
+    assert_eq!(size_of::<Record>(), 48);
+}
+
+#[test]
 fn counters_beyond_four_gigabytes_say_the_same() {
     const FAR: u64 = (1 << 32) - 1500;
     let samples = [0, FAR].map(|before| {
