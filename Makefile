@@ -36,7 +36,8 @@ TEST_FLAGS ?=
 # The engine is built twice, first to learn by running it which of its ways are common (decision 24).
 # `make LEARN=off build` leaves that out: sooner done, and a tenth slower.
 LEARN ?= on
-ifeq ($(LEARN),on)
+# Of another profile of Cargo functions have other names: there is nothing to learn for it.
+ifeq ($(LEARN) $(PROFILE),on release)
 LEARNED := target/profile/ackclock.profdata
 endif
 
@@ -145,6 +146,7 @@ target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 	@rm -rf target/wheels
 	if [ -s "$(LEARNED)" ]; then export CARGO_ENCODED_RUSTFLAGS="-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
 	$(BIN)/maturin build --profile $(PROFILE) --quiet --interpreter $(BIN)/python --out target/wheels
+	if [ -s "$(LEARNED)" ]; then scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/release; fi
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/*.whl
 	@touch $@
 
