@@ -49,6 +49,8 @@ fn scenarios() -> Vec<(String, String)> {
     for variant in ["newreno+sack", "cubic", "bbr"] {
         let text = workload(100, 1_000_000_000, "3", variant, "");
         all.push((format!("100 flows, {variant}"), text));
+        let text = workload(1000, 1_000_000_000, "4", variant, "");
+        all.push((format!("1000 flows, {variant}"), text));
     }
     for queue in ["red", "codel", "fq_codel", "pie", "fair"] {
         all.push((format!("a queue, {queue}"), queued(queue)));
