@@ -34,7 +34,7 @@ PYTHON_FILES := python scripts
 PROFILE ?= release
 TEST_FLAGS ?=
 # The engine is built twice, first to learn by running it which of its ways are common (decision 24).
-# `make LEARN=off build` leaves that out: sooner done, and a tenth slower.
+# `make LEARN=off build` leaves that out: sooner done, and up to a fifth slower.
 LEARN ?= on
 # Of another profile of Cargo functions have other names: there is nothing to learn for it.
 ifeq ($(LEARN) $(PROFILE),on release)
