@@ -19,7 +19,7 @@ use inboxes::Inboxes;
 use meeting::{Became, Offering};
 use routers::Routers;
 
-pub use inboxes::{AtLinks, Visit};
+pub use inboxes::Visit;
 pub use routers::{Decided, SLOT};
 
 const NO_OPTIONS: u32 = u32::MAX;
@@ -78,6 +78,18 @@ pub enum Step {
     UnderWay,
     /// It has reached this host.
     Arrived(u32),
+}
+
+/// A packet is to come to the end of a link.
+struct Passed {
+    comes: Instant,
+    wire: u32,
+    /// The step behind that link.
+    next: u32,
+    /// Bytes on the wire.
+    size: u32,
+    /// It is yet to be noted when its transmission on the first link began.
+    untimed: bool,
 }
 
 /// What an arrival at a link means beyond the link.
@@ -442,7 +454,7 @@ impl Network {
         let hop = self.packets[id as usize].hop;
         // Packets that a link which many share hands on come in its order, or nearly so.
         let first = self.hops[hop as usize];
-        let Some((comes, wire, next)) = self.travel(now, id) else { return };
+        let Some(Passed { comes, wire, next, .. }) = self.travel(now, id) else { return };
         let laned = first & (LANED | LINE) == LANED;
         if !laned && self.hops.len() > FEW_HOPS && next & DELIVER == 0 {
             // Where it comes next many meet; what comes after that is its flow's own.
@@ -451,12 +463,11 @@ impl Network {
         self.under_way(comes, wire, id, next, laned.then_some(first & WIRE));
     }
 
-    /// Offers a packet to the link that comes next on its path, and to those that are fused with it: when
-    /// it comes to the end of which link, and the step behind that. `None` if it does not, or if that is
-    /// taken care of.
+    /// Offers a packet to the link that comes next on its path, and to those that are fused with it. `None` if it comes
+    /// to the end of none, or if that is taken care of.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "nearly all packets go here")]
-    fn travel(&mut self, now: Instant, id: u32) -> Option<(Instant, u32, u32)> {
+    fn travel(&mut self, now: Instant, id: u32) -> Option<Passed> {
         let mut packet = &mut self.packets[id as usize];
         // Headers, options and an MSS of 16 bits.
         let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
@@ -495,7 +506,7 @@ impl Network {
                 continue;
             }
             packet.hop = index(hop);
-            return Some((comes, wire, next));
+            return Some(Passed { comes, wire, next, size, untimed });
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use ackclock_units::{Duration, Instant};
 
 use super::Engine;
-use crate::network::{AtLinks, Visit};
+use crate::network::Visit;
 use crate::prefetch::{prefetch_lines, prefetch_place};
 use crate::turns::Turns;
 use crate::wheel::{Class, Rank};
@@ -129,15 +129,8 @@ impl Engine<'_> {
     /// What comes to shared links before `until`.
     fn serve_links(&mut self, until: Instant) {
         self.network.close_entrance(until);
-        while let Some(next) = self.network.next_at_links(until) {
-            self.events += 1;
-            match next {
-                AtLinks::Packet(entering) => self.network.cross(&entering),
-                AtLinks::Event(event) if event.class() == Class::Arrival => {
-                    self.network.cross_by_clock(event.at(), event.subject());
-                }
-                AtLinks::Event(event) => self.handle_apart(event),
-            }
+        while let Some(event) = self.network.cross_links(until, &mut self.events) {
+            self.handle_apart(event);
         }
         self.network.open_entrance();
     }
@@ -194,6 +187,7 @@ impl Engine<'_> {
     fn serve_host(&mut self, mut visit: Visit, until: Instant) {
         let host = visit.host;
         let h = host as usize;
+        self.network.begin_visit(&visit);
         let mut next = None;
         loop {
             let armed = self.hosts[h].armed;

@@ -5,57 +5,73 @@ use std::cmp::Reverse;
 use ackclock_units::Instant;
 
 use super::make_room;
-use crate::prefetch::prefetch;
 use crate::wheel::Rank;
-
-/// So many packets ahead each is fetched.
-const AHEAD: usize = 6;
 
 /// A packet that comes to the links that hosts share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entering {
+pub(super) struct Entering {
     pub(super) at: Instant,
     pub(super) id: u32,
-    /// The step of its path at which it is.
-    pub(super) hop: u32,
+    /// The host that sent it.
+    pub(super) host: u32,
     /// Bytes on the wire.
     pub(super) size: u32,
+    /// So many came before it in the order of hosts.
+    n: u32,
+}
+
+/// What is looked at where two packets come at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cause {
     /// How long before it comes its host sent it, in nanoseconds: what was sent first goes first.
     pub(super) ago: u32,
-    /// What made its host send it, which is looked at where two come at one instant.
+    /// What made its host send it.
     pub(super) rank: Rank,
+}
+
+impl Cause {
+    fn order(&self) -> (Reverse<u32>, Rank) {
+        (Reverse(self.ago), self.rank)
+    }
 }
 
 /// Packets as hosts send them, and in the order in which they come.
 #[derive(Debug, Default)]
 pub(super) struct Entrance {
     waiting: Vec<Entering>,
-    /// The places there of what comes before `from`, in order: places are moved and not packets, as memory is what
-    /// this costs.
-    order: Vec<u32>,
+    /// For each of them, apart as it is seldom asked for.
+    causes: Vec<Cause>,
+    /// What comes before `from`, in order.
+    order: Vec<Entering>,
     next: usize,
     from: Instant,
     /// What comes later.
-    later: Vec<Entering>,
+    later: Vec<(Entering, Cause)>,
     /// Packets by the stretch of time in which they come, and then where those of each stretch begin.
     counts: Vec<u32>,
 }
 
 impl Entrance {
+    /// A packet that comes at `at`.
     #[inline]
-    pub(super) fn push(&mut self, entering: Entering) {
+    pub(super) fn push(&mut self, at: Instant, id: u32, host: u32, size: u32, cause: Cause) {
+        #[expect(clippy::cast_possible_truncation, reason = "each is a packet in an arena of 2^32")]
+        let n = self.waiting.len() as u32;
         make_room(&mut self.waiting);
-        self.waiting.push(entering);
+        self.waiting.push(Entering { at, id, host, size, n });
+        make_room(&mut self.causes);
+        self.causes.push(cause);
     }
 
     /// Puts what comes before `until` in order. Nothing may be added for a moment before that any more.
     pub(super) fn close(&mut self, until: Instant) {
-        let Self { waiting, order, next, from, later, counts } = self;
+        let Self { waiting, causes, order, next, from, later, counts } = self;
         // About one packet a stretch, of a power of two nanoseconds.
         let span = until.since(*from).as_nanos();
         let shift = (span / (waiting.len() as u64).max(1)).max(1).ilog2();
+        let begins = from.as_nanos();
         #[expect(clippy::cast_possible_truncation, reason = "at most two for each packet")]
-        let stretch = |at: Instant| (at.since(*from).as_nanos() >> shift) as usize;
+        let stretch = |at: Instant| (at.as_nanos().wrapping_sub(begins) >> shift) as usize;
         counts.clear();
         counts.resize(stretch(until) + 2, 0);
         for entering in waiting.iter().filter(|entering| entering.at < until) {
@@ -67,33 +83,36 @@ impl Entrance {
             *count = sum;
         }
         order.clear();
-        order.resize(sum as usize, 0);
-        for (n, entering) in (0..).zip(waiting.iter()) {
+        order.resize(sum as usize, Entering::default());
+        for entering in &*waiting {
             if entering.at < until {
                 let place = &mut counts[stretch(entering.at)];
-                order[*place as usize] = n;
+                order[*place as usize] = *entering;
                 *place += 1;
             } else {
-                later.push(*entering);
+                later.push((*entering, causes[entering.n as usize]));
             }
         }
-        let mut begins = 0;
-        let place = |n: u32| {
-            let Entering { at, ago, rank, .. } = waiting[n as usize];
-            (at, Reverse(ago), rank)
+        let before = |a: &Entering, b: &Entering| {
+            let order = |entering: &Entering| causes[entering.n as usize].order();
+            a.at < b.at || (a.at == b.at && order(a) < order(b))
         };
-        for ends in counts {
-            let ends = *ends as usize;
-            match &mut order[begins..ends] {
-                [] | [_] => {}
-                [a, b] => {
-                    if place(*b) < place(*a) {
-                        std::mem::swap(a, b);
-                    }
+        let mut n = 1;
+        while let Some([a, b]) = order.get(n - 1..=n) {
+            n += 1;
+            if before(b, a) {
+                // Of one stretch: `counts` has where each ends by now.
+                let of = stretch(b.at);
+                let begins = of.checked_sub(1).map_or(0, |last| counts[last] as usize);
+                let ends = counts[of] as usize;
+                match &mut order[begins..ends] {
+                    [a, b] => std::mem::swap(a, b),
+                    many => many.sort_unstable_by_key(|entering| {
+                        (entering.at, causes[entering.n as usize].order())
+                    }),
                 }
-                many => many.sort_unstable_by_key(|n| place(*n)),
+                n = ends + 1;
             }
-            begins = ends;
         }
         (*next, *from) = (0, until);
     }
@@ -104,23 +123,30 @@ impl Entrance {
         self.order.clear();
         self.next = 0;
         self.waiting.clear();
-        self.waiting.append(&mut self.later);
+        self.causes.clear();
+        for n in 0..self.later.len() {
+            let (Entering { at, id, host, size, .. }, cause) = self.later[n];
+            self.push(at, id, host, size, cause);
+        }
+        self.later.clear();
     }
 
     /// The next in order.
     #[inline]
     pub(super) fn first(&self) -> Option<&Entering> {
-        let first = *self.order.get(self.next)? as usize;
-        Some(&self.waiting[first])
+        self.order.get(self.next)
+    }
+
+    /// Why it comes.
+    #[inline]
+    pub(super) fn cause(&self, entering: &Entering) -> &Cause {
+        &self.causes[entering.n as usize]
     }
 
     /// It has been taken.
     #[inline]
-    pub(super) fn next(&mut self) {
+    pub(super) const fn next(&mut self) {
         self.next += 1;
-        if let Some(soon) = self.order.get(self.next + AHEAD) {
-            prefetch(&self.waiting[*soon as usize]);
-        }
     }
 
     /// Nothing comes before this.
@@ -147,7 +173,7 @@ mod tests {
             for (id, (at, ago, what)) in (0..).zip(packets.iter().copied()) {
                 let rank = Rank { what, by: 0, n: id };
                 let at = Instant::from_nanos(at);
-                entrance.push(Entering { at, id, ago, rank, ..Entering::default() });
+                entrance.push(at, id, 0, 0, Cause { ago, rank });
             }
             let mut until = 0;
             let mut taken = Vec::new();
@@ -155,7 +181,8 @@ mod tests {
                 until += turn;
                 entrance.close(Instant::from_nanos(until));
                 while let Some(entering) = entrance.first() {
-                    taken.push((entering.at.as_nanos(), Reverse(entering.ago), entering.rank));
+                    let Cause { ago, rank } = *entrance.cause(entering);
+                    taken.push((entering.at.as_nanos(), Reverse(ago), rank));
                     entrance.next();
                 }
                 entrance.open();

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use ackclock_units::Instant;
 
-use super::entrance::{Entering, Entrance};
-use super::{DELIVER, FUSED, LANED, Network, OWN, WANTED, WIRE, index};
+use super::entrance::{Cause, Entering, Entrance};
+use super::{DELIVER, FUSED, LANED, Network, OWN, Passed, WANTED, WIRE, index};
 use crate::prefetch::{prefetch, prefetch_place};
 use crate::turns::Turns;
-use crate::wheel::{Event, Rank, Ranked, Until};
+use crate::wheel::{Class, Event, Rank, Ranked, Until};
 
 /// A packet on its way to a host.
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +43,22 @@ impl Outbox {
         self.leaving.partition_point(|leaving| leaving.at < until)
     }
 
+    /// So many, in two parts: a loop over a slice takes fewer instructions than one over a ring.
+    fn first(&self, many: usize) -> [&[Leaving]; 2] {
+        let (front, back) = self.leaving.as_slices();
+        let split = many.min(front.len());
+        [&front[..split], &back[..many - split]]
+    }
+
     /// Takes what leaves before `until`, each with its host.
     fn take_before(&mut self, until: Instant, mut take: impl FnMut(u32, Arriving)) {
         let many = self.before(until);
-        let (front, back) = self.leaving.as_slices();
         let mut order = self.left;
-        for &Leaving { at, id, host } in front.iter().chain(back).take(many) {
-            order = order.wrapping_add(1);
-            take(host, Arriving { at, id, order });
+        for part in self.first(many) {
+            for &Leaving { at, id, host } in part {
+                order = order.wrapping_add(1);
+                take(host, Arriving { at, id, order });
+            }
         }
         self.left = order;
         self.leaving.drain(..many);
@@ -66,6 +74,10 @@ pub struct Visit {
     to: u32,
     /// So much waits there that has passed its own links.
     kept: u32,
+    /// The first step of the host's own on the way in.
+    hop: u32,
+    /// There are none.
+    at_once: bool,
 }
 
 /// The way to a host and from it.
@@ -97,17 +109,23 @@ struct Way {
 
 const LOOK: u32 = u32::MAX;
 
+/// Where what a host sends goes by links that hosts share, so that it need not be looked up step by step.
+#[derive(Clone, Copy, Debug)]
+struct Route {
+    /// The first such link; `NONE` if packets must be looked at there.
+    wire: u32,
+    /// Its step of the path.
+    hop: u32,
+    /// The host on the other side, if that link is the only one, and where what leaves the link is put; `NONE` if
+    /// it is not.
+    to: u32,
+    outbox: u32,
+}
+
 impl Ranked for Way {
     fn rank(&self) -> Rank {
         self.rank
     }
-}
-
-/// What comes next to the links that hosts share.
-#[derive(Clone, Copy, Debug)]
-pub enum AtLinks {
-    Packet(Entering),
-    Event(Event),
 }
 
 /// What hosts and the links that they share have for one another; nothing where events go by the clock.
@@ -121,6 +139,10 @@ pub(super) struct Inboxes {
     /// What leaves shared links, and where each link's is.
     outboxes: Vec<Outbox>,
     outbox_of: Vec<u32>,
+    /// Of each host.
+    routes: Vec<Route>,
+    /// The host that is served.
+    serving: u32,
     /// What leaves them in this turn, sorted by hosts, and of each host first the number, then the place.
     mail: Vec<Arriving>,
     counts: Vec<u32>,
@@ -154,6 +176,13 @@ impl Inboxes {
     #[inline]
     pub(super) const fn in_use(&self) -> bool {
         !self.of.is_empty()
+    }
+
+    #[inline]
+    fn put_out(&mut self, outbox: u32, leaving: Leaving) {
+        let Outbox { leaving: row, .. } = &mut self.outboxes[outbox as usize];
+        debug_assert!(row.back().is_none_or(|last| last.at <= leaving.at), "links keep order");
+        row.push_back(leaving);
     }
 }
 
@@ -197,11 +226,25 @@ impl Network {
                 door.hop = index(ends - steps[last + 1..].len());
             }
         }
-        for (door, hop) in self.inboxes.doors.iter_mut().zip(first_hops) {
-            let hop = self.hops[hop as usize];
-            if hop & (DELIVER | OWN) == OWN {
-                door.way_out = hop & WIRE;
+        for (door, first) in inboxes.doors.iter_mut().zip(first_hops) {
+            let path = &hops[first as usize..];
+            if path[0] & (DELIVER | OWN) == OWN {
+                door.way_out = path[0] & WIRE;
             }
+            let ours = path.iter().take_while(|hop| **hop & (DELIVER | OWN) == OWN).count();
+            let mut route = Route { wire: NONE, hop: first + index(ours), to: NONE, outbox: NONE };
+            if let &[step, next, ..] = &path[ours..]
+                && step & (DELIVER | WANTED) == 0
+                && next & FUSED == 0
+            {
+                route.wire = step & WIRE;
+                if next & (OWN | DELIVER) != 0 {
+                    let host = path.iter().find(|hop| **hop & DELIVER != 0);
+                    route.to = host.expect("a path ends at a host") & !DELIVER;
+                    route.outbox = inboxes.outbox_of[route.wire as usize];
+                }
+            }
+            inboxes.routes.push(route);
         }
     }
 
@@ -258,28 +301,37 @@ impl Network {
         self.inboxes.entrance.open();
     }
 
-    /// What comes next to shared links before `until`, at which the entrance was closed.
-    #[inline]
-    pub fn next_at_links(&mut self, until: Instant) -> Option<AtLinks> {
-        let Inboxes { entrance, clock_from, clock_read, ways, .. } = &mut self.inboxes;
-        let first = entrance.first().copied();
-        let unread = self.wheel.added() != *clock_read;
-        if unread || *clock_from <= first.map_or(until, |first| first.at) {
-            let until = first.map_or(Until::moment(until), |first| {
-                Until::arrival(first.at, u64::from(first.ago), first.rank)
-            });
-            // Of other events the subject is no packet.
-            let fetch = |id: u32| ways.get(id as usize).map_or((), prefetch);
-            if let Some(event) = self.wheel.pop_before(until, ways, fetch) {
-                *clock_from = Instant::START;
-                return Some(AtLinks::Event(event));
+    /// What comes to shared links before `until`, at which the entrance was closed, crosses them, as far as an event
+    /// of another kind that comes first. Each packet is one of `events`.
+    pub fn cross_links(&mut self, until: Instant, events: &mut u64) -> Option<Event> {
+        loop {
+            let Inboxes { entrance, clock_from, clock_read, ways, .. } = &mut self.inboxes;
+            let first = entrance.first().copied();
+            let unread = self.wheel.added() != *clock_read;
+            if unread || *clock_from <= first.map_or(until, |first| first.at) {
+                let until = first.map_or(Until::moment(until), |first| {
+                    let Cause { ago, rank } = *entrance.cause(&first);
+                    Until::arrival(first.at, u64::from(ago), rank)
+                });
+                // Of other events the subject is no packet.
+                let fetch = |id: u32| ways.get(id as usize).map_or((), prefetch);
+                if let Some(event) = self.wheel.pop_before(until, ways, fetch) {
+                    *clock_from = Instant::START;
+                    *events += 1;
+                    if event.class() != Class::Arrival {
+                        return Some(event);
+                    }
+                    self.cross_by_clock(event.at(), event.subject());
+                    continue;
+                }
+                *clock_from = self.wheel.next_at().unwrap_or(Instant::NEVER);
+                *clock_read = self.wheel.added();
             }
-            *clock_from = self.wheel.next_at().unwrap_or(Instant::NEVER);
-            *clock_read = self.wheel.added();
+            let first = first?;
+            entrance.next();
+            *events += 1;
+            self.cross(&first);
         }
-        let first = first?;
-        entrance.next();
-        Some(AtLinks::Packet(first))
     }
 
     /// A packet leaves its host, of whose path this is the first step: it passes the links that are the host's own.
@@ -287,34 +339,31 @@ impl Network {
     pub(super) fn leave(&mut self, now: Instant, id: u32, first: u32) {
         if first & (OWN | DELIVER) == 0 {
             // What hosts share begins at the host.
-            self.enter(now, now, id);
+            self.enter(now, now, id, LOOK);
             return;
         }
-        let Some((comes, _, next)) = self.travel(now, id) else { return };
+        let Some(Passed { comes, next, size, untimed, .. }) = self.travel(now, id) else { return };
         if next & DELIVER != 0 {
             let host = (next & !DELIVER) as usize;
             self.inboxes.of[host].push_back(Arriving { at: comes, id, order: 0 });
             self.wake_host(host, comes);
         } else {
-            self.enter(now, comes, id);
+            self.enter(now, comes, id, if untimed { LOOK } else { size });
         }
     }
 
     /// A packet comes to the links that hosts share.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
-    fn enter(&mut self, now: Instant, comes: Instant, id: u32) {
-        let packet = &self.packets[id as usize];
-        let hop = packet.hop;
-        let timed = packet.segment.len == 0 || packet.first_sent != Instant::NEVER;
-        let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(LOOK);
-        let size = if timed { size } else { LOOK };
-        let rank = self.inboxes.rank;
+    fn enter(&mut self, now: Instant, comes: Instant, id: u32, size: u32) {
+        let Inboxes { entrance, serving, rank: next, .. } = &mut self.inboxes;
+        let rank = *next;
         // A host may send several at once.
-        self.inboxes.rank.n += 1;
+        next.n += 1;
         if let Ok(ago) = u32::try_from(comes.since(now).as_nanos()) {
-            self.inboxes.entrance.push(Entering { at: comes, id, hop, size, ago, rank });
+            entrance.push(comes, id, *serving, size, Cause { ago, rank });
         } else {
+            let hop = self.packets[id as usize].hop;
             self.enter_by_clock(now, comes, id, Way { rank, hop, size });
         }
     }
@@ -331,22 +380,36 @@ impl Network {
         self.wheel.push_arrival(comes, now, id);
     }
 
-    /// A packet has come to a link that hosts share.
-    #[inline]
-    pub fn cross(&mut self, entering: &Entering) {
-        let &Entering { at, id, hop, size, rank, .. } = entering;
-        self.cross_by(at, id, Way { rank, hop, size });
-    }
-
-    /// The same of one that came by the clock.
-    pub fn cross_by_clock(&mut self, now: Instant, id: u32) {
-        self.cross_by(now, id, self.inboxes.ways[id as usize]);
-    }
-
+    /// A packet has come to the first link that hosts share.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
-    fn cross_by(&mut self, now: Instant, id: u32, way: Way) {
-        let Way { rank, hop, size } = way;
+    #[expect(clippy::inline_always, reason = "nearly all packets go here")]
+    fn cross(&mut self, entering: &Entering) {
+        let &Entering { at, id, host, size, .. } = entering;
+        let Route { wire, hop, to, outbox } = self.inboxes.routes[host as usize];
+        if size != LOOK
+            && let Some(link) = self.links.get_mut(wire as usize)
+        {
+            let passed = match link.pass_quietly(at, size) {
+                None => link.pass_slowly(at, size, at),
+                passed => passed,
+            };
+            if let Some((_, comes)) = passed {
+                if to == NONE {
+                    let rank = self.inboxes.entrance.cause(entering).rank;
+                    self.enter_by_clock(at, comes, id, Way { rank, hop: hop + 1, size });
+                } else {
+                    self.inboxes.put_out(outbox, Leaving { at: comes, id, host: to });
+                }
+                return;
+            }
+        }
+        let rank = self.inboxes.entrance.cause(entering).rank;
+        self.look_across(at, id, Way { rank, hop, size });
+    }
+
+    /// A packet has come to another by the clock.
+    fn cross_by_clock(&mut self, now: Instant, id: u32) {
+        let Way { rank, hop, size } = self.inboxes.ways[id as usize];
         let &[step, next] = self.hops[hop as usize..].first_chunk().expect("a path ends at a host");
         if step & WANTED == 0 && next & FUSED == 0 && size != LOOK {
             let link = &mut self.links[(step & WIRE) as usize];
@@ -359,10 +422,15 @@ impl Network {
                 return;
             }
         }
-        self.packets[id as usize].hop = hop;
-        if let Some((comes, _, _)) = self.travel(now, id) {
+        self.look_across(now, id, Way { rank, hop, size });
+    }
+
+    /// A packet has come to a link that must look at it.
+    fn look_across(&mut self, now: Instant, id: u32, way: Way) {
+        self.packets[id as usize].hop = way.hop;
+        if let Some(Passed { comes, .. }) = self.travel(now, id) {
             let hop = self.packets[id as usize].hop;
-            self.crossed(now, comes, id, Way { rank, hop, size });
+            self.crossed(now, comes, id, Way { hop, ..way });
         }
     }
 
@@ -378,8 +446,6 @@ impl Network {
     }
 
     /// A packet comes from the links that hosts share to `hop` of its path, its host's own.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
     pub(super) fn hand_over(&mut self, comes: Instant, id: u32, hop: u32) {
         let mut hop = hop as usize;
         let wire = self.hops[hop - 1] & WIRE;
@@ -387,18 +453,18 @@ impl Network {
             hop += 1;
         }
         let host = self.hops[hop] & !DELIVER;
-        let Inboxes { outboxes, outbox_of, .. } = &mut self.inboxes;
-        let Outbox { leaving, .. } = &mut outboxes[outbox_of[wire as usize] as usize];
-        debug_assert!(leaving.back().is_none_or(|last| last.at <= comes), "links keep order");
-        leaving.push_back(Leaving { at: comes, id, host });
+        let outbox = self.inboxes.outbox_of[wire as usize];
+        self.inboxes.put_out(outbox, Leaving { at: comes, id, host });
     }
 
     /// Whom something comes to, or to whom something happens, before `until`.
     pub fn visit(&mut self, until: Instant, visits: &mut Vec<Visit>) {
-        let Inboxes { of, wakes, outboxes, mail, counts, .. } = &mut self.inboxes;
+        let Inboxes { of, doors, wakes, outboxes, mail, counts, .. } = &mut self.inboxes;
         for outbox in &*outboxes {
-            for leaving in outbox.leaving.range(..outbox.before(until)) {
-                counts[leaving.host as usize] += 1;
+            for part in outbox.first(outbox.before(until)) {
+                for leaving in part {
+                    counts[leaving.host as usize] += 1;
+                }
             }
         }
         visits.clear();
@@ -411,7 +477,9 @@ impl Network {
                 let to = from + std::mem::replace(count, from);
                 if *wakes < until || from < to {
                     let kept = index(of[host as usize].len());
-                    visits.push(Visit { host, from, to, kept });
+                    let hop = doors[host as usize].hop;
+                    let at_once = self.hops[hop as usize] & DELIVER != 0;
+                    visits.push(Visit { host, from, to, kept, hop, at_once });
                 }
                 from = to;
             }
@@ -437,7 +505,9 @@ impl Network {
     }
 
     fn admit_one(&mut self, host: u32, arriving: Arriving) {
-        if let Some(arriving) = self.pass_in(host, arriving) {
+        let hop = self.inboxes.doors[host as usize].hop;
+        let at_once = self.hops[hop as usize] & DELIVER != 0;
+        if let Some(arriving) = self.pass_in(hop, at_once, arriving) {
             self.inboxes.of[host as usize].push_back(arriving);
             self.wake_host(host as usize, arriving.at);
         }
@@ -445,14 +515,19 @@ impl Network {
 
     /// A packet passes its host's own links; `None` if it is lost.
     #[inline]
-    fn pass_in(&mut self, host: u32, arriving: Arriving) -> Option<Arriving> {
-        let hop = self.inboxes.doors[host as usize].hop;
-        if self.hops[hop as usize] & DELIVER != 0 {
+    fn pass_in(&mut self, hop: u32, at_once: bool, arriving: Arriving) -> Option<Arriving> {
+        if at_once {
             return Some(arriving);
         }
         self.packets[arriving.id as usize].hop = hop;
-        let (at, _, _) = self.travel(arriving.at, arriving.id)?;
+        let Passed { comes: at, .. } = self.travel(arriving.at, arriving.id)?;
         Some(Arriving { at, ..arriving })
+    }
+
+    /// What hosts send from now on is this one's.
+    #[inline]
+    pub const fn begin_visit(&mut self, visit: &Visit) {
+        self.inboxes.serving = visit.host;
     }
 
     /// What comes next to a host that is visited.
@@ -464,10 +539,10 @@ impl Network {
             next = self.inboxes.of[visit.host as usize].pop_front();
         }
         while next.is_none() && visit.from < visit.to {
-            let at = visit.from as usize;
+            let at = visit.from;
             visit.from += 1;
-            self.prefetch_mail(at);
-            next = self.pass_in(visit.host, self.inboxes.mail[at]);
+            self.prefetch_mail(at as usize);
+            next = self.pass_in(visit.hop, visit.at_once, self.inboxes.mail[at as usize]);
         }
         next
     }
@@ -476,7 +551,9 @@ impl Network {
     #[inline]
     fn prefetch_mail(&self, at: usize) {
         if let Some(soon) = self.inboxes.mail.get(at + PACKETS_AHEAD) {
-            prefetch(&self.packets[soon.id as usize]);
+            // An address need not be one of a packet to be fetched.
+            let packet = self.packets.as_ptr().wrapping_add(soon.id as usize);
+            prefetch_place((packet.cast(), 1));
         }
         if let Some(next) = self.inboxes.mail.get(at + OPTIONS_AHEAD) {
             // Without a branch, as whether it has options is hard to foretell.
