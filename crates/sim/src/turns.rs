@@ -25,10 +25,8 @@ pub struct Turns {
     pub own: Vec<bool>,
     /// Of each link whether it is offered packets ahead of time.
     pub fused: Vec<bool>,
-    /// A packet takes at least this from a host to the first link that others share.
-    pub to_links: Duration,
-    /// A packet takes at least this from there to a host; `None` if there are no such links.
-    pub to_hosts: Option<Duration>,
+    /// All hosts, or two halves of which each hears of the other alone.
+    pub sides: Vec<Side>,
     /// A packet takes at least this from one host to the other by links of their own; `None` if no flow has
     /// only such.
     pub between_hosts: Option<Duration>,
@@ -36,6 +34,19 @@ pub struct Turns {
     pub longest: Option<Duration>,
     /// Whether it is quicker.
     pub worth_it: bool,
+}
+
+/// Hosts, and the links that they send to and share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// In the order in which they are served: first the ends that open connections and then the others, as what most
+    /// of one kind do next is the same, and its code stays in the cache.
+    pub hosts: Vec<u32>,
+    /// A packet takes at least this from one of them to the first of their links.
+    pub to_links: Duration,
+    /// A packet takes at least this from there to a host, which is one of the other side's if there is one; `None` if
+    /// there are no such links.
+    pub to_hosts: Option<Duration>,
 }
 
 /// How hosts and links take turns in `scenario`; `None` where they may not.
@@ -74,17 +85,25 @@ pub fn turns(scenario: &Scenario, layout: &Layout, elsewhere: &Elsewhere<'_>) ->
     if !layout.paths.iter().flatten().all(sorted) {
         return None;
     }
+    let side_of = sides(layout, elsewhere, &own);
     let mut turns = Turns {
         own,
         fused,
+        sides: Vec::new(),
         longest: None,
-        to_links: Duration::MAX,
-        to_hosts: None,
         between_hosts: None,
         worth_it: false,
     };
-    for path in layout.paths.iter().flatten() {
-        turns.look_at(path, layout, elsewhere)?;
+    let count = side_of.iter().max().map_or(1, |last| last + 1);
+    turns.sides = vec![Side { hosts: Vec::new(), to_links: Duration::MAX, to_hosts: None }; count];
+    let paths = || (0_u32..).zip(layout.paths.iter().flatten()).zip(&side_of);
+    for ((_, path), side) in paths() {
+        turns.look_at(*side, path, layout, elsewhere)?;
+    }
+    for first in 0..2 {
+        for ((host, _), side) in paths().skip(first).step_by(2) {
+            turns.sides[*side].hosts.push(host);
+        }
     }
     if turns.length() == Duration::ZERO {
         return None;
@@ -109,6 +128,7 @@ impl Turns {
     /// Takes a path into account; `None` if hosts and links cannot take turns on it.
     fn look_at(
         &mut self,
+        side: usize,
         path: &[usize],
         layout: &Layout,
         elsewhere: &Elsewhere<'_>,
@@ -134,19 +154,80 @@ impl Turns {
         {
             return None;
         }
-        self.to_links = self.to_links.min(delay(&path[..first]));
+        let to_links = delay(&path[..first]);
         // Until it comes to the last of them that it does not come to ahead of time, it is theirs.
         let enters = theirs.iter().rposition(|wire| !self.fused[*wire]).unwrap_or(0);
         let rest = delay(&path[first + enters..]);
-        self.to_hosts = Some(self.to_hosts.map_or(rest, |least| least.min(rest)));
+        let side = &mut self.sides[side];
+        side.to_links = side.to_links.min(to_links);
+        side.to_hosts = Some(side.to_hosts.map_or(rest, |least| least.min(rest)));
         Some(())
     }
 
-    /// The least time in which neither side can hear of the other.
+    /// The least time in which what a host does comes back to its side.
     fn length(&self) -> Duration {
-        let around = self.to_hosts.map(|rest| self.to_links + rest);
-        let lengths = around.into_iter().chain(self.between_hosts);
-        lengths.min().unwrap_or_default()
+        let around = self.sides.iter().filter_map(|side| Some(side.to_links + side.to_hosts?));
+        let around = around.reduce(|sum, way| sum + way);
+        around.into_iter().chain(self.between_hosts).min().unwrap_or_default()
+    }
+}
+
+/// On which side each host is: 0 for all, or 0 and 1 if each of two halves sends by links of its own to the other
+/// alone.
+fn sides(layout: &Layout, elsewhere: &Elsewhere<'_>, own: &[bool]) -> Vec<usize> {
+    let one = || vec![0; 2 * layout.paths.len()];
+    // Cross-traffic is on the clock that the links of a side share.
+    if !elsewhere.crossed.is_empty() {
+        return one();
+    }
+    let mut kinship = Kinship::new(own.len());
+    let shared = |path: &[usize]| path.iter().copied().find(|wire| !own[*wire]);
+    let mut firsts = Vec::with_capacity(layout.paths.len());
+    for [there, back] in &layout.paths {
+        let (Some(first), Some(first_back)) = (shared(there), shared(back)) else { return one() };
+        let both = [(there, first), (back, first_back)];
+        let mut ways = both.into_iter().flat_map(|(path, first)| {
+            path.iter().filter(|wire| !own[**wire]).map(move |wire| (first, *wire))
+        });
+        let agree = ways.all(|(first, wire)| kinship.note(first, wire, 0));
+        if !agree || !kinship.note(first, first_back, 1) {
+            return one();
+        }
+        firsts.extend([first, first_back]);
+    }
+    // Rows of several flows are put in order within a side: links are fused only if one link decides in which order
+    // something comes to all senders that are probed, and so they are of one.
+    firsts.into_iter().map(|wire| kinship.of(wire).1).collect()
+}
+
+/// What is known of links: each knows one that knows more, or itself, and whether that is on the same side (0) or on
+/// the other (1).
+struct Kinship(Vec<(usize, usize)>);
+
+impl Kinship {
+    fn new(links: usize) -> Self {
+        Self((0..links).map(|link| (link, 0)).collect())
+    }
+
+    /// The one that knows most, and on which side of it `link` is.
+    fn of(&mut self, link: usize) -> (usize, usize) {
+        let (next, side) = self.0[link];
+        if next == link {
+            return (link, 0);
+        }
+        let (last, beyond) = self.of(next);
+        self.0[link] = (last, side ^ beyond);
+        self.0[link]
+    }
+
+    /// Two links are on one side (0) or not (1); false if the contrary is known.
+    fn note(&mut self, a: usize, b: usize, apart: usize) -> bool {
+        let ((a, side_a), (b, side_b)) = (self.of(a), self.of(b));
+        if a == b {
+            return side_a ^ side_b == apart;
+        }
+        self.0[b] = (a, side_a ^ side_b ^ apart);
+        true
     }
 }
 

@@ -232,6 +232,12 @@ impl Wheel {
         }
     }
 
+    /// A clock of the same size with nothing on it, and without lanes.
+    pub fn like(&self) -> Self {
+        let width = Duration::from_nanos(1 << self.shift);
+        Self::new(width, Duration::from_nanos((self.mask + 1) << self.shift))
+    }
+
     /// Makes lanes for [`push_in_lane`](Self::push_in_lane), numbered from 0.
     pub fn add_lanes(&mut self, lanes: usize) {
         self.lanes.resize_with(lanes, VecDeque::new);

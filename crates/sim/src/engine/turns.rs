@@ -68,37 +68,43 @@ impl Engine<'_> {
 
     /// Runs to the end.
     pub(super) fn run_in_turns(&mut self, turns: &Turns) {
-        let Turns { to_links, to_hosts, between_hosts, longest, .. } = *turns;
+        let Turns { sides, between_hosts, longest, .. } = turns;
         self.take_turns(turns);
         let end = self.end + NEXT;
-        let (mut hosts_until, mut links_until) = (Instant::START, Instant::START);
+        let mut hosts_until = vec![Instant::START; sides.len()];
+        let mut links_until = hosts_until.clone();
         loop {
             let moment = self.next_moment().filter(|at| *at <= self.end);
             let until = moment.map_or(end, |at| at + NEXT);
-            while hosts_until < until || links_until < until {
-                // Nothing comes to a host but from shared links and from its other end.
-                let mut served = until;
-                if let Some(rest) = to_hosts {
-                    served = served.min(links_until + rest);
-                }
-                if let Some(whole) = between_hosts {
-                    served = served.min(hosts_until + whole);
-                }
-                if let Some(longest) = longest {
-                    served = served.min(hosts_until + longest);
-                }
+            while hosts_until.iter().chain(&links_until).any(|reached| *reached < until) {
                 let before = self.events;
-                self.serve_hosts(served);
-                hosts_until = served;
-                // Of what enters there otherwise hosts that share none hear nothing.
-                let heard = to_hosts.map_or(until, |_| until.min(hosts_until + to_links));
-                self.serve_links(heard);
-                links_until = heard;
+                for (n, side) in sides.iter().enumerate() {
+                    let other = (n + 1) % sides.len();
+                    // Nothing comes to a host but from the links of the other side and from its other end.
+                    let mut served = until;
+                    if let Some(rest) = sides[other].to_hosts {
+                        served = served.min(links_until[other] + rest);
+                    }
+                    if let Some(whole) = *between_hosts {
+                        served = served.min(hosts_until[n] + whole);
+                    }
+                    if let Some(longest) = *longest {
+                        served = served.min(hosts_until[n] + longest);
+                    }
+                    self.network.turn_to(n);
+                    self.serve_hosts(served);
+                    hosts_until[n] = served;
+                    // Of what enters there otherwise hosts that share none hear nothing.
+                    let heard = side.to_hosts.map_or(until, |_| until.min(served + side.to_links));
+                    self.serve_links(heard);
+                    links_until[n] = heard;
+                }
                 if self.events == before {
                     // Where nothing happens for long, turns would be many.
                     let next = self.network.next_at().min(until);
-                    hosts_until = hosts_until.max(next);
-                    links_until = links_until.max(next);
+                    for reached in hosts_until.iter_mut().chain(&mut links_until) {
+                        *reached = (*reached).max(next);
+                    }
                 }
             }
             // Hosts' own links may have been reached since they were served.

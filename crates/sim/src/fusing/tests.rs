@@ -176,6 +176,31 @@ fn timers_of_one_instant_go_in_the_order_in_which_they_were_set() {
     assert!(same);
 }
 
+/// Of two ACKs that come to a link at one instant, by what two links brought at one instant, that one goes first whose
+/// data packet left first the link that leads to both of these.
+#[test]
+fn arrivals_by_two_links_go_in_the_order_of_the_link_before_both() {
+    // A random scenario, made smaller by proptest.
+    let links = [("l0", 1), ("l1", 2), ("l2", 1), ("l3", 1)].map(|(name, mbps)| {
+        json!({"name": name, "from": "hub", "to": name.replace('l', "n"), "rate": format!("{mbps} Mbit/s"),
+            "delay": "1 ms", "queue": {"kind": "droptail", "limit": "3 packet"}})
+    });
+    let flows = [("f0", "n3"), ("f1", "n2")].map(|(name, to)| {
+        json!({"name": name, "from": "n1", "to": to, "count": 2, "variant": "newreno",
+            "tcp": {"delayed_ack": "off"}})
+    });
+    let scenario = json!({
+        "duration": "1.5 s",
+        "topology": {"kind": "graph", "link": links},
+        "flow": flows,
+    });
+    let by_the_clock = run(&scenario, Engine::by_the_clock);
+    let in_turns = run(&scenario, Engine::in_turns);
+    let same = format!("{by_the_clock:?}")
+        == format!("{:?}", Run { events: by_the_clock.events, ..in_turns });
+    assert!(same);
+}
+
 /// A link that is offered packets ahead of their time is seen by a probe as it is at that time.
 #[test]
 fn probes_see_fused_links_as_they_are() {

@@ -44,9 +44,11 @@ pub(super) struct Entrance {
     /// What comes before `from`, in order.
     order: Vec<Entering>,
     next: usize,
+    /// The end of the turn before, and what comes later.
     from: Instant,
-    /// What comes later.
     later: Vec<(Entering, Cause)>,
+    /// The same of the other side, if there is one, while nothing of it is waiting.
+    other: (Instant, Vec<(Entering, Cause)>),
     /// Packets by the stretch of time in which they come, and then where those of each stretch begin.
     counts: Vec<u32>,
 }
@@ -65,7 +67,10 @@ impl Entrance {
 
     /// Puts what comes before `until` in order. Nothing may be added for a moment before that any more.
     pub(super) fn close(&mut self, until: Instant) {
-        let Self { waiting, causes, order, next, from, later, counts } = self;
+        for (Entering { at, id, host, size, .. }, cause) in std::mem::take(&mut self.later) {
+            self.push(at, id, host, size, cause);
+        }
+        let Self { waiting, causes, order, next, from, later, counts, .. } = self;
         // About one packet a stretch, of a power of two nanoseconds.
         let span = until.since(*from).as_nanos();
         let shift = (span / (waiting.len() as u64).max(1)).max(1).ilog2();
@@ -124,11 +129,14 @@ impl Entrance {
         self.next = 0;
         self.waiting.clear();
         self.causes.clear();
-        for n in 0..self.later.len() {
-            let (Entering { at, id, host, size, .. }, cause) = self.later[n];
-            self.push(at, id, host, size, cause);
-        }
-        self.later.clear();
+    }
+
+    /// What is added from now on comes to the links of the other side.
+    pub(super) const fn change_sides(&mut self) {
+        debug_assert!(self.waiting.is_empty(), "what hosts sent has been put in order");
+        let (from, later) = &mut self.other;
+        std::mem::swap(from, &mut self.from);
+        std::mem::swap(later, &mut self.later);
     }
 
     /// The next in order.
@@ -151,7 +159,8 @@ impl Entrance {
 
     /// Nothing comes before this.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        self.waiting.iter().map(|entering| entering.at).min()
+        let later = self.later.iter().chain(&self.other.1).map(|(entering, _)| entering);
+        self.waiting.iter().chain(later).map(|entering| entering.at).min()
     }
 }
 

@@ -9,7 +9,7 @@ use super::entrance::{Cause, Entering, Entrance};
 use super::{DELIVER, FUSED, LANED, Network, OWN, Passed, WANTED, WIRE, index};
 use crate::prefetch::{prefetch, prefetch_place};
 use crate::turns::Turns;
-use crate::wheel::{Class, Event, Rank, Ranked, Until};
+use crate::wheel::{Class, Event, Rank, Ranked, Until, Wheel};
 
 /// A packet on its way to a host.
 #[derive(Clone, Copy, Debug)]
@@ -17,16 +17,18 @@ pub struct Arriving {
     /// When it comes to the host, or to the links before it that are the host's own.
     pub at: Instant,
     pub id: u32,
-    /// How many left the same shared link before it.
+    /// How many left shared links before it, in the order in which these took them.
     pub order: u32,
 }
 
 /// A packet on its way from the links that hosts share to a host.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
 struct Leaving {
     /// When it comes to the host, or to the links before it that are the host's own.
     at: Instant,
     id: u32,
+    order: u32,
     host: u32,
 }
 
@@ -34,13 +36,13 @@ struct Leaving {
 #[derive(Debug, Default)]
 struct Outbox {
     leaving: VecDeque<Leaving>,
-    /// What has left before.
-    left: u32,
+    /// The side of its hosts.
+    to: usize,
 }
 
 impl Outbox {
     fn before(&self, until: Instant) -> usize {
-        self.leaving.partition_point(|leaving| leaving.at < until)
+        self.leaving.partition_point(|&Leaving { at, .. }| at < until)
     }
 
     /// So many, in two parts: a loop over a slice takes fewer instructions than one over a ring.
@@ -53,14 +55,11 @@ impl Outbox {
     /// Takes what leaves before `until`, each with its host.
     fn take_before(&mut self, until: Instant, mut take: impl FnMut(u32, Arriving)) {
         let many = self.before(until);
-        let mut order = self.left;
         for part in self.first(many) {
-            for &Leaving { at, id, host } in part {
-                order = order.wrapping_add(1);
+            for &Leaving { at, id, order, host } in part {
                 take(host, Arriving { at, id, order });
             }
         }
-        self.left = order;
         self.leaving.drain(..many);
     }
 }
@@ -139,6 +138,8 @@ pub(super) struct Inboxes {
     /// What leaves shared links, and where each link's is.
     outboxes: Vec<Outbox>,
     outbox_of: Vec<u32>,
+    /// What has been put there.
+    left: u32,
     /// Of each host.
     routes: Vec<Route>,
     /// The host that is served.
@@ -148,6 +149,12 @@ pub(super) struct Inboxes {
     counts: Vec<u32>,
     /// What hosts send to shared links.
     entrance: Entrance,
+    /// The hosts of each side, in the order in which they are served, and the side whose turn it is.
+    sides: Vec<Vec<u32>>,
+    side: usize,
+    /// The clock of the other one, and the same as of this one.
+    other_wheel: Option<Wheel>,
+    other_clock: (Instant, u64),
     /// Of what had been [added](crate::wheel::Wheel::added) to the clock by then nothing comes before this.
     clock_from: Instant,
     clock_read: u64,
@@ -179,10 +186,15 @@ impl Inboxes {
     }
 
     #[inline]
-    fn put_out(&mut self, outbox: u32, leaving: Leaving) {
-        let Outbox { leaving: row, .. } = &mut self.outboxes[outbox as usize];
-        debug_assert!(row.back().is_none_or(|last| last.at <= leaving.at), "links keep order");
-        row.push_back(leaving);
+    fn put_out(&mut self, outbox: u32, at: Instant, id: u32, host: u32) {
+        let Self { outboxes, left, .. } = self;
+        let Outbox { leaving, .. } = &mut outboxes[outbox as usize];
+        debug_assert!(
+            leaving.back().is_none_or(|&Leaving { at: last, .. }| last <= at),
+            "in order"
+        );
+        *left = left.wrapping_add(1);
+        leaving.push_back(Leaving { at, id, order: *left, host });
     }
 }
 
@@ -190,7 +202,7 @@ impl Network {
     /// From now on hosts, of which each sends on a path that begins at one of `first_hops`, and the links that
     /// they share take `turns`.
     pub fn take_turns(&mut self, first_hops: impl ExactSizeIterator<Item = u32>, turns: &Turns) {
-        let Self { hops, inboxes, links, .. } = self;
+        let Self { hops, inboxes, links, wheel, .. } = self;
         let hosts = first_hops.len();
         inboxes.of.resize_with(hosts, VecDeque::new);
         inboxes.wakes = vec![Instant::NEVER; hosts];
@@ -201,6 +213,12 @@ impl Network {
             (0..index(hosts)).map(|host| Setting { since, by: BY_TIMER | host }).collect();
         inboxes.doors = vec![Door { hop: 0, way_in: NONE, way_out: NONE }; hosts];
         inboxes.outbox_of = vec![NONE; links.len()];
+        inboxes.sides = turns.sides.iter().map(|side| side.hosts.clone()).collect();
+        inboxes.other_wheel = (inboxes.sides.len() > 1).then(|| wheel.like());
+        let mut side_of = vec![0; hosts];
+        for host in inboxes.sides.iter().skip(1).flatten() {
+            side_of[*host as usize] = 1;
+        }
         let mut first = 0;
         for path in hops.split_inclusive_mut(|hop| *hop & DELIVER != 0) {
             let Some((host, steps)) = path.split_last_mut() else { continue };
@@ -210,14 +228,15 @@ impl Network {
                 *hop |= if turns.fused[wire] { FUSED } else { 0 };
                 *hop |= if turns.own[wire] { OWN } else { 0 };
             }
-            let door = &mut inboxes.doors[(*host & !DELIVER) as usize];
+            let host = (*host & !DELIVER) as usize;
+            let door = &mut inboxes.doors[host];
             let ends = first + steps.len();
             (door.hop, first) = (index(ends), ends + 1);
             let Some(last) = steps.iter().rposition(|hop| *hop & OWN == 0) else { continue };
             let outbox = &mut inboxes.outbox_of[(steps[last] & WIRE) as usize];
             if *outbox == NONE {
                 *outbox = index(inboxes.outboxes.len());
-                inboxes.outboxes.push(Outbox::default());
+                inboxes.outboxes.push(Outbox { to: side_of[host], ..Outbox::default() });
             }
             if let Some(hop) = steps.get_mut(last + 1) {
                 // There a packet changes sides.
@@ -254,11 +273,27 @@ impl Network {
         *wakes = (*wakes).min(at);
     }
 
+    /// It is this side's turn: its hosts', and then that of the links to which they send.
+    pub const fn turn_to(&mut self, side: usize) {
+        let Self { inboxes, wheel, .. } = self;
+        let Inboxes { entrance, other_wheel, other_clock, clock_from, clock_read, .. } = inboxes;
+        if let Some(other_wheel) = other_wheel
+            && side != inboxes.side
+        {
+            entrance.change_sides();
+            std::mem::swap(wheel, other_wheel);
+            (*clock_from, *clock_read, *other_clock) =
+                (other_clock.0, other_clock.1, (*clock_from, *clock_read));
+            inboxes.side = side;
+        }
+    }
+
     /// Nothing happens at hosts or at what they share before this.
     pub fn next_at(&self) -> Instant {
-        let Inboxes { wakes, outboxes, entrance, .. } = &self.inboxes;
+        let Inboxes { wakes, outboxes, entrance, other_wheel, .. } = &self.inboxes;
         let leave = outboxes.iter().filter_map(|outbox| Some(outbox.leaving.front()?.at));
-        let others = leave.chain(entrance.next_at()).chain(self.wheel.next_at());
+        let clocks = [Some(&self.wheel), other_wheel.as_ref()].into_iter().flatten();
+        let others = leave.chain(entrance.next_at()).chain(clocks.filter_map(Wheel::next_at));
         wakes.iter().copied().chain(others).min().unwrap_or(Instant::NEVER)
     }
 
@@ -398,7 +433,7 @@ impl Network {
                     let rank = self.inboxes.entrance.cause(entering).rank;
                     self.enter_by_clock(at, comes, id, Way { rank, hop: hop + 1, size });
                 } else {
-                    self.inboxes.put_out(outbox, Leaving { at: comes, id, host: to });
+                    self.inboxes.put_out(outbox, comes, id, to);
                 }
                 return;
             }
@@ -454,13 +489,15 @@ impl Network {
         }
         let host = self.hops[hop] & !DELIVER;
         let outbox = self.inboxes.outbox_of[wire as usize];
-        self.inboxes.put_out(outbox, Leaving { at: comes, id, host });
+        self.inboxes.put_out(outbox, comes, id, host);
     }
 
-    /// Whom something comes to, or to whom something happens, before `until`.
+    /// To whom of this side something comes, or to whom something happens, before `until`.
     pub fn visit(&mut self, until: Instant, visits: &mut Vec<Visit>) {
-        let Inboxes { of, doors, wakes, outboxes, mail, counts, .. } = &mut self.inboxes;
-        for outbox in &*outboxes {
+        let Inboxes { of, doors, wakes, outboxes, mail, counts, sides, side, .. } =
+            &mut self.inboxes;
+        let for_them = |outbox: &&mut Outbox| outbox.to == *side;
+        for outbox in outboxes.iter_mut().filter(for_them) {
             for part in outbox.first(outbox.before(until)) {
                 for leaving in part {
                     counts[leaving.host as usize] += 1;
@@ -469,23 +506,18 @@ impl Network {
         }
         visits.clear();
         let mut from = 0;
-        // First the ends that open connections and then the others: what most of one kind do next is the same, and
-        // its code stays in the cache.
-        for first in 0..2 {
-            let hosts = (0..).zip(wakes.iter().zip(&mut *counts)).skip(first).step_by(2);
-            for (host, (wakes, count)) in hosts {
-                let to = from + std::mem::replace(count, from);
-                if *wakes < until || from < to {
-                    let kept = index(of[host as usize].len());
-                    let hop = doors[host as usize].hop;
-                    let at_once = self.hops[hop as usize] & DELIVER != 0;
-                    visits.push(Visit { host, from, to, kept, hop, at_once });
-                }
-                from = to;
+        for &host in &sides[*side] {
+            let h = host as usize;
+            let to = from + std::mem::replace(&mut counts[h], from);
+            if wakes[h] < until || from < to {
+                let hop = doors[h].hop;
+                let at_once = self.hops[hop as usize] & DELIVER != 0;
+                visits.push(Visit { host, from, to, kept: index(of[h].len()), hop, at_once });
             }
+            from = to;
         }
         mail.resize(from as usize, Arriving { at: Instant::NEVER, id: u32::MAX, order: 0 });
-        for outbox in outboxes {
+        for outbox in outboxes.iter_mut().filter(for_them) {
             outbox.take_before(until, |host, arriving| {
                 let place = &mut counts[host as usize];
                 mail[*place as usize] = arriving;

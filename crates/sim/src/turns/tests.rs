@@ -34,21 +34,69 @@ const fn ms(ms: u64) -> Duration {
 fn a_turn_is_as_long_as_the_links_before_and_behind_what_is_shared() {
     // To the bottleneck 1 ms; over it, and from there to the host, 10 + 1.
     let turns = of(&dumbbell(2)).unwrap();
-    assert_eq!((turns.to_links, turns.to_hosts, turns.between_hosts), (ms(1), Some(ms(11)), None));
+    let side =
+        |hosts: &[u32]| Side { hosts: hosts.to_vec(), to_links: ms(1), to_hosts: Some(ms(11)) };
+    // Senders send by the bottleneck's one direction, receivers by the other: each waits for the other's whole way.
+    assert_eq!((&*turns.sides, turns.between_hosts), (&[side(&[0, 2]), side(&[1, 3])][..], None));
+    assert_eq!(turns.length(), ms(24));
     // Both directions of the bottleneck are shared; of each flow's four links at hosts, none.
     assert_eq!(turns.own.iter().filter(|own| !**own).count(), 2);
-    // 12 ms at 100 Mbit/s are 100 packets, for four hosts.
+    // 24 ms at 100 Mbit/s are 200 packets, for four hosts.
     assert!(turns.worth_it);
     // A flow alone shares nothing: 1 + 10 + 1 from host to host.
     let turns = of(&dumbbell(1)).unwrap();
-    assert_eq!((turns.to_hosts, turns.between_hosts), (None, Some(ms(12))));
+    let [Side { to_hosts: None, .. }] = *turns.sides else { panic!("{turns:?}") };
+    assert_eq!(turns.between_hosts, Some(ms(12)));
     // With a queue whose departures are events, the same as without.
     let mut managed = dumbbell(2);
     managed["topology"]["bottleneck"]["queue"] = json!({"kind": "codel"});
-    assert_eq!(of(&managed).unwrap().to_hosts, Some(ms(11)));
+    assert_eq!(of(&managed).unwrap().sides, [side(&[0, 2]), side(&[1, 3])]);
     // Of a flow alone such a link is not the host's.
     managed["flow"][0]["count"] = json!(1);
     assert_eq!(of(&managed), None);
+}
+
+#[test]
+fn hosts_that_send_by_the_links_that_bring_them_something_are_of_one_side() {
+    let sides = |ends: &[[&str; 2]]| -> Vec<Vec<u32>> {
+        let flows = ends.iter().enumerate().map(|(n, [from, to])| {
+            json!({"name": format!("f{n}"), "variant": "newreno", "from": from, "to": to})
+        });
+        let links =
+            [["a", "x"], ["b", "x"], ["x", "y"], ["y", "c"], ["y", "d"]].map(|[from, to]| {
+                let name = format!("{from}{to}");
+                json!({"name": name, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms"})
+            });
+        let scenario = json!({
+            "duration": "1 s",
+            "topology": {"kind": "graph", "link": links},
+            "flow": flows.collect::<Vec<_>>(),
+        });
+        of(&scenario).unwrap().sides.into_iter().map(|side| side.hosts).collect()
+    };
+    assert_eq!(sides(&[["a", "c"], ["b", "d"]]), [[0, 2], [1, 3]]);
+    // The other way round, senders send by the links by which the others' ACKs come.
+    assert_eq!(sides(&[["a", "c"], ["d", "b"]]), [[0, 3], [2, 1]]);
+    // Each of three leaves of a star has a link in and one out, over which it sends to the next one and hears of the
+    // one before: what is behind which cannot be told.
+    let around = [["a", "b"], ["b", "x"], ["x", "a"]];
+    let mut scenario = dumbbell(0);
+    let links = ["a", "b", "x"].map(|leaf| {
+        json!({"name": leaf, "from": "hub", "to": leaf, "rate": "1 Mbit/s", "delay": "1 ms"})
+    });
+    scenario["topology"] = json!({"kind": "graph", "link": links});
+    let flows = around
+        .map(|[from, to]| json!({"name": from, "variant": "newreno", "from": from, "to": to}));
+    scenario["flow"] = json!(flows);
+    let layout = |scenario: &Value| {
+        let scenario: Scenario = serde_json::from_value(scenario.clone()).unwrap();
+        Layout::new(&scenario, &flow_entries(&scenario)).unwrap()
+    };
+    let elsewhere = Elsewhere { crossed: &[], watched: &[], probed: &[] };
+    assert_eq!(super::sides(&layout(&scenario), &elsewhere, &[false; 6]), [0; 6]);
+    // Of two of these ways all is known.
+    scenario["flow"].as_array_mut().unwrap().pop();
+    assert_eq!(super::sides(&layout(&scenario), &elsewhere, &[false; 6]), [0, 1, 1, 0]);
 }
 
 #[test]
@@ -83,7 +131,9 @@ fn what_is_recorded_or_enters_elsewhere_counts() {
     let nothing = Elsewhere { crossed: &[], watched: &[], probed: &[] };
     // Wires: bottleneck 0 and 1, access-left 2 and 3 of the first flow.
     assert_eq!(beside(&dumbbell(2), &Elsewhere { watched: &[0], ..nothing }), None);
-    assert!(beside(&dumbbell(2), &Elsewhere { crossed: &[0], ..nothing }).is_some());
+    // Cross-traffic is on a clock, of which one side would be ahead of the other.
+    let crossed = beside(&dumbbell(2), &Elsewhere { crossed: &[0], ..nothing }).unwrap();
+    assert_eq!(crossed.sides.len(), 1);
     assert_eq!(beside(&dumbbell(2), &Elsewhere { crossed: &[2], ..nothing }), None);
     // 4096 packets of 12,000 bits at 100 Mbit/s.
     let probed = beside(&dumbbell(2), &Elsewhere { probed: &[0, 1], ..nothing }).unwrap();
@@ -92,11 +142,11 @@ fn what_is_recorded_or_enters_elsewhere_counts() {
 
 #[test]
 fn turns_in_which_little_happens_are_not_taken() {
-    // A packet of 12,000 bits takes 12 ms; a turn is as long, and there are 2000 hosts to look at.
+    // A packet of 12,000 bits takes 12 ms; both turns are twice as long, and there are 2000 hosts to look at.
     let mut slow = dumbbell(1000);
     slow["topology"]["bottleneck"]["rate"] = json!("1 Mbit/s");
     assert!(!of(&slow).unwrap().worth_it);
-    // At 100 Mbit/s a hundred packets, for each of which 20 hosts are looked at.
+    // At 100 Mbit/s 200 packets, for each of which 10 hosts are looked at.
     assert!(of(&dumbbell(1000)).unwrap().worth_it);
     // Where something is recorded every 0.1 ms, each turn ends there.
     let mut seen = dumbbell(1000);
