@@ -133,6 +133,7 @@ impl Engine<'_> {
     }
 
     /// What comes to shared links before `until`.
+    #[inline(never)]
     fn serve_links(&mut self, until: Instant) {
         self.network.close_entrance(until);
         while let Some(event) = self.network.cross_links(until, &mut self.events) {
@@ -141,7 +142,8 @@ impl Engine<'_> {
         self.network.open_entrance();
     }
 
-    /// What happens at hosts before `until`.
+    /// What happens at hosts before `until`. In a function of its own, so that registers need not hold what is around it.
+    #[inline(never)]
     fn serve_hosts(&mut self, until: Instant) {
         let Some(schedule) = &mut self.schedule else { return };
         let mut visits = std::mem::take(&mut schedule.visits);
