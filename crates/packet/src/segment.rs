@@ -201,6 +201,23 @@ impl SackBlocks {
     pub fn as_slice(&self) -> &[Range] {
         &self.blocks[..usize::from(self.count)]
     }
+
+    /// The blocks present, and empty ranges for the rest of the four.
+    pub const fn to_array(&self) -> [Range; 4] {
+        let mut blocks = self.blocks;
+        let mut n = self.count as usize;
+        while n < blocks.len() {
+            blocks[n] = Range { start: Seq(0), end: Seq(0) };
+            n += 1;
+        }
+        blocks
+    }
+
+    /// The blocks of [`to_array`](Self::to_array).
+    pub fn from_array(blocks: [Range; 4]) -> Self {
+        let count = blocks.iter().map(|block| u8::from(block.start != block.end)).sum();
+        Self { blocks, count }
+    }
 }
 
 /// TCP options that only some segments carry: the cold part of a segment.

@@ -4,6 +4,7 @@ mod entrance;
 mod inboxes;
 mod meeting;
 mod observing;
+mod options;
 mod routers;
 
 use ackclock_net::{Fate, Line, LineConfig, Link, Packet, Verdict};
@@ -17,6 +18,7 @@ use crate::prefetch::{prefetch, prefetch_lines};
 use crate::wheel::{Class, Wheel};
 use inboxes::Inboxes;
 use meeting::{Became, Offering};
+use options::Kept;
 use routers::Routers;
 
 pub use inboxes::Visit;
@@ -36,7 +38,7 @@ pub struct InFlight {
     hop: u32,
     /// The flow, which is also its class at fair queues.
     pub flow: u32,
-    /// Options beside it, an index into the slab, or `NO_OPTIONS`.
+    /// The number of its options, or `NO_OPTIONS`.
     options: u32,
     pub ip: IpMeta,
     /// A bit was flipped on the way: the host that it is for will see a wrong checksum.
@@ -113,8 +115,7 @@ pub struct Network {
     pub links: Vec<Link>,
     packets: Vec<InFlight>,
     free: Vec<u32>,
-    options: Vec<Options>,
-    free_options: Vec<u32>,
+    options: Kept,
     /// Every path, one after another: links, `FUSED` or `WANTED` or neither, then the host with the
     /// `DELIVER` bit.
     hops: Vec<u32>,
@@ -167,8 +168,7 @@ impl Network {
             links,
             packets: Vec::new(),
             free: Vec::new(),
-            options: Vec::new(),
-            free_options: Vec::new(),
+            options: Kept::default(),
             hops: Vec::new(),
             touched: Vec::new(),
             lines: Vec::new(),
@@ -192,8 +192,7 @@ impl Network {
     pub fn forget_packets(&mut self) {
         self.packets = Vec::new();
         self.free = Vec::new();
-        self.options = Vec::new();
-        self.free_options = Vec::new();
+        self.options = Kept::default();
         self.wheel = Wheel::new(Duration::ZERO, Duration::ZERO);
     }
 
@@ -336,7 +335,7 @@ impl Network {
                 let segment = self.packets[id as usize].segment;
                 self.note_options(&segment, options, first_hop);
             }
-            kept = self.keep_options(options);
+            kept = self.options.keep(options);
         }
         if let Some(aloft) = self.aloft_mut(flow) {
             *aloft += 1;
@@ -437,16 +436,6 @@ impl Network {
         let id = self.free.pop().expect("there is a vacancy");
         self.packets[id as usize] = packet;
         id
-    }
-
-    fn keep_options(&mut self, options: &Options) -> u32 {
-        if let Some(at) = self.free_options.pop() {
-            self.options[at as usize] = *options;
-            return at;
-        }
-        make_room(&mut self.options);
-        self.options.push(*options);
-        index(self.options.len() - 1)
     }
 
     /// Offers a packet to the link that comes next on its path, and to those that are fused with it.
@@ -638,11 +627,9 @@ impl Network {
 
     /// The packet that has arrived, and its options.
     #[inline]
-    pub fn packet(&self, id: u32) -> (&InFlight, Option<&Options>) {
+    pub fn packet(&mut self, id: u32) -> (&InFlight, Option<&Options>) {
         let packet = &self.packets[id as usize];
-        let options =
-            (packet.options != NO_OPTIONS).then(|| &self.options[packet.options as usize]);
-        (packet, options)
+        (packet, self.options.get(packet.options))
     }
 
     /// The packet is lost.
@@ -663,7 +650,7 @@ impl Network {
             *aloft -= 1;
         }
         if options != NO_OPTIONS {
-            self.free_options.push(options);
+            self.options.free(options);
         }
         self.free.push(id);
     }

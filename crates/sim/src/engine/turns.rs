@@ -142,8 +142,7 @@ impl Engine<'_> {
         self.network.open_entrance();
     }
 
-    /// What happens at hosts before `until`. In a function of its own, so that registers need not hold what is around it.
-    #[inline(never)]
+    /// What happens at hosts before `until`.
     fn serve_hosts(&mut self, until: Instant) {
         let Some(schedule) = &mut self.schedule else { return };
         let mut visits = std::mem::take(&mut schedule.visits);
@@ -191,7 +190,8 @@ impl Engine<'_> {
         self.network.prefetch_links_of(host);
     }
 
-    /// What happens at one host before `until`.
+    /// What happens at one host before `until`. In a function of its own, so that registers need not hold what is around it.
+    #[inline(never)]
     fn serve_host(&mut self, mut visit: Visit, until: Instant) {
         let host = visit.host;
         let h = host as usize;

@@ -88,6 +88,7 @@ impl Entrance {
             *count = sum;
         }
         order.clear();
+        order.reserve_exact(sum as usize);
         order.resize(sum as usize, Entering::default());
         for entering in &*waiting {
             if entering.at < until {

@@ -194,6 +194,10 @@ impl Inboxes {
             "in order"
         );
         *left = left.wrapping_add(1);
+        if leaving.len() == leaving.capacity() {
+            // As other arenas do: one that doubles is half empty at its peak.
+            leaving.reserve_exact(leaving.len() / 4 + 16);
+        }
         leaving.push_back(Leaving { at, id, order: *left, host });
     }
 }
@@ -589,9 +593,8 @@ impl Network {
         }
         if let Some(next) = self.inboxes.mail.get(at + OPTIONS_AHEAD) {
             // Without a branch, as whether it has options is hard to foretell.
-            let options = self.packets[next.id as usize].options as usize;
-            let options = if options < self.options.len() { options } else { 0 };
-            prefetch_place((self.options.as_ptr().wrapping_add(options).cast(), 1));
+            let options = self.packets[next.id as usize].options;
+            prefetch_place((self.options.place(options), 1));
         }
     }
 

@@ -4,7 +4,7 @@ use ackclock_net::{Arrival, Effect, Fate, Packet, PacketId, Verdict};
 use ackclock_packet::Ecn;
 use ackclock_units::{Duration, Instant};
 
-use super::{LINE, NO_OPTIONS, Network, WANTED, WIRE, index};
+use super::{LINE, Network, WANTED, WIRE, index};
 use crate::wheel::Class;
 
 /// What became of a packet, without the rest of the verdict: so that the verdict itself need not lie in
@@ -196,10 +196,7 @@ impl Network {
             if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
                 packet.first_sent = started;
             }
-            if packet.options != NO_OPTIONS {
-                let options = self.options[packet.options as usize];
-                packet.options = self.keep_options(&options);
-            }
+            packet.options = self.options.copy(packet.options);
             let copy = self.keep(packet);
             self.arrive_at_end(copy, copied);
         }

@@ -55,17 +55,18 @@ impl Network {
             let source = packet.class as usize - flows;
             return Sent::Cross { source, size: Bytes::new(u64::from(packet.size)) };
         }
-        let (in_flight, options) = self.packet(packet.id.get());
+        let in_flight = &self.packets[packet.id.get() as usize];
+        let options = self.options.read(in_flight.options);
         let to = self.destination(in_flight.hop);
         Sent::Segment(SentSegment {
             flow: in_flight.flow as usize,
             from_client: to % 2 == 1,
             segment: in_flight.segment,
             ip: IpMeta {
-                ttl: self.ttl_here(options, in_flight.ip.ttl, in_flight.hop + before),
+                ttl: self.ttl_here(options.as_ref(), in_flight.ip.ttl, in_flight.hop + before),
                 ..in_flight.ip
             },
-            options: options.copied(),
+            options,
             window_shift: self.taps.as_ref().map_or(0, |taps| taps.window_shift(to ^ 1)),
         })
     }

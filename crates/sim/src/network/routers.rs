@@ -82,12 +82,13 @@ impl Network {
             return;
         }
         let in_flight = &self.packets[packet.id.get() as usize];
-        if in_flight.options == NO_OPTIONS {
+        let number = in_flight.options;
+        if number == NO_OPTIONS {
             return;
         }
         let first = self.is_first(in_flight.hop);
         let Some(routers) = &mut self.routers else { return };
-        let options = &mut self.options[in_flight.options as usize];
+        let Some(options) = self.options.whole_mut(number) else { return };
         if let (Some(header), Some(router)) =
             (&mut options.congestion, &mut routers.feedback[wire as usize])
         {

@@ -1,0 +1,156 @@
+//! Options of packets under way.
+
+use ackclock_packet::{Options, Range, SackBlocks};
+
+use super::{NO_OPTIONS, index, make_room};
+
+/// Of options that are kept whole, and not of [`Blocks`].
+const WHOLE: u32 = 1 << 31;
+
+/// Blocks of SACK and no other option, as most packets have that have any: one cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+struct Blocks([Range; 4]);
+
+/// Options beside packets, which know their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    blocks: Vec<Blocks>,
+    free_blocks: Vec<u32>,
+    whole: Vec<Options>,
+    free_whole: Vec<u32>,
+    /// Those of which only blocks were kept, when they were asked for last.
+    unpacked: Options,
+}
+
+impl Kept {
+    /// Keeps options; their number.
+    #[inline]
+    pub(super) fn keep(&mut self, options: &Options) -> u32 {
+        let Options {
+            mss: None,
+            window_scale: None,
+            sack_permitted: false,
+            sack,
+            quick_start: None,
+            quick_start_response: None,
+            congestion: None,
+        } = options
+        else {
+            return self.keep_whole(options);
+        };
+        let blocks = Blocks(sack.to_array());
+        if let Some(at) = self.free_blocks.pop() {
+            self.blocks[at as usize] = blocks;
+            return at;
+        }
+        make_room(&mut self.blocks);
+        self.blocks.push(blocks);
+        index(self.blocks.len() - 1)
+    }
+
+    #[cold]
+    fn keep_whole(&mut self, options: &Options) -> u32 {
+        if let Some(at) = self.free_whole.pop() {
+            self.whole[at as usize] = *options;
+            return at | WHOLE;
+        }
+        make_room(&mut self.whole);
+        self.whole.push(*options);
+        index(self.whole.len() - 1) | WHOLE
+    }
+
+    /// Options once more, for another packet.
+    pub(super) fn copy(&mut self, number: u32) -> u32 {
+        match self.read(number) {
+            Some(options) => self.keep(&options),
+            None => NO_OPTIONS,
+        }
+    }
+
+    /// The options of a packet, whose number this is.
+    #[inline]
+    pub(super) fn get(&mut self, number: u32) -> Option<&Options> {
+        if number == NO_OPTIONS {
+            None
+        } else if number & WHOLE == 0 {
+            self.unpacked.sack = SackBlocks::from_array(self.blocks[number as usize].0);
+            Some(&self.unpacked)
+        } else {
+            self.whole.get((number & !WHOLE) as usize)
+        }
+    }
+
+    /// The same, copied.
+    pub(super) fn read(&self, number: u32) -> Option<Options> {
+        if number != NO_OPTIONS && number & WHOLE == 0 {
+            let sack = SackBlocks::from_array(self.blocks[number as usize].0);
+            return Some(Options { sack, ..Options::default() });
+        }
+        self.whole.get((number & !WHOLE) as usize).copied()
+    }
+
+    /// The same, to be changed, unless they are blocks of SACK alone.
+    pub(super) fn whole_mut(&mut self, number: u32) -> Option<&mut Options> {
+        (number & WHOLE != 0).then(|| self.whole.get_mut((number & !WHOLE) as usize)).flatten()
+    }
+
+    /// The packet has left the network.
+    #[inline]
+    pub(super) fn free(&mut self, number: u32) {
+        if number & WHOLE == 0 {
+            self.free_blocks.push(number);
+        } else if number != NO_OPTIONS {
+            self.free_whole.push(number & !WHOLE);
+        }
+    }
+
+    /// Where the blocks are, if these are blocks alone; somewhere otherwise.
+    #[inline]
+    pub(super) const fn place(&self, number: u32) -> *const u8 {
+        self.blocks.as_ptr().wrapping_add(number as usize).cast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackclock_packet::Seq;
+    use ackclock_units::Mss;
+
+    use super::*;
+
+    #[test]
+    fn blocks_alone_are_one_cache_line() {
+        assert_eq!(size_of::<Blocks>(), 64);
+    }
+
+    #[test]
+    fn options_come_out_as_they_went_in() {
+        let block = |start: u64| Range { start: Seq::new(start), end: Seq::new(start + 10) };
+        let mut kept = Kept::default();
+        let mut all = Vec::new();
+        for count in 0..5 {
+            let mut options = Options::default();
+            for n in 0..count {
+                options.sack.push(block(1000 - 20 * n));
+            }
+            all.push((kept.keep(&options), options));
+            // The larger of two would leave its blocks behind.
+            options.mss = Mss::new(1460);
+            all.push((kept.keep(&options), options));
+        }
+        for (number, options) in all.iter().rev() {
+            assert_eq!(kept.get(*number), Some(options));
+            assert_eq!(kept.read(*number), Some(*options));
+            assert_eq!(kept.whole_mut(*number).copied(), options.mss.and(Some(*options)));
+            let copy = kept.copy(*number);
+            assert_ne!(copy, *number);
+            assert_eq!(kept.read(copy), Some(*options));
+            kept.free(copy);
+        }
+        assert_eq!(kept.get(NO_OPTIONS), None);
+        assert_eq!(kept.read(NO_OPTIONS), None);
+        assert_eq!(kept.whole_mut(NO_OPTIONS), None);
+        assert_eq!((kept.blocks.len(), kept.whole.len()), (6, 6));
+    }
+}
