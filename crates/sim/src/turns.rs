@@ -15,6 +15,10 @@ const HOSTS_A_PACKET: u128 = 32;
 const BITS: u128 = 12_000;
 /// In nanoseconds.
 const SECOND: u128 = 1_000_000_000;
+/// So many packets of a flow should be sent in a turn, or of all if flows are few: each takes 140 bytes until links take
+/// it, and in slow start twice as many are sent as can pass.
+const PACKETS_A_FLOW: u64 = 10;
+const PACKETS_OF_FEW: u64 = 10_240;
 /// So many packets may come in a turn of which each leaves rows behind.
 const PACKETS_SEEN: u64 = MOST_ROWS_HELD as u64 / 4;
 
@@ -32,6 +36,8 @@ pub struct Turns {
     pub between_hosts: Option<Duration>,
     /// A turn takes no longer than this, where every change of a flow is recorded.
     pub longest: Option<Duration>,
+    /// In a turn hosts should send no more packets than this.
+    pub packets: u64,
     /// Whether it is quicker.
     pub worth_it: bool,
 }
@@ -92,6 +98,7 @@ pub fn turns(scenario: &Scenario, layout: &Layout, elsewhere: &Elsewhere<'_>) ->
         sides: Vec::new(),
         longest: None,
         between_hosts: None,
+        packets: (PACKETS_A_FLOW * layout.paths.len() as u64).max(PACKETS_OF_FEW),
         worth_it: false,
     };
     let count = side_of.iter().max().map_or(1, |last| last + 1);

@@ -68,11 +68,13 @@ impl Engine<'_> {
 
     /// Runs to the end.
     pub(super) fn run_in_turns(&mut self, turns: &Turns) {
-        let Turns { sides, between_hosts, longest, .. } = turns;
+        let Turns { sides, between_hosts, longest, packets, .. } = turns;
         self.take_turns(turns);
         let end = self.end + NEXT;
         let mut hosts_until = vec![Instant::START; sides.len()];
         let mut links_until = hosts_until.clone();
+        // In so long hosts of a side send as many packets as they should in a turn, if they go on as in the last one.
+        let mut enough = vec![Duration::MAX; sides.len()];
         loop {
             let moment = self.next_moment().filter(|at| *at <= self.end);
             let until = moment.map_or(end, |at| at + NEXT);
@@ -91,13 +93,19 @@ impl Engine<'_> {
                     if let Some(longest) = *longest {
                         served = served.min(hosts_until[n] + longest);
                     }
+                    served = served.min(hosts_until[n] + enough[n]);
                     self.network.turn_to(n);
                     self.serve_hosts(served);
+                    let took = served.since(hosts_until[n]);
                     hosts_until[n] = served;
                     // Of what enters there otherwise hosts that share none hear nothing.
                     let heard = side.to_hosts.map_or(until, |_| until.min(served + side.to_links));
-                    self.serve_links(heard);
+                    let sent = self.serve_links(heard);
                     links_until[n] = heard;
+                    if took > Duration::ZERO {
+                        let lasts = (sent > 0).then(|| took * *packets / sent);
+                        enough[n] = lasts.map_or(Duration::MAX, |lasts| lasts.max(NEXT));
+                    }
                 }
                 if self.events == before {
                     // Where nothing happens for long, turns would be many.
@@ -132,14 +140,14 @@ impl Engine<'_> {
         }
     }
 
-    /// What comes to shared links before `until`.
+    /// What comes to shared links before `until`; how many packets hosts sent there.
     #[inline(never)]
-    fn serve_links(&mut self, until: Instant) {
+    fn serve_links(&mut self, until: Instant) -> u64 {
         self.network.close_entrance(until);
         while let Some(event) = self.network.cross_links(until, &mut self.events) {
             self.handle_apart(event);
         }
-        self.network.open_entrance();
+        self.network.open_entrance()
     }
 
     /// What happens at hosts before `until`.

@@ -21,7 +21,8 @@ pub(super) struct Entering {
 }
 
 /// What is looked at where two packets come at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
 pub(super) struct Cause {
     /// How long before it comes its host sent it, in nanoseconds: what was sent first goes first.
     pub(super) ago: u32,
@@ -30,7 +31,7 @@ pub(super) struct Cause {
 }
 
 impl Cause {
-    fn order(&self) -> (Reverse<u32>, Rank) {
+    const fn order(&self) -> (Reverse<u32>, Rank) {
         (Reverse(self.ago), self.rank)
     }
 }
@@ -123,13 +124,15 @@ impl Entrance {
         (*next, *from) = (0, until);
     }
 
-    /// All that was in order has been taken: more may be added.
-    pub(super) fn open(&mut self) {
+    /// All that was in order has been taken, so many, and more may be added.
+    pub(super) fn open(&mut self) -> u64 {
         debug_assert_eq!(self.next, self.order.len(), "a turn takes all that comes in it");
+        let taken = self.next as u64;
         self.order.clear();
         self.next = 0;
         self.waiting.clear();
         self.causes.clear();
+        taken
     }
 
     /// What is added from now on comes to the links of the other side.

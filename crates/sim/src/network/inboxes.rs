@@ -335,9 +335,9 @@ impl Network {
         self.inboxes.entrance.close(until);
     }
 
-    /// All of that has come.
-    pub fn open_entrance(&mut self) {
-        self.inboxes.entrance.open();
+    /// All of that has come: how many packets.
+    pub fn open_entrance(&mut self) -> u64 {
+        self.inboxes.entrance.open()
     }
 
     /// What comes to shared links before `until`, at which the entrance was closed, crosses them, as far as an event
