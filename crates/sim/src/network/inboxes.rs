@@ -108,9 +108,6 @@ struct Way {
 
 const LOOK: u32 = u32::MAX;
 
-/// For so many packets a host's row may keep its place when they have been taken.
-const MOST_KEPT: usize = 4;
-
 /// Where what a host sends goes by links that hosts share, so that it need not be looked up step by step.
 #[derive(Clone, Copy, Debug)]
 struct Route {
@@ -613,13 +610,8 @@ impl Network {
         for at in visit.from..visit.to {
             self.admit_one(visit.host, self.inboxes.mail[at as usize]);
         }
-        let row = &mut self.inboxes.of[host];
-        if row.capacity() > MOST_KEPT && row.len() < MOST_KEPT {
-            // A train of packets waited here at the end of a turn: seldom again.
-            row.shrink_to_fit();
-        }
-        if let Some(&Arriving { at, .. }) = row.front() {
-            self.wake_host(host, at);
+        if let Some(first) = self.inboxes.of[host].front() {
+            self.wake_host(host, first.at);
         }
     }
 
