@@ -15,7 +15,9 @@ fn of(profile: Profile) -> Config {
 fn read_slowly(pair: &mut Pair, chunk: u64, total: u64) -> (Vec<u32>, u64) {
     pair.lazy = true;
     let (mut read, mut steps) = (0, 0);
-    while read < total && steps < 40_000 {
+    // A window of a byte is opened or probed within a second, for each byte anew.
+    let most = 40_000.max(20 * total);
+    while read < total && steps < most {
         steps += 1;
         pair.until(50 * steps);
         read += pair.ends[1].read(pair.now, Bytes::new(chunk)).get();
