@@ -49,7 +49,7 @@ impl Kept {
         index(self.blocks.len() - 1)
     }
 
-    #[cold]
+    #[inline(never)]
     fn keep_whole(&mut self, options: &Options) -> u32 {
         if let Some(at) = self.free_whole.pop() {
             self.whole[at as usize] = *options;
