@@ -17,7 +17,7 @@ use crate::queue::{
     Admission, Discipline, Effect, Fifo, Placed, QueueLimit, Reason, Room, Scheduled, Serving,
 };
 use crate::serializer::Serializer;
-use quiet::Quiet;
+use quiet::{Quiet, Uneven};
 
 /// A packet's place in the arena of whoever owns the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +184,8 @@ struct Rare {
     delays: DelayHistogram,
     /// Until then nobody asks: [`Link::nobody_asks_before`].
     unasked_until: Instant,
+    /// `None` where none waited of which each takes some nanoseconds and a fraction of one.
+    uneven: Option<Box<Uneven>>,
     /// `None` where every packet was a flow's, was taken, and arrives as it was.
     tally: Option<Box<Tally>>,
 }
@@ -256,6 +258,7 @@ impl Link {
                 discipline_marks: config.discipline.marks(),
                 delays: DelayHistogram::default(),
                 unasked_until: Instant::START,
+                uneven: None,
                 tally: None,
             }),
         };
@@ -335,7 +338,7 @@ impl Link {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
     pub fn offer_ahead(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
-        if self.quiet.is_full(comes, packet.size) {
+        if self.is_quietly_full(comes, packet.size) {
             self.refuse(comes, packet, clock);
             return Verdict::Dropped;
         }
@@ -361,8 +364,13 @@ impl Link {
         size: u32,
         clock: Instant,
     ) -> Option<(Instant, Instant)> {
-        if self.quiet.is_full(comes, size) {
-            return None;
+        if size == self.quiet.size {
+            if self.is_quietly_full(comes, size) {
+                return None;
+            }
+            if let Some(passed) = self.pass_unevenly(comes) {
+                return Some(passed);
+            }
         }
         self.trace();
         let Queue::Fifo(fifo) = &mut self.queue else { return None };

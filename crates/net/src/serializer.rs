@@ -123,12 +123,34 @@ impl Serializer {
     /// one that comes after a rest; `None` where neither is so.
     #[inline]
     pub fn last(&self) -> Option<(u32, u32, bool)> {
-        let nanos = u32::try_from(self.known.nanos).ok()?;
-        (self.channel.is_none() && nanos > 0).then_some((
-            self.known.size,
-            nanos,
-            self.known.byte_nanos > 0,
-        ))
+        let Known { size, nanos, .. } = self.known;
+        let nanos = u32::try_from(nanos).ok()?;
+        (self.channel.is_none() && nanos > 0).then_some((size, nanos, self.is_even()))
+    }
+
+    /// Whether packets of every size take a whole number of nanoseconds.
+    #[inline]
+    pub const fn is_even(&self) -> bool {
+        self.known.byte_nanos > 0
+    }
+
+    /// Whether a packet of this size takes a nanosecond at least, and no more than 32 bits hold.
+    #[inline]
+    pub const fn is_short(&self, size: u32) -> bool {
+        let (scaled, rate) =
+            (size as u128 * 8 * NANOS_PER_SECOND as u128, self.rate.as_bps() as u128);
+        self.channel.is_none() && scaled >= rate && scaled < rate << u32::BITS
+    }
+
+    /// What a packet of the last size takes, what the last has left of a nanosecond, and what a nanosecond is, in the
+    /// same unit: a nanosecond, or 1/rate of one.
+    pub const fn fractions(&self) -> (u128, u64, u64) {
+        let Known { nanos, remainder, .. } = self.known;
+        if self.is_even() {
+            return (nanos as u128, 0, 1);
+        }
+        let rate = self.rate.as_bps();
+        (nanos as u128 * rate as u128 + remainder as u128, self.carry, rate)
     }
 
     /// More packets of the size of the last have been sent, each after a rest if not every such packet takes

@@ -42,3 +42,43 @@ pub fn prefetch_place((start, bytes): (*const u8, usize)) {
     let first = start.addr() % LINE;
     prefetch_at(start.cast(), 0..(first + bytes).div_ceil(LINE));
 }
+
+/// Lines of a place that are fetched a few at a time: a core waits for some sixteen at once, and with all of them in
+/// one go it would wait itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    start: *const i8,
+    /// A bit for each line that is still to be fetched.
+    lines: u32,
+}
+
+impl Ahead {
+    pub const NOTHING: Self = Self { start: std::ptr::null(), lines: 0 };
+
+    /// These lines of `place`, a bit for each.
+    pub const fn new<T>(place: &T, lines: u32) -> Self {
+        Self { start: std::ptr::from_ref(place).cast(), lines }
+    }
+
+    /// Has the next few fetched.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a few instructions")]
+    pub fn go_on(&mut self) {
+        for _ in 0..3 {
+            if self.lines == 0 {
+                return;
+            }
+            let n = self.lines.trailing_zeros() as usize;
+            self.lines &= self.lines - 1;
+            prefetch_at(self.start, n..n + 1);
+        }
+    }
+
+    /// Has the rest fetched.
+    #[inline]
+    pub fn finish(&mut self) {
+        while self.lines != 0 {
+            self.go_on();
+        }
+    }
+}

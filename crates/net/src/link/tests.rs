@@ -576,7 +576,8 @@ proptest! {
         packets in prop::collection::vec(
             (
                 prop::sample::select(vec![
-                    0_u64, 32_000, 80_000, 79_999, 160_000, 266_666, 266_667, 5_000_000, 20_000_000_000,
+                    0_u64, 6_553, 6_554, 16_383, 16_384, 32_000, 80_000, 79_999, 160_000, 266_666, 266_667,
+                    5_000_000, 20_000_000_000,
                 ]),
                 prop::sample::select(vec![100_u32, 100, 100, 100, 40, 1500]),
                 0_u8..12,
@@ -585,9 +586,9 @@ proptest! {
         ),
         limit in prop::sample::select(vec![1_u64, 2, 3, 7, 1000]),
         counts_in_service: bool,
-        // A byte takes 800 ns, or a third of a nanosecond more than a whole number, or so long that 1500 of them take
-        // more nanoseconds than 32 bits hold.
-        bps in prop::sample::select(vec![10_000_000_u64, 3_000_000, 1_000]),
+        // A byte takes 800 ns, or two thirds of a nanosecond more than a whole number, or 163.84 ns, so that 100 take a
+        // whole number and 40 do not, or so long that 1500 of them take more nanoseconds than 32 bits hold.
+        bps in prop::sample::select(vec![10_000_000_u64, 3_000_000, 48_828_125, 1_000]),
     ) {
         let limit = QueueLimit { amount: limit, unit: QueueUnit::Packets };
         let config = LinkConfig {

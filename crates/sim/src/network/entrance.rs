@@ -68,9 +68,11 @@ impl Entrance {
 
     /// Puts what comes before `until` in order. Nothing may be added for a moment before that any more.
     pub(super) fn close(&mut self, until: Instant) {
-        for (Entering { at, id, host, size, .. }, cause) in std::mem::take(&mut self.later) {
+        let mut later = std::mem::take(&mut self.later);
+        for (Entering { at, id, host, size, .. }, cause) in later.drain(..) {
             self.push(at, id, host, size, cause);
         }
+        self.later = later;
         let Self { waiting, causes, order, next, from, later, counts, .. } = self;
         // About one packet a stretch, of a power of two nanoseconds.
         let span = until.since(*from).as_nanos();
