@@ -7,7 +7,7 @@ use ackclock_units::{Duration, Instant};
 
 use super::Engine;
 use crate::network::Visit;
-use crate::prefetch::{Ahead, prefetch_place};
+use crate::prefetch::{prefetch_lines, prefetch_place};
 use crate::turns::Turns;
 use crate::wheel::{Class, Rank};
 
@@ -158,9 +158,9 @@ impl Engine<'_> {
         self.network.visit(until, &mut visits);
         for at in 0..visits.len() {
             // First the host, then what is found by it, and then what is found by that.
-            let mut ahead = visits
-                .get(at + 4)
-                .map_or(Ahead::NOTHING, |soon| self.fetch_for(soon.host as usize));
+            if let Some(soon) = visits.get(at + 4) {
+                self.fetch_for(soon.host as usize);
+            }
             if let Some(soon) = visits.get(at + 2) {
                 let endpoint = &self.hosts[soon.host as usize].endpoint;
                 if soon.host.is_multiple_of(2) {
@@ -174,8 +174,7 @@ impl Engine<'_> {
             {
                 self.hosts[next.host as usize].endpoint.sender().each_farther(prefetch_place);
             }
-            self.serve_host(visits[at], until, &mut ahead);
-            ahead.finish();
+            self.serve_host(visits[at], until);
         }
         if let Some(schedule) = &mut self.schedule {
             schedule.visits = visits;
@@ -187,17 +186,21 @@ impl Engine<'_> {
         self.relieve();
     }
 
-    /// What a host will need, to be fetched.
-    fn fetch_for(&self, host: usize) -> Ahead {
-        const RECEIVER: u32 = 0b11_1110_0111;
-        const SENDER: u32 = 0b11_1110_0001_1111_1111_1110_0111;
+    /// Has fetched what a host will need.
+    fn fetch_for(&self, host: usize) {
+        let place = &self.hosts[host];
+        prefetch_lines(place, 0..3);
+        prefetch_lines(place, 5..10);
+        if host.is_multiple_of(2) {
+            prefetch_lines(place, 10..17);
+            prefetch_lines(place, 21..26);
+        }
         self.network.prefetch_links_of(host);
-        Ahead::new(&self.hosts[host], if host.is_multiple_of(2) { SENDER } else { RECEIVER })
     }
 
     /// What happens at one host before `until`. In a function of its own, so that registers need not hold what is around it.
     #[inline(never)]
-    fn serve_host(&mut self, mut visit: Visit, until: Instant, ahead: &mut Ahead) {
+    fn serve_host(&mut self, mut visit: Visit, until: Instant) {
         let host = visit.host;
         let h = host as usize;
         self.network.begin_visit(&visit);
@@ -212,7 +215,6 @@ impl Engine<'_> {
                 && arriving.at <= armed
             {
                 next = None;
-                ahead.go_on();
                 self.network.begin_arrival(&arriving);
                 self.events += 1;
                 self.arrive::<true>(arriving.at, host, arriving.id);

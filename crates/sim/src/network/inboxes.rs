@@ -92,8 +92,8 @@ struct Door {
 const NONE: u32 = u32::MAX;
 
 /// So many packets ahead each is fetched, and its options.
-const PACKETS_AHEAD: usize = 8;
-const OPTIONS_AHEAD: usize = 4;
+const PACKETS_AHEAD: usize = 4;
+const OPTIONS_AHEAD: usize = 2;
 
 /// What shared links ask of a packet, so that they need not look at the packet itself, which has left the cache.
 #[derive(Clone, Copy, Debug, Default)]
