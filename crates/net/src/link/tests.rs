@@ -581,6 +581,8 @@ proptest! {
                 ]),
                 prop::sample::select(vec![100_u32, 100, 100, 100, 40, 1500]),
                 0_u8..12,
+                // How far the clock is behind it.
+                prop::sample::select(vec![0_u64, 0, 0, 0, 10_000, 300_000, 5_000_000]),
             ),
             1..120,
         ),
@@ -599,27 +601,28 @@ proptest! {
         };
         let mut plain = Link::new(&config, Stream::new(1, "link"));
         let mut quiet = Link::new(&config, Stream::new(1, "link"));
-        let mut now = Instant::START;
-        for (n, (after, size, look)) in (0..).zip(packets) {
+        let (mut now, mut clock) = (Instant::START, Instant::START);
+        for (n, (after, size, look, behind)) in (0..).zip(packets) {
             now += Duration::from_nanos(after);
+            clock = clock.max(Instant::from_nanos(now.as_nanos().saturating_sub(behind)));
             let packet = Packet { size, ..packet(n, 0) };
-            let expected = match plain.offer(now, packet) {
+            let expected = match plain.offer_ahead(now, packet, clock) {
                 Verdict::Arrives { starts, at } => Some((starts, at)),
                 verdict => { prop_assert_eq!(verdict, Verdict::Dropped); None }
             };
             let found = if look == 1 { None } else {
-                let found = quiet.pass_quietly(now, size);
-                found.or_else(|| quiet.pass_slowly(now, size, now))
+                let found = if now <= clock { quiet.pass_quietly(now, size) } else { None };
+                found.or_else(|| quiet.pass_slowly(now, size, clock))
             };
-            let found = found.or_else(|| match quiet.offer(now, packet) {
+            let found = found.or_else(|| match quiet.offer_ahead(now, packet, clock) {
                 Verdict::Arrives { starts, at } => Some((starts, at)),
                 _ => None,
             });
             prop_assert_eq!(found, expected);
             if look == 0 {
-                let later = now + Duration::from_nanos(after / 2);
-                prop_assert_eq!(quiet.counters(later), plain.counters(later));
-                now = later;
+                clock += Duration::from_nanos(after / 2);
+                prop_assert_eq!(quiet.counters(clock), plain.counters(clock));
+                now = now.max(clock);
             }
         }
         prop_assert_eq!(quiet.counters(now), plain.counters(now));
