@@ -5,6 +5,7 @@ mod inboxes;
 mod meeting;
 mod observing;
 mod options;
+mod places;
 mod routers;
 
 use ackclock_net::{Fate, Line, LineConfig, Link, Packet, Verdict};
@@ -19,6 +20,7 @@ use crate::wheel::{Class, Wheel};
 use inboxes::Inboxes;
 use meeting::{Became, Offering};
 use options::Kept;
+use places::Places;
 use routers::Routers;
 
 pub use inboxes::Visit;
@@ -114,7 +116,7 @@ pub struct Network {
     pub wheel: Wheel,
     pub links: Vec<Link>,
     packets: Vec<InFlight>,
-    free: Vec<u32>,
+    free: Places,
     options: Kept,
     /// Every path, one after another: links, `FUSED` or `WANTED` or neither, then the host with the
     /// `DELIVER` bit.
@@ -167,7 +169,7 @@ impl Network {
             wheel,
             links,
             packets: Vec::new(),
-            free: Vec::new(),
+            free: Places::default(),
             options: Kept::default(),
             hops: Vec::new(),
             touched: Vec::new(),
@@ -191,7 +193,7 @@ impl Network {
     /// the run take theirs.
     pub fn forget_packets(&mut self) {
         self.packets = Vec::new();
-        self.free = Vec::new();
+        self.free = Places::default();
         self.options = Kept::default();
         self.wheel = Wheel::new(Duration::ZERO, Duration::ZERO);
     }
@@ -308,7 +310,7 @@ impl Network {
     /// that was just written in parts, the processor waits for all that was written before it.
     #[inline]
     pub fn vacancy(&mut self) -> &mut Segment {
-        let id = self.free.last().copied().unwrap_or_else(|| self.make_place());
+        let id = self.free.next().unwrap_or_else(|| self.make_place());
         &mut self.packets[id as usize].segment
     }
 
@@ -324,7 +326,7 @@ impl Network {
         first_hop: u32,
         echo: Instant,
     ) {
-        let id = self.free.pop().expect("the vacancy was asked for");
+        let id = self.free.take().expect("the vacancy was asked for");
         let mut ip = beside.ip;
         let mut kept = NO_OPTIONS;
         if beside.has_options {
@@ -410,22 +412,22 @@ impl Network {
         self.aloft.get_mut(flow.wrapping_sub(self.first_passing) as usize)
     }
 
-    /// A place for one packet more.
+    /// The first of some places for more packets.
     #[cold]
     fn make_place(&mut self) -> u32 {
-        make_room(&mut self.packets);
-        let id = index(self.packets.len());
-        self.free.push(id);
-        self.packets.push(InFlight {
-            segment: Segment::default(),
-            first_sent: Instant::NEVER,
-            hop: 0,
-            flow: 0,
-            options: NO_OPTIONS,
-            ip: IpMeta::default(),
-            corrupted: false,
-        });
-        id
+        for _ in 0..self.free.add(index(self.packets.len())) {
+            make_room(&mut self.packets);
+            self.packets.push(InFlight {
+                segment: Segment::default(),
+                first_sent: Instant::NEVER,
+                hop: 0,
+                flow: 0,
+                options: NO_OPTIONS,
+                ip: IpMeta::default(),
+                corrupted: false,
+            });
+        }
+        self.free.next().expect("some are free now")
     }
 
     fn keep(&mut self, packet: InFlight) -> u32 {
@@ -433,7 +435,7 @@ impl Network {
             *aloft += 1;
         }
         self.vacancy();
-        let id = self.free.pop().expect("there is a vacancy");
+        let id = self.free.take().expect("there is a vacancy");
         self.packets[id as usize] = packet;
         id
     }
@@ -634,15 +636,17 @@ impl Network {
 
     /// The packet is lost.
     fn discard(&mut self, id: u32) {
-        let InFlight { flow, segment, .. } = self.packets[id as usize];
-        if self.aloft_mut(flow).is_some() {
+        let InFlight { flow, segment, options, .. } = self.packets[id as usize];
+        if let Some(aloft) = self.aloft_mut(flow) {
+            *aloft -= 1;
             self.gone.push(Gone { flow, flags: segment.flags });
             self.news = true;
         }
-        self.release(id);
+        self.options.give_back(options);
+        self.free.give_back(id);
     }
 
-    /// The packet has left the network: its place is free.
+    /// The packet has come to the host that is served: its place is free.
     #[inline]
     pub fn release(&mut self, id: u32) {
         let InFlight { flow, options, .. } = self.packets[id as usize];
@@ -652,7 +656,7 @@ impl Network {
         if options != NO_OPTIONS {
             self.options.free(options);
         }
-        self.free.push(id);
+        self.free.give(id);
     }
 }
 

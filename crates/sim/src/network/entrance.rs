@@ -42,8 +42,9 @@ pub(super) struct Entrance {
     waiting: Vec<Entering>,
     /// For each of them, apart as it is seldom asked for.
     causes: Vec<Cause>,
-    /// What comes before `from`, in order.
+    /// What comes before `from`, in order, as many as `end`: what is behind that is old.
     order: Vec<Entering>,
+    end: usize,
     next: usize,
     /// The end of the turn before, and what comes later.
     from: Instant,
@@ -73,7 +74,7 @@ impl Entrance {
             self.push(at, id, host, size, cause);
         }
         self.later = later;
-        let Self { waiting, causes, order, next, from, later, counts, .. } = self;
+        let Self { waiting, causes, order, end, next, from, later, counts, .. } = self;
         // About one packet a stretch, of a power of two nanoseconds.
         let span = until.since(*from).as_nanos();
         let shift = (span / (waiting.len() as u64).max(1)).max(1).ilog2();
@@ -90,9 +91,12 @@ impl Entrance {
             sum += *count;
             *count = sum;
         }
-        order.clear();
-        order.reserve_exact(sum as usize);
-        order.resize(sum as usize, Entering::default());
+        *end = sum as usize;
+        if order.len() < *end {
+            order.reserve_exact(*end - order.len());
+            order.resize(*end, Entering::default());
+        }
+        let order = &mut order[..*end];
         for entering in &*waiting {
             if entering.at < until {
                 let place = &mut counts[stretch(entering.at)];
@@ -128,10 +132,9 @@ impl Entrance {
 
     /// All that was in order has been taken, so many, and more may be added.
     pub(super) fn open(&mut self) -> u64 {
-        debug_assert_eq!(self.next, self.order.len(), "a turn takes all that comes in it");
+        debug_assert_eq!(self.next, self.end, "a turn takes all that comes in it");
         let taken = self.next as u64;
-        self.order.clear();
-        self.next = 0;
+        (self.next, self.end) = (0, 0);
         self.waiting.clear();
         self.causes.clear();
         taken
@@ -148,7 +151,7 @@ impl Entrance {
     /// The next in order.
     #[inline]
     pub(super) fn first(&self) -> Option<&Entering> {
-        self.order.get(self.next)
+        self.order[..self.end].get(self.next)
     }
 
     /// Why it comes.

@@ -206,8 +206,10 @@ impl Network {
     /// From now on hosts, of which each sends on a path that begins at one of `first_hops`, and the links that
     /// they share take `turns`.
     pub fn take_turns(&mut self, first_hops: impl ExactSizeIterator<Item = u32>, turns: &Turns) {
-        let Self { hops, inboxes, links, wheel, .. } = self;
+        let Self { hops, inboxes, links, wheel, free, options, .. } = self;
         let hosts = first_hops.len();
+        free.of_hosts(hosts);
+        options.of_hosts(hosts);
         inboxes.of.resize_with(hosts, VecDeque::new);
         inboxes.wakes = vec![Instant::NEVER; hosts];
         inboxes.counts = vec![0; hosts];
@@ -562,8 +564,10 @@ impl Network {
 
     /// What hosts send from now on is this one's.
     #[inline]
-    pub const fn begin_visit(&mut self, visit: &Visit) {
+    pub fn begin_visit(&mut self, visit: &Visit) {
         self.inboxes.serving = visit.host;
+        self.free.serve(visit.host);
+        self.options.serve(visit.host);
     }
 
     /// What comes next to a host that is visited.

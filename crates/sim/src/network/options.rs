@@ -2,6 +2,7 @@
 
 use ackclock_packet::{Options, Range, SackBlocks};
 
+use super::places::Places;
 use super::{NO_OPTIONS, index, make_room};
 
 /// Of options that are kept whole, and not of [`Blocks`].
@@ -16,7 +17,7 @@ struct Blocks([Range; 4]);
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     blocks: Vec<Blocks>,
-    free_blocks: Vec<u32>,
+    free_blocks: Places,
     whole: Vec<Options>,
     free_whole: Vec<u32>,
     /// Those of which only blocks were kept, when they were asked for last.
@@ -40,13 +41,29 @@ impl Kept {
             return self.keep_whole(options);
         };
         let blocks = Blocks(sack.to_array());
-        if let Some(at) = self.free_blocks.pop() {
-            self.blocks[at as usize] = blocks;
-            return at;
+        let at = self.free_blocks.take().unwrap_or_else(|| self.add_blocks());
+        self.blocks[at as usize] = blocks;
+        at
+    }
+
+    #[cold]
+    fn add_blocks(&mut self) -> u32 {
+        for _ in 0..self.free_blocks.add(index(self.blocks.len())) {
+            make_room(&mut self.blocks);
+            self.blocks.push(Blocks::default());
         }
-        make_room(&mut self.blocks);
-        self.blocks.push(blocks);
-        index(self.blocks.len() - 1)
+        self.free_blocks.take().expect("some are free now")
+    }
+
+    /// From now on so many hosts are served in turns.
+    pub(super) fn of_hosts(&mut self, hosts: usize) {
+        self.free_blocks.of_hosts(hosts);
+    }
+
+    /// This host is being served.
+    #[inline]
+    pub(super) fn serve(&mut self, host: u32) {
+        self.free_blocks.serve(host);
     }
 
     #[inline(never)]
@@ -95,11 +112,20 @@ impl Kept {
         (number & WHOLE != 0).then(|| self.whole.get_mut((number & !WHOLE) as usize)).flatten()
     }
 
-    /// The packet has left the network.
+    /// The packet has been lost, whoever is served.
+    pub(super) fn give_back(&mut self, number: u32) {
+        if number & WHOLE == 0 {
+            self.free_blocks.give_back(number);
+        } else {
+            self.free(number);
+        }
+    }
+
+    /// The packet has come to the host that is served.
     #[inline]
     pub(super) fn free(&mut self, number: u32) {
         if number & WHOLE == 0 {
-            self.free_blocks.push(number);
+            self.free_blocks.give(number);
         } else if number != NO_OPTIONS {
             self.free_whole.push(number & !WHOLE);
         }
