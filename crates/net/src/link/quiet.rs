@@ -81,14 +81,22 @@ impl Train {
     /// How many leave later than this.
     fn left_after(&self, at: Instant) -> u64 {
         let next = (u128::from(at.as_nanos()) + 1) * u128::from(self.unit);
-        let many = self.last.checked_sub(next).map_or(0, |later| later / self.time + 1);
+        let many = self.last.checked_sub(next).map_or(0, |later| over(later, self.time) + 1);
         u64::try_from(many).unwrap_or(u64::MAX)
     }
 
     /// When one leaves that so many come behind.
     fn leaves(&self, behind: u64) -> Instant {
-        let at = (self.last - u128::from(behind) * self.time) / u128::from(self.unit);
+        let at = over(self.last - u128::from(behind) * self.time, u128::from(self.unit));
         Instant::from_nanos(u64::try_from(at).expect("no later than the last"))
+    }
+}
+
+/// `a` divided by `b`, as a rule both short: a processor divides no longer ones itself.
+fn over(a: u128, b: u128) -> u128 {
+    match (u64::try_from(a), u64::try_from(b)) {
+        (Ok(a), Ok(b)) => u128::from(a / b),
+        _ => a / b,
     }
 }
 

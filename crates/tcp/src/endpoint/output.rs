@@ -74,7 +74,7 @@ impl Endpoint {
     ) -> Option<Beside> {
         if self.state != State::Established || (self.jumping.is_some() && !self.jump_sleeps_on(now))
         {
-            return self.poll_transmit_slowly(now).map(|transmit| transmit.into(into, options));
+            return self.transmit_slowly_into::<AHEAD>(now, into, options);
         }
         self.on_timers(now)?;
         self.poll_segment_into::<AHEAD>(now, into, options)
@@ -110,30 +110,36 @@ impl Endpoint {
     }
 
     #[inline(never)]
-    fn poll_transmit_slowly(&mut self, now: Instant) -> Option<Transmit> {
+    fn transmit_slowly_into<const AHEAD: bool>(
+        &mut self,
+        now: Instant,
+        into: &mut Segment,
+        options: &mut Options,
+    ) -> Option<Beside> {
         if let Some(segment) = self.reset.take() {
-            return Some(Transmit { segment, ip: IpMeta::default(), options: None });
+            *into = segment;
+            return Some(Beside::default());
         }
         match self.state {
-            State::Closed | State::Listen => None,
-            State::SynSent | State::SynReceived => self.poll_syn(now),
-            State::TimeWait => {
-                if self.time_wait_until.is_some_and(|until| until <= now) {
-                    self.state = State::Closed;
-                    return None;
-                }
-                self.receiver.on_timer(now, self.sender.rtt());
-                self.poll_segment(now)
+            State::Closed | State::Listen => return None,
+            State::SynSent | State::SynReceived => {
+                return Some(self.poll_syn(now)?.into(into, options));
             }
-            _ => {
-                if self.time_wait_until.is_some_and(|until| until <= now) {
-                    self.state = State::Closed;
-                    return None;
-                }
-                self.on_timers(now)?;
-                if self.jumping.is_some() { self.poll_dressed(now) } else { self.poll_segment(now) }
+            _ => {}
+        }
+        if self.time_wait_until.is_some_and(|until| until <= now) {
+            self.state = State::Closed;
+            return None;
+        }
+        if self.state == State::TimeWait {
+            self.receiver.on_timer(now, self.sender.rtt());
+        } else {
+            self.on_timers(now)?;
+            if self.jumping.is_some() {
+                return Some(self.poll_dressed(now)?.into(into, options));
             }
         }
+        self.poll_segment_into::<AHEAD>(now, into, options)
     }
 
     /// A segment of data, or else an ACK that is due.
