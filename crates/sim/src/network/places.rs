@@ -6,10 +6,11 @@
 
 /// What goes together of an arena: a page of 64-byte places.
 const TOGETHER: u32 = 64;
-/// Hosts that have pages together are two to the power of this.
-const GROUP_BITS: u32 = 8;
+/// Hosts that have pages together are two to the power of this. In tests they are a flow's two, so that every test of
+/// hosts and links in turns is one of groups.
+const GROUP_BITS: u32 = if cfg!(test) { 1 } else { 8 };
 /// Fewer hosts have no more pages than the processor has translated addresses of.
-const MANY_HOSTS: usize = 1 << 14;
+const MANY_HOSTS: usize = if cfg!(test) { 4 } else { 1 << 14 };
 /// Of more than so many free places a group leaves half to others.
 const MANY_FREE: usize = 512;
 
@@ -118,6 +119,9 @@ impl Places {
 mod tests {
     use super::*;
 
+    /// The first host of the second group.
+    const SECOND: u32 = 1 << GROUP_BITS;
+
     fn take(places: &mut Places, arena: &mut u32) -> u32 {
         if places.next().is_none() {
             *arena += places.add(*arena);
@@ -130,7 +134,7 @@ mod tests {
         let (mut places, mut arena) = (Places::default(), 0);
         places.of_hosts(MANY_HOSTS - 1);
         assert_eq!([(); 3].map(|()| take(&mut places, &mut arena)), [0, 1, 2]);
-        places.serve(0x3f00);
+        places.serve(SECOND);
         places.give(1);
         places.give_back(0);
         places.serve(0);
@@ -142,19 +146,19 @@ mod tests {
         let (mut places, mut arena) = (Places::default(), 0);
         places.of_hosts(MANY_HOSTS);
         assert_eq!(take(&mut places, &mut arena), 0);
-        // 256 hosts are a group: 255 is of the first, 256 of the second, which has the next page.
-        places.serve(255);
+        // The second group has the next page.
+        places.serve(SECOND - 1);
         assert_eq!(take(&mut places, &mut arena), 1);
-        places.serve(256);
+        places.serve(SECOND);
         let taken: Vec<_> = (0..65).map(|_| take(&mut places, &mut arena)).collect();
         assert_eq!((taken, arena), ((64..129).collect(), 192));
         // What is lost while another is served goes back to the first.
         places.give_back(1);
         places.give_back(70);
         assert_eq!(take(&mut places, &mut arena), 70);
-        places.serve(3);
+        places.serve(0);
         assert_eq!([(); 2].map(|()| take(&mut places, &mut arena)), [1, 2]);
-        places.serve(511);
+        places.serve(SECOND + 1);
         assert_eq!(take(&mut places, &mut arena), 129);
     }
 
@@ -167,16 +171,20 @@ mod tests {
         for place in taken {
             places.give(place);
         }
-        places.serve(256);
+        places.serve(SECOND);
         let taken: Vec<_> = (0..320).map(|_| take(&mut places, &mut arena)).collect();
         assert_eq!((taken, arena), ((256..576).rev().collect(), 576));
         assert_eq!(take(&mut places, &mut arena), 576);
-        // They are the second group's now.
         places.serve(0);
+        let mut kept: Vec<_> = (0..256).map(|_| take(&mut places, &mut arena)).collect();
+        kept.sort_unstable();
+        assert_eq!((kept, arena), ((0..256).collect(), 640));
+        assert_eq!(take(&mut places, &mut arena), 640);
+        // What others took is theirs now.
         places.give_back(300);
         places.give_back(200);
         assert_eq!(take(&mut places, &mut arena), 200);
-        places.serve(256);
+        places.serve(SECOND);
         assert_eq!([(); 2].map(|()| take(&mut places, &mut arena)), [300, 577]);
     }
 }
