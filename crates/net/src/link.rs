@@ -157,10 +157,12 @@ impl Hazards {
 #[repr(C, align(64))]
 pub struct Link {
     quiet: Quiet,
-    queue: Queue,
+    /// What has left without a trace before the last change of sizes, as far as it is not counted below.
+    gone: Volume,
     /// With this many packets held the queue is full; zero if only the limit itself can tell.
     room: u64,
     serializer: Serializer,
+    queue: Queue,
     /// What the queue took, and what of it has left.
     taken: Volume,
     left: Volume,
@@ -244,6 +246,7 @@ impl Link {
             queue: Queue::Fifo(Fifo::new(hazards.any())),
             serializer: Serializer::new(config.rate),
             quiet: Quiet::new(config.delay),
+            gone: Volume::default(),
             room: config.limit.room(config.counts_in_service).unwrap_or(0),
             taken: Volume::default(),
             left: Volume::default(),

@@ -9,7 +9,12 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Turns sizes into transmission times. Packets sent back to back keep the fraction of a nanosecond
 /// that the last one left, so that a busy link neither gains nor loses rate.
 #[derive(Clone, Debug)]
+// What a change of sizes asks for comes first.
+#[repr(C)]
 pub struct Serializer {
+    /// What a byte takes, in nanoseconds, at a rate at which that is a whole number; otherwise zero. Where
+    /// sizes do not repeat, as on the lines of short connections, it spares the division.
+    byte_nanos: u32,
     rate: Rate,
     /// What earlier packets left, in units of 1/rate nanoseconds.
     carry: u64,
@@ -24,9 +29,6 @@ pub struct Serializer {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     size: u32,
-    /// What a byte takes, in nanoseconds, at a rate at which that is a whole number; otherwise zero. Where
-    /// sizes do not repeat, as on the lines of short connections, it spares the division.
-    byte_nanos: u32,
     nanos: u64,
     /// In units of 1/rate nanoseconds.
     remainder: u64,
@@ -42,8 +44,8 @@ impl Serializer {
             Some(0) if byte / bps <= u32::MAX as u64 => (byte / bps) as u32,
             _ => 0,
         };
-        let known = Known { size: 0, byte_nanos, nanos: 0, remainder: 0 };
-        Self { rate, carry: 0, known, channel: None }
+        let known = Known { size: 0, nanos: 0, remainder: 0 };
+        Self { byte_nanos, rate, carry: 0, known, channel: None }
     }
 
     /// The same over `channel`, whose mean rate is the wire's.
@@ -131,7 +133,13 @@ impl Serializer {
     /// Whether packets of every size take a whole number of nanoseconds.
     #[inline]
     pub const fn is_even(&self) -> bool {
-        self.known.byte_nanos > 0
+        self.byte_nanos > 0
+    }
+
+    /// What so many bytes take, in nanoseconds, at a rate at which a byte takes a whole number of them; otherwise zero.
+    #[inline]
+    pub const fn even_nanos(&self, bytes: u64) -> u64 {
+        bytes * self.byte_nanos as u64
     }
 
     /// Whether a packet of this size takes a nanosecond at least, and no more than 32 bits hold.
@@ -185,8 +193,8 @@ impl Serializer {
         )]
         let short = if size.get() < u32::MAX as u64 { size.get() as u32 } else { u32::MAX };
         known.size = short;
-        if known.byte_nanos > 0 {
-            known.nanos = size.get() * known.byte_nanos as u64;
+        if self.byte_nanos > 0 {
+            known.nanos = size.get() * self.byte_nanos as u64;
             known.remainder = 0;
         } else {
             let scaled = size.bits() * NANOS_PER_SECOND;

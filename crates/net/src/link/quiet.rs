@@ -204,7 +204,24 @@ impl Link {
     /// The same of the first packet of another size: if those before it have left.
     #[inline(never)]
     fn pass_resized(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
-        let Quiet { size: before, nanos, departs, traceless, .. } = self.quiet;
+        let Quiet { size: before, nanos, departs, longest, traceless, .. } = self.quiet;
+        // Acknowledgments with and without SACK blocks change places: where every size takes whole nanoseconds, what
+        // went by is counted when somebody asks.
+        if before > 0
+            && longest > 0
+            && departs <= comes
+            && let Ok(nanos) = u32::try_from(self.serializer.even_nanos(u64::from(size)))
+            && nanos > 0
+        {
+            self.gone.packets += traceless;
+            self.gone.bytes += traceless * u64::from(before);
+            let quiet = &mut self.quiet;
+            (quiet.size, quiet.nanos, quiet.traceless) = (size, nanos, 1);
+            quiet.longest = (self.room - 1).saturating_mul(u64::from(nanos));
+            quiet.comes = comes;
+            quiet.departs = comes + Duration::from_nanos(u64::from(nanos));
+            return Some((comes, quiet.departs + quiet.delay));
+        }
         // Where sizes take fractions of a nanosecond the wire must have rested. A packet that takes seconds leaves its
         // trace.
         if before == 0
@@ -254,6 +271,13 @@ impl Link {
         self.count_waits(0);
         let Quiet { comes, departs, size, nanos, traceless: all, .. } = self.quiet;
         self.quiet.traceless = 0;
+        let before = std::mem::take(&mut self.gone);
+        self.busy += Duration::from_nanos(self.serializer.even_nanos(before.bytes));
+        self.taken.packets += before.packets;
+        self.taken.bytes += before.bytes;
+        if self.serializer.is_even() {
+            self.serializer.next(Bytes::new(u64::from(size)));
+        }
         if self.rare.uneven.as_ref().is_none_or(|uneven| uneven.departs != departs) {
             self.serializer.sent_again();
         }
@@ -266,7 +290,7 @@ impl Link {
         let gone = all - here;
         self.taken.packets += gone;
         self.taken.bytes += gone * u64::from(size);
-        if gone > 0 {
+        if gone + before.packets > 0 {
             self.left = self.taken;
             fifo.forget_all(self.taken.packets, comes);
         } else {
