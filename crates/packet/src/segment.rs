@@ -204,13 +204,8 @@ impl SackBlocks {
 
     /// The blocks present, and empty ranges for the rest of the four.
     pub const fn to_array(&self) -> [Range; 4] {
-        let mut blocks = self.blocks;
-        let mut n = self.count as usize;
-        while n < blocks.len() {
-            blocks[n] = Range { start: Seq(0), end: Seq(0) };
-            n += 1;
-        }
-        blocks
+        // None is ever taken away.
+        self.blocks
     }
 
     /// The blocks of [`to_array`](Self::to_array).
