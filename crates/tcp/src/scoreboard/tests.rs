@@ -28,6 +28,21 @@ fn sack(board: &mut Scoreboard, blocks: &[Range]) -> Told {
 }
 
 #[test]
+fn blocks_ascend_in_whatever_order_they_came() {
+    let digits = 0..256_u64;
+    for choice in digits.map(|n| [n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6]) {
+        for count in 1..=4 {
+            let blocks: Vec<Range> = choice[..count].iter().map(|n| block(*n, n + 1)).collect();
+            let mut sorted = blocks.clone();
+            sorted.sort_by_key(|block| block.start);
+            let all = ascending(&blocks);
+            assert_eq!(&all[..count], sorted, "{choice:?}");
+            assert!(all[count..].iter().all(|block| block.is_empty()), "{choice:?}");
+        }
+    }
+}
+
+#[test]
 fn three_sacked_segments_above_a_hole_lose_it() {
     let mut board = flight(10);
     assert_eq!(sack(&mut board, &[block(1, 2)]).newly_sacked, Bytes::new(100));
