@@ -17,7 +17,7 @@ use crate::queue::{
     Admission, Discipline, Effect, Fifo, Placed, QueueLimit, Reason, Room, Scheduled, Serving,
 };
 use crate::serializer::Serializer;
-use quiet::{Quiet, Uneven};
+use quiet::{Full, Gone, Quiet};
 
 /// A packet's place in the arena of whoever owns the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Hazards {
 pub struct Link {
     quiet: Quiet,
     /// What has left without a trace before the last change of sizes, as far as it is not counted below.
-    gone: Volume,
+    gone: Gone,
     /// With this many packets held the queue is full; zero if only the limit itself can tell.
     room: u64,
     serializer: Serializer,
@@ -170,6 +170,8 @@ pub struct Link {
     /// `None` where nothing can befall a packet, so that such links ask no more than that.
     hazards: Option<Box<Hazards>>,
     rare: Box<Rare>,
+    /// All that the queue took from this on is of one size.
+    alike_from: u64,
 }
 
 /// What only some packets touch.
@@ -186,8 +188,8 @@ struct Rare {
     delays: DelayHistogram,
     /// Until then nobody asks: [`Link::nobody_asks_before`].
     unasked_until: Instant,
-    /// `None` where none waited of which each takes some nanoseconds and a fraction of one.
-    uneven: Option<Box<Uneven>>,
+    /// For the size for which that was asked last.
+    full: Option<Full>,
     /// `None` where every packet was a flow's, was taken, and arrives as it was.
     tally: Option<Box<Tally>>,
 }
@@ -246,7 +248,7 @@ impl Link {
             queue: Queue::Fifo(Fifo::new(hazards.any())),
             serializer: Serializer::new(config.rate),
             quiet: Quiet::new(config.delay),
-            gone: Volume::default(),
+            gone: Gone::default(),
             room: config.limit.room(config.counts_in_service).unwrap_or(0),
             taken: Volume::default(),
             left: Volume::default(),
@@ -261,9 +263,10 @@ impl Link {
                 discipline_marks: config.discipline.marks(),
                 delays: DelayHistogram::default(),
                 unasked_until: Instant::START,
-                uneven: None,
+                full: None,
                 tally: None,
             }),
+            alike_from: 0,
         };
         link.with_queue_draws(&config.discipline, Stream::new(0, "queue"))
     }
@@ -367,16 +370,8 @@ impl Link {
         size: u32,
         clock: Instant,
     ) -> Option<(Instant, Instant)> {
-        if size == self.quiet.size {
-            if self.is_quietly_full(comes, size) {
-                return None;
-            }
-            // As nobody may ask any more of what was before one that leaves no trace.
-            if comes <= self.rare.known(clock)
-                && let Some(passed) = self.pass_unevenly(comes)
-            {
-                return Some(passed);
-            }
+        if self.is_quietly_full(comes, size) {
+            return None;
         }
         self.trace();
         let Queue::Fifo(fifo) = &mut self.queue else { return None };
@@ -429,6 +424,9 @@ impl Link {
         }
         if self.taken.packets - self.left.packets >= self.room {
             return None;
+        }
+        if size != self.serializer.last_size() {
+            self.alike_from = self.taken.packets;
         }
         let time = self.serializer.at_rate(size, false)?;
         let waited = starts.since(comes);
@@ -536,6 +534,9 @@ impl Link {
             }
             comes
         };
+        if packet.size != self.serializer.last_size() {
+            self.alike_from = self.taken.packets;
+        }
         let time = self.serializer.send(comes, starts, Bytes::new(u64::from(packet.size)));
         let departs = starts + time;
         let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));

@@ -6,32 +6,29 @@ use crate::channel::Channel;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
+/// More than an IP packet has, and few enough for a product of 64 bits.
+const MOST_BYTES: u32 = 1 << 30;
+
 /// Turns sizes into transmission times. Packets sent back to back keep the fraction of a nanosecond
 /// that the last one left, so that a busy link neither gains nor loses rate.
 #[derive(Clone, Debug)]
-// What a change of sizes asks for comes first.
+// What packets ask for that leave no trace comes first.
 #[repr(C)]
 pub struct Serializer {
     /// What a byte takes, in nanoseconds, at a rate at which that is a whole number; otherwise zero. Where
     /// sizes do not repeat, as on the lines of short connections, it spares the division.
     byte_nanos: u32,
+    /// The last size: sizes repeat, and a division costs more than all else here.
+    size: u32,
     rate: Rate,
+    /// The last size's transmission time: this in units of 1/rate nanoseconds and those below.
+    remainder: u64,
+    nanos: u64,
     /// What earlier packets left, in units of 1/rate nanoseconds.
     carry: u64,
-    /// The last size and its transmission time: sizes repeat, and a division costs more than all else here.
-    known: Known,
     /// What takes the place of a constant rate. Nothing is cached then, so that only a size that is
     /// not in the cache asks for it.
     channel: Option<Box<Channel>>,
-}
-
-/// A size and its transmission time.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    size: u32,
-    nanos: u64,
-    /// In units of 1/rate nanoseconds.
-    remainder: u64,
 }
 
 impl Serializer {
@@ -44,15 +41,14 @@ impl Serializer {
             Some(0) if byte / bps <= u32::MAX as u64 => (byte / bps) as u32,
             _ => 0,
         };
-        let known = Known { size: 0, nanos: 0, remainder: 0 };
-        Self { byte_nanos, rate, carry: 0, known, channel: None }
+        Self { byte_nanos, size: 0, rate, remainder: 0, nanos: 0, carry: 0, channel: None }
     }
 
     /// The same over `channel`, whose mean rate is the wire's.
     #[must_use]
     pub fn over(mut self, channel: Channel) -> Self {
         // No packet's size.
-        self.known.size = u32::MAX;
+        self.size = u32::MAX;
         self.channel = Some(Box::new(channel));
         self
     }
@@ -80,7 +76,7 @@ impl Serializer {
     /// left, at `starts`.
     #[inline]
     pub fn send(&mut self, now: Instant, starts: Instant, size: Bytes) -> Duration {
-        if u64::from(self.known.size) != size.get()
+        if u64::from(self.size) != size.get()
             && let Some(channel) = &mut self.channel
         {
             return channel.time(now, starts, size.get());
@@ -92,10 +88,10 @@ impl Serializer {
     /// have `rested`; `None`, and nothing is done, if that is not known.
     #[inline]
     pub const fn again(&mut self, size: u32, rested: bool) -> Option<Duration> {
-        let Known { size: known, mut nanos, remainder, .. } = self.known;
-        if known != size {
+        if self.size != size {
             return None;
         }
+        let Self { mut nanos, remainder, .. } = *self;
         // The remainder alone is less than a nanosecond.
         self.carry = if rested { remainder } else { self.carry + remainder };
         if self.carry >= self.rate.as_bps() {
@@ -121,62 +117,83 @@ impl Serializer {
         Some(self.next(Bytes::new(size as u64)))
     }
 
-    /// The size of the last packet, what it takes, in nanoseconds, and whether every such packet takes that, or only
-    /// one that comes after a rest; `None` where neither is so.
+    /// The size of the last packet; what one takes that comes after a rest, in nanoseconds; and what the last owes of
+    /// one, in 1/rate nanoseconds, unless every packet takes whole ones. `None` over a channel, and where one takes less
+    /// than a nanosecond or more than 32 bits of them.
     #[inline]
-    pub fn last(&self) -> Option<(u32, u32, bool)> {
-        let Known { size, nanos, .. } = self.known;
-        let nanos = u32::try_from(nanos).ok()?;
-        (self.channel.is_none() && nanos > 0).then_some((size, nanos, self.is_even()))
+    pub fn last(&self) -> Option<(u32, u32, Option<u64>)> {
+        let nanos = u32::try_from(self.nanos).ok()?;
+        let owed = (!self.is_even()).then_some(self.carry);
+        (self.channel.is_none() && nanos > 0).then_some((self.size, nanos, owed))
     }
 
     /// Whether packets of every size take a whole number of nanoseconds.
     #[inline]
-    pub const fn is_even(&self) -> bool {
+    const fn is_even(&self) -> bool {
         self.byte_nanos > 0
     }
 
-    /// What so many bytes take, in nanoseconds, at a rate at which a byte takes a whole number of them; otherwise zero.
+    /// What a packet of this size takes after a rest, in nanoseconds; `None`, and nothing is done, over a channel, and
+    /// where it takes less than one or more than 32 bits of them.
     #[inline]
-    pub const fn even_nanos(&self, bytes: u64) -> u64 {
-        bytes * self.byte_nanos as u64
+    pub fn nanos_after_rest(&mut self, size: u32) -> Option<u32> {
+        let nanos = if self.is_even() {
+            u64::from(size) * u64::from(self.byte_nanos)
+        } else if self.channel.is_some() || size > MOST_BYTES {
+            return None;
+        } else {
+            let scaled = u64::from(size) * 8 * NANOS_PER_SECOND;
+            let (nanos, remainder) = (scaled / self.rate.as_bps(), scaled % self.rate.as_bps());
+            if nanos > 0 && nanos <= u64::from(u32::MAX) {
+                (self.size, self.nanos, self.remainder) = (size, nanos, remainder);
+            }
+            nanos
+        };
+        u32::try_from(nanos).ok().filter(|nanos| *nanos > 0)
     }
 
-    /// Whether a packet of this size takes a nanosecond at least, and no more than 32 bits hold.
+    /// What a packet of the last size owes of a nanosecond after one that owed so much, and how many nanoseconds it takes
+    /// more than one after a rest.
     #[inline]
-    pub const fn is_short(&self, size: u32) -> bool {
-        let (scaled, rate) =
-            (size as u128 * 8 * NANOS_PER_SECOND as u128, self.rate.as_bps() as u128);
-        self.channel.is_none() && scaled >= rate && scaled < rate << u32::BITS
+    pub const fn owed_after(&self, owed: u64) -> (u64, u64) {
+        let (owed, rate) = (owed + self.remainder, self.rate.as_bps());
+        // The remainder alone is less than a nanosecond.
+        if owed >= rate { (owed - rate, 1) } else { (owed, 0) }
     }
 
-    /// What a packet of the last size takes, what the last has left of a nanosecond, and what a nanosecond is, in the
-    /// same unit: a nanosecond, or 1/rate of one.
-    pub const fn fractions(&self) -> (u128, u64, u64) {
-        let Known { nanos, remainder, .. } = self.known;
+    /// What a packet of the last size owes of a nanosecond after a rest.
+    #[inline]
+    pub const fn owed_after_rest(&self) -> u64 {
+        self.remainder
+    }
+
+    /// What a packet of the last size takes, and what a nanosecond is, in the same unit: a nanosecond, or 1/rate of one.
+    pub const fn fractions(&self) -> (u128, u64) {
         if self.is_even() {
-            return (nanos as u128, 0, 1);
+            return (self.nanos as u128, 1);
         }
         let rate = self.rate.as_bps();
-        (nanos as u128 * rate as u128 + remainder as u128, self.carry, rate)
+        (self.nanos as u128 * rate as u128 + self.remainder as u128, rate)
     }
 
-    /// More packets of the size of the last have been sent, each after a rest if not every such packet takes
-    /// [the same](Self::last).
+    /// Packets have been sent without it, of which the last was of this size and owes so much of a nanosecond.
     #[inline]
-    pub const fn sent_again(&mut self) {
-        self.carry = self.known.remainder;
+    pub const fn has_sent(&mut self, size: u32, owed: u64) {
+        if self.size != size {
+            self.learn(Bytes::new(size as u64));
+        }
+        self.carry = owed;
     }
 
     /// The time that the next packet takes at a constant rate.
     #[inline]
     pub const fn next(&mut self, size: Bytes) -> Duration {
         let bps = self.rate.as_bps();
-        if self.known.size as u64 != size.get() {
+        if self.size as u64 != size.get() {
             self.learn(size);
         }
-        let Known { mut nanos, remainder, .. } = self.known;
-        self.carry += remainder;
+        let mut nanos = self.nanos;
+        self.carry += self.remainder;
         if self.carry >= bps {
             self.carry -= bps;
             nanos += 1;
@@ -186,21 +203,26 @@ impl Serializer {
 
     #[inline]
     const fn learn(&mut self, size: Bytes) {
-        let known = &mut self.known;
         #[expect(
             clippy::cast_possible_truncation,
             reason = "what is longer is never the same again"
         )]
         let short = if size.get() < u32::MAX as u64 { size.get() as u32 } else { u32::MAX };
-        known.size = short;
+        self.size = short;
         if self.byte_nanos > 0 {
-            known.nanos = size.get() * self.byte_nanos as u64;
-            known.remainder = 0;
+            self.nanos = size.get() * self.byte_nanos as u64;
+            self.remainder = 0;
         } else {
             let scaled = size.bits() * NANOS_PER_SECOND;
-            known.nanos = scaled / self.rate.as_bps();
-            known.remainder = scaled % self.rate.as_bps();
+            self.nanos = scaled / self.rate.as_bps();
+            self.remainder = scaled % self.rate.as_bps();
         }
+    }
+
+    /// The size of the last packet that it was asked about.
+    #[inline]
+    pub const fn last_size(&self) -> u32 {
+        self.size
     }
 }
 

@@ -5,7 +5,7 @@
 //! queue's ring is not written; when something else happens, what is still there is put into it
 //! (`docs/decisions/0026-links-of-one-size-leave-no-trace.md`).
 
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Duration, Instant};
 
 use super::{Link, Queue};
 use crate::impairments::Fate;
@@ -25,9 +25,9 @@ pub(super) struct Quiet {
     /// When the last packet came, and when it has left.
     comes: Instant,
     departs: Instant,
-    /// A packet that would wait longer finds the queue full, in nanoseconds. Zero at a rate at which one that waits may
-    /// take a nanosecond more than another of its size, which [`Uneven`] is about.
-    longest: u64,
+    /// A packet that would wait longer finds the queue full, in nanoseconds. Negative at a rate at which one that waits
+    /// may take a nanosecond more than another of its size: [`uneven`] says what it is then.
+    longest: i64,
     /// The link's propagation delay.
     pub(super) delay: Duration,
     /// How long the last that waited did, in nanoseconds, and how many did so one after another.
@@ -37,18 +37,31 @@ pub(super) struct Quiet {
     traceless: u64,
 }
 
-/// What else packets touch that wait and of which each takes some nanoseconds and a fraction of one.
+/// What [`Quiet::longest`] is where the last packet owes so much of a nanosecond, in units of 1/rate nanoseconds.
+#[expect(clippy::cast_possible_wrap, reason = "less than a rate, which is less than 2^63")]
+const fn uneven(owed: u64) -> i64 {
+    owed as i64 | i64::MIN
+}
+
+/// The same of one that found the wire free: it owes what every such packet of its size does.
+const RESTED: i64 = -1;
+
+/// When a queue is full of packets of one size of which each takes some nanoseconds and a fraction of one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Uneven {
-    /// When the last of those will have left: what it leaves of a nanosecond the serializer knows.
-    departs: Instant,
-    /// So many nanoseconds more than without fractions they took that left no trace.
-    more: u64,
-    /// The size for which this is known: a packet that would wait longer finds the queue full, in nanoseconds and
-    /// 1/rate nanoseconds.
+pub(super) struct Full {
     size: u32,
+    /// A packet that would wait longer finds the queue full, in nanoseconds and 1/rate nanoseconds.
     longest: u64,
     rest: u64,
+}
+
+/// What has left without a trace and is not counted yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Gone {
+    packets: u64,
+    bytes: u64,
+    /// What they took, and what those that came since took more than the first of them.
+    busy: Duration,
 }
 
 impl Quiet {
@@ -68,11 +81,11 @@ struct Train {
 }
 
 impl Train {
-    /// What the wire sent, of which the last packet will have left at `departs`.
-    fn new(wire: &Serializer, departs: Instant) -> Self {
-        let (time, carry, unit) = wire.fractions();
+    /// What the wire sent, of which the last packet will have left at `departs` and owes so much of a nanosecond.
+    fn new(wire: &Serializer, owed: u64, departs: Instant) -> Self {
+        let (time, unit) = wire.fractions();
         Self {
-            last: u128::from(departs.as_nanos()) * u128::from(unit) + u128::from(carry),
+            last: u128::from(departs.as_nanos()) * u128::from(unit) + u128::from(owed),
             time,
             unit,
         }
@@ -109,14 +122,17 @@ impl Link {
         if size != self.quiet.size {
             return self.pass_resized(comes, size);
         }
-        let wait = self.quiet.departs.as_nanos().wrapping_sub(comes.as_nanos());
+        let (wait, longest) =
+            (self.quiet.departs.as_nanos().wrapping_sub(comes.as_nanos()), self.quiet.longest);
         // Where two of a size may differ none may come even as the one before leaves.
-        let idle = wait.wrapping_neg().cast_signed() >= i64::from(self.quiet.longest == 0);
+        let idle = wait.wrapping_neg().cast_signed() >= i64::from(longest < 0);
         let starts = if idle {
+            // Without a branch: `RESTED` where two may differ.
+            self.quiet.longest = longest | longest >> 63;
             comes
         } else {
-            if wait.wrapping_sub(1) >= self.quiet.longest {
-                return None;
+            if wait.wrapping_sub(1).cast_signed() >= longest {
+                return self.pass_unevenly(comes, wait);
             }
             if wait != self.quiet.wait {
                 self.count_waits(wait);
@@ -136,113 +152,97 @@ impl Link {
     pub(super) fn is_quietly_full(&mut self, comes: Instant, size: u32) -> bool {
         let Quiet { size: last, departs, longest, .. } = self.quiet;
         let wait = departs.as_nanos().saturating_sub(comes.as_nanos());
-        size == last && if longest > 0 { wait > longest } else { self.is_unevenly_full(wait) }
+        size == last
+            && if longest >= 0 { wait.cast_signed() > longest } else { self.is_unevenly_full(wait) }
     }
 
     /// The same where it takes fractions of a nanosecond and would wait so long, in nanoseconds.
-    #[inline(never)]
+    #[inline]
     fn is_unevenly_full(&mut self, wait: u64) -> bool {
-        let (longest, rest) = self.longest_uneven_wait();
+        // Each of the others that find room takes as much at least.
+        let surely_not = (self.room - 1).saturating_mul(u64::from(self.quiet.nanos));
+        wait > surely_not && self.is_full(wait)
+    }
+
+    #[inline(never)]
+    fn is_full(&mut self, wait: u64) -> bool {
+        let Full { longest, rest, .. } = self.when_full();
         // One that would have to wait for `room` others finds the queue full: of the last of these a nanosecond is
         // left at least, and what the last of all leaves of one.
-        wait.checked_sub(1).is_some_and(|all_but_one| {
-            (all_but_one, self.serializer.fractions().1) >= (longest, rest)
-        })
+        wait.checked_sub(1).is_some_and(|all_but_one| (all_but_one, self.owed()) >= (longest, rest))
     }
 
-    /// What the other packets that find room take, in nanoseconds and 1/rate nanoseconds. From here on the serializer
-    /// knows what the last packet left of a nanosecond.
-    fn longest_uneven_wait(&mut self) -> (u64, u64) {
-        let Quiet { size, departs, traceless, .. } = self.quiet;
-        let rare = &mut *self.rare;
-        let uneven = rare.uneven.get_or_insert_with(|| {
-            // If packets have passed without a trace since one was placed, the last of them had a rest.
-            let departs = if traceless == 0 { departs } else { Instant::START };
-            Box::new(Uneven { departs, more: 0, size: 0, longest: 0, rest: 0 })
-        });
-        if uneven.departs != departs {
-            uneven.departs = departs;
-            self.serializer.sent_again();
+    /// What the last packet left of a nanosecond, in 1/rate nanoseconds.
+    #[inline]
+    fn owed(&self) -> u64 {
+        match self.quiet.longest {
+            0.. => 0,
+            RESTED => self.serializer.owed_after_rest(),
+            longest => (longest ^ i64::MIN).cast_unsigned(),
         }
-        if uneven.size != size {
-            let (time, _, rate) = self.serializer.fractions();
-            let longest = u128::from(self.room - 1).saturating_mul(time);
-            let rate = u128::from(rate);
-            uneven.size = size;
-            uneven.longest = u64::try_from(longest / rate).unwrap_or(u64::MAX);
-            uneven.rest = u64::try_from(longest % rate).expect("less than a rate");
-        }
-        (uneven.longest, uneven.rest)
     }
 
-    /// A packet of the last size, which does not find the queue [full](Self::is_quietly_full), comes before the wire has
-    /// rested, at a rate at which it may take a nanosecond more than the last did: the same as
-    /// [`pass_quietly`](Self::pass_quietly).
-    pub(super) fn pass_unevenly(&mut self, comes: Instant) -> Option<(Instant, Instant)> {
-        let Quiet { size, nanos, departs: starts, longest, .. } = self.quiet;
-        if longest > 0 || starts < comes {
+    /// What the other packets that find room take.
+    fn when_full(&mut self) -> Full {
+        let Quiet { size, .. } = self.quiet;
+        if let Some(full) = self.rare.full.filter(|full| full.size == size) {
+            return full;
+        }
+        let (time, rate) = self.serializer.fractions();
+        let (longest, rate) = (u128::from(self.room - 1).saturating_mul(time), u128::from(rate));
+        let full = Full {
+            size,
+            longest: u64::try_from(longest / rate).unwrap_or(u64::MAX),
+            rest: u64::try_from(longest % rate).expect("less than a rate"),
+        };
+        self.rare.full = Some(full);
+        full
+    }
+
+    /// A packet of the last size comes before the wire has rested, at a rate at which it may take a nanosecond more than
+    /// the last did: the same as [`pass_quietly`](Self::pass_quietly).
+    #[inline(never)]
+    fn pass_unevenly(&mut self, comes: Instant, wait: u64) -> Option<(Instant, Instant)> {
+        let Quiet { nanos, departs: starts, longest, .. } = self.quiet;
+        if longest >= 0 || self.is_unevenly_full(wait) {
             return None;
         }
-        let wait = starts.since(comes).as_nanos();
-        let time = self.serializer.again(size, false)?;
+        let (owed, more) = self.serializer.owed_after(self.owed());
         if wait > 0 {
             if wait != self.quiet.wait {
                 self.count_waits(wait);
             }
             self.quiet.waits += 1;
         }
+        self.gone.busy += Duration::from_nanos(more);
         let quiet = &mut self.quiet;
         quiet.traceless += 1;
         quiet.comes = comes;
-        quiet.departs = starts + time;
-        let uneven = self.rare.uneven.as_mut()?;
-        uneven.departs = quiet.departs;
-        uneven.more += time.as_nanos() - u64::from(nanos);
+        quiet.longest = uneven(owed);
+        quiet.departs = starts + Duration::from_nanos(u64::from(nanos) + more);
         Some((starts, quiet.departs + quiet.delay))
     }
 
-    /// The same of the first packet of another size: if those before it have left.
+    /// The same of the first packet of another size: if those before it have left. Acknowledgments with and without SACK
+    /// blocks change places: what went by is counted when somebody asks.
     #[inline(never)]
     fn pass_resized(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
-        let Quiet { size: before, nanos, departs, longest, traceless, .. } = self.quiet;
-        // Acknowledgments with and without SACK blocks change places: where every size takes whole nanoseconds, what
-        // went by is counted when somebody asks.
-        if before > 0
-            && longest > 0
-            && departs <= comes
-            && let Ok(nanos) = u32::try_from(self.serializer.even_nanos(u64::from(size)))
-            && nanos > 0
-        {
-            self.gone.packets += traceless;
-            self.gone.bytes += traceless * u64::from(before);
-            let quiet = &mut self.quiet;
-            (quiet.size, quiet.nanos, quiet.traceless) = (size, nanos, 1);
-            quiet.longest = (self.room - 1).saturating_mul(u64::from(nanos));
-            quiet.comes = comes;
-            quiet.departs = comes + Duration::from_nanos(u64::from(nanos));
-            return Some((comes, quiet.departs + quiet.delay));
-        }
-        // Where sizes take fractions of a nanosecond the wire must have rested. A packet that takes seconds leaves its
-        // trace.
-        if before == 0
-            || departs > comes
-            || (departs == comes && !self.serializer.is_even())
-            || !self.serializer.is_short(size)
-        {
+        let Quiet { size: before, nanos: took, departs, longest, traceless, .. } = self.quiet;
+        // Where sizes take fractions of a nanosecond the wire must have rested.
+        if before == 0 || departs.as_nanos() + u64::from(longest < 0) > comes.as_nanos() {
             return None;
         }
-        self.busy += Duration::from_nanos(traceless * u64::from(nanos));
-        self.count_more();
-        let Queue::Fifo(fifo) = &mut self.queue else { return None };
-        self.serializer.rest();
-        let left = comes + self.serializer.next(Bytes::new(u64::from(size)));
-        self.taken.packets += traceless;
-        self.taken.bytes += traceless * u64::from(before);
-        self.left = self.taken;
-        fifo.forget_all(self.taken.packets, comes);
-        self.be_quiet(comes, left);
-        self.quiet.traceless = 1;
-        Some((comes, left + self.quiet.delay))
+        // One that takes seconds leaves its trace.
+        let nanos = self.serializer.nanos_after_rest(size)?;
+        self.gone.packets += traceless;
+        self.gone.bytes += traceless * u64::from(before);
+        self.gone.busy += Duration::from_nanos(traceless * u64::from(took));
+        let quiet = &mut self.quiet;
+        (quiet.size, quiet.nanos, quiet.traceless) = (size, nanos, 1);
+        quiet.longest = if longest < 0 { RESTED } else { longest_wait(self.room, nanos) };
+        quiet.comes = comes;
+        quiet.departs = comes + Duration::from_nanos(u64::from(nanos));
+        Some((comes, quiet.departs + quiet.delay))
     }
 
     /// Counts those that waited as long as the last, before one that waits so long.
@@ -272,18 +272,11 @@ impl Link {
         let Quiet { comes, departs, size, nanos, traceless: all, .. } = self.quiet;
         self.quiet.traceless = 0;
         let before = std::mem::take(&mut self.gone);
-        self.busy += Duration::from_nanos(self.serializer.even_nanos(before.bytes));
+        self.busy += before.busy + Duration::from_nanos(all * u64::from(nanos));
         self.taken.packets += before.packets;
         self.taken.bytes += before.bytes;
-        if self.serializer.is_even() {
-            self.serializer.next(Bytes::new(u64::from(size)));
-        }
-        if self.rare.uneven.as_ref().is_none_or(|uneven| uneven.departs != departs) {
-            self.serializer.sent_again();
-        }
-        self.busy += Duration::from_nanos(all * u64::from(nanos));
-        self.count_more();
-        let train = Train::new(&self.serializer, departs);
+        self.serializer.has_sent(size, self.owed());
+        let train = Train::new(&self.serializer, self.owed(), departs);
         let Queue::Fifo(fifo) = &mut self.queue else { return };
         // What is here now has left one after another.
         let here = train.left_after(comes).min(all);
@@ -311,41 +304,26 @@ impl Link {
         }
     }
 
-    /// Counts the nanoseconds that fractions made of what left no trace.
-    fn count_more(&mut self) {
-        if let Some(uneven) = &mut self.rare.uneven {
-            self.busy += Duration::from_nanos(std::mem::take(&mut uneven.more));
-        }
-    }
-
     /// A packet that came at `comes` to an empty queue has been placed, and will have left at `departs`: the next may
     /// leave no trace.
     #[inline]
     pub(super) fn be_quiet(&mut self, comes: Instant, departs: Instant) {
-        let Some((size, nanos, even)) = self.serializer.last() else { return };
-        let longest = if even { (self.room - 1).saturating_mul(u64::from(nanos)) } else { 0 };
-        if !even && let Some(uneven) = &mut self.rare.uneven {
-            uneven.departs = departs;
-        }
+        let Some((size, nanos, owed)) = self.serializer.last() else { return };
+        let longest = owed.map_or_else(|| longest_wait(self.room, nanos), uneven);
         self.quiet = Quiet { size, nanos, comes, departs, longest, ..self.quiet };
     }
 
     /// The same of one that came to a queue that is not empty, if all that is there is of one size.
     #[inline]
     pub(super) fn be_quiet_again(&mut self, comes: Instant, departs: Instant) {
-        if self.taken.packets.is_multiple_of(OFTEN) {
-            self.look_through(comes, departs);
-        }
-    }
-
-    #[inline(never)]
-    fn look_through(&mut self, comes: Instant, departs: Instant) {
-        let Queue::Fifo(fifo) = &self.queue else { return };
-        let mut here = self.left.packets..self.taken.packets;
-        if let Some((size, ..)) = self.serializer.last()
-            && here.all(|n| fifo.get(n).size == size)
-        {
+        if self.taken.packets.is_multiple_of(OFTEN) && self.left.packets >= self.alike_from {
             self.be_quiet(comes, departs);
         }
     }
+}
+
+/// How long a packet may wait where `room` others that take so many nanoseconds each fill the queue.
+#[inline]
+fn longest_wait(room: u64, nanos: u32) -> i64 {
+    i64::try_from((room - 1).saturating_mul(u64::from(nanos))).unwrap_or(i64::MAX)
 }
