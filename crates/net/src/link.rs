@@ -189,7 +189,7 @@ struct Rare {
     /// Until then nobody asks: [`Link::nobody_asks_before`].
     unasked_until: Instant,
     /// For the size for which that was asked last.
-    full: Option<Full>,
+    full: Option<Box<Full>>,
     /// `None` where every packet was a flow's, was taken, and arrives as it was.
     tally: Option<Box<Tally>>,
 }
@@ -441,6 +441,24 @@ impl Link {
         self.busy += time;
         self.be_quiet_again(comes, departs);
         Some((starts, departs + self.quiet.delay))
+    }
+
+    /// Refuses a flow's packet of `size` bytes, which comes at the clock's time, if a FIFO queue is full. Otherwise
+    /// nothing is done.
+    pub fn refuse_at_once(&mut self, now: Instant, size: u32) -> bool {
+        let full = self.is_quietly_full(now, size) || self.is_full_fifo(now, size);
+        if full {
+            self.rare.tally().counters.dropped.count(size);
+        }
+        full
+    }
+
+    fn is_full_fifo(&mut self, now: Instant, size: u32) -> bool {
+        if matches!(self.queue, Queue::Scheduled(_)) {
+            return false;
+        }
+        self.advance(now);
+        self.taken.packets - self.left.packets >= self.room && !self.admits(size)
     }
 
     /// A packet comes to a scheduled queue.

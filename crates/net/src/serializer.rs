@@ -144,7 +144,7 @@ impl Serializer {
         } else {
             let scaled = u64::from(size) * 8 * NANOS_PER_SECOND;
             let (nanos, remainder) = (scaled / self.rate.as_bps(), scaled % self.rate.as_bps());
-            if nanos > 0 && nanos <= u64::from(u32::MAX) {
+            if (1..1 << u32::BITS).contains(&nanos) {
                 (self.size, self.nanos, self.remainder) = (size, nanos, remainder);
             }
             nanos

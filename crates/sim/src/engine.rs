@@ -595,7 +595,7 @@ impl<'o> Engine<'o> {
                 break;
             };
             // Only a pure ACK answers one data packet and nothing else.
-            let echo = if vacancy.len > 0 {
+            let echo = if beside.has_data {
                 Instant::NEVER
             } else {
                 std::mem::replace(&mut host.echo, Instant::NEVER)

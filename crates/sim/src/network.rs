@@ -64,6 +64,9 @@ const WIRE: u32 = OWN - 1;
 
 /// So many hops are of so few flows that their links stay in the cache.
 const FEW_HOPS: usize = 64;
+/// The place of a packet is fetched when so many others are still to be taken: of the last packet that came it is in the
+/// cache, but who sends more than come takes places that packets left long ago.
+const PLACES_AHEAD: usize = 2;
 /// The lines of a link that a packet touches.
 const LINK_LINES: usize = 3;
 
@@ -327,6 +330,9 @@ impl Network {
         echo: Instant,
     ) {
         let id = self.free.take().expect("the vacancy was asked for");
+        if let Some(soon) = self.free.upcoming(PLACES_AHEAD) {
+            prefetch(&self.packets[soon as usize]);
+        }
         let mut ip = beside.ip;
         let mut kept = NO_OPTIONS;
         if beside.has_options {

@@ -156,7 +156,7 @@ impl Link {
             && if longest >= 0 { wait.cast_signed() > longest } else { self.is_unevenly_full(wait) }
     }
 
-    /// The same where it takes fractions of a nanosecond and would wait so long, in nanoseconds.
+    /// Whether one does that takes fractions of a nanosecond and would wait so long, in nanoseconds.
     #[inline]
     fn is_unevenly_full(&mut self, wait: u64) -> bool {
         // Each of the others that find room takes as much at least.
@@ -185,8 +185,10 @@ impl Link {
     /// What the other packets that find room take.
     fn when_full(&mut self) -> Full {
         let Quiet { size, .. } = self.quiet;
-        if let Some(full) = self.rare.full.filter(|full| full.size == size) {
-            return full;
+        if let Some(full) = &self.rare.full
+            && full.size == size
+        {
+            return **full;
         }
         let (time, rate) = self.serializer.fractions();
         let (longest, rate) = (u128::from(self.room - 1).saturating_mul(time), u128::from(rate));
@@ -195,7 +197,7 @@ impl Link {
             longest: u64::try_from(longest / rate).unwrap_or(u64::MAX),
             rest: u64::try_from(longest % rate).expect("less than a rate"),
         };
-        self.rare.full = Some(full);
+        self.rare.full = Some(Box::new(full));
         full
     }
 

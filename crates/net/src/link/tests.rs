@@ -614,9 +614,15 @@ proptest! {
                 let found = if now <= clock { quiet.pass_quietly(now, size) } else { None };
                 found.or_else(|| quiet.pass_slowly(now, size, clock))
             };
-            let found = found.or_else(|| match quiet.offer_ahead(now, packet, clock) {
-                Verdict::Arrives { starts, at } => Some((starts, at)),
-                _ => None,
+            let found = found.or_else(|| {
+                // Some are refused without a verdict.
+                if n % 2 == 0 && now <= clock && quiet.refuse_at_once(now, size) {
+                    return None;
+                }
+                match quiet.offer_ahead(now, packet, clock) {
+                    Verdict::Arrives { starts, at } => Some((starts, at)),
+                    _ => None,
+                }
             });
             prop_assert_eq!(found, expected);
             if look == 0 {

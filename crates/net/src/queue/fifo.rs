@@ -55,7 +55,7 @@ const FEWEST: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct Fifo {
     /// A power of two of slots; a number's low bits are its place.
-    ring: Vec<Placed>,
+    ring: Box<[Placed]>,
     /// The first packet that is still in the ring.
     kept: u64,
     /// When the last packet placed will have left.
@@ -188,7 +188,8 @@ impl Fifo {
             return;
         }
         let none = Placed::new(Instant::START, Instant::START, 0, None, Fate::INTACT);
-        let before = Self { ring: std::mem::replace(&mut self.ring, vec![none; wanted]), ..*self };
+        let before =
+            Self { ring: std::mem::replace(&mut self.ring, vec![none; wanted].into()), ..*self };
         for m in first..n {
             let slot = self.slot(m);
             self.ring[slot] = *before.get(m);

@@ -154,6 +154,12 @@ impl Entrance {
         self.order[..self.end].get(self.next)
     }
 
+    /// The host of one that comes so many places later, if there is one.
+    #[inline]
+    pub(super) fn host_ahead(&self, places: usize) -> Option<u32> {
+        self.order[..self.end].get(self.next + places).map(|entering| entering.host)
+    }
+
     /// Why it comes.
     #[inline]
     pub(super) fn cause(&self, entering: &Entering) -> &Cause {

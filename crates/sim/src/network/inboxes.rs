@@ -92,8 +92,12 @@ struct Door {
 const NONE: u32 = u32::MAX;
 
 /// So many packets ahead each is fetched, and its options.
-const PACKETS_AHEAD: usize = 4;
-const OPTIONS_AHEAD: usize = 2;
+const PACKETS_AHEAD: usize = 12;
+const OPTIONS_AHEAD: usize = 6;
+/// So many packets ahead the route of each is fetched.
+const ROUTES_AHEAD: usize = 8;
+/// So many packets that were dropped wait, each fetched meanwhile, until their places are given back.
+const MOST_DROPPED: usize = 16;
 
 /// What shared links ask of a packet, so that they need not look at the packet itself, which has left the cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -142,6 +146,8 @@ pub(super) struct Inboxes {
     left: u32,
     /// Of each host.
     routes: Vec<Route>,
+    /// What was dropped on them and is not given back yet.
+    dropped: VecDeque<u32>,
     /// The host that is served.
     serving: u32,
     /// What leaves them in this turn, sorted by hosts, and of each host first the number, then the place.
@@ -339,6 +345,9 @@ impl Network {
 
     /// All of that has come: how many packets.
     pub fn open_entrance(&mut self) -> u64 {
+        while let Some(id) = self.inboxes.dropped.pop_front() {
+            self.discard(id);
+        }
         self.inboxes.entrance.open()
     }
 
@@ -369,7 +378,10 @@ impl Network {
                 *clock_read = self.wheel.added();
             }
             let first = first?;
-            entrance.next();
+            if let Some(soon) = entrance.host_ahead(ROUTES_AHEAD) {
+                prefetch(&self.inboxes.routes[soon as usize]);
+            }
+            self.inboxes.entrance.next();
             *events += 1;
             self.cross(&first);
         }
@@ -443,9 +455,25 @@ impl Network {
                 }
                 return;
             }
+            if link.refuse_at_once(at, size) {
+                self.drop_soon(id);
+                return;
+            }
         }
         let rank = self.inboxes.entrance.cause(entering).rank;
         self.look_across(at, id, Way { rank, hop, size });
+    }
+
+    /// A packet was dropped, which has left the cache since it was sent.
+    #[inline(never)]
+    fn drop_soon(&mut self, id: u32) {
+        prefetch(&self.packets[id as usize]);
+        self.inboxes.dropped.push_back(id);
+        if self.inboxes.dropped.len() > MOST_DROPPED
+            && let Some(first) = self.inboxes.dropped.pop_front()
+        {
+            self.discard(first);
+        }
     }
 
     /// A packet has come to another by the clock.

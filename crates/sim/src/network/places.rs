@@ -75,6 +75,12 @@ impl Places {
         self.free.last().copied()
     }
 
+    /// The place that will be taken when so many others have been, if none is given before.
+    #[inline]
+    pub(super) fn upcoming(&self, others: usize) -> Option<u32> {
+        self.free.get(self.free.len().wrapping_sub(others + 1)).copied()
+    }
+
     /// Takes it.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u32> {

@@ -24,7 +24,8 @@ impl Transmit {
         if let Some(options) = options {
             *beside = options;
         }
-        Beside { ip, has_options: options.is_some(), is_last: false }
+        let has_data = segment.len > 0;
+        Beside { ip, has_data, has_options: options.is_some(), is_last: false }
     }
 
     /// The same where all of it was written into its places.
@@ -38,6 +39,8 @@ impl Transmit {
 pub struct Beside {
     /// What it asks of the network.
     pub ip: IpMeta,
+    /// Whether it carries data.
+    pub has_data: bool,
     /// Whether it has options, which most segments lack.
     pub has_options: bool,
     /// Nothing follows it at this moment, so that there is no need to ask.
@@ -189,7 +192,7 @@ impl Endpoint {
         *into = Segment { seq, ack, len, window, flags, ..Segment::default() };
         // Where the sender has no more, the ACK that was due is this.
         let is_last = stretch.as_ref().is_none_or(|stretch| stretch.follows == Follows::Nothing);
-        let mut beside = Beside { is_last, ..Beside::default() };
+        let mut beside = Beside { has_data: len > 0, is_last, ..Beside::default() };
         if self.marking.used() {
             beside.ip.ecn = self.mark(into, stretch.as_ref());
         }

@@ -81,8 +81,9 @@ impl Pair {
         let mut options =
             Options { window_scale: Some(9), mss: Mss::new(99), ..Options::default() };
         options.sack.push(ackclock_packet::Range { start: Seq::new(84), end: Seq::new(85) });
-        let Beside { ip, has_options, is_last } =
+        let Beside { ip, has_data, has_options, is_last } =
             self.ends[from].poll_transmit_into(self.now, &mut segment, &mut options)?;
+        assert_eq!(has_data, segment.len > 0);
         if is_last {
             self.last_ones[from] += 1;
             assert!(self.ends[from].poll_transmit(self.now).is_none(), "it was the last");
