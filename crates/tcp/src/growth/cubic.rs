@@ -2,7 +2,7 @@
 //!
 //! Windows are in segments, as the RFC has them, and times in seconds.
 
-use ackclock_units::{Bytes, Instant, Mss};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::real::{larger, smaller};
 use super::{Growth, whole_bytes};
@@ -16,6 +16,12 @@ const C: f64 = 0.4;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// The largest target, in windows (§4.2).
 const LARGEST_TARGET: f64 = 1.5;
+
+/// A time in seconds, to within a bit of the nearest number.
+#[inline]
+fn seconds(time: Duration) -> f64 {
+    time.as_nanos().cast_signed() as f64 * 1e-9
+}
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
@@ -118,22 +124,24 @@ impl State {
         }
 
         let acked = ack.newly_acked.segments(ack.mss);
-        let t = ack.now.since(epoch.start).as_secs_f64();
+        // One division for both curves, which waits for neither: the next segment waits for the window.
+        let share = acked / *cwnd;
+        let t = seconds(ack.now.since(epoch.start));
         // §4.3, equation 4.
         let alpha = if cwnd_prior.is_some_and(|prior| epoch.w_est >= prior) { 1.0 } else { ALPHA };
-        epoch.w_est += alpha * acked / *cwnd;
+        epoch.w_est += alpha * share;
 
         if epoch.w_cubic(t) < epoch.w_est {
             // DEVIATION(rfc9438 §4.3): the window never shrinks to W_est, which §4.2 would not let
             // it do either, and grows on one ACK by no more than slow start would.
             *cwnd = larger(*cwnd, smaller(epoch.w_est, *cwnd + acked));
         } else {
-            let rtt = ack.srtt.unwrap_or_default().as_secs_f64();
+            let rtt = seconds(ack.srtt.unwrap_or_default());
             let target = smaller(larger(epoch.w_cubic(t + rtt), *cwnd), LARGEST_TARGET * *cwnd);
             // DEVIATION(rfc9438 §4.4, §4.5): the step is made for each segment acknowledged and not
             // for each ACK, so that the window keeps up with the curve whether or not the receiver
             // delays its ACKs; it stops at the target.
-            *cwnd = smaller(*cwnd + (target - *cwnd) / *cwnd * acked, target);
+            *cwnd = smaller(*cwnd + (target - *cwnd) * share, target);
         }
     }
 
