@@ -32,7 +32,7 @@ use crate::traffic::Classes;
 use crate::turns::Turns;
 use crate::wheel::{Class, Event};
 use crate::{Collector, MOST_ROWS_HELD, ScenarioError, flow_entries};
-use setup::{clock, shared, which_are_fused};
+use setup::{Settings, clock, named, shared, which_are_fused};
 use turns::Schedule;
 
 /// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
@@ -127,6 +127,7 @@ impl<'o> Engine<'o> {
         let end = Instant::START + scenario.duration.0;
         let mut hosts = Vec::with_capacity(2 * names.len());
         let mut variants = Vec::with_capacity(names.len());
+        let (mut of_senders, mut of_receivers) = (Settings::default(), Settings::default());
         for (n, Opening { mut config, variant, opens }) in
             openings(scenario, &entries, &names)?.into_iter().enumerate()
         {
@@ -161,10 +162,12 @@ impl<'o> Engine<'o> {
                 ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
             })?;
             let opener = u32::from(spec.app.receiver_opens());
-            hosts.push(host(sends, to_receiver, Instant::NEVER, Endpoint::new(config)));
+            let endpoint = of_senders.endpoint(config);
+            hosts.push(host(sends, to_receiver, Instant::NEVER, endpoint));
             // Who has the volume to send asks for its rate.
             config.quick_start.asks = false;
-            hosts.push(host(receives, to_sender, Instant::NEVER, Endpoint::new(config)));
+            let endpoint = of_receivers.endpoint(config);
+            hosts.push(host(receives, to_sender, Instant::NEVER, endpoint));
             let passive = 2 * n + 1 - opener as usize;
             hosts[passive].endpoint.listen();
             let active = &mut hosts[2 * n + opener as usize];
@@ -172,15 +175,7 @@ impl<'o> Engine<'o> {
             active.armed = opens;
             network.wheel.push(opens, Class::Timer, 2 * flow + opener);
         }
-        let mut run = Run {
-            flow_names: names,
-            link_names: layout
-                .wires
-                .iter()
-                .map(|wire| (wire.name.clone(), wire.direction.as_str()))
-                .collect(),
-            ..Run::default()
-        };
+        let mut run = named(names, &layout);
         let names = &run.flow_names;
         let shared: Vec<_> = (0..scenario.traffic.len())
             .map(|n| (layout.class_paths[n].clone(), layout.class_rtt(n)))
@@ -190,7 +185,7 @@ impl<'o> Engine<'o> {
         let mut engine = Self {
             sources: Vec::new(),
             changes,
-            measures: Measures::new(scenario, &entries, names, &variants, &layout),
+            measures: Measures::new(scenario, &entries, &run, &variants, &layout),
             probes,
             objects: ObjectLog::new(names.len()),
             traffic,

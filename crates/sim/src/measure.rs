@@ -3,6 +3,7 @@
 mod own;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ackclock_app::Moment;
 use ackclock_net::{Counters, DelayHistogram, SourceCounters};
@@ -75,20 +76,23 @@ struct Snapshot {
 #[derive(Debug)]
 pub struct Measures {
     windows: Vec<Window>,
-    flows: Vec<(String, String)>,
-    links: Vec<(String, &'static str)>,
+    /// Names of flows and links, which are the run's, and what each flow's variant is.
+    flows: Arc<[String]>,
+    links: Arc<[(String, &'static str)]>,
+    variants: Vec<Arc<str>>,
     sources: Vec<Source>,
 }
 
 impl Measures {
-    /// The windows of `scenario`, whose flows have these names and canonical variants.
+    /// The windows of `scenario`, whose flows have the names that `run` has, and these canonical variants.
     pub fn new(
         scenario: &Scenario,
         entries: &[usize],
-        names: &[String],
+        run: &Run,
         variants: &[String],
         layout: &Layout,
     ) -> Self {
+        let names = &run.flow_names;
         let end = Instant::START + scenario.duration.0;
         let rtts: Vec<Duration> = (0..names.len()).map(|flow| layout.base_rtt(flow)).collect();
         let window = |name: &str, from, until| Window {
@@ -126,12 +130,9 @@ impl Measures {
         }));
         Self {
             windows,
-            flows: names.iter().cloned().zip(variants.iter().cloned()).collect(),
-            links: layout
-                .wires
-                .iter()
-                .map(|wire| (wire.name.clone(), wire.direction.as_str()))
-                .collect(),
+            flows: Arc::clone(names),
+            links: Arc::clone(&run.link_names),
+            variants: shared(variants),
             sources: Vec::new(),
         }
     }
@@ -298,7 +299,7 @@ impl Measures {
             }
         }
         let places: BTreeMap<&str, usize> =
-            self.flows.iter().enumerate().map(|(place, flow)| (&*flow.0, place)).collect();
+            self.flows.iter().enumerate().map(|(place, flow)| (&**flow, place)).collect();
         for window in &mut self.windows {
             // Flows end in any order.
             window.rows.flows.sort_by_key(|row| places.get(&*row.flow));
@@ -374,7 +375,7 @@ impl Measures {
         hosts: &[Host],
     ) -> FlowRow {
         let duration_s = until.since(from).as_secs_f64();
-        let (name, variant) = &self.flows[flow];
+        let (name, variant) = (&self.flows[flow], &self.variants[flow]);
         let later = after.flows[flow];
         let sender = |count: fn(&SenderStats) -> u64| count(&later.sender) - count(&earlier.sender);
         let delivered_bytes = later.delivered_bytes - earlier.delivered_bytes;
@@ -382,7 +383,7 @@ impl Measures {
         FlowRow {
             measure: self.windows[n].name.clone(),
             flow: name.clone(),
-            variant: variant.clone(),
+            variant: variant.to_string(),
             duration_s,
             goodput_bps: (delivered_bytes * 8) as f64 / duration_s,
             delivered_bytes,
@@ -420,7 +421,7 @@ impl Measures {
             let (link, direction) = &self.links[*wire];
             CrossingRow {
                 measure: window.name.clone(),
-                flow: self.flows[flow].0.clone(),
+                flow: self.flows[flow].clone(),
                 link: link.clone(),
                 direction,
                 offered_packets: offered - earlier[0],
@@ -471,6 +472,16 @@ impl Measures {
         window.rows.links = links;
         window.rows.sources = sources;
     }
+}
+
+/// The same words, of which one that repeats the last is kept once.
+fn shared(words: &[String]) -> Vec<Arc<str>> {
+    let mut all: Vec<Arc<str>> = Vec::with_capacity(words.len());
+    for word in words {
+        let last = all.last().filter(|last| ***last == **word).cloned();
+        all.push(last.unwrap_or_else(|| word.as_str().into()));
+    }
+    all
 }
 
 /// Adds `rows` to `all` in the memory of the rows if those are the first.

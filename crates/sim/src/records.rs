@@ -3,6 +3,8 @@
 mod pages;
 mod quick_start;
 
+use std::sync::Arc;
+
 use ackclock_app::{DashClient, VideoClient};
 use ackclock_net::{Counters, DelayHistogram};
 use ackclock_units::{Bytes, Duration, Instant};
@@ -38,9 +40,9 @@ pub struct Run {
     /// What the link probes recorded.
     pub link_samples: LinkSamples,
     /// Names that the samples refer to by index: flows in the order of the scenario.
-    pub flow_names: Vec<String>,
+    pub flow_names: Arc<[String]>,
     /// Names that the samples refer to by index: (link, direction).
-    pub link_names: Vec<(String, &'static str)>,
+    pub link_names: Arc<[(String, &'static str)]>,
     /// Events that the clock handled.
     pub events: u64,
 }
@@ -60,8 +62,8 @@ impl Run {
         self.connections.classes.clone_from(&connections.classes);
         self.connections.variants.clone_from(&connections.variants);
         Self {
-            flow_names: self.flow_names.clone(),
-            link_names: self.link_names.clone(),
+            flow_names: Arc::clone(&self.flow_names),
+            link_names: Arc::clone(&self.link_names),
             connections,
             pages: std::mem::take(&mut self.pages),
             objects: std::mem::take(&mut self.objects),

@@ -256,7 +256,7 @@ pub enum Pacing {
 }
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that have nothing to do with another")]
 pub struct Config {
     /// The four choices.

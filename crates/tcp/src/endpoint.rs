@@ -9,6 +9,8 @@ mod output;
 mod quick_start;
 mod timestamps;
 
+use std::sync::Arc;
+
 use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
@@ -139,7 +141,8 @@ pub struct Endpoint {
     /// When TIME-WAIT ends, or FIN-WAIT-2 if nobody reads any more.
     time_wait_until: Option<Instant>,
     established_at: Option<Instant>,
-    config: Box<Config>,
+    /// Many may have the same, but for the seed.
+    config: Arc<Config>,
     /// What is needed to open.
     opening: Box<Opening>,
 }
@@ -147,6 +150,12 @@ pub struct Endpoint {
 impl Endpoint {
     /// A connection in CLOSED.
     pub fn new(config: Config) -> Self {
+        Self::sharing(Arc::new(config), config.seed)
+    }
+
+    /// The same, of settings that others have as well, but with this [`seed`](Config::seed).
+    pub fn sharing(shared: Arc<Config>, seed: u64) -> Self {
+        let config = Config { seed, ..*shared };
         Self {
             state: State::Closed,
             sender: Sender::new(&config),
@@ -159,7 +168,7 @@ impl Endpoint {
             window_from: Seq::FIRST_BYTE,
             deaf: false,
             reset: None,
-            config: Box::new(config),
+            config: shared,
             failure: None,
             time_wait_until: None,
             established_at: None,
@@ -186,8 +195,8 @@ impl Endpoint {
             config: settings,
             opening,
         } = self;
-        **settings = *config;
-        settings.seed = seed;
+        let settings = Arc::make_mut(settings);
+        *settings = Config { seed, ..*config };
         *state = State::Closed;
         *deaf = false;
         *failure = None;
@@ -545,7 +554,7 @@ impl Endpoint {
     }
 
     /// The largest segment that this end takes, as it told the peer (RFC 9293 §3.7.1).
-    pub const fn offered_mss(&self) -> Mss {
+    pub fn offered_mss(&self) -> Mss {
         self.config.mss
     }
 

@@ -17,7 +17,7 @@ fn run(names: &[&str], flow: &[u32]) -> Run {
             in_flight_segments: vec![1.0; n],
             playout_s: vec![f64::NAN; n],
         },
-        link_names: vec![("bottleneck".into(), "forward"), ("bottleneck".into(), "reverse")],
+        link_names: [("bottleneck".into(), "forward"), ("bottleneck".into(), "reverse")].into(),
         link_samples: LinkSamples {
             time_ns: vec![7],
             link: vec![1],

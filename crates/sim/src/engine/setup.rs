@@ -1,16 +1,34 @@
 //! What a run is set up from: links, which of them are fused or shared, and the clock.
 
+use std::sync::Arc;
+
 use ackclock_net::{Impairments, Link};
+use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::random::Stream;
 
 use crate::fusing::{Elsewhere, fused};
 use crate::network::clock_for;
 use crate::probe::Probes;
+use crate::records::Run;
 use crate::scenario::{CrossTraffic, Scenario};
-use crate::topology::Layout;
+use crate::topology::{Layout, Wire};
 use crate::traffic::likely_line_rtt;
 use crate::turns::{Turns, turns};
 use crate::wheel::Wheel;
+
+/// The settings of the end point that was made last, which the next one shares if it has the same.
+#[derive(Debug, Default)]
+pub(super) struct Settings(Option<Arc<Config>>);
+
+impl Settings {
+    pub(super) fn endpoint(&mut self, config: Config) -> Endpoint {
+        let seed = config.seed;
+        let config = Config { seed: 0, ..config };
+        let last = self.0.take().filter(|last| **last == config);
+        let shared = self.0.insert(last.unwrap_or_else(|| Arc::new(config)));
+        Endpoint::sharing(Arc::clone(shared), seed)
+    }
+}
 
 /// The links of `layout`, each with random streams of its own.
 pub fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
@@ -37,6 +55,13 @@ pub fn links(scenario: &Scenario, layout: &Layout) -> Vec<Link> {
             }
         })
         .collect()
+}
+
+/// An empty run of flows that have these names, over the links of `layout`.
+pub(super) fn named(flows: Vec<String>, layout: &Layout) -> Run {
+    let name = |wire: &Wire| (wire.name.clone(), wire.direction.as_str());
+    let link_names = layout.wires.iter().map(name).collect();
+    Run { flow_names: flows.into(), link_names, ..Run::default() }
 }
 
 /// Which links take packets ahead of time, and how hosts and links take turns.
