@@ -46,10 +46,10 @@ fn scenarios() -> Vec<(String, String)> {
     ] {
         all.push((format!("1 flow, {variant}"), workload(1, 100_000_000, "6", variant, more)));
     }
-    for variant in ["newreno+sack", "cubic", "bbr"] {
+    for (variant, seconds) in [("newreno+sack", "8"), ("cubic", "8"), ("bbr", "30")] {
         let text = workload(100, 1_000_000_000, "3", variant, "");
         all.push((format!("100 flows, {variant}"), text));
-        let text = workload(1000, 1_000_000_000, "4", variant, "");
+        let text = workload(1000, 1_000_000_000, seconds, variant, "");
         all.push((format!("1000 flows, {variant}"), text));
     }
     for queue in ["red", "codel", "fq_codel", "pie", "fair"] {
