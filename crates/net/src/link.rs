@@ -622,6 +622,20 @@ impl Link {
         departs
     }
 
+    /// The packet that a scheduled queue is sending.
+    #[inline]
+    pub fn serving(&self) -> Option<Packet> {
+        match &self.queue {
+            Queue::Scheduled(queue) => queue.serving.map(|serving| serving.packet),
+            Queue::Fifo(_) => None,
+        }
+    }
+
+    /// Whether departures are events here, as the discipline decides then who goes next.
+    pub const fn is_scheduled(&self) -> bool {
+        matches!(self.queue, Queue::Scheduled(_))
+    }
+
     /// The packet being sent by a scheduled queue leaves; `None` if there is none.
     pub fn depart(&mut self, now: Instant) -> Option<Departure> {
         let Queue::Scheduled(queue) = &self.queue else { return None };

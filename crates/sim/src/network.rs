@@ -570,6 +570,12 @@ impl Network {
     pub fn depart(&mut self, now: Instant, wire: u32) {
         let Some(departure) = self.links[wire as usize].depart(now) else { return };
         self.wait(wire, departure.wake);
+        // The next to leave has left the cache while it waited.
+        if let Some(next) = self.links[wire as usize].serving()
+            && let Some(packet) = self.packets.get(next.id.get() as usize)
+        {
+            prefetch(packet);
+        }
         if self.taps.is_some() {
             self.note_departure(now, wire, &departure);
         }

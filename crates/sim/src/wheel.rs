@@ -194,6 +194,8 @@ pub struct Wheel {
     occupied: Vec<u64>,
     nodes: Vec<Node>,
     free: u32,
+    /// How many events all slots hold, so that nothing is looked for where there is nothing.
+    held: usize,
     /// The slot whose turn it is, latest event first.
     current: Vec<Entry>,
     /// What lies there from this place on and has equal keys is in the order of its rank already.
@@ -222,6 +224,7 @@ impl Wheel {
             occupied: vec![0; count / 64],
             nodes: Vec::new(),
             free: NONE,
+            held: 0,
             current: Vec::new(),
             ranked: usize::MAX,
             cursor: 0,
@@ -348,6 +351,7 @@ impl Wheel {
     fn put(&mut self, slot: u64, key: u64, subject: u32) {
         let index = self.index(slot);
         let at = self.free;
+        self.held += 1;
         let next = std::mem::replace(&mut self.heads[index], at);
         // Field by field: a node that is put together elsewhere is read from there before it is whole.
         let node = &mut self.nodes[at as usize];
@@ -559,6 +563,7 @@ impl Wheel {
         while at != NONE {
             let node = &mut self.nodes[at as usize];
             self.current.push(Entry { key: node.key, subject: node.subject });
+            self.held -= 1;
             let next = node.next;
             node.next = self.free;
             self.free = at;
@@ -568,6 +573,9 @@ impl Wheel {
 
     /// The number of the first slot after the cursor that holds something.
     fn next_occupied(&self) -> Option<u64> {
+        if self.held == 0 {
+            return None;
+        }
         let start = self.index(self.cursor + 1);
         let words = self.occupied.len();
         let mut word = start / 64;

@@ -66,6 +66,8 @@ pub struct Red {
     config: RedConfig,
     line: Line,
     average: f64,
+    /// Packets that could have been sent while the link was idle, as far as they are not in the average yet.
+    missed: f64,
     max_p: f64,
     /// Packets since the last that was marked or dropped, while the average is above `min_th`; −1
     /// before the first.
@@ -85,6 +87,7 @@ impl Red {
             config,
             line: Line::default(),
             average: 0.0,
+            missed: 0.0,
             max_p: config.max_p,
             count: -1.0,
             idle_since: Some(Instant::START),
@@ -106,16 +109,29 @@ impl Red {
     fn average_in(&mut self, now: Instant) {
         let weight = self.config.weight;
         if let Some(since) = self.idle_since {
-            let missed = now.since(since).as_nanos() as f64 / self.packet_time.as_nanos() as f64;
-            self.average *= libm::pow(1.0 - weight, missed);
+            self.missed += now.since(since).as_nanos() as f64 / self.packet_time.as_nanos() as f64;
             self.idle_since = Some(now);
+            // What is below the threshold can only fall, and by how much need not be known yet.
+            if self.average >= self.config.min_th {
+                self.count_missed();
+            }
             return;
         }
+        self.count_missed();
         let queue = match self.config.unit {
             QueueUnit::Packets => self.line.packets() as f64,
             QueueUnit::Bytes => self.line.bytes() as f64,
         };
         self.average += weight * (queue - self.average);
+    }
+
+    /// Counts in the average that the link was idle.
+    #[inline]
+    fn count_missed(&mut self) {
+        if self.missed > 0.0 {
+            let missed = std::mem::take(&mut self.missed);
+            self.average *= libm::pow(1.0 - self.config.weight, missed);
+        }
     }
 
     /// Moves `max_p` so that the average comes to the middle of the thresholds.

@@ -154,10 +154,10 @@ impl Entrance {
         self.order[..self.end].get(self.next)
     }
 
-    /// The host of one that comes so many places later, if there is one.
+    /// One that comes so many places later, if there is one.
     #[inline]
-    pub(super) fn host_ahead(&self, places: usize) -> Option<u32> {
-        self.order[..self.end].get(self.next + places).map(|entering| entering.host)
+    pub(super) fn ahead(&self, places: usize) -> Option<&Entering> {
+        self.order[..self.end].get(self.next + places)
     }
 
     /// Why it comes.

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use ackclock_net::Link;
 use ackclock_units::Instant;
 
 use super::entrance::{Cause, Entering, Entrance};
@@ -146,6 +147,8 @@ pub(super) struct Inboxes {
     left: u32,
     /// Of each host.
     routes: Vec<Route>,
+    /// Some shared link must look at what comes to it, as one that decides at departure does.
+    looks: bool,
     /// What was dropped on them and is not given back yet.
     dropped: VecDeque<u32>,
     /// The host that is served.
@@ -214,6 +217,7 @@ impl Network {
     pub fn take_turns(&mut self, first_hops: impl ExactSizeIterator<Item = u32>, turns: &Turns) {
         let Self { hops, inboxes, links, wheel, free, options, .. } = self;
         let hosts = first_hops.len();
+        inboxes.looks = links.iter().any(Link::is_scheduled);
         free.of_hosts(hosts);
         options.of_hosts(hosts);
         inboxes.of.resize_with(hosts, VecDeque::new);
@@ -355,7 +359,8 @@ impl Network {
     /// of another kind that comes first. Each packet is one of `events`.
     pub fn cross_links(&mut self, until: Instant, events: &mut u64) -> Option<Event> {
         loop {
-            let Inboxes { entrance, clock_from, clock_read, ways, .. } = &mut self.inboxes;
+            let Inboxes { entrance, clock_from, clock_read, ways, routes, looks, .. } =
+                &mut self.inboxes;
             let first = entrance.first().copied();
             let unread = self.wheel.added() != *clock_read;
             if unread || *clock_from <= first.map_or(until, |first| first.at) {
@@ -378,10 +383,13 @@ impl Network {
                 *clock_read = self.wheel.added();
             }
             let first = first?;
-            if let Some(soon) = entrance.host_ahead(ROUTES_AHEAD) {
-                prefetch(&self.inboxes.routes[soon as usize]);
+            if let Some(soon) = entrance.ahead(ROUTES_AHEAD) {
+                prefetch(&routes[soon.host as usize]);
+                if *looks {
+                    prefetch(&self.packets[soon.id as usize]);
+                }
             }
-            self.inboxes.entrance.next();
+            entrance.next();
             *events += 1;
             self.cross(&first);
         }

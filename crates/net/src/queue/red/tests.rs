@@ -25,8 +25,11 @@ fn the_average_follows_the_queue() {
         red.next(millis(at), &mut log).unwrap();
     }
     assert!(red.next(millis(5), &mut log).is_none());
-    // The link could have sent four packets by 9 ms: 2.125 / 2^4.
-    red.offer(millis(9), packet(5, 1500, 0), &ROOM, &mut log);
+    // The link could have sent three packets by 8 ms and one more by 9 ms: 2.125 / 2^4.
+    red.offer(millis(8), packet(5, 1500, 0), &Room { fits: false, ..ROOM }, &mut log);
+    red.offer(millis(9), packet(6, 1500, 0), &ROOM, &mut log);
+    // Below the lower threshold that is not counted before it is asked for.
+    red.count_missed();
     assert!((red.average - 0.132_812_5).abs() < 1e-12, "{}", red.average);
 }
 
