@@ -702,3 +702,26 @@ fn a_long_queue_of_one_size_becomes_quiet_again() {
     assert_eq!((counted.offered.packets, counted.delivered.packets), (2500, 101));
     assert_eq!(link.counters(starts).delivered.packets, 2499);
 }
+
+#[test]
+fn a_queue_in_which_sizes_change_stays_loud() {
+    let mut link = Link::new(
+        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10_000) },
+        Stream::new(1, "link"),
+    );
+    // All at once: two of 40 B, so that the first leaves its trace and the others wait, then 2100 of 100 B, of which
+    // packets 1024 and 2048 are looked at.
+    let now = at_micros(0);
+    link.offer(now, Packet { size: 100, ..packet(0, 0) });
+    let sizes = [40, 40].into_iter().chain([100; 2100]);
+    let quiet = sizes
+        .filter(|size| {
+            let quietly = link.pass_quietly(now, *size).is_some();
+            quietly || link.pass_slowly(now, *size, now).is_none()
+        })
+        .count();
+    assert_eq!(quiet, 0);
+    let counted = link.counters(at_micros(80 + 32));
+    assert_eq!((counted.offered.packets, counted.delivered.packets), (2103, 2));
+    assert_eq!(counted.delivered.bytes, 140);
+}
