@@ -64,7 +64,8 @@ pub fn fused(layout: &Layout, elsewhere: &Elsewhere<'_>) -> Vec<bool> {
     find(layout, elsewhere, |_| false).unwrap_or_default()
 }
 
-/// The same where links at which departures are events are allowed if they are `free` to send in any order.
+/// The same where links at which departures are events are allowed if they are `free` to send in any order. They are not
+/// fused: nothing can be counted there ahead of time.
 pub fn find(
     layout: &Layout,
     elsewhere: &Elsewhere<'_>,
@@ -85,7 +86,8 @@ pub fn find(
     }
     let mut fused = vec![false; wires.len()];
     for (n, wire) in wires.iter().enumerate() {
-        let orderly = (wire.config.discipline == Discipline::Fifo || free(n))
+        let fifo = wire.config.discipline == Discipline::Fifo;
+        let orderly = (fifo || free(n))
             && !wire.impairments.any()
             && wire.channel.is_none()
             && wire.config.rate <= FASTEST;
@@ -94,7 +96,7 @@ pub fn find(
         match inputs[n] {
             Input::None => continue,
             Input::Hosts => {}
-            Input::Link(_) if quiet => fused[n] = true,
+            Input::Link(_) if quiet && fifo => fused[n] = true,
             Input::Link(_) | Input::Links if second[n] => {}
             _ => return None,
         }

@@ -7,8 +7,12 @@ use crate::engine::Engine;
 use crate::flow_entries;
 use crate::records::Run;
 
+fn read(scenario: &Value) -> Scenario {
+    serde_json::from_value(scenario.clone()).unwrap()
+}
+
 fn layout(scenario: &Value) -> Layout {
-    let scenario: Scenario = serde_json::from_value(scenario.clone()).unwrap();
+    let scenario = read(scenario);
     Layout::new(&scenario, &flow_entries(&scenario)).unwrap()
 }
 
@@ -100,7 +104,7 @@ fn paths_that_join_twice_are_not_fused() {
 }
 
 fn run(scenario: &Value, way: impl FnOnce(Engine<'static>) -> Engine<'static>) -> Run {
-    let scenario: Scenario = serde_json::from_value(scenario.clone()).unwrap();
+    let scenario = read(scenario);
     scenario.check().unwrap();
     way(Engine::new(&scenario).unwrap()).run().unwrap()
 }
@@ -201,6 +205,33 @@ fn arrivals_by_two_links_go_in_the_order_of_the_link_before_both() {
     assert!(same);
 }
 
+/// A queue that decides at departure who goes next behind another link that the same flows share.
+#[test]
+fn a_queue_behind_a_shared_link_is_asked_in_the_order_of_time() {
+    for queue in ["fair", "red", "codel", "fq_codel", "pie"] {
+        let link = |name: &str, from: &str, to: &str, rate: &str, queue: Value| {
+            json!({"name": name, "from": from, "to": to, "rate": rate, "delay": "5 ms", "queue": queue,
+                "reverse": {"queue": {"kind": "droptail", "limit": "40 packet"}}})
+        };
+        let droptail = || json!({"kind": "droptail", "limit": "40 packet"});
+        let scenario = json!({
+            "duration": "5 s",
+            "topology": {"kind": "graph", "link": [
+                link("l0", "n0", "n1", "10 Mbit/s", droptail()),
+                link("l1", "n1", "n2", "3 Mbit/s", json!({"kind": queue, "limit": "20 packet"})),
+            ]},
+            "flow": [{"name": "f", "from": "n0", "to": "n2", "count": 3, "variant": "newreno",
+                "tcp": {"delayed_ack": "off"}}],
+        });
+        assert!(crate::turns::turns(&read(&scenario), &layout(&scenario), &NOTHING).is_some());
+        let by_the_clock = run(&scenario, Engine::by_the_clock);
+        let in_turns = run(&scenario, Engine::in_turns);
+        let same = format!("{by_the_clock:?}")
+            == format!("{:?}", Run { events: by_the_clock.events, ..in_turns });
+        assert!(same, "{queue}");
+    }
+}
+
 /// A link that is offered packets ahead of their time is seen by a probe as it is at that time.
 #[test]
 fn probes_see_fused_links_as_they_are() {
@@ -222,15 +253,22 @@ proptest! {
         cross: bool,
         probes in 0_u32..16,
         queue in prop::sample::select(vec!["", "", "droptail", "red", "codel", "fq_codel", "pie"]),
+        all: bool,
     ) {
         let mut topology = topology;
-        if topology["kind"] == "dumbbell" && !queue.is_empty() {
+        if !queue.is_empty() {
             // Where departures are events nothing is fused if events go by the clock.
             let mut queue = json!({"kind": queue, "limit": "20 packet"});
             if queue["kind"] == "droptail" {
                 queue["mark"] = json!("3 packet");
             }
-            topology["bottleneck"]["queue"] = queue;
+            match topology.get_mut("link").and_then(Value::as_array_mut) {
+                Some(links) => {
+                    links.iter_mut().filter(|_| all).for_each(|link| link["queue"] = queue.clone());
+                    links[1]["queue"] = queue;
+                }
+                None => topology["bottleneck"]["queue"] = queue,
+            }
         }
         let flow = |n: usize| json!({
             "name": format!("f{n}"), "variant": variant, "count": count,
