@@ -636,6 +636,27 @@ impl Link {
         matches!(self.queue, Queue::Scheduled(_))
     }
 
+    /// When the packet that a scheduled queue is sending will have left.
+    #[inline]
+    pub fn departs_at(&self) -> Option<Instant> {
+        match &self.queue {
+            Queue::Scheduled(queue) => queue.serving.map(|serving| serving.departs),
+            Queue::Fifo(_) => None,
+        }
+    }
+
+    /// Of a scheduled queue, whether nothing but the discipline marks packets, and nothing befalls them after they left.
+    pub const fn is_simple(&self) -> bool {
+        self.rare.mark.is_none() && self.hazards.is_none()
+    }
+
+    /// The packet being sent by a scheduled queue leaves, if it has left by `at`: the same as [`depart`](Self::depart).
+    #[inline]
+    pub fn depart_by(&mut self, at: Instant) -> Option<Departure> {
+        let departs = self.departs_at().filter(|departs| *departs <= at)?;
+        self.depart(departs)
+    }
+
     /// The packet being sent by a scheduled queue leaves; `None` if there is none.
     pub fn depart(&mut self, now: Instant) -> Option<Departure> {
         let Queue::Scheduled(queue) = &self.queue else { return None };

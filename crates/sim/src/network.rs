@@ -1,5 +1,6 @@
 //! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
 
+mod departing;
 mod entrance;
 mod inboxes;
 mod meeting;
@@ -8,7 +9,7 @@ mod options;
 mod places;
 mod routers;
 
-use ackclock_net::{Fate, Line, LineConfig, Link, Packet, Verdict};
+use ackclock_net::{Departure, Fate, Line, LineConfig, Link, Packet, Verdict};
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
 use ackclock_tcp::Beside;
 use ackclock_units::random::Stream;
@@ -553,6 +554,7 @@ impl Network {
 
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
+        self.depart_by(wire, now);
         let Attention { watched, marks, counts, .. } = self.attention[wire as usize];
         let wanted = watched || marks || counts;
         let before =
@@ -570,15 +572,25 @@ impl Network {
     pub fn depart(&mut self, now: Instant, wire: u32) {
         let Some(departure) = self.links[wire as usize].depart(now) else { return };
         self.wait(wire, departure.wake);
-        // The next to leave has left the cache while it waited.
+        self.prefetch_serving(wire);
+        if self.taps.is_some() {
+            self.note_departure(now, wire, &departure);
+        }
+        self.go_on_from(wire, &departure);
+    }
+
+    /// The next packet to leave a scheduled link has left the cache while it waited.
+    #[inline]
+    fn prefetch_serving(&self, wire: u32) {
         if let Some(next) = self.links[wire as usize].serving()
             && let Some(packet) = self.packets.get(next.id.get() as usize)
         {
             prefetch(packet);
         }
-        if self.taps.is_some() {
-            self.note_departure(now, wire, &departure);
-        }
+    }
+
+    /// What has left a scheduled link goes on.
+    fn go_on_from(&mut self, wire: u32, departure: &Departure) {
         if departure.packet.source.is_some() {
             return;
         }

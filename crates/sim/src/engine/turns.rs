@@ -147,6 +147,7 @@ impl Engine<'_> {
         while let Some(event) = self.network.cross_links(until, &mut self.events) {
             self.handle_apart(event);
         }
+        self.events += self.network.depart_before(until);
         self.network.open_entrance()
     }
 

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use ackclock_net::Link;
 use ackclock_units::Instant;
 
+use super::departing::{Departing, MIXED};
 use super::entrance::{Cause, Entering, Entrance};
 use super::{DELIVER, FUSED, LANED, Network, OWN, Passed, WANTED, WIRE, index};
 use crate::prefetch::{prefetch, prefetch_place};
@@ -35,13 +35,22 @@ struct Leaving {
 
 /// What leaves a shared link, in the order of time.
 #[derive(Debug, Default)]
-struct Outbox {
+pub(super) struct Outbox {
     leaving: VecDeque<Leaving>,
     /// The side of its hosts.
     to: usize,
+    /// Of every flow whose packets come to the link, to which of its two hosts they go, 0 or 1; `MIXED` if packets must
+    /// be looked at.
+    end: u32,
 }
 
 impl Outbox {
+    /// The side of the hosts to which packets go, and to which ends of their flows.
+    #[inline]
+    pub(super) const fn ends(&self) -> (usize, u32) {
+        (self.to, self.end)
+    }
+
     fn before(&self, until: Instant) -> usize {
         self.leaving.partition_point(|&Leaving { at, .. }| at < until)
     }
@@ -116,7 +125,8 @@ const LOOK: u32 = u32::MAX;
 /// Where what a host sends goes by links that hosts share, so that it need not be looked up step by step.
 #[derive(Clone, Copy, Debug)]
 struct Route {
-    /// The first such link; `NONE` if packets must be looked at there.
+    /// The first such link, with the `WAITS` bit if it decides at departure who goes next; `NONE` if packets must be
+    /// looked at there.
     wire: u32,
     /// Its step of the path.
     hop: u32,
@@ -125,6 +135,9 @@ struct Route {
     to: u32,
     outbox: u32,
 }
+
+/// Of [`Route::wire`].
+pub(super) const WAITS: u32 = 1 << 31;
 
 impl Ranked for Way {
     fn rank(&self) -> Rank {
@@ -141,14 +154,17 @@ pub(super) struct Inboxes {
     /// For each host a moment before which nothing happens there but what leaves shared links.
     wakes: Vec<Instant>,
     /// What leaves shared links, and where each link's is.
-    outboxes: Vec<Outbox>,
-    outbox_of: Vec<u32>,
+    pub(super) outboxes: Vec<Outbox>,
+    pub(super) outbox_of: Vec<u32>,
     /// What has been put there.
     left: u32,
+    /// Shared links that decide at departure who goes next, and how many packets have left them.
+    pub(super) departing: Vec<Departing>,
+    pub(super) departed: u64,
     /// Of each host.
     routes: Vec<Route>,
-    /// Some shared link must look at what comes to it, as one that decides at departure does.
-    looks: bool,
+    /// Some link that decides at departure who goes next must look at what comes to it.
+    pub(super) looks: bool,
     /// What was dropped on them and is not given back yet.
     dropped: VecDeque<u32>,
     /// The host that is served.
@@ -159,8 +175,8 @@ pub(super) struct Inboxes {
     /// What hosts send to shared links.
     entrance: Entrance,
     /// The hosts of each side, in the order in which they are served, and the side whose turn it is.
-    sides: Vec<Vec<u32>>,
-    side: usize,
+    pub(super) sides: Vec<Vec<u32>>,
+    pub(super) side: usize,
     /// The clock of the other one, and the same as of this one.
     other_wheel: Option<Wheel>,
     other_clock: (Instant, u64),
@@ -194,8 +210,27 @@ impl Inboxes {
         !self.of.is_empty()
     }
 
+    /// Where what a host sends goes by shared links, on a path that begins at step `first`.
+    fn route(&self, path: &[u32], first: u32) -> Route {
+        let ours = path.iter().take_while(|hop| **hop & (DELIVER | OWN) == OWN).count();
+        let mut route = Route { wire: NONE, hop: first + index(ours), to: NONE, outbox: NONE };
+        if let &[step, next, ..] = &path[ours..]
+            && step & DELIVER == 0
+            && next & FUSED == 0
+            && let Some(wire) = self.unwatched(step)
+        {
+            route.wire = wire;
+            if next & (OWN | DELIVER) != 0 {
+                let host = path.iter().find(|hop| **hop & DELIVER != 0);
+                route.to = host.expect("a path ends at a host") & !DELIVER;
+                route.outbox = self.outbox_of[(step & WIRE) as usize];
+            }
+        }
+        route
+    }
+
     #[inline]
-    fn put_out(&mut self, outbox: u32, at: Instant, id: u32, host: u32) {
+    pub(super) fn put_out(&mut self, outbox: u32, at: Instant, id: u32, host: u32) {
         let Self { outboxes, left, .. } = self;
         let Outbox { leaving, .. } = &mut outboxes[outbox as usize];
         debug_assert!(
@@ -217,7 +252,6 @@ impl Network {
     pub fn take_turns(&mut self, first_hops: impl ExactSizeIterator<Item = u32>, turns: &Turns) {
         let Self { hops, inboxes, links, wheel, free, options, .. } = self;
         let hosts = first_hops.len();
-        inboxes.looks = links.iter().any(Link::is_scheduled);
         free.of_hosts(hosts);
         options.of_hosts(hosts);
         inboxes.of.resize_with(hosts, VecDeque::new);
@@ -250,9 +284,16 @@ impl Network {
             (door.hop, first) = (index(ends), ends + 1);
             let Some(last) = steps.iter().rposition(|hop| *hop & OWN == 0) else { continue };
             let outbox = &mut inboxes.outbox_of[(steps[last] & WIRE) as usize];
+            let apart = last > 0 && steps[..last].iter().all(|hop| *hop & OWN != 0);
+            let end = if apart { index(host % 2) } else { MIXED };
             if *outbox == NONE {
                 *outbox = index(inboxes.outboxes.len());
-                inboxes.outboxes.push(Outbox { to: side_of[host], ..Outbox::default() });
+                let to = side_of[host];
+                inboxes.outboxes.push(Outbox { to, end, ..Outbox::default() });
+            }
+            let outbox = &mut inboxes.outboxes[*outbox as usize];
+            if outbox.end != end {
+                outbox.end = MIXED;
             }
             if let Some(hop) = steps.get_mut(last + 1) {
                 // There a packet changes sides.
@@ -261,25 +302,14 @@ impl Network {
                 door.hop = index(ends - steps[last + 1..].len());
             }
         }
-        for (door, first) in inboxes.doors.iter_mut().zip(first_hops) {
-            let path = &hops[first as usize..];
+        self.find_departing();
+        for (host, first) in first_hops.enumerate() {
+            let path = &self.hops[first as usize..];
             if path[0] & (DELIVER | OWN) == OWN {
-                door.way_out = path[0] & WIRE;
+                self.inboxes.doors[host].way_out = path[0] & WIRE;
             }
-            let ours = path.iter().take_while(|hop| **hop & (DELIVER | OWN) == OWN).count();
-            let mut route = Route { wire: NONE, hop: first + index(ours), to: NONE, outbox: NONE };
-            if let &[step, next, ..] = &path[ours..]
-                && step & (DELIVER | WANTED) == 0
-                && next & FUSED == 0
-            {
-                route.wire = step & WIRE;
-                if next & (OWN | DELIVER) != 0 {
-                    let host = path.iter().find(|hop| **hop & DELIVER != 0);
-                    route.to = host.expect("a path ends at a host") & !DELIVER;
-                    route.outbox = inboxes.outbox_of[route.wire as usize];
-                }
-            }
-            inboxes.routes.push(route);
+            let route = self.inboxes.route(path, first);
+            self.inboxes.routes.push(route);
         }
     }
 
@@ -306,10 +336,12 @@ impl Network {
 
     /// Nothing happens at hosts or at what they share before this.
     pub fn next_at(&self) -> Instant {
+        let departs = self.next_departure();
         let Inboxes { wakes, outboxes, entrance, other_wheel, .. } = &self.inboxes;
         let leave = outboxes.iter().filter_map(|outbox| Some(outbox.leaving.front()?.at));
         let clocks = [Some(&self.wheel), other_wheel.as_ref()].into_iter().flatten();
         let others = leave.chain(entrance.next_at()).chain(clocks.filter_map(Wheel::next_at));
+        let others = others.chain(departs);
         wakes.iter().copied().chain(others).min().unwrap_or(Instant::NEVER)
     }
 
@@ -467,6 +499,9 @@ impl Network {
                 self.drop_soon(id);
                 return;
             }
+        } else if wire & WAITS != 0 && wire != NONE && size != LOOK {
+            self.cross_to_wait(entering, wire & WIRE);
+            return;
         }
         let rank = self.inboxes.entrance.cause(entering).rank;
         self.look_across(at, id, Way { rank, hop, size });
@@ -474,7 +509,11 @@ impl Network {
 
     /// A packet was dropped, which has left the cache since it was sent.
     #[inline(never)]
-    fn drop_soon(&mut self, id: u32) {
+    pub(super) fn drop_soon(&mut self, id: u32) {
+        if !self.inboxes.in_use() {
+            self.discard(id);
+            return;
+        }
         prefetch(&self.packets[id as usize]);
         self.inboxes.dropped.push_back(id);
         if self.inboxes.dropped.len() > MOST_DROPPED

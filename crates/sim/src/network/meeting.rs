@@ -58,6 +58,8 @@ impl Network {
             self.pass_line(comes, id, wire);
             return None;
         }
+        self.depart_by(wire, comes);
+        let packet = &self.packets[id as usize];
         let data = packet.segment.len > 0;
         let mut offered = Packet {
             id: PacketId::new(id),
@@ -113,7 +115,9 @@ impl Network {
             && packet.source.is_none()
             && self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
         let link = &mut self.links[wire as usize];
-        Offering { waited: link.counters(now).queue_delay, marking: link.is_marking(now), ecn }
+        let tapped = self.taps.is_some();
+        let waited = if tapped { link.counters(now).queue_delay } else { Duration::ZERO };
+        Offering { waited, marking: link.is_marking(now), ecn }
     }
 
     #[cold]
@@ -155,7 +159,7 @@ impl Network {
                 }
                 Effect::Dropped(packet, _) if packet.source.is_none() => {
                     self.count_crossing(wire, packet, 1);
-                    self.discard(packet.id.get());
+                    self.drop_soon(packet.id.get());
                 }
                 Effect::Dropped(..) => {}
             }
@@ -168,7 +172,9 @@ impl Network {
         if self.links[wire as usize].has_effects() {
             self.take_effects(wire);
         }
-        if let Some(at) = wake {
+        if let Some(at) = wake
+            && !self.inboxes.in_use()
+        {
             self.wheel.push(at, Class::Departure, wire);
         }
     }
