@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use ackclock_net::{
-    Arrival, Counters, Decision, DelayHistogram, Effect, Link, Packet, PacketId, QuickStartRouter,
-    SourceCounters, Verdict,
+    Arrival, Counters, Decision, DelayHistogram, Effect, Link, Packet, PacketId, PacketKind,
+    QuickStartRouter, SourceCounters, Verdict,
 };
 use ackclock_sim::Class;
 use ackclock_sim::plan::{CrossSource, Plan, PlannedChange};
@@ -309,9 +309,7 @@ impl Path {
             id: PacketId::new(u32::try_from(id).expect("fewer than 2^32 packets")),
             size: u32::try_from(slot.len).expect("packets are short"),
             class: u32::try_from(slot.flow).expect("fewer than 2^32 flows"),
-            source: None,
-            data: slot.sight.data,
-            ecn: slot.sight.ecn,
+            kind: PacketKind::new(None, slot.sight.data, slot.sight.ecn),
         };
         let (flow, ecn) = (slot.flow, slot.sight.ecn);
         let link = &mut self.wires[wire];
@@ -422,7 +420,7 @@ impl Path {
         while let Some(effect) = self.wires[wire].take_effect() {
             match effect {
                 Effect::Marked(packet) => self.mark(packet.id.get() as usize),
-                Effect::Dropped(packet, _) if packet.source.is_none() => {
+                Effect::Dropped(packet, _) if packet.is_flows() => {
                     let id = packet.id.get() as usize;
                     self.crossings[wire][self.slots[id].flow][1] += 1;
                     self.lose(id);
@@ -439,7 +437,7 @@ impl Path {
         if let Some(at) = departure.wake {
             self.push(at, Class::Departure, wire);
         }
-        if departure.packet.source.is_some() {
+        if !departure.packet.is_flows() {
             return;
         }
         let id = departure.packet.id.get() as usize;

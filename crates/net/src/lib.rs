@@ -11,6 +11,7 @@ mod impairments;
 mod line;
 mod link;
 mod loss;
+mod packet;
 mod queue;
 mod quick_start;
 mod serializer;
@@ -21,8 +22,9 @@ pub use delay::DelayHistogram;
 pub use feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
 pub use line::{Line, LineConfig, Passage};
-pub use link::{Departure, Link, LinkConfig, Packet, PacketId, Verdict};
+pub use link::{Departure, Link, LinkConfig, Verdict};
 pub use loss::Loss;
+pub use packet::{Packet, PacketId, PacketKind};
 pub use queue::{
     Classes, CoDelConfig, DelayEstimate, Discipline, Effect, FqCoDelConfig, PieConfig, QueueLimit,
     QueueUnit, Reason, RedConfig,

@@ -13,44 +13,13 @@ use crate::counters::{Counters, SourceCounters, Volume};
 use crate::delay::DelayHistogram;
 use crate::impairments::{Arrival, Fate, Impairments};
 use crate::loss::{Loss, Losses};
+use crate::packet::Packet;
 use crate::queue::{
     Admission, Discipline, Effect, Fifo, Placed, QueueLimit, Reason, Room, Scheduled, Serving,
+    Waiting,
 };
 use crate::serializer::Serializer;
 use quiet::{Full, Gone, Quiet};
-
-/// A packet's place in the arena of whoever owns the packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketId(u32);
-
-impl PacketId {
-    /// The packet at `index`.
-    pub const fn new(index: u32) -> Self {
-        Self(index)
-    }
-
-    /// The index.
-    pub const fn get(self) -> u32 {
-        self.0
-    }
-}
-
-/// What a link knows of a packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Packet {
-    /// Which.
-    pub id: PacketId,
-    /// Bytes on the wire.
-    pub size: u32,
-    /// The class by which a fair queue takes turns: one a flow, one a cross-traffic source.
-    pub class: u32,
-    /// The cross-traffic source, by its number at this link; `None` for a flow's packet.
-    pub source: Option<u16>,
-    /// Whether it carries a flow's data.
-    pub data: bool,
-    /// Whether it asks for ECN (RFC 3168 §5); looked at where [`Link::marks`].
-    pub ecn: bool,
-}
 
 /// A link's settings in one direction.
 #[derive(Clone, Copy, Debug)]
@@ -323,7 +292,7 @@ impl Link {
         match &self.queue {
             Queue::Fifo(_) if self.left.packets == self.taken.packets => 0,
             Queue::Fifo(fifo) => fifo.get(self.left.packets).size,
-            Queue::Scheduled(queue) => queue.serving.map_or(0, |serving| serving.packet.size),
+            Queue::Scheduled(queue) => queue.serving().map_or(0, |serving| serving.packet.size),
         }
     }
 
@@ -473,7 +442,7 @@ impl Link {
             self.rare.count_dropped(packet, reason);
             return Verdict::Dropped;
         }
-        let idle = queue.serving.is_none();
+        let idle = queue.serving().is_none();
         self.taken.count(packet.size);
         self.settle();
         Verdict::Waits { wake: if idle { self.serve_next(now, false) } else { None } }
@@ -557,8 +526,9 @@ impl Link {
         }
         let time = self.serializer.send(comes, starts, Bytes::new(u64::from(packet.size)));
         let departs = starts + time;
-        let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
-        let placed = Placed::new(comes, departs, packet.size, packet.source, fate);
+        let fate =
+            self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.has_data()));
+        let placed = Placed::new(comes, departs, packet.size, packet.source(), fate);
         if !placed.is_plain() {
             self.rare.count_offered(packet);
         }
@@ -600,33 +570,31 @@ impl Link {
     /// Starts sending the next packet of a scheduled queue; returns when it will have left.
     fn serve_next(&mut self, now: Instant, back_to_back: bool) -> Option<Instant> {
         let Queue::Scheduled(queue) = &mut self.queue else { return None };
-        let next = queue.next(now);
-        let departs = next.map(|next| {
-            if !back_to_back {
-                self.serializer.rest();
-            }
-            let size = Bytes::new(u64::from(next.packet.size));
-            let time = self.serializer.send(next.came, now, size);
-            let waited = now.since(next.came);
-            self.busy += time;
-            self.rare.queue_delay += waited;
-            self.rare.delays.record(waited);
-            now + time
-        });
-        queue.serving = next.zip(departs).map(|(next, departs)| Serving {
-            packet: next.packet,
-            started: now,
-            departs,
-        });
+        let Some(next) = queue.next(now) else {
+            queue.rest();
+            self.settle();
+            return None;
+        };
+        if !back_to_back {
+            self.serializer.rest();
+        }
+        let Waiting { packet, came } = next;
+        let time = self.serializer.send(came, now, Bytes::new(u64::from(packet.size)));
+        let waited = now.since(came);
+        self.busy += time;
+        self.rare.queue_delay += waited;
+        self.rare.delays.record(waited);
+        let departs = now + time;
+        queue.serve(packet, now, departs);
         self.settle();
-        departs
+        Some(departs)
     }
 
     /// The packet that a scheduled queue is sending.
     #[inline]
     pub fn serving(&self) -> Option<Packet> {
         match &self.queue {
-            Queue::Scheduled(queue) => queue.serving.map(|serving| serving.packet),
+            Queue::Scheduled(queue) => Some(queue.serving()?.packet),
             Queue::Fifo(_) => None,
         }
     }
@@ -640,7 +608,7 @@ impl Link {
     #[inline]
     pub fn departs_at(&self) -> Option<Instant> {
         match &self.queue {
-            Queue::Scheduled(queue) => queue.serving.map(|serving| serving.departs),
+            Queue::Scheduled(queue) => Some(queue.serving()?.departs),
             Queue::Fifo(_) => None,
         }
     }
@@ -660,11 +628,12 @@ impl Link {
     /// The packet being sent by a scheduled queue leaves; `None` if there is none.
     pub fn depart(&mut self, now: Instant) -> Option<Departure> {
         let Queue::Scheduled(queue) = &self.queue else { return None };
-        let Serving { packet, started, departs } = queue.serving?;
+        let Serving { packet, started, departs } = *queue.serving()?;
         debug_assert_eq!(departs, now, "a departure event comes at the departure");
-        let fate = self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.data));
+        let fate =
+            self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.has_data()));
         self.left.count(packet.size);
-        self.rare.count_delivered(packet.size, packet.source, fate);
+        self.rare.count_delivered(packet.size, packet.source(), fate);
         let wake = self.serve_next(now, true);
         let arrives = (!fate.is_lost()).then_some(now + self.quiet.delay);
         Some(Departure { packet, started, arrives, fate, wake })
@@ -747,7 +716,7 @@ impl Rare {
     /// A packet comes that may be cross-traffic.
     #[cold]
     fn count_offered(&mut self, packet: Packet) {
-        if let Some(source) = packet.source {
+        if let Some(source) = packet.source() {
             self.tally().sources[usize::from(source)].offered.count(packet.size);
         }
     }
@@ -758,7 +727,7 @@ impl Rare {
         if reason == Reason::Early {
             counters.dropped_early.count(packet.size);
         }
-        if let Some(source) = packet.source {
+        if let Some(source) = packet.source() {
             sources[usize::from(source)].dropped.count(packet.size);
         }
     }

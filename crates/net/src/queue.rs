@@ -14,6 +14,7 @@ mod scheduled;
 pub use codel::CoDelConfig;
 pub use fifo::{Fifo, Placed};
 pub use fq_codel::{Classes, FqCoDelConfig};
+pub use line::Waiting;
 pub use pie::{DelayEstimate, PieConfig};
 pub use red::RedConfig;
 pub use scheduled::{Admission, Effect, Reason, Room, Scheduled, Serving};

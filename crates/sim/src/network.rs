@@ -273,7 +273,7 @@ impl Network {
 
     #[cold]
     fn count_crossing(&mut self, wire: u32, packet: Packet, what: usize) {
-        if packet.source.is_some() {
+        if !packet.is_flows() {
             return;
         }
         let counts = self.crossings.get_mut(wire as usize);
@@ -591,7 +591,7 @@ impl Network {
 
     /// What has left a scheduled link goes on.
     fn go_on_from(&mut self, wire: u32, departure: &Departure) {
-        if departure.packet.source.is_some() {
+        if !departure.packet.is_flows() {
             return;
         }
         let id = departure.packet.id.get();

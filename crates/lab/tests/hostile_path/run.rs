@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use ackclock_net::{
     Arrival, Discipline, Fate, ImpairmentConfig, Impairments, Link, LinkConfig, Loss, Packet,
-    PacketId, QueueLimit, QueueUnit, Reorder, Verdict,
+    PacketId, PacketKind, QueueLimit, QueueUnit, Reorder, Verdict,
 };
 use ackclock_packet::Ecn;
 use ackclock_tcp::{Failure, State};
@@ -268,7 +268,7 @@ impl<'a> Run<'a> {
     fn offer(&mut self, from: usize, bytes: Vec<u8>) {
         let size = u32::try_from(bytes.len()).expect("a packet");
         let id = PacketId::new(0);
-        let packet = Packet { id, size, class: 0, source: None, data: true, ecn: false };
+        let packet = Packet { id, size, class: 0, kind: PacketKind::flow(true) };
         let link = &mut self.links[from];
         let (arrival, copy) = match link.offer(self.now, packet) {
             Verdict::Arrives { at, .. } => link.arrivals(at, Fate::INTACT),

@@ -2,7 +2,9 @@ use ackclock_units::Rate;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Counters, Discipline, Link, LinkConfig, Packet, PacketId, QueueLimit, Verdict};
+use crate::{
+    Counters, Discipline, Link, LinkConfig, Packet, PacketId, PacketKind, QueueLimit, Verdict,
+};
 
 const NONE: ImpairmentConfig = ImpairmentConfig {
     reorder: Reorder { share: 0.0, delay: Duration::ZERO },
@@ -35,14 +37,8 @@ fn arrivals(mut link: Link, packets: u32) -> (Vec<(u32, Arrival)>, Counters) {
     };
     let mut now = Instant::START;
     for id in 0..packets {
-        let packet = Packet {
-            id: PacketId::new(id),
-            size: 1000,
-            class: 0,
-            source: None,
-            data: true,
-            ecn: false,
-        };
+        let packet =
+            Packet { id: PacketId::new(id), size: 1000, class: 0, kind: PacketKind::flow(true) };
         match link.offer(now, packet) {
             Verdict::Arrives { at, .. } => note(id, link.arrivals(at, Fate::INTACT)),
             Verdict::Impaired { at, fate, .. } => note(id, link.arrivals(at, fate)),

@@ -49,7 +49,7 @@ impl Link {
             }
             Queue::Scheduled(queue) => {
                 let unsent =
-                    queue.serving.map_or(Duration::ZERO, |serving| serving.departs.since(now));
+                    queue.serving().map_or(Duration::ZERO, |serving| serving.departs.since(now));
                 busy = busy.saturating_sub(unsent);
             }
         }

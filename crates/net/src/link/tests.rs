@@ -3,7 +3,9 @@ use core::num::NonZeroU64;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Classes, CoDelConfig, FqCoDelConfig, PieConfig, QueueUnit, RedConfig};
+use crate::{
+    Classes, CoDelConfig, FqCoDelConfig, PacketId, PacketKind, PieConfig, QueueUnit, RedConfig,
+};
 
 fn config(discipline: Discipline, limit: u64) -> LinkConfig {
     LinkConfig {
@@ -19,7 +21,7 @@ fn config(discipline: Discipline, limit: u64) -> LinkConfig {
 }
 
 fn packet(id: u32, class: u32) -> Packet {
-    Packet { id: PacketId::new(id), size: 1000, class, source: None, data: true, ecn: false }
+    Packet { id: PacketId::new(id), size: 1000, class, kind: PacketKind::flow(true) }
 }
 
 const fn at_micros(micros: u64) -> Instant {
@@ -146,7 +148,7 @@ fn lost_of(discipline: Discipline, first: u64, data: &[bool]) -> (Vec<u32>, Coun
     let mut lost = Vec::new();
     for (id, &data) in (0_u32..).zip(data) {
         let now = at_micros(u64::from(id) * 1_000);
-        match link.offer(now, Packet { data, ..packet(id, 0) }) {
+        match link.offer(now, Packet { kind: PacketKind::flow(data), ..packet(id, 0) }) {
             Verdict::Waits { wake } => {
                 let departure = link.depart(wake.unwrap()).unwrap();
                 lost.extend(departure.arrives.is_none().then_some(id));
@@ -247,7 +249,7 @@ impl Fates {
             match effect {
                 Effect::Dropped(packet, _) => self.dropped.push(packet.id.get()),
                 Effect::Marked(packet) => {
-                    assert!(packet.ecn, "{packet:?}");
+                    assert!(packet.asks_for_ecn(), "{packet:?}");
                     self.marked.push(packet.id.get());
                 }
             }
@@ -286,7 +288,7 @@ fn play(
             Happening::Packet { size, class, ecn } => {
                 let cross = (class == 3).then_some(source);
                 let id = PacketId::new(id);
-                let packet = Packet { id, size, class, source: cross, data: true, ecn };
+                let packet = Packet { id, size, class, kind: PacketKind::new(cross, true, ecn) };
                 match link.offer(now, packet) {
                     Verdict::Waits { wake: at } => wake = at.or(wake),
                     Verdict::Dropped => fates.dropped.push(id.get()),
@@ -359,9 +361,7 @@ proptest! {
                 id: PacketId::new(id),
                 size,
                 class,
-                source: (class == 3).then_some(source),
-                data: class != 3,
-                ecn: false,
+                kind: PacketKind::new((class == 3).then_some(source), class != 3, false),
             };
             if let Verdict::Waits { wake: Some(at) } = link.offer(now, packet) {
                 wake = Some(at);

@@ -2,7 +2,7 @@ use ackclock_units::{Duration, Instant};
 
 use super::line::{Line, Waiting};
 use super::scheduled::{Admission, Log, Queueing, Reason, Room};
-use crate::link::Packet;
+use crate::packet::Packet;
 
 /// `CoDel`'s settings (RFC 8289).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Control {
             while self.dropping && now >= self.drop_next {
                 let first = head?;
                 self.count += 1;
-                marked = config.ecn && first.packet.ecn;
+                marked = config.ecn && first.packet.asks_for_ecn();
                 if !marked {
                     log.drop(first.packet, Reason::Early);
                     head = line.pop();
@@ -83,7 +83,7 @@ impl Control {
             }
         } else if may_drop {
             let first = head?;
-            marked = config.ecn && first.packet.ecn;
+            marked = config.ecn && first.packet.asks_for_ecn();
             if !marked {
                 log.drop(first.packet, Reason::Early);
                 head = line.pop();
@@ -93,7 +93,7 @@ impl Control {
         }
         if let Some(first) = head {
             let late = config.ce_threshold.is_some_and(|most| now.since(first.came) > most);
-            if marked || (late && first.packet.ecn) {
+            if marked || (late && first.packet.asks_for_ecn()) {
                 log.mark(first.packet);
             }
         }

@@ -4,7 +4,7 @@ use ackclock_units::Instant;
 
 use super::line::{Line, Waiting};
 use super::scheduled::{Admission, Log, Queueing, Reason, Room};
-use crate::link::Packet;
+use crate::packet::Packet;
 
 /// One queue a class, served in turn a packet at a time: with packets of one size, Nagle's fair
 /// queueing (RFC 970 §5), the packet form of processor sharing by flow.
@@ -56,8 +56,8 @@ impl Queueing for Fair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PacketId;
     use crate::queue::QueueLimit;
+    use crate::{PacketId, PacketKind};
 
     const ROOM: Room = Room { fits: true, limit: QueueLimit::UNLIMITED };
 
@@ -65,7 +65,7 @@ mod tests {
         let mut fair = Fair::default();
         for &(id, class) in packets {
             let id = PacketId::new(id);
-            let packet = Packet { id, size: 100, class, source: None, data: true, ecn: false };
+            let packet = Packet { id, size: 100, class, kind: PacketKind::flow(true) };
             fair.offer(Instant::START, packet, &ROOM, &mut Log::default());
         }
         fair

@@ -4,8 +4,8 @@ use ackclock_units::Instant;
 
 use super::scheduled::{Effect, Log, Queueing, Reason, Room};
 use super::{QueueLimit, QueueUnit};
-use crate::PacketId;
-use crate::link::Packet;
+use crate::packet::Packet;
+use crate::{PacketId, PacketKind};
 
 pub const ROOM: Room = Room { fits: true, limit: QueueLimit::UNLIMITED };
 
@@ -14,11 +14,11 @@ pub const fn full(packets: u64) -> Room {
 }
 
 pub const fn packet(id: u32, size: u32, class: u32) -> Packet {
-    Packet { id: PacketId::new(id), size, class, source: None, data: true, ecn: false }
+    Packet { id: PacketId::new(id), size, class, kind: PacketKind::flow(true) }
 }
 
 pub const fn asking_for_ecn(packet: Packet) -> Packet {
-    Packet { ecn: true, ..packet }
+    Packet { kind: packet.kind.with_ecn(true), ..packet }
 }
 
 pub const fn millis(millis: u64) -> Instant {

@@ -8,7 +8,7 @@ use super::codel::{CoDelConfig, Control};
 use super::line::{Line, Waiting};
 use super::scheduled::{Admission, Log, Queueing, Reason, Room};
 use crate::counters::Volume;
-use crate::link::Packet;
+use crate::packet::Packet;
 
 /// By what packets are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

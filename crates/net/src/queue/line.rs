@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use ackclock_units::Instant;
 
 use super::scheduled::{Admission, Log, Queueing, Reason, Room};
-use crate::link::Packet;
+use crate::packet::Packet;
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]

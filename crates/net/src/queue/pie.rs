@@ -3,7 +3,7 @@ use ackclock_units::{Duration, Instant};
 
 use super::line::{Line, Waiting};
 use super::scheduled::{Admission, Log, Queueing, Reason, Room};
-use crate::link::Packet;
+use crate::packet::Packet;
 
 /// How PIE knows the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,7 +236,9 @@ impl Queueing for Pie {
         }
         if self.strikes(packet.size) {
             self.accumulated = 0.0;
-            let marks = self.config.ecn && packet.ecn && self.probability < self.config.mark_below;
+            let marks = self.config.ecn
+                && packet.asks_for_ecn()
+                && self.probability < self.config.mark_below;
             if !marks {
                 return Admission::Refused(Reason::Early);
             }

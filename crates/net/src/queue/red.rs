@@ -4,7 +4,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use super::QueueUnit;
 use super::line::{Line, Waiting};
 use super::scheduled::{Admission, Log, Queueing, Reason, Room};
-use crate::link::Packet;
+use crate::packet::Packet;
 
 /// RED's settings (Floyd and Jacobson 1993, §4).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,7 +194,7 @@ impl Queueing for Red {
             self.adapt(now);
         }
         let call = self.call(packet.size);
-        let marks = call == Call::Signal && self.config.ecn && packet.ecn;
+        let marks = call == Call::Signal && self.config.ecn && packet.asks_for_ecn();
         if call != Call::Pass && !marks {
             return Admission::Refused(Reason::Early);
         }

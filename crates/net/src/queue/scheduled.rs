@@ -8,7 +8,7 @@ use super::line::{Line, Waiting};
 use super::pie::Pie;
 use super::red::Red;
 use super::{Discipline, QueueLimit};
-use crate::link::Packet;
+use crate::packet::{Packet, PacketId, PacketKind};
 
 /// Why a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +128,8 @@ pub struct Serving {
 #[derive(Clone, Debug)]
 pub struct Scheduled {
     kind: Kind,
-    /// The packet being sent.
-    pub serving: Option<Serving>,
+    /// The packet being sent, which departs at `NEVER` if there is none.
+    serving: Serving,
     /// What the discipline has done.
     pub log: Log,
 }
@@ -161,7 +161,28 @@ impl Scheduled {
             Discipline::FqCoDel(config) => Kind::FqCoDel(FqCoDel::new(config, random)),
             Discipline::Pie(config) => Kind::Pie(Pie::new(config, random)),
         };
-        Some(Self { kind, serving: None, log: Log::default() })
+        let nothing =
+            Packet { id: PacketId::new(0), size: 0, class: 0, kind: PacketKind::flow(false) };
+        let serving = Serving { packet: nothing, started: Instant::START, departs: Instant::NEVER };
+        Some(Self { kind, serving, log: Log::default() })
+    }
+
+    /// The packet being sent, if there is one.
+    #[inline]
+    pub fn serving(&self) -> Option<&Serving> {
+        (self.serving.departs < Instant::NEVER).then_some(&self.serving)
+    }
+
+    /// A packet is sent, and will have left at `departs`.
+    #[inline]
+    pub const fn serve(&mut self, packet: Packet, started: Instant, departs: Instant) {
+        self.serving = Serving { packet, started, departs };
+    }
+
+    /// Nothing is sent.
+    #[inline]
+    pub const fn rest(&mut self) {
+        self.serving.departs = Instant::NEVER;
     }
 
     /// A packet comes and finds this room.

@@ -4,7 +4,7 @@
 //! are not on the clock: what has left by then leaves when another packet comes to the link, and at the end of a turn
 //! (`docs/decisions/0025-hosts-and-links-take-turns.md`).
 
-use ackclock_net::{Departure, Packet, PacketId, Verdict};
+use ackclock_net::{Departure, Packet, PacketId, PacketKind, Verdict};
 use ackclock_packet::Ecn;
 use ackclock_units::Instant;
 
@@ -67,7 +67,7 @@ impl Network {
             let Departure { packet, arrives, .. } = departure;
             let end =
                 self.inboxes.outboxes.get(outbox as usize).map_or(MIXED, |outbox| outbox.ends().1);
-            if end == MIXED || packet.source.is_some() || arrives.is_none() {
+            if end == MIXED || !packet.is_flows() || arrives.is_none() {
                 self.prefetch_serving(wire);
                 self.go_on_from(wire, &departure);
             } else if let Some(comes) = arrives {
@@ -103,7 +103,8 @@ impl Network {
         let ecn = link.marks() && self.packets[id as usize].ip.ecn != Ecn::NotEct;
         // Whether it carries data only losses ask.
         let id = PacketId::new(id);
-        let packet = Packet { id, size, class: host / 2, source: None, data: true, ecn };
+        let packet =
+            Packet { id, size, class: host / 2, kind: PacketKind::flow(true).with_ecn(ecn) };
         match link.offer(at, packet) {
             Verdict::Dropped => self.drop_soon(id.get()),
             _ if link.has_effects() => self.take_effects(wire),

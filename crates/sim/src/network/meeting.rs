@@ -1,6 +1,6 @@
 //! A packet meets a link at which more happens than that it passes.
 
-use ackclock_net::{Arrival, Effect, Fate, Packet, PacketId, Verdict};
+use ackclock_net::{Arrival, Effect, Fate, Packet, PacketId, PacketKind, Verdict};
 use ackclock_packet::Ecn;
 use ackclock_units::{Duration, Instant};
 
@@ -65,14 +65,12 @@ impl Network {
             id: PacketId::new(id),
             size: u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX),
             class: packet.flow,
-            source: None,
-            data,
-            ecn: false,
+            kind: PacketKind::flow(data),
         };
         let mut before = Offering::default();
         if step & WANTED != 0 {
             before = self.before_offer(now, wire, offered);
-            offered.ecn = before.ecn;
+            offered.kind = offered.kind.with_ecn(before.ecn);
         }
         let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
         if step & WANTED != 0 {
@@ -112,7 +110,7 @@ impl Network {
         }
         // Cross-traffic is not in the arena, and is none of ECN's.
         let ecn = attention.marks
-            && packet.source.is_none()
+            && packet.is_flows()
             && self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
         let link = &mut self.links[wire as usize];
         let tapped = self.taps.is_some();
@@ -157,7 +155,7 @@ impl Network {
                 Effect::Marked(packet) => {
                     self.packets[packet.id.get() as usize].ip.ecn = Ecn::Ce;
                 }
-                Effect::Dropped(packet, _) if packet.source.is_none() => {
+                Effect::Dropped(packet, _) if packet.is_flows() => {
                     self.count_crossing(wire, packet, 1);
                     self.drop_soon(packet.id.get());
                 }
@@ -182,7 +180,7 @@ impl Network {
     /// Marks a packet that was taken, if its sender understands marks (RFC 3168 §5).
     fn mark(&mut self, wire: u32, packet: Packet) {
         // Cross-traffic is not in the arena, and is none of ECN's.
-        if packet.source.is_some() {
+        if !packet.is_flows() {
             return;
         }
         let ecn = &mut self.packets[packet.id.get() as usize].ip.ecn;

@@ -49,7 +49,7 @@ impl Network {
 
     /// What an observer sees of a packet, on the link so many hops before the one where it is.
     pub(super) fn sent(&self, packet: Packet, before: u32) -> Sent {
-        if packet.source.is_some() {
+        if !packet.is_flows() {
             // Classes are flows first, each of two hosts, then sources.
             let flows = self.taps.as_ref().map_or(0, |taps| taps.flows());
             let source = packet.class as usize - flows;

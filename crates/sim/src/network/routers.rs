@@ -78,7 +78,7 @@ impl Network {
 
     /// A packet is about to be offered to a link with a router in front.
     pub(super) fn pass_router(&mut self, now: Instant, wire: u32, packet: Packet) {
-        if packet.source.is_some() {
+        if !packet.is_flows() {
             return;
         }
         let in_flight = &self.packets[packet.id.get() as usize];

@@ -227,9 +227,7 @@ fn what_waits_to_be_told_is_no_more_than_what_the_link_holds() {
                 id: ackclock_net::PacketId::new(0),
                 size: 1000,
                 class: 0,
-                source: None,
-                data: true,
-                ecn: false,
+                kind: ackclock_net::PacketKind::flow(true),
             };
             let ackclock_net::Verdict::Arrives { starts, .. } =
                 links[wire as usize].offer(now, offered)
