@@ -182,7 +182,7 @@ def response(parameters: str) -> str:
 def packmime(parameters: str) -> str:
     """Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises BadInput."""
 
-def bench_short(count: int, variant: str) -> dict[str, Any]: ...
+def bench_short(count: int, variant: str, queue: str = "droptail") -> dict[str, Any]: ...
 
 @final
 class RouterBench:
@@ -192,5 +192,7 @@ class RouterBench:
     def run(self, count: int) -> int:
         """Forward so many packets; return how many went on."""
 
-def bench_dumbbell(flows: int, rate_bps: int, duration_s: float, variant: str) -> dict[str, Any]:
-    """Run W(flows, rate) once; return delivered_packets, events, utilisation, dropped."""
+def bench_dumbbell(
+    flows: int, rate_bps: int, duration_s: float, variant: str, queue: str = "droptail"
+) -> dict[str, Any]:
+    """Run W(flows, rate) behind a queue once; return delivered_packets, events, utilisation, dropped."""

@@ -3,7 +3,8 @@
 Workload W(N, C) is a dumbbell of N bulk flows over a bottleneck of C bit/s: 1500-byte packets, a
 base round trip of 100 ms, a drop-tail buffer of one bandwidth-delay product, access links on both
 sides, real links on the way back, starts 1 ms apart. The measure is data packets delivered across
-the bottleneck per second of user CPU, everything counted: ACKs, all hops, timers.
+the bottleneck per second of user CPU, everything counted: ACKs, all hops, timers. Behind another
+queue, such as RED or CoDel, it is measured in turns with drop-tail.
 
 The workload ``short`` is connections that come and go: 10 kB each, 10,000 a second as a Poisson
 process on 1 Gbit/s with a base round trip of 20 ms. Its measure is connections per second of user
@@ -29,8 +30,8 @@ import signal
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -43,12 +44,15 @@ from ackclock.errors import BadInput, UnfinishedError
 __all__ = [
     "DEFAULT_VARIANTS",
     "DEFAULT_WORKLOADS",
+    "QUEUES",
+    "QUEUE_WORKLOADS",
     "WORKLOADS",
     "Plan",
     "Workload",
     "as_table",
     "measure",
     "notes",
+    "queue",
     "workload",
 ]
 
@@ -57,6 +61,13 @@ EXIT_BAD_INPUT, EXIT_UNFINISHED = 2, 3
 
 #: The senders that are measured if none is named.
 DEFAULT_VARIANTS = ("newreno+sack", "cubic", "bbr")
+
+#: The queues of the bottleneck that can be measured, and that which all are held against.
+QUEUES = ("droptail", "fair", "red", "codel", "fq_codel", "pie")
+DROPTAIL = QUEUES[0]
+
+#: A measurement beside drop-tail is repeated so often at least: of one the noise is as large as what is asked.
+PAIRS_BESIDE_DROPTAIL = 3
 
 
 @dataclass(frozen=True)
@@ -71,11 +82,19 @@ class Workload:
         The number of flows, N; 0 for short connections.
     rate_bps
         The rate of the bottleneck, C, in bit/s.
+    queue
+        The kind of the bottleneck's queue, in both directions.
     """
 
     name: str
     flows: int
     rate_bps: int
+    queue: str = DROPTAIL
+
+    def behind(self, queue: str) -> Workload:
+        """Return the same with another queue."""
+        name = self.name if queue == DROPTAIL else f"{self.name} {queue}"
+        return replace(self, name=name, queue=queue)
 
     @property
     def is_short(self) -> bool:
@@ -97,6 +116,9 @@ WORKLOADS = {
 
 #: Those that run if none is named: not the last, which takes minutes and three gigabytes.
 DEFAULT_WORKLOADS = tuple(WORKLOADS)[:4]
+
+#: Those that run if queues are named and workloads are not.
+QUEUE_WORKLOADS = ("W(100,1G)",)
 
 
 @dataclass(frozen=True)
@@ -136,13 +158,14 @@ class Plan:
 
     def task(self, of: Workload, variant: str) -> dict[str, Any]:
         """Return what a child is to run."""
+        sender = {"variant": variant, "queue": of.queue}
         if of.is_short:
-            return {"count": self.connections, "variant": variant}
+            return {"count": self.connections, **sender}
         return {
             "flows": of.flows,
             "rate_bps": of.rate_bps,
             "duration_s": self.duration_s,
-            "variant": variant,
+            **sender,
         }
 
 
@@ -158,9 +181,26 @@ def workload(name: str) -> Workload:
     for each in WORKLOADS.values():
         if plain in (each.name.lower(), each.name.lower().strip("w()")):
             return each
-    near = get_close_matches(name, WORKLOADS, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"one of {', '.join(WORKLOADS)}"
-    raise BadInput(f"workload: `{name}` is not a workload ({hint})")
+    raise _unknown("workload", name, WORKLOADS)
+
+
+def queue(name: str) -> str:
+    """Return the kind of queue of that name.
+
+    Raises
+    ------
+    BadInput
+        There is no queue of that name.
+    """
+    if name in QUEUES:
+        return name
+    raise _unknown("queue", name, QUEUES)
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> BadInput:
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"one of {', '.join(known)}"
+    return BadInput(f"{what}: `{name}` is not a {what} ({hint})")
 
 
 def measure(
@@ -184,8 +224,10 @@ def measure(
     dict
         ``workload``, ``variant``, ``packets_per_cpu_s``, ``ns_per_packet``, ``events_per_packet``,
         ``peak_rss_bytes``, ``utilisation``, ``dropped``; of short connections also
-        ``connections_per_cpu_s``; ``instructions_per_packet`` (or none); and ``peers``: of each
-        peer that can run it the same with the ``ratio`` of speeds.
+        ``connections_per_cpu_s``; ``instructions_per_packet`` (or none); ``queue``, and
+        ``droptail_ratio``, the time of a packet as a multiple of that behind drop-tail (none of
+        drop-tail itself); and ``peers``: of each peer that can run it the same with the ``ratio``
+        of speeds.
 
     Raises
     ------
@@ -194,17 +236,25 @@ def measure(
     """
     with _one_core(), contextlib.ExitStack() as held:
         peers: list[bench_peers.Peer] = []
-        if plan.peers and not of.is_short:
+        if plan.peers and not of.is_short and of.queue == DROPTAIL:
             say(f"{of.name}: the set-up of peers")
             canonical = _core.variant_name(variant)
             peers = bench_peers.ready(of.flows, of.rate_bps, canonical, plan.pairs, held)
         ours: list[dict[str, Any]] = []
         theirs: list[list[dict[str, Any]]] = [[] for _ in peers]
-        for pair in range(1, plan.pairs + 1):
-            say(f"{of.name} {variant}: ackclock, {pair} of {plan.pairs}")
+        beside: list[float] = []
+        pairs = plan.pairs
+        if of.queue != DROPTAIL:
+            pairs = max(pairs, PAIRS_BESIDE_DROPTAIL)
+        for pair in range(1, pairs + 1):
+            say(f"{of.name} {variant}: ackclock, {pair} of {pairs}")
             ours.append(_run_child(of, variant, plan))
+            if of.queue != DROPTAIL:
+                say(f"{of.name} {variant}: drop-tail, {pair} of {pairs}")
+                droptail = _run_child(replace(of, queue=DROPTAIL), variant, plan)
+                beside.append(ours[-1]["ns_per_packet"] / droptail["ns_per_packet"])
             for peer, rows in zip(peers, theirs, strict=True):
-                say(f"{of.name} {variant}: {peer.name}, {pair} of {plan.pairs}")
+                say(f"{of.name} {variant}: {peer.name}, {pair} of {pairs}")
                 rows.append(peer.measure(plan.duration_s, plan.least_cpu_s))
         instructions = None
         if plan.instructions:
@@ -215,6 +265,8 @@ def measure(
         "variant": variant,
         **_median(ours),
         "instructions_per_packet": instructions,
+        "queue": of.queue,
+        "droptail_ratio": statistics.median(beside) if beside else None,
         "peers": [_beside(peer, rows, ours) for peer, rows in zip(peers, theirs, strict=True)],
     }
 
@@ -401,6 +453,12 @@ def notes(results: Sequence[Mapping[str, Any]], plan: Plan) -> list[str]:
         "instructions a packet."
         for result in results
         if result["instructions_per_packet"]
+    ]
+    found += [
+        f"{result['workload']} {result['variant']}: a packet takes {result['droptail_ratio']:.2f} "
+        f"times as long as behind drop-tail, the median of runs in turns."
+        for result in results
+        if result["droptail_ratio"]
     ]
     if plan.instructions and shutil.which("valgrind") is None:
         found.append("valgrind is not installed (apt install valgrind), so none are counted.")

@@ -685,6 +685,13 @@ def bench(
         list[str] | None,
         typer.Option(help="The sender; may be repeated. Default: newreno+sack, cubic and bbr."),
     ] = None,
+    queue: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="droptail, fair, red, codel, fq_codel or pie; may be repeated. Others than "
+            "droptail in turns with it, of W(100,1G) if no workload is named. Default: droptail."
+        ),
+    ] = None,
     instructions: Annotated[
         bool,
         typer.Option("--instructions", help="Count the instructions of a packet, under valgrind."),
@@ -695,8 +702,11 @@ def bench(
     """Measure the simulator's own speed."""
     from ackclock import bench as bench_module
 
-    names = workload or bench_module.DEFAULT_WORKLOADS
-    workloads = [bench_module.workload(name) for name in names]
+    default = bench_module.QUEUE_WORKLOADS if queue else bench_module.DEFAULT_WORKLOADS
+    queues = [bench_module.queue(name) for name in queue or ["droptail"]]
+    workloads = [
+        bench_module.workload(name).behind(kind) for name in workload or default for kind in queues
+    ]
     variants = variant or list(bench_module.DEFAULT_VARIANTS)
     for each in variants:
         ackclock.variant_name(each)

@@ -31,6 +31,24 @@ def test_a_workload_that_is_none() -> None:
         bench.workload("W(100,10G)")
 
 
+def test_a_queue_that_is_none() -> None:
+    with pytest.raises(ac.BadInput, match=r"^queue: `fqcodel` .*did you mean `fq_codel`\?"):
+        bench.queue("fqcodel")
+
+
+@pytest.mark.parametrize("kind", bench.QUEUES)
+def test_a_queue_beside_droptail(kind: str) -> None:
+    of = bench.workload("W(100,1G)").behind(kind)
+    result = bench.measure(of, "newreno+sack", QUICK)
+    assert (result["workload"] == "W(100,1G)") == (kind == "droptail")
+    assert result["queue"] == kind
+    if kind == "droptail":
+        assert result["droptail_ratio"] is None
+        return
+    assert result["droptail_ratio"] > 0
+    assert any("behind drop-tail" in note for note in bench.notes([result], QUICK))
+
+
 def test_a_measurement() -> None:
     cores = os.sched_getaffinity(0)
     result = bench.measure(bench.workload("W(1,100M)"), "newreno", QUICK)

@@ -35,21 +35,22 @@ pub struct BenchResult {
 /// Full path: access links on both sides, as fast as the bottleneck but at least 1 Gbit/s, and a
 /// reverse path of real links. Full packets (MSS 1448), base round trip 100 ms, a drop-tail buffer of
 /// one bandwidth-delay product, an ACK for every packet, starts 1 ms apart (above 10,000 flows, as far
-/// apart as brings all of them within 10 s), no probes.
+/// apart as brings all of them within 10 s), no probes. The queue may be another `kind` of scenarios, as long.
 ///
 /// # Errors
-/// Numbers of which no scenario can be made, or a result that cannot be right.
+/// Words and numbers of which no scenario can be made, or a result that cannot be right.
 pub fn bench_dumbbell(
     flows: u32,
     rate_bps: u64,
     duration_s: f64,
     variant: &str,
+    queue: &str,
 ) -> Result<BenchResult, SweepError> {
     let apart_ns = 1_000_000.min(10_000_000_000 / u64::from(flows.max(1)));
     let scenario = json!({
         "title": format!("W({flows}, {rate_bps} bit/s)"),
         "duration": format!("{duration_s} s"),
-        "topology": dumbbell(rate_bps, "48 ms"),
+        "topology": dumbbell(rate_bps, "48 ms", queue),
         "flow": [{
             "name": "flow",
             "count": flows,
@@ -65,13 +66,13 @@ pub fn bench_dumbbell(
     Ok(result(&run, row, 0))
 }
 
-fn dumbbell(rate_bps: u64, delay: &str) -> Value {
+fn dumbbell(rate_bps: u64, delay: &str, queue: &str) -> Value {
     json!({
         "kind": "dumbbell",
         "bottleneck": {
             "rate": format!("{rate_bps} bit/s"),
             "delay": delay,
-            "queue": { "kind": "droptail", "limit": "1 BDP" },
+            "queue": { "kind": queue, "limit": "1 BDP" },
         },
         "access": {
             "rate": format!("{} bit/s", rate_bps.max(LEAST_ACCESS_BPS)),
@@ -146,7 +147,7 @@ fn check_flows(run: &Run, row: &LinkRow) -> Result<(), SweepError> {
 ///
 /// # Errors
 /// As of [`bench_dumbbell`]; a connection that did not carry what it was to carry.
-pub fn bench_short(count: u64, variant: &str) -> Result<BenchResult, SweepError> {
+pub fn bench_short(count: u64, variant: &str, queue: &str) -> Result<BenchResult, SweepError> {
     const RATE_BPS: u64 = 1_000_000_000;
     // All have come within 3 standard deviations, and then there is time for a SYN lost 5 times.
     let arrivals_s = (count as f64 + 3.0 * (count as f64).sqrt()) / 1e4;
@@ -154,7 +155,7 @@ pub fn bench_short(count: u64, variant: &str) -> Result<BenchResult, SweepError>
     let scenario = json!({
         "title": "short connections",
         "duration": format!("{duration_s} s"),
-        "topology": dumbbell(RATE_BPS, "8 ms"),
+        "topology": dumbbell(RATE_BPS, "8 ms", queue),
         "traffic": [{
             "name": "short",
             "count": count,

@@ -404,26 +404,36 @@ fn packmime(py: Python<'_>, parameters: &str) -> PyResult<String> {
     py.detach(|| guarded(|| ackclock_lab::packmime(parameters)))
 }
 
-/// Run W(flows, rate) once; return ``delivered_packets``, ``events``, ``utilisation``,
+/// Run W(flows, rate) behind a ``queue`` once; return ``delivered_packets``, ``events``, ``utilisation``,
 /// ``dropped_packets`` and ``connections``.
 #[pyfunction]
+#[pyo3(signature = (flows, rate_bps, duration_s, variant, queue = "droptail"))]
 fn bench_dumbbell<'py>(
     py: Python<'py>,
     flows: u32,
     rate_bps: u64,
     duration_s: f64,
     variant: &str,
+    queue: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let variant = variant.to_owned();
-    let job = move |_: &Ticket| ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant);
+    let (variant, queue) = (variant.to_owned(), queue.to_owned());
+    let job = move |_: &Ticket| {
+        ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant, &queue)
+    };
     bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
 }
 
 /// Run the workload of short connections once, ``count`` of them; return what ``bench_dumbbell`` does.
 #[pyfunction]
-fn bench_short<'py>(py: Python<'py>, count: u64, variant: &str) -> PyResult<Bound<'py, PyDict>> {
-    let variant = variant.to_owned();
-    let job = move |_: &Ticket| ackclock_lab::bench_short(count, &variant);
+#[pyo3(signature = (count, variant, queue = "droptail"))]
+fn bench_short<'py>(
+    py: Python<'py>,
+    count: u64,
+    variant: &str,
+    queue: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (variant, queue) = (variant.to_owned(), queue.to_owned());
+    let job = move |_: &Ticket| ackclock_lab::bench_short(count, &variant, &queue);
     bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
 }
 
