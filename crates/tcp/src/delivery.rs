@@ -195,7 +195,8 @@ impl Tracker {
         let known = self.records.back().map_or(range.start, |last| last.end(range.start));
         if range.end > known {
             let start = range.start.max(known);
-            ring::push(&mut self.records, Record::new(start, range.end.since(start), sent));
+            let record = Record::new(start, range.end.since(start), sent);
+            ring::push_range(&mut self.records, record, Range { start, end: range.end });
         }
         if range.start < known {
             sent.again = true;
