@@ -15,10 +15,12 @@ use crate::event::{LostSegment, RateSample};
 use crate::near::{EarlierCount, NearSeq};
 use crate::ring;
 use crate::scoreboard::Change;
-use crate::sender::{Place, ends};
+use crate::sender::{Place, SOON, ends};
 
 /// What was known when a segment was last sent.
 #[derive(Clone, Copy, Debug)]
+// In words, and no booleans: what is copied in odd parts is slow to be read.
+#[repr(C)]
 struct Snapshot {
     at: Instant,
     /// `P.delivered_time`, `P.first_send_time`, `P.delivered`, `P.lost`.
@@ -30,13 +32,25 @@ struct Snapshot {
     lost: EarlierCount,
     /// `P.tx_in_flight`, the segment itself included.
     in_flight: u32,
-    /// Then the application limited the rate.
-    app_limited: bool,
-    /// It was not sent for the first time.
-    again: bool,
+    notes: u32,
 }
 
+/// Of [`Snapshot::notes`]: then the application limited the rate.
+const APP_LIMITED: u32 = 1;
+/// It was not sent for the first time.
+const AGAIN: u32 = 2;
+
 impl Snapshot {
+    #[inline]
+    const fn is_app_limited(&self) -> bool {
+        self.notes & APP_LIMITED != 0
+    }
+
+    #[inline]
+    const fn was_again(&self) -> bool {
+        self.notes & AGAIN != 0
+    }
+
     fn in_flight(&self) -> Bytes {
         Bytes::new(u64::from(self.in_flight))
     }
@@ -44,6 +58,7 @@ impl Snapshot {
 
 /// A segment in flight: 48 bytes, as there are as many of them as packets.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct Record {
     start: NearSeq,
     /// Numbers that it covers, of a segment of 16 bits and a FIN, and below that whether it is delivered.
@@ -90,18 +105,76 @@ impl Record {
     }
 }
 
-/// What one ACK delivered, so far.
-#[derive(Clone, Copy, Debug, Default)]
+/// What was delivered in all, and what one ACK delivered, so far.
+#[derive(Clone, Copy, Debug)]
 struct Delivering {
+    /// `C.delivered`, `C.delivered_time`.
+    total: Bytes,
+    at: Instant,
     /// Data delivered for the first time.
     data: Bytes,
-    /// The segment sent last among those delivered, by the number after it.
-    newest: Option<(Seq, Snapshot)>,
+    /// The segment sent last among those delivered, and the number after it; if there is one.
+    newest: Snapshot,
+    newest_end: Seq,
+    has_newest: bool,
     /// When the last of them that was sent once was sent (Karn's rule).
     rtt_from: Option<Instant>,
     segments: u32,
     /// The last one's length.
     len: Bytes,
+}
+
+impl Default for Delivering {
+    fn default() -> Self {
+        let none = EarlierCount::of(Bytes::ZERO);
+        let newest = Snapshot {
+            at: Instant::START,
+            delivered_at: Instant::START,
+            first_sent_at: Instant::START,
+            delivered: none,
+            lost: none,
+            in_flight: 0,
+            notes: 0,
+        };
+        Self {
+            total: Bytes::ZERO,
+            at: Instant::START,
+            data: Bytes::ZERO,
+            newest,
+            newest_end: Seq::FIRST_BYTE,
+            has_newest: false,
+            rtt_from: None,
+            segments: 0,
+            len: Bytes::ZERO,
+        }
+    }
+}
+
+impl Delivering {
+    #[inline]
+    fn count(&mut self, now: Instant, data: Bytes) {
+        self.total += data;
+        self.at = now;
+        self.data += data;
+    }
+
+    /// `data` of `record`, which is near `near`, counts for the first time (§4.1.2.3, `UpdateRateSample`). The record is
+    /// read where it lies: a copy on the way would be slow to be read.
+    #[inline]
+    fn deliver(&mut self, now: Instant, near: Seq, record: &Record, data: Bytes) {
+        self.count(now, data);
+        self.segments += 1;
+        self.len = record.len();
+        if !record.sent.was_again() {
+            self.rtt_from = self.rtt_from.max(Some(record.sent.at));
+        }
+        let end = record.end(near);
+        if !self.has_newest || (record.sent.at, end) > (self.newest.at, self.newest_end) {
+            self.has_newest = true;
+            self.newest_end = end;
+            self.newest = record.sent;
+        }
+    }
 }
 
 /// What an ACK delivered.
@@ -122,9 +195,7 @@ pub struct Delivered {
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
     records: VecDeque<Record>,
-    /// `C.delivered`, `C.delivered_time`, `C.first_send_time`, `C.lost`.
-    delivered: Bytes,
-    delivered_at: Instant,
+    /// `C.first_send_time`, `C.lost`.
     first_sent_at: Instant,
     lost: Bytes,
     /// `C.app_limited`: samples are application-limited until more than this was delivered.
@@ -137,14 +208,14 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// The places of the first and the last record.
+    /// The places of the first records and of the last.
     pub(crate) fn each_end(&self, see: &mut impl FnMut(Place)) {
-        ends(&self.records, see);
+        ends(&self.records, SOON, see);
     }
 
     /// Data delivered since the connection began, `C.delivered`.
     pub const fn delivered(&self) -> Bytes {
-        self.delivered
+        self.delivering.total
     }
 
     /// Data found lost since the connection began, `C.lost`; lost twice, counted twice.
@@ -164,12 +235,12 @@ impl Tracker {
 
     /// The sender has run dry with `in_flight` under way (§4.1.2.4, `MarkConnectionAppLimited`).
     pub fn mark_app_limited(&mut self, in_flight: Bytes) {
-        self.app_limited = Some(self.delivered + in_flight);
+        self.app_limited = Some(self.delivering.total + in_flight);
     }
 
     /// The window is full with `in_flight` under way.
     pub fn mark_cwnd_limited(&mut self, in_flight: Bytes) {
-        self.cwnd_limited = Some(self.delivered + in_flight);
+        self.cwnd_limited = Some(self.delivering.total + in_flight);
     }
 
     /// A segment goes out, with which `in_flight` is under way (§4.1.2.2).
@@ -180,17 +251,16 @@ impl Tracker {
     pub fn on_sent(&mut self, now: Instant, range: Range, in_flight: Bytes) {
         if in_flight <= range.len() {
             self.first_sent_at = now;
-            self.delivered_at = now;
+            self.delivering.at = now;
         }
         let mut sent = Snapshot {
             at: now,
-            delivered_at: self.delivered_at,
+            delivered_at: self.delivering.at,
             first_sent_at: self.first_sent_at,
-            delivered: EarlierCount::of(self.delivered),
+            delivered: EarlierCount::of(self.delivering.total),
             lost: EarlierCount::of(self.lost),
             in_flight: u32::try_from(in_flight.get()).unwrap_or(u32::MAX),
-            app_limited: self.is_app_limited(),
-            again: false,
+            notes: if self.is_app_limited() { APP_LIMITED } else { 0 },
         };
         let known = self.records.back().map_or(range.start, |last| last.end(range.start));
         if range.end > known {
@@ -199,15 +269,21 @@ impl Tracker {
             ring::push_range(&mut self.records, record, Range { start, end: range.end });
         }
         if range.start < known {
-            sent.again = true;
-            let from = self.position(range.start);
-            for record in self.records.range_mut(from..) {
-                if record.start(known) >= range.end.min(known) {
-                    break;
-                }
-                if !record.is_delivered() {
-                    record.sent = sent;
-                }
+            sent.notes |= AGAIN;
+            self.send_again(range, known, sent);
+        }
+    }
+
+    /// What is in the records of a range is sent again.
+    #[inline(never)]
+    fn send_again(&mut self, range: Range, known: Seq, sent: Snapshot) {
+        let from = self.position(range.start);
+        for record in self.records.range_mut(from..) {
+            if record.start(known) >= range.end.min(known) {
+                break;
+            }
+            if !record.is_delivered() {
+                record.sent = sent;
             }
         }
     }
@@ -237,8 +313,7 @@ impl Tracker {
                     && !record.is_delivered()
                 {
                     record.set_delivered();
-                    let record = *record;
-                    self.deliver(now, range.start, &record, record.len());
+                    self.delivering.deliver(now, range.start, record, record.len());
                 }
                 None
             }
@@ -248,7 +323,7 @@ impl Tracker {
 
     /// The segment at `seq` is found lost.
     pub fn lose(&mut self, now: Instant, seq: Seq) -> Option<LostSegment> {
-        let record = *self.records.get(self.position(seq))?;
+        let record = self.records.get(self.position(seq))?;
         self.lost += record.len();
         Some(LostSegment {
             now,
@@ -256,8 +331,8 @@ impl Tracker {
             end: record.end(seq),
             tx_in_flight: record.sent.in_flight(),
             lost: record.sent.lost.until(self.lost),
-            delivered: self.delivered,
-            is_app_limited: record.sent.app_limited,
+            delivered: self.delivering.total,
+            is_app_limited: record.sent.is_app_limited(),
         })
     }
 
@@ -276,19 +351,18 @@ impl Tracker {
                 first.start = NearSeq::of(una);
                 first.set_len(end.since(una));
                 if !first.is_delivered() {
-                    self.count(now, part);
+                    self.delivering.count(now, part);
                 }
                 break;
             }
-            let record = *first;
-            self.records.pop_front();
-            if !record.is_delivered() {
-                let len = record.len();
+            if !first.is_delivered() {
+                let len = first.len();
                 // The first was missing: no duplicate ACK was for it.
                 let known = if missing { Bytes::ZERO } else { self.anonymous.min(len) };
                 self.anonymous -= known;
-                self.deliver(now, una, &record, len - known);
+                self.delivering.deliver(now, una, first, len - known);
             }
+            self.records.pop_front();
             missing = false;
         }
         if self.records.is_empty() {
@@ -302,61 +376,37 @@ impl Tracker {
         let beyond_first = last.end(una).since(first.end(una));
         let data = mss.bytes().min(beyond_first.saturating_sub(self.anonymous));
         self.anonymous += data;
-        self.count(now, data);
-    }
-
-    fn count(&mut self, now: Instant, data: Bytes) {
-        self.delivered += data;
-        self.delivered_at = now;
-        self.delivering.data += data;
-    }
-
-    /// `data` of `record`, which is near `near`, counts for the first time (§4.1.2.3, `UpdateRateSample`).
-    fn deliver(&mut self, now: Instant, near: Seq, record: &Record, data: Bytes) {
-        self.count(now, data);
-        let delivering = &mut self.delivering;
-        delivering.segments += 1;
-        delivering.len = record.len();
-        if !record.sent.again {
-            delivering.rtt_from = delivering.rtt_from.max(Some(record.sent.at));
-        }
-        let end = record.end(near);
-        let newer =
-            delivering.newest.is_none_or(|(other, sent)| (record.sent.at, end) > (sent.at, other));
-        if newer {
-            delivering.newest = Some((end, record.sent));
-        }
+        self.delivering.count(now, data);
     }
 
     /// The ACK is done with: the sample it makes (§4.1.2.3, `GenerateRateSample`). `min_rtt` is the
     /// least round-trip time of the connection.
     pub fn finish(&mut self, now: Instant, min_rtt: Duration, mss: Mss) -> Delivered {
-        let passed = |mark: &Bytes| self.delivered > *mark;
+        let passed = |mark: &Bytes| self.delivering.total > *mark;
         if self.app_limited.as_ref().is_some_and(passed) {
             self.app_limited = None;
         }
         if self.cwnd_limited.as_ref().is_some_and(passed) {
             self.cwnd_limited = None;
         }
-        // Where they lie: what was just written in parts is not quickly copied as a whole.
         let delivering = &mut self.delivering;
-        let sample = delivering.newest.as_ref().map(|(_, sent)| {
+        let sample = std::mem::take(&mut delivering.has_newest).then(|| {
+            let sent = &delivering.newest;
             self.first_sent_at = sent.at;
             let send_elapsed = sent.at.since(sent.first_sent_at);
             let ack_elapsed = now.since(sent.delivered_at);
             let interval = send_elapsed.max(ack_elapsed);
-            let delivered = sent.delivered.until(self.delivered);
+            let delivered = sent.delivered.until(delivering.total);
             RateSample {
                 delivered,
                 interval: (interval > Duration::ZERO && interval >= min_rtt).then_some(interval),
-                prior_delivered: self.delivered - delivered,
-                is_app_limited: sent.app_limited,
+                prior_delivered: delivering.total - delivered,
+                is_app_limited: sent.is_app_limited(),
                 tx_in_flight: sent.in_flight(),
                 lost: sent.lost.until(self.lost),
             }
         });
         let alone = sample.as_ref().is_some_and(|sample| sample.delivered == delivering.len);
-        delivering.newest = None;
         Delivered {
             data: std::mem::take(&mut delivering.data),
             sample,

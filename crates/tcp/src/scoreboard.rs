@@ -13,7 +13,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::near::NearSeq;
 use crate::ring;
-use crate::sender::{Place, ends};
+use crate::sender::{Place, SOON, ends};
 use by_time::ByTime;
 
 /// SACKed segments above a hole that mean it is lost (RFC 6675 §2, `DupThresh`).
@@ -296,7 +296,7 @@ impl Scoreboard {
 
     /// The places of the first and the last entries.
     pub(crate) fn each_end(&self, see: &mut impl FnMut(Place)) {
-        ends(&self.segments, see);
+        ends(&self.segments, SOON, see);
     }
 
     /// Takes the memory of what is on the board, which is then of no more use.

@@ -249,7 +249,7 @@ fn counters_beyond_four_gigabytes_say_the_same() {
     const FAR: u64 = (1 << 32) - 1500;
     let samples = [0, FAR].map(|before| {
         let mut tracker = Tracker {
-            delivered: Bytes::new(before),
+            delivering: Delivering { total: Bytes::new(before), ..Delivering::default() },
             lost: Bytes::new(before),
             ..Tracker::default()
         };

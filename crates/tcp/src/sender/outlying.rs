@@ -14,10 +14,20 @@ pub(crate) fn place<T>(of: &T) -> Place {
     (from_ref(of).cast(), size_of::<T>())
 }
 
-/// The places of the first and the last of a ring.
-pub(crate) fn ends<T>(ring: &VecDeque<T>, see: &mut impl FnMut(Place)) {
-    for end in [ring.front(), ring.back()].into_iter().flatten() {
-        see(place(end));
+/// As many as ACKs may soon ask for.
+pub(crate) const SOON: usize = 10;
+
+/// The places of the first `many` of a ring and of the last.
+pub(crate) fn ends<T>(ring: &VecDeque<T>, many: usize, see: &mut impl FnMut(Place)) {
+    let (front, back) = ring.as_slices();
+    let split = many.min(front.len());
+    for part in [&front[..split], &back[..(many - split).min(back.len())]] {
+        if !part.is_empty() {
+            see((part.as_ptr().cast(), size_of_val(part)));
+        }
+    }
+    if let Some(last) = ring.back() {
+        see(place(last));
     }
 }
 
