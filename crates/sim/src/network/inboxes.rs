@@ -8,7 +8,7 @@ use ackclock_units::Instant;
 use super::departing::{Departing, MIXED};
 use super::entrance::{Cause, Entering, Entrance};
 use super::{DELIVER, FUSED, LANED, Network, OWN, Passed, WANTED, WIRE, index};
-use crate::prefetch::{prefetch, prefetch_place};
+use crate::prefetch::{prefetch, prefetch_lines, prefetch_place};
 use crate::turns::Turns;
 use crate::wheel::{Class, Event, Rank, Ranked, Until, Wheel};
 
@@ -700,7 +700,7 @@ impl Network {
         let Door { way_in, way_out, .. } = self.inboxes.doors[host];
         for wire in [way_in, way_out] {
             if let Some(link) = self.links.get(wire as usize) {
-                prefetch(link);
+                prefetch_lines(link, 0..2);
             }
         }
     }

@@ -32,13 +32,14 @@ pub(crate) fn ends<T>(ring: &VecDeque<T>, many: usize, see: &mut impl FnMut(Plac
 }
 
 impl Sender {
-    /// What the sender's own memory points to.
+    /// What the sender's own memory points to, and the part of that which only a law that models the path touches.
     pub fn each_outlying(&self, mut see: impl FnMut(Place)) {
         if let Some(board) = self.recovery.board() {
             board.each_end(&mut see);
         }
         let Some(modelled) = &self.modelled else { return };
         see(place(&**modelled));
+        see(place(&self.pacer));
         match self.growth.inner() {
             AnyGrowth::Bbr(law) => see(place(&**law)),
             AnyGrowth::Bbr1(law) => see(place(&**law)),
@@ -50,6 +51,9 @@ impl Sender {
     pub fn each_farther(&self, mut see: impl FnMut(Place)) {
         if let Some(modelled) = &self.modelled {
             modelled.tracker().each_end(&mut see);
+        }
+        if let AnyGrowth::Bbr(law) = self.growth.inner() {
+            see(law.farther());
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::event::{
 };
 use crate::growth::Growth;
 use crate::growth::real::{larger, smaller};
+use crate::sender::Place;
 use probe::Probing;
 use signals::{Latest, Undo};
 
@@ -256,6 +257,11 @@ impl Default for Bbr {
 }
 
 impl Bbr {
+    /// The place of what its own memory points to.
+    pub(crate) fn farther(&self) -> Place {
+        self.extra_acked.filter.place()
+    }
+
     fn max_bw(&self) -> f64 {
         let [before, now] = self.max_bw_filter;
         larger(before, now)
