@@ -47,6 +47,8 @@ pub struct Host {
     vacant: bool,
     /// Whether the application's data has an end.
     sized: bool,
+    /// The connection is to be opened, at `opens`.
+    unopened: bool,
     first_hop: u32,
     flow: u32,
     /// The moment for which the clock holds this host's one wake-up, or `NEVER`. An event for any
@@ -66,7 +68,7 @@ pub struct Host {
     pub path_rtt_sum_ns: u64,
     pub path_rtts: u64,
     pub endpoint: Endpoint,
-    /// When the connection opens; `NEVER` on the passive side and once it has.
+    /// When the connection opens, if it is to be.
     opens: Instant,
     /// Packets that arrived with a bit flipped.
     pub checksum_errors: u64,
@@ -153,6 +155,7 @@ impl<'o> Engine<'o> {
                 watched: false,
                 vacant: false,
                 sized: spec.app.is_sized(),
+                unopened: false,
                 completed: None,
             };
             let to_receiver = network.add_path(there, 2 * flow + 1);
@@ -171,6 +174,7 @@ impl<'o> Engine<'o> {
             let passive = 2 * n + 1 - opener as usize;
             hosts[passive].endpoint.listen();
             let active = &mut hosts[2 * n + opener as usize];
+            active.unopened = true;
             active.opens = opens;
             active.armed = opens;
             network.wheel.push(opens, Class::Timer, 2 * flow + opener);
@@ -551,8 +555,8 @@ impl<'o> Engine<'o> {
         if this.vacant {
             return;
         }
-        if this.opens == now {
-            this.opens = Instant::NEVER;
+        if this.unopened && this.opens == now {
+            this.unopened = false;
             this.endpoint.connect(now);
         }
         self.pump_apart::<TURNS>(now, h);

@@ -15,7 +15,10 @@ use crate::event::{LostSegment, RateSample};
 use crate::near::{EarlierCount, NearSeq};
 use crate::ring;
 use crate::scoreboard::Change;
-use crate::sender::{Place, SOON, ends};
+use crate::sender::{Place, ends};
+
+/// So many records ACKs may soon ask for.
+const SOON: usize = 10;
 
 /// What was known when a segment was last sent.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::near::NearSeq;
 use crate::ring;
-use crate::sender::{Place, SOON, ends};
+use crate::sender::{Place, ends};
 use by_time::ByTime;
 
 /// SACKed segments above a hole that mean it is lost (RFC 6675 §2, `DupThresh`).
@@ -209,6 +209,9 @@ impl Told {
     }
 }
 
+/// So many segments ACKs may soon ask for, with SACK blocks or without: six lines of the cache.
+const SOON: usize = 24;
+
 /// The scoreboard.
 #[derive(Clone, Debug, Default)]
 // What every ACK touches comes first.
@@ -297,6 +300,9 @@ impl Scoreboard {
     /// The places of the first and the last entries.
     pub(crate) fn each_end(&self, see: &mut impl FnMut(Place)) {
         ends(&self.segments, SOON, see);
+        if let Some(by_time) = &self.by_time {
+            by_time.each_end(see);
+        }
     }
 
     /// Takes the memory of what is on the board, which is then of no more use.

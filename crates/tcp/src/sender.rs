@@ -32,7 +32,7 @@ use law::Law;
 use marks::Marks;
 use modelled::{BeforeAck, Modelled};
 pub use outlying::Place;
-pub(crate) use outlying::{SOON, ends, place};
+pub(crate) use outlying::{ends, place};
 pub use output::{Follows, Stretch};
 use pacing::Pacer;
 

@@ -19,6 +19,7 @@ impl Host {
             first_hop,
             flow,
             opens: Instant::NEVER,
+            unopened: false,
             armed: Instant::NEVER,
             app_at: None,
             echo: Instant::NEVER,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::ring;
+use crate::sender::{Place, place};
 
 use super::{
     Change, Delivered, LOST, RESENT_EVER, RETRANSMITTED, SACKED, Scoreboard, Sent, offset,
@@ -33,6 +34,13 @@ impl ByTime {
     /// Segment `n` went out again, and `next` is the number of the next new one.
     pub(super) fn on_resent(&mut self, at: Instant, n: u64, next: u64) {
         ring::push(&mut self.again, Again { at, n, before: next });
+    }
+
+    /// The place of the first that went out again.
+    pub(super) fn each_end(&self, see: &mut impl FnMut(Place)) {
+        if let Some(first) = self.again.front() {
+            see(place(first));
+        }
     }
 
     /// The same memory, empty.

@@ -14,9 +14,6 @@ pub(crate) fn place<T>(of: &T) -> Place {
     (from_ref(of).cast(), size_of::<T>())
 }
 
-/// As many as ACKs may soon ask for.
-pub(crate) const SOON: usize = 10;
-
 /// The places of the first `many` of a ring and of the last.
 pub(crate) fn ends<T>(ring: &VecDeque<T>, many: usize, see: &mut impl FnMut(Place)) {
     let (front, back) = ring.as_slices();
