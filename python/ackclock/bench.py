@@ -53,6 +53,7 @@ __all__ = [
     "measure",
     "notes",
     "queue",
+    "selected",
     "workload",
 ]
 
@@ -195,6 +196,19 @@ def queue(name: str) -> str:
     if name in QUEUES:
         return name
     raise _unknown("queue", name, QUEUES)
+
+
+def selected(workloads: Sequence[str] | None, queues: Sequence[str] | None) -> list[Workload]:
+    """Return what is to be measured: each workload, or the usual ones, behind each queue.
+
+    Raises
+    ------
+    BadInput
+        There is no workload or no queue of a name.
+    """
+    usual = QUEUE_WORKLOADS if queues else DEFAULT_WORKLOADS
+    kinds = [queue(name) for name in queues or [DROPTAIL]]
+    return [workload(name).behind(kind) for name in workloads or usual for kind in kinds]
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> BadInput:

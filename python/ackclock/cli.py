@@ -688,8 +688,7 @@ def bench(
     queue: Annotated[
         list[str] | None,
         typer.Option(
-            help="droptail, fair, red, codel, fq_codel or pie; may be repeated. Others than "
-            "droptail in turns with it, of W(100,1G) if no workload is named. Default: droptail."
+            help="droptail (default), fair, red, codel, fq_codel or pie, in turns with droptail."
         ),
     ] = None,
     instructions: Annotated[
@@ -702,11 +701,7 @@ def bench(
     """Measure the simulator's own speed."""
     from ackclock import bench as bench_module
 
-    default = bench_module.QUEUE_WORKLOADS if queue else bench_module.DEFAULT_WORKLOADS
-    queues = [bench_module.queue(name) for name in queue or ["droptail"]]
-    workloads = [
-        bench_module.workload(name).behind(kind) for name in workload or default for kind in queues
-    ]
+    workloads = bench_module.selected(workload, queue)
     variants = variant or list(bench_module.DEFAULT_VARIANTS)
     for each in variants:
         ackclock.variant_name(each)

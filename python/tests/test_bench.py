@@ -36,6 +36,13 @@ def test_a_queue_that_is_none() -> None:
         bench.queue("fqcodel")
 
 
+def test_what_is_measured() -> None:
+    names = [of.name for of in bench.selected(None, ["codel", "droptail"])]
+    assert names == ["W(100,1G) codel", "W(100,1G)"]
+    assert [of.name for of in bench.selected(["short"], ["red"])] == ["short red"]
+    assert [of.name for of in bench.selected(None, None)] == list(bench.DEFAULT_WORKLOADS)
+
+
 @pytest.mark.parametrize("kind", bench.QUEUES)
 def test_a_queue_beside_droptail(kind: str) -> None:
     of = bench.workload("W(100,1G)").behind(kind)
