@@ -67,7 +67,7 @@ DEFAULT_VARIANTS = ("newreno+sack", "cubic", "bbr")
 QUEUES = ("droptail", "fair", "red", "codel", "fq_codel", "pie")
 DROPTAIL = QUEUES[0]
 
-#: A measurement beside drop-tail is repeated so often at least: of one the noise is as large as what is asked.
+#: A measurement beside drop-tail is repeated so often at least.
 PAIRS_BESIDE_DROPTAIL = 3
 
 
@@ -115,7 +115,7 @@ WORKLOADS = {
     )
 }
 
-#: Those that run if none is named: not the last, which takes minutes and three gigabytes.
+#: Those that run if none is named: not the last, which takes minutes and two gigabytes.
 DEFAULT_WORKLOADS = tuple(WORKLOADS)[:4]
 
 #: Those that run if queues are named and workloads are not.
