@@ -115,7 +115,7 @@ WORKLOADS = {
     )
 }
 
-#: Those that run if none is named: not the last, which takes minutes and two gigabytes.
+#: Those that run if none is named: not the last, which takes minutes and three gigabytes.
 DEFAULT_WORKLOADS = tuple(WORKLOADS)[:4]
 
 #: Those that run if queues are named and workloads are not.
