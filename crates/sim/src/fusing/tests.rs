@@ -232,6 +232,22 @@ fn a_queue_behind_a_shared_link_is_asked_in_the_order_of_time() {
     }
 }
 
+/// A queue that decides at departure on no flow's way, where only cross-traffic waits.
+#[test]
+fn cross_traffic_waits_where_no_flow_does() {
+    let mut scenario = graph(&[["a", "b"], ["b", "c"]], &[["b", "c"], ["b", "c"]]);
+    scenario["topology"]["link"][0]["queue"] = json!({"kind": "red", "limit": "20 packet"});
+    scenario["cross_traffic"] = json!([
+        {"link": "ab", "kind": "poisson", "rate": "2000 packet/s", "size": "500 B"}
+    ]);
+    let by_the_clock = run(&scenario, Engine::by_the_clock);
+    let in_turns = run(&scenario, Engine::in_turns);
+    assert!(by_the_clock.sources.iter().any(|row| row.delivered_packets > 1000));
+    let same = format!("{by_the_clock:?}")
+        == format!("{:?}", Run { events: by_the_clock.events, ..in_turns });
+    assert!(same);
+}
+
 /// A link that is offered packets ahead of their time is seen by a probe as it is at that time.
 #[test]
 fn probes_see_fused_links_as_they_are() {
