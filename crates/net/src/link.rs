@@ -613,6 +613,17 @@ impl Link {
         }
     }
 
+    /// What is in the queue will have left by then, and what comes later leaves later. The start of the run where that
+    /// is not known, as of a scheduled queue.
+    #[inline]
+    pub fn busy_until(&self) -> Instant {
+        match &self.queue {
+            Queue::Fifo(_) if self.quiet.size > 0 => self.quiet.departs,
+            Queue::Fifo(fifo) => fifo.busy_until(),
+            Queue::Scheduled(_) => Instant::START,
+        }
+    }
+
     /// Of a scheduled queue, whether nothing but the discipline marks packets, and nothing befalls them after they left.
     pub const fn is_simple(&self) -> bool {
         self.rare.mark.is_none() && self.hazards.is_none()

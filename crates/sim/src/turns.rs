@@ -17,7 +17,7 @@ const BITS: u128 = 12_000;
 const SECOND: u128 = 1_000_000_000;
 /// So many packets of a flow should be sent in a turn, or of all if flows are few: each takes 140 bytes until links take
 /// it, and in slow start twice as many are sent as can pass.
-const PACKETS_A_FLOW: u64 = 10;
+const PACKETS_A_FLOW: u64 = 20;
 const PACKETS_OF_FEW: u64 = 10_240;
 /// So many packets may come in a turn of which each leaves rows behind.
 const PACKETS_SEEN: u64 = MOST_ROWS_HELD as u64 / 4;
@@ -53,6 +53,15 @@ pub struct Side {
     /// A packet takes at least this from there to a host, which is one of the other side's if there is one; `None` if
     /// there are no such links.
     pub to_hosts: Option<Duration>,
+    /// The links from where on that counts: what comes to one later than others leaves it later.
+    pub gates: Vec<u32>,
+}
+
+impl Default for Side {
+    fn default() -> Self {
+        let (hosts, gates) = (Vec::new(), Vec::new());
+        Self { hosts, to_links: Duration::MAX, to_hosts: None, gates }
+    }
 }
 
 /// How hosts and links take turns in `scenario`; `None` where they may not.
@@ -102,10 +111,14 @@ pub fn turns(scenario: &Scenario, layout: &Layout, elsewhere: &Elsewhere<'_>) ->
         worth_it: false,
     };
     let count = side_of.iter().max().map_or(1, |last| last + 1);
-    turns.sides = vec![Side { hosts: Vec::new(), to_links: Duration::MAX, to_hosts: None }; count];
+    turns.sides = vec![Side::default(); count];
     let paths = || (0_u32..).zip(layout.paths.iter().flatten()).zip(&side_of);
     for ((_, path), side) in paths() {
         turns.look_at(*side, path, layout, elsewhere)?;
+    }
+    for side in &mut turns.sides {
+        side.gates.sort_unstable();
+        side.gates.dedup();
     }
     for first in 0..2 {
         for ((host, _), side) in paths().skip(first).step_by(2) {
@@ -166,6 +179,7 @@ impl Turns {
         let enters = theirs.iter().rposition(|wire| !self.fused[*wire]).unwrap_or(0);
         let rest = delay(&path[first + enters..]);
         let side = &mut self.sides[side];
+        side.gates.push(u32::try_from(path[first + enters]).expect("fewer than 2^32 links"));
         side.to_links = side.to_links.min(to_links);
         side.to_hosts = Some(side.to_hosts.map_or(rest, |least| least.min(rest)));
         Some(())

@@ -24,7 +24,7 @@ pub(super) struct Quiet {
     nanos: u32,
     /// When the last packet came, and when it has left.
     comes: Instant,
-    departs: Instant,
+    pub(super) departs: Instant,
     /// A packet that would wait longer finds the queue full, in nanoseconds. Negative at a rate at which one that waits
     /// may take a nanosecond more than another of its size: [`uneven`] says what it is then.
     longest: i64,

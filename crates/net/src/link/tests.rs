@@ -40,6 +40,7 @@ fn a_fifo_sends_one_after_another() {
     let second = link.offer(at_micros(400), packet(1, 0));
     assert_eq!(arrival(first), (at_micros(0), at_micros(11_000)));
     assert_eq!(arrival(second), (at_micros(1_000), at_micros(12_000)));
+    assert_eq!(link.busy_until(), at_micros(2_000));
     // At 1.5 ms one has left; the link was busy throughout; the second waited 0.6 ms.
     let counters = link.counters(at_micros(1_500));
     assert_eq!((counters.delivered.packets, counters.queued.packets), (1, 1));
@@ -625,6 +626,7 @@ proptest! {
                 }
             });
             prop_assert_eq!(found, expected);
+            prop_assert_eq!(quiet.busy_until(), plain.busy_until());
             if look == 0 {
                 clock += Duration::from_nanos(after / 2);
                 prop_assert_eq!(quiet.counters(clock), plain.counters(clock));

@@ -85,7 +85,9 @@ impl Engine<'_> {
                     // Nothing comes to a host but from the links of the other side and from its other end.
                     let mut served = until;
                     if let Some(rest) = sides[other].to_hosts {
-                        served = served.min(links_until[other] + rest);
+                        let leaves =
+                            self.network.leaves_after(links_until[other], &sides[other].gates);
+                        served = served.min(leaves + rest);
                     }
                     if let Some(whole) = *between_hosts {
                         served = served.min(hosts_until[n] + whole);

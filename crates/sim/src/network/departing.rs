@@ -88,6 +88,12 @@ impl Network {
         std::mem::take(&mut self.inboxes.departed)
     }
 
+    /// What comes to one of `gates` at `at` or later leaves it later than this.
+    pub fn leaves_after(&self, at: Instant, gates: &[u32]) -> Instant {
+        let busy = gates.iter().map(|gate| self.links[*gate as usize].busy_until()).min();
+        at.max(busy.unwrap_or(at))
+    }
+
     /// When the next packet leaves such a link.
     pub(super) fn next_departure(&self) -> Option<Instant> {
         let departing = self.inboxes.departing.iter();

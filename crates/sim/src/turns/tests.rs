@@ -34,10 +34,15 @@ const fn ms(ms: u64) -> Duration {
 fn a_turn_is_as_long_as_the_links_before_and_behind_what_is_shared() {
     // To the bottleneck 1 ms; over it, and from there to the host, 10 + 1.
     let turns = of(&dumbbell(2)).unwrap();
-    let side =
-        |hosts: &[u32]| Side { hosts: hosts.to_vec(), to_links: ms(1), to_hosts: Some(ms(11)) };
+    let side = |hosts: &[u32], gate| Side {
+        hosts: hosts.to_vec(),
+        to_links: ms(1),
+        to_hosts: Some(ms(11)),
+        gates: vec![gate],
+    };
     // Senders send by the bottleneck's one direction, receivers by the other: each waits for the other's whole way.
-    assert_eq!((&*turns.sides, turns.between_hosts), (&[side(&[0, 2]), side(&[1, 3])][..], None));
+    let sides = [side(&[0, 2], 0), side(&[1, 3], 1)];
+    assert_eq!((&*turns.sides, turns.between_hosts), (&sides[..], None));
     assert_eq!(turns.length(), ms(24));
     // Both directions of the bottleneck are shared; of each flow's four links at hosts, none.
     assert_eq!(turns.own.iter().filter(|own| !**own).count(), 2);
@@ -50,7 +55,7 @@ fn a_turn_is_as_long_as_the_links_before_and_behind_what_is_shared() {
     // With a queue whose departures are events, the same as without.
     let mut managed = dumbbell(2);
     managed["topology"]["bottleneck"]["queue"] = json!({"kind": "codel"});
-    assert_eq!(of(&managed).unwrap().sides, [side(&[0, 2]), side(&[1, 3])]);
+    assert_eq!(of(&managed).unwrap().sides, sides);
     // Of a flow alone such a link is not the host's.
     managed["flow"][0]["count"] = json!(1);
     assert_eq!(of(&managed), None);
