@@ -269,7 +269,7 @@ impl Tracker {
         if range.end > known {
             let start = range.start.max(known);
             let record = Record::new(start, range.end.since(start), sent);
-            ring::push(&mut self.records, record);
+            ring::push_range(&mut self.records, record, Range { start, end: range.end });
         }
         if range.start < known {
             sent.notes |= AGAIN;

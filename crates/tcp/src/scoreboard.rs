@@ -339,9 +339,10 @@ impl Scoreboard {
     /// New data goes out.
     #[inline]
     pub fn on_sent(&mut self, start: Seq, len: Bytes, now: Instant) {
+        let range = Range { start, end: start + len };
         let len = u32::try_from(len.get()).unwrap_or(u32::MAX >> MARK_BITS);
         self.sums.pipe += u64::from(len);
-        ring::push(&mut self.segments, Sent::new(start, len, now));
+        ring::push_range(&mut self.segments, Sent::new(start, len, now), range);
     }
 
     /// The same as [`on_cumulative_ack`](Self::on_cumulative_ack) where nothing is amiss: no segment is
