@@ -104,6 +104,8 @@ pub struct Sender {
     alarm_from: Instant,
     /// The receiver's window.
     rwnd: Bytes,
+    /// When to look again whether a segment may leave, `NEVER` unless the pacer holds something back.
+    paced_at: Instant,
     mss: Mss,
     /// Whether the application closed: a FIN follows `end`.
     closed: bool,
@@ -115,9 +117,8 @@ pub struct Sender {
     /// Whether the law or the idle rule wants to know of ACKs that repair nothing.
     heeds_acks: bool,
     loss_reduces: LossReduces,
-    /// Whether segments are paced, and when to look again, `NEVER` unless something was held back.
+    /// Whether segments are paced.
     paces: bool,
-    paced_at: Instant,
     /// What a law that models the path asks for; `None` with any other.
     modelled: Option<Box<Modelled>>,
     /// `NEVER` until something was sent, and until all of it was acknowledged.

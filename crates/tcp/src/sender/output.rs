@@ -71,7 +71,7 @@ impl Sender {
             if self.pacer.may_send(now) {
                 return false;
             }
-            self.holds_back(now);
+            self.hold_back();
         } else {
             let full_segment = self.end.since(self.space.nxt) >= self.mss.bytes();
             if !full_segment || self.hold.has_records() || !self.recovery.is_open() {

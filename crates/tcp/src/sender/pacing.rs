@@ -32,9 +32,9 @@ pub struct Pacer {
     jump: Option<(Rate, Bytes)>,
     /// When the next segment may leave, `C.next_send_time`.
     next: Instant,
-    /// The moment that the next segment was held back for, if it was: where the clock is real, the timer
+    /// The moment that the next segment was held back for, or never if it was not: where the clock is real, the timer
     /// is late.
-    waited_for: Option<Instant>,
+    waited_for: Instant,
     /// Data that may still leave with the quantum that has begun, and the unused time that it may
     /// make up for.
     quantum: Bytes,
@@ -60,7 +60,7 @@ impl Pacer {
             most: None,
             at_most: false,
             next: Instant::START,
-            waited_for: None,
+            waited_for: Instant::NEVER,
             unpaced,
             quantum: Bytes::ZERO,
             credit: Duration::ZERO,
@@ -110,8 +110,7 @@ impl Pacer {
         }
         if self.pacing != Pacing::Linux || self.jump.is_some() {
             // What a timer is late is made up for, up to a segment's time; time that passed unused is not.
-            let late = self.waited_for.map_or(Duration::ZERO, |at| now.since(at.min(now)));
-            self.next = self.next.max(now) + span.saturating_sub(late);
+            self.next = self.next.max(now) + span.saturating_sub(now.since(self.waited_for));
             return;
         }
         if self.quantum == Bytes::ZERO {
@@ -156,13 +155,19 @@ impl Sender {
     }
 
     /// Whether what there is to send has to wait; if so, the timer is set.
-    #[inline(never)]
+    #[inline]
     pub(super) fn holds_back(&mut self, now: Instant) -> bool {
-        let waited_for = std::mem::replace(&mut self.paced_at, Instant::NEVER);
+        self.pacer.waited_for = std::mem::replace(&mut self.paced_at, Instant::NEVER);
         if self.pacer.may_send(now) {
-            self.pacer.waited_for = (waited_for != Instant::NEVER).then_some(waited_for);
             return false;
         }
+        self.hold_back();
+        true
+    }
+
+    /// The pacer lets nothing out yet: the timer is set, unless an ACK has to come before.
+    #[inline(never)]
+    pub(super) fn hold_back(&mut self) {
         let last = self.final_seq();
         if self.space.nxt >= last {
             self.limited_by = Limit::Application;
@@ -181,13 +186,12 @@ impl Sender {
             // probed when the pacer lets it.
             let full = (!fits || ahead > self.rwnd) && self.space.una < self.space.max;
             if full && !self.recovery.in_recovery() && !self.recovery.waits_to_resend() {
-                return true;
+                return;
             }
         }
         if self.space.una < last {
             self.paced_at = self.pacer.next;
         }
-        true
     }
 
     /// A segment with `len` of payload has left.

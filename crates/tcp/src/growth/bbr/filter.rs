@@ -1,5 +1,6 @@
 //! The largest value of a window of time.
 
+use crate::growth::real::larger;
 use crate::sender::Place;
 
 /// A sliding-window maximum over a clock that counts rounds.
@@ -36,8 +37,8 @@ impl WindowedMax {
             self.last = self.first;
         } else if now > self.last.0 || now - self.first.0 > window || value >= self.beyond {
             self.take(value, now, window);
-        } else if value >= self.last.1 {
-            self.last.1 = value;
+        } else {
+            self.last.1 = larger(self.last.1, value);
         }
     }
 

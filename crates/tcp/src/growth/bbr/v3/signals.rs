@@ -86,7 +86,7 @@ impl Bbr {
             self.rounds.on_delivered(sample.prior_delivered, delivery.delivered);
             self.probing.rounds_since_up += u64::from(self.rounds.start);
             let rate = sample.rate();
-            if rate >= self.max_bw() || !sample.is_app_limited {
+            if !sample.is_app_limited || rate >= self.max_bw() {
                 self.max_bw_filter[1] = larger(self.max_bw_filter[1], rate);
             }
         }
