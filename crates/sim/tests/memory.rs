@@ -82,20 +82,20 @@ fn bytes_a_flow(variant: &str) -> usize {
 /// | rings of three of them, of four places of 24; of the fourth, that of the first burst of 10: 16 | 672 |
 /// | delays in the queue behind the sender, 12 to 120 us: five octaves of 128, and where they are | 728 |
 /// | the sender's segments: 64 places of 16, of many flows 128 after a lost retransmission | 1536 |
-/// | 17 packets and ACKs on the way, 64 each, in a list that grows by a quarter while the old one is there | 2448 |
-/// | what hosts send until links take it: 17 rows of 24, of 20 and, in order, of 24 | 1156 |
-/// | what links send until hosts take it: 26 rows of 20 and, in the order of hosts, 13 of 16 | 728 |
-/// | stretches of time, 31 of 4; two hosts' routes and places in their sides, 20 each | 164 |
+/// | 27 packets and ACKs on the way, 64 each, in a list that grew by a quarter while the old one was there | 3110 |
+/// | what hosts send until links take it, as a turn is as long as path and queue, and more in slow start: 27 rows of 24, of 20 and, in order, of 24 | 1836 |
+/// | what links send until hosts take it: twice 17 rows of 20 and, in the order of hosts, 27 of 16 | 1112 |
+/// | stretches of time, 61 of 4; two hosts' routes and places in their sides, 20 each | 284 |
 /// | two inboxes of 64, with a ring of four places of 16 each | 256 |
 /// | events on the clock, 8 of 16, in a list that doubles | 384 |
 /// | names of 20 letters: four links, with 40 for each to find them | 240 |
 ///
-/// 14,760 in all; of W(1000, 1G) it was 28,000 when links remembered all that was offered to them, and settings are
+/// 16,606 in all; of W(1000, 1G) it was 28,000 when links remembered all that was offered to them, and settings are
 /// shared by all flows that have the same.
-const BYTES_A_FLOW: usize = 14_760;
+const BYTES_A_FLOW: usize = 16_606;
 
 #[test]
-fn a_flow_takes_less_than_15_kilobytes() {
+fn a_flow_takes_less_than_17_kilobytes() {
     let bytes = bytes_a_flow("newreno+sack");
     assert!(bytes < BYTES_A_FLOW, "{bytes}");
 }
@@ -114,12 +114,12 @@ fn a_sender_that_keeps_time_takes_a_record_more_of_each_segment() {
 /// A path and its queue hold 83,333 packets each, and in slow start hosts send twice that in a round trip: turns are short
 /// then, or all of it would wait at once. Of each packet under way, lists that grow by a quarter or a half beside
 /// the old ones: in the arena 144 bytes, on the scoreboard 60, what links sent 45; what hosts send, of half of them, 77, and 14 as it
-/// comes to hosts.
+/// comes to hosts. Half are ACKs, with SACK blocks when much is lost: another 144 of each.
 #[test]
 fn what_waits_in_a_turn_is_bounded() {
     let text = workload(20, 10_000_000_000, "2", "newreno+sack", "");
     let bytes = taken(&serde_json::from_str(&text).unwrap()).0;
-    assert!(bytes < 2 * 83_333 * (144 + 60 + 45 + 77 + 14), "{bytes}");
+    assert!(bytes < 2 * 83_333 * (144 + 60 + 45 + 77 + 14 + 72), "{bytes}");
 }
 
 #[test]
@@ -130,8 +130,10 @@ fn a_run_that_is_under_way_asks_for_next_to_nothing() {
         // Ten seconds more at 200 Mbit/s: 168,011 packets of 1488 bytes, nearly.
         let packets = many - few;
         assert!((160_000..=168_012).contains(&packets), "{packets}");
-        // A ring that never held so much, or that gave memory back, and no packet by itself.
+        // A ring that never held so much, or a sender's two that gave memory back as its stream became twice as long, in
+        // between, and grew again by a half and a half: three requests each. No packet by itself.
         let asked = went_on.saturating_sub(began);
-        assert!(asked < packets / 500, "{variant}: asked {asked} times for {packets} packets");
+        let most = if variant == "bbr" { 200 * 2 * 3 } else { packets / 500 };
+        assert!(asked < most, "{variant}: asked {asked} times for {packets} packets");
     }
 }

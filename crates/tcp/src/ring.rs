@@ -16,7 +16,8 @@ pub fn push<T>(ring: &mut VecDeque<T>, value: T) {
 
 /// The same of what stands for `range`, the last of a stream so far. A ring that was long once, as in slow start, and is
 /// not a quarter full any more gives half of its memory back or more: going round in it would fetch far more than is in
-/// use. It is looked at each time that the stream has become twice as long, so that it seldom asks for memory again.
+/// use. It is looked at each time that the stream has become twice as long, so that it seldom asks for memory again:
+/// after each loss, or each time that a sender looks for the round-trip time without a queue, would be far too often.
 #[inline]
 pub fn push_range<T>(ring: &mut VecDeque<T>, value: T, range: Range) {
     push(ring, value);
