@@ -16,8 +16,9 @@ const BITS: u128 = 12_000;
 /// In nanoseconds.
 const SECOND: u128 = 1_000_000_000;
 /// So many packets of a flow should be sent in a turn, or of all if flows are few: each takes 140 bytes until links take
-/// it, and in slow start twice as many are sent as can pass.
-const PACKETS_A_FLOW: u64 = 20;
+/// it, and in slow start twice as many are sent as can pass. With 20 of a flow a thousand flows take 1 % less time and
+/// 0.8 MB more than with 13, with 10 they take 3 % more time.
+const PACKETS_A_FLOW: u64 = 13;
 const PACKETS_OF_FEW: u64 = 10_240;
 /// So many packets may come in a turn of which each leaves rows behind.
 const PACKETS_SEEN: u64 = MOST_ROWS_HELD as u64 / 4;
