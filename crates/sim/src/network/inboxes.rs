@@ -176,6 +176,8 @@ pub(super) struct Inboxes {
     entrance: Entrance,
     /// The hosts of each side, in the order in which they are served, and the side whose turn it is.
     pub(super) sides: Vec<Vec<u32>>,
+    /// Whether they are served in the opposite order this time.
+    backwards: bool,
     pub(super) side: usize,
     /// The clock of the other one, and the same as of this one.
     other_wheel: Option<Wheel>,
@@ -575,7 +577,7 @@ impl Network {
 
     /// To whom of this side something comes, or to whom something happens, before `until`.
     pub fn visit(&mut self, until: Instant, visits: &mut Vec<Visit>) {
-        let Inboxes { of, doors, wakes, outboxes, mail, counts, sides, side, .. } =
+        let Inboxes { of, doors, wakes, outboxes, mail, counts, sides, side, backwards, .. } =
             &mut self.inboxes;
         let for_them = |outbox: &&mut Outbox| outbox.to == *side;
         for outbox in outboxes.iter_mut().filter(for_them) {
@@ -586,8 +588,12 @@ impl Network {
             }
         }
         visits.clear();
+        // There and back: whose turn came last is still in the cache.
+        *backwards ^= *side == 0;
+        let hosts = &sides[*side];
         let mut from = 0;
-        for &host in &sides[*side] {
+        for n in 0..hosts.len() {
+            let host = hosts[if *backwards { hosts.len() - 1 - n } else { n }];
             let h = host as usize;
             let to = from + std::mem::replace(&mut counts[h], from);
             if wakes[h] < until || from < to {
