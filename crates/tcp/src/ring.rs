@@ -23,13 +23,15 @@ pub fn push_range<T>(ring: &mut VecDeque<T>, value: T, range: Range) {
     push(ring, value);
     let (start, end) = (range.start.get(), range.end.get());
     // The highest bit is a new one.
-    if start ^ end > start && end > SHORT {
+    if start ^ end > start && (SHORT..LONG).contains(&end) {
         shrink(ring);
     }
 }
 
-/// A stream that is no longer may still be in slow start, in bytes.
+/// In bytes: a stream that is shorter may still be in slow start, and one that is longer keeps what it has, as what it
+/// asked for lately losses asked for.
 const SHORT: u64 = 1 << 16;
+const LONG: u64 = 1 << 23;
 
 #[cold]
 #[inline(never)]
@@ -67,6 +69,14 @@ mod tests {
             }
             assert!(ring.iter().is_sorted() && *ring.back().unwrap() == n);
         }
+        // 2^23 bytes are in the segment 8388, before which 200 were there at once.
+        for n in 8000..8400 {
+            push_range(&mut ring, n, segment(n));
+            while ring.len() > if n < 8300 { 200 } else { 20 } {
+                ring.pop_front();
+            }
+        }
+        assert!(ring.capacity() >= 200, "{}", ring.capacity());
         let [long, used, unasked, short, again, last] = capacities.try_into().unwrap();
         assert!(long >= 200 && used == long && unasked == long, "{long} {used} {unasked}");
         // The 21 that were there and as many again, and four.
