@@ -337,7 +337,9 @@ impl<'o> Engine<'o> {
     /// Runs to the end; `None` if the observer did not let it.
     pub fn run(mut self) -> Option<Run> {
         match self.turns.take_if(|turns| turns.worth_it) {
-            Some(turns) => self.run_in_turns(&turns),
+            Some(turns) => {
+                self.run_in_turns(&turns);
+            }
             None => self.run_by_the_clock(),
         }
         self.finish()

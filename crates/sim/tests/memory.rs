@@ -83,14 +83,14 @@ fn bytes_a_flow(variant: &str) -> usize {
 /// | delays in the queue behind the sender, 12 to 120 us: five octaves of 128, and where they are | 728 |
 /// | the sender's segments: 64 places of 16, of many flows 128 after a lost retransmission | 1536 |
 /// | 27 packets and ACKs on the way, 64 each, in a list that grew by a quarter while the old one was there | 3110 |
-/// | what hosts send until links take it, as a turn is as long as path and queue, and more in slow start: 27 rows of 24, of 20 and, in order, of 24 | 1836 |
+/// | what hosts send until links take it: 27 rows of 24, of 20 and, in order, of 24 | 1836 |
 /// | what links send until hosts take it: twice 17 rows of 20 and, in the order of hosts, 27 of 16 | 1112 |
 /// | stretches of time, 61 of 4; two hosts' routes and places in their sides, 20 each | 284 |
 /// | two inboxes of 64, with a ring of four places of 16 each | 256 |
 /// | events on the clock, 8 of 16, in a list that doubles | 384 |
 /// | names of 20 letters: four links, with 40 for each to find them | 240 |
 ///
-/// 16,606 in all; of W(1000, 1G) it was 28,000 when links remembered all that was offered to them, and settings are
+/// 16,606 in all: a turn is as long as the path and its queue, 17 packets, and longer in slow start. Of W(1000, 1G) it was 28,000 when links remembered all that was offered to them, and settings are
 /// shared by all flows that have the same.
 const BYTES_A_FLOW: usize = 16_606;
 

@@ -59,7 +59,7 @@ mod tests {
         let mut capacities = Vec::new();
         for n in 0..2200 {
             push_range(&mut ring, n, segment(n));
-            // 200 at a time, then 100, and then 20.
+            // 200 at a time, and then 20.
             while ring.len() > if n < 300 { 200 } else { 20 } {
                 ring.pop_front();
             }

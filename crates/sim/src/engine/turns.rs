@@ -66,8 +66,8 @@ impl Engine<'_> {
         self.schedule = Some(Box::new(schedule));
     }
 
-    /// Runs to the end.
-    pub(super) fn run_in_turns(&mut self, turns: &Turns) {
+    /// Runs to the end; in how many turns.
+    pub(super) fn run_in_turns(&mut self, turns: &Turns) -> u64 {
         let Turns { sides, between_hosts, longest, packets, .. } = turns;
         self.take_turns(turns);
         let end = self.end + NEXT;
@@ -75,11 +75,13 @@ impl Engine<'_> {
         let mut links_until = hosts_until.clone();
         // In so long hosts of a side send as many packets as they should in a turn, if they go on as in the last one.
         let mut enough = vec![Duration::MAX; sides.len()];
+        let mut taken = 0;
         loop {
             let moment = self.next_moment().filter(|at| *at <= self.end);
             let until = moment.map_or(end, |at| at + NEXT);
             while hosts_until.iter().chain(&links_until).any(|reached| *reached < until) {
                 let before = self.events;
+                taken += 1;
                 for (n, side) in sides.iter().enumerate() {
                     let other = (n + 1) % sides.len();
                     // Nothing comes to a host but from the links of the other side and from its other end.
@@ -120,7 +122,7 @@ impl Engine<'_> {
             // Hosts' own links may have been reached since they were served.
             self.network.admit(until);
             if moment.is_none() {
-                return;
+                return taken;
             }
             self.handle_moments(until);
         }
@@ -232,3 +234,6 @@ impl Engine<'_> {
         self.network.leave_host(&mut visit, next, self.hosts[h].armed);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,18 @@ impl Tracker {
     }
 }
 
+/// 50 segments are in flight at a time and then 5, and the stream goes on past 2^17 bytes.
+#[test]
+fn what_a_long_flight_took_is_given_back() {
+    let mut tracker = Tracker::default();
+    for n in 0..140 {
+        let held = if n < 60 { 50 } else { 5 };
+        tracker.send(ms(n), n, held);
+        tracker.ack(ms(n), n.saturating_sub(held));
+    }
+    assert!(tracker.records.capacity() < 20, "{}", tracker.records.capacity());
+}
+
 #[test]
 fn the_rate_is_the_slower_of_the_ack_rate_and_the_send_rate() {
     let mut tracker = Tracker::default();

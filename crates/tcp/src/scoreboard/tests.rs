@@ -21,6 +21,18 @@ fn flight(n: u64) -> Scoreboard {
     board
 }
 
+/// 200 segments are in flight at a time and then 20, and the stream goes on past 2^17 bytes.
+#[test]
+fn what_a_long_flight_took_is_given_back() {
+    let mut board = Scoreboard::default();
+    for n in 0..1400 {
+        board.on_sent(at(n), Bytes::new(LEN), Instant::START);
+        let held = if n < 400 { 200 } else { 20 };
+        board.on_plain_ack(at(n.saturating_sub(held)));
+    }
+    assert!(board.segments.capacity() < 64, "{}", board.segments.capacity());
+}
+
 fn sack(board: &mut Scoreboard, blocks: &[Range]) -> Told {
     let mut told = Told::default();
     board.on_sack(blocks, &mut told);

@@ -10,8 +10,6 @@
 mod probe;
 mod signals;
 
-use std::hint::select_unpredictable;
-
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
@@ -320,15 +318,13 @@ impl Bbr {
     /// `UpdateACKAggregation`.
     fn update_extra_acked(&mut self, delivery: &Delivery) {
         let extra = &mut self.extra_acked;
-        let expected = volume(self.bw, delivery.now.since(extra.since));
-        // As often so as not: without a branch, which no processor would foresee.
-        let excess = extra.delivered - expected;
-        let goes_on = excess > 0.0;
-        let newly_delivered = delivery.newly_delivered.as_f64();
-        extra.since = select_unpredictable(goes_on, extra.since, delivery.now);
-        let kept = u64::from(goes_on).wrapping_neg();
-        extra.delivered = f64::from_bits(extra.delivered.to_bits() & kept) + newly_delivered;
-        let expected = f64::from_bits(expected.to_bits() & kept);
+        let mut expected = volume(self.bw, delivery.now.since(extra.since));
+        if extra.delivered <= expected {
+            extra.delivered = 0.0;
+            extra.since = delivery.now;
+            expected = 0.0;
+        }
+        extra.delivered += delivery.newly_delivered.as_f64();
         let excess = smaller(extra.delivered - expected, self.cwnd.as_f64());
         let window = if self.full_pipe.reached { EXTRA_ACKED_ROUNDS } else { 1 };
         extra.filter.update(excess, self.rounds.count, window);

@@ -1,8 +1,6 @@
 //! Probing for bandwidth: the cycle of `ProbeBW` (§5.3.3) and the long-term bound of what is in
 //! flight (§5.5.10.2).
 
-use std::hint::select_unpredictable;
-
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::{Bbr, State, bytes};
@@ -235,10 +233,9 @@ impl Bbr {
             }
         }
         let too_high = is_too_high(sample.lost, sample.tx_in_flight, delivery.selective);
-        if self.inflight_longterm.is_finite() {
-            let held = select_unpredictable(too_high, 0.0, sample.tx_in_flight.as_f64());
-            self.inflight_longterm = larger(self.inflight_longterm, held);
-            if self.state == State::Up && !too_high {
+        if !too_high && self.inflight_longterm.is_finite() {
+            self.inflight_longterm = larger(self.inflight_longterm, sample.tx_in_flight.as_f64());
+            if self.state == State::Up {
                 self.raise_long_term(delivery);
             }
         }
