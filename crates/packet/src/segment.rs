@@ -208,6 +208,12 @@ impl SackBlocks {
         self.blocks
     }
 
+    /// Bytes that so many blocks take in the headers of a segment that has no other options but, perhaps, timestamps.
+    pub const fn wire_len(count: u8, timestamps: bool) -> u8 {
+        let len = if timestamps { 12 } else { 0 };
+        if count > 0 { len + 4 + 8 * count } else { len }
+    }
+
     /// The blocks of [`to_array`](Self::to_array).
     pub fn from_array(blocks: [Range; 4]) -> Self {
         let count = blocks.iter().map(|block| u8::from(block.start != block.end)).sum();
@@ -262,9 +268,7 @@ impl Options {
         if self.window_scale.is_some() {
             len += 4;
         }
-        if self.sack.count > 0 {
-            len += 4 + 8 * self.sack.count;
-        }
+        len += SackBlocks::wire_len(self.sack.count, false);
         if self.quick_start.is_some() {
             len += 8;
         }
@@ -333,6 +337,9 @@ mod tests {
         assert_eq!(ack.wire_len(), 12);
         // NOP NOP timestamps, 12, before it.
         assert_eq!(ack.wire_len_with_timestamps(), 24);
+        // Four take 4 + 32 of the 40 that there are, and beside timestamps there is room for three (RFC 2018 §3).
+        assert_eq!([0, 1, 4].map(|count| SackBlocks::wire_len(count, false)), [0, 12, 36]);
+        assert_eq!([0, 1, 3].map(|count| SackBlocks::wire_len(count, true)), [12, 24, 40]);
         // As Linux opens: MSS 4, SACK-permitted 2, timestamps 10, NOP and window scale 4.
         let syn = Options { sack_permitted: true, ..syn };
         assert_eq!(syn.wire_len(), 12);

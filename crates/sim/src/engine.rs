@@ -10,7 +10,7 @@ pub use routing::routers;
 pub use setup::links;
 
 use ackclock_app::{AnyApp, App, Note};
-use ackclock_packet::{Flags, Options};
+use ackclock_packet::Flags;
 use ackclock_tcp::Endpoint;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Instant};
@@ -96,8 +96,6 @@ pub struct Engine<'o> {
     changes: Changes,
     /// What the application that was polled last told.
     notes: Vec<Note>,
-    /// The options of the segment that was sent last, if it had any.
-    options: Options,
     end: Instant,
     run: Run,
     events: u64,
@@ -196,7 +194,6 @@ impl<'o> Engine<'o> {
             users: Users::new(scenario),
             lasting: hosts.len(),
             notes: Vec::new(),
-            options: Options::default(),
             end,
             run,
             events: 0,
@@ -590,18 +587,15 @@ impl<'o> Engine<'o> {
             );
         }
         loop {
-            let vacancy = self.network.vacancy();
-            let options = &mut self.options;
-            let Some(beside) = host.endpoint.poll_transmit_into(now, vacancy, options) else {
-                break;
-            };
+            let mut vacancy = self.network.vacancy();
+            let Some(beside) = host.endpoint.poll_transmit_into(now, &mut vacancy) else { break };
             // Only a pure ACK answers one data packet and nothing else.
             let echo = if beside.has_data {
                 Instant::NEVER
             } else {
                 std::mem::replace(&mut host.echo, Instant::NEVER)
             };
-            self.network.send::<TURNS>(now, beside, options, host.flow, host.first_hop, echo);
+            self.network.send::<TURNS>(now, beside, host.flow, host.first_hop, echo);
             if beside.is_last {
                 break;
             }

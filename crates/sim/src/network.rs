@@ -11,7 +11,7 @@ mod routers;
 
 use ackclock_net::{Departure, Fate, Line, LineConfig, Link, Packet, Verdict};
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
-use ackclock_tcp::Beside;
+use ackclock_tcp::{Beside, Written};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crate::prefetch::{prefetch, prefetch_lines};
 use crate::wheel::{Class, Wheel};
 use inboxes::Inboxes;
 use meeting::{Became, Offering};
-use options::Kept;
+use options::{Kept, Vacancy};
 use places::Places;
 use routers::Routers;
 
@@ -310,22 +310,20 @@ impl Network {
         first
     }
 
-    /// The place of the next segment that a host [sends](Self::send), to be written there: where a segment is copied
-    /// that was just written in parts, the processor waits for all that was written before it.
+    /// The places of what a host [sends](Self::send) next.
     #[inline]
-    pub fn vacancy(&mut self) -> &mut Segment {
+    pub fn vacancy(&mut self) -> Vacancy<'_> {
         let id = self.free.next().unwrap_or_else(|| self.make_place());
-        &mut self.packets[id as usize].segment
+        Vacancy { segment: &mut self.packets[id as usize].segment, kept: &mut self.options }
     }
 
-    /// A host sends the segment of `flow` that it wrote into the [vacancy](Self::vacancy), with `options` if it has any,
+    /// A host sends the segment of `flow` that it wrote into the [vacancy](Self::vacancy), and what it wrote beside it,
     /// on the path that begins at `first_hop`.
     #[inline]
     pub fn send<const TURNS: bool>(
         &mut self,
         now: Instant,
         beside: Beside,
-        options: &Options,
         flow: u32,
         first_hop: u32,
         echo: Instant,
@@ -336,15 +334,16 @@ impl Network {
         }
         let mut ip = beside.ip;
         let mut kept = NO_OPTIONS;
-        if beside.has_options {
-            if options.quick_start.is_some() {
-                ip.ttl = self.ttl_at_end(options, ip.ttl, first_hop);
-            }
+        if beside.written != Written::Nothing {
+            kept = if beside.written == Written::Blocks {
+                self.options.keep_blocks()
+            } else {
+                ip.ttl = self.ttl_at_end(&self.options.written, ip.ttl, first_hop);
+                self.options.keep_written()
+            };
             if self.taps.is_some() {
-                let segment = self.packets[id as usize].segment;
-                self.note_options(&segment, options, first_hop);
+                self.note_options(id, kept, first_hop);
             }
-            kept = self.options.keep(options);
         }
         if let Some(aloft) = self.aloft_mut(flow) {
             *aloft += 1;

@@ -21,7 +21,7 @@ use ecn::Marking;
 use jumping::Jumping;
 use opening::Opening;
 pub use opening::OpeningCounts;
-pub use output::{Beside, Transmit};
+pub use output::{Beside, Outlet, Transmit, Written};
 pub use quick_start::{QuickStartEvent, QuickStartStep};
 use timestamps::Timestamps;
 pub(crate) use timestamps::clock as timestamp_clock;

@@ -27,8 +27,8 @@ pub use config::{
     Pacing, Profile, QuickStartConfig, Retries, RtoConfig, WindowProbe,
 };
 pub use endpoint::{
-    Agreed, Beside, Endpoint, Failure, OpeningCounts, QuickStartEvent, QuickStartStep, State,
-    Transmit,
+    Agreed, Beside, Endpoint, Failure, OpeningCounts, Outlet, QuickStartEvent, QuickStartStep,
+    State, Transmit, Written,
 };
 pub use sender::{LeapPhase, Sender, SenderStats};
 pub use start::{JumpChoice, QuickStartJump, ResumeJump, SynLossChoice, WindowChoice};

@@ -6,7 +6,7 @@ mod tuning;
 
 use std::collections::VecDeque;
 
-use ackclock_packet::{Flags, Range, SackBlocks, Segment, Seq};
+use ackclock_packet::{Flags, Range, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::Config;
@@ -238,17 +238,24 @@ impl Receiver {
         self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())
     }
 
-    /// Adds the SACK blocks of the next ACK, which [has some](Self::has_sack), to `blocks`. Beside `timestamps` there is
-    /// room for three (RFC 2018 §3).
-    pub(crate) fn report(&self, timestamps: bool, blocks: &mut SackBlocks) {
+    /// Writes the SACK blocks of the next ACK, which [has some](Self::has_sack), into `blocks`, empty ranges behind them;
+    /// how many they are. Beside `timestamps` there is room for three (RFC 2018 §3).
+    pub(crate) fn report(&self, timestamps: bool, blocks: &mut [Range; 4]) -> u8 {
+        *blocks = [Range::default(); 4];
+        let mut count = 0;
+        let mut push = |block| {
+            blocks[usize::from(count)] = block;
+            count += 1;
+        };
         if let Some(duplicate) = self.duplicate {
-            blocks.push(duplicate);
+            push(duplicate);
         }
         let room = if timestamps && self.duplicate.is_some() { 2 } else { 3 };
         for range in self.recent[..room].iter().filter_map(|recent| recent.ahead_of(self.nxt)) {
             debug_assert!(self.ahead.contains(&range), "what is not joined to it stays as it is");
-            blocks.push(range);
+            push(range);
         }
+        count
     }
 
     /// The peer's full segment, as its segments have shown it so far.

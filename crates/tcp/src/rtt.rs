@@ -37,7 +37,8 @@ impl LinuxVariation {
 // What every sample touches comes first.
 #[repr(C)]
 pub struct RttEstimator {
-    srtt: Option<Duration>,
+    /// SRTT; `MAX` before the first sample. A number alone, as two that were just written cannot be read at once.
+    smoothed: Duration,
     /// The least sample so far.
     min: Option<Duration>,
     /// What stands for 4 * RTTVAR in the timeout.
@@ -53,7 +54,7 @@ impl RttEstimator {
     pub fn new(config: RtoConfig) -> Self {
         Self {
             config,
-            srtt: None,
+            smoothed: Duration::MAX,
             min: None,
             variation: Duration::ZERO,
             linux: LinuxVariation::default(),
@@ -72,31 +73,32 @@ impl RttEstimator {
     #[inline]
     pub fn on_sample(&mut self, rtt: Duration, una: Seq, nxt: Seq) {
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+        let srtt = self.srtt();
         match self.config.variation {
             Variation::Rfc6298 => {
                 // RTTVAR first, with the old SRTT (§2.3); kept four times as large.
-                self.variation = match self.srtt {
+                self.variation = match srtt {
                     None => rtt * 2,
                     Some(srtt) => self.variation * 3 / 4 + srtt.abs_diff(rtt),
                 };
             }
             Variation::Linux => self.vary_as_linux(rtt, una, nxt),
         }
-        self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
+        self.smoothed = srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8);
         self.backoff = 0;
         let variation = self.variation.max(self.config.granularity);
-        self.rto = self.clamp(self.srtt.unwrap_or_default() + variation);
+        self.rto = self.clamp(self.smoothed + variation);
     }
 
     fn vary_as_linux(&mut self, rtt: Duration, una: Seq, nxt: Seq) {
-        let linux = &mut self.linux;
-        let Some(srtt) = self.srtt else {
-            linux.deviation = rtt * 2;
-            self.variation = linux.deviation.max(self.config.min);
-            linux.largest = self.variation;
-            linux.round = nxt;
+        let Some(srtt) = self.srtt() else {
+            self.linux.deviation = rtt * 2;
+            self.variation = self.linux.deviation.max(self.config.min);
+            self.linux.largest = self.variation;
+            self.linux.round = nxt;
             return;
         };
+        let linux = &mut self.linux;
         linux.deviation = linux.next(srtt, rtt);
         linux.largest = linux.largest.max(linux.deviation);
         self.variation = self.variation.max(linux.largest);
@@ -120,7 +122,7 @@ impl RttEstimator {
     /// What the round-trip times alone would make the timeout, without minimum, maximum and back-off;
     /// the initial timeout before the first sample.
     pub fn unclamped_rto(&self) -> Duration {
-        let Some(srtt) = self.srtt else { return self.config.initial };
+        let Some(srtt) = self.srtt() else { return self.config.initial };
         let variation = match self.config.variation {
             Variation::Rfc6298 => self.variation,
             Variation::Linux => self.linux.deviation,
@@ -131,7 +133,11 @@ impl RttEstimator {
     /// The smoothed round-trip time.
     #[inline]
     pub const fn srtt(&self) -> Option<Duration> {
-        self.srtt
+        if self.smoothed.as_nanos() == Duration::MAX.as_nanos() {
+            None
+        } else {
+            Some(self.smoothed)
+        }
     }
 
     /// The least round-trip time so far; zero before the first sample.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ackclock_net::{Departure, Packet};
-use ackclock_packet::{IpMeta, Options, Segment};
+use ackclock_packet::IpMeta;
 use ackclock_units::{Bytes, Instant};
 
 use super::{DELIVER, Network};
@@ -72,9 +72,10 @@ impl Network {
     }
 
     #[cold]
-    pub(super) fn note_options(&mut self, segment: &Segment, options: &Options, first_hop: u32) {
+    pub(super) fn note_options(&mut self, id: u32, options: u32, first_hop: u32) {
         let from = self.destination(first_hop) ^ 1;
-        if let Some(taps) = &mut self.taps {
+        let segment = &self.packets[id as usize].segment;
+        if let (Some(taps), Some(options)) = (&mut self.taps, self.options.get(options)) {
             taps.on_options(from, segment, options);
         }
     }

@@ -1,9 +1,11 @@
 //! Options of packets under way.
 
-use ackclock_packet::{Options, Range, SackBlocks};
+use ackclock_packet::{Options, Range, SackBlocks, Segment};
+use ackclock_tcp::Outlet;
 
 use super::places::Places;
 use super::{NO_OPTIONS, index, make_room};
+use crate::prefetch::prefetch;
 
 /// Of options that are kept whole, and not of [`Blocks`].
 const WHOLE: u32 = 1 << 31;
@@ -22,6 +24,31 @@ pub(super) struct Kept {
     free_whole: Vec<u32>,
     /// Those of which only blocks were kept, when they were asked for last.
     unpacked: Options,
+    /// Those that a host wrote last, if they were not blocks alone.
+    pub(super) written: Options,
+}
+
+/// Where a host writes what it sends next.
+pub struct Vacancy<'n> {
+    pub(super) segment: &'n mut Segment,
+    pub(super) kept: &'n mut Kept,
+}
+
+impl Outlet for Vacancy<'_> {
+    #[inline]
+    fn segment(&mut self) -> &mut Segment {
+        self.segment
+    }
+
+    #[inline]
+    fn blocks(&mut self) -> &mut [Range; 4] {
+        self.kept.vacancy()
+    }
+
+    #[inline]
+    fn options(&mut self) -> &mut Options {
+        &mut self.kept.written
+    }
 }
 
 impl Kept {
@@ -40,10 +67,32 @@ impl Kept {
         else {
             return self.keep_whole(options);
         };
-        let blocks = Blocks(sack.to_array());
-        let at = self.free_blocks.take().unwrap_or_else(|| self.add_blocks());
-        self.blocks[at as usize] = blocks;
+        *self.vacancy() = sack.to_array();
+        self.keep_blocks()
+    }
+
+    /// The place of the blocks of the next packet that has blocks alone.
+    #[inline]
+    fn vacancy(&mut self) -> &mut [Range; 4] {
+        let at = self.free_blocks.next().unwrap_or_else(|| self.add_blocks());
+        &mut self.blocks[at as usize].0
+    }
+
+    /// Keeps the blocks that were written there; their number.
+    #[inline]
+    pub(super) fn keep_blocks(&mut self) -> u32 {
+        let at = self.free_blocks.take().expect("the vacancy was asked for");
+        if let Some(soon) = self.free_blocks.upcoming(0) {
+            prefetch(&self.blocks[soon as usize]);
+        }
         at
+    }
+
+    /// Keeps what was [written](Self::written); its number.
+    #[inline(never)]
+    pub(super) fn keep_written(&mut self) -> u32 {
+        let written = self.written;
+        self.keep(&written)
     }
 
     #[cold]
@@ -52,7 +101,7 @@ impl Kept {
             make_room(&mut self.blocks);
             self.blocks.push(Blocks::default());
         }
-        self.free_blocks.take().expect("some are free now")
+        self.free_blocks.next().expect("some are free now")
     }
 
     /// From now on so many hosts are served in turns.
@@ -174,6 +223,22 @@ mod tests {
             assert_eq!(kept.read(copy), Some(*options));
             kept.free(copy);
         }
+        // What a host writes into a place that another packet had.
+        let (number, whole) = all[4];
+        kept.free(number);
+        let written = [block(7), block(3), Range::default(), Range::default()];
+        *kept.vacancy() = written;
+        let again = kept.keep_blocks();
+        let sack = SackBlocks::from_array(written);
+        assert_eq!((again, sack.as_slice()), (number, &written[..2]));
+        assert_eq!(kept.get(again), Some(&Options { sack, ..Options::default() }));
+        kept.written = all[5].1;
+        let other = kept.keep_written();
+        assert_eq!(kept.get(other), Some(&all[5].1));
+        assert!(
+            whole.mss.is_none() && kept.get(other).is_some_and(|options| options.mss.is_some())
+        );
+        kept.free(other);
         assert_eq!(kept.get(NO_OPTIONS), None);
         assert_eq!(kept.read(NO_OPTIONS), None);
         assert_eq!(kept.whole_mut(NO_OPTIONS), None);

@@ -1,6 +1,6 @@
 //! What goes out: segments, with what stands beside them.
 
-use ackclock_packet::{Flags, IpMeta, Options, Segment};
+use ackclock_packet::{Flags, IpMeta, Options, Range, SackBlocks, Segment};
 use ackclock_units::Instant;
 
 use super::{Endpoint, Failure, State};
@@ -18,69 +18,118 @@ pub struct Transmit {
 }
 
 impl Transmit {
-    fn into(self, place: &mut Segment, beside: &mut Options) -> Beside {
+    fn write(self, out: &mut impl Outlet) -> Beside {
         let Self { segment, ip, options } = self;
-        *place = segment;
-        if let Some(options) = options {
-            *beside = options;
-        }
-        let has_data = segment.len > 0;
-        Beside { ip, has_data, has_options: options.is_some(), is_last: false }
-    }
-
-    /// The same where all of it was written into its places.
-    fn of(segment: Segment, options: Options, beside: Beside) -> Self {
-        Self { segment, ip: beside.ip, options: beside.has_options.then_some(options) }
+        *out.segment() = segment;
+        let written = match options {
+            Some(options) => {
+                *out.options() = options;
+                Written::Options
+            }
+            None => Written::Nothing,
+        };
+        Beside { ip, has_data: segment.len > 0, written, is_last: false }
     }
 }
 
-/// What goes out with a segment that has been written into its place.
+/// Where what goes out is written: each part of it into its place, as what was just written in parts cannot be copied as
+/// a whole before all of it, and what was written before it, has reached the cache.
+pub trait Outlet {
+    /// The place of the segment.
+    fn segment(&mut self) -> &mut Segment;
+    /// The place of its SACK blocks, if it has no other [options](Self::options) (timestamps are the segment's own).
+    fn blocks(&mut self) -> &mut [Range; 4];
+    /// The place of its options, if it has others.
+    fn options(&mut self) -> &mut Options;
+}
+
+/// What stands beside a segment that has been written into its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Written {
+    /// Nothing, as beside most.
+    #[default]
+    Nothing,
+    /// [SACK blocks](Outlet::blocks), empty ranges behind them.
+    Blocks,
+    /// [Options](Outlet::options).
+    Options,
+}
+
+/// What is told of a segment that has been written into its place.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside {
     /// What it asks of the network.
     pub ip: IpMeta,
     /// Whether it carries data.
     pub has_data: bool,
-    /// Whether it has options, which most segments lack.
-    pub has_options: bool,
+    /// What was written beside it.
+    pub written: Written,
     /// Nothing follows it at this moment, so that there is no need to ask.
     pub is_last: bool,
+}
+
+/// Places of one segment's parts.
+#[derive(Default)]
+pub(super) struct Places {
+    pub(super) segment: Segment,
+    pub(super) blocks: [Range; 4],
+    pub(super) options: Options,
+}
+
+impl Places {
+    pub(super) fn transmit(self, beside: Beside) -> Transmit {
+        let options = match beside.written {
+            Written::Nothing => None,
+            Written::Blocks => {
+                Some(Options { sack: SackBlocks::from_array(self.blocks), ..Options::default() })
+            }
+            Written::Options => Some(self.options),
+        };
+        Transmit { segment: self.segment, ip: beside.ip, options }
+    }
+}
+
+impl Outlet for Places {
+    fn segment(&mut self) -> &mut Segment {
+        &mut self.segment
+    }
+
+    fn blocks(&mut self) -> &mut [Range; 4] {
+        &mut self.blocks
+    }
+
+    fn options(&mut self) -> &mut Options {
+        &mut self.options
+    }
 }
 
 impl Endpoint {
     /// The next segment to go out at `now`, if any; timers that are due expire first.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let (mut segment, mut options) = (Segment::default(), Options::default());
-        let beside = self.transmit_into::<false>(now, &mut segment, &mut options)?;
-        Some(Transmit::of(segment, options, beside))
+        let mut places = Places::default();
+        let beside = self.transmit_into::<false>(now, &mut places)?;
+        Some(places.transmit(beside))
     }
 
-    /// The same, unless the segment before [was the last](Beside::is_last), and the segment and its options, if it has
-    /// any, are written `into` their places: what was just written in parts cannot be copied as a whole before all of
-    /// it, and what was written before it, has reached the cache.
+    /// The same, unless the segment before [was the last](Beside::is_last), and the segment and what stands beside it are
+    /// written into the places of `out`.
     #[inline]
-    pub fn poll_transmit_into(
-        &mut self,
-        now: Instant,
-        into: &mut Segment,
-        options: &mut Options,
-    ) -> Option<Beside> {
-        self.transmit_into::<true>(now, into, options)
+    pub fn poll_transmit_into(&mut self, now: Instant, out: &mut impl Outlet) -> Option<Beside> {
+        self.transmit_into::<true>(now, out)
     }
 
     #[inline]
     fn transmit_into<const AHEAD: bool>(
         &mut self,
         now: Instant,
-        into: &mut Segment,
-        options: &mut Options,
+        out: &mut impl Outlet,
     ) -> Option<Beside> {
         if self.state != State::Established || (self.jumping.is_some() && !self.jump_sleeps_on(now))
         {
-            return self.transmit_slowly_into::<AHEAD>(now, into, options);
+            return self.transmit_slowly_into::<AHEAD>(now, out);
         }
         self.on_timers(now)?;
-        self.poll_segment_into::<AHEAD>(now, into, options)
+        self.poll_segment_into::<AHEAD>(now, out)
     }
 
     /// Timers of an open connection; `None` if one of them ended it.
@@ -116,17 +165,16 @@ impl Endpoint {
     fn transmit_slowly_into<const AHEAD: bool>(
         &mut self,
         now: Instant,
-        into: &mut Segment,
-        options: &mut Options,
+        out: &mut impl Outlet,
     ) -> Option<Beside> {
         if let Some(segment) = self.reset.take() {
-            *into = segment;
+            *out.segment() = segment;
             return Some(Beside::default());
         }
         match self.state {
             State::Closed | State::Listen => return None,
             State::SynSent | State::SynReceived => {
-                return Some(self.poll_syn(now)?.into(into, options));
+                return Some(self.poll_syn(now)?.write(out));
             }
             _ => {}
         }
@@ -139,30 +187,30 @@ impl Endpoint {
         } else {
             self.on_timers(now)?;
             if self.jumping.is_some() {
-                return Some(self.poll_dressed(now)?.into(into, options));
+                return Some(self.poll_dressed(now)?.write(out));
             }
         }
-        self.poll_segment_into::<AHEAD>(now, into, options)
+        self.poll_segment_into::<AHEAD>(now, out)
     }
 
     /// A segment of data, or else an ACK that is due.
     pub(super) fn poll_segment(&mut self, now: Instant) -> Option<Transmit> {
-        let (mut segment, mut options) = (Segment::default(), Options::default());
-        let beside = self.poll_segment_into::<false>(now, &mut segment, &mut options)?;
-        Some(Transmit::of(segment, options, beside))
+        let mut places = Places::default();
+        let beside = self.poll_segment_into::<false>(now, &mut places)?;
+        Some(places.transmit(beside))
     }
 
-    /// The same, and the segment and its options are written `into` their places.
+    /// The same, written into the places of `out`.
     #[inline]
     fn poll_segment_into<const AHEAD: bool>(
         &mut self,
         now: Instant,
-        into: &mut Segment,
-        options: &mut Options,
+        out: &mut impl Outlet,
     ) -> Option<Beside> {
         if self.marking.used()
             && let Some(segment) = self.take_early_ack()
         {
+            let into = out.segment();
             *into = segment;
             self.timestamps.stamp(now, into, None);
             return Some(Beside::default());
@@ -189,6 +237,7 @@ impl Endpoint {
             }
         }
         let (ack, window) = (self.receiver.nxt(), self.receiver.window());
+        let into = out.segment();
         *into = Segment { seq, ack, len, window, flags, ..Segment::default() };
         // Where the sender has no more, the ACK that was due is this.
         let is_last = stretch.as_ref().is_none_or(|stretch| stretch.follows == Follows::Nothing);
@@ -198,8 +247,8 @@ impl Endpoint {
         }
         self.timestamps.last_ack_sent = ack;
         if self.receiver.has_sack() {
-            beside.has_options = true;
-            self.add_sack(now, into, options);
+            beside.written = Written::Blocks;
+            self.add_sack(now, out);
             return Some(beside);
         }
         self.receiver.on_ack_sent(window);
@@ -210,11 +259,12 @@ impl Endpoint {
     }
 
     #[inline(never)]
-    fn add_sack(&mut self, now: Instant, segment: &mut Segment, options: &mut Options) {
-        *options = Options::default();
-        self.receiver.report(self.timestamps.used, &mut options.sack);
+    fn add_sack(&mut self, now: Instant, out: &mut impl Outlet) {
+        let timestamps = self.timestamps.used;
+        let count = self.receiver.report(timestamps, out.blocks());
+        let segment = out.segment();
         self.receiver.on_ack_sent(segment.window);
-        self.timestamps.stamp(now, segment, Some(options));
+        self.timestamps.stamp_beside(now, segment, SackBlocks::wire_len(count, timestamps));
     }
 
     #[inline]

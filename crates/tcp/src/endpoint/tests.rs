@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use ackclock_units::Mss;
 
+use super::output::Places;
 use super::*;
 use crate::config::DelayedAck;
 use crate::{Profile, Variant};
@@ -67,7 +68,7 @@ impl Pair {
 
     /// What an end sends next, written into a place where another segment was before.
     fn poll(&mut self, from: usize) -> Option<Transmit> {
-        let mut segment = Segment {
+        let segment = Segment {
             seq: Seq::new(77),
             ack: Seq::new(78),
             len: 79,
@@ -81,14 +82,16 @@ impl Pair {
         let mut options =
             Options { window_scale: Some(9), mss: Mss::new(99), ..Options::default() };
         options.sack.push(ackclock_packet::Range { start: Seq::new(84), end: Seq::new(85) });
-        let Beside { ip, has_data, has_options, is_last } =
-            self.ends[from].poll_transmit_into(self.now, &mut segment, &mut options)?;
-        assert_eq!(has_data, segment.len > 0);
+        let blocks = [ackclock_packet::Range { start: Seq::new(86), end: Seq::new(87) }; 4];
+        let mut places = Places { segment, blocks, options };
+        let beside @ Beside { has_data, is_last, .. } =
+            self.ends[from].poll_transmit_into(self.now, &mut places)?;
+        assert_eq!(has_data, places.segment.len > 0);
         if is_last {
             self.last_ones[from] += 1;
             assert!(self.ends[from].poll_transmit(self.now).is_none(), "it was the last");
         }
-        Some(Transmit { segment, ip, options: has_options.then_some(options) })
+        Some(places.transmit(beside))
     }
 
     fn flush(&mut self) {

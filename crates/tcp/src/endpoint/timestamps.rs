@@ -42,13 +42,22 @@ impl Timestamps {
 
     /// Writes the option on a segment whose other options are `options`.
     pub(super) fn stamp(self, now: Instant, segment: &mut Segment, options: Option<&Options>) {
-        if !self.used {
-            segment.options_len = options.map_or(0, Options::wire_len);
-            return;
+        let len = match (options, self.used) {
+            (None, false) => 0,
+            (None, true) => Self::LEN,
+            (Some(options), false) => options.wire_len(),
+            (Some(options), true) => options.wire_len_with_timestamps(),
+        };
+        self.stamp_beside(now, segment, len);
+    }
+
+    /// The same on a segment all of whose options, this one included, take so many bytes.
+    pub(super) fn stamp_beside(self, now: Instant, segment: &mut Segment, options_len: u8) {
+        segment.options_len = options_len;
+        if self.used {
+            segment.timestamps = true;
+            segment.ts_val = clock(now);
+            segment.ts_ecr = self.recent;
         }
-        segment.timestamps = true;
-        segment.ts_val = clock(now);
-        segment.ts_ecr = self.recent;
-        segment.options_len = options.map_or(Self::LEN, Options::wire_len_with_timestamps);
     }
 }

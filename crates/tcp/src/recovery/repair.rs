@@ -101,7 +101,8 @@ pub(super) struct Repair {
     reordering: u32,
     /// What the last ACK showed to have arrived.
     newly_delivered: Bytes,
-    rtt_from: Option<Instant>,
+    /// `NEVER` if the last ACK measured nothing.
+    rtt_from: Instant,
     pub(super) board: Scoreboard,
     /// Where the repair ends (RFC 6675's `RecoveryPoint`).
     recover: Seq,
@@ -118,7 +119,7 @@ impl Repair {
             first: false,
             mss: Mss::default(),
             prr,
-            rtt_from: None,
+            rtt_from: Instant::NEVER,
             newly_delivered: Bytes::ZERO,
             undo: Undo::default(),
             frto: Frto::Off,
@@ -154,7 +155,7 @@ impl Repair {
         *first = false;
         *mss = Mss::default();
         *proportional = prr;
-        *rtt_from = None;
+        *rtt_from = Instant::NEVER;
         *newly_delivered = Bytes::ZERO;
         *undo = Undo::default();
         *frto = Frto::Off;
@@ -201,7 +202,7 @@ impl Repair {
         let Some(last) = self.board.on_plain_ack(send.una) else { return false };
         self.mss = ack.mss;
         self.duplicates = 0;
-        self.rtt_from = last;
+        self.rtt_from = last.unwrap_or(Instant::NEVER);
         self.newly_delivered = ack.newly_acked;
         true
     }
@@ -234,7 +235,8 @@ impl Repair {
         }
         // What is acknowledged cumulatively is looked at last, as Linux does.
         told.last_sent_at = cumulative.or(told.last_sent_at);
-        self.rtt_from = told.rtt_from;
+        // Not copied as a whole, as it was just written in parts.
+        self.rtt_from = told.rtt_from.unwrap_or(Instant::NEVER);
         if let Some(from) = told.reordered_from {
             self.reorderings += 1;
             let distance = self.board.highest_delivered().since(from).get();
@@ -459,7 +461,7 @@ impl Repair {
 
     #[inline]
     pub(super) const fn rtt_from(&self) -> Option<Instant> {
-        self.rtt_from
+        self.rtt_from.if_ever()
     }
 
     #[inline]
