@@ -6,14 +6,12 @@
 //! the scoreboard's journal; cumulative ACKs it follows itself. Without SACK every duplicate ACK
 //! counts as a segment delivered (§4.1.3.5.1), and what is sent again as lost.
 
-use std::collections::VecDeque;
-
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::event::{LostSegment, RateSample};
 use crate::near::{EarlierCount, NearSeq};
-use crate::ring;
+use crate::ring::Ring;
 use crate::scoreboard::Change;
 use crate::sender::{Place, ends};
 
@@ -21,7 +19,7 @@ use crate::sender::{Place, ends};
 const SOON: usize = 10;
 
 /// What was known when a segment was last sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 // In words, and no booleans: what is copied in odd parts is slow to be read.
 #[repr(C)]
 struct Snapshot {
@@ -60,7 +58,7 @@ impl Snapshot {
 }
 
 /// A segment in flight: 48 bytes, as there are as many of them as packets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Record {
     start: NearSeq,
@@ -197,7 +195,7 @@ pub struct Delivered {
 /// The estimator.
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
-    records: VecDeque<Record>,
+    records: Ring<Record>,
     /// `C.first_send_time`, `C.lost`.
     first_sent_at: Instant,
     lost: Bytes,
@@ -256,7 +254,24 @@ impl Tracker {
             self.first_sent_at = now;
             self.delivering.at = now;
         }
-        let mut sent = Snapshot {
+        let known = self.records.back().map_or(range.start, |last| last.end(range.start));
+        if range.end > known {
+            let start = range.start.max(known);
+            let sent = self.snapshot(now, in_flight);
+            let record = Record::new(start, range.end.since(start), sent);
+            self.records.push_range(record, Range { start, end: range.end });
+        }
+        if range.start < known {
+            self.send_again(now, range, known, in_flight);
+        }
+    }
+
+    /// What a segment that goes out now takes along. Made where it is written to, as a copy of what was just written in
+    /// parts would have to wait.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it is kept where it is made")]
+    fn snapshot(&self, now: Instant, in_flight: Bytes) -> Snapshot {
+        Snapshot {
             at: now,
             delivered_at: self.delivering.at,
             first_sent_at: self.first_sent_at,
@@ -264,24 +279,16 @@ impl Tracker {
             lost: EarlierCount::of(self.lost),
             in_flight: u32::try_from(in_flight.get()).unwrap_or(u32::MAX),
             notes: if self.is_app_limited() { APP_LIMITED } else { 0 },
-        };
-        let known = self.records.back().map_or(range.start, |last| last.end(range.start));
-        if range.end > known {
-            let start = range.start.max(known);
-            let record = Record::new(start, range.end.since(start), sent);
-            ring::push_range(&mut self.records, record, Range { start, end: range.end });
-        }
-        if range.start < known {
-            sent.notes |= AGAIN;
-            self.send_again(range, known, sent);
         }
     }
 
     /// What is in the records of a range is sent again.
     #[inline(never)]
-    fn send_again(&mut self, range: Range, known: Seq, sent: Snapshot) {
+    fn send_again(&mut self, now: Instant, range: Range, known: Seq, in_flight: Bytes) {
+        let mut sent = self.snapshot(now, in_flight);
+        sent.notes |= AGAIN;
         let from = self.position(range.start);
-        for record in self.records.range_mut(from..) {
+        for record in self.records.iter_mut_from(from) {
             if record.start(known) >= range.end.min(known) {
                 break;
             }

@@ -7,7 +7,7 @@ use ackclock_packet::Seq;
 use ackclock_units::Bytes;
 
 /// A sequence number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NearSeq(u32);
 
 impl NearSeq {
@@ -44,7 +44,7 @@ impl NearSeq {
 }
 
 /// What a counter of bytes was not long ago.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EarlierCount(u32);
 
 impl EarlierCount {

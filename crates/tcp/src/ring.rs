@@ -1,31 +1,258 @@
 //! Rings that are kept for each connection, of which there may be many.
 
-use std::collections::VecDeque;
+use std::array;
+use std::fmt;
+use std::iter::Flatten;
+use std::ops::{Index, IndexMut};
 
 use ackclock_packet::Range;
 
-/// Adds `value` at the end, where a full ring grows by a half: one that doubles is half empty at its peak, and one that
-/// grows by less asks for memory more often.
-#[inline]
-pub fn push<T>(ring: &mut VecDeque<T>, value: T) {
-    if ring.len() == ring.capacity() {
-        grow(ring);
-    }
-    ring.push_back(value);
+/// A queue of small entries that goes round in no more of its memory than it needs.
+///
+/// A queue that was long once, as in slow start or when a lost retransmission held it up, goes round in all that it has
+/// when it is short again, and so fetches, of a thousand connections, far more than a cache holds. This one goes round in
+/// some of its slots, the span, which becomes longer when it is full and is fitted to what is in the queue each time
+/// round. That asks for no memory and gives none back, which going back and forth would do too often.
+#[derive(Clone)]
+pub struct Ring<T> {
+    slots: Box<[T]>,
+    /// Of the slots, so many are in use; the entries begin at `head`, and so many of them go on from slot 0.
+    span: u32,
+    head: u32,
+    len: u32,
 }
 
-/// The same of what stands for `range`, the last of a stream so far. A ring that was long once, as in slow start, and is
-/// not a quarter full any more gives half of its memory back or more: going round in it would fetch far more than is in
-/// use. It is looked at each time that the stream has become twice as long, so that it seldom asks for memory again:
-/// after each loss, or each time that a sender looks for the round-trip time without a queue, would be far too often.
-#[inline]
-pub fn push_range<T>(ring: &mut VecDeque<T>, value: T, range: Range) {
-    push(ring, value);
-    let (start, end) = (range.start.get(), range.end.get());
-    // The highest bit is a new one.
-    if start ^ end > start && (SHORT..LONG).contains(&end) {
-        shrink(ring);
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self { slots: Box::default(), span: 0, head: 0, len: 0 }
     }
+}
+
+/// The entries, wherever they are.
+impl<T: Copy + Default + fmt::Debug> fmt::Debug for Ring<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// The entries of a ring in order.
+type Both<I> = Flatten<array::IntoIter<I, 2>>;
+
+impl<T: Copy + Default> Ring<T> {
+    /// How many entries there are.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where the `n`th is or would be.
+    #[inline]
+    fn slot(&self, n: u32) -> usize {
+        let slot = self.head + n;
+        (if slot >= self.span { slot - self.span } else { slot }) as usize
+    }
+
+    /// The `n`th, counted from the first.
+    #[inline]
+    pub fn get(&self, n: usize) -> Option<&T> {
+        if n < self.len() { self.slots.get(self.slot(narrow(n))) } else { None }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, n: usize) -> Option<&mut T> {
+        let slot = self.slot(narrow(n.min(self.len())));
+        if n < self.len() { self.slots.get_mut(slot) } else { None }
+    }
+
+    /// The first.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.is_empty() { None } else { self.slots.get(self.head as usize) }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn front_mut(&mut self) -> Option<&mut T> {
+        if self.is_empty() { None } else { self.slots.get_mut(self.head as usize) }
+    }
+
+    /// The last.
+    #[inline]
+    pub fn back(&self) -> Option<&T> {
+        self.slots.get(self.slot(self.len.checked_sub(1)?))
+    }
+
+    /// Adds `value` at the end. A ring without a free slot grows by a half: one that doubles is half empty at its peak, and one
+    /// that grows by less asks for memory more often.
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        if self.len == self.span {
+            self.widen();
+        }
+        let slot = self.slot(self.len);
+        self.slots[slot] = value;
+        self.len += 1;
+    }
+
+    /// The same of what stands for `range`, the last of a stream so far. A ring that is not a quarter full any more gives half
+    /// of its memory back or more. It is looked at each time that the stream has become twice as long, so that it seldom
+    /// asks for memory again: after each loss, or each time that a sender looks for the round-trip time without a queue,
+    /// would be far too often.
+    #[inline]
+    pub fn push_range(&mut self, value: T, range: Range) {
+        self.push(value);
+        let (start, end) = (range.start.get(), range.end.get());
+        // The highest bit is a new one.
+        if start ^ end > start && (SHORT..LONG).contains(&end) {
+            self.give_back();
+        }
+    }
+
+    /// Takes the first away.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let first = *self.front()?;
+        self.head += 1;
+        self.len -= 1;
+        if self.head == self.span {
+            // The others are in order from slot 0 on.
+            self.head = 0;
+            self.span = self.span.min(self.len + self.len / 4 + 4);
+        }
+        Some(first)
+    }
+
+    /// Takes all away; what is added next is in one part.
+    pub const fn clear(&mut self) {
+        (self.head, self.len) = (0, 0);
+    }
+
+    /// All slots are full up to the span: it becomes wider.
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self) {
+        let wide = self.len + self.len / 2 + 4;
+        let (head, span) = (self.head as usize, self.span as usize);
+        let free = self.slots.len() - span;
+        if free == 0 {
+            self.resize(wide);
+            return;
+        }
+        // Those at the end stay there.
+        self.span = narrow(self.slots.len()).min(wide);
+        let by = self.span as usize - span;
+        if head > 0 {
+            self.slots.copy_within(head..span, head + by);
+            self.head += narrow(by);
+        }
+    }
+
+    /// As many slots as this.
+    fn resize(&mut self, slots: u32) {
+        let mut others = Vec::with_capacity(slots as usize);
+        others.extend(self.iter());
+        others.resize(slots as usize, T::default());
+        (self.slots, self.span, self.head) = (others.into_boxed_slice(), slots, 0);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_back(&mut self) {
+        if 4 * self.len() < self.slots.len() {
+            self.resize(2 * self.len + 4);
+        }
+    }
+
+    /// Where entries are: from the first on, and from slot 0 on.
+    #[inline]
+    fn split(&self) -> [std::ops::Range<usize>; 2] {
+        let (head, end) = (self.head as usize, (self.head + self.len) as usize);
+        let span = self.span as usize;
+        [head..end.min(span), 0..end.saturating_sub(span)]
+    }
+
+    /// The entries in two parts, the first of which comes first.
+    #[inline]
+    pub fn parts(&self) -> [&[T]; 2] {
+        self.split().map(|part| &self.slots[part])
+    }
+
+    /// The same, to be changed. Of a ring that was empty and from which nothing was taken since all are in the first.
+    pub fn parts_mut(&mut self) -> [&mut [T]; 2] {
+        let [front, back] = self.split();
+        let (low, high) = self.slots.split_at_mut(front.start);
+        [&mut high[..front.len()], &mut low[back]]
+    }
+
+    /// Where the next entries will be, if they are no more than `many`; as far as they are in one part.
+    pub fn next_slots(&self, many: usize) -> &[T] {
+        let next = self.slot(self.len);
+        let end = (next + many).min(self.span as usize);
+        self.slots.get(next..end).unwrap_or_default()
+    }
+
+    /// The entries in order.
+    pub fn iter(&self) -> Both<&[T]> {
+        self.parts().into_iter().flatten()
+    }
+
+    /// The entries from the `n`th on.
+    pub fn iter_from(&self, n: usize) -> Both<&[T]> {
+        let [front, back] = self.parts();
+        let skip = n.min(front.len());
+        [&front[skip..], &back[(n - skip).min(back.len())..]].into_iter().flatten()
+    }
+
+    /// The same, to be changed.
+    pub fn iter_mut_from(&mut self, n: usize) -> Both<&mut [T]> {
+        let [front, back] = self.parts_mut();
+        let skip = n.min(front.len());
+        let beyond = (n - skip).min(back.len());
+        [&mut front[skip..], &mut back[beyond..]].into_iter().flatten()
+    }
+
+    /// How many come before the first of which `before` is not true, if it is true of all before that and of none behind.
+    pub fn partition_point(&self, before: impl Fn(&T) -> bool) -> usize {
+        let [front, back] = self.parts();
+        if back.first().is_some_and(&before) {
+            front.len() + back.partition_point(before)
+        } else {
+            front.partition_point(before)
+        }
+    }
+
+    #[cfg(test)]
+    pub const fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+impl<T: Copy + Default> Index<usize> for Ring<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, n: usize) -> &T {
+        self.get(n).expect("no entry is asked for beyond the last")
+    }
+}
+
+impl<T: Copy + Default> IndexMut<usize> for Ring<T> {
+    #[inline]
+    fn index_mut(&mut self, n: usize) -> &mut T {
+        self.get_mut(n).expect("no entry is asked for beyond the last")
+    }
+}
+
+/// Rings are of fewer entries than 2^32: of 16 bytes these would be 64 GB.
+#[inline]
+fn narrow(n: usize) -> u32 {
+    u32::try_from(n).expect("a ring of fewer than 2^32 entries")
 }
 
 /// In bytes: a stream that is shorter may still be in slow start, and one that is longer keeps what it has, as what it
@@ -33,69 +260,5 @@ pub fn push_range<T>(ring: &mut VecDeque<T>, value: T, range: Range) {
 const SHORT: u64 = 1 << 16;
 const LONG: u64 = 1 << 23;
 
-#[cold]
-#[inline(never)]
-fn shrink<T>(ring: &mut VecDeque<T>) {
-    if 4 * ring.len() < ring.capacity() {
-        ring.shrink_to(2 * ring.len() + 4);
-    }
-}
-
-#[cold]
-fn grow<T>(ring: &mut VecDeque<T>) {
-    ring.reserve_exact(ring.len() / 2 + 4);
-}
-
 #[cfg(test)]
-mod tests {
-    use ackclock_packet::Seq;
-
-    use super::*;
-
-    #[test]
-    fn a_ring_that_was_long_once_becomes_short_when_the_stream_is_twice_as_long() {
-        let mut ring = VecDeque::new();
-        let segment = |n: u64| Range { start: Seq::new(1000 * n), end: Seq::new(1000 * n + 1000) };
-        let mut capacities = Vec::new();
-        for n in 0..2200 {
-            push_range(&mut ring, n, segment(n));
-            // 200 at a time, and then 20.
-            while ring.len() > if n < 300 { 200 } else { 20 } {
-                ring.pop_front();
-            }
-            // 2^18, 2^19, 2^20 and 2^21 bytes are in the segments 262, 524, 1048 and 2097.
-            if [261, 262, 523, 524, 1048, 2097].contains(&n) {
-                capacities.push(ring.capacity());
-            }
-            assert!(ring.iter().is_sorted() && *ring.back().unwrap() == n);
-        }
-        // 2^23 bytes are in the segment 8388, before which 200 were there at once.
-        for n in 8000..8400 {
-            push_range(&mut ring, n, segment(n));
-            while ring.len() > if n < 8300 { 200 } else { 20 } {
-                ring.pop_front();
-            }
-        }
-        assert!(ring.capacity() >= 200, "{}", ring.capacity());
-        let [long, used, unasked, short, again, last] = capacities.try_into().unwrap();
-        assert!(long >= 200 && used == long && unasked == long, "{long} {used} {unasked}");
-        // The 21 that were there and as many again, and four.
-        assert!((21..=46).contains(&short), "{short}");
-        assert!(again == short && last == short, "{again} {last}");
-    }
-
-    #[test]
-    fn a_ring_keeps_its_order_and_is_a_third_empty_at_most() {
-        let mut ring = VecDeque::new();
-        for n in 0..1000 {
-            push(&mut ring, n);
-            // So that what is there wraps around its end.
-            if n % 3 == 0 {
-                ring.pop_front();
-            }
-            assert!(ring.capacity() <= (n + 1) * 3 / 2 + 4, "{n}");
-        }
-        assert!(ring.iter().is_sorted());
-        assert!(ring.capacity() <= ring.len() * 3 / 2 + 4);
-    }
-}
+mod tests;

@@ -6,13 +6,11 @@
 
 mod by_time;
 
-use std::collections::VecDeque;
-
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::near::NearSeq;
-use crate::ring;
+use crate::ring::Ring;
 use crate::sender::{Place, ends};
 use by_time::ByTime;
 
@@ -21,7 +19,7 @@ const DUP_THRESH: u64 = 3;
 
 /// A segment that was sent, in 16 bytes: four to a line of the cache, and a lost retransmission makes a
 /// board of hundreds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     /// When it was last sent.
     at: Instant,
@@ -217,7 +215,7 @@ const SOON: usize = 24;
 // What every ACK touches comes first.
 #[repr(C)]
 pub struct Scoreboard {
-    segments: VecDeque<Sent>,
+    segments: Ring<Sent>,
     /// The number of the first segment in the ring, counted from the start of the connection.
     base: u64,
     sums: Sums,
@@ -248,7 +246,7 @@ pub struct Scoreboard {
 /// The memory of a scoreboard, empty, to be used again.
 #[derive(Debug, Default)]
 pub struct Memory {
-    segments: VecDeque<Sent>,
+    segments: Ring<Sent>,
     by_time: ByTime,
 }
 
@@ -342,7 +340,7 @@ impl Scoreboard {
         let range = Range { start, end: start + len };
         let len = u32::try_from(len.get()).unwrap_or(u32::MAX >> MARK_BITS);
         self.sums.pipe += u64::from(len);
-        ring::push_range(&mut self.segments, Sent::new(start, len, now), range);
+        self.segments.push_range(Sent::new(start, len, now), range);
     }
 
     /// The same as [`on_cumulative_ack`](Self::on_cumulative_ack) where nothing is amiss: no segment is
@@ -580,7 +578,7 @@ impl Scoreboard {
 
     /// The timer expired: everything that is not SACKed is lost, and nothing of it is under way.
     pub fn all_is_lost(&mut self) {
-        for sent in self.segments.iter_mut().filter(|sent| !sent.is(SACKED)) {
+        for sent in self.segments.iter_mut_from(0).filter(|sent| !sent.is(SACKED)) {
             if let Some(journal) = &mut self.journal
                 && (sent.is(RETRANSMITTED) || !sent.is(LOST))
             {
@@ -600,7 +598,7 @@ impl Scoreboard {
     /// Nothing is lost after all: what was marked so is under way again.
     pub fn nothing_is_lost(&mut self) {
         let sums = &mut self.sums;
-        for sent in self.segments.iter_mut().filter(|sent| sent.is(LOST)) {
+        for sent in self.segments.iter_mut_from(0).filter(|sent| sent.is(LOST)) {
             sums.take(sent);
             sent.unmark(LOST);
             sums.add(sent);
@@ -645,7 +643,7 @@ impl Scoreboard {
         if above == 0 {
             return None;
         }
-        for sent in self.segments.range(offset(self.lost_to, self.base)..) {
+        for sent in self.segments.iter_from(offset(self.lost_to, self.base)) {
             if sent.is(SACKED) {
                 above -= 1;
                 if above == 0 {

@@ -1,10 +1,8 @@
 //! Losses by time (RFC 8985): transmissions in the order in which they went out.
 
-use std::collections::VecDeque;
-
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::ring;
+use crate::ring::Ring;
 use crate::sender::{Place, place};
 
 use super::{
@@ -19,10 +17,10 @@ pub(super) struct ByTime {
     once: u64,
     /// Transmissions of segments that went out again. Those of segments that were delivered since, or went out once
     /// more, are skipped when met.
-    again: VecDeque<Again>,
+    again: Ring<Again>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Again {
     at: Instant,
     n: u64,
@@ -33,7 +31,7 @@ struct Again {
 impl ByTime {
     /// Segment `n` went out again, and `next` is the number of the next new one.
     pub(super) fn on_resent(&mut self, at: Instant, n: u64, next: u64) {
-        ring::push(&mut self.again, Again { at, n, before: next });
+        self.again.push(Again { at, n, before: next });
     }
 
     /// The place of the first that went out again.
@@ -141,7 +139,9 @@ impl Scoreboard {
     pub fn on_timeout_by_time(&mut self, wait: Duration, now: Instant) {
         self.forget_duplicates();
         let sums = &mut self.sums;
-        for (n, sent) in self.segments.iter_mut().enumerate().filter(|(_, sent)| !sent.is(SACKED)) {
+        for (n, sent) in
+            self.segments.iter_mut_from(0).enumerate().filter(|(_, sent)| !sent.is(SACKED))
+        {
             if n == 0 || sent.at + wait <= now {
                 sums.take(sent);
                 sent.mark(LOST);
@@ -158,10 +158,13 @@ impl Scoreboard {
         let Some(ByTime { once, again }) = &mut self.by_time else { return };
         *once = self.base;
         again.clear();
-        let segments = || (self.base..).zip(&self.segments);
+        let segments = || (self.base..).zip(self.segments.iter());
         let resent = segments().filter(|(_, sent)| sent.is(RESENT_EVER) && !sent.is(SACKED));
-        again.extend(resent.map(|(n, sent)| Again { at: sent.at, n, before: 0 }));
-        let again = again.make_contiguous();
+        for (n, sent) in resent {
+            again.push(Again { at: sent.at, n, before: 0 });
+        }
+        // In one part, as the ring was empty.
+        let [again, _] = again.parts_mut();
         again.sort_unstable_by_key(|again| (again.at, again.n));
         let next = self.base + self.segments.len() as u64;
         let mut once = segments().filter(|(_, sent)| !sent.is(RESENT_EVER)).peekable();

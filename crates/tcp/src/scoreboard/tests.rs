@@ -305,7 +305,7 @@ proptest! {
                 }
                 11 if which.index(5) == 0 => {
                     board.nothing_is_lost();
-                    all = (0..).zip(&board.segments).map(|(n, sent)| (sent.at, una + n)).collect();
+                    all = (0..).zip(board.segments.iter()).map(|(n, sent)| (sent.at, una + n)).collect();
                     all.sort_unstable();
                 }
                 _ => {}

@@ -1,10 +1,10 @@
 //! Memory beside a sender's own that its next segments will touch, for whoever would have it fetched in time.
 
-use std::collections::VecDeque;
 use std::ptr::from_ref;
 
 use super::Sender;
 use crate::growth::AnyGrowth;
+use crate::ring::Ring;
 
 /// Where such memory begins, and its bytes. It is not to be read: it is for the cache alone.
 pub type Place = (*const u8, usize);
@@ -14,9 +14,13 @@ pub(crate) fn place<T>(of: &T) -> Place {
     (from_ref(of).cast(), size_of::<T>())
 }
 
-/// The places of the first `many` of a ring and of the last.
-pub(crate) fn ends<T>(ring: &VecDeque<T>, many: usize, see: &mut impl FnMut(Place)) {
-    let (front, back) = ring.as_slices();
+/// So many segments a sender may soon send, of which each is written into a slot of its own: a processor lets as many
+/// stores wait for their lines as fit between two or three of such.
+const NEXT: usize = 8;
+
+/// The places of the first `many` of a ring, of the last and of the next.
+pub(crate) fn ends<T: Copy + Default>(ring: &Ring<T>, many: usize, see: &mut impl FnMut(Place)) {
+    let [front, back] = ring.parts();
     let split = many.min(front.len());
     for part in [&front[..split], &back[..(many - split).min(back.len())]] {
         if !part.is_empty() {
@@ -25,6 +29,10 @@ pub(crate) fn ends<T>(ring: &VecDeque<T>, many: usize, see: &mut impl FnMut(Plac
     }
     if let Some(last) = ring.back() {
         see(place(last));
+    }
+    let next = ring.next_slots(NEXT);
+    if !next.is_empty() {
+        see((next.as_ptr().cast(), size_of_val(next)));
     }
 }
 
