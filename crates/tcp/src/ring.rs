@@ -15,8 +15,9 @@ use ackclock_packet::Range;
 /// round. That asks for no memory and gives none back, which going back and forth would do too often.
 #[derive(Clone)]
 pub struct Ring<T> {
-    slots: Box<[T]>,
-    /// Of the slots, so many are in use; the entries begin at `head`, and so many of them go on from slot 0.
+    /// So many as the span has ever been, and room for more.
+    slots: Vec<T>,
+    /// Of the slots, so many are in use; the entries begin at `head`, and go on from slot 0 where the span ends.
     span: u32,
     head: u32,
     len: u32,
@@ -24,7 +25,7 @@ pub struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Self { slots: Box::default(), span: 0, head: 0, len: 0 }
+        Self { slots: Vec::new(), span: 0, head: 0, len: 0 }
     }
 }
 
@@ -124,7 +125,7 @@ impl<T: Copy + Default> Ring<T> {
         if self.head == self.span {
             // The others are in order from slot 0 on.
             self.head = 0;
-            self.span = self.span.min(self.len + self.len / 4 + 4);
+            self.span = self.span.min(narrow(wider(self.len())));
         }
         Some(first)
     }
@@ -134,39 +135,36 @@ impl<T: Copy + Default> Ring<T> {
         (self.head, self.len) = (0, 0);
     }
 
-    /// All slots are full up to the span: it becomes wider.
+    /// All slots of the span are full: it becomes wider.
     #[cold]
     #[inline(never)]
     fn widen(&mut self) {
-        let wide = self.len + self.len / 2 + 4;
         let (head, span) = (self.head as usize, self.span as usize);
-        let free = self.slots.len() - span;
-        if free == 0 {
-            self.resize(wide);
-            return;
+        if span == self.slots.capacity() {
+            self.slots.reserve_exact(span / 2 + 4);
         }
-        // Those at the end stay there.
-        self.span = narrow(self.slots.len()).min(wide);
-        let by = self.span as usize - span;
+        let wider = wider(span).min(self.slots.capacity());
+        if wider > self.slots.len() {
+            self.slots.resize(wider, T::default());
+        }
+        // Those at its end stay there.
         if head > 0 {
+            let by = wider - span;
             self.slots.copy_within(head..span, head + by);
             self.head += narrow(by);
         }
-    }
-
-    /// As many slots as this.
-    fn resize(&mut self, slots: u32) {
-        let mut others = Vec::with_capacity(slots as usize);
-        others.extend(self.iter());
-        others.resize(slots as usize, T::default());
-        (self.slots, self.span, self.head) = (others.into_boxed_slice(), slots, 0);
+        self.span = narrow(wider);
     }
 
     #[cold]
     #[inline(never)]
     fn give_back(&mut self) {
-        if 4 * self.len() < self.slots.len() {
-            self.resize(2 * self.len + 4);
+        let len = self.len();
+        if 4 * len < self.slots.capacity() {
+            let mut fewer = Vec::with_capacity(2 * len + 4);
+            fewer.extend(self.iter());
+            fewer.resize(wider(len), T::default());
+            (self.slots, self.span, self.head) = (fewer, narrow(wider(len)), 0);
         }
     }
 
@@ -230,7 +228,7 @@ impl<T: Copy + Default> Ring<T> {
 
     #[cfg(test)]
     pub const fn capacity(&self) -> usize {
-        self.slots.len()
+        self.slots.capacity()
     }
 }
 
@@ -247,6 +245,12 @@ impl<T: Copy + Default> IndexMut<usize> for Ring<T> {
     fn index_mut(&mut self, n: usize) -> &mut T {
         self.get_mut(n).expect("no entry is asked for beyond the last")
     }
+}
+
+/// A span of so many slots and more, but no more than twice as many and four.
+#[inline]
+const fn wider(slots: usize) -> usize {
+    slots + slots / 4 + 4
 }
 
 /// Rings are of fewer entries than 2^32: of 16 bytes these would be 64 GB.
