@@ -677,9 +677,11 @@ impl Network {
             prefetch_place((packet.cast(), 1));
         }
         if let Some(next) = self.inboxes.mail.get(at + OPTIONS_AHEAD) {
-            // Without a branch, as whether it has options is hard to foretell.
-            let options = self.packets[next.id as usize].options;
-            prefetch_place((self.options.place(options), 1));
+            // Without a branch, as whether it has options is hard to foretell: otherwise the packet itself once more, as
+            // an address that is nobody's would be looked up each time, in vain.
+            let packet = &self.packets[next.id as usize];
+            let otherwise = std::ptr::from_ref(packet).cast();
+            prefetch_place((self.options.place(packet.options, otherwise), 1));
         }
     }
 

@@ -180,10 +180,11 @@ impl Kept {
         }
     }
 
-    /// Where the blocks are, if these are blocks alone; somewhere otherwise.
+    /// Where the blocks are, if these are blocks alone; `otherwise` if not.
     #[inline]
-    pub(super) const fn place(&self, number: u32) -> *const u8 {
-        self.blocks.as_ptr().wrapping_add(number as usize).cast()
+    pub(super) const fn place(&self, number: u32, otherwise: *const u8) -> *const u8 {
+        let place: *const u8 = self.blocks.as_ptr().wrapping_add(number as usize).cast();
+        if number & WHOLE == 0 { place } else { otherwise }
     }
 }
 
