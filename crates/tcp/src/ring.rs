@@ -11,8 +11,8 @@ use ackclock_packet::Range;
 ///
 /// A queue that was long once, as in slow start or when a lost retransmission held it up, goes round in all that it has
 /// when it is short again, and so fetches, of a thousand connections, far more than a cache holds. This one goes round in
-/// some of its slots, the span, which becomes longer when it is full and is fitted to what is in the queue each time
-/// round. That asks for no memory and gives none back, which going back and forth would do too often.
+/// some of its slots, the span, which becomes longer when it is full and is fitted to what is in the queue when it is more
+/// than twice as long. That asks for no memory and gives none back, which going back and forth would do too often.
 #[derive(Clone)]
 pub struct Ring<T> {
     /// So many as the span has ever been, and room for more.
@@ -125,7 +125,9 @@ impl<T: Copy + Default> Ring<T> {
         if self.head == self.span {
             // The others are in order from slot 0 on.
             self.head = 0;
-            self.span = self.span.min(narrow(wider(self.len())));
+            if self.span > 2 * self.len + 8 {
+                self.span = narrow(wider(self.len()));
+            }
         }
         Some(first)
     }
