@@ -91,7 +91,16 @@ impl Pair {
             self.last_ones[from] += 1;
             assert!(self.ends[from].poll_transmit(self.now).is_none(), "it was the last");
         }
-        Some(places.transmit(beside))
+        let transmit = places.transmit(beside);
+        // Timestamps are 10 bytes behind two of padding (RFC 7323 appendix A).
+        let len = match (&transmit.options, transmit.segment.timestamps) {
+            (None, false) => 0,
+            (None, true) => 12,
+            (Some(options), false) => options.wire_len(),
+            (Some(options), true) => options.wire_len_with_timestamps(),
+        };
+        assert_eq!(transmit.segment.options_len, len, "{transmit:?}");
+        Some(transmit)
     }
 
     fn flush(&mut self) {
