@@ -2,54 +2,80 @@
 //! draft-ietf-ccwg-bbr-06 (July 2026) §4.1.2.
 //!
 //! It keeps a record of every segment in flight, which only a law that models the path needs: a
-//! sender without such a law has no tracker. Which segments were SACKed or found lost it learns from
-//! the scoreboard's journal; cumulative ACKs it follows itself. Without SACK every duplicate ACK
+//! sender without such a law has no tracker. The segments themselves are on the scoreboard, each record's in the same
+//! place; where recovery has none the tracker keeps them. Which were SACKed or found lost it learns from
+//! the scoreboard's journal; cumulative ACKs it follows itself, before the scoreboard does. Without SACK every duplicate ACK
 //! counts as a segment delivered (§4.1.3.5.1), and what is sent again as lost.
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::event::{LostSegment, RateSample};
-use crate::near::{EarlierCount, NearSeq};
+use crate::near::EarlierCount;
 use crate::ring::Ring;
-use crate::scoreboard::Change;
+use crate::scoreboard::{Change, Scoreboard, Segments, Sent};
 use crate::sender::{Place, ends};
 
 /// So many records ACKs may soon ask for.
 const SOON: usize = 10;
 
-/// What was known when a segment was last sent.
+/// What was known when a segment was last sent: 24 bytes, as there are as many as packets under way. The rest, which segment
+/// it is and when that was, is with the segment itself.
 #[derive(Clone, Copy, Debug, Default)]
 // In words, and no booleans: what is copied in odd parts is slow to be read.
 #[repr(C)]
-struct Snapshot {
-    at: Instant,
-    /// `P.delivered_time`, `P.first_send_time`, `P.delivered`, `P.lost`.
-    delivered_at: Instant,
-    first_sent_at: Instant,
+struct Record {
+    /// By how much `P.delivered_time` and `P.first_send_time` were earlier, in nanoseconds, the low bits.
+    delivered_before: u32,
+    first_sent_before: u32,
+    /// `P.delivered`, `P.lost`.
     delivered: EarlierCount,
     /// What is lost while a segment is on its way is no more than what is sent meanwhile, and after a few windows one
     /// of which nothing is heard is lost itself.
     lost: EarlierCount,
     /// `P.tx_in_flight`, the segment itself included.
     in_flight: u32,
+    /// Four notes, and behind them the high bits of the two times.
     notes: u32,
 }
 
-/// Of [`Snapshot::notes`]: then the application limited the rate.
+/// Of [`Record::notes`]: then the application limited the rate.
 const APP_LIMITED: u32 = 1;
 /// It was not sent for the first time.
 const AGAIN: u32 = 2;
+/// It was delivered since.
+const DELIVERED: u32 = 4;
+/// It went out as a probe of a closed window, which nobody measured.
+const UNKNOWN: u32 = 8;
+const NOTES: u32 = 4;
+/// High bits of each time: with the low ones these are 19 hours. No segment is on its way for longer, and it takes no so long
+/// time between two that are answered while others are.
+const HIGH: u32 = 14;
+const LONGEST: u64 = (1 << (32 + HIGH)) - 1;
 
-impl Snapshot {
+impl Record {
+    const PROBE: Self = Self {
+        delivered_before: 0,
+        first_sent_before: 0,
+        delivered: EarlierCount::ZERO,
+        lost: EarlierCount::ZERO,
+        in_flight: 0,
+        notes: UNKNOWN,
+    };
+
     #[inline]
-    const fn is_app_limited(&self) -> bool {
-        self.notes & APP_LIMITED != 0
+    const fn is(&self, note: u32) -> bool {
+        self.notes & note != 0
     }
 
     #[inline]
-    const fn was_again(&self) -> bool {
-        self.notes & AGAIN != 0
+    fn delivered_before(&self) -> Duration {
+        long(self.delivered_before, self.notes >> NOTES & ((1 << HIGH) - 1))
+    }
+
+    #[inline]
+    fn first_sent_before(&self) -> Duration {
+        long(self.first_sent_before, self.notes >> (NOTES + HIGH))
     }
 
     fn in_flight(&self) -> Bytes {
@@ -57,98 +83,37 @@ impl Snapshot {
     }
 }
 
-/// A segment in flight: 48 bytes, as there are as many of them as packets.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-struct Record {
-    start: NearSeq,
-    /// Numbers that it covers, of a segment of 16 bits and a FIN, and below that whether it is delivered.
-    marked_len: u32,
-    sent: Snapshot,
+/// A time by its low bits and its high ones, and the two of a time.
+#[inline]
+fn long(low: u32, high: u32) -> Duration {
+    Duration::from_nanos(u64::from(high) << 32 | u64::from(low))
 }
 
-impl Record {
-    fn new(start: Seq, len: Bytes, sent: Snapshot) -> Self {
-        let mut record = Self { start: NearSeq::of(start), marked_len: 0, sent };
-        record.set_len(len);
-        record
-    }
-
-    #[inline]
-    fn set_len(&mut self, len: Bytes) {
-        let len = u32::try_from(len.get()).ok().and_then(|len| len.checked_mul(2));
-        let len = len.expect("a segment of fewer than 2^31 bytes");
-        self.marked_len = len | u32::from(self.is_delivered());
-    }
-
-    #[inline]
-    fn len(&self) -> Bytes {
-        Bytes::new(u64::from(self.marked_len >> 1))
-    }
-
-    #[inline]
-    fn is_delivered(&self) -> bool {
-        self.marked_len & 1 != 0
-    }
-
-    fn set_delivered(&mut self) {
-        self.marked_len |= 1;
-    }
-
-    #[inline]
-    fn start(&self, near: Seq) -> Seq {
-        self.start.get(near)
-    }
-
-    #[inline]
-    fn end(&self, near: Seq) -> Seq {
-        self.start(near) + self.len()
-    }
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the low bits, and the high ones of 46")]
+fn halves(time: Duration) -> (u32, u32) {
+    let nanos = time.as_nanos().min(LONGEST);
+    (nanos as u32, (nanos >> 32) as u32)
 }
 
 /// What was delivered in all, and what one ACK delivered, so far.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Delivering {
     /// `C.delivered`, `C.delivered_time`.
     total: Bytes,
     at: Instant,
     /// Data delivered for the first time.
     data: Bytes,
-    /// The segment sent last among those delivered, and the number after it; if there is one.
-    newest: Snapshot,
+    /// Of the segment sent last among those delivered, if there is one, its record, when it was sent and the number after it.
+    newest: Record,
+    newest_at: Instant,
     newest_end: Seq,
     has_newest: bool,
+    segments: u32,
     /// When the last of them that was sent once was sent (Karn's rule).
     rtt_from: Option<Instant>,
-    segments: u32,
     /// The last one's length.
     len: Bytes,
-}
-
-impl Default for Delivering {
-    fn default() -> Self {
-        let none = EarlierCount::of(Bytes::ZERO);
-        let newest = Snapshot {
-            at: Instant::START,
-            delivered_at: Instant::START,
-            first_sent_at: Instant::START,
-            delivered: none,
-            lost: none,
-            in_flight: 0,
-            notes: 0,
-        };
-        Self {
-            total: Bytes::ZERO,
-            at: Instant::START,
-            data: Bytes::ZERO,
-            newest,
-            newest_end: Seq::FIRST_BYTE,
-            has_newest: false,
-            rtt_from: None,
-            segments: 0,
-            len: Bytes::ZERO,
-        }
-    }
 }
 
 impl Delivering {
@@ -159,21 +124,22 @@ impl Delivering {
         self.data += data;
     }
 
-    /// `data` of `record`, which is near `near`, counts for the first time (§4.1.2.3, `UpdateRateSample`). The record is
+    /// `data` of a segment, which is near `near`, counts for the first time (§4.1.2.3, `UpdateRateSample`). The record is
     /// read where it lies: a copy on the way would be slow to be read.
     #[inline]
-    fn deliver(&mut self, now: Instant, near: Seq, record: &Record, data: Bytes) {
+    fn deliver(&mut self, now: Instant, near: Seq, sent: &Sent, record: &Record, data: Bytes) {
         self.count(now, data);
         self.segments += 1;
-        self.len = record.len();
-        if !record.sent.was_again() {
-            self.rtt_from = self.rtt_from.max(Some(record.sent.at));
+        self.len = Bytes::new(u64::from(sent.len()));
+        if !record.is(AGAIN) {
+            self.rtt_from = self.rtt_from.max(Some(sent.at));
         }
-        let end = record.end(near);
-        if !self.has_newest || (record.sent.at, end) > (self.newest.at, self.newest_end) {
+        let end = sent.end(near);
+        if !self.has_newest || (sent.at, end) > (self.newest_at, self.newest_end) {
             self.has_newest = true;
+            self.newest_at = sent.at;
             self.newest_end = end;
-            self.newest = record.sent;
+            self.newest = *record;
         }
     }
 }
@@ -195,7 +161,10 @@ pub struct Delivered {
 /// The estimator.
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
+    /// Of each segment on the scoreboard, in their order.
     records: Ring<Record>,
+    /// The segments themselves, where recovery keeps no scoreboard.
+    own: Option<Box<Segments>>,
     /// `C.first_send_time`, `C.lost`.
     first_sent_at: Instant,
     lost: Bytes,
@@ -209,6 +178,11 @@ pub struct Tracker {
 }
 
 impl Tracker {
+    /// One that keeps the segments itself, for a recovery without a scoreboard: what it is told is told with none.
+    pub fn by_itself() -> Self {
+        Self { own: Some(Box::default()), ..Self::default() }
+    }
+
     /// The places of the first records and of the last.
     pub(crate) fn each_end(&self, see: &mut impl FnMut(Place)) {
         ends(&self.records, SOON, see);
@@ -244,136 +218,199 @@ impl Tracker {
         self.cwnd_limited = Some(self.delivering.total + in_flight);
     }
 
-    /// A segment goes out, with which `in_flight` is under way (§4.1.2.2).
-    ///
-    /// # Panics
-    /// If it has 2^31 bytes.
+    /// A segment goes out, with which `in_flight` is under way (§4.1.2.2), and is on the `board` already.
     #[inline]
-    pub fn on_sent(&mut self, now: Instant, range: Range, in_flight: Bytes) {
+    pub fn on_sent(
+        &mut self,
+        now: Instant,
+        range: Range,
+        in_flight: Bytes,
+        board: Option<&Scoreboard>,
+    ) {
         if in_flight <= range.len() {
             self.first_sent_at = now;
             self.delivering.at = now;
         }
-        let known = self.records.back().map_or(range.start, |last| last.end(range.start));
+        let Some(board) = board else {
+            self.on_sent_by_itself(now, range, in_flight);
+            return;
+        };
+        if self.records.len() < board.len() {
+            let record = self.record(now, in_flight);
+            self.records.push_range(record, range);
+        } else {
+            self.send_again(now, board.segments(), range, in_flight);
+        }
+    }
+
+    /// The same without a scoreboard, where what goes out again may be of other stretches than before.
+    #[cold]
+    fn on_sent_by_itself(&mut self, now: Instant, range: Range, in_flight: Bytes) {
+        let Some(mut own) = self.own.take() else { return };
+        let known = own.back().map_or(range.start, |last| last.end(range.start));
         if range.end > known {
             let start = range.start.max(known);
-            let sent = self.snapshot(now, in_flight);
-            let record = Record::new(start, range.end.since(start), sent);
-            self.records.push_range(record, Range { start, end: range.end });
+            let new = Range { start, end: range.end };
+            let len = u32::try_from(new.len().get()).ok().filter(|len| *len < 1 << 28);
+            let len = len.expect("a segment of fewer than 2^28 bytes");
+            own.push_range(Sent::new(start, len, now), new);
+            let record = self.record(now, in_flight);
+            self.records.push_range(record, new);
         }
-        if range.start < known {
-            self.send_again(now, range, known, in_flight);
+        let old = Range { start: range.start, end: range.end.min(known) };
+        if old.start < old.end {
+            self.send_again(now, &own, old, in_flight);
+            let from = own.holding(old.start);
+            let records = self.records.iter_from(from);
+            for (sent, record) in own.iter_mut_from(from).zip(records) {
+                if sent.after(old.end) >= 0 {
+                    break;
+                }
+                if !record.is(DELIVERED) {
+                    sent.at = now;
+                }
+            }
         }
+        self.own = Some(own);
     }
 
     /// What a segment that goes out now takes along. Made where it is written to, as a copy of what was just written in
     /// parts would have to wait.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is kept where it is made")]
-    fn snapshot(&self, now: Instant, in_flight: Bytes) -> Snapshot {
-        Snapshot {
-            at: now,
-            delivered_at: self.delivering.at,
-            first_sent_at: self.first_sent_at,
+    fn record(&self, now: Instant, in_flight: Bytes) -> Record {
+        let (delivered_before, high) = halves(now.since(self.delivering.at));
+        let (first_sent_before, higher) = halves(now.since(self.first_sent_at));
+        let limited = if self.is_app_limited() { APP_LIMITED } else { 0 };
+        Record {
+            delivered_before,
+            first_sent_before,
             delivered: EarlierCount::of(self.delivering.total),
             lost: EarlierCount::of(self.lost),
             in_flight: u32::try_from(in_flight.get()).unwrap_or(u32::MAX),
-            notes: if self.is_app_limited() { APP_LIMITED } else { 0 },
+            notes: limited | high << NOTES | higher << (NOTES + HIGH),
         }
     }
 
     /// What is in the records of a range is sent again.
     #[inline(never)]
-    fn send_again(&mut self, now: Instant, range: Range, known: Seq, in_flight: Bytes) {
-        let mut sent = self.snapshot(now, in_flight);
-        sent.notes |= AGAIN;
-        let from = self.position(range.start);
-        for record in self.records.iter_mut_from(from) {
-            if record.start(known) >= range.end.min(known) {
+    fn send_again(&mut self, now: Instant, segments: &Segments, range: Range, in_flight: Bytes) {
+        let mut again = self.record(now, in_flight);
+        again.notes |= AGAIN;
+        let from = segments.holding(range.start);
+        for (sent, record) in segments.iter_from(from).zip(self.records.iter_mut_from(from)) {
+            if sent.after(range.end) >= 0 {
                 break;
             }
-            if !record.is_delivered() {
-                record.sent = sent;
+            if !record.is(DELIVERED | UNKNOWN) {
+                *record = again;
             }
         }
     }
 
-    /// The first record that ends after `seq`.
-    #[inline]
-    fn position(&self, seq: Seq) -> usize {
-        // Segments are nearly all of one size, so that counting finds nearly all of them.
-        if let Some(first) = self.records.front()
-            && let Some(guess) = first.start.segments_to(seq, first.marked_len >> 1)
-            && self
-                .records
-                .get(guess)
-                .is_some_and(|record| record.start(seq) <= seq && seq < record.end(seq))
-        {
-            return guess;
+    /// A probe of a closed window was taken for a segment, which may be on the board now: it measured nothing.
+    #[cold]
+    pub fn on_probe(&mut self, board: Option<&Scoreboard>) {
+        while board.is_some_and(|board| self.records.len() < board.len()) {
+            self.records.push(Record::PROBE);
         }
-        self.records.partition_point(|record| record.end(seq) <= seq)
     }
 
     /// What the scoreboard noted; for a loss, what the law is to be told.
-    pub fn on_change(&mut self, now: Instant, change: Change) -> Option<LostSegment> {
+    pub fn on_change(
+        &mut self,
+        now: Instant,
+        change: Change,
+        board: Option<&Scoreboard>,
+    ) -> Option<LostSegment> {
         match change {
             Change::Sacked(range) => {
-                let at = self.position(range.start);
-                if let Some(record) = self.records.get_mut(at)
-                    && !record.is_delivered()
-                {
-                    record.set_delivered();
-                    self.delivering.deliver(now, range.start, record, record.len());
+                let segments = board.map(Scoreboard::segments).or(self.own.as_deref())?;
+                let at = segments.holding(range.start);
+                let (sent, record) = (segments.get(at)?, self.records.get_mut(at)?);
+                if !record.is(DELIVERED | UNKNOWN) {
+                    record.notes |= DELIVERED;
+                    let len = Bytes::new(u64::from(sent.len()));
+                    self.delivering.deliver(now, range.start, sent, record, len);
                 }
                 None
             }
-            Change::Lost(range) => self.lose(now, range.start),
+            Change::Lost(range) => self.lose(now, range.start, board),
         }
     }
 
     /// The segment at `seq` is found lost.
-    pub fn lose(&mut self, now: Instant, seq: Seq) -> Option<LostSegment> {
-        let record = self.records.get(self.position(seq))?;
-        self.lost += record.len();
+    pub fn lose(
+        &mut self,
+        now: Instant,
+        seq: Seq,
+        board: Option<&Scoreboard>,
+    ) -> Option<LostSegment> {
+        let segments = board.map(Scoreboard::segments).or(self.own.as_deref())?;
+        let at = segments.holding(seq);
+        let (sent, record) = (segments.get(at)?, self.records.get(at)?);
+        if record.is(UNKNOWN) {
+            return None;
+        }
+        self.lost += Bytes::new(u64::from(sent.len()));
         Some(LostSegment {
             now,
-            start: record.start(seq),
-            end: record.end(seq),
-            tx_in_flight: record.sent.in_flight(),
-            lost: record.sent.lost.until(self.lost),
+            start: sent.start(seq),
+            end: sent.end(seq),
+            tx_in_flight: record.in_flight(),
+            lost: record.lost.until(self.lost),
             delivered: self.delivering.total,
-            is_app_limited: record.sent.is_app_limited(),
+            is_app_limited: record.is(APP_LIMITED),
         })
     }
 
-    /// Everything before `una` is acknowledged.
+    /// Everything before `una` is acknowledged, and still on the `board`.
+    #[inline]
+    pub fn on_cumulative_ack(&mut self, now: Instant, una: Seq, board: Option<&Scoreboard>) {
+        if let Some(board) = board {
+            self.acknowledge(now, una, board.segments());
+        } else {
+            self.acknowledge_by_itself(now, una);
+        }
+    }
+
+    #[cold]
+    fn acknowledge_by_itself(&mut self, now: Instant, una: Seq) {
+        let Some(mut own) = self.own.take() else { return };
+        self.acknowledge(now, una, &own);
+        while own.len() > self.records.len() {
+            own.pop_front();
+        }
+        if let Some(first) = own.front_mut().filter(|first| first.after(una) < 0) {
+            first.cut(una.since(first.start(una)).get());
+        }
+        self.own = Some(own);
+    }
+
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one caller, for every ACK")]
-    pub fn on_cumulative_ack(&mut self, now: Instant, una: Seq) {
-        let mut missing = true;
-        while let Some(first) = self.records.front_mut() {
-            if first.start.after(una) >= 0 {
-                break;
-            }
-            let end = first.end(una);
-            if end > una {
-                let part = una.since(first.start(una));
-                first.start = NearSeq::of(una);
-                first.set_len(end.since(una));
-                if !first.is_delivered() {
-                    self.delivering.count(now, part);
+    #[expect(clippy::inline_always, reason = "of two callers one is rare")]
+    fn acknowledge(&mut self, now: Instant, una: Seq, segments: &Segments) {
+        let mut n = 0;
+        while let Some(sent) = segments.get(n)
+            && sent.after(una) < 0
+            && let Some(record) = self.records.front()
+        {
+            let counts = !record.is(DELIVERED | UNKNOWN);
+            if sent.end(una) > una {
+                if counts {
+                    self.delivering.count(now, una.since(sent.start(una)));
                 }
                 break;
             }
-            if !first.is_delivered() {
-                let len = first.len();
+            if counts {
+                let len = Bytes::new(u64::from(sent.len()));
                 // The first was missing: no duplicate ACK was for it.
-                let known = if missing { Bytes::ZERO } else { self.anonymous.min(len) };
+                let known = if n == 0 { Bytes::ZERO } else { self.anonymous.min(len) };
                 self.anonymous -= known;
-                self.delivering.deliver(now, una, first, len - known);
+                self.delivering.deliver(now, una, sent, record, len - known);
             }
             self.records.pop_front();
-            missing = false;
+            n += 1;
         }
         if self.records.is_empty() {
             self.anonymous = Bytes::ZERO;
@@ -381,8 +418,9 @@ impl Tracker {
     }
 
     /// A duplicate ACK, of `una`, of a receiver that does not say which segment arrived.
-    pub fn on_anonymous(&mut self, now: Instant, una: Seq, mss: Mss) {
-        let (Some(first), Some(last)) = (self.records.front(), self.records.back()) else { return };
+    pub fn on_anonymous(&mut self, now: Instant, una: Seq, mss: Mss, board: Option<&Scoreboard>) {
+        let Some(segments) = board.map(Scoreboard::segments).or(self.own.as_deref()) else { return };
+        let (Some(first), Some(last)) = (segments.front(), segments.back()) else { return };
         let beyond_first = last.end(una).since(first.end(una));
         let data = mss.bytes().min(beyond_first.saturating_sub(self.anonymous));
         self.anonymous += data;
@@ -402,16 +440,16 @@ impl Tracker {
         let delivering = &mut self.delivering;
         let sample = std::mem::take(&mut delivering.has_newest).then(|| {
             let sent = &delivering.newest;
-            self.first_sent_at = sent.at;
-            let send_elapsed = sent.at.since(sent.first_sent_at);
-            let ack_elapsed = now.since(sent.delivered_at);
+            self.first_sent_at = delivering.newest_at;
+            let send_elapsed = sent.first_sent_before();
+            let ack_elapsed = now.since(delivering.newest_at) + sent.delivered_before();
             let interval = send_elapsed.max(ack_elapsed);
             let delivered = sent.delivered.until(delivering.total);
             RateSample {
                 delivered,
                 interval: (interval > Duration::ZERO && interval >= min_rtt).then_some(interval),
                 prior_delivered: delivering.total - delivered,
-                is_app_limited: sent.is_app_limited(),
+                is_app_limited: sent.is(APP_LIMITED),
                 tx_in_flight: sent.in_flight(),
                 lost: sent.lost.until(self.lost),
             }

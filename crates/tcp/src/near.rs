@@ -48,6 +48,9 @@ impl NearSeq {
 pub struct EarlierCount(u32);
 
 impl EarlierCount {
+    /// The counter at its beginning.
+    pub const ZERO: Self = Self(0);
+
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
     pub const fn of(count: Bytes) -> Self {

@@ -5,121 +5,19 @@
 //! that repeats the last one only the new part is looked at.
 
 mod by_time;
+mod sent;
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::near::NearSeq;
-use crate::ring::Ring;
 use crate::sender::{Place, ends};
 use by_time::ByTime;
+use sent::{LOST, MARK_BITS, RESENT_EVER, RETRANSMITTED, SACKED};
+
+pub(crate) use sent::{Segments, Sent};
 
 /// SACKed segments above a hole that mean it is lost (RFC 6675 §2, `DupThresh`).
 const DUP_THRESH: u64 = 3;
-
-/// A segment that was sent, in 16 bytes: four to a line of the cache, and a lost retransmission makes a
-/// board of hundreds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sent {
-    /// When it was last sent.
-    at: Instant,
-    /// Its first number.
-    from: NearSeq,
-    /// Numbers that it covers, a FIN's included, and below that its marks.
-    marked_len: u32,
-}
-
-/// Marks of RFC 6675 and RFC 8985 that a segment has or has not.
-type Mark = u32;
-const SACKED: Mark = 1;
-const LOST: Mark = 1 << 1;
-/// It was sent again, and that copy is not known to be lost.
-const RETRANSMITTED: Mark = 1 << 2;
-/// It was sent again at some time.
-const RESENT_EVER: Mark = 1 << 3;
-const MARK_BITS: u32 = 4;
-
-impl Sent {
-    #[inline]
-    const fn new(start: Seq, len: u32, at: Instant) -> Self {
-        // A segment is an MSS of 16 bits and a FIN at most.
-        Self { at, from: NearSeq::of(start), marked_len: len << MARK_BITS }
-    }
-
-    #[inline]
-    const fn is(&self, mark: Mark) -> bool {
-        self.marked_len & mark != 0
-    }
-
-    #[inline]
-    const fn mark(&mut self, mark: Mark) {
-        self.marked_len |= mark;
-    }
-
-    #[inline]
-    const fn unmark(&mut self, mark: Mark) {
-        self.marked_len &= !mark;
-    }
-
-    #[inline]
-    const fn len(&self) -> u32 {
-        self.marked_len >> MARK_BITS
-    }
-
-    /// By how much it begins after `near`, which is not far.
-    #[inline]
-    const fn after(&self, near: Seq) -> i32 {
-        self.from.after(near)
-    }
-
-    /// Its first number, which is near `near`.
-    #[inline]
-    const fn start(&self, near: Seq) -> Seq {
-        self.from.get(near)
-    }
-
-    #[inline]
-    fn end(&self, near: Seq) -> Seq {
-        self.start(near) + Bytes::new(u64::from(self.len()))
-    }
-
-    #[inline]
-    fn range(&self, near: Seq) -> Range {
-        Range { start: self.start(near), end: self.end(near) }
-    }
-
-    /// Its first bytes are acknowledged.
-    fn cut(&mut self, acked: u64) {
-        let acked = u32::try_from(acked).unwrap_or(u32::MAX).min(self.len());
-        self.from = self.from.plus(acked);
-        self.marked_len -= acked << MARK_BITS;
-    }
-
-    /// It is delivered: for the first time, as it is neither SACKed nor gone.
-    fn deliver(&self, near: Seq, highest: &mut Seq, told: &mut Told) {
-        let Range { start, end } = self.range(near);
-        if self.is(RESENT_EVER) {
-            if told.now.since(self.at) < told.min_rtt {
-                return;
-            }
-        } else {
-            if end < *highest {
-                told.reordered_from = Some(told.reordered_from.map_or(start, |low| low.min(start)));
-            }
-            told.original_end = Some(told.original_end.map_or(end, |low| low.min(end)));
-            told.rtt_from = told.rtt_from.max(Some(self.at));
-        }
-        *highest = (*highest).max(end);
-        told.last_sent_at = Some(self.at);
-        told.newest = told.newest.max(Some(Delivered { at: self.at, end }));
-    }
-
-    /// What it adds to `pipe` (RFC 6675 §4, `SetPipe`).
-    fn in_pipe(&self) -> u64 {
-        let copies = u64::from(!self.is(LOST)) + u64::from(self.is(RETRANSMITTED));
-        if self.is(SACKED) { 0 } else { copies * u64::from(self.len()) }
-    }
-}
 
 /// Sums over the segments in the ring.
 #[derive(Clone, Copy, Debug, Default)]
@@ -215,7 +113,7 @@ const SOON: usize = 24;
 // What every ACK touches comes first.
 #[repr(C)]
 pub struct Scoreboard {
-    segments: Ring<Sent>,
+    segments: Segments,
     /// The number of the first segment in the ring, counted from the start of the connection.
     base: u64,
     sums: Sums,
@@ -246,7 +144,7 @@ pub struct Scoreboard {
 /// The memory of a scoreboard, empty, to be used again.
 #[derive(Debug, Default)]
 pub struct Memory {
-    segments: Ring<Sent>,
+    segments: Segments,
     by_time: ByTime,
 }
 
@@ -317,6 +215,11 @@ impl Scoreboard {
         if let Some(by_time) = &mut self.by_time {
             *by_time = memory.by_time;
         }
+    }
+
+    /// The segments in the order of their numbers.
+    pub(crate) const fn segments(&self) -> &Segments {
+        &self.segments
     }
 
     /// Ends the journal.

@@ -405,7 +405,7 @@ impl Sender {
     /// An acceptable ACK.
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
-        let before = if self.modelled.is_some() { self.before_ack(arrived) } else { None };
+        let before = if self.modelled.is_some() { self.before_ack(now, arrived) } else { None };
         self.take_ack(now, arrived, before.as_ref());
         if let Some(before) = before {
             self.after_ack(now, &before);

@@ -22,12 +22,12 @@ fn segments(n: u64) -> Bytes {
 impl Tracker {
     /// Segment `n` goes out, with which so many are in flight.
     fn send(&mut self, now: Instant, n: u64, in_flight: u64) {
-        self.on_sent(now, block(n, n + 1), segments(in_flight));
+        self.on_sent(now, block(n, n + 1), segments(in_flight), None);
     }
 
     /// Everything before segment `n` is acknowledged.
     fn ack(&mut self, now: Instant, n: u64) -> Delivered {
-        self.on_cumulative_ack(now, at(n));
+        self.on_cumulative_ack(now, at(n), None);
         self.finish(now, Duration::ZERO, MSS())
     }
 }
@@ -35,7 +35,7 @@ impl Tracker {
 /// 50 segments are in flight at a time and then 5, and the stream goes on past 2^17 bytes.
 #[test]
 fn what_a_long_flight_took_is_given_back() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     for n in 0..140 {
         let held = if n < 60 { 50 } else { 5 };
         tracker.send(ms(n), n, held);
@@ -46,7 +46,7 @@ fn what_a_long_flight_took_is_given_back() {
 
 #[test]
 fn the_rate_is_the_slower_of_the_ack_rate_and_the_send_rate() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     // Four segments, 10 ms apart; the ACKs come in a burst after 100 ms, as if something had held
     // them together.
     for n in 0..4 {
@@ -77,7 +77,7 @@ fn the_rate_is_the_slower_of_the_ack_rate_and_the_send_rate() {
 
 #[test]
 fn acks_that_bunch_do_not_make_the_path_faster_than_the_sender() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     // A segment every 10 ms. The ACK of the first comes after 100 ms, then those of 1 to 9 with it.
     for n in 0..10 {
         tracker.send(ms(10 * n), n, n + 1);
@@ -100,17 +100,17 @@ fn acks_that_bunch_do_not_make_the_path_faster_than_the_sender() {
 
 #[test]
 fn a_sacked_segment_is_delivered_once() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     for n in 0..4 {
         tracker.send(ms(n), n, n + 1);
     }
-    assert!(tracker.on_change(ms(100), Change::Sacked(block(2, 3))).is_none());
+    assert!(tracker.on_change(ms(100), Change::Sacked(block(2, 3)), None).is_none());
     let delivered = tracker.finish(ms(100), Duration::ZERO, MSS());
     assert_eq!(delivered.data, segments(1));
     assert_eq!(delivered.sample.unwrap().tx_in_flight, segments(3));
     assert_eq!(delivered.rtt, Some(Duration::from_millis(98)));
     // Told again, and then acknowledged with the rest.
-    tracker.on_change(ms(101), Change::Sacked(block(2, 3)));
+    tracker.on_change(ms(101), Change::Sacked(block(2, 3)), None);
     assert_eq!(tracker.finish(ms(101), Duration::ZERO, MSS()).data, Bytes::ZERO);
     assert_eq!(tracker.ack(ms(102), 4).data, segments(3));
     assert_eq!(tracker.delivered(), segments(4));
@@ -118,13 +118,13 @@ fn a_sacked_segment_is_delivered_once() {
 
 #[test]
 fn what_is_sent_again_is_measured_from_then_and_times_nothing() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     for n in 0..3 {
         tracker.send(ms(n), n, n + 1);
     }
-    tracker.on_change(ms(100), Change::Sacked(block(1, 2)));
-    tracker.on_change(ms(100), Change::Sacked(block(2, 3)));
-    let lost = tracker.on_change(ms(100), Change::Lost(block(0, 1))).unwrap();
+    tracker.on_change(ms(100), Change::Sacked(block(1, 2)), None);
+    tracker.on_change(ms(100), Change::Sacked(block(2, 3)), None);
+    let lost = tracker.on_change(ms(100), Change::Lost(block(0, 1)), None).unwrap();
     // Sent first, alone in flight; it is all that is lost since.
     assert_eq!((lost.start, lost.end), (at(0), at(1)));
     assert_eq!((lost.tx_in_flight, lost.lost), (segments(1), segments(1)));
@@ -140,13 +140,13 @@ fn what_is_sent_again_is_measured_from_then_and_times_nothing() {
 
 #[test]
 fn a_sample_of_less_than_the_least_round_trip_is_of_no_use() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     tracker.send(ms(0), 0, 1);
     tracker.ack(ms(100), 1);
     tracker.send(ms(110), 1, 1);
     tracker.send(ms(150), 1, 1);
     // The ACK answers the first copy, but the second was sent 60 ms ago.
-    tracker.on_cumulative_ack(ms(210), at(2));
+    tracker.on_cumulative_ack(ms(210), at(2), None);
     let sample = tracker.finish(ms(210), Duration::from_millis(100), MSS()).sample.unwrap();
     assert_eq!(sample.interval, None);
     assert!(sample.rate().abs() < f64::EPSILON);
@@ -154,7 +154,7 @@ fn a_sample_of_less_than_the_least_round_trip_is_of_no_use() {
 
 #[test]
 fn samples_are_application_limited_until_the_bubble_has_gone() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     for n in 0..3 {
         tracker.send(ms(n), n, n + 1);
     }
@@ -173,17 +173,17 @@ fn samples_are_application_limited_until_the_bubble_has_gone() {
 
 #[test]
 fn without_sack_a_duplicate_ack_is_a_segment() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     for n in 0..4 {
         tracker.send(ms(n), n, n + 1);
     }
     for n in 0..3 {
-        tracker.on_anonymous(ms(100 + n), at(0), MSS());
+        tracker.on_anonymous(ms(100 + n), at(0), MSS(), None);
         let delivered = tracker.finish(ms(100 + n), Duration::ZERO, MSS());
         assert_eq!(delivered.data, segments(1));
         assert!(delivered.sample.is_none());
     }
-    assert_eq!(tracker.lose(ms(103), at(0)).unwrap().lost, segments(1));
+    assert_eq!(tracker.lose(ms(103), at(0), None).unwrap().lost, segments(1));
     tracker.send(ms(103), 0, 4);
     // The ACK of everything is for the one that was missing.
     let delivered = tracker.ack(ms(203), 4);
@@ -191,21 +191,21 @@ fn without_sack_a_duplicate_ack_is_a_segment() {
     // More duplicates than there is data behind the first segment say nothing.
     tracker.send(ms(300), 4, 1);
     tracker.send(ms(300), 5, 2);
-    tracker.on_anonymous(ms(301), at(4), MSS());
-    tracker.on_anonymous(ms(302), at(4), MSS());
+    tracker.on_anonymous(ms(301), at(4), MSS(), None);
+    tracker.on_anonymous(ms(302), at(4), MSS(), None);
     assert_eq!(tracker.finish(ms(302), Duration::ZERO, MSS()).data, segments(1));
 }
 
 #[test]
 fn every_ack_of_more_delivers_what_was_missing() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     for n in 0..4 {
         tracker.send(ms(0), n, n + 1);
     }
     // All but the last are lost; it arrives three times, as the path doubles packets. A rate of zero
     // would follow if the three counted for those that go out again.
     for _ in 0..3 {
-        tracker.on_anonymous(ms(100), at(0), MSS());
+        tracker.on_anonymous(ms(100), at(0), MSS(), None);
     }
     tracker.finish(ms(100), Duration::ZERO, MSS());
     for n in 0..3 {
@@ -218,42 +218,42 @@ fn every_ack_of_more_delivers_what_was_missing() {
 
 #[test]
 fn part_of_a_segment_is_part_of_what_is_delivered() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     tracker.send(ms(0), 0, 1);
-    tracker.on_cumulative_ack(ms(100), at(0) + Bytes::new(300));
+    tracker.on_cumulative_ack(ms(100), at(0) + Bytes::new(300), None);
     let delivered = tracker.finish(ms(100), Duration::ZERO, MSS());
     assert_eq!((delivered.data, delivered.sample.is_some()), (Bytes::new(300), false));
     assert_eq!(tracker.ack(ms(101), 1).data, Bytes::new(700));
     // Sent anew in other stretches, as go-back-N may: 500 B of the old and 500 B of the new.
     tracker.send(ms(200), 1, 1);
     let stretch = Range { start: at(1) + Bytes::new(500), end: at(2) + Bytes::new(500) };
-    tracker.on_sent(ms(201), stretch, segments(2));
+    tracker.on_sent(ms(201), stretch, segments(2), None);
     assert_eq!(tracker.ack(ms(300), 2).data, segments(1));
-    tracker.on_cumulative_ack(ms(301), stretch.end);
+    tracker.on_cumulative_ack(ms(301), stretch.end, None);
     assert_eq!(tracker.finish(ms(301), Duration::ZERO, MSS()).data, Bytes::new(500));
 }
 
 #[test]
 fn a_short_segment_alone_may_have_been_answered_late() {
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     let short = |n: u64, len| Range { start: at(n), end: at(n) + Bytes::new(len) };
-    tracker.on_sent(ms(0), short(0, 10), Bytes::new(10));
-    tracker.on_cumulative_ack(ms(240), short(0, 10).end);
+    tracker.on_sent(ms(0), short(0, 10), Bytes::new(10), None);
+    tracker.on_cumulative_ack(ms(240), short(0, 10).end, None);
     assert!(tracker.finish(ms(240), Duration::ZERO, MSS()).maybe_delayed);
     // A full one is not suspect, nor one in company.
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::by_itself();
     tracker.send(ms(0), 0, 1);
     assert!(!tracker.ack(ms(100), 1).maybe_delayed);
     tracker.send(ms(200), 1, 1);
-    tracker.on_sent(ms(201), short(2, 10), Bytes::new(1010));
+    tracker.on_sent(ms(201), short(2, 10), Bytes::new(1010), None);
     tracker.ack(ms(300), 2);
-    tracker.on_cumulative_ack(ms(301), short(2, 10).end);
+    tracker.on_cumulative_ack(ms(301), short(2, 10).end, None);
     assert!(!tracker.finish(ms(301), Duration::ZERO, MSS()).maybe_delayed);
 }
 
 #[test]
-fn a_record_takes_48_bytes() {
-    assert_eq!(size_of::<Record>(), 48);
+fn a_record_takes_24_bytes() {
+    assert_eq!(size_of::<Record>(), 24);
 }
 
 #[test]
@@ -263,26 +263,26 @@ fn counters_beyond_four_gigabytes_say_the_same() {
         let mut tracker = Tracker {
             delivering: Delivering { total: Bytes::new(before), ..Delivering::default() },
             lost: Bytes::new(before),
-            ..Tracker::default()
+            ..Tracker::by_itself()
         };
         let segment = |n: u64| Range {
             start: at(n) + Bytes::new(before),
             end: at(n + 1) + Bytes::new(before),
         };
         for n in 0..6 {
-            tracker.on_sent(ms(10 * n), segment(n), segments(n + 1));
+            tracker.on_sent(ms(10 * n), segment(n), segments(n + 1), None);
         }
         // The third is lost and sent again; then four and five are SACKed, and then all of it has arrived.
-        let lost = tracker.lose(ms(90), segment(2).start).unwrap();
+        let lost = tracker.lose(ms(90), segment(2).start, None).unwrap();
         assert_eq!((lost.lost, lost.tx_in_flight), (segments(1), segments(3)));
-        tracker.on_cumulative_ack(ms(100), segment(2).start);
+        tracker.on_cumulative_ack(ms(100), segment(2).start, None);
         tracker.finish(ms(100), Duration::ZERO, MSS());
-        tracker.on_sent(ms(101), segment(2), segments(4));
+        tracker.on_sent(ms(101), segment(2), segments(4), None);
         for n in 4..6 {
-            tracker.on_change(ms(150), Change::Sacked(segment(n)));
+            tracker.on_change(ms(150), Change::Sacked(segment(n)), None);
         }
         tracker.finish(ms(150), Duration::ZERO, MSS());
-        tracker.on_cumulative_ack(ms(201), segment(6).start);
+        tracker.on_cumulative_ack(ms(201), segment(6).start, None);
         let delivered = tracker.finish(ms(201), Duration::ZERO, MSS());
         let sample = delivered.sample.unwrap();
         assert_eq!(sample.prior_delivered, segments(2) + Bytes::new(before));

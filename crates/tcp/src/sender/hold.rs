@@ -293,6 +293,7 @@ impl Sender {
         self.space.max = end;
         let len = Bytes::new(1);
         self.recovery.on_sent(&SentSegment { now: sent, start, len, again });
+        self.track_probe();
         self.stats.segments_sent += 1;
         true
     }

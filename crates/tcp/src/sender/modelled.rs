@@ -35,6 +35,11 @@ impl Sender {
     /// The growth law or the recovery is another one.
     pub(super) fn introduce(&mut self) {
         self.modelled = self.growth.models_path().then(Box::default);
+        if let Some(modelled) = &mut self.modelled
+            && self.recovery.board().is_none()
+        {
+            modelled.tracker = Tracker::by_itself();
+        }
         if self.modelled.is_some() {
             self.recovery.leave_to_law();
         }
@@ -44,15 +49,18 @@ impl Sender {
 
     /// What was before an acceptable ACK changes it; `None` if nothing was outstanding.
     #[inline(never)]
-    pub(super) fn before_ack(&mut self, arrived: &Arrived<'_>) -> Option<BeforeAck> {
+    pub(super) fn before_ack(&mut self, now: Instant, arrived: &Arrived<'_>) -> Option<BeforeAck> {
         if self.space.una == self.space.max {
             return None;
         }
         let in_flight = self.in_flight();
         self.note_limits_at(in_flight);
+        let modelled = self.modelled.as_mut()?;
+        // What is acknowledged is on the scoreboard as yet.
+        modelled.tracker.on_cumulative_ack(now, arrived.ack, self.recovery.board());
         Some(BeforeAck {
             in_flight,
-            lost: self.modelled.as_ref().map_or(Bytes::ZERO, |modelled| modelled.tracker.lost()),
+            lost: modelled.tracker.lost(),
             duplicate: arrived.ack == self.space.una
                 && arrived.pure
                 && arrived.window == self.rwnd
@@ -65,11 +73,12 @@ impl Sender {
     pub(super) fn after_ack(&mut self, now: Instant, before: &BeforeAck) {
         let noted = self.recovery.journal().map(|journal| journal.len());
         let selective = noted.is_some();
-        if let Some(modelled) = &mut self.modelled {
-            modelled.tracker.on_cumulative_ack(now, self.space.una);
-            if before.duplicate && !selective {
-                modelled.tracker.on_anonymous(now, self.space.una, self.mss);
-            }
+        if before.duplicate
+            && !selective
+            && let Some(modelled) = &mut self.modelled
+        {
+            let board = self.recovery.board();
+            modelled.tracker.on_anonymous(now, self.space.una, self.mss, board);
         }
         if noted.is_some_and(|noted| noted > 0) {
             self.read_journal(now);
@@ -116,10 +125,16 @@ impl Sender {
     pub(super) fn read_journal(&mut self, now: Instant) {
         let Some(modelled) = &mut self.modelled else { return };
         let Some(journal) = self.recovery.journal() else { return };
-        for change in journal.drain(..) {
-            if let Some(lost) = modelled.tracker.on_change(now, change) {
+        let mut changes = std::mem::take(journal);
+        let board = self.recovery.board();
+        for change in changes.drain(..) {
+            if let Some(lost) = modelled.tracker.on_change(now, change, board) {
                 self.growth.on_lost(&lost);
             }
+        }
+        // The memory is used again.
+        if let Some(journal) = self.recovery.journal() {
+            *journal = changes;
         }
     }
 
@@ -153,6 +168,13 @@ impl Sender {
         }
     }
 
+    /// The byte of a probe was taken for a segment.
+    pub(super) fn track_probe(&mut self) {
+        if let Some(modelled) = &mut self.modelled {
+            modelled.tracker.on_probe(self.recovery.board());
+        }
+    }
+
     /// A segment has gone out, `again` or for the first time.
     #[inline]
     pub(super) fn track_sent(&mut self, now: Instant, range: Range, again: bool) {
@@ -163,9 +185,10 @@ impl Sender {
         if in_flight <= range.len() && modelled.tracker.is_app_limited() {
             self.growth.on_restart(now);
         }
-        if is_loss && let Some(lost) = modelled.tracker.lose(now, range.start) {
+        let board = self.recovery.board();
+        if is_loss && let Some(lost) = modelled.tracker.lose(now, range.start, board) {
             self.growth.on_lost(&lost);
         }
-        modelled.tracker.on_sent(now, range, in_flight);
+        modelled.tracker.on_sent(now, range, in_flight, board);
     }
 }
