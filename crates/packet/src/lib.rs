@@ -10,7 +10,7 @@ mod segment;
 
 pub use congestion::{CongestionHeader, RcpHeader, XcpHeader};
 pub use quick_start::{QuickStart, QuickStartNonce, QuickStartRate, QuickStartResponse};
-pub use segment::{Ecn, Flags, IpMeta, Options, Range, SackBlocks, Segment, Seq};
+pub use segment::{Ecn, Flags, IpMeta, NearBlocks, Options, Range, SackBlocks, Segment, Seq};
 
 use ackclock_units::Bytes;
 

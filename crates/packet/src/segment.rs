@@ -197,15 +197,14 @@ impl SackBlocks {
         }
     }
 
+    /// How many are present.
+    pub const fn count(&self) -> u8 {
+        self.count
+    }
+
     /// The blocks present.
     pub fn as_slice(&self) -> &[Range] {
         &self.blocks[..usize::from(self.count)]
-    }
-
-    /// The blocks present, and empty ranges for the rest of the four.
-    pub const fn to_array(&self) -> [Range; 4] {
-        // None is ever taken away.
-        self.blocks
     }
 
     /// Bytes that so many blocks take in the headers of a segment that has no other options but, perhaps, timestamps.
@@ -213,11 +212,59 @@ impl SackBlocks {
         let len = if timestamps { 12 } else { 0 };
         if count > 0 { len + 4 + 8 * count } else { len }
     }
+}
 
-    /// The blocks of [`to_array`](Self::to_array).
-    pub fn from_array(blocks: [Range; 4]) -> Self {
-        let count = blocks.iter().map(|block| u8::from(block.start != block.end)).sum();
-        Self { blocks, count }
+/// Up to four blocks near an acknowledgment, in half a cache line: the low bits of their first numbers, as on the wire, and
+/// their lengths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(32))]
+pub struct NearBlocks([[u32; 2]; 4]);
+
+impl NearBlocks {
+    /// These blocks, of a segment that acknowledges `ack`; `None` if one is [not near](Self::hold).
+    pub fn of(sack: &SackBlocks, ack: Seq) -> Option<Self> {
+        let mut all = Self::default();
+        for (n, block) in sack.as_slice().iter().enumerate() {
+            if !Self::hold(*block, ack) {
+                return None;
+            }
+            all.set(n, *block);
+        }
+        Some(all)
+    }
+
+    /// Whether a block can be kept here: a window of 2^30 bytes (RFC 7323 §2.3) holds no others, but what comes again after
+    /// two of them is reported as well (RFC 2883).
+    #[inline]
+    pub fn hold(block: Range, ack: Seq) -> bool {
+        let after = block.start.0.wrapping_sub(ack.0).cast_signed();
+        i32::try_from(after).is_ok() && u32::try_from(block.len().get()).is_ok()
+    }
+
+    /// Writes block `n`, which is near.
+    ///
+    /// # Panics
+    /// If there are but `n` places.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
+    pub const fn set(&mut self, n: usize, block: Range) {
+        self.0[n] = [block.start.0 as u32, (block.end.0 - block.start.0) as u32];
+    }
+
+    /// The blocks of a segment that acknowledges `ack`.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
+    pub fn near(&self, ack: Seq) -> SackBlocks {
+        let mut count = 0;
+        let blocks = self.0.map(|[low, len]| {
+            count += u8::from(len > 0);
+            let after = i64::from(low.wrapping_sub(ack.0 as u32).cast_signed());
+            // Without a branch, as how many there are is hard to foretell.
+            let start =
+                std::hint::select_unpredictable(len > 0, ack.0.wrapping_add_signed(after), 0);
+            Range { start: Seq(start), end: Seq(start + u64::from(len)) }
+        });
+        SackBlocks { blocks, count }
     }
 }
 
@@ -344,5 +391,25 @@ mod tests {
         let syn = Options { sack_permitted: true, ..syn };
         assert_eq!(syn.wire_len(), 12);
         assert_eq!(syn.wire_len_with_timestamps(), 20);
+    }
+
+    #[test]
+    fn blocks_near_an_acknowledgment_are_kept_in_half() {
+        const ROUND: u64 = 1 << 32;
+        let block = |start, end| Range { start: Seq(start), end: Seq(end) };
+        for ack in [1001, ROUND - 1, ROUND, 5 * ROUND + 7] {
+            let mut sack = SackBlocks::default();
+            // A duplicate below it, and what is ahead of it across a multiple of 2^32.
+            for [start, len] in [[ack - 1000, 300], [ack + 10, 1460], [ack + (1 << 30), 1]] {
+                sack.push(block(start, start + len));
+                assert_eq!(NearBlocks::of(&sack, Seq(ack)).unwrap().near(Seq(ack)), sack);
+            }
+            assert_eq!(NearBlocks::default().near(Seq(ack)), SackBlocks::default());
+            sack.push(block(ack + ROUND / 2, ack + ROUND / 2 + 1));
+            assert_eq!(NearBlocks::of(&sack, Seq(ack)), None);
+        }
+        // What comes again after 2^31 bytes and one.
+        assert!(NearBlocks::hold(block(4, 5), Seq(4 + ROUND / 2)));
+        assert!(!NearBlocks::hold(block(3, 4), Seq(4 + ROUND / 2)));
     }
 }

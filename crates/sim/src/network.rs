@@ -339,7 +339,7 @@ impl Network {
                 self.options.keep_blocks()
             } else {
                 ip.ttl = self.ttl_at_end(&self.options.written, ip.ttl, first_hop);
-                self.options.keep_written()
+                self.options.keep_written(self.packets[id as usize].segment.ack)
             };
             if self.taps.is_some() {
                 self.note_options(id, kept, first_hop);
@@ -654,7 +654,7 @@ impl Network {
     #[inline]
     pub fn packet(&mut self, id: u32) -> (&InFlight, Option<&Options>) {
         let packet = &self.packets[id as usize];
-        (packet, self.options.get(packet.options))
+        (packet, self.options.get(packet.options, packet.segment.ack))
     }
 
     /// The packet is lost.

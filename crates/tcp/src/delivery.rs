@@ -419,7 +419,9 @@ impl Tracker {
 
     /// A duplicate ACK, of `una`, of a receiver that does not say which segment arrived.
     pub fn on_anonymous(&mut self, now: Instant, una: Seq, mss: Mss, board: Option<&Scoreboard>) {
-        let Some(segments) = board.map(Scoreboard::segments).or(self.own.as_deref()) else { return };
+        let Some(segments) = board.map(Scoreboard::segments).or(self.own.as_deref()) else {
+            return;
+        };
         let (Some(first), Some(last)) = (segments.front(), segments.back()) else { return };
         let beyond_first = last.end(una).since(first.end(una));
         let data = mss.bytes().min(beyond_first.saturating_sub(self.anonymous));

@@ -6,7 +6,7 @@ mod tuning;
 
 use std::collections::VecDeque;
 
-use ackclock_packet::{Flags, Range, Segment, Seq};
+use ackclock_packet::{Flags, NearBlocks, Range, SackBlocks, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::Config;
@@ -238,15 +238,30 @@ impl Receiver {
         self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())
     }
 
-    /// Writes the SACK blocks of the next ACK, which [has some](Self::has_sack), into `blocks`, empty ranges behind them;
-    /// how many they are. Beside `timestamps` there is room for three (RFC 2018 §3).
-    pub(crate) fn report(&self, timestamps: bool, blocks: &mut [Range; 4]) -> u8 {
-        *blocks = [Range::default(); 4];
+    /// Writes the SACK blocks of the next ACK, which [has some](Self::has_sack), into `blocks`; how many they are, or `None` if
+    /// one is not near. Beside `timestamps` there is room for three (RFC 2018 §3).
+    pub(crate) fn report(&self, timestamps: bool, blocks: &mut NearBlocks) -> Option<u8> {
+        *blocks = NearBlocks::default();
         let mut count = 0;
-        let mut push = |block| {
-            blocks[usize::from(count)] = block;
+        self.each_block(timestamps, |block| {
+            blocks.set(usize::from(count), block);
             count += 1;
-        };
+        });
+        // What is ahead is within the window.
+        let near = self.duplicate.is_none_or(|block| NearBlocks::hold(block, self.nxt));
+        near.then_some(count)
+    }
+
+    /// The same, wherever they are.
+    #[cold]
+    pub(crate) fn report_far(&self, timestamps: bool) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        self.each_block(timestamps, |block| blocks.push(block));
+        blocks
+    }
+
+    #[inline]
+    fn each_block(&self, timestamps: bool, mut push: impl FnMut(Range)) {
         if let Some(duplicate) = self.duplicate {
             push(duplicate);
         }
@@ -255,7 +270,6 @@ impl Receiver {
             debug_assert!(self.ahead.contains(&range), "what is not joined to it stays as it is");
             push(range);
         }
-        count
     }
 
     /// The peer's full segment, as its segments have shown it so far.

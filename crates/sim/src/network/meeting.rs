@@ -200,7 +200,7 @@ impl Network {
             if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
                 packet.first_sent = started;
             }
-            packet.options = self.options.copy(packet.options);
+            packet.options = self.options.copy(packet.options, packet.segment.ack);
             let copy = self.keep(packet);
             self.arrive_at_end(copy, copied);
         }

@@ -56,7 +56,7 @@ impl Network {
             return Sent::Cross { source, size: Bytes::new(u64::from(packet.size)) };
         }
         let in_flight = &self.packets[packet.id.get() as usize];
-        let options = self.options.read(in_flight.options);
+        let options = self.options.read(in_flight.options, in_flight.segment.ack);
         let to = self.destination(in_flight.hop);
         Sent::Segment(SentSegment {
             flow: in_flight.flow as usize,
@@ -75,7 +75,9 @@ impl Network {
     pub(super) fn note_options(&mut self, id: u32, options: u32, first_hop: u32) {
         let from = self.destination(first_hop) ^ 1;
         let segment = &self.packets[id as usize].segment;
-        if let (Some(taps), Some(options)) = (&mut self.taps, self.options.get(options)) {
+        if let (Some(taps), Some(options)) =
+            (&mut self.taps, self.options.get(options, segment.ack))
+        {
             taps.on_options(from, segment, options);
         }
     }

@@ -1,24 +1,20 @@
 //! Options of packets under way.
 
-use ackclock_packet::{Options, Range, SackBlocks, Segment};
+use ackclock_packet::{NearBlocks, Options, Segment, Seq};
 use ackclock_tcp::Outlet;
 
 use super::places::Places;
 use super::{NO_OPTIONS, index, make_room};
 use crate::prefetch::prefetch;
 
-/// Of options that are kept whole, and not of [`Blocks`].
+/// Of options that are kept whole, and not as blocks of SACK alone.
 const WHOLE: u32 = 1 << 31;
-
-/// Blocks of SACK and no other option, as most packets have that have any: one cache line.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
-struct Blocks([Range; 4]);
 
 /// Options beside packets, which know their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    blocks: Vec<Blocks>,
+    /// Blocks of SACK and no other option, as most packets have that have any.
+    blocks: Vec<NearBlocks>,
     free_blocks: Places,
     whole: Vec<Options>,
     free_whole: Vec<u32>,
@@ -41,7 +37,7 @@ impl Outlet for Vacancy<'_> {
     }
 
     #[inline]
-    fn blocks(&mut self) -> &mut [Range; 4] {
+    fn blocks(&mut self) -> &mut NearBlocks {
         self.kept.vacancy()
     }
 
@@ -52,9 +48,9 @@ impl Outlet for Vacancy<'_> {
 }
 
 impl Kept {
-    /// Keeps options; their number.
+    /// Keeps options of a segment that acknowledges `ack`; their number.
     #[inline]
-    pub(super) fn keep(&mut self, options: &Options) -> u32 {
+    pub(super) fn keep(&mut self, options: &Options, ack: Seq) -> u32 {
         let Options {
             mss: None,
             window_scale: None,
@@ -67,15 +63,16 @@ impl Kept {
         else {
             return self.keep_whole(options);
         };
-        *self.vacancy() = sack.to_array();
+        let Some(near) = NearBlocks::of(sack, ack) else { return self.keep_whole(options) };
+        *self.vacancy() = near;
         self.keep_blocks()
     }
 
     /// The place of the blocks of the next packet that has blocks alone.
     #[inline]
-    fn vacancy(&mut self) -> &mut [Range; 4] {
+    fn vacancy(&mut self) -> &mut NearBlocks {
         let at = self.free_blocks.next().unwrap_or_else(|| self.add_blocks());
-        &mut self.blocks[at as usize].0
+        &mut self.blocks[at as usize]
     }
 
     /// Keeps the blocks that were written there; their number.
@@ -88,18 +85,18 @@ impl Kept {
         at
     }
 
-    /// Keeps what was [written](Self::written); its number.
+    /// Keeps what was [written](Self::written) beside a segment that acknowledges `ack`; its number.
     #[inline(never)]
-    pub(super) fn keep_written(&mut self) -> u32 {
+    pub(super) fn keep_written(&mut self, ack: Seq) -> u32 {
         let written = self.written;
-        self.keep(&written)
+        self.keep(&written, ack)
     }
 
     #[cold]
     fn add_blocks(&mut self) -> u32 {
         for _ in 0..self.free_blocks.add(index(self.blocks.len())) {
             make_room(&mut self.blocks);
-            self.blocks.push(Blocks::default());
+            self.blocks.push(NearBlocks::default());
         }
         self.free_blocks.next().expect("some are free now")
     }
@@ -127,20 +124,20 @@ impl Kept {
     }
 
     /// Options once more, for another packet.
-    pub(super) fn copy(&mut self, number: u32) -> u32 {
-        match self.read(number) {
-            Some(options) => self.keep(&options),
+    pub(super) fn copy(&mut self, number: u32, ack: Seq) -> u32 {
+        match self.read(number, ack) {
+            Some(options) => self.keep(&options, ack),
             None => NO_OPTIONS,
         }
     }
 
-    /// The options of a packet, whose number this is.
+    /// The options of a packet, whose number this is, and whose segment acknowledges `ack`.
     #[inline]
-    pub(super) fn get(&mut self, number: u32) -> Option<&Options> {
+    pub(super) fn get(&mut self, number: u32, ack: Seq) -> Option<&Options> {
         if number == NO_OPTIONS {
             None
         } else if number & WHOLE == 0 {
-            self.unpacked.sack = SackBlocks::from_array(self.blocks[number as usize].0);
+            self.unpacked.sack = self.blocks[number as usize].near(ack);
             Some(&self.unpacked)
         } else {
             self.whole.get((number & !WHOLE) as usize)
@@ -148,9 +145,9 @@ impl Kept {
     }
 
     /// The same, copied.
-    pub(super) fn read(&self, number: u32) -> Option<Options> {
+    pub(super) fn read(&self, number: u32, ack: Seq) -> Option<Options> {
         if number != NO_OPTIONS && number & WHOLE == 0 {
-            let sack = SackBlocks::from_array(self.blocks[number as usize].0);
+            let sack = self.blocks[number as usize].near(ack);
             return Some(Options { sack, ..Options::default() });
         }
         self.whole.get((number & !WHOLE) as usize).copied()
@@ -190,19 +187,24 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_packet::Seq;
+    use ackclock_packet::{Range, SackBlocks};
     use ackclock_units::Mss;
 
     use super::*;
 
+    const ACK: Seq = Seq::new(1 << 40);
+
     #[test]
-    fn blocks_alone_are_one_cache_line() {
-        assert_eq!(size_of::<Blocks>(), 64);
+    fn blocks_alone_are_half_a_cache_line() {
+        assert_eq!(size_of::<NearBlocks>(), 32);
     }
 
     #[test]
     fn options_come_out_as_they_went_in() {
-        let block = |start: u64| Range { start: Seq::new(start), end: Seq::new(start + 10) };
+        let block = |after: u64| {
+            let start = Seq::new(ACK.get() + after);
+            Range { start, end: Seq::new(start.get() + 10) }
+        };
         let mut kept = Kept::default();
         let mut all = Vec::new();
         for count in 0..5 {
@@ -210,39 +212,47 @@ mod tests {
             for n in 0..count {
                 options.sack.push(block(1000 - 20 * n));
             }
-            all.push((kept.keep(&options), options));
+            all.push((kept.keep(&options, ACK), options));
             // The larger of two would leave its blocks behind.
             options.mss = Mss::new(1460);
-            all.push((kept.keep(&options), options));
+            all.push((kept.keep(&options, ACK), options));
         }
         for (number, options) in all.iter().rev() {
-            assert_eq!(kept.get(*number), Some(options));
-            assert_eq!(kept.read(*number), Some(*options));
+            assert_eq!(kept.get(*number, ACK), Some(options));
+            assert_eq!(kept.read(*number, ACK), Some(*options));
             assert_eq!(kept.whole_mut(*number).copied(), options.mss.and(Some(*options)));
-            let copy = kept.copy(*number);
+            let copy = kept.copy(*number, ACK);
             assert_ne!(copy, *number);
-            assert_eq!(kept.read(copy), Some(*options));
+            assert_eq!(kept.read(copy, ACK), Some(*options));
             kept.free(copy);
         }
         // What a host writes into a place that another packet had.
         let (number, whole) = all[4];
         kept.free(number);
-        let written = [block(7), block(3), Range::default(), Range::default()];
-        *kept.vacancy() = written;
+        let mut sack = SackBlocks::default();
+        sack.push(block(7));
+        sack.push(block(3));
+        *kept.vacancy() = NearBlocks::of(&sack, ACK).expect("both are near");
         let again = kept.keep_blocks();
-        let sack = SackBlocks::from_array(written);
-        assert_eq!((again, sack.as_slice()), (number, &written[..2]));
-        assert_eq!(kept.get(again), Some(&Options { sack, ..Options::default() }));
+        assert_eq!(again, number);
+        assert_eq!(kept.get(again, ACK), Some(&Options { sack, ..Options::default() }));
         kept.written = all[5].1;
-        let other = kept.keep_written();
-        assert_eq!(kept.get(other), Some(&all[5].1));
+        let other = kept.keep_written(ACK);
+        assert_eq!(kept.get(other, ACK), Some(&all[5].1));
         assert!(
-            whole.mss.is_none() && kept.get(other).is_some_and(|options| options.mss.is_some())
+            whole.mss.is_none()
+                && kept.get(other, ACK).is_some_and(|options| options.mss.is_some())
         );
         kept.free(other);
-        assert_eq!(kept.get(NO_OPTIONS), None);
-        assert_eq!(kept.read(NO_OPTIONS), None);
+        assert_eq!(kept.get(NO_OPTIONS, ACK), None);
+        assert_eq!(kept.read(NO_OPTIONS, ACK), None);
         assert_eq!(kept.whole_mut(NO_OPTIONS), None);
         assert_eq!((kept.blocks.len(), kept.whole.len()), (6, 6));
+        // Of what comes again long after.
+        let mut far = Options::default();
+        far.sack.push(block(1 << 31));
+        let number = kept.keep(&far, ACK);
+        assert_eq!(kept.get(number, ACK), Some(&far));
+        assert_eq!(kept.blocks.len(), 6);
     }
 }

@@ -1,6 +1,6 @@
 //! What goes out: segments, with what stands beside them.
 
-use ackclock_packet::{Flags, IpMeta, Options, Range, SackBlocks, Segment};
+use ackclock_packet::{Flags, IpMeta, NearBlocks, Options, SackBlocks, Segment};
 use ackclock_units::Instant;
 
 use super::{Endpoint, Failure, State};
@@ -38,7 +38,7 @@ pub trait Outlet {
     /// The place of the segment.
     fn segment(&mut self) -> &mut Segment;
     /// The place of its SACK blocks, if it has no other [options](Self::options) (timestamps are the segment's own).
-    fn blocks(&mut self) -> &mut [Range; 4];
+    fn blocks(&mut self) -> &mut NearBlocks;
     /// The place of its options, if it has others.
     fn options(&mut self) -> &mut Options;
 }
@@ -49,7 +49,7 @@ pub enum Written {
     /// Nothing, as beside most.
     #[default]
     Nothing,
-    /// [SACK blocks](Outlet::blocks), empty ranges behind them.
+    /// [SACK blocks](Outlet::blocks), near what the segment acknowledges.
     Blocks,
     /// [Options](Outlet::options).
     Options,
@@ -72,7 +72,7 @@ pub struct Beside {
 #[derive(Default)]
 pub(super) struct Places {
     pub(super) segment: Segment,
-    pub(super) blocks: [Range; 4],
+    pub(super) blocks: NearBlocks,
     pub(super) options: Options,
 }
 
@@ -81,7 +81,7 @@ impl Places {
         let options = match beside.written {
             Written::Nothing => None,
             Written::Blocks => {
-                Some(Options { sack: SackBlocks::from_array(self.blocks), ..Options::default() })
+                Some(Options { sack: self.blocks.near(self.segment.ack), ..Options::default() })
             }
             Written::Options => Some(self.options),
         };
@@ -94,7 +94,7 @@ impl Outlet for Places {
         &mut self.segment
     }
 
-    fn blocks(&mut self) -> &mut [Range; 4] {
+    fn blocks(&mut self) -> &mut NearBlocks {
         &mut self.blocks
     }
 
@@ -247,8 +247,7 @@ impl Endpoint {
         }
         self.timestamps.last_ack_sent = ack;
         if self.receiver.has_sack() {
-            beside.written = Written::Blocks;
-            self.add_sack(now, out);
+            beside.written = self.add_sack(now, out);
             return Some(beside);
         }
         self.receiver.on_ack_sent(window);
@@ -259,12 +258,18 @@ impl Endpoint {
     }
 
     #[inline(never)]
-    fn add_sack(&mut self, now: Instant, out: &mut impl Outlet) {
+    fn add_sack(&mut self, now: Instant, out: &mut impl Outlet) -> Written {
         let timestamps = self.timestamps.used;
-        let count = self.receiver.report(timestamps, out.blocks());
+        let near = self.receiver.report(timestamps, out.blocks());
+        let count = near.unwrap_or_else(|| {
+            let sack = self.receiver.report_far(timestamps);
+            *out.options() = Options { sack, ..Options::default() };
+            sack.count()
+        });
         let segment = out.segment();
         self.receiver.on_ack_sent(segment.window);
         self.timestamps.stamp_beside(now, segment, SackBlocks::wire_len(count, timestamps));
+        if near.is_some() { Written::Blocks } else { Written::Options }
     }
 
     #[inline]

@@ -3,6 +3,7 @@ mod opening;
 
 use std::collections::VecDeque;
 
+use ackclock_packet::NearBlocks;
 use ackclock_units::Mss;
 
 use super::output::Places;
@@ -82,7 +83,10 @@ impl Pair {
         let mut options =
             Options { window_scale: Some(9), mss: Mss::new(99), ..Options::default() };
         options.sack.push(ackclock_packet::Range { start: Seq::new(84), end: Seq::new(85) });
-        let blocks = [ackclock_packet::Range { start: Seq::new(86), end: Seq::new(87) }; 4];
+        let mut blocks = NearBlocks::default();
+        for n in 0..4 {
+            blocks.set(n, ackclock_packet::Range { start: Seq::new(86), end: Seq::new(87) });
+        }
         let mut places = Places { segment, blocks, options };
         let beside @ Beside { has_data, is_last, .. } =
             self.ends[from].poll_transmit_into(self.now, &mut places)?;

@@ -80,10 +80,27 @@ fn the_window_is_what_the_field_can_carry() {
 
 fn blocks(r: &Receiver) -> Vec<(u64, u64)> {
     // What was there before does not matter.
-    let mut blocks = [Range { start: Seq::new(1), end: Seq::new(2) }; 4];
-    let count = if r.has_sack() { usize::from(r.report(false, &mut blocks)) } else { 0 };
-    assert!(count == 0 || blocks[count..].iter().all(|block| block.is_empty()));
-    blocks[..count].iter().map(|b| (b.start.get(), b.end.get())).collect()
+    let mut blocks = NearBlocks::default();
+    (0..4).for_each(|n| blocks.set(n, Range { start: Seq::new(1), end: Seq::new(2) }));
+    let count = r.has_sack().then(|| r.report(false, &mut blocks).expect("all are near"));
+    let sack = count.map(|_| blocks.near(r.nxt())).unwrap_or_default();
+    assert_eq!(sack.as_slice().len(), usize::from(count.unwrap_or(0)));
+    assert!(count.is_none() || sack == r.report_far(false));
+    sack.as_slice().iter().map(|b| (b.start.get(), b.end.get())).collect()
+}
+
+#[test]
+fn what_comes_again_after_two_gigabytes_is_reported_as_well() {
+    let mut r = receiver(false);
+    r.permit_sack();
+    r.nxt = Seq::new(2 + (1 << 31));
+    for (first, is_near) in [(2, true), (1, false)] {
+        data(&mut r, 0, first, 1);
+        assert_eq!(r.report(false, &mut NearBlocks::default()).is_some(), is_near);
+        let duplicate = Range { start: Seq::new(first), end: Seq::new(first + 1) };
+        assert_eq!(r.report_far(false).as_slice(), [duplicate]);
+        r.on_ack_sent(0);
+    }
 }
 
 #[test]
