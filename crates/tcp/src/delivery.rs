@@ -109,9 +109,10 @@ struct Delivering {
     newest_at: Instant,
     newest_end: Seq,
     has_newest: bool,
+    /// Whether one of them was sent once, and when the last such was (Karn's rule).
+    times: bool,
     segments: u32,
-    /// When the last of them that was sent once was sent (Karn's rule).
-    rtt_from: Option<Instant>,
+    rtt_from: Instant,
     /// The last one's length.
     len: Bytes,
 }
@@ -132,7 +133,8 @@ impl Delivering {
         self.segments += 1;
         self.len = Bytes::new(u64::from(sent.len()));
         if !record.is(AGAIN) {
-            self.rtt_from = self.rtt_from.max(Some(sent.at));
+            self.times = true;
+            self.rtt_from = self.rtt_from.max(sent.at);
         }
         let end = sent.end(near);
         if !self.has_newest || (sent.at, end) > (self.newest_at, self.newest_end) {
@@ -168,10 +170,10 @@ pub struct Tracker {
     /// `C.first_send_time`, `C.lost`.
     first_sent_at: Instant,
     lost: Bytes,
-    /// `C.app_limited`: samples are application-limited until more than this was delivered.
-    app_limited: Option<Bytes>,
-    /// The window counts as in full use until more than this was delivered.
-    cwnd_limited: Option<Bytes>,
+    /// `C.app_limited`: samples are application-limited until so much was delivered; zero if they are not.
+    app_limited_to: Bytes,
+    /// The window counts as in full use until so much was delivered; it does not if this is zero.
+    cwnd_limited_to: Bytes,
     /// Without SACK: data that duplicate ACKs reported and no cumulative ACK has covered yet.
     anonymous: Bytes,
     delivering: Delivering,
@@ -200,22 +202,27 @@ impl Tracker {
 
     /// Whether the application, and not the path, limits the samples now.
     pub const fn is_app_limited(&self) -> bool {
-        self.app_limited.is_some()
+        self.app_limited_to.get() > 0
     }
 
     /// Whether the window was in full use within the last round trip, `C.is_cwnd_limited`.
     pub const fn is_cwnd_limited(&self) -> bool {
-        self.cwnd_limited.is_some()
+        self.cwnd_limited_to.get() > 0
     }
 
     /// The sender has run dry with `in_flight` under way (§4.1.2.4, `MarkConnectionAppLimited`).
     pub fn mark_app_limited(&mut self, in_flight: Bytes) {
-        self.app_limited = Some(self.delivering.total + in_flight);
+        self.app_limited_to = self.more_than(in_flight);
+    }
+
+    /// The first count of what was delivered that is of more than that and of what is under way.
+    fn more_than(&self, in_flight: Bytes) -> Bytes {
+        self.delivering.total + in_flight + Bytes::new(1)
     }
 
     /// The window is full with `in_flight` under way.
     pub fn mark_cwnd_limited(&mut self, in_flight: Bytes) {
-        self.cwnd_limited = Some(self.delivering.total + in_flight);
+        self.cwnd_limited_to = self.more_than(in_flight);
     }
 
     /// A segment goes out, with which `in_flight` is under way (§4.1.2.2), and is on the `board` already.
@@ -432,12 +439,10 @@ impl Tracker {
     /// The ACK is done with: the sample it makes (§4.1.2.3, `GenerateRateSample`). `min_rtt` is the
     /// least round-trip time of the connection.
     pub fn finish(&mut self, now: Instant, min_rtt: Duration, mss: Mss) -> Delivered {
-        let passed = |mark: &Bytes| self.delivering.total > *mark;
-        if self.app_limited.as_ref().is_some_and(passed) {
-            self.app_limited = None;
-        }
-        if self.cwnd_limited.as_ref().is_some_and(passed) {
-            self.cwnd_limited = None;
+        for limited_to in [&mut self.app_limited_to, &mut self.cwnd_limited_to] {
+            if self.delivering.total >= *limited_to {
+                *limited_to = Bytes::ZERO;
+            }
         }
         let delivering = &mut self.delivering;
         let sample = std::mem::take(&mut delivering.has_newest).then(|| {
@@ -460,7 +465,8 @@ impl Tracker {
         Delivered {
             data: std::mem::take(&mut delivering.data),
             sample,
-            rtt: delivering.rtt_from.take().map(|at| now.since(at)),
+            rtt: std::mem::take(&mut delivering.times)
+                .then(|| now.since(std::mem::replace(&mut delivering.rtt_from, Instant::START))),
             maybe_delayed: std::mem::take(&mut delivering.segments) == 1
                 && delivering.len < mss.bytes()
                 && alone,

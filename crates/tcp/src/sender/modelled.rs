@@ -8,8 +8,9 @@ use crate::delivery::Tracker;
 use crate::event::{Delivery, Limit, Repair};
 use crate::recovery::Recovery;
 
-/// What a sender keeps for such a law.
+/// What a sender keeps for such a law: three cache lines.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub struct Modelled {
     tracker: Tracker,
     /// What was sent before this is being repaired after a timeout.

@@ -46,7 +46,7 @@ impl Sender {
         see(place(&**modelled));
         see(place(&self.pacer));
         match self.growth.inner() {
-            AnyGrowth::Bbr(law) => see(place(&**law)),
+            AnyGrowth::Bbr(law) => see(law.place()),
             AnyGrowth::Bbr1(law) => see(place(&**law)),
             _ => {}
         }

@@ -8,6 +8,8 @@ use crate::sender::Place;
 /// DEVIATION(linux): exact, where Linux keeps three candidates (Nichols' filter), which may forget a
 /// maximum early.
 #[derive(Clone, Debug)]
+// What every value touches comes first.
+#[repr(C)]
 pub struct WindowedMax {
     /// The first and the last of the values that may yet be the maximum, the largest and oldest first, one a round at
     /// most; and a value with which the last but one would go too. So most values ask for no more.

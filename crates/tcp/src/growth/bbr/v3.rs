@@ -131,6 +131,7 @@ impl FullPipe {
 
 /// The round-trip time without a queue, and the state that looks for it (§5.3.4).
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct LeastRtt {
     /// `min_rtt` and `probe_rtt_min_delay`, and when they were measured.
     min_rtt: Option<Duration>,
@@ -174,6 +175,7 @@ impl LeastRtt {
 
 /// ACKs that come together (§5.5.9).
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 struct ExtraAcked {
     since: Instant,
     delivered: f64,
@@ -182,37 +184,42 @@ struct ExtraAcked {
 
 /// BBR as the current draft has it.
 #[derive(Clone, Debug)]
+// What every ACK touches comes first, in lines of its own: of a thousand connections every line counts.
+#[repr(C, align(64))]
 pub struct Bbr {
-    mss: Mss,
     cwnd: Bytes,
-    initial_cwnd: Bytes,
+    pacing_rate: f64,
+    /// Data delivered since the connection began.
+    delivered: Bytes,
+    mss: Mss,
     state: State,
     /// Whether an ACK was seen: the clocks run from the first.
     is_running: bool,
-    pacing_rate: f64,
     has_seen_rtt: bool,
-    /// Data delivered since the connection began.
-    delivered: Bytes,
-    rounds: Rounds,
-    drain_start_round: u64,
-    /// `max_bw_filter`: the largest rates of the cycle before and of this one.
-    max_bw_filter: [f64; 2],
+    idle_restart: bool,
+    repair: Repair,
     /// `min(max_bw, bw_shortterm)`.
     bw: f64,
     bw_shortterm: f64,
     inflight_shortterm: f64,
     inflight_longterm: f64,
-    latest: Latest,
-    undo: Undo,
+    /// `max_bw_filter`: the largest rates of the cycle before and of this one.
+    max_bw_filter: [f64; 2],
+    rounds: Rounds,
     full_pipe: FullPipe,
+    latest: Latest,
     probing: Probing,
     least_rtt: LeastRtt,
     extra_acked: ExtraAcked,
+    initial_cwnd: Bytes,
     prior_cwnd: Bytes,
-    repair: Repair,
-    idle_restart: bool,
+    drain_start_round: u64,
+    undo: Undo,
     random: Stream,
 }
+
+/// The lines that every ACK touches.
+const HOT: usize = std::mem::offset_of!(Bbr, initial_cwnd);
 
 impl Default for Bbr {
     fn default() -> Self {
@@ -257,6 +264,11 @@ impl Default for Bbr {
 }
 
 impl Bbr {
+    /// The place of what every ACK touches of it.
+    pub(crate) const fn place(&self) -> Place {
+        (std::ptr::from_ref(self).cast(), HOT)
+    }
+
     /// The place of what its own memory points to.
     pub(crate) fn farther(&self) -> Place {
         self.extra_acked.filter.place()
