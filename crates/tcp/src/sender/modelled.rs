@@ -49,7 +49,6 @@ impl Sender {
     }
 
     /// What was before an acceptable ACK changes it; `None` if nothing was outstanding.
-    #[inline(never)]
     pub(super) fn before_ack(&mut self, now: Instant, arrived: &Arrived<'_>) -> Option<BeforeAck> {
         if self.space.una == self.space.max {
             return None;
@@ -70,7 +69,6 @@ impl Sender {
     }
 
     /// The ACK has been taken in, and the law told of what recovery saw in it.
-    #[inline(never)]
     pub(super) fn after_ack(&mut self, now: Instant, before: &BeforeAck) {
         let noted = self.recovery.journal().map(|journal| journal.len());
         let selective = noted.is_some();

@@ -197,7 +197,6 @@ impl Sender {
     }
 
     /// What most senders have no part in, in a function of its own.
-    #[inline(never)]
     fn track_and_pace(&mut self, now: Instant, range: Range, payload: Bytes, again: bool) {
         if self.modelled.is_some() {
             self.track_sent(now, range, again);

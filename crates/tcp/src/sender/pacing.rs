@@ -166,7 +166,6 @@ impl Sender {
     }
 
     /// The pacer lets nothing out yet: the timer is set, unless an ACK has to come before.
-    #[inline(never)]
     pub(super) fn hold_back(&mut self) {
         let last = self.final_seq();
         if self.space.nxt >= last {
