@@ -406,7 +406,6 @@ impl Scoreboard {
     }
 
     /// Marks every segment that lies wholly in `range`.
-    #[inline(never)]
     fn mark(&mut self, range: Range, told: &mut Told) {
         let from = self.position(range.start);
         for offset in from..self.segments.len() {

@@ -227,7 +227,6 @@ impl Link {
 
     /// The same of the first packet of another size: if those before it have left. Acknowledgments with and without SACK
     /// blocks change places: what went by is counted when somebody asks.
-    #[inline(never)]
     fn pass_resized(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
         let Quiet { size: before, nanos: took, departs, longest, traceless, .. } = self.quiet;
         // Where sizes take fractions of a nanosecond the wire must have rested.
@@ -248,7 +247,6 @@ impl Link {
     }
 
     /// Counts those that waited as long as the last, before one that waits so long.
-    #[inline(never)]
     fn count_waits(&mut self, next: u64) {
         let (wait, waits) = (self.quiet.wait, self.quiet.waits);
         (self.quiet.wait, self.quiet.waits) = (next, 0);

@@ -257,7 +257,6 @@ impl Endpoint {
         Some(beside)
     }
 
-    #[inline(never)]
     fn add_sack(&mut self, now: Instant, out: &mut impl Outlet) -> Written {
         let timestamps = self.timestamps.used;
         let near = self.receiver.report(timestamps, out.blocks());

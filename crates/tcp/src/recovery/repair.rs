@@ -414,8 +414,6 @@ impl Repair {
         if self.phase == Phase::Open { None } else { self.next_of_repair(cwnd) }
     }
 
-    /// Not inlined, so that the question whether there is a repair at all is.
-    #[inline(never)]
     fn next_of_repair(&mut self, cwnd: Bytes) -> Option<Range> {
         self.settle(cwnd);
         if self.frto == Frto::Probing {
