@@ -1,4 +1,9 @@
+use std::fmt;
+
+use proptest::prelude::*;
+
 use super::*;
+use crate::scoreboard::Told;
 
 const LEN: u64 = 1000;
 const MSS: fn() -> Mss = || Mss::new(1000).unwrap();
@@ -299,4 +304,123 @@ fn counters_beyond_four_gigabytes_say_the_same() {
     assert_eq!(samples[0].0, segments(4));
     assert_eq!((samples[0].2, samples[0].3, samples[0].4), (Bytes::ZERO, segments(2), segments(6)));
     assert_eq!(samples[0], samples[1]);
+}
+
+/// The scoreboard has what a tracker by itself keeps: both say the same of whatever is sent, sent again, SACKed, lost and
+/// acknowledged, of segments of several sizes and parts of them.
+#[derive(Default)]
+struct Both {
+    board: Scoreboard,
+    trackers: [Tracker; 2],
+    now: Instant,
+    una: Seq,
+    max: Seq,
+}
+
+impl Both {
+    fn new() -> Self {
+        let mut board = Scoreboard::default();
+        board.keep_journal();
+        let trackers = [Tracker::default(), Tracker::by_itself()];
+        Self { board, trackers, una: at(0), max: at(0), ..Self::default() }
+    }
+
+    /// What both say, each with the board or without.
+    fn each<T: fmt::Debug>(&mut self, ask: impl Fn(&mut Tracker, Option<&Scoreboard>) -> T) -> T {
+        let [with, without] = &mut self.trackers;
+        let (answer, other) = (ask(with, Some(&self.board)), ask(without, None));
+        assert_eq!(format!("{answer:?}"), format!("{other:?}"));
+        answer
+    }
+
+    fn send(&mut self, range: Range) {
+        let (now, in_flight) = (self.now, self.board.pipe());
+        self.each(|tracker, board| tracker.on_sent(now, range, in_flight, board));
+    }
+
+    fn step(&mut self, kind: u8, size: u64) {
+        self.now += Duration::from_millis(1 + size % 7);
+        let now = self.now;
+        let mut told = Told::at(now, Duration::ZERO);
+        match kind {
+            0 | 1 => {
+                let range = Range { start: self.max, end: self.max + Bytes::new(1 + size % LEN) };
+                self.board.on_sent(range.start, range.len(), now);
+                self.max = range.end;
+                self.send(range);
+            }
+            2 => {
+                let outstanding = self.max.since(self.una).get();
+                self.una = self.una + Bytes::new(size % (outstanding + 1));
+                let una = self.una;
+                self.each(|tracker, board| tracker.on_cumulative_ack(now, una, board));
+                self.board.on_cumulative_ack(una, &mut told);
+            }
+            3 => {
+                // All that begins behind the first segment and a part of what is out.
+                let start = self.una + Bytes::new(1 + size % (2 * LEN));
+                self.board.on_sack(&[Range { start, end: start + Bytes::new(size) }], &mut told);
+            }
+            _ => {
+                if let Some(range) = self.board.next_lost() {
+                    self.board.on_resent(range.start, now);
+                    self.send(range);
+                }
+            }
+        }
+        for change in std::mem::take(self.board.journal().expect("one is kept")) {
+            self.each(|tracker, board| tracker.on_change(now, change, board));
+        }
+        self.each(|tracker, _| tracker.finish(now, Duration::ZERO, MSS()));
+        self.each(|tracker, _| (tracker.delivered(), tracker.lost()));
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_scoreboard_has_what_a_tracker_by_itself_keeps(
+        steps in prop::collection::vec((0_u8..5, 0_u64..6000), 1..200),
+    ) {
+        let mut both = Both::new();
+        for (kind, size) in steps {
+            both.step(kind, size);
+        }
+        // All that was sent is delivered once, whatever was SACKed before.
+        let all = both.max.since(at(0));
+        let outstanding = both.max.since(both.una).get();
+        both.step(2, outstanding);
+        prop_assert_eq!(both.trackers[0].delivered(), all);
+    }
+}
+
+#[test]
+fn times_of_hours_are_told_as_they_were() {
+    for hours in [0, 1, 19] {
+        // Sent so long after what was delivered last, and acknowledged a second later.
+        let mut tracker = Tracker::by_itself();
+        tracker.send(ms(0), 0, 1);
+        tracker.ack(ms(1), 1);
+        let late = ms(hours * 3_600_000 + 5000);
+        tracker.send(late, 1, 2);
+        let sample = tracker.ack(late + Duration::from_secs(1), 2).sample.unwrap();
+        let expected = late + Duration::from_secs(1);
+        assert_eq!(sample.interval, Some(expected.since(ms(1))), "{hours}");
+    }
+}
+
+#[test]
+fn a_probe_on_the_board_says_nothing() {
+    let (mut board, mut tracker) = (Scoreboard::default(), Tracker::default());
+    board.on_sent(at(0), Bytes::new(1), ms(0));
+    tracker.on_probe(Some(&board));
+    board.on_sent(at(0) + Bytes::new(1), segments(1), ms(1));
+    let segment = Range { start: at(0) + Bytes::new(1), end: at(1) + Bytes::new(1) };
+    tracker.on_sent(ms(1), segment, segments(1), Some(&board));
+    tracker.on_cumulative_ack(ms(100), segment.start, Some(&board));
+    let delivered = tracker.finish(ms(100), Duration::ZERO, MSS());
+    assert_eq!((delivered.data, delivered.sample.is_some()), (Bytes::ZERO, false));
+    board.on_cumulative_ack(segment.start, &mut Told::default());
+    tracker.on_cumulative_ack(ms(101), segment.end, Some(&board));
+    let delivered = tracker.finish(ms(101), Duration::ZERO, MSS());
+    assert_eq!((delivered.data, delivered.rtt), (segments(1), Some(Duration::from_millis(100))));
 }
