@@ -185,6 +185,13 @@ impl Tracker {
         Self { own: Some(Box::default()), ..Self::default() }
     }
 
+    /// The same as a new one, in the memory of this one: one `by_itself`, or with a scoreboard.
+    pub(crate) fn renew(&mut self, by_itself: bool) {
+        let mut records = std::mem::take(&mut self.records);
+        records.clear();
+        *self = Self { records, ..if by_itself { Self::by_itself() } else { Self::default() } };
+    }
+
     /// The places of the first records and of the last.
     pub(crate) fn each_end(&self, see: &mut impl FnMut(Place)) {
         ends(&self.records, SOON, see);

@@ -282,6 +282,7 @@ impl AnyGrowth {
             (Self::Cubic(law), GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) | None }) => {
                 *law = Cubic::default();
             }
+            (Self::Bbr(law), GrowthChoice::Bbr) => **law = Bbr::default(),
             (law, choice) => *law = Self::new(choice),
         }
     }

@@ -35,11 +35,13 @@ pub struct BeforeAck {
 impl Sender {
     /// The growth law or the recovery is another one.
     pub(super) fn introduce(&mut self) {
-        self.modelled = self.growth.models_path().then(Box::default);
-        if let Some(modelled) = &mut self.modelled
-            && self.recovery.board().is_none()
-        {
-            modelled.tracker = Tracker::by_itself();
+        if self.growth.models_path() {
+            let Modelled { tracker, timeout_until } =
+                &mut **self.modelled.get_or_insert_with(Box::default);
+            tracker.renew(self.recovery.board().is_none());
+            *timeout_until = Seq::default();
+        } else {
+            self.modelled = None;
         }
         if self.modelled.is_some() {
             self.recovery.leave_to_law();
