@@ -442,6 +442,8 @@ impl Sender {
         let (ack, window) = (self.space.una, self.rwnd);
         let arrived = Arrived { ack, window, pure: false, echo: None, sack };
         self.on_no_new_data(now, &arrived, false);
+        // The next ACK may take it off the scoreboard.
+        self.read_journal(now);
     }
 
     fn on_no_new_data(&mut self, now: Instant, arrived: &Arrived<'_>, duplicate: bool) {

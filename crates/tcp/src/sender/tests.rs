@@ -201,3 +201,21 @@ fn a_reduction_by_the_window_goes_by_the_window_that_was_in_force() {
     sender.on_timer(due);
     assert_eq!(sender.ssthresh(), Some(Bytes::new(3_000)));
 }
+
+#[test]
+fn what_an_overtaken_ack_selectively_acknowledges_is_delivered_once() {
+    let mut sender = sender("bbr");
+    let segments = |n: u64| Bytes::new(1000 * n);
+    for round in 0..8 {
+        sender.fill(at(10 * round));
+    }
+    assert!(sender.space.max.since(Seq::FIRST_BYTE) > segments(6));
+    sender.acks(at(100), 2);
+    let third = Seq::FIRST_BYTE + segments(3);
+    sender.on_old_ack(at(101), &[Range { start: third, end: third + segments(1) }]);
+    let delivered = |sender: &Sender| sender.modelled.as_ref().unwrap().tracker().delivered();
+    assert_eq!(delivered(&sender), segments(3));
+    // It is off the scoreboard before anybody else asks what happened on it.
+    sender.on_ack(at(102), &arrived(Seq::FIRST_BYTE + segments(5), &[]));
+    assert_eq!(delivered(&sender), segments(5));
+}
