@@ -48,8 +48,7 @@ const DELIVERED: u32 = 4;
 /// It went out as a probe of a closed window, which nobody measured.
 const UNKNOWN: u32 = 8;
 const NOTES: u32 = 4;
-/// High bits of each time: with the low ones these are 19 hours. No segment is on its way for longer, and it takes no so long
-/// time between two that are answered while others are.
+/// High bits of each time: with the low ones these are 19 hours. A connection that nothing is heard of for so long has ended.
 const HIGH: u32 = 14;
 const LONGEST: u64 = (1 << (32 + HIGH)) - 1;
 

@@ -196,7 +196,7 @@ impl Sender {
         self.arm_recovery(now);
     }
 
-    /// What most senders have no part in, in a function of its own.
+    /// What most senders have no part in.
     fn track_and_pace(&mut self, now: Instant, range: Range, payload: Bytes, again: bool) {
         if self.modelled.is_some() {
             self.track_sent(now, range, again);
