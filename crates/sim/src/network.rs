@@ -6,6 +6,7 @@ mod inboxes;
 mod meeting;
 mod observing;
 mod options;
+mod outbox;
 mod places;
 mod routers;
 

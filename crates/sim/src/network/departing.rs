@@ -9,7 +9,8 @@ use ackclock_packet::Ecn;
 use ackclock_units::Instant;
 
 use super::entrance::Entering;
-use super::inboxes::{Inboxes, Outbox, WAITS};
+use super::inboxes::{Inboxes, WAITS};
+use super::outbox::Outbox;
 use super::{Attention, Network, WANTED, WIRE};
 
 /// Such a link.
@@ -22,7 +23,7 @@ pub(super) struct Departing {
     at_once: bool,
 }
 
-/// What [`Outbox::end`](super::inboxes::Outbox::end) is where packets must be looked at.
+/// What [`Outbox::ends`] says where packets must be looked at.
 pub(super) const MIXED: u32 = u32::MAX;
 
 impl Inboxes {

@@ -2,22 +2,74 @@
 
 use std::cmp::Reverse;
 
-use ackclock_units::Instant;
+use ackclock_units::{Duration, Instant};
 
 use super::make_room;
 use crate::wheel::Rank;
 
 /// A packet that comes to the links that hosts share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entering {
     pub(super) at: Instant,
     pub(super) id: u32,
     /// The host that sent it.
     pub(super) host: u32,
-    /// Bytes on the wire.
+    /// Bytes on the wire, or [`LOOK`].
     pub(super) size: u32,
     /// So many came before it in the order of hosts.
     n: u32,
+}
+
+/// The size of a packet that must be looked at.
+pub(super) const LOOK: u32 = u32::MAX;
+
+/// The same as it waits: a turn goes through all of them, and what does not fit in here is rare.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    /// How many nanoseconds after the end of the turn before.
+    after: u32,
+    id: u32,
+    /// From the lowest bit: the size, 16 bits, of which the largest is `LOOK`; how many came before; the host.
+    rest: u64,
+}
+
+const SIZE_BITS: u32 = u16::BITS;
+const COUNT_BITS: u32 = 24;
+/// No more packets wait. In tests there are often more to come, so that every test is one of those that find no room, too.
+const MOST: u32 = if cfg!(test) { 40 } else { 1 << COUNT_BITS };
+/// Hosts of higher numbers find no room.
+const HOSTS: u32 = 1 << (u64::BITS - COUNT_BITS - SIZE_BITS);
+
+#[expect(clippy::cast_possible_truncation, reason = "each field's own bits are left")]
+impl Row {
+    #[inline]
+    fn new(after: u32, Entering { id, host, size, n, .. }: Entering) -> Self {
+        let size = u64::from(u16::try_from(size).unwrap_or(u16::MAX));
+        let host = u64::from(host) << (SIZE_BITS + COUNT_BITS);
+        Self { after, id, rest: host | u64::from(n) << SIZE_BITS | size }
+    }
+
+    #[inline]
+    const fn n(self) -> u32 {
+        (self.rest >> SIZE_BITS) as u32 & ((1 << COUNT_BITS) - 1)
+    }
+
+    #[inline]
+    const fn host(self) -> u32 {
+        (self.rest >> (SIZE_BITS + COUNT_BITS)) as u32
+    }
+
+    #[inline]
+    fn seen_from(self, from: Instant) -> Entering {
+        let size = self.rest as u16;
+        Entering {
+            at: from + Duration::from_nanos(u64::from(self.after)),
+            id: self.id,
+            host: self.host(),
+            size: if size == u16::MAX { LOOK } else { u32::from(size) },
+            n: self.n(),
+        }
+    }
 }
 
 /// What is looked at where two packets come at one instant.
@@ -26,43 +78,68 @@ pub(super) struct Entering {
 pub(super) struct Cause {
     /// How long before it comes its host sent it, in nanoseconds: what was sent first goes first.
     pub(super) ago: u32,
-    /// What made its host send it.
-    pub(super) rank: Rank,
+    /// What made its host send it, as in [`Rank`]. Of several packets that are sent because of one thing the first
+    /// goes first.
+    pub(super) by: u32,
+    pub(super) what: u64,
 }
 
 impl Cause {
-    const fn order(&self) -> (Reverse<u32>, Rank) {
-        (Reverse(self.ago), self.rank)
+    const fn order(&self) -> (Reverse<u32>, u64, u32) {
+        (Reverse(self.ago), self.what, self.by)
     }
 }
 
 /// Packets as hosts send them, and in the order in which they come.
 #[derive(Debug, Default)]
 pub(super) struct Entrance {
-    waiting: Vec<Entering>,
+    waiting: Vec<Row>,
     /// For each of them, apart as it is seldom asked for.
     causes: Vec<Cause>,
-    /// What comes before `from`, in order, as many as `end`: what is behind that is old.
-    order: Vec<Entering>,
+    /// What comes before `until`, in order, as many as `end`: what is behind that is old.
+    order: Vec<Row>,
     end: usize,
     next: usize,
-    /// The end of the turn before, and what comes later.
+    /// The end of the turn before, from which rows count, and of this one once it is closed.
     from: Instant,
+    until: Instant,
+    /// What comes later.
     later: Vec<(Entering, Cause)>,
-    /// The same of the other side, if there is one, while nothing of it is waiting.
+    /// The end of the turn before, and what comes later, of the other side, if there is one, while nothing of it is waiting.
     other: (Instant, Vec<(Entering, Cause)>),
     /// Packets by the stretch of time in which they come, and then where those of each stretch begin.
     counts: Vec<u32>,
 }
 
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "rows are fewer than `MOST`, and stretches about as many"
+)]
 impl Entrance {
-    /// A packet that comes at `at`.
+    /// A packet that comes at `at`; false if it finds no room here.
     #[inline]
-    pub(super) fn push(&mut self, at: Instant, id: u32, host: u32, size: u32, cause: Cause) {
-        #[expect(clippy::cast_possible_truncation, reason = "each is a packet in an arena of 2^32")]
+    pub(super) fn push(
+        &mut self,
+        at: Instant,
+        id: u32,
+        host: u32,
+        size: u32,
+        cause: Cause,
+    ) -> bool {
         let n = self.waiting.len() as u32;
+        let after = u32::try_from(at.since(self.from).as_nanos());
+        let (Ok(after), true) = (after, n + (self.later.len() as u32) < MOST && host < HOSTS)
+        else {
+            return false;
+        };
+        self.put(Row::new(after, Entering { at, id, host, size, n }), cause);
+        true
+    }
+
+    #[inline]
+    fn put(&mut self, row: Row, cause: Cause) {
         make_room(&mut self.waiting);
-        self.waiting.push(Entering { at, id, host, size, n });
+        self.waiting.push(row);
         make_room(&mut self.causes);
         self.causes.push(cause);
     }
@@ -70,21 +147,23 @@ impl Entrance {
     /// Puts what comes before `until` in order. Nothing may be added for a moment before that any more.
     pub(super) fn close(&mut self, until: Instant) {
         let mut later = std::mem::take(&mut self.later);
-        for (Entering { at, id, host, size, .. }, cause) in later.drain(..) {
-            self.push(at, id, host, size, cause);
+        for (entering, cause) in later.drain(..) {
+            let n = self.waiting.len() as u32;
+            // It was nearer than 2^32 nanoseconds to the end of an earlier turn.
+            let after = entering.at.since(self.from).as_nanos() as u32;
+            self.put(Row::new(after, Entering { n, ..entering }), cause);
         }
         self.later = later;
         let Self { waiting, causes, order, end, next, from, later, counts, .. } = self;
         // About one packet a stretch, of a power of two nanoseconds.
         let span = until.since(*from).as_nanos();
         let shift = (span / (waiting.len() as u64).max(1)).max(1).ilog2();
-        let begins = from.as_nanos();
-        #[expect(clippy::cast_possible_truncation, reason = "at most two for each packet")]
-        let stretch = |at: Instant| (at.as_nanos().wrapping_sub(begins) >> shift) as usize;
+        let stretch = |row: &Row| (u64::from(row.after) >> shift) as usize;
+        let comes = |row: &Row| u64::from(row.after) < span;
         counts.clear();
-        counts.resize(stretch(until) + 2, 0);
-        for entering in waiting.iter().filter(|entering| entering.at < until) {
-            counts[stretch(entering.at) + 1] += 1;
+        counts.resize((span >> shift) as usize + 2, 0);
+        for row in waiting.iter().filter(|row| comes(row)) {
+            counts[stretch(row) + 1] += 1;
         }
         let mut sum = 0;
         for count in &mut *counts {
@@ -94,40 +173,39 @@ impl Entrance {
         *end = sum as usize;
         if order.len() < *end {
             order.reserve_exact(*end - order.len());
-            order.resize(*end, Entering::default());
+            order.resize(*end, Row::default());
         }
         let order = &mut order[..*end];
-        for entering in &*waiting {
-            if entering.at < until {
-                let place = &mut counts[stretch(entering.at)];
-                order[*place as usize] = *entering;
+        for row in &*waiting {
+            if comes(row) {
+                let place = &mut counts[stretch(row)];
+                order[*place as usize] = *row;
                 *place += 1;
             } else {
-                later.push((*entering, causes[entering.n as usize]));
+                later.push((row.seen_from(*from), causes[row.n() as usize]));
             }
         }
-        let before = |a: &Entering, b: &Entering| {
-            let order = |entering: &Entering| causes[entering.n as usize].order();
-            a.at < b.at || (a.at == b.at && order(a) < order(b))
+        let order_of = |row: &Row| (causes[row.n() as usize].order(), row.n());
+        let before = |a: &Row, b: &Row| {
+            a.after < b.after || (a.after == b.after && order_of(a) < order_of(b))
         };
         let mut n = 1;
         while let Some([a, b]) = order.get(n - 1..=n) {
             n += 1;
             if before(b, a) {
                 // Of one stretch: `counts` has where each ends by now.
-                let of = stretch(b.at);
+                let of = stretch(b);
                 let begins = of.checked_sub(1).map_or(0, |last| counts[last] as usize);
                 let ends = counts[of] as usize;
                 match &mut order[begins..ends] {
                     [a, b] => std::mem::swap(a, b),
-                    many => many.sort_unstable_by_key(|entering| {
-                        (entering.at, causes[entering.n as usize].order())
-                    }),
+                    many => many.sort_unstable_by_key(|row| (row.after, order_of(row))),
                 }
                 n = ends + 1;
             }
         }
-        (*next, *from) = (0, until);
+        *next = 0;
+        self.until = until;
     }
 
     /// All that was in order has been taken, so many, and more may be added.
@@ -135,6 +213,7 @@ impl Entrance {
         debug_assert_eq!(self.next, self.end, "a turn takes all that comes in it");
         let taken = self.next as u64;
         (self.next, self.end) = (0, 0);
+        self.from = self.until;
         self.waiting.clear();
         self.causes.clear();
         taken
@@ -150,20 +229,22 @@ impl Entrance {
 
     /// The next in order.
     #[inline]
-    pub(super) fn first(&self) -> Option<&Entering> {
-        self.order[..self.end].get(self.next)
+    pub(super) fn first(&self) -> Option<Entering> {
+        Some(self.order[..self.end].get(self.next)?.seen_from(self.from))
     }
 
-    /// One that comes so many places later, if there is one.
+    /// The packet that comes so many places later, if there is one, and its host.
     #[inline]
-    pub(super) fn ahead(&self, places: usize) -> Option<&Entering> {
-        self.order[..self.end].get(self.next + places)
+    pub(super) fn ahead(&self, places: usize) -> Option<(u32, u32)> {
+        let row = self.order[..self.end].get(self.next + places)?;
+        Some((row.id, row.host()))
     }
 
-    /// Why it comes.
+    /// How long before it comes its host sent it, in nanoseconds, and why.
     #[inline]
-    pub(super) fn cause(&self, entering: &Entering) -> &Cause {
-        &self.causes[entering.n as usize]
+    pub(super) fn cause(&self, entering: &Entering) -> (u64, Rank) {
+        let Cause { ago, by, what } = self.causes[entering.n as usize];
+        (u64::from(ago), Rank { what, by, n: entering.n })
     }
 
     /// It has been taken.
@@ -174,8 +255,8 @@ impl Entrance {
 
     /// Nothing comes before this.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        let later = self.later.iter().chain(&self.other.1).map(|(entering, _)| entering);
-        self.waiting.iter().chain(later).map(|entering| entering.at).min()
+        let later = self.later.iter().chain(&self.other.1).map(|(entering, _)| entering.at);
+        self.waiting.iter().map(|row| row.seen_from(self.from).at).chain(later).min()
     }
 }
 
@@ -194,10 +275,19 @@ mod tests {
             turns in prop::collection::vec(prop::sample::select(vec![1_u64, 7, 100, 5_000]), 1..9),
         ) {
             let mut entrance = Entrance::default();
+            // What finds no room is not the entrance's.
+            let packets = &packets[..packets.len().min(MOST as usize)];
             for (id, (at, ago, what)) in (0..).zip(packets.iter().copied()) {
-                let rank = Rank { what, by: 0, n: id };
                 let at = Instant::from_nanos(at);
-                entrance.push(at, id, 0, 0, Cause { ago, rank });
+                // Sizes up to 65,534 are told, larger ones are to be looked up.
+                let size = if id % 2 == 0 { 65_534 } else { 65_535 };
+                let pushed = entrance.push(at, id, HOSTS - 1 - id, size, Cause { ago, by: 0, what });
+                prop_assert!(pushed);
+            }
+            let cause = Cause { ago: 0, by: 0, what: 0 };
+            for (at, host) in [(1 << 32, 0), (0, HOSTS)] {
+                let pushed = entrance.push(Instant::from_nanos(at), 0, host, 0, cause);
+                prop_assert!(!pushed, "too far, or of too high a number");
             }
             let mut until = 0;
             let mut taken = Vec::new();
@@ -205,15 +295,19 @@ mod tests {
                 until += turn;
                 entrance.close(Instant::from_nanos(until));
                 while let Some(entering) = entrance.first() {
-                    let Cause { ago, rank } = *entrance.cause(entering);
-                    taken.push((entering.at.as_nanos(), Reverse(ago), rank));
+                    let (ago, Rank { what, .. }) = entrance.cause(&entering);
+                    let Entering { at, id, host, size, .. } = entering;
+                    prop_assert_eq!(host, HOSTS - 1 - id);
+                    prop_assert_eq!(size, if id % 2 == 0 { 65_534 } else { LOOK });
+                    taken.push((at.as_nanos(), Reverse(ago), what, id));
                     entrance.next();
                 }
                 entrance.open();
-                let mut expected: Vec<_> = (0..)
-                    .zip(&packets)
+                // Of one instant, age and cause the first comes first.
+                let mut expected: Vec<_> = (0_u32..)
+                    .zip(packets)
                     .filter(|(_, (at, ..))| *at < until)
-                    .map(|(n, (at, ago, what))| (*at, Reverse(*ago), Rank { what: *what, by: 0, n }))
+                    .map(|(id, (at, ago, what))| (*at, Reverse(u64::from(*ago)), *what, id))
                     .collect();
                 expected.sort_unstable();
                 prop_assert_eq!(&taken, &expected);
