@@ -21,7 +21,7 @@ pub(super) struct Entering {
 }
 
 /// The size of a packet that must be looked at.
-pub(super) const LOOK: u32 = u32::MAX;
+pub(super) const LOOK: u32 = (1 << SIZE_BITS) - 1;
 
 /// The same as it waits: a turn goes through all of them, and what does not fit in here is rare.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,24 +29,24 @@ struct Row {
     /// How many nanoseconds after the end of the turn before.
     after: u32,
     id: u32,
-    /// From the lowest bit: the size, 16 bits, of which the largest is `LOOK`; how many came before; the host.
+    /// From the lowest bit: the size, or `LOOK` if it is no less; how many came before; the host.
     rest: u64,
 }
 
 const SIZE_BITS: u32 = u16::BITS;
 const COUNT_BITS: u32 = 24;
+const HOST_BIT: u32 = SIZE_BITS + COUNT_BITS;
 /// No more packets wait. In tests there are often more to come, so that every test is one of those that find no room, too.
 const MOST: u32 = if cfg!(test) { 40 } else { 1 << COUNT_BITS };
 /// Hosts of higher numbers find no room.
-const HOSTS: u32 = 1 << (u64::BITS - COUNT_BITS - SIZE_BITS);
+const HOSTS: u32 = 1 << (u64::BITS - HOST_BIT);
 
 #[expect(clippy::cast_possible_truncation, reason = "each field's own bits are left")]
 impl Row {
     #[inline]
-    fn new(after: u32, Entering { id, host, size, n, .. }: Entering) -> Self {
-        let size = u64::from(u16::try_from(size).unwrap_or(u16::MAX));
-        let host = u64::from(host) << (SIZE_BITS + COUNT_BITS);
-        Self { after, id, rest: host | u64::from(n) << SIZE_BITS | size }
+    const fn new(after: u32, id: u32, size: u32, n: u32, host: u64) -> Self {
+        let size = if size < LOOK { size } else { LOOK };
+        Self { after, id, rest: host | (n as u64) << SIZE_BITS | size as u64 }
     }
 
     #[inline]
@@ -56,17 +56,16 @@ impl Row {
 
     #[inline]
     const fn host(self) -> u32 {
-        (self.rest >> (SIZE_BITS + COUNT_BITS)) as u32
+        (self.rest >> HOST_BIT) as u32
     }
 
     #[inline]
     fn seen_from(self, from: Instant) -> Entering {
-        let size = self.rest as u16;
         Entering {
             at: from + Duration::from_nanos(u64::from(self.after)),
             id: self.id,
             host: self.host(),
-            size: if size == u16::MAX { LOOK } else { u32::from(size) },
+            size: self.rest as u32 & LOOK,
             n: self.n(),
         }
     }
@@ -109,6 +108,9 @@ pub(super) struct Entrance {
     other: (Instant, Vec<(Entering, Cause)>),
     /// Packets by the stretch of time in which they come, and then where those of each stretch begin.
     counts: Vec<u32>,
+    /// The host that is served, as rows have it, and fewer than so many packets may wait when it sends another.
+    host: u64,
+    room: u32,
 }
 
 #[expect(
@@ -116,23 +118,23 @@ pub(super) struct Entrance {
     reason = "rows are fewer than `MOST`, and stretches about as many"
 )]
 impl Entrance {
+    /// This host sends what is pushed from now on.
+    #[inline]
+    pub(super) fn serve(&mut self, host: u32) {
+        self.host = u64::from(host) << HOST_BIT;
+        // What comes later will wait as well.
+        self.room = if host < HOSTS { MOST.saturating_sub(self.later.len() as u32) } else { 0 };
+    }
+
     /// A packet that comes at `at`; false if it finds no room here.
     #[inline]
-    pub(super) fn push(
-        &mut self,
-        at: Instant,
-        id: u32,
-        host: u32,
-        size: u32,
-        cause: Cause,
-    ) -> bool {
+    pub(super) fn push(&mut self, at: Instant, id: u32, size: u32, cause: Cause) -> bool {
         let n = self.waiting.len() as u32;
-        let after = u32::try_from(at.since(self.from).as_nanos());
-        let (Ok(after), true) = (after, n + (self.later.len() as u32) < MOST && host < HOSTS)
-        else {
+        let Ok(after) = u32::try_from(at.since(self.from).as_nanos()) else { return false };
+        if n >= self.room {
             return false;
-        };
-        self.put(Row::new(after, Entering { at, id, host, size, n }), cause);
+        }
+        self.put(Row::new(after, id, size, n, self.host), cause);
         true
     }
 
@@ -147,11 +149,11 @@ impl Entrance {
     /// Puts what comes before `until` in order. Nothing may be added for a moment before that any more.
     pub(super) fn close(&mut self, until: Instant) {
         let mut later = std::mem::take(&mut self.later);
-        for (entering, cause) in later.drain(..) {
+        for (Entering { at, id, host, size, .. }, cause) in later.drain(..) {
             let n = self.waiting.len() as u32;
             // It was nearer than 2^32 nanoseconds to the end of an earlier turn.
-            let after = entering.at.since(self.from).as_nanos() as u32;
-            self.put(Row::new(after, Entering { n, ..entering }), cause);
+            let after = at.since(self.from).as_nanos() as u32;
+            self.put(Row::new(after, id, size, n, u64::from(host) << HOST_BIT), cause);
         }
         self.later = later;
         let Self { waiting, causes, order, end, next, from, later, counts, .. } = self;
@@ -281,12 +283,14 @@ mod tests {
                 let at = Instant::from_nanos(at);
                 // Sizes up to 65,534 are told, larger ones are to be looked up.
                 let size = if id % 2 == 0 { 65_534 } else { 65_535 };
-                let pushed = entrance.push(at, id, HOSTS - 1 - id, size, Cause { ago, by: 0, what });
+                entrance.serve(HOSTS - 1 - id);
+                let pushed = entrance.push(at, id, size, Cause { ago, by: 0, what });
                 prop_assert!(pushed);
             }
             let cause = Cause { ago: 0, by: 0, what: 0 };
             for (at, host) in [(1 << 32, 0), (0, HOSTS)] {
-                let pushed = entrance.push(Instant::from_nanos(at), 0, host, 0, cause);
+                entrance.serve(host);
+                let pushed = entrance.push(Instant::from_nanos(at), 0, 0, cause);
                 prop_assert!(!pushed, "too far, or of too high a number");
             }
             let mut until = 0;

@@ -114,8 +114,6 @@ pub(super) struct Inboxes {
     pub(super) looks: bool,
     /// What was dropped on them and is not given back yet.
     dropped: VecDeque<u32>,
-    /// The host that is served.
-    serving: u32,
     /// What leaves them in this turn, sorted by hosts, and of each host first the number, then the place.
     mail: Vec<Arriving>,
     counts: Vec<u32>,
@@ -388,12 +386,12 @@ impl Network {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
     fn enter(&mut self, now: Instant, comes: Instant, id: u32, size: u32) {
-        let Inboxes { entrance, serving, rank: next, .. } = &mut self.inboxes;
+        let Inboxes { entrance, rank: next, .. } = &mut self.inboxes;
         let Rank { what, by, n } = *next;
         // A host may send several at once.
         next.n += 1;
         if let Ok(ago) = u32::try_from(comes.since(now).as_nanos())
-            && entrance.push(comes, id, *serving, size, Cause { ago, by, what })
+            && entrance.push(comes, id, size, Cause { ago, by, what })
         {
             return;
         }
@@ -541,7 +539,8 @@ impl Network {
         }
         mail.resize(from as usize, Arriving { at: Instant::NEVER, id: u32::MAX, order: 0 });
         for outbox in outboxes.iter_mut().filter(for_them) {
-            outbox.take_before(until, |host, arriving| {
+            let many = outbox.see_before(until, |_| {});
+            outbox.take(many, |host, arriving| {
                 let place = &mut counts[host as usize];
                 mail[*place as usize] = arriving;
                 *place += 1;
@@ -554,7 +553,8 @@ impl Network {
     pub fn admit(&mut self, until: Instant) {
         for n in 0..self.inboxes.outboxes.len() {
             let mut outbox = std::mem::take(&mut self.inboxes.outboxes[n]);
-            outbox.take_before(until, |host, arriving| self.admit_one(host, arriving));
+            let many = outbox.see_before(until, |_| {});
+            outbox.take(many, |host, arriving| self.admit_one(host, arriving));
             self.inboxes.outboxes[n] = outbox;
         }
     }
@@ -582,7 +582,7 @@ impl Network {
     /// What hosts send from now on is this one's.
     #[inline]
     pub fn begin_visit(&mut self, visit: &Visit) {
-        self.inboxes.serving = visit.host;
+        self.inboxes.entrance.serve(visit.host);
         self.free.serve(visit.host);
         self.options.serve(visit.host);
     }

@@ -28,14 +28,6 @@ struct Moment {
     order: u32,
 }
 
-impl Moment {
-    #[inline]
-    fn pass(&mut self, &Leaving { after, id, host }: &Leaving) {
-        self.at += Duration::from_nanos(u64::from(after));
-        self.order = self.order.wrapping_add(if id == NOBODY { host } else { 1 });
-    }
-}
-
 /// What leaves a shared link, in the order of time.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
@@ -107,57 +99,56 @@ impl Outbox {
 
     /// When the next packet comes.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        let mut at = self.taken;
+        let mut at = self.taken.at;
         for leaving in &self.leaving {
-            at.pass(leaving);
+            at += Duration::from_nanos(u64::from(leaving.after));
             if leaving.id != NOBODY {
-                return Some(at.at);
+                return Some(at);
             }
         }
         None
     }
 
-    /// Sees where each packet that comes before `until` goes.
+    /// Sees where each packet that comes before `until` goes. Returns how many rows to [`take`](Self::take).
     #[inline]
-    pub(super) fn see_before(&self, until: Instant, mut see: impl FnMut(u32)) {
-        self.each_before(until, |leaving, _| see(leaving.host));
-    }
-
-    /// Takes what comes before `until`, each with its host.
-    #[inline]
-    pub(super) fn take_before(&mut self, until: Instant, mut take: impl FnMut(u32, Arriving)) {
-        let (many, last) = self.each_before(until, |&Leaving { id, host, .. }, moment| {
-            let Moment { at, order } = moment;
-            take(host, Arriving { at, id, order });
-        });
-        self.taken = last;
-        self.leaving.drain(..many);
-    }
-
-    /// Goes through what comes before `until`. Returns how many rows that are and where they end.
-    #[inline]
-    fn each_before(
-        &self,
-        until: Instant,
-        mut see: impl FnMut(&Leaving, Moment),
-    ) -> (usize, Moment) {
-        let (mut many, mut last) = (0, self.taken);
-        // In two parts: a loop over a slice takes fewer instructions than one over a ring.
+    pub(super) fn see_before(&self, until: Instant, mut see: impl FnMut(u32)) -> usize {
+        let (mut many, mut at) = (0, self.taken.at);
         let (front, back) = self.leaving.as_slices();
         for part in [front, back] {
             for leaving in part {
-                let mut moment = last;
-                moment.pass(leaving);
-                if moment.at >= until {
-                    return (many, last);
+                at += Duration::from_nanos(u64::from(leaving.after));
+                if at >= until {
+                    return many;
                 }
+                many += 1;
                 if leaving.id != NOBODY {
-                    see(leaving, moment);
+                    see(leaving.host);
                 }
-                (many, last) = (many + 1, moment);
             }
         }
-        (many, last)
+        many
+    }
+
+    /// Takes so many rows, each packet with its host.
+    #[inline]
+    pub(super) fn take(&mut self, many: usize, mut take: impl FnMut(u32, Arriving)) {
+        let Moment { mut at, mut order } = self.taken;
+        // In two parts: a loop over a slice takes fewer instructions than one over a ring.
+        let (front, back) = self.leaving.as_slices();
+        let split = many.min(front.len());
+        for part in [&front[..split], &back[..many - split]] {
+            for &Leaving { after, id, host } in part {
+                at += Duration::from_nanos(u64::from(after));
+                if id == NOBODY {
+                    order = order.wrapping_add(host);
+                } else {
+                    order = order.wrapping_add(1);
+                    take(host, Arriving { at, id, order });
+                }
+            }
+        }
+        self.taken = Moment { at, order };
+        self.leaving.drain(..many);
     }
 }
 
@@ -192,11 +183,11 @@ mod tests {
                 let split = expected.partition_point(|(_, at, ..)| *at < until);
                 let later = expected.split_off(split);
                 let mut seen = Vec::new();
-                outbox.see_before(Instant::from_nanos(until), |host| seen.push(host));
+                let many = outbox.see_before(Instant::from_nanos(until), |host| seen.push(host));
                 let hosts: Vec<_> = expected.iter().map(|(host, ..)| *host).collect();
                 prop_assert_eq!(seen, hosts);
                 let mut taken = Vec::new();
-                outbox.take_before(Instant::from_nanos(until), |host, Arriving { at, id, order }| {
+                outbox.take(many, |host, Arriving { at, id, order }| {
                     taken.push((host, at.as_nanos(), id, order));
                 });
                 prop_assert_eq!(taken, expected);

@@ -168,6 +168,10 @@ impl Sender {
     }
 
     /// The pacer lets nothing out yet: the timer is set, unless an ACK has to come before.
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "lazy ones would be branches that nobody can foresee"
+    )]
     pub(super) fn hold_back(&mut self) {
         let last = self.final_seq();
         if self.space.nxt >= last {
@@ -179,11 +183,10 @@ impl Sender {
         }
         let ahead = (self.space.nxt + self.mss.bytes()).since(self.space.una);
         let beyond = ahead > self.rwnd;
-        let full = beyond
-            | !self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space);
+        let full =
+            beyond | !self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space);
         // A rate that follows from the window holds back what the window would.
         let by_window = full | (self.pacer.by_window & !self.pacer.at_most);
-        // Whether the window or the pacer holds it back nobody can foresee, a branch predictor neither.
         let limit = select_unpredictable(by_window, Limit::Cwnd, Limit::Pacing);
         self.limited_by = if beyond { Limit::ReceiveWindow } else { limit };
         // Then it is for an ACK to wait, if one is to come: otherwise a closed window has to be
