@@ -74,13 +74,13 @@ impl Row {
 /// What is looked at where two packets come at one instant.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
-pub(super) struct Cause {
+struct Cause {
     /// How long before it comes its host sent it, in nanoseconds: what was sent first goes first.
-    pub(super) ago: u32,
+    ago: u32,
     /// What made its host send it, as in [`Rank`]. Of several packets that are sent because of one thing the first
     /// goes first.
-    pub(super) by: u32,
-    pub(super) what: u64,
+    by: u32,
+    what: u64,
 }
 
 impl Cause {
@@ -126,15 +126,25 @@ impl Entrance {
         self.room = if host < HOSTS { MOST.saturating_sub(self.later.len() as u32) } else { 0 };
     }
 
-    /// A packet that comes at `at`; false if it finds no room here.
+    /// A packet that comes at `at` and was sent `ago`, because of what `cause` is the rank of; false if it finds no room
+    /// here.
     #[inline]
-    pub(super) fn push(&mut self, at: Instant, id: u32, size: u32, cause: Cause) -> bool {
+    pub(super) fn push(
+        &mut self,
+        at: Instant,
+        id: u32,
+        size: u32,
+        ago: Duration,
+        cause: &Rank,
+    ) -> bool {
         let n = self.waiting.len() as u32;
-        let Ok(after) = u32::try_from(at.since(self.from).as_nanos()) else { return false };
-        if n >= self.room {
+        let (after, ago) = (at.since(self.from).as_nanos(), ago.as_nanos());
+        if (after | ago) >> u32::BITS != 0 || n >= self.room {
             return false;
         }
-        self.put(Row::new(after, id, size, n, self.host), cause);
+        let Rank { what, by, .. } = *cause;
+        let cause = Cause { ago: ago as u32, by, what };
+        self.put(Row::new(after as u32, id, size, n, self.host), cause);
         true
     }
 
@@ -284,14 +294,14 @@ mod tests {
                 // Sizes up to 65,534 are told, larger ones are to be looked up.
                 let size = if id % 2 == 0 { 65_534 } else { 65_535 };
                 entrance.serve(HOSTS - 1 - id);
-                let pushed = entrance.push(at, id, size, Cause { ago, by: 0, what });
+                let pushed = entrance.push(at, id, size, Duration::from_nanos(ago.into()), &Rank { what, by: 0, n: 0 });
                 prop_assert!(pushed);
             }
-            let cause = Cause { ago: 0, by: 0, what: 0 };
-            for (at, host) in [(1 << 32, 0), (0, HOSTS)] {
+            for (at, ago, host) in [(1 << 32, 0, 0), (0, 1 << 32, 0), (0, 0, HOSTS)] {
                 entrance.serve(host);
-                let pushed = entrance.push(Instant::from_nanos(at), 0, 0, cause);
-                prop_assert!(!pushed, "too far, or of too high a number");
+                let (at, ago) = (Instant::from_nanos(at), Duration::from_nanos(ago));
+                let pushed = entrance.push(at, 0, 0, ago, &Rank::FIRST);
+                prop_assert!(!pushed, "too far, too old, or of too high a number");
             }
             let mut until = 0;
             let mut taken = Vec::new();

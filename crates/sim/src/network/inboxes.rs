@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ackclock_units::Instant;
 
 use super::departing::{Departing, MIXED};
-use super::entrance::{Cause, Entering, Entrance, LOOK};
+use super::entrance::{Entering, Entrance, LOOK};
 use super::outbox::Outbox;
 use super::{DELIVER, FUSED, LANED, Network, OWN, Passed, WANTED, WIRE, index};
 use crate::prefetch::{prefetch, prefetch_lines, prefetch_place};
@@ -387,17 +387,15 @@ impl Network {
     #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
     fn enter(&mut self, now: Instant, comes: Instant, id: u32, size: u32) {
         let Inboxes { entrance, rank: next, .. } = &mut self.inboxes;
-        let Rank { what, by, n } = *next;
+        let rank = *next;
         // A host may send several at once.
         next.n += 1;
-        if let Ok(ago) = u32::try_from(comes.since(now).as_nanos())
-            && entrance.push(comes, id, size, Cause { ago, by, what })
-        {
+        if entrance.push(comes, id, size, comes.since(now), &rank) {
             return;
         }
         let hop = self.packets[id as usize].hop;
         // Those of the same cause that found room came before.
-        let rank = Rank { what, by, n: n | 1 << 31 };
+        let rank = Rank { n: rank.n | 1 << 31, ..rank };
         self.enter_by_clock(now, comes, id, Way { rank, hop, size });
     }
 
@@ -539,8 +537,7 @@ impl Network {
         }
         mail.resize(from as usize, Arriving { at: Instant::NEVER, id: u32::MAX, order: 0 });
         for outbox in outboxes.iter_mut().filter(for_them) {
-            let many = outbox.see_before(until, |_| {});
-            outbox.take(many, |host, arriving| {
+            outbox.take_seen(|host, arriving| {
                 let place = &mut counts[host as usize];
                 mail[*place as usize] = arriving;
                 *place += 1;
@@ -553,8 +550,8 @@ impl Network {
     pub fn admit(&mut self, until: Instant) {
         for n in 0..self.inboxes.outboxes.len() {
             let mut outbox = std::mem::take(&mut self.inboxes.outboxes[n]);
-            let many = outbox.see_before(until, |_| {});
-            outbox.take(many, |host, arriving| self.admit_one(host, arriving));
+            outbox.see_before(until, |_| {});
+            outbox.take_seen(|host, arriving| self.admit_one(host, arriving));
             self.inboxes.outboxes[n] = outbox;
         }
     }

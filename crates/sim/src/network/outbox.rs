@@ -35,6 +35,8 @@ pub(super) struct Outbox {
     /// Of the last that was taken out and of the last that was put in.
     taken: Moment,
     put: Moment,
+    /// So many rows have been seen and not taken.
+    seen: usize,
     /// The side of its hosts.
     to: usize,
     /// Of every flow whose packets come to the link, to which of its two hosts they go, 0 or 1; `MIXED` if packets must
@@ -109,16 +111,16 @@ impl Outbox {
         None
     }
 
-    /// Sees where each packet that comes before `until` goes. Returns how many rows to [`take`](Self::take).
+    /// Sees where each packet that comes before `until` goes.
     #[inline]
-    pub(super) fn see_before(&self, until: Instant, mut see: impl FnMut(u32)) -> usize {
+    pub(super) fn see_before(&mut self, until: Instant, mut see: impl FnMut(u32)) {
         let (mut many, mut at) = (0, self.taken.at);
         let (front, back) = self.leaving.as_slices();
         for part in [front, back] {
             for leaving in part {
                 at += Duration::from_nanos(u64::from(leaving.after));
                 if at >= until {
-                    return many;
+                    break;
                 }
                 many += 1;
                 if leaving.id != NOBODY {
@@ -126,12 +128,13 @@ impl Outbox {
                 }
             }
         }
-        many
+        self.seen = many;
     }
 
-    /// Takes so many rows, each packet with its host.
+    /// Takes what was seen, each packet with its host.
     #[inline]
-    pub(super) fn take(&mut self, many: usize, mut take: impl FnMut(u32, Arriving)) {
+    pub(super) fn take_seen(&mut self, mut take: impl FnMut(u32, Arriving)) {
+        let many = std::mem::take(&mut self.seen);
         let Moment { mut at, mut order } = self.taken;
         // In two parts: a loop over a slice takes fewer instructions than one over a ring.
         let (front, back) = self.leaving.as_slices();
@@ -183,11 +186,11 @@ mod tests {
                 let split = expected.partition_point(|(_, at, ..)| *at < until);
                 let later = expected.split_off(split);
                 let mut seen = Vec::new();
-                let many = outbox.see_before(Instant::from_nanos(until), |host| seen.push(host));
+                outbox.see_before(Instant::from_nanos(until), |host| seen.push(host));
                 let hosts: Vec<_> = expected.iter().map(|(host, ..)| *host).collect();
                 prop_assert_eq!(seen, hosts);
                 let mut taken = Vec::new();
-                outbox.take(many, |host, Arriving { at, id, order }| {
+                outbox.take_seen(|host, Arriving { at, id, order }| {
                     taken.push((host, at.as_nanos(), id, order));
                 });
                 prop_assert_eq!(taken, expected);
