@@ -6,7 +6,6 @@ mod inboxes;
 mod meeting;
 mod observing;
 mod options;
-mod outbox;
 mod places;
 mod routers;
 

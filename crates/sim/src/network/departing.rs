@@ -9,8 +9,7 @@ use ackclock_packet::Ecn;
 use ackclock_units::Instant;
 
 use super::entrance::Entering;
-use super::inboxes::{Inboxes, WAITS};
-use super::outbox::Outbox;
+use super::inboxes::{Inboxes, Outbox, WAITS};
 use super::{Attention, Network, WANTED, WIRE};
 
 /// Such a link.
@@ -23,7 +22,7 @@ pub(super) struct Departing {
     at_once: bool,
 }
 
-/// What [`Outbox::ends`] says where packets must be looked at.
+/// What [`Outbox::end`](super::inboxes::Outbox::end) is where packets must be looked at.
 pub(super) const MIXED: u32 = u32::MAX;
 
 impl Inboxes {

@@ -6,8 +6,7 @@ use std::collections::VecDeque;
 use ackclock_units::Instant;
 
 use super::departing::{Departing, MIXED};
-use super::entrance::{Entering, Entrance, LOOK};
-use super::outbox::Outbox;
+use super::entrance::{Cause, Entering, Entrance};
 use super::{DELIVER, FUSED, LANED, Network, OWN, Passed, WANTED, WIRE, index};
 use crate::prefetch::{prefetch, prefetch_lines, prefetch_place};
 use crate::turns::Turns;
@@ -21,6 +20,58 @@ pub struct Arriving {
     pub id: u32,
     /// How many left shared links before it, in the order in which these took them.
     pub order: u32,
+}
+
+/// A packet on its way from the links that hosts share to a host.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
+struct Leaving {
+    /// When it comes to the host, or to the links before it that are the host's own.
+    at: Instant,
+    id: u32,
+    order: u32,
+    host: u32,
+}
+
+/// What leaves a shared link, in the order of time.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    leaving: VecDeque<Leaving>,
+    /// The side of its hosts.
+    to: usize,
+    /// Of every flow whose packets come to the link, to which of its two hosts they go, 0 or 1; `MIXED` if packets must
+    /// be looked at.
+    end: u32,
+}
+
+impl Outbox {
+    /// The side of the hosts to which packets go, and to which ends of their flows.
+    #[inline]
+    pub(super) const fn ends(&self) -> (usize, u32) {
+        (self.to, self.end)
+    }
+
+    fn before(&self, until: Instant) -> usize {
+        self.leaving.partition_point(|&Leaving { at, .. }| at < until)
+    }
+
+    /// So many, in two parts: a loop over a slice takes fewer instructions than one over a ring.
+    fn first(&self, many: usize) -> [&[Leaving]; 2] {
+        let (front, back) = self.leaving.as_slices();
+        let split = many.min(front.len());
+        [&front[..split], &back[..many - split]]
+    }
+
+    /// Takes what leaves before `until`, each with its host.
+    fn take_before(&mut self, until: Instant, mut take: impl FnMut(u32, Arriving)) {
+        let many = self.before(until);
+        for part in self.first(many) {
+            for &Leaving { at, id, order, host } in part {
+                take(host, Arriving { at, id, order });
+            }
+        }
+        self.leaving.drain(..many);
+    }
 }
 
 /// What happens at a host in a turn.
@@ -65,9 +116,11 @@ struct Way {
     rank: Rank,
     /// The step of its path at which it is.
     hop: u32,
-    /// Bytes on the wire, or [`LOOK`].
+    /// Bytes on the wire; `LOOK` if they must look at the packet all the same.
     size: u32,
 }
+
+const LOOK: u32 = u32::MAX;
 
 /// Where what a host sends goes by links that hosts share, so that it need not be looked up step by step.
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +167,8 @@ pub(super) struct Inboxes {
     pub(super) looks: bool,
     /// What was dropped on them and is not given back yet.
     dropped: VecDeque<u32>,
+    /// The host that is served.
+    serving: u32,
     /// What leaves them in this turn, sorted by hosts, and of each host first the number, then the place.
     mail: Vec<Arriving>,
     counts: Vec<u32>,
@@ -178,8 +233,18 @@ impl Inboxes {
 
     #[inline]
     pub(super) fn put_out(&mut self, outbox: u32, at: Instant, id: u32, host: u32) {
-        self.left = self.left.wrapping_add(1);
-        self.outboxes[outbox as usize].put(at, id, self.left, host);
+        let Self { outboxes, left, .. } = self;
+        let Outbox { leaving, .. } = &mut outboxes[outbox as usize];
+        debug_assert!(
+            leaving.back().is_none_or(|&Leaving { at: last, .. }| last <= at),
+            "in order"
+        );
+        *left = left.wrapping_add(1);
+        if leaving.len() == leaving.capacity() {
+            // As other arenas do: one that doubles is half empty at its peak.
+            leaving.reserve_exact(leaving.len() / 4 + 16);
+        }
+        leaving.push_back(Leaving { at, id, order: *left, host });
     }
 }
 
@@ -226,11 +291,11 @@ impl Network {
             if *outbox == NONE {
                 *outbox = index(inboxes.outboxes.len());
                 let to = side_of[host];
-                inboxes.outboxes.push(Outbox::new(to, end));
+                inboxes.outboxes.push(Outbox { to, end, ..Outbox::default() });
             }
             let outbox = &mut inboxes.outboxes[*outbox as usize];
-            if outbox.ends().1 != end {
-                outbox.mix();
+            if outbox.end != end {
+                outbox.end = MIXED;
             }
             if let Some(hop) = steps.get_mut(last + 1) {
                 // There a packet changes sides.
@@ -275,7 +340,7 @@ impl Network {
     pub fn next_at(&self) -> Instant {
         let departs = self.next_departure();
         let Inboxes { wakes, outboxes, entrance, other_wheel, .. } = &self.inboxes;
-        let leave = outboxes.iter().filter_map(Outbox::next_at);
+        let leave = outboxes.iter().filter_map(|outbox| Some(outbox.leaving.front()?.at));
         let clocks = [Some(&self.wheel), other_wheel.as_ref()].into_iter().flatten();
         let others = leave.chain(entrance.next_at()).chain(clocks.filter_map(Wheel::next_at));
         let others = others.chain(departs);
@@ -330,12 +395,12 @@ impl Network {
         loop {
             let Inboxes { entrance, clock_from, clock_read, ways, routes, looks, .. } =
                 &mut self.inboxes;
-            let first = entrance.first();
+            let first = entrance.first().copied();
             let unread = self.wheel.added() != *clock_read;
             if unread || *clock_from <= first.map_or(until, |first| first.at) {
                 let until = first.map_or(Until::moment(until), |first| {
-                    let (ago, rank) = entrance.cause(&first);
-                    Until::arrival(first.at, ago, rank)
+                    let Cause { ago, rank } = *entrance.cause(&first);
+                    Until::arrival(first.at, u64::from(ago), rank)
                 });
                 // Of other events the subject is no packet.
                 let fetch = |id: u32| ways.get(id as usize).map_or((), prefetch);
@@ -352,10 +417,10 @@ impl Network {
                 *clock_read = self.wheel.added();
             }
             let first = first?;
-            if let Some((id, host)) = entrance.ahead(ROUTES_AHEAD) {
-                prefetch(&routes[host as usize]);
+            if let Some(soon) = entrance.ahead(ROUTES_AHEAD) {
+                prefetch(&routes[soon.host as usize]);
                 if *looks {
-                    prefetch(&self.packets[id as usize]);
+                    prefetch(&self.packets[soon.id as usize]);
                 }
             }
             entrance.next();
@@ -386,17 +451,16 @@ impl Network {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
     fn enter(&mut self, now: Instant, comes: Instant, id: u32, size: u32) {
-        let Inboxes { entrance, rank: next, .. } = &mut self.inboxes;
+        let Inboxes { entrance, serving, rank: next, .. } = &mut self.inboxes;
         let rank = *next;
         // A host may send several at once.
         next.n += 1;
-        if entrance.push(comes, id, size, comes.since(now), &rank) {
-            return;
+        if let Ok(ago) = u32::try_from(comes.since(now).as_nanos()) {
+            entrance.push(comes, id, *serving, size, Cause { ago, rank });
+        } else {
+            let hop = self.packets[id as usize].hop;
+            self.enter_by_clock(now, comes, id, Way { rank, hop, size });
         }
-        let hop = self.packets[id as usize].hop;
-        // Those of the same cause that found room came before.
-        let rank = Rank { n: rank.n | 1 << 31, ..rank };
-        self.enter_by_clock(now, comes, id, Way { rank, hop, size });
     }
 
     /// A packet is to come to a shared link by the clock.
@@ -426,7 +490,7 @@ impl Network {
             };
             if let Some((_, comes)) = passed {
                 if to == NONE {
-                    let (_, rank) = self.inboxes.entrance.cause(entering);
+                    let rank = self.inboxes.entrance.cause(entering).rank;
                     self.enter_by_clock(at, comes, id, Way { rank, hop: hop + 1, size });
                 } else {
                     self.inboxes.put_out(outbox, comes, id, to);
@@ -441,7 +505,7 @@ impl Network {
             self.cross_to_wait(entering, wire & WIRE);
             return;
         }
-        let (_, rank) = self.inboxes.entrance.cause(entering);
+        let rank = self.inboxes.entrance.cause(entering).rank;
         self.look_across(at, id, Way { rank, hop, size });
     }
 
@@ -515,9 +579,13 @@ impl Network {
     pub fn visit(&mut self, until: Instant, visits: &mut Vec<Visit>) {
         let Inboxes { of, doors, wakes, outboxes, mail, counts, sides, side, backwards, .. } =
             &mut self.inboxes;
-        let for_them = |outbox: &&mut Outbox| outbox.ends().0 == *side;
+        let for_them = |outbox: &&mut Outbox| outbox.to == *side;
         for outbox in outboxes.iter_mut().filter(for_them) {
-            outbox.see_before(until, |host| counts[host as usize] += 1);
+            for part in outbox.first(outbox.before(until)) {
+                for leaving in part {
+                    counts[leaving.host as usize] += 1;
+                }
+            }
         }
         visits.clear();
         // There and back: whose turn came last is still in the cache.
@@ -537,7 +605,7 @@ impl Network {
         }
         mail.resize(from as usize, Arriving { at: Instant::NEVER, id: u32::MAX, order: 0 });
         for outbox in outboxes.iter_mut().filter(for_them) {
-            outbox.take_seen(|host, arriving| {
+            outbox.take_before(until, |host, arriving| {
                 let place = &mut counts[host as usize];
                 mail[*place as usize] = arriving;
                 *place += 1;
@@ -550,8 +618,7 @@ impl Network {
     pub fn admit(&mut self, until: Instant) {
         for n in 0..self.inboxes.outboxes.len() {
             let mut outbox = std::mem::take(&mut self.inboxes.outboxes[n]);
-            outbox.see_before(until, |_| {});
-            outbox.take_seen(|host, arriving| self.admit_one(host, arriving));
+            outbox.take_before(until, |host, arriving| self.admit_one(host, arriving));
             self.inboxes.outboxes[n] = outbox;
         }
     }
@@ -579,7 +646,7 @@ impl Network {
     /// What hosts send from now on is this one's.
     #[inline]
     pub fn begin_visit(&mut self, visit: &Visit) {
-        self.inboxes.entrance.serve(visit.host);
+        self.inboxes.serving = visit.host;
         self.free.serve(visit.host);
         self.options.serve(visit.host);
     }

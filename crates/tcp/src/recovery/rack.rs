@@ -300,13 +300,12 @@ impl Recovery for Rack {
     #[inline]
     fn arm(&mut self, clocks: &Clocks) {
         let board = &self.repair.board;
-        // One branch: which of it is not so, if anything, changes from ACK to ACK.
-        let probes = (self.repair.phase == Phase::Open)
-            & self.probe.is_none()
-            & !board.is_empty()
-            & (board.sacked_segments() == 0)
-            & self.repair.config.tail_loss_probe
-            & self.repair.sack;
+        let probes = self.repair.phase == Phase::Open
+            && self.probe.is_none()
+            && !board.is_empty()
+            && board.sacked_segments() == 0
+            && self.repair.config.tail_loss_probe
+            && self.repair.sack;
         if !probes {
             self.probe_at = Instant::NEVER;
             return;

@@ -112,12 +112,8 @@ impl Scoreboard {
         while let Some(first) = by_time.first(self.base, next) {
             let (again, n) = first;
             let open = |sent: &Sent| {
-                let last = match again {
-                    None => !sent.is(RESENT_EVER),
-                    Some(at) => sent.at == at,
-                };
-                // One branch, as which of it is so nobody can foresee.
-                last & !sent.is(SACKED) & (sent.is(RETRANSMITTED) | !sent.is(LOST))
+                let last = again.map_or(!sent.is(RESENT_EVER), |at| sent.at == at);
+                last && !sent.is(SACKED) && (sent.is(RETRANSMITTED) || !sent.is(LOST))
             };
             if n >= self.base && open(&self.segments[offset(n, self.base)]) {
                 return Some(first);

@@ -7,8 +7,6 @@
 //! hand down at once: what the rate carries in a millisecond, at least two segments
 //! (`tcp_tso_autosize`). Data and retransmissions wait; ACKs do not.
 
-use std::hint::select_unpredictable;
-
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
@@ -168,34 +166,31 @@ impl Sender {
     }
 
     /// The pacer lets nothing out yet: the timer is set, unless an ACK has to come before.
-    #[expect(
-        clippy::needless_bitwise_bool,
-        reason = "lazy ones would be branches that nobody can foresee"
-    )]
     pub(super) fn hold_back(&mut self) {
         let last = self.final_seq();
         if self.space.nxt >= last {
             self.limited_by = Limit::Application;
-            if self.space.una < last {
-                self.paced_at = self.pacer.next;
+        } else {
+            let ahead = (self.space.nxt + self.mss.bytes()).since(self.space.una);
+            let fits = self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space);
+            // A rate that follows from the window holds back what the window would.
+            self.limited_by = if ahead > self.rwnd {
+                Limit::ReceiveWindow
+            } else if !fits || (self.pacer.by_window && !self.pacer.at_most) {
+                Limit::Cwnd
+            } else {
+                Limit::Pacing
+            };
+            // Then it is for an ACK to wait, if one is to come: otherwise a closed window has to be
+            // probed when the pacer lets it.
+            let full = (!fits || ahead > self.rwnd) && self.space.una < self.space.max;
+            if full && !self.recovery.in_recovery() && !self.recovery.waits_to_resend() {
+                return;
             }
-            return;
         }
-        let ahead = (self.space.nxt + self.mss.bytes()).since(self.space.una);
-        let beyond = ahead > self.rwnd;
-        let full =
-            beyond | !self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space);
-        // A rate that follows from the window holds back what the window would.
-        let by_window = full | (self.pacer.by_window & !self.pacer.at_most);
-        let limit = select_unpredictable(by_window, Limit::Cwnd, Limit::Pacing);
-        self.limited_by = if beyond { Limit::ReceiveWindow } else { limit };
-        // Then it is for an ACK to wait, if one is to come: otherwise a closed window has to be
-        // probed when the pacer lets it.
-        let waits = full
-            & (self.space.una < self.space.max)
-            & !self.recovery.in_recovery()
-            & !self.recovery.waits_to_resend();
-        self.paced_at = select_unpredictable(waits, self.paced_at, self.pacer.next);
+        if self.space.una < last {
+            self.paced_at = self.pacer.next;
+        }
     }
 
     /// A segment with `len` of payload has left.
