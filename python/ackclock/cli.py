@@ -194,8 +194,15 @@ def run(
         result.write(out)
     if as_json:
         printing.print_json(run_as_json(result))
-        return
-    _print_run(result, out)
+    else:
+        _print_run(result, out)
+    _tell_failures(result)
+
+
+def _tell_failures(result: ackclock.Run) -> None:
+    line = result.failures_line()
+    if line is not None:
+        _say(line)
 
 
 def _print_run(result: ackclock.Run, out: Path | None) -> None:
@@ -225,6 +232,7 @@ def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None
         folder = None if out is None else out / "programs"
         for line in program_lines(report, result.rows("flows"), folder):
             print(line)
+    _tell_failures(result)
     if not report["valid"]:
         _say(f"no measurement: {'; '.join(report['doubts'])}")
         raise typer.Exit(EXIT_FAILED)
@@ -293,11 +301,14 @@ def _rows_table(kind: str, rows: Sequence[Mapping[str, Any]]) -> Table:
 
     table = Table(box=None, header_style="bold")
     words = [name for name in ("name", "variant", "direction") if rows and name in rows[0]]
+    last = [name for name in ("outcome",) if rows and name in rows[0]]
     numbers = [shown for shown in _SHOWN if rows and shown[0] in rows[0]]
     for word in words:
         table.add_column(kind if word == "name" else word, no_wrap=True)
     for _, heading, _, _ in numbers:
         table.add_column(heading, justify="right", no_wrap=True)
+    for word in last:
+        table.add_column(word, no_wrap=True)
     for row in rows:
         table.add_row(
             *(row[word] for word in words),
@@ -305,6 +316,7 @@ def _rows_table(kind: str, rows: Sequence[Mapping[str, Any]]) -> Table:
                 "–" if row[column] is None else f"{row[column] * factor:.{decimals}f}"
                 for column, _, factor, decimals in numbers
             ),
+            *("–" if row[word] is None else row[word].replace("_", " ") for word in last),
         )
     return table
 

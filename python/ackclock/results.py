@@ -28,10 +28,21 @@ TABLES = (
 )
 
 _SHOWN = {
-    "flows": ("cell", "flow", "variant", "goodput_bps", "segments_retransmitted", "timeouts"),
+    "flows": (
+        *("cell", "flow", "variant", "goodput_bps", "segments_retransmitted", "timeouts"),
+        "outcome",
+    ),
     "links": ("cell", "link", "direction", "utilisation", "dropped_packets", "queue_delay_mean_s"),
 }
 _SHOWN_ROWS = 20
+
+#: Outcomes of a flow whose connection did not last, and the sentence that says so.
+_FAILURES = {
+    "handshake_timed_out": "no handshake came about",
+    "timed_out": "given up, as its data were not acknowledged",
+    "reset": "reset",
+}
+_NAMED_FAILURES = 3
 
 
 class Run:
@@ -148,6 +159,33 @@ class Run:
             raise BadInput(f"rows: `{table}` is not a table{hint}")
         core: _core.Table = getattr(self._core, table)
         return core.to_pylist()
+
+    def failures(self) -> list[str]:
+        """Return a sentence for each flow whose connection failed by the end of the run.
+
+        Such a flow's goodput is its volume over the whole run, which looks like that of a slow flow.
+
+        Returns
+        -------
+        list of str
+            Such as ``"f: reset"``, in the order of the table ``flows``; empty if every flow lasted.
+        """
+        return [
+            f"{row['flow']}: {_FAILURES[row['outcome']]}"
+            for row in self.rows("flows")
+            if row["measure"] == "run" and row["outcome"] in _FAILURES
+        ]
+
+    def failures_line(self) -> str | None:
+        """Return one line that tells of flows whose connections failed; None if there is none."""
+        failed = self.failures()
+        if not failed:
+            return None
+        flows = sum(row["measure"] == "run" for row in self.rows("flows"))
+        named = "; ".join(failed[:_NAMED_FAILURES])
+        beyond = len(failed) - _NAMED_FAILURES
+        more = f"; and {beyond} more" if beyond > 0 else ""
+        return f"{len(failed)} of {flows} flows did not last ({named}{more})"
 
     def to_polars(self) -> dict[str, pl.DataFrame]:
         """Return every table as a Polars frame, under its name."""

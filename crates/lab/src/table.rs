@@ -167,6 +167,7 @@ fn flows(runs: &[Run], cells: bool) -> Table {
         .optional("path_rtt_mean_s", rows().map(|row| row.path_rtt_mean_s))
         .optional("established_s", rows().map(|row| row.established_s))
         .optional("completed_s", rows().map(|row| row.completed_s))
+        .optional_text("outcome", rows().map(|row| row.outcome.map(|o| o.as_str().to_owned())))
         .table("flows")
 }
 

@@ -65,6 +65,8 @@ pub struct Call {
     pub last: [TcpInfo; 2],
     /// Why the connection failed.
     pub failed: Option<io::Error>,
+    /// The moment at which that was seen.
+    failed_at: Instant,
 }
 
 /// What there is to a connection besides its sockets.
@@ -149,6 +151,7 @@ impl Call {
             repeated: [0; 2],
             last: [TcpInfo::default(); 2],
             failed: None,
+            failed_at: Instant::NEVER,
         })
     }
 
@@ -162,10 +165,11 @@ impl Call {
         self.ends[side].as_ref().map_or(0, |end| end.received().get())
     }
 
-    /// How it ended, as far as the kernel's ends know.
-    pub fn outcome(&self) -> Outcome {
-        match &self.failed {
-            None if self.closed.is_some() => Outcome::Closed,
+    /// The outcome by `until`, as far as the kernel's ends know.
+    pub fn outcome(&self, until: Instant) -> Outcome {
+        match self.failed.as_ref().filter(|_| self.failed_at <= until) {
+            None if self.opens > until => Outcome::NotStarted,
+            None if self.closed.is_some_and(|closed| closed <= until) => Outcome::Closed,
             None => Outcome::Open,
             Some(_) if self.established.is_none() => Outcome::HandshakeTimedOut,
             Some(error) if error.kind() == io::ErrorKind::TimedOut => Outcome::TimedOut,
@@ -261,6 +265,7 @@ impl Call {
             }
             self.failed = end.failed.take();
             if self.failed.is_some() {
+                self.failed_at = now;
                 return Ok(());
             }
         }

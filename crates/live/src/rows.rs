@@ -6,11 +6,11 @@ use ackclock_sim::records::{
     Connections, CrossingRow, FlowRow, LinkRow, Outcome, QuickStartRow, Run, SourceRow,
 };
 use ackclock_sim::scenario::Scenario;
-use ackclock_tcp::{Failure, SenderStats};
+use ackclock_tcp::SenderStats;
 use ackclock_units::Instant;
 
 use crate::diary::Diary;
-use crate::hosts::{Ends, Hosts};
+use crate::hosts::{Call, Ends, Hosts};
 use crate::kernel::Window;
 use crate::path::{Decided, PathSnapshot};
 use crate::run::Outcome as Left;
@@ -143,18 +143,13 @@ impl LastEnd {
             repeated: end.repeated,
             retransmitted: end.stats.segments_retransmitted,
             received: end.received.get(),
-            failed: end.failure.map(|failure| match failure {
-                Failure::HandshakeTimedOut => Outcome::HandshakeTimedOut,
-                Failure::TimedOut => Outcome::TimedOut,
-                Failure::Reset => Outcome::Reset,
-                Failure::Aborted => Outcome::Aborted,
-            }),
+            failed: end.failure.map(Outcome::from),
         }
     }
 
     fn kernel(hosts: &Hosts, number: usize, side: usize) -> Self {
         let call = &hosts.calls[number];
-        let outcome = call.outcome();
+        let outcome = call.outcome(Instant::NEVER);
         Self {
             established: call.established,
             over: call.closed,
@@ -293,8 +288,29 @@ fn flow_row(
         path_rtt_mean_s: (path_rtts > 0).then(|| path_rtt_sum_ns as f64 / path_rtts as f64 / 1e9),
         established_s: by_now(call.established),
         completed_s: by_now(call.completed),
+        outcome: Some(outcome(call, between.own[1][flow], between.until)),
     };
     with_own_ends(with_programs(row, flow, between), flow, between)
+}
+
+/// The state of a flow's connection at `until`, each of whose ends is the kernel's or, where there is one, `own`.
+fn outcome(call: &Call, own: [Option<OwnEnd>; 2], until: Instant) -> Outcome {
+    let of_kernel = call.outcome(until);
+    let failures = own.map(|end| end.and_then(|end| end.failure));
+    if of_kernel.is_failure() {
+        return of_kernel;
+    }
+    if let Some(failure) = Outcome::of_failures(failures) {
+        return failure;
+    }
+    let own_over = own.iter().flatten().all(|end| end.over.is_some());
+    match of_kernel {
+        Outcome::NotStarted => Outcome::NotStarted,
+        // Without an end of the kernel's a call has nothing to tell.
+        _ if own.iter().all(Option::is_some) && own_over => Outcome::Closed,
+        Outcome::Closed if own_over => Outcome::Closed,
+        _ => Outcome::Open,
+    }
 }
 
 /// The row with what the sockets of programs count, where programs are its ends.
@@ -311,6 +327,7 @@ fn with_programs(row: FlowRow, flow: usize, between: &Between<'_>) -> FlowRow {
         segments_retransmitted: count(|tallied| tallied.segments_retransmitted),
         timeouts: count(|tallied| tallied.timeouts),
         established_s: later.established.map(Instant::as_secs_f64),
+        outcome: None,
         ..row
     }
 }

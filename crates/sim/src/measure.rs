@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use ackclock_app::Moment;
 use ackclock_net::{Counters, DelayHistogram, SourceCounters};
-use ackclock_tcp::SenderStats;
+use ackclock_tcp::{Endpoint, SenderStats, State};
 use ackclock_units::{Duration, Instant};
 
 use crate::engine::Host;
 use crate::network::Network;
-use crate::records::{CrossingRow, FlowRow, LinkRow, Run, SourceRow};
+use crate::records::{CrossingRow, FlowRow, LinkRow, Outcome, Run, SourceRow};
 use crate::scenario::{EventTime, Measure, Scenario, Span};
 use crate::topology::Layout;
 use own::Own;
@@ -404,6 +404,7 @@ impl Measures {
             established_s: by_now(hosts[2 * flow].endpoint.established_at())
                 .map(Instant::as_secs_f64),
             completed_s: by_now(hosts[2 * flow].completed).map(Instant::as_secs_f64),
+            outcome: Some(outcome(&hosts[2 * flow].endpoint, &hosts[2 * flow + 1].endpoint)),
         }
     }
 
@@ -502,6 +503,22 @@ fn crossings_of(snapshot: &Snapshot, wire: usize, flow: usize) -> [u64; 2] {
 fn own(measure: &Measure) -> bool {
     let by_round_trips = measure.lasts.is_some_and(|lasts| matches!(lasts.0, Span::RoundTrips(_)));
     matches!(measure.from, EventTime::After(_)) || by_round_trips
+}
+
+/// The state of a flow's connection.
+fn outcome(sender: &Endpoint, receiver: &Endpoint) -> Outcome {
+    let is_over = |end: &Endpoint| matches!(end.state(), State::Closed | State::TimeWait);
+    let ends = [sender, receiver];
+    Outcome::of_failures(ends.map(Endpoint::failure)).unwrap_or_else(|| {
+        // The passive end listens from the beginning on.
+        let begun = ends.iter().any(|end| end.established_at().is_some())
+            || !ends.iter().all(|end| matches!(end.state(), State::Closed | State::Listen));
+        match () {
+            () if !begun => Outcome::NotStarted,
+            () if ends.into_iter().all(is_over) => Outcome::Closed,
+            () => Outcome::Open,
+        }
+    })
 }
 
 fn mean_seconds(sum_ns: u64, count: u64) -> Option<f64> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ackclock_app::{DashClient, VideoClient};
 use ackclock_net::{Counters, DelayHistogram};
+use ackclock_tcp::Failure;
 use ackclock_units::{Bytes, Duration, Instant};
 
 pub use pages::PageRow;
@@ -117,6 +118,8 @@ pub struct FlowRow {
     pub established_s: Option<f64>,
     /// When everything the application gave was acknowledged; null if that did not happen.
     pub completed_s: Option<f64>,
+    /// The state of the connection at the end of the window; null of programs, which may have several connections.
+    pub outcome: Option<Outcome>,
 }
 
 /// A link in one direction over a measured window.
@@ -385,7 +388,7 @@ impl Objects {
     }
 }
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Outcome {
@@ -403,11 +406,13 @@ pub enum Outcome {
     Aborted,
     /// Neither end had anything more to do, and it was not closed.
     Stalled,
+    /// Neither end had begun to open it.
+    NotStarted,
 }
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Closed,
         Self::Open,
         Self::HandshakeTimedOut,
@@ -415,6 +420,7 @@ impl Outcome {
         Self::Reset,
         Self::Aborted,
         Self::Stalled,
+        Self::NotStarted,
     ];
 
     /// The word used in tables.
@@ -427,6 +433,29 @@ impl Outcome {
             Self::Reset => "reset",
             Self::Aborted => "aborted",
             Self::Stalled => "stalled",
+            Self::NotStarted => "not_started",
+        }
+    }
+
+    /// The failure that the two ends tell of: that of the first in the order of [`ALL`](Self::ALL) where they differ.
+    pub fn of_failures(failures: [Option<Failure>; 2]) -> Option<Self> {
+        let outcomes = failures.into_iter().flatten().map(Self::from);
+        outcomes.min_by_key(|outcome| *outcome as u8)
+    }
+
+    /// Outcomes of a connection that did not end as its applications meant it to.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::HandshakeTimedOut | Self::TimedOut | Self::Reset)
+    }
+}
+
+impl From<Failure> for Outcome {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::HandshakeTimedOut => Self::HandshakeTimedOut,
+            Failure::TimedOut => Self::TimedOut,
+            Failure::Reset => Self::Reset,
+            Failure::Aborted => Self::Aborted,
         }
     }
 }

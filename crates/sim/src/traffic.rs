@@ -13,7 +13,7 @@ use ackclock_app::{
 };
 use ackclock_net::{Line, LineConfig};
 use ackclock_tcp::config::QuickStartConfig;
-use ackclock_tcp::{Config, Endpoint, Failure, State};
+use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::{Law, Stream, Streams};
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
@@ -363,25 +363,20 @@ fn whole(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// How a connection ended.
+/// The end of a connection of which nothing more is to happen if it is `over`.
 fn outcome(over: bool, client: &Endpoint, server: Option<&Endpoint>) -> Outcome {
     let ends = || [Some(client), server].into_iter().flatten();
-    let failed = |failure| ends().any(|end| end.failure() == Some(failure));
     if !over {
-        Outcome::Open
-    } else if failed(Failure::HandshakeTimedOut) {
-        Outcome::HandshakeTimedOut
-    } else if failed(Failure::TimedOut) {
-        Outcome::TimedOut
-    } else if failed(Failure::Reset) {
-        Outcome::Reset
-    } else if failed(Failure::Aborted) {
-        Outcome::Aborted
-    } else if ends().all(|end| matches!(end.state(), State::Closed | State::TimeWait)) {
-        Outcome::Closed
-    } else {
-        Outcome::Stalled
+        return Outcome::Open;
     }
+    let failures = [client.failure(), server.and_then(Endpoint::failure)];
+    Outcome::of_failures(failures).unwrap_or_else(|| {
+        if ends().all(|end| matches!(end.state(), State::Closed | State::TimeWait)) {
+            Outcome::Closed
+        } else {
+            Outcome::Stalled
+        }
+    })
 }
 
 impl Class {
