@@ -4,6 +4,7 @@
 //! schema of the type that is wanted, and only then does serde build the value. The schema, which is
 //! generated from the same type, knows the path to whatever is wrong; serde loses it inside an enum.
 
+mod columns;
 mod document;
 mod schema;
 
@@ -87,25 +88,33 @@ pub fn load(path: &Path) -> Result<Scenario, BadInput> {
     let text = read(path, A_SCENARIO_FILE)
         .map_err(|fault| BadInput::in_file(&file, fault.line, &fault))?;
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    from_text(&file, &text, is_json)
+    let folder = path.parent().unwrap_or(Path::new(""));
+    from_text(&file, &text, is_json, folder)
 }
 
-fn from_text(file: &str, text: &str, is_json: bool) -> Result<Scenario, BadInput> {
+fn from_text(file: &str, text: &str, is_json: bool, folder: &Path) -> Result<Scenario, BadInput> {
     let parse = if is_json { Document::from_json } else { Document::from_toml };
     parse(text)
         .map_err(|fault| (fault.line, fault))
-        .and_then(|document| {
-            scenario(&document).map_err(|fault| (document.line_of(&fault.key), fault))
+        .and_then(|mut document| {
+            columns::resolve(&mut document.value, folder)
+                .and_then(|()| scenario(&document))
+                .map_err(|fault| (document.line_of(&fault.key), fault))
         })
         .map_err(|(line, fault)| BadInput::in_file(file, line, &fault))
 }
 
-/// Reads a scenario from JSON text.
+/// Reads a scenario from JSON text. Files that it names are looked for in the current folder.
 ///
 /// # Errors
 /// The first thing that keeps the text from being a scenario that can be run.
 pub fn from_json(text: &str) -> Result<Scenario, BadInput> {
-    Document::from_json(text).and_then(|document| scenario(&document)).map_err(BadInput::new)
+    Document::from_json(text)
+        .and_then(|mut document| {
+            columns::resolve(&mut document.value, Path::new(""))?;
+            scenario(&document)
+        })
+        .map_err(BadInput::new)
 }
 
 /// Reads a `T` from JSON text.

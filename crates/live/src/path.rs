@@ -516,12 +516,15 @@ impl Path {
         for wire in &change.wires {
             let link = &mut self.wires[wire.wire];
             link.advance(now);
-            wire.apply(link);
-            if wire.rate().is_some() {
+            let wake = wire.apply(now, link);
+            if wire.changes_rate() {
                 // What is reached is to be held against one rate.
                 self.rates[wire.wire] = None;
             }
             self.take_effects(wire.wire);
+            if let Some(at) = wake {
+                self.push(at, Class::Departure, wire.wire);
+            }
             self.look_at(now, wire.wire);
         }
         for (flow, ways) in change.routes {

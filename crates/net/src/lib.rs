@@ -16,7 +16,7 @@ mod queue;
 mod quick_start;
 mod serializer;
 
-pub use channel::{Cellular, Channel, Opportunities, Wifi, WifiConfig};
+pub use channel::{Cellular, Channel, Opportunities, RateSeries, Wifi, WifiConfig};
 pub use counters::{Counters, SourceCounters, Volume};
 pub use delay::DelayHistogram;
 pub use feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};

@@ -161,7 +161,20 @@ struct Rare {
     full: Option<Box<Full>>,
     /// `None` where every packet was a flow's, was taken, and arrives as it was.
     tally: Option<Box<Tally>>,
+    /// The link's rate is zero: nothing is sent until it has another.
+    halted: Option<Halted>,
 }
+
+/// A link at a rate of zero.
+#[derive(Clone, Copy, Debug)]
+struct Halted {
+    /// What is left of the packet whose transmission was interrupted, in bits times 10^9.
+    left: u128,
+}
+
+/// The departure of a packet whose transmission is interrupted: later than any moment of a run, and yet one, as
+/// `NEVER` means that nothing is sent.
+const INTERRUPTED: Instant = Instant::from_nanos(Instant::NEVER.as_nanos() - 1);
 
 /// What most links have nothing of.
 #[derive(Clone, Debug, Default)]
@@ -234,6 +247,7 @@ impl Link {
                 unasked_until: Instant::START,
                 full: None,
                 tally: None,
+                halted: None,
             }),
             alike_from: 0,
         };
@@ -570,7 +584,8 @@ impl Link {
     /// Starts sending the next packet of a scheduled queue; returns when it will have left.
     fn serve_next(&mut self, now: Instant, back_to_back: bool) -> Option<Instant> {
         let Queue::Scheduled(queue) = &mut self.queue else { return None };
-        let Some(next) = queue.next(now) else {
+        let next = if self.rare.halted.is_some() { None } else { queue.next(now) };
+        let Some(next) = next else {
             queue.rest();
             self.settle();
             return None;
@@ -636,11 +651,15 @@ impl Link {
         self.depart(departs)
     }
 
-    /// The packet being sent by a scheduled queue leaves; `None` if there is none.
+    /// The packet being sent by a scheduled queue leaves; `None` if there is none that does, as after a
+    /// [change of the rate](Self::set_rate), which moves departures.
     pub fn depart(&mut self, now: Instant) -> Option<Departure> {
         let Queue::Scheduled(queue) = &self.queue else { return None };
         let Serving { packet, started, departs } = *queue.serving()?;
-        debug_assert_eq!(departs, now, "a departure event comes at the departure");
+        debug_assert!(departs >= now, "a departure event comes no later than the departure");
+        if departs != now {
+            return None;
+        }
         let fate =
             self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.has_data()));
         self.left.count(packet.size);
@@ -664,13 +683,48 @@ impl Link {
         }
     }
 
-    /// A scheduled queue's link has another rate from the next packet on.
-    pub fn set_rate(&mut self, rate: Rate) {
+    /// A scheduled queue's link has another rate from `now` on; `None` is a rate of zero, at which nothing is sent.
+    ///
+    /// What is left of the packet being sent is sent at the new rate, as on a physical link whose rate adapts: a packet
+    /// begun at a low rate does not hold up a link that is fast again. Returns the moment at which the link is to be woken,
+    /// [`depart`](Self::depart) called, if that is another than before. A link over a channel keeps the channel's rate.
+    pub fn set_rate(&mut self, now: Instant, rate: Option<Rate>) -> Option<Instant> {
         self.trace();
-        self.serializer.set_rate(rate);
-        if let Queue::Scheduled(queue) = &mut self.queue {
-            queue.set_rate(rate);
+        if self.serializer.is_over_channel() {
+            return None;
         }
+        let before = self.serializer.rate();
+        let Queue::Scheduled(queue) = &mut self.queue else {
+            debug_assert!(false, "a FIFO without departure events has promised when packets leave");
+            return None;
+        };
+        let serving = queue.serving().copied();
+        let left = match self.rare.halted.take() {
+            Some(halted) => halted.left,
+            None => serving.map_or(0, |serving| {
+                let time = serving.departs.since(now);
+                self.busy = self.busy.saturating_sub(time);
+                u128::from(time.as_nanos()) * u128::from(before.as_bps())
+            }),
+        };
+        let Some(rate) = rate else {
+            self.rare.halted = Some(Halted { left });
+            if serving.is_some() {
+                queue.reschedule(INTERRUPTED);
+            }
+            return None;
+        };
+        self.serializer.set_rate(rate);
+        queue.set_rate(rate);
+        if serving.is_none() {
+            return self.serve_next(now, false);
+        }
+        let nanos = left.div_ceil(u128::from(rate.as_bps()));
+        let time = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        self.busy += time;
+        let departs = (now + time).min(INTERRUPTED);
+        queue.reschedule(departs);
+        Some(departs)
     }
 
     /// What leaves from now on arrives so much later; what is on its way arrives when it was to, so

@@ -67,6 +67,11 @@ impl Serializer {
         }
     }
 
+    /// Whether a channel takes the place of the rate.
+    pub const fn is_over_channel(&self) -> bool {
+        self.channel.is_some()
+    }
+
     /// The wire was idle: no fraction is owed.
     pub const fn rest(&mut self) {
         self.carry = 0;

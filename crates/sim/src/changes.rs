@@ -14,18 +14,18 @@ use crate::topology::Layout;
 pub struct WireChange {
     /// Which.
     pub wire: usize,
-    rate: Option<Rate>,
+    /// The inner one is `None` at a rate of zero.
+    rate: Option<Option<Rate>>,
     delay: Option<Duration>,
     limit: Option<QueueLimit>,
     loss: Option<(Loss, Stream)>,
 }
 
 impl WireChange {
-    /// The change of `link`, which is the wire's.
-    pub fn apply(&self, link: &mut Link) {
-        if let Some(rate) = self.rate {
-            link.set_rate(rate);
-        }
+    /// The change of `link`, which is the wire's, at `now`; returns the moment at which the link is to be woken besides
+    /// those that are known.
+    pub fn apply(&self, now: Instant, link: &mut Link) -> Option<Instant> {
+        let wake = self.rate.and_then(|rate| link.set_rate(now, rate));
         if let Some(delay) = self.delay {
             link.set_delay(delay);
         }
@@ -35,11 +35,12 @@ impl WireChange {
         if let Some(limit) = self.limit {
             link.set_limit(limit);
         }
+        wake
     }
 
-    /// The rate from then on, if it is another.
-    pub const fn rate(&self) -> Option<Rate> {
-        self.rate
+    /// Whether the rate is another from then on.
+    pub const fn changes_rate(&self) -> bool {
+        self.rate.is_some()
     }
 }
 
@@ -130,7 +131,7 @@ impl Changes {
     pub fn apply(&self, n: u32, now: Instant, network: &mut Network) -> Vec<(usize, [u32; 2])> {
         let change = &self.changes[n as usize];
         for wire in &change.wires {
-            network.change(now, wire.wire, |link| wire.apply(link));
+            network.change(now, wire.wire, |link| wire.apply(now, link));
         }
         change.routes.iter().map(|route| (route.flow, route.hops)).collect()
     }
@@ -156,8 +157,9 @@ pub fn wire_changes(
         }
     }
     let change = |wire: &usize| {
-        let rate = set.rate.map(|rate| rate.0);
-        let now = rate.unwrap_or(layout.wires[*wire].config.rate);
+        let rate = set.rate.map(|rate| rate.0.0);
+        // The check refuses a limit in BDP at a rate of zero.
+        let now = rate.flatten().unwrap_or(layout.wires[*wire].config.rate);
         WireChange {
             wire: *wire,
             rate,

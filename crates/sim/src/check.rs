@@ -35,8 +35,10 @@ pub fn check(scenario: &Scenario) -> Result {
     if scenario.duration.0 == Duration::ZERO {
         return refuse("duration", "expected more than 0 s");
     }
-    if scenario.flows.is_empty() && scenario.traffic.is_empty() {
-        return refuse("flow", "a scenario needs at least one [[flow]] or [[traffic]]");
+    if scenario.flows.is_empty() && scenario.traffic.is_empty() && scenario.cross_traffic.is_empty()
+    {
+        let message = "a scenario needs at least one [[flow]], [[traffic]] or [[cross_traffic]]";
+        return refuse("flow", message);
     }
     check_topology(&scenario.topology)?;
     let mut names = BTreeSet::new();

@@ -283,11 +283,16 @@ impl Network {
     }
 
     /// A link changes.
-    pub fn change(&mut self, now: Instant, wire: usize, change: impl FnOnce(&mut Link)) {
+    pub fn change(
+        &mut self,
+        now: Instant,
+        wire: usize,
+        change: impl FnOnce(&mut Link) -> Option<Instant>,
+    ) {
         let link = &mut self.links[wire];
         link.advance(now);
-        change(link);
-        self.take_effects(u32::try_from(wire).expect("fewer than 2^32 links"));
+        let wake = change(link);
+        self.wait(u32::try_from(wire).expect("fewer than 2^32 links"), wake);
         if self.attention[wire].watched {
             self.touched.push(u32::try_from(wire).expect("fewer than 2^32 links"));
             self.news = true;

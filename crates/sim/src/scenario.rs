@@ -30,8 +30,10 @@ use serde::{Deserialize, Serialize};
 
 pub use app::{AppSpec, Apps, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
 pub use browser::{BrowserHttp, BrowserSpec, SurgeConstants, SurgeSizes};
-pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
-pub use channel::{BurstLoss, ChannelSpec};
+pub use change::{
+    After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, RateOrZero, Span,
+};
+pub use channel::{BurstLoss, ChannelSpec, RateStep};
 pub use dash::{AdaptSpec, DashSpec};
 pub use draw::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,

@@ -7,7 +7,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use ackclock_sim::scenario::{Every, Limit, Span};
+use ackclock_sim::scenario::{Every, Limit, RateOrZero, Span};
 use ackclock_tcp::Profile;
 use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, Rate};
 use serde_json::{Map, Value};
@@ -35,6 +35,7 @@ pub(super) const READERS: &[(&str, Reader)] = &[
     ("PacketRate", reads::<PacketRate>),
     ("Profile", reads::<Profile>),
     ("Rate", reads::<Rate>),
+    ("RateOrZero", reads::<RateOrZero>),
     ("Span", reads::<Span>),
     ("Variant", |text| crate::variant::parse(text).map(drop)),
 ];

@@ -44,6 +44,10 @@ every = "change"
 "#;
 
 /// The error of `GOOD` with `old` replaced by `new`.
+fn from_text(file: &str, text: &str, is_json: bool) -> Result<Scenario, BadInput> {
+    super::from_text(file, text, is_json, Path::new(""))
+}
+
 fn error_with(old: &str, new: &str) -> String {
     assert!(GOOD.contains(old), "{old}");
     error(&GOOD.replacen(old, new, 1))

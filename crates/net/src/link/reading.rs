@@ -48,8 +48,9 @@ impl Link {
                 }
             }
             Queue::Scheduled(queue) => {
-                let unsent =
-                    queue.serving().map_or(Duration::ZERO, |serving| serving.departs.since(now));
+                // The time of an interrupted packet that is not sent is not counted as busy.
+                let serving = queue.serving().filter(|_| self.rare.halted.is_none());
+                let unsent = serving.map_or(Duration::ZERO, |serving| serving.departs.since(now));
                 busy = busy.saturating_sub(unsent);
             }
         }

@@ -231,7 +231,7 @@ fn happenings() -> impl Strategy<Value = Vec<(u64, Happening)>> {
         60 => (40_u32..1500, 0_u32..4, any::<bool>())
             .prop_map(|(size, class, ecn)| Happening::Packet { size, class, ecn }),
         1 => (1_u64..20).prop_map(Happening::Limit),
-        1 => (1_u64..20).prop_map(|mbps| Happening::Rate(mbps * 1_000_000)),
+        1 => (0_u64..20).prop_map(|mbps| Happening::Rate(mbps * 1_000_000)),
     ];
     prop::collection::vec((0_u64..2_000, happening), 1..300)
 }
@@ -300,7 +300,10 @@ fn play(
                 most = amount;
                 link.set_limit(limit(amount));
             }
-            Happening::Rate(bps) => link.set_rate(Rate::from_bps(bps)),
+            Happening::Rate(bps) => {
+                let rate = (bps > 0).then_some(Rate::from_bps(bps));
+                wake = link.set_rate(now, rate);
+            }
         }
         fates.take_effects(&mut link);
         let counters = link.counters(now);
@@ -500,7 +503,12 @@ fn a_change_drops_from_the_tail_and_leaves_alone_what_is_on_its_way() {
     // packet) with 3 ms of delay and room for two.
     let first = link.depart(at_micros(1_000)).unwrap();
     assert_eq!((first.packet.id.get(), first.arrives), (0, Some(at_micros(11_000))));
-    link.set_rate(Rate::from_bps(800_000));
+    // Half of packet 1 is left: 4000 bits, 5 ms at the new rate.
+    assert_eq!(
+        link.set_rate(at_micros(1_500), Some(Rate::from_bps(800_000))),
+        Some(at_micros(6_500))
+    );
+    assert!(link.depart(at_micros(2_000)).is_none());
     link.set_delay(Duration::from_millis(3));
     link.set_limit(QueueLimit { amount: 2, unit: QueueUnit::Packets });
     let mut gone = Vec::new();
@@ -513,12 +521,45 @@ fn a_change_drops_from_the_tail_and_leaves_alone_what_is_on_its_way() {
     assert_eq!(gone, [4, 5]);
     let counters = link.counters(at_micros(1_500));
     assert_eq!((counters.dropped.packets, counters.queued.packets), (2, 3));
-    // 1 is sent to its end at the old rate, and takes the new way: 2 + 3 ms. 2 takes 10 ms.
-    let second = link.depart(at_micros(2_000)).unwrap();
-    assert_eq!((second.packet.id.get(), second.arrives), (1, Some(at_micros(5_000))));
-    assert_eq!(second.wake, Some(at_micros(12_000)));
-    let third = link.depart(at_micros(12_000)).unwrap();
-    assert_eq!((third.packet.id.get(), third.started), (2, at_micros(2_000)));
+    // 1 takes the new way: 6.5 + 3 ms. 2 takes 10 ms.
+    let second = link.depart(at_micros(6_500)).unwrap();
+    assert_eq!((second.packet.id.get(), second.arrives), (1, Some(at_micros(9_500))));
+    assert_eq!(second.wake, Some(at_micros(16_500)));
+    let third = link.depart(at_micros(16_500)).unwrap();
+    assert_eq!((third.packet.id.get(), third.started), (2, at_micros(6_500)));
+}
+
+#[test]
+fn a_packet_interrupted_by_a_rate_of_zero_is_sent_on_when_the_rate_comes_back() {
+    // 1000 B at 8 Mbit/s: 1 ms. Of packet 0 a quarter is left when the rate falls to zero at 0.75 ms; at 10 ms it comes
+    // back as 4 Mbit/s: 2000 bits take 0.5 ms, packet 1 takes 2 ms. Packet 2 comes meanwhile.
+    let mut link = Link::new(&config(Discipline::Line, 10), Stream::new(1, "link"));
+    link.offer(at_micros(0), packet(0, 0));
+    link.offer(at_micros(0), packet(1, 0));
+    assert_eq!(link.set_rate(at_micros(750), None), None);
+    assert!(link.depart(at_micros(1_000)).is_none());
+    assert!(matches!(link.offer(at_micros(5_000), packet(2, 0)), Verdict::Waits { wake: None }));
+    assert_eq!(link.counters(at_micros(9_000)).busy, Duration::from_micros(750));
+    let resumed = link.set_rate(at_micros(10_000), Some(Rate::from_bps(4_000_000)));
+    assert_eq!(resumed, Some(at_micros(10_500)));
+    let wakes: Vec<_> =
+        [10_500, 12_500, 14_500].map(|at| link.depart(at_micros(at)).unwrap().wake).into();
+    assert_eq!(wakes, [Some(at_micros(12_500)), Some(at_micros(14_500)), None]);
+    // 0.75 + 0.5 + 2 + 2 ms.
+    assert_eq!(link.counters(at_micros(20_000)).busy, Duration::from_micros(5_250));
+}
+
+#[test]
+fn a_link_of_rate_zero_begins_when_it_has_a_rate() {
+    // Idle at 8 Mbit/s, then zero; a packet comes, and another change to zero changes nothing.
+    let mut link = Link::new(&config(Discipline::Line, 10), Stream::new(1, "link"));
+    assert_eq!(link.set_rate(at_micros(100), None), None);
+    assert!(matches!(link.offer(at_micros(200), packet(0, 0)), Verdict::Waits { wake: None }));
+    assert_eq!(link.set_rate(at_micros(300), None), None);
+    let began = link.set_rate(at_micros(5_000), Some(Rate::from_bps(8_000_000)));
+    assert_eq!(began, Some(at_micros(6_000)));
+    let left = link.depart(at_micros(6_000)).unwrap();
+    assert_eq!((left.started, left.wake), (at_micros(5_000), None));
 }
 
 #[test]

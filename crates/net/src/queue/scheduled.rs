@@ -173,6 +173,11 @@ impl Scheduled {
         (self.serving.departs < Instant::NEVER).then_some(&self.serving)
     }
 
+    /// The packet being sent will have left at `departs` instead.
+    pub const fn reschedule(&mut self, departs: Instant) {
+        self.serving.departs = departs;
+    }
+
     /// A packet is sent, and will have left at `departs`.
     #[inline]
     pub const fn serve(&mut self, packet: Packet, started: Instant, departs: Instant) {

@@ -5,8 +5,8 @@ use ackclock_units::Duration;
 use super::{Result, check_loss, refuse};
 use crate::ScenarioError;
 use crate::scenario::{
-    After, AppSpec, CbrSpec, Draw, DurationDraw, EventTime, Flow, FlowEvent, Measure, PathEvent,
-    Scenario, Span, Topology,
+    After, AppSpec, CbrSpec, Direction, Draw, DurationDraw, EventTime, Flow, FlowEvent, Limit,
+    Measure, PathEvent, Scenario, Span, Topology,
 };
 use crate::topology::Layout;
 
@@ -233,6 +233,36 @@ fn check_link_name(key: &str, link: &str, links: &[&str]) -> Result {
     Err(ScenarioError::unknown(key, "link", link, links.iter().copied()))
 }
 
+/// A link's rate from an event on.
+fn check_rate(
+    key: &impl Fn(&str) -> String,
+    link: &str,
+    event: &PathEvent,
+    layout: &Layout,
+) -> Result {
+    let Some(rate) = event.set.as_ref().and_then(|set| set.rate) else { return Ok(()) };
+    let Some(first) = layout.link(link) else { return Ok(()) };
+    let changes = |way: &usize| match event.direction {
+        None => true,
+        Some(Direction::Forward) => *way == 0,
+        Some(Direction::Reverse) => *way == 1,
+    };
+    if (0..2).filter(changes).any(|way| layout.wires[first + way].channel.is_some()) {
+        return refuse(
+            &key("set.rate"),
+            "the link's `channel` decides its rate; expected a link without one",
+        );
+    }
+    let multiple = event.set.as_ref().and_then(|set| set.queue.as_ref()).map(|queue| queue.limit.0);
+    if rate.0.0.is_none() && matches!(multiple, Some(Limit::Bdp(_))) {
+        return refuse(
+            &key("set.queue.limit"),
+            "a bandwidth-delay product at 0 bit/s is nothing; expected packets or bytes",
+        );
+    }
+    Ok(())
+}
+
 /// A change of the path.
 pub fn check_event(
     n: usize,
@@ -265,6 +295,7 @@ pub fn check_event(
             {
                 return refuse(&key("set"), "expected `rate`, `delay`, `queue` or `loss`");
             }
+            check_rate(&key, link, event, layout)?;
             if !event.via.is_empty() {
                 return refuse(
                     &key("via"),

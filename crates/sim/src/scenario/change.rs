@@ -1,16 +1,17 @@
 //! What happens on the way: changes of the path at a moment.
 
 use ackclock_app::Moment;
-use ackclock_units::{Duration, Rate};
+use core::{fmt, str::FromStr};
+
+use ackclock_units::{Duration, ParseError, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Direction, Limit, LossSpec, Text};
 
 /// A change of the path. What has left a link arrives as it was to: a shorter delay lets later packets
-/// overtake it. The packet being sent is sent to its end at the old rate. What waits is sent at the
-/// new rate, and what a smaller limit has no room for is dropped from the tail. A flow's new route is
-/// for what its ends send from then on.
+/// overtake it. What is left of the packet being sent is sent at the new rate, and so is what waits; what a smaller limit
+/// has no room for is dropped from the tail. A flow's new route is for what its ends send from then on.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathEvent {
@@ -37,9 +38,9 @@ pub struct PathEvent {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkChange {
-    /// The rate.
+    /// The rate; `"0 bit/s"` sends nothing until an event gives the link another. Not of a link with a `channel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Text<Rate>>,
+    pub rate: Option<Text<RateOrZero>>,
     /// The propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Text<Duration>>,
@@ -49,6 +50,32 @@ pub struct LinkChange {
     /// Which packets are lost after they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossSpec>,
+}
+
+/// A rate that may be zero, which is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateOrZero(pub Option<Rate>);
+
+impl FromStr for RateOrZero {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        // A tiny rate is no zero: whoever writes 0.1 bit/s has the unit wrong.
+        let is_zero = text
+            .strip_suffix("bit/s")
+            .map(|text| text.trim_end_matches(['k', 'M', 'G', ' ']).trim_start())
+            .and_then(|number| number.parse::<f64>().ok())
+            .is_some_and(|number| number == 0.0);
+        if is_zero { Ok(Self(None)) } else { text.parse().map(|rate| Self(Some(rate))) }
+    }
+}
+
+impl fmt::Display for RateOrZero {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(rate) => rate.fmt(f),
+            None => f.write_str("0 bit/s"),
+        }
+    }
 }
 
 /// What a queue is from a moment on.

@@ -1,12 +1,12 @@
 //! Losses in bursts, and links whose rate is not one number.
 
-use ackclock_net::{Cellular, Channel, Opportunities, Wifi, WifiConfig};
+use ackclock_net::{Cellular, Channel, Opportunities, RateSeries, Wifi, WifiConfig};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Text;
+use super::{RateOrZero, Text};
 
 /// Losses in bursts: a chain of two states, which moves before each packet and begins in the good one
 /// (Gilbert and Elliott). Probabilities from 0 to 1.
@@ -52,8 +52,21 @@ pub enum ChannelSpec {
     /// Moments at which up to 1500 bytes may leave, as mahimahi's traces have them. `rate` is used
     /// where a limit is written as a multiple of the bandwidth-delay product, and nowhere else.
     Trace {
-        /// The moments, in milliseconds and in order; they begin again with the last.
+        /// The moments, in milliseconds and in order; they begin again with the last. In a scenario file also the name
+        /// of a file of mahimahi's, from the folder of the scenario.
         times_ms: Vec<u64>,
+    },
+    /// A measured series of rates: each holds until the next, and what is left of a packet in transmission is sent at
+    /// the rate that comes. `rate` is used where a limit is written as a multiple of the bandwidth-delay product, and
+    /// nowhere else.
+    Rates {
+        /// The values, the first at 0 s. In a scenario file also the name of a file, from the folder of the scenario:
+        /// two columns, time in seconds and rate, with `unit` beside it, such as `unit = "Mbit/s"`; or one column of
+        /// rates, with `interval` beside it too, such as `interval = "1 s"`.
+        series: Vec<RateStep>,
+        /// The time after which the series begins again. Default: the last value holds as long as the one before it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        period: Option<Text<Duration>>,
     },
     /// A trace drawn at random: packets leave as a Poisson process whose rate wanders between zero
     /// and twice `rate`.
@@ -65,6 +78,16 @@ pub enum ChannelSpec {
         #[serde(default = "period")]
         period: Text<Duration>,
     },
+}
+
+/// A value of a series of rates.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// Its beginning, counted from that of the series.
+    pub at: Text<Duration>,
+    /// The rate until the next.
+    pub rate: Text<RateOrZero>,
 }
 
 /// What Linux's drivers commonly send at once to a busy station.
@@ -127,6 +150,17 @@ impl ChannelSpec {
             Self::Trace { times_ms } => Opportunities::new(times_ms.clone())
                 .map(Channel::Opportunities)
                 .map_err(|why| ("times_ms", why)),
+            Self::Rates { series, period } => {
+                let steps: Vec<_> = series.iter().map(|step| (step.at.0, step.rate.0.0)).collect();
+                let lasts = match steps[..] {
+                    [.., (before, _), (last, _)] => last + last.saturating_sub(before),
+                    _ => Duration::from_secs(1),
+                };
+                let wrong = if period.is_some() { "period" } else { "series" };
+                RateSeries::new(&steps, period.map_or(lasts, |period| period.0))
+                    .map(Channel::Rates)
+                    .map_err(|why| (if why.contains("period") { wrong } else { "series" }, why))
+            }
             Self::Cellular { wander, period } => {
                 let cellular =
                     Cellular { mean: rate, wander_pps: wander.0.as_pps(), period: period.0 };

@@ -117,7 +117,9 @@ pub struct ValuesDraw<T> {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "QuantilesOf{T}")]
 pub struct QuantilesDraw<T> {
-    /// From p = 0 to p = 1, ascending in both; linear between them.
+    /// From p = 0 to p = 1, ascending in both; linear between them. Where one p has several values the distribution jumps
+    /// from the first to the last of them. In a scenario file also the name of a file, from the folder of the scenario:
+    /// columns of values and of p, in shares or percent, with `unit` beside it, such as `unit = "B"`.
     pub quantiles: Vec<Quantile<T>>,
 }
 
@@ -219,7 +221,7 @@ impl<T: Quantity> Draw<T> {
             }
             Self::Quantiles(QuantilesDraw { quantiles }) if !is_distribution(quantiles) => Some((
                 ".quantiles",
-                "expected at least two, ascending in p and value, from p = 0 to p = 1",
+                "expected at least two, from p = 0 to p = 1, neither p nor value falling",
             )),
             _ => None,
         }
@@ -230,7 +232,7 @@ fn is_distribution<T: Quantity>(quantiles: &[Quantile<T>]) -> bool {
     let ends =
         quantiles.first().map(|q| q.p) == Some(0.0) && quantiles.last().map(|q| q.p) == Some(1.0);
     let ascends = |pair: &[Quantile<T>]| {
-        pair[0].p < pair[1].p && pair[0].value.amount() <= pair[1].value.amount()
+        pair[0].p <= pair[1].p && pair[0].value.amount() <= pair[1].value.amount()
     };
     ends && quantiles.len() > 1 && quantiles.windows(2).all(ascends)
 }

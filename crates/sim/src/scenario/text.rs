@@ -11,7 +11,7 @@ use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, ParseError, Ra
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Every, Limit, Span};
+use super::{Every, Limit, RateOrZero, Span};
 
 /// A value that stands in a file as text with a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +42,7 @@ described! {
     Bytes: "Bytes", "A volume: a number and B, kB, MB, GB, KiB, MiB or GiB.", "1460 B";
     Mss: "Mss", "A segment size, from 1 B to 65535 B.", "1460 B";
     Rate: "Rate", "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.", "10 Mbit/s";
+    RateOrZero: "RateOrZero", "A rate, which may be zero: a number and bit/s, kbit/s, Mbit/s or Gbit/s.", "0 bit/s";
     PacketRate: "PacketRate", "A rate of packets: a number and packet/s.", "100 packet/s";
     Frequency: "Frequency", "A rate of events: a number and /s, /min or /h.", "100 /s";
     Variant: "Variant", "A sender: a growth law, then +part for each choice that differs from its default.", "newreno+iw10";

@@ -296,3 +296,84 @@ fn what_cannot_be_is_refused_by_name() {
         assert_eq!(refused(app, more), expected);
     }
 }
+
+/// A flow of cubic on a graph of one link of 10 Mbit/s and 20 ms.
+fn one_link(duration: &str, link: &str, more: &str) -> String {
+    format!(
+        r#"{{"duration": "{duration}",
+            "topology": {{"kind": "graph", "link": [{{"name": "l", "from": "a", "to": "b",
+                "rate": "10 Mbit/s", "delay": "20 ms"{link}}}]}},
+            "flow": [{{"name": "f", "from": "a", "to": "b", "variant": "cubic", "profile": "linux"}}]
+            {more}}}"#
+    )
+}
+
+#[test]
+fn a_link_whose_rate_is_zero_for_a_second_carries_the_rest() {
+    // 9 s of 10 Mbit/s carry 7500 packets of 1500 bytes; slow start from 10 packets over 40 ms takes 0.1 s of that at
+    // most, and after the second of silence the timeout and what was queued leave no hole: at least 95 %.
+    let pause = r#", "event": [{"at": "3 s", "link": "l", "set": {"rate": "0 bit/s"}},
+                               {"at": "4 s", "link": "l", "set": {"rate": "10 Mbit/s"}}]"#;
+    let run = run(&one_link("10 s", "", pause));
+    let forward = &run.links[0];
+    assert!((0.855..=0.9).contains(&forward.utilisation), "{forward:?}");
+    assert!((7125..=7501).contains(&forward.delivered_packets), "{forward:?}");
+    assert!(run.flows[0].goodput_bps > 0.83e7, "{:?}", run.flows[0]);
+}
+
+#[test]
+fn seconds_at_almost_nothing_do_not_hold_up_those_that_follow() {
+    // A second in two at 1 kbit/s, at which a packet would take 12 s: what has begun is sent on at 10 Mbit/s.
+    let changes: Vec<String> = (1..20)
+        .map(|s| {
+            let rate = if s % 2 == 1 { "1 kbit/s" } else { "10 Mbit/s" };
+            format!(r#"{{"at": "{s} s", "link": "l", "set": {{"rate": "{rate}"}}}}"#)
+        })
+        .collect();
+    let events = format!(r#", "event": [{}]"#, changes.join(", "));
+    let mut by_events = run(&one_link("20 s", "", &events)).links.swap_remove(0);
+    // The same as a series: the packets are the same ones.
+    let series = r#", "channel": {"kind": "rates", "series": [
+        {"at": "0 s", "rate": "10 Mbit/s"}, {"at": "1 s", "rate": "1 kbit/s"}]}"#;
+    let by_series = run(&one_link("20 s", series, "")).links.swap_remove(0);
+    // Ten seconds of 10 Mbit/s are 8333 packets; each silence costs a timeout and slow start again.
+    assert!(by_events.delivered_packets > 7000, "{by_events:?}");
+    // A link whose departures are events counts at the same moments; busy time differs where nothing is sent.
+    by_events.utilisation = by_series.utilisation;
+    assert_eq!(by_events.delivered_packets, by_series.delivered_packets);
+    assert_eq!(by_events.dropped_packets, by_series.dropped_packets);
+}
+
+#[test]
+fn an_impossible_rate_of_an_event_is_refused() {
+    let refused = |link: &str, set: &str| {
+        let event = format!(r#", "event": [{{"at": "1 s", "link": "l", "set": {set}}}]"#);
+        let error = scenario(&one_link("10 s", link, &event)).check().unwrap_err();
+        format!("{}: {}", error.key, error.message)
+    };
+    assert_eq!(
+        refused("", r#"{"rate": "0 bit/s", "queue": {"limit": "1 BDP"}}"#),
+        "event[0].set.queue.limit: a bandwidth-delay product at 0 bit/s is nothing; expected packets or bytes"
+    );
+    assert_eq!(
+        refused(r#", "channel": {"kind": "trace", "times_ms": [1]}"#, r#"{"rate": "1 Mbit/s"}"#),
+        "event[0].set.rate: the link's `channel` decides its rate; expected a link without one"
+    );
+}
+
+#[test]
+fn cross_traffic_may_be_alone() {
+    // 1000 packets a second of 1500 bytes are 12 Mbit/s on 6: of those that come in 12 s half are sent, 500 a second.
+    let run = run(r#"{"duration": "12 s",
+        "topology": {"kind": "graph", "link": [{"name": "l", "from": "a", "to": "b",
+            "rate": "6 Mbit/s", "delay": "10 ms", "queue": {"kind": "codel"}}]},
+        "cross_traffic": [{"link": "l", "kind": "periodic", "rate": "1000 packet/s", "size": "1500 B",
+            "phase": 0.0}]}"#);
+    let forward = &run.links[0];
+    assert!((11_999..=12_001).contains(&forward.offered_packets), "{forward:?}");
+    assert!((5_999..=6_001).contains(&forward.delivered_packets), "{forward:?}");
+    // CoDel begins to drop an interval of 100 ms after the delay has passed 5 ms (RFC 8289 §4.3).
+    assert!(forward.dropped_early_packets > 0, "{forward:?}");
+    assert_eq!(run.sources[0].offered_packets, forward.offered_packets);
+    assert!(run.flows.is_empty());
+}

@@ -1,0 +1,364 @@
+//! Files of numbers that a scenario names: distributions, series of rates, traces of delivery opportunities, in the forms
+//! in which they are published.
+//!
+//! A file takes the place of a list: `quantiles = "websearch.txt"` with `unit = "B"`, `series = "5g.csv"` with
+//! `unit = "Mbit/s"`, `times_ms = "lte.up"`. The list is put in its place before the scenario is held against its schema, so
+//! that all that comes later knows lists alone. Messages name the line of a file and never repeat its text: a scenario
+//! may come from somebody who is not to see other files.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::document::{element, member};
+use super::{Fault, read};
+
+/// A list that a file may stand for.
+struct Kind {
+    /// The key of the list.
+    key: &'static str,
+    /// The keys that belong to the file.
+    beside: &'static [&'static str],
+    /// The list of the file's rows.
+    list: fn(&File<'_>) -> Result<Vec<Value>, Fault>,
+}
+
+const KINDS: [Kind; 3] = [
+    Kind { key: "quantiles", beside: &["unit"], list: quantiles },
+    Kind { key: "series", beside: &["unit", "interval"], list: series },
+    Kind { key: "times_ms", beside: &[], list: times },
+];
+
+/// The rows of a file, and what the scenario says of them.
+struct File<'a> {
+    /// The key at which the file is named, and the file.
+    key: &'a str,
+    name: &'a str,
+    rows: Vec<Row>,
+    /// The table that names the file.
+    table: &'a Map<String, Value>,
+}
+
+/// The numbers of a line.
+struct Row {
+    line: usize,
+    numbers: Vec<f64>,
+}
+
+impl File<'_> {
+    fn fault(&self, line: usize, message: &str) -> Fault {
+        Fault::new(self.key, format!("`{}` line {line}: {message}", self.name))
+    }
+
+    fn whole(&self, message: &str) -> Fault {
+        Fault::new(self.key, format!("`{}`: {message}", self.name))
+    }
+
+    fn text(&self, word: &str) -> Option<&str> {
+        self.table.get(word).and_then(Value::as_str)
+    }
+
+    /// The factor and the unit of the numbers: `"B"` is 1 and `B`, `"1460 B"` is 1460 and `B`.
+    fn unit(&self, example: &str) -> Result<(f64, &str), Fault> {
+        let text = self.text("unit").ok_or_else(|| {
+            self.whole(&format!("plain numbers, expected `unit` beside it, such as \"{example}\""))
+        })?;
+        let at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+        let (number, unit) = (text[..at].trim(), text[at..].trim());
+        let factor = if number.is_empty() { Some(1.0) } else { number.parse().ok() };
+        let fits = |factor: &f64| factor.is_finite() && *factor > 0.0 && !unit.is_empty();
+        match factor.filter(fits) {
+            Some(factor) => Ok((factor, unit)),
+            None => Err(Fault::new(
+                member(self.key.rsplit_once('.').map_or("", |(table, _)| table), "unit"),
+                format!("expected a unit such as \"{example}\""),
+            )),
+        }
+    }
+}
+
+/// Puts lists in the place of the names of files in `value`; relative names count from `folder`.
+///
+/// # Errors
+/// The key that names a file that cannot be read, or not as what it is to be.
+pub(super) fn resolve(value: &mut Value, folder: &Path) -> Result<(), Fault> {
+    visit(value, "", folder)
+}
+
+fn visit(value: &mut Value, key: &str, folder: &Path) -> Result<(), Fault> {
+    match value {
+        Value::Object(table) => {
+            for kind in &KINDS {
+                if let Some(Value::String(name)) = table.get(kind.key) {
+                    let list = load(kind, name, &member(key, kind.key), table, folder)?;
+                    table.insert(kind.key.to_owned(), Value::Array(list));
+                    kind.beside.iter().for_each(|word| drop(table.remove(*word)));
+                }
+            }
+            table.iter_mut().try_for_each(|(name, child)| visit(child, &member(key, name), folder))
+        }
+        Value::Array(list) => list
+            .iter_mut()
+            .enumerate()
+            .try_for_each(|(n, child)| visit(child, &element(key, n), folder)),
+        _ => Ok(()),
+    }
+}
+
+fn load(
+    kind: &Kind,
+    name: &str,
+    key: &str,
+    table: &Map<String, Value>,
+    folder: &Path,
+) -> Result<Vec<Value>, Fault> {
+    let text = read(&folder.join(name), "expected a file of numbers")
+        .map_err(|fault| Fault::new(key, format!("`{name}`: {}", fault.message)))?;
+    let rows = rows(&text)
+        .map_err(|(line, message)| Fault::new(key, format!("`{name}` line {line}: {message}")))?;
+    let file = File { key, name, rows, table };
+    if file.rows.is_empty() {
+        return Err(file.whole("no numbers in it, expected one line or more"));
+    }
+    (kind.list)(&file)
+}
+
+/// The numbers of each line that has any. Blanks, commas, semicolons and tabs separate them; `#` begins a comment, and the
+/// first line may be a heading.
+fn rows(text: &str) -> Result<Vec<Row>, (usize, &'static str)> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.split('#').next().unwrap_or_default();
+        let words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
+        let numbers: Option<Vec<f64>> = words
+            .filter(|word| !word.is_empty())
+            .map(|word| word.trim_matches('"').parse().ok().filter(|n: &f64| n.is_finite()))
+            .collect();
+        match numbers {
+            Some(numbers) if numbers.is_empty() => {}
+            Some(numbers) => {
+                if rows.first().is_some_and(|row| row.numbers.len() != numbers.len()) {
+                    return Err((line, "expected as many columns as in the first line"));
+                }
+                rows.push(Row { line, numbers });
+            }
+            None if rows.is_empty() && line == 1 => {}
+            None => return Err((line, "expected numbers")),
+        }
+    }
+    Ok(rows)
+}
+
+/// Values and shares: two columns, or three of which the one between is another count, as in files for ns-2. The share is
+/// the last column, as published, unless the first is the one that ends at 1 or 100.
+fn quantiles(file: &File<'_>) -> Result<Vec<Value>, Fault> {
+    let (factor, unit) = file.unit("B")?;
+    let columns = file.rows[0].numbers.len();
+    if !(2..=3).contains(&columns) {
+        return Err(file.fault(file.rows[0].line, "expected two columns, a value and its share"));
+    }
+    let ends = |column: usize| {
+        let last = file.rows[file.rows.len() - 1].numbers[column];
+        [1.0, 100.0].into_iter().find(|whole| (last - whole).abs() < 1e-9)
+    };
+    let (share, value) = match (ends(columns - 1), ends(0)) {
+        (None, Some(_)) => (0, columns - 1),
+        (Some(_), _) => (columns - 1, 0),
+        (None, None) => {
+            return Err(file.whole("expected shares that end at 1, or at 100 in percent"));
+        }
+    };
+    let whole = ends(share).unwrap_or(1.0);
+    let mut before = (0.0, f64::NEG_INFINITY);
+    let mut points = Vec::with_capacity(file.rows.len() + 1);
+    for Row { line, numbers } in &file.rows {
+        let (p, amount) = (numbers[share] / whole, numbers[value] * factor);
+        if !(0.0..=1.0 + 1e-9).contains(&p) {
+            return Err(file.fault(*line, "expected a share from 0 to 1, or to 100 in percent"));
+        }
+        if p < before.0 || amount < before.1 {
+            return Err(file.fault(*line, "expected shares and values that do not fall"));
+        }
+        if points.is_empty() && p > 0.0 {
+            // Nothing is said of what is smaller: the first value has the first share.
+            points.push(json!({ "p": 0.0, "value": format!("{amount} {unit}") }));
+        }
+        before = (p, amount);
+        points.push(json!({ "p": p.min(1.0), "value": format!("{amount} {unit}") }));
+    }
+    if let Some(last) = points.last_mut() {
+        last["p"] = json!(1.0);
+    }
+    Ok(points)
+}
+
+/// Times in seconds and rates, or rates alone with an `interval`.
+fn series(file: &File<'_>) -> Result<Vec<Value>, Fault> {
+    let (factor, unit) = file.unit("Mbit/s")?;
+    let columns = file.rows[0].numbers.len();
+    let interval = file.text("interval");
+    let every = match (columns, interval) {
+        (2, None) => None,
+        (1, Some(text)) => Some(text.parse::<ackclock_units::Duration>().map_err(|error| {
+            let table = file.key.rsplit_once('.').map_or("", |(table, _)| table);
+            Fault::new(member(table, "interval"), error.to_string())
+        })?),
+        (1, None) => {
+            return Err(
+                file.whole("one column of rates, expected `interval` beside it, such as \"1 s\"")
+            );
+        }
+        (2, Some(_)) => {
+            return Err(file.whole("it has a column of times; leave `interval` out"));
+        }
+        _ => return Err(file.fault(file.rows[0].line, "expected two columns, a time and a rate")),
+    };
+    let begins = file.rows[0].numbers[0];
+    let mut before = f64::NEG_INFINITY;
+    let step = |(n, Row { line, numbers }): (u64, &Row)| {
+        let at = match every {
+            Some(every) => ackclock_units::Duration::from_nanos(every.as_nanos().saturating_mul(n)),
+            None => {
+                if numbers[0] <= before {
+                    return Err(file.fault(*line, "expected times that ascend"));
+                }
+                before = numbers[0];
+                ackclock_units::Duration::from_secs_f64(numbers[0] - begins)
+            }
+        };
+        let rate = numbers[columns - 1] * factor;
+        if rate < 0.0 {
+            return Err(file.fault(*line, "expected a rate of 0 or more"));
+        }
+        Ok(json!({ "at": at.to_string(), "rate": format!("{rate} {unit}") }))
+    };
+    (0..).zip(&file.rows).map(step).collect()
+}
+
+/// Delivery opportunities in whole milliseconds.
+fn times(file: &File<'_>) -> Result<Vec<Value>, Fault> {
+    let time = |Row { line, numbers }: &Row| match numbers[..] {
+        [ms] if ms >= 0.0 && ms.fract() == 0.0 && ms < 4e12 => Ok(json!(whole(ms))),
+        _ => Err(file.fault(*line, "expected a time in whole milliseconds")),
+    };
+    file.rows.iter().map(time).collect()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole, and within bounds"
+)]
+const fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    /// The table with its file's list, or the message.
+    fn resolved(contents: &str, table: &str) -> Result<Value, String> {
+        let scratch = Scratch::new("columns");
+        std::fs::write(scratch.join("f.txt"), contents).unwrap();
+        let mut value: Value = serde_json::from_str(table).unwrap();
+        resolve(&mut value, &scratch).map(|()| value).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn flow_sizes_are_read_as_they_are_published() {
+        let expected = json!({ "size": { "quantiles": [
+            { "p": 0.0, "value": "0 B" }, { "p": 0.0, "value": "2000 B" },
+            { "p": 0.5, "value": "74000 B" }, { "p": 1.0, "value": "30000000 B" }] } });
+        let table = r#"{"size": {"quantiles": "f.txt", "unit": "B"}}"#;
+        for contents in [
+            // Bytes and percent, as for the tools of HPCC; shares; shares first with a heading and commas.
+            "0 0\n2000 0\n74000 50\n30000000 100\n",
+            "# web search\n0 0\n2000 0\n\n74000 0.5\n3e7 1\n",
+            "p,size\n0,0\n0,2000\n0.5,74000\n1,30000000\n",
+        ] {
+            assert_eq!(resolved(contents, table).unwrap(), expected, "{contents}");
+        }
+    }
+
+    #[test]
+    fn packets_with_a_third_column_are_read_as_in_scripts_for_ns2() {
+        // 6 and 13 packets of 1460 bytes: 8760 and 18,980; the first share is 0.15, so 8760 has it.
+        let table = r#"{"quantiles": "f.txt", "unit": "1460 B"}"#;
+        let expected = json!({ "quantiles": [
+            { "p": 0.0, "value": "8760 B" }, { "p": 0.15, "value": "8760 B" },
+            { "p": 1.0, "value": "18980 B" }] });
+        assert_eq!(resolved("6 1 0.15\n13 1 1\n", table).unwrap(), expected);
+    }
+
+    #[test]
+    fn series_of_rates_have_times_or_an_interval() {
+        let expected = json!({ "series": [
+            { "at": "0 s", "rate": "12.5 Mbit/s" }, { "at": "1 s", "rate": "0 Mbit/s" },
+            { "at": "2 s", "rate": "3 Mbit/s" }] });
+        let timed = r#"{"series": "f.txt", "unit": "Mbit/s"}"#;
+        assert_eq!(
+            resolved("1700000000,12.5\n1700000001,0\n1700000002,3", timed).unwrap(),
+            expected
+        );
+        let even = r#"{"series": "f.txt", "unit": "Mbit/s", "interval": "1 s"}"#;
+        assert_eq!(resolved("12.5\n0\n3\n", even).unwrap(), expected);
+    }
+
+    #[test]
+    fn traces_of_opportunities_are_read() {
+        let value = resolved("3\n3\n7\n", r#"{"channel": {"times_ms": "f.txt"}}"#).unwrap();
+        assert_eq!(value, json!({ "channel": { "times_ms": [3, 3, 7] } }));
+    }
+
+    #[test]
+    fn a_bad_file_gets_one_line_that_does_not_repeat_it() {
+        let sizes = r#"{"size": {"quantiles": "f.txt", "unit": "B"}}"#;
+        let rates = r#"{"series": "f.txt", "unit": "Mbit/s"}"#;
+        let cases = [
+            ("0 0\nroot:x 1\n", sizes, "size.quantiles: `f.txt` line 2: expected numbers"),
+            (
+                "0 0\n2 0.5\n",
+                sizes,
+                "size.quantiles: `f.txt`: expected shares that end at 1, or at 100 in percent",
+            ),
+            (
+                "0 0\n9 0.5\n5 1\n",
+                sizes,
+                "size.quantiles: `f.txt` line 3: expected shares and values that do not fall",
+            ),
+            (
+                "0 0\n1 0.5 3\n",
+                sizes,
+                "size.quantiles: `f.txt` line 2: expected as many columns as in the first line",
+            ),
+            ("", sizes, "size.quantiles: `f.txt`: no numbers in it, expected one line or more"),
+            ("0 1\n0 2\n", rates, "series: `f.txt` line 2: expected times that ascend"),
+            ("0 1\n1 -2\n", rates, "series: `f.txt` line 2: expected a rate of 0 or more"),
+            (
+                "1\n2\n",
+                rates,
+                "series: `f.txt`: one column of rates, expected `interval` beside it, such as \"1 s\"",
+            ),
+            (
+                "5 0\n",
+                r#"{"quantiles": "f.txt"}"#,
+                "quantiles: `f.txt`: plain numbers, expected `unit` beside it, such as \"B\"",
+            ),
+            (
+                "1.5\n",
+                r#"{"times_ms": "f.txt"}"#,
+                "times_ms: `f.txt` line 1: expected a time in whole milliseconds",
+            ),
+            (
+                "",
+                r#"{"times_ms": "g.txt"}"#,
+                "times_ms: `g.txt`: no such file, expected a file of numbers",
+            ),
+        ];
+        for (contents, table, message) in cases {
+            assert_eq!(resolved(contents, table).unwrap_err(), message);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A rate that follows a measured series: each value holds until the next, and the series begins again at its end.
+//!
+//! A packet in transmission when the rate changes is sent on at the new rate, and waits through a rate of zero. So the
+//! link carries what the series holds, however long one packet takes at its lowest rate.
+
+use std::sync::Arc;
+
+use ackclock_units::{Duration, Instant, Rate};
+
+const NANOS_PER_SECOND: u128 = 1_000_000_000;
+
+/// A rate over time, over and over.
+#[derive(Clone, Debug)]
+pub struct RateSeries {
+    /// The beginning of each value within a period, in nanoseconds, and the value in bit/s.
+    steps: Arc<[(u64, u64)]>,
+    period: u64,
+    /// Whole periods that have passed, and the value that holds.
+    round: u64,
+    step: usize,
+    /// The departure of the last packet, and what the link could still have sent in that nanosecond, in bits times 10^9.
+    last: (Instant, u128),
+}
+
+impl RateSeries {
+    /// The series of (beginning, rate), which begins again after `period`; a rate of `None` is zero.
+    ///
+    /// # Errors
+    /// A line that says what is wrong: no first value at 0, times that do not ascend, a period that ends before the last
+    /// value begins, no rate but zero.
+    pub fn new(steps: &[(Duration, Option<Rate>)], period: Duration) -> Result<Self, &'static str> {
+        if steps.first().is_none_or(|(at, _)| *at > Duration::ZERO) {
+            return Err("expected a first value at 0 s");
+        }
+        if !steps.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err("expected times that ascend");
+        }
+        if steps.last().is_some_and(|(at, _)| *at >= period) {
+            return Err("expected a period that ends after the last value begins");
+        }
+        if steps.iter().all(|(_, rate)| rate.is_none()) {
+            return Err("expected a rate above 0 bit/s somewhere");
+        }
+        let steps = steps.iter().map(|(at, rate)| (at.as_nanos(), rate.map_or(0, Rate::as_bps)));
+        Ok(Self {
+            steps: steps.collect(),
+            period: period.as_nanos(),
+            round: 0,
+            step: 0,
+            last: (Instant::START, 0),
+        })
+    }
+
+    /// The end of the value that holds, and its rate in bit/s.
+    fn value(&self) -> (u64, u64) {
+        let end = self.steps.get(self.step + 1).map_or(self.period, |(at, _)| *at);
+        (self.round.saturating_mul(self.period).saturating_add(end), self.steps[self.step].1)
+    }
+
+    fn advance(&mut self) {
+        self.step += 1;
+        if self.step == self.steps.len() {
+            self.step = 0;
+            self.round += 1;
+        }
+    }
+
+    /// The time that a packet of `size` bytes is on the channel that begins to be sent at `starts`.
+    pub(super) fn time(&mut self, starts: Instant, size: u64) -> Duration {
+        let mut at = starts.as_nanos();
+        let round = at / self.period;
+        if round > self.round {
+            (self.round, self.step) = (round, 0);
+        }
+        while self.value().0 <= at {
+            self.advance();
+        }
+        // Back to back, the nanosecond in which the last packet left is used to its end.
+        let spared = if self.last.0 == starts { self.last.1 } else { 0 };
+        let mut work = (u128::from(size) * 8 * NANOS_PER_SECOND).saturating_sub(spared);
+        loop {
+            let (end, rate) = self.value();
+            let rate = u128::from(rate);
+            let capacity = rate * u128::from(end - at);
+            if work <= capacity && rate > 0 {
+                let nanos = work.div_ceil(rate);
+                at += u64::try_from(nanos).expect("no more than a value lasts");
+                // At the end of a value the rate of the next nanosecond is another.
+                let spare = if at < end { nanos * rate - work } else { 0 };
+                let departs = Instant::from_nanos(at);
+                self.last = (departs, spare);
+                return departs.since(starts);
+            }
+            if end >= u64::MAX - self.period {
+                // Later than any run.
+                return Instant::NEVER.since(starts);
+            }
+            work -= capacity;
+            at = end;
+            self.advance();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn series(steps: &[(u64, u64)], period_ms: u64) -> RateSeries {
+        let steps: Vec<_> = steps
+            .iter()
+            .map(|(at, bps)| {
+                (Duration::from_millis(*at), (*bps > 0).then_some(Rate::from_bps(*bps)))
+            })
+            .collect();
+        RateSeries::new(&steps, Duration::from_millis(period_ms)).unwrap()
+    }
+
+    #[test]
+    fn a_packet_is_sent_on_at_the_rate_that_comes() {
+        // 1500 bytes are 12,000 bits. From 5 ms at 1 Mbit/s 5000 bits by 10 ms, nothing until 20 ms, then 7000 bits
+        // at 2 Mbit/s: 3.5 ms.
+        let mut wire = series(&[(0, 1_000_000), (10, 0), (20, 2_000_000)], 30);
+        assert_eq!(wire.time(ms(5), 1500), Duration::from_micros(18_500));
+        // The next: 6.5 ms of 2 Mbit/s are 13,000 bits, so 6 ms.
+        assert_eq!(wire.time(Instant::from_nanos(23_500_000), 1500), Duration::from_millis(6));
+        // From 29.5 ms on: 1000 bits, then the series begins again: 10,000 bits by 40 ms, 1000 bits at 50 ms: 0.5 ms.
+        assert_eq!(wire.time(Instant::from_nanos(29_500_000), 1500), Duration::from_millis(21));
+    }
+
+    #[test]
+    fn a_packet_that_comes_at_a_rate_of_zero_waits_for_the_next_value() {
+        let mut wire = series(&[(0, 1_000_000), (10, 0)], 1000);
+        // Comes at 15 ms; the series begins again at 1 s: 12 ms need 10 ms of it and 2 of the next.
+        assert_eq!(wire.time(ms(15), 1250), Duration::from_millis(985 + 10));
+        assert_eq!(wire.time(ms(15), 1500), Duration::from_millis(985 + 1000 + 2));
+    }
+
+    #[test]
+    fn a_busy_link_carries_what_the_series_holds() {
+        // 7 Mbit/s for 1 s, 0 for 1 s: 583 packets of 12,000 bits in the first second, at 12,000/7 us each without a
+        // nanosecond lost, and the 584th is a third sent: 7,000,000 - 583 * 12,000 = 4000 bits.
+        let mut wire = series(&[(0, 7_000_000), (1000, 0)], 2000);
+        let mut at = Instant::START;
+        for _ in 0..583 {
+            at += wire.time(at, 1500);
+        }
+        // 583 * 12,000 / 7 us = 999,428,571.43 ns, and the last nanosecond begun counts.
+        assert_eq!(at, Instant::from_nanos(999_428_572));
+        // 8000 bits at 7 Mbit/s: 1,142,857.14 ns from 2 s on.
+        at += wire.time(at, 1500);
+        assert_eq!(at, Instant::from_nanos(2_001_142_858));
+    }
+
+    #[test]
+    fn long_silence_is_passed_over_at_once() {
+        let mut wire = series(&[(0, 1_000_000), (1, 2_000_000)], 2);
+        // 10^9 periods of 2 ms later; 1 ms at 1 Mbit/s are 1000 bits, the rest at 2 Mbit/s.
+        assert_eq!(wire.time(ms(2_000_000_000), 250), Duration::from_micros(1500));
+    }
+
+    #[test]
+    fn impossible_series_are_refused() {
+        let step =
+            |at, bps: u64| (Duration::from_millis(at), (bps > 0).then(|| Rate::from_bps(bps)));
+        for (steps, period) in [
+            (vec![], 10),
+            (vec![step(1, 5)], 10),
+            (vec![step(0, 5), step(0, 6)], 10),
+            (vec![step(0, 5), step(10, 6)], 10),
+            (vec![step(0, 0), step(5, 0)], 10),
+        ] {
+            assert!(RateSeries::new(&steps, Duration::from_millis(period)).is_err(), "{steps:?}");
+        }
+    }
+}
