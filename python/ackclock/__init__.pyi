@@ -11,7 +11,10 @@ from .api import (
     variant_name as variant_name,
     variants as variants,
 )
-from .channels import read_mahimahi as read_mahimahi
+from .channels import (
+    read_mahimahi as read_mahimahi,
+    read_rates as read_rates,
+)
 from .comparison import (
     Comparison as Comparison,
     compare as compare,
@@ -24,6 +27,7 @@ from .draws import (
     Uniform as Uniform,
     Values as Values,
     Weibull as Weibull,
+    read_quantiles as read_quantiles,
 )
 from .errors import BadInput as BadInput
 from .results import Run as Run
@@ -61,6 +65,7 @@ from .scenario import (
     Queue as Queue,
     QueueChange as QueueChange,
     QuickStart as QuickStart,
+    Rates as Rates,
     RcpRouter as RcpRouter,
     Red as Red,
     Reorder as Reorder,

@@ -95,6 +95,9 @@ def schema() -> str:
 def load_scenario(path: str) -> str:
     """Read a TOML (or .json) scenario file and return it as JSON text. Raises BadInput."""
 
+def read_columns(table: str) -> str:
+    """Return a table (JSON text) with the list of the file of numbers that it names. Raises BadInput."""
+
 def check_scenario(scenario: str) -> str:
     """Validate a scenario given as JSON text and return it with defaults. Raises BadInput."""
 

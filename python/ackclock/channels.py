@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
+from ackclock._columns import read_columns
 from ackclock._table import Table, key
-from ackclock.errors import BadInput
 
 __all__ = [
     "BurstLoss",
@@ -17,11 +16,13 @@ __all__ = [
     "Channel",
     "Loss",
     "PeriodicLoss",
+    "Rates",
     "Trace",
     "Wifi",
     "read_channel",
     "read_loss",
     "read_mahimahi",
+    "read_rates",
 ]
 
 
@@ -121,10 +122,46 @@ class Cellular(Table):
     period: str = "600 s"
 
 
-Channel: TypeAlias = Wifi | Trace | Cellular
+def _read_series(steps: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((step["at"], step["rate"]) for step in steps)
 
-_CHANNELS: dict[str | None, type[Wifi | Trace | Cellular]] = {
-    kind.KIND: kind for kind in (Wifi, Trace, Cellular)
+
+@dataclass(frozen=True)
+class Rates(Table):
+    """A measured series of rates, in place of a constant one.
+
+    What is left of a packet in transmission when the rate changes is sent at the rate that comes; a
+    rate of zero holds it up.
+
+    Attributes
+    ----------
+    series
+        Pairs (time, rate), such as ``("1 s", "0 bit/s")``; the first time is ``"0 s"``. Each rate
+        holds until the next. See :func:`ackclock.read_rates`.
+    period
+        The time after which the series begins again. Default: the last rate holds as long as the
+        one before it.
+    """
+
+    KIND: ClassVar[str | None] = "rates"
+
+    series: Sequence[tuple[str, str]] = key(read=_read_series)
+    period: str | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze the sequence."""
+        object.__setattr__(self, "series", tuple((at, rate) for at, rate in self.series))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of a file, in which a pair is ``{"at": time, "rate": rate}``."""
+        steps = [{"at": at, "rate": rate} for at, rate in self.series]
+        return {**super().to_dict(), "series": steps}
+
+
+Channel: TypeAlias = Wifi | Trace | Cellular | Rates
+
+_CHANNELS: dict[str | None, type[Wifi | Trace | Cellular | Rates]] = {
+    kind.KIND: kind for kind in (Wifi, Trace, Cellular, Rates)
 }
 
 
@@ -154,19 +191,37 @@ def read_mahimahi(path: str | os.PathLike[str]) -> Trace:
     BadInput
         A line that is not such a time, or no line.
     """
-    times: list[int] = []
-    for number, line in enumerate(Path(path).read_text(encoding="ascii").splitlines(), start=1):
-        text = line.strip()
-        if not text:
-            continue
-        if not text.isdecimal():
-            msg = f"{path}:{number}: `{text}` is not a time in whole milliseconds, such as `120`"
-            raise BadInput(msg)
-        times.append(int(text))
-        if len(times) > 1 and times[-2] > times[-1]:
-            msg = f"{path}:{number}: {text} ms comes after {times[-2]} ms; expected times in order"
-            raise BadInput(msg)
-    if not times or times[-1] == 0:
-        msg = f"{path}: expected a line with a time of more than 0 ms"
-        raise BadInput(msg)
-    return Trace(times_ms=tuple(times))
+    return Trace.from_table(read_columns("times_ms", path))
+
+
+def read_rates(
+    path: str | os.PathLike[str],
+    *,
+    unit: str,
+    interval: str | None = None,
+    period: str | None = None,
+) -> Rates:
+    """Return the link that a file of measured rates describes.
+
+    Each line has a time in seconds and a rate, or a rate alone. Blanks, commas, semicolons or tabs
+    separate them; ``#`` begins a comment, and the first line may be a heading. The first time
+    becomes 0.
+
+    Parameters
+    ----------
+    path
+        The file.
+    unit
+        The unit of its rates, such as ``"Mbit/s"``.
+    interval
+        The time between two lines, such as ``"1 s"``, of a file without times.
+    period
+        As of :class:`Rates`.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, or a line of it is not such a pair.
+    """
+    table = read_columns("series", path, unit=unit, interval=interval)
+    return Rates(series=_read_series(table["series"]), period=period)

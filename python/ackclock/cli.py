@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -17,14 +17,12 @@ import typer
 import ackclock
 from ackclock import _printing as printing
 from ackclock._cli_live import comparison_table, play, program_lines
+from ackclock._cli_run import print_run, rows_of_measure
 from ackclock._plain import read_plainly
 from ackclock._words import Profile, Substrate
 from ackclock.errors import BadInput, UnfinishedError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from ackclock import theory as theory_module
 
 __all__ = ["app", "main"]
@@ -195,7 +193,7 @@ def run(
     if as_json:
         printing.print_json(run_as_json(result))
     else:
-        _print_run(result, out)
+        print_run(result, out)
     _tell_failures(result)
 
 
@@ -205,17 +203,6 @@ def _tell_failures(result: ackclock.Run) -> None:
         _say(line)
 
 
-def _print_run(result: ackclock.Run, out: Path | None) -> None:
-    console = printing.output()
-    _print_rows(console, "flow", result.rows("flows"), out)
-    console.print()
-    _print_rows(console, "link", result.rows("links"), out)
-    if out is not None:
-        console.print(f"The tables: {out}", soft_wrap=True)
-    for capture in result.captures:
-        console.print(f"The capture: {capture}", soft_wrap=True)
-
-
 def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None:
     if out is not None:
         result.write(out)
@@ -223,7 +210,7 @@ def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None
     if as_json:
         printing.print_json({**run_as_json(result), "live": report})
     elif report["valid"]:
-        _print_run(result, out)
+        print_run(result, out)
         lateness = report["lateness"]
         print(
             f"Lateness of {lateness['packets']} packets: median {lateness['p50_s'] * 1e6:.0f} us, "
@@ -248,77 +235,12 @@ def run_as_json(result: ackclock.Run) -> dict[str, Any]:
     measures = dict.fromkeys(row["measure"] for table, _ in rows.values() for row in table)
 
     def of(measure: str) -> dict[str, Any]:
-        return {name: _of_measure(table, measure, key) for name, (table, key) in rows.items()}
+        return {name: rows_of_measure(table, measure, key) for name, (table, key) in rows.items()}
 
     return {
         **of("run"),
         "measures": {measure: of(measure) for measure in measures if measure != "run"},
     }
-
-
-def _of_measure(rows: Iterable[Mapping[str, Any]], measure: str, key: str) -> list[dict[str, Any]]:
-    return [
-        {"name": row[key]} | {name: row[name] for name in row if name not in ("measure", key)}
-        for row in rows
-        if row["measure"] == measure
-    ]
-
-
-#: What people look at first: column, heading, factor to the heading's unit, decimals.
-_SHOWN: tuple[tuple[str, str, float, int], ...] = (
-    ("goodput_bps", "goodput (Mbit/s)", 1e-6, 3),
-    ("segments_sent", "sent", 1, 0),
-    ("segments_retransmitted", "again", 1, 0),
-    ("timeouts", "timeouts", 1, 0),
-    ("srtt_mean_s", "srtt (ms)", 1e3, 2),
-    ("utilisation", "used (%)", 1e2, 1),
-    ("offered_packets", "offered", 1, 0),
-    ("dropped_packets", "dropped", 1, 0),
-    ("queue_delay_mean_s", "wait (ms)", 1e3, 2),
-    ("queue_delay_p99_s", "p99 (ms)", 1e3, 2),
-)
-
-
-#: So many rows of a table are printed; with thousands of flows Rich would take minutes.
-_MOST_ROWS = 60
-
-
-def _print_rows(
-    console: Console, kind: str, rows: Sequence[Mapping[str, Any]], out: Path | None
-) -> None:
-    """Print the first rows of the whole run, and how many there are beyond."""
-    whole = _of_measure(rows, "run", kind)
-    console.print(_rows_table(kind, whole[:_MOST_ROWS]))
-    beyond = len(whole) - _MOST_ROWS
-    if beyond > 0:
-        where = "--out DIR writes them all" if out is None else "all are in the tables"
-        console.print(f" and {beyond} more; {where}")
-
-
-def _rows_table(kind: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a table of the columns that people look at first."""
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold")
-    words = [name for name in ("name", "variant", "direction") if rows and name in rows[0]]
-    last = [name for name in ("outcome",) if rows and name in rows[0]]
-    numbers = [shown for shown in _SHOWN if rows and shown[0] in rows[0]]
-    for word in words:
-        table.add_column(kind if word == "name" else word, no_wrap=True)
-    for _, heading, _, _ in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for word in last:
-        table.add_column(word, no_wrap=True)
-    for row in rows:
-        table.add_row(
-            *(row[word] for word in words),
-            *(
-                "–" if row[column] is None else f"{row[column] * factor:.{decimals}f}"
-                for column, _, factor, decimals in numbers
-            ),
-            *("–" if row[word] is None else row[word].replace("_", " ") for word in last),
-        )
-    return table
 
 
 @app.command()

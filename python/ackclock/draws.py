@@ -5,10 +5,12 @@ Parameters are written as the quantity is: text with a unit, or a number where t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ackclock._columns import read_columns
 from ackclock._table import Table as _Table
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "Values",
     "Weibull",
     "read_draw",
+    "read_quantiles",
 ]
 
 
@@ -148,7 +151,9 @@ class Quantiles(_Table):
     Attributes
     ----------
     quantiles
-        Pairs (p, value), from p = 0 to p = 1, ascending in both.
+        Pairs (p, value), from p = 0 to p = 1, of which neither falls. Where one p has several
+        values the distribution jumps from the first to the last. See
+        :func:`ackclock.read_quantiles`.
     """
 
     quantiles: Sequence[tuple[float, str | float]]
@@ -160,6 +165,30 @@ class Quantiles(_Table):
     def to_dict(self) -> dict[str, Any]:
         """Return the form of a file: ``{"quantiles": [{"p": p, "value": value}, ...]}``."""
         return {"quantiles": [{"p": p, "value": value} for p, value in self.quantiles]}
+
+
+def read_quantiles(path: str | os.PathLike[str], *, unit: str) -> Quantiles:
+    """Return the distribution that a file describes, as flow sizes are published.
+
+    Each line has a value and the share of draws that are no larger, from 0 to 1 or in percent, in
+    this order or, if only the first column ends at 1 or 100, in the other. A column between the two
+    is passed over. Blanks, commas, semicolons or tabs separate them; ``#`` begins a comment, and
+    the first line may be a heading.
+
+    Parameters
+    ----------
+    path
+        The file.
+    unit
+        The unit of its values, such as ``"B"``, or ``"1460 B"`` where it counts packets.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, or is no such distribution.
+    """
+    points = read_columns("quantiles", path, unit=unit)["quantiles"]
+    return Quantiles([(point["p"], point["value"]) for point in points])
 
 
 _Distribution: TypeAlias = Uniform | Exponential | Pareto | Weibull | Lognormal | Values | Quantiles

@@ -163,7 +163,7 @@ class Run:
     def failures(self) -> list[str]:
         """Return a sentence for each flow whose connection failed by the end of the run.
 
-        Such a flow's goodput is its volume over the whole run, which looks like that of a slow flow.
+        The goodput of such a flow is its volume over the whole run, as if it had been slow.
 
         Returns
         -------

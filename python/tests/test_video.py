@@ -46,10 +46,10 @@ def test_a_trace_of_mahimahi_is_read(tmp_path: Path) -> None:
     path.write_text("0\n5\n5\n12\n", encoding="ascii")
     assert ac.read_mahimahi(path) == ac.Trace(times_ms=(0, 5, 5, 12))
     for text, message in {
-        "5\nx\n": r"lte\.down:2: `x` is not a time in whole milliseconds",
-        "5\n4\n": r"lte\.down:2: 4 ms comes after 5 ms",
-        "": "expected a line with a time",
-        "0\n": "expected a line with a time",
+        "5\nx\n": r"lte\.down` line 2: expected numbers",
+        "5\n4\n": r"lte\.down` line 2: expected a time no earlier than the line before",
+        "": r"lte\.down`: no numbers in it",
+        "0\n": r"lte\.down`: expected a last time of more than 0 ms",
     }.items():
         path.write_text(text, encoding="ascii")
         with pytest.raises(ac.BadInput, match=message):

@@ -117,6 +117,17 @@ pub fn from_json(text: &str) -> Result<Scenario, BadInput> {
         .map_err(BadInput::new)
 }
 
+/// A table, as JSON text, in which the list stands in the place of the file that it names: `{"quantiles": "FILE", "unit":
+/// "B"}`, `{"series": "FILE", "unit": "Mbit/s"}` or `{"times_ms": "FILE"}`. Files are looked for in the current folder.
+///
+/// # Errors
+/// The file cannot be read, or a line of it is not as it should be.
+pub fn read_columns(table: &str) -> Result<String, BadInput> {
+    let mut document = Document::from_json(table).map_err(BadInput::new)?;
+    columns::resolve(&mut document.value, Path::new("")).map_err(BadInput::new)?;
+    Ok(document.value.to_string())
+}
+
 /// Reads a `T` from JSON text.
 pub(crate) fn value_from_json<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, BadInput> {
     Document::from_json(text)

@@ -27,7 +27,7 @@ pub use background::{Background, Ticket};
 pub use bench::{BenchResult, bench_dumbbell, bench_short};
 pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
 pub use drill::{DrillPlan, Drilled, drill};
-pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, to_json};
+pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, to_json};
 pub use live::{LivePlan, Lived, live, play};
 pub use load::{cache, find_rate};
 pub use packmime::packmime;

@@ -181,6 +181,12 @@ fn load_scenario(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     py.detach(|| guarded(|| ackclock_lab::load(&path).map(|scenario| to_json(&scenario))))
 }
 
+/// Return a table (JSON text) with the list of the file of numbers that it names. Raises ``BadInput``.
+#[pyfunction]
+fn read_columns(py: Python<'_>, table: &str) -> PyResult<String> {
+    py.detach(|| guarded(|| ackclock_lab::read_columns(table)))
+}
+
 /// Validate a scenario given as JSON text and return it with defaults. Raises ``BadInput``.
 #[pyfunction]
 fn check_scenario(scenario: &str) -> PyResult<String> {
@@ -537,9 +543,9 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, RouterBench, Run, Table, altman_infer, altman_predict, bench_dumbbell,
-        bench_short, check_scenario, drill, live, load_scenario, packmime, play, registry,
-        response, schema, simulate, simulate_many, simulate_to, variant_name, variant_slug,
-        version,
+        bench_short, check_scenario, drill, live, load_scenario, packmime, play, read_columns,
+        registry, response, schema, simulate, simulate_many, simulate_to, variant_name,
+        variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

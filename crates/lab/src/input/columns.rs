@@ -237,11 +237,23 @@ fn series(file: &File<'_>) -> Result<Vec<Value>, Fault> {
 
 /// Delivery opportunities in whole milliseconds.
 fn times(file: &File<'_>) -> Result<Vec<Value>, Fault> {
-    let time = |Row { line, numbers }: &Row| match numbers[..] {
-        [ms] if ms >= 0.0 && ms.fract() == 0.0 && ms < 4e12 => Ok(json!(whole(ms))),
-        _ => Err(file.fault(*line, "expected a time in whole milliseconds")),
-    };
-    file.rows.iter().map(time).collect()
+    let mut before = 0.0;
+    let mut times = Vec::with_capacity(file.rows.len());
+    for Row { line, numbers } in &file.rows {
+        match numbers[..] {
+            [ms] if ms >= 0.0 && ms.fract() == 0.0 && ms < 4e12 => {
+                if ms < before {
+                    return Err(
+                        file.fault(*line, "expected a time no earlier than the line before")
+                    );
+                }
+                before = ms;
+                times.push(json!(whole(ms)));
+            }
+            _ => return Err(file.fault(*line, "expected a time in whole milliseconds")),
+        }
+    }
+    if before > 0.0 { Ok(times) } else { Err(file.whole("expected a last time of more than 0 ms")) }
 }
 
 #[expect(
