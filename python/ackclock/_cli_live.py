@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ackclock import _printing as printing
 from ackclock._words import Substrate
 from ackclock.errors import BadInput
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from ackclock.comparison import Comparison
 
-__all__ = ["comparison_table", "play", "program_lines"]
+__all__ = ["comparison_table", "play", "program_lines", "tell_capacity"]
 
 
 def comparison_table(found: Comparison, substrates: Sequence[Substrate]) -> Table:
@@ -135,3 +137,46 @@ def play(
     for name, value in played.items():
         shown = "–" if value is None else f"{value:.4g}" if isinstance(value, float) else value
         print(f"{name:<{width}}  {shown}")
+
+
+def tell_capacity(*, as_json: bool) -> None:
+    """Measure what the path of live runs carries on this machine, and print it."""
+    from rich.table import Table
+
+    from ackclock import capacity
+
+    with printing.status("measuring the path") as status:
+        found = list(capacity.measure(progress=lambda what: status(f"measuring the path: {what}")))
+    if as_json:
+        printing.print_json([asdict(carried) for carried in found])
+        return
+    headings = (
+        "goodput (Mbit/s)",
+        "simulated",
+        "late: p50 (us)",
+        "p99",
+        "unread: p99",
+        "processor",
+    )
+    table = Table("path", box=None, header_style="bold")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("measurement", no_wrap=True)
+    for carried in found:
+        of_runs = "" if carried.tries == 1 else f", in run {carried.tries}"
+        table.add_row(
+            carried.rate,
+            f"{carried.goodput_bps / 1e6:.1f}",
+            f"{carried.simulated_bps / 1e6:.1f}",
+            f"{carried.lateness_p50_s * 1e6:.0f}",
+            f"{carried.lateness_p99_s * 1e6:.0f}",
+            f"{carried.unread_p99_s * 1e6:.0f}",
+            f"{carried.awake:.2f}",
+            f"yes{of_runs}" if carried.valid else f"no, in {carried.tries} runs",
+        )
+    printing.output().print(table)
+    for doubt in found[-1].doubts:
+        print(f"  {found[-1].rate}: {doubt}")
+    best = [carried.rate for carried in found if carried.valid]
+    what = f"{best[-1]} as a measurement" if best else "none of these rates as a measurement"
+    print(f"The path carries {what}: one cubic flow, packets of 1500 bytes, 10 ms.")

@@ -16,7 +16,7 @@ import typer
 
 import ackclock
 from ackclock import _printing as printing
-from ackclock._cli_live import comparison_table, play, program_lines
+from ackclock._cli_live import comparison_table, play, program_lines, tell_capacity
 from ackclock._cli_run import print_run, rows_of_measure
 from ackclock._plain import read_plainly
 from ackclock._words import Profile, Substrate
@@ -586,9 +586,18 @@ def schema() -> None:
 
 
 @app.command()
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    path: Annotated[
+        bool, typer.Option("--path", help="Measure what the path of live runs can carry.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Say what this machine can and cannot do, and what to install."""
     from ackclock import doctor as doctor_module
+
+    if path:
+        tell_capacity(as_json=as_json)
+        return
 
     findings = doctor_module.examine()
     if as_json:

@@ -63,6 +63,8 @@ pub struct Punctuality {
     pub lateness: DelayHistogram,
     /// The latest.
     pub latest: Duration,
+    /// The longest that packets of hosts can have waited in their devices before the path took them.
+    pub unread: DelayHistogram,
     /// The longest time in which the path did nothing although something was due.
     pub stall: Duration,
     /// Packets that a host's device would not take.
@@ -73,6 +75,15 @@ pub struct Punctuality {
     pub awake: f64,
     /// How late the machine wakes a sleeper, as the thread learned it.
     pub wake_up: Duration,
+}
+
+impl Punctuality {
+    /// A packet that was due at `at` was released at `real`.
+    fn note_release(&mut self, at: Instant, real: Instant) {
+        let late = real.since(at.min(real));
+        self.lateness.record(late);
+        self.latest = self.latest.max(late);
+    }
 }
 
 /// What is left when a path's time is over.
@@ -108,6 +119,8 @@ pub struct Clockwork {
     pub captor: Option<Captor>,
     /// Whether it looks at its ports without ever sleeping, most of the time.
     pub polls: bool,
+    /// When each packet was due that ports have kept.
+    pub kept: Vec<Instant>,
 }
 
 impl Clockwork {
@@ -126,6 +139,7 @@ impl Clockwork {
         let mut meter = Punctuality {
             lateness: DelayHistogram::default(),
             latest: Duration::ZERO,
+            unread: DelayHistogram::default(),
             stall: Duration::ZERO,
             refused: 0,
             scheduling: sys::hurry(PRIORITY),
@@ -137,6 +151,8 @@ impl Clockwork {
         let mut own = Vec::with_capacity(moments.len());
         let mut poll = Poll::default();
         let mut spare = self.path.buffer();
+        // For each port, a moment at which its device had nothing.
+        let mut empty_at = vec![clock.now(); self.ports.len()];
         loop {
             let mut now = clock.now();
             vigil.count(now, sys::thread_time);
@@ -148,6 +164,7 @@ impl Clockwork {
                 vigil.count_now(woke, sys::thread_time());
                 now = woke;
             }
+            self.flush(clock, &mut meter)?;
             while let Some(moment) = moments.get(snapshots.len()).filter(|at| **at <= now) {
                 self.release(*moment, clock, &mut meter)?;
                 snapshots.push(self.path.snapshot(*moment));
@@ -161,9 +178,15 @@ impl Clockwork {
             let mut busy = false;
             for n in 0..self.ports.len() {
                 for _ in 0..BATCH {
-                    let Some(len) = self.ports[n].read(now, &mut spare)? else { break };
+                    let Some(len) = self.ports[n].read(now, &mut spare)? else {
+                        empty_at[n] = now;
+                        break;
+                    };
                     busy = true;
                     now = clock.now();
+                    if self.ports[n].device().is_some() {
+                        meter.unread.record(now.since(empty_at[n].min(now)));
+                    }
                     self.release(now, clock, &mut meter)?;
                     if let Some(captor) = &mut self.captor {
                         captor.note(n, now, &spare[LEAD..LEAD + len], true);
@@ -178,10 +201,15 @@ impl Clockwork {
                 vigil.note_activity(now);
             }
             if !busy {
+                self.flush(clock, &mut meter)?;
                 let moment = moments.get(snapshots.len()).copied().unwrap_or(end);
-                self.wait(clock, moment.min(end), &mut poll, &mut vigil, &mut meter)?;
+                if self.wait(clock, moment.min(end), &mut poll, &mut vigil, &mut meter)? {
+                    // A device wakes the thread as soon as it has something.
+                    empty_at.fill(clock.now());
+                }
             }
         }
+        self.flush(clock, &mut meter)?;
         meter.awake = vigil.share();
         meter.wake_up = vigil.wake_up_latency();
         let mut lost_in_devices = 0;
@@ -212,19 +240,20 @@ impl Clockwork {
         flows.map(|(flow, entry)| both(flow, *entry)).collect()
     }
 
-    /// Gives hosts what is due.
+    /// Gives hosts what is due, or has ports keep it until they are [flushed](Self::flush).
     fn release(&mut self, now: Instant, clock: Clock, meter: &mut Punctuality) -> io::Result<()> {
-        let Self { path, ports, entry_of, captor, .. } = self;
+        let Self { path, ports, entry_of, captor, kept, .. } = self;
         let mut fault = None;
-        path.run(now, now, |Release { flow, way, at, bytes }| {
+        path.run(now, now, |Release { flow, way, at, bytes, intact }| {
             let port = 2 * entry_of[flow] + (1 - way);
             let real = clock.now();
-            let late = real.since(at.min(real));
-            meter.lateness.record(late);
-            meter.latest = meter.latest.max(late);
-            match ports[port].write(real, bytes) {
-                Ok(true) => {}
-                Ok(false) => meter.refused += 1,
+            if ports[port].keeps() {
+                kept.push(at);
+            } else {
+                meter.note_release(at, real);
+            }
+            match ports[port].write(real, bytes, intact) {
+                Ok(refused) => meter.refused += refused,
                 Err(error) => fault = Some(error),
             }
             if let Some(captor) = captor {
@@ -234,7 +263,22 @@ impl Clockwork {
         fault.map_or(Ok(()), Err)
     }
 
-    /// Waits for what comes next, `moment` at the latest.
+    /// Gives hosts what ports have kept.
+    fn flush(&mut self, clock: Clock, meter: &mut Punctuality) -> io::Result<()> {
+        if self.kept.is_empty() {
+            return Ok(());
+        }
+        for port in &mut self.ports {
+            meter.refused += port.flush()?;
+        }
+        let real = clock.now();
+        for at in self.kept.drain(..) {
+            meter.note_release(at, real);
+        }
+        Ok(())
+    }
+
+    /// Waits for what comes next, `moment` at the latest; says whether it slept.
     fn wait(
         &self,
         clock: Clock,
@@ -242,7 +286,7 @@ impl Clockwork {
         poll: &mut Poll,
         vigil: &mut Vigil,
         meter: &mut Punctuality,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let hosts = self.ports.iter().filter_map(|port| port.wakes_at());
         let due = self.path.next_at().into_iter().chain(hosts).fold(moment, Instant::min);
         let now = clock.now();
@@ -254,7 +298,7 @@ impl Clockwork {
                         std::hint::spin_loop();
                     }
                 }
-                return Ok(());
+                return Ok(false);
             }
             Wait::Sleep(most) => most.min(MOST_SLEEP),
         };
@@ -270,6 +314,6 @@ impl Clockwork {
         if woke > due {
             meter.stall = meter.stall.max(woke.since(due));
         }
-        Ok(())
+        Ok(true)
     }
 }

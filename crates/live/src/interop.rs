@@ -38,7 +38,7 @@ struct Kernel {
 fn kernel(side: usize) -> Option<Kernel> {
     let made = || {
         let (space, middle) = (Space::new()?, Space::new()?);
-        let port = port::open(PortKind::Tun, &space, &middle, V4, 1500)?;
+        let port = port::open(PortKind::Tun, &space, &middle, V4, 1500, 1)?;
         let device = port.device().unwrap_or_default();
         space.within(|| {
             let mut netlink = Netlink::open()?;
@@ -77,10 +77,10 @@ fn carry(host: &mut OwnHost, port: &mut dyn Port, done: &AtomicBool) -> OwnEnd {
             return host.own_end(0).unwrap();
         }
         while let Some(len) = port.read(now, &mut buffer).unwrap() {
-            host.write(clock.now(), &mut buffer[..LEAD + len]).unwrap();
+            host.write(clock.now(), &mut buffer[..LEAD + len], true).unwrap();
         }
         while let Some(len) = host.read(clock.now(), &mut buffer).unwrap() {
-            port.write(clock.now(), &mut buffer[..LEAD + len]).unwrap();
+            port.write(clock.now(), &mut buffer[..LEAD + len], true).unwrap();
         }
         let next = host.wakes_at().map_or(Duration::from_millis(5), |at| clock.until(at));
         poll.clear();

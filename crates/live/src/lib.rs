@@ -30,6 +30,8 @@ mod kernel_end;
 #[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
+mod offload;
+#[cfg(target_os = "linux")]
 mod path;
 mod play;
 #[cfg(target_os = "linux")]

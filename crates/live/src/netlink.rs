@@ -176,11 +176,11 @@ impl Netlink {
 
     /// Sets up device number `device` for whole packets of at most `mtu` bytes, each of which is one
     /// segment, a queue that drops none of them, and switches it on.
-    pub fn set_up(&mut self, device: u32, mtu: u32) -> io::Result<()> {
+    pub fn set_up(&mut self, device: u32, mtu: u32, segments: u32) -> io::Result<()> {
         let message = Message::new(NEW_LINK, ACK, &link(device, true))
             .with_u32(4, mtu)
             .with_u32(13, QUEUE_PACKETS)
-            .with_u32(40, 1);
+            .with_u32(40, segments);
         self.ask(message).map(drop)
     }
 

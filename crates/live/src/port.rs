@@ -9,6 +9,7 @@ use ackclock_units::Instant;
 
 use crate::header::LEAD;
 use crate::netlink::{DeviceCounters, Netlink};
+use crate::offload::{Incoming, Outgoing};
 use crate::space::Space;
 use crate::speaker::{Left, OwnEnd};
 use crate::sys;
@@ -49,11 +50,25 @@ pub trait Port: Send {
     /// The device is gone.
     fn read(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<Option<usize>>;
 
-    /// Gives the host the packet behind the [`LEAD`] bytes of `buffer`; says whether it was taken.
+    /// Gives the host the packet behind the [`LEAD`] bytes of `buffer`, which is `intact` or whose checksum is wrong; returns
+    /// the number of packets that it did not take, of this one and those [kept](Self::keeps) before.
     ///
     /// # Errors
     /// The device is gone.
-    fn write(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<bool>;
+    fn write(&mut self, now: Instant, buffer: &mut [u8], intact: bool) -> io::Result<u64>;
+
+    /// Whether packets may be kept until [`flush`](Self::flush), so that several take one call.
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    /// Gives the host the packets that were kept; returns the number that it did not take.
+    ///
+    /// # Errors
+    /// The device is gone.
+    fn flush(&mut self) -> io::Result<u64> {
+        Ok(0)
+    }
 
     /// What devices counted; packets that they dropped are lost outside of the model.
     ///
@@ -83,7 +98,7 @@ pub trait Port: Send {
 }
 
 /// Opens a port of `host`, for packets over `network` of at most `mtu` bytes. The far ends of pairs are in
-/// `middle`.
+/// `middle`. Of a TUN device the host's TCP may give up to `segments` packets in one call.
 ///
 /// # Errors
 /// The device cannot be made.
@@ -93,17 +108,24 @@ pub fn open(
     middle: &Space,
     network: NetworkSpec,
     mtu: u32,
+    segments: u32,
 ) -> io::Result<Box<dyn Port>> {
     match kind {
         PortKind::Tun => {
+            let in_trains = segments > 1;
             let (file, device, netlink) = host.within(|| {
-                let file = sys::tun(DEVICE)?;
+                let file = sys::tun(DEVICE, in_trains)?;
                 let mut netlink = Netlink::open()?;
                 let device = netlink.device(DEVICE)?;
-                netlink.set_up(device, mtu)?;
+                netlink.set_up(device, mtu, segments)?;
                 Ok((file, device, netlink))
             })?;
-            Ok(Box::new(Tun { file, device, netlink: netlink.into() }))
+            let tun = Tun { file, device, netlink: netlink.into() };
+            if in_trains {
+                let (incoming, outgoing) = (Incoming::new(), Outgoing::new());
+                return Ok(Box::new(TunInTrains { tun, incoming, outgoing }));
+            }
+            Ok(Box::new(tun))
         }
         PortKind::Pair => {
             let (device, netlink) = host.within(|| {
@@ -151,6 +173,15 @@ fn is_lost(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN | libc::ENOMEM))
 }
 
+/// The number of packets that a call which stands for `packets` did not give to the host.
+fn written(result: io::Result<usize>, packets: usize) -> io::Result<u64> {
+    match result {
+        Ok(_) => Ok(0),
+        Err(error) if is_lost(&error) => Ok(packets as u64),
+        Err(error) => Err(error),
+    }
+}
+
 struct Tun {
     file: File,
     device: u32,
@@ -170,12 +201,8 @@ impl Port for Tun {
         }
     }
 
-    fn write(&mut self, _: Instant, buffer: &mut [u8]) -> io::Result<bool> {
-        match self.file.write(&buffer[LEAD..]) {
-            Ok(_) => Ok(true),
-            Err(error) if is_lost(&error) => Ok(false),
-            Err(error) => Err(error),
-        }
+    fn write(&mut self, _: Instant, buffer: &mut [u8], _: bool) -> io::Result<u64> {
+        written(self.file.write(&buffer[LEAD..]), 1)
     }
 
     fn counters(&self) -> io::Result<DeviceCounters> {
@@ -184,6 +211,60 @@ impl Port for Tun {
 
     fn device(&self) -> Option<u32> {
         Some(self.device)
+    }
+}
+
+/// A TUN device that takes and gives several segments in one call.
+struct TunInTrains {
+    tun: Tun,
+    incoming: Incoming,
+    outgoing: Outgoing,
+}
+
+impl Port for TunInTrains {
+    fn file(&self) -> RawFd {
+        self.tun.file()
+    }
+
+    fn read(&mut self, _: Instant, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.incoming.is_empty() {
+            match self.tun.file.read(self.incoming.room()) {
+                Ok(len) => self.incoming.fill(len)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.incoming.next(buffer))
+    }
+
+    fn write(&mut self, _: Instant, buffer: &mut [u8], intact: bool) -> io::Result<u64> {
+        let packet = &buffer[LEAD..];
+        let mut refused = 0;
+        if !(intact && self.outgoing.takes(packet)) {
+            refused += self.flush()?;
+        }
+        self.outgoing.add(packet, intact);
+        if !intact {
+            refused += self.flush()?;
+        }
+        Ok(refused)
+    }
+
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn flush(&mut self) -> io::Result<u64> {
+        let Some((bytes, packets)) = self.outgoing.take() else { return Ok(0) };
+        written(self.tun.file.write(bytes), packets)
+    }
+
+    fn counters(&self) -> io::Result<DeviceCounters> {
+        self.tun.counters()
+    }
+
+    fn device(&self) -> Option<u32> {
+        self.tun.device()
     }
 }
 
@@ -213,15 +294,11 @@ impl Port for Pair {
         }
     }
 
-    fn write(&mut self, _: Instant, buffer: &mut [u8]) -> io::Result<bool> {
+    fn write(&mut self, _: Instant, buffer: &mut [u8], _: bool) -> io::Result<u64> {
         buffer[..6].copy_from_slice(&NEAR_ADDRESS);
         buffer[6..12].copy_from_slice(&FAR_ADDRESS);
         buffer[12..LEAD].copy_from_slice(&self.ether_type);
-        match self.file.write(buffer) {
-            Ok(_) => Ok(true),
-            Err(error) if is_lost(&error) => Ok(false),
-            Err(error) => Err(error),
-        }
+        written(self.file.write(buffer), 1)
     }
 
     fn counters(&self) -> io::Result<DeviceCounters> {

@@ -134,7 +134,7 @@ pub fn run(
     let kind = options.port.unwrap_or_else(best_port);
     let parties = Party::all(scenario, &plan);
     let pairs = hosts(scenario, &ends)?;
-    let ports = ports(kind, &pairs, scenario, &parties)?;
+    let ports = ports(kind, &pairs, scenario, &parties, segments_a_call(&plan))?;
     let mut hosts = calls(scenario, &plan, &parties, &pairs)?;
     hosts.polls = options.busy;
     let senders = pairs.iter().filter_map(|pair| Some((pair, pair.spaces[0].as_ref()?)));
@@ -157,6 +157,7 @@ pub fn run(
         entry_of: parties.iter().map(|party| party.entry).collect(),
         captor,
         polls: options.busy,
+        kept: Vec::new(),
     };
     let windows = kernel::windows(scenario, &plan);
     let moments = rows::moments(&windows);
@@ -397,12 +398,34 @@ const RECORDED: [&str; 6] = [
     "net.ipv4.tcp_moderate_rcvbuf",
 ];
 
+/// The packets that a host may give the path in one call of its device.
+///
+/// One, as a wire would have it, while that can be carried: bursts are then those of TCP. A call takes several
+/// microseconds, so that from some hundred Mbit/s on there must be fewer of them. A burst of so many packets takes the
+/// bottleneck 50 us at any rate, a tenth of the lateness that a run may have.
+fn segments_a_call(plan: &Plan) -> u32 {
+    let flows = plan.flows.iter().map(|flow| &flow.ways);
+    let ways = flows.chain(plan.connections.iter().map(|connection| &connection.ways)).flatten();
+    let slowest = |way: &Vec<usize>| way.iter().map(|wire| plan.wires[*wire].model.rate()).min();
+    let fastest = ways.filter_map(slowest).max().map_or(0, |rate| rate.as_bps());
+    if fastest < IN_TRAINS_FROM_BPS {
+        return 1;
+    }
+    u32::try_from(fastest / (1500 * 8 * 20_000)).unwrap_or(u32::MAX).clamp(2, MOST_SEGMENTS)
+}
+
+/// The rate of a way's slowest link from which on several packets take one call.
+const IN_TRAINS_FROM_BPS: u64 = 300_000_000;
+/// As many as a packet of 64 KiB holds.
+const MOST_SEGMENTS: u32 = 44;
+
 /// A port for each host, with addresses and routes.
 fn ports(
     kind: PortKind,
     pairs: &[HostPair],
     scenario: &Scenario,
     parties: &[Party<'_>],
+    segments: u32,
 ) -> Result<Vec<Box<dyn Port>>, LiveError> {
     let middle = Space::new().map_err(LiveError::NoNamespace)?;
     let mut ports = Vec::with_capacity(2 * pairs.len());
@@ -413,7 +436,7 @@ fn ports(
                 ports.push(own_host(scenario, parties, entry, side, speaks)?);
                 continue;
             };
-            let port = port::open(kind, space, &middle, speaks, pair.settings.mtu)
+            let port = port::open(kind, space, &middle, speaks, pair.settings.mtu, segments)
                 .map_err(|why| LiveError::NoDevice { kind, why })?;
             let device = port.device().unwrap_or_default();
             let own = parties.iter().enumerate().filter(|(_, party)| party.entry == entry);

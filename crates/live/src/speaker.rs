@@ -366,7 +366,7 @@ impl Port for OwnHost {
         Ok(None)
     }
 
-    fn write(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<bool> {
+    fn write(&mut self, now: Instant, buffer: &mut [u8], _: bool) -> io::Result<u64> {
         for (_, speaker) in &mut self.speakers {
             let is_for = match speaker.out.tuple.addresses {
                 Addresses::V4 { source, .. } => {
@@ -380,7 +380,7 @@ impl Port for OwnHost {
                 speaker.receive(now, &buffer[LEAD..]);
             }
         }
-        Ok(true)
+        Ok(0)
     }
 
     fn wakes_at(&self) -> Option<Instant> {

@@ -103,8 +103,15 @@ pub fn hurry(priority: u8) -> Scheduling {
 
 const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
 
-/// Makes a TUN device of packets without a header, which is gone when the file is closed.
-pub fn tun(name: &str) -> io::Result<File> {
+/// `TUNSETOFFLOAD` of `<linux/if_tun.h>`, and its flags for checksums and segmentation.
+const TUNSETOFFLOAD: libc::c_ulong = 0x4004_54d0;
+const TUN_F_CSUM: libc::c_ulong = 1;
+const TUN_F_TSO4: libc::c_ulong = 2;
+const TUN_F_TSO6: libc::c_ulong = 4;
+
+/// Makes a TUN device, which is gone when the file is closed: of packets without a header or, `in_trains`, of large
+/// segments behind a `virtio_net_hdr`.
+pub fn tun(name: &str, in_trains: bool) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -113,10 +120,16 @@ pub fn tun(name: &str) -> io::Result<File> {
     // SAFETY: a struct of numbers, for which zeros are valid.
     let mut request: libc::ifreq = unsafe { zeroed() };
     put_name(&mut request.ifr_name, name);
-    let flags = libc::IFF_TUN | libc::IFF_NO_PI;
+    let header = if in_trains { libc::IFF_VNET_HDR } else { 0 };
+    let flags = libc::IFF_TUN | libc::IFF_NO_PI | header;
     request.ifr_ifru.ifru_flags = i16::try_from(flags).expect("flags below 2^15");
     // SAFETY: the request lives as long as the call, and is of the size that the kernel expects.
     check(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &raw mut request) })?;
+    if in_trains {
+        let offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6;
+        // SAFETY: it takes a number.
+        check(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETOFFLOAD, offloads) })?;
+    }
     Ok(file)
 }
 

@@ -137,10 +137,10 @@ fn a_change_comes_at_its_moment_however_late_the_clock() {
     for _ in 0..7 {
         offer(&mut path, at(0), ipv4(0, 0), 1000, 0);
     }
-    // Five leave at 1 ms each, the fifth as the change comes; the sixth goes out at the old rate if it
-    // has begun, and departures come before changes: so at 6 ms, and the last 0.1 ms later.
+    // Five leave at 1 ms each, the fifth as the change comes. Departures come before changes: the sixth has begun, and all of
+    // it is left to be sent at 80 Mbit/s, in 0.1 ms.
     let times: Vec<u64> = released(&mut path, at(1_000_000)).iter().map(|out| out.0).collect();
-    assert_eq!(times, [1000, 2000, 3000, 4000, 5000, 6000, 6100]);
+    assert_eq!(times, [1000, 2000, 3000, 4000, 5000, 5100, 5200]);
 }
 
 #[test]
@@ -218,4 +218,28 @@ fn a_router_sees_requests_and_counts_their_time_to_live_down() {
     assert_eq!(headers, [(63, vec![7, 69])]);
     let decided = path.decisions[0].decision;
     assert_eq!(decided.approved.rate().map(Rate::as_bps), Some(5_120_000));
+}
+
+#[test]
+fn a_rate_is_told_by_long_busy_periods_alone() {
+    // Packets of 1250 bytes on 100 Mbit/s take 100 us. Bursts of 100 packets are 10 ms busy: a late end of 500 us is 5 %
+    // of that, and is for the limit of lateness to judge.
+    let us = |us: u64| at(us);
+    let mut bursts = RateMeter::default();
+    for burst in 0..200 {
+        for n in 0..100 {
+            let starts = burst * 20_000 + n * 100;
+            // The last of each burst comes 500 us late.
+            let late = if n == 99 { 500 } else { 0 };
+            bursts.note((us(starts), us(starts + 100)), 1250, us(starts + 100 + late));
+        }
+    }
+    assert_eq!(bursts.reached(), None);
+    // A busy period of 2 s, each packet of which comes 2 % later than the last: 98.04 Mbit/s.
+    let mut busy = RateMeter::default();
+    for n in 0..20_000 {
+        busy.note((us(n * 100), us(n * 100 + 100)), 1250, us((n * 100 + 100) * 102 / 100));
+    }
+    let reached = busy.reached().unwrap();
+    assert!((reached - 1e8 / 1.02).abs() < 1e4, "{reached}");
 }
