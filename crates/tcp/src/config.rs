@@ -260,6 +260,18 @@ pub enum LossReduces {
     Cwnd,
 }
 
+/// Which states a mark, a loss and a timeout lead to, and how they end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum States {
+    /// As RFC 3168, RFC 5681 and RFC 8257 have it: an echo reduces the window once a window of data, and the next ACK
+    /// without an echo may raise it; the ACK that ends a repair raises nothing.
+    Rfc,
+    /// Linux's (`tcp_fastretrans_alert`, `tcp_cong_control`): after an echo the window grows on no ACK until SND.UNA has
+    /// passed what had been sent (CWR); the ACK that ends or undoes a repair may raise the window; a timeout in Recovery
+    /// or CWR leaves ssthresh as it is.
+    Linux,
+}
+
 /// When segments leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pacing {
@@ -303,6 +315,8 @@ pub struct Config {
     pub loss_reduces: LossReduces,
     /// What recoveries differ in.
     pub recovery: RecoveryConfig,
+    /// The states that marks, losses and timeouts lead to.
+    pub states: States,
     /// When segments leave.
     pub pacing: Pacing,
     /// The seed of the random choices that a growth law makes.
@@ -338,7 +352,7 @@ impl Config {
         let delayed = |timeout| Some(DelayedAck { every: 2, timeout, quick: false });
         // RFC 8257 §3: nothing of DCTCP works without marks, nor without a receiver that echoes each.
         let ecn = |mode| match parts.growth {
-            GrowthChoice::Dctcp => {
+            GrowthChoice::Dctcp { .. } => {
                 EcnConfig { mode: EcnMode::On, echo: EcnEcho::Exact, abe: false }
             }
             _ => EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false },
@@ -375,6 +389,7 @@ impl Config {
                 timer_slack: Duration::ZERO,
                 hurries_after_reneging: false,
             },
+            states: if parts.growth.is_linux() { States::Linux } else { States::Rfc },
             pacing: Pacing::Law,
             seed: 0,
             nagle: Nagle::On,
@@ -406,6 +421,7 @@ impl Config {
                 timestamps: true,
                 sack: true,
                 loss_reduces: LossReduces::Cwnd,
+                states: States::Linux,
                 recovery: RecoveryConfig {
                     whole_segments: true,
                     grow_on_sack: true,

@@ -91,17 +91,19 @@ pub struct Ack {
     pub limited_by: Limit,
     /// Whether losses are being repaired.
     pub in_recovery: bool,
+    /// Whether the idle rule lets the window grow on it. False only for a law that is told of such ACKs too.
+    pub may_grow: bool,
     /// Payload bytes of a full segment.
     pub mss: Mss,
 }
 
 /// What an ACK of new data says of marks of congestion, for a law that measures how common they are.
-/// What was SACKed before and is acknowledged now counts, and what is only SACKed does not (RFC 8257
-/// §3.3 step 1).
 #[derive(Clone, Copy, Debug)]
 pub struct MarkReport {
-    /// Data that it acknowledges for the first time.
-    pub newly_acked: Bytes,
+    /// Data that counts. After RFC 8257 §3.3 step 1 it is what the ACK acknowledges for the first time: what was
+    /// SACKed before counts, and what is only SACKed does not. In Linux it is what the ACK delivers
+    /// ([`Ack::newly_delivered`]).
+    pub counted: Bytes,
     /// What of it met congestion, by the ACK's ECN echo: all or nothing.
     pub marked: Bytes,
     /// SND.UNA after it.
@@ -127,6 +129,38 @@ pub struct SendStart {
     pub now: Instant,
     /// When data was last sent; `None` the first time.
     pub last_send: Option<Instant>,
+    /// SND.NXT before it.
+    pub nxt: Seq,
+}
+
+/// The state of a sender with regard to congestion, as Linux has it (`tcp_ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CaState {
+    /// Nothing is amiss.
+    Open,
+    /// Something was SACKed, and nothing found lost.
+    Disorder,
+    /// A mark has reduced the window.
+    Cwr,
+    /// Losses are being repaired.
+    Recovery,
+    /// A timeout is being repaired.
+    Loss,
+}
+
+/// The sender's state is another one.
+#[derive(Clone, Copy, Debug)]
+pub struct StateChange {
+    /// When.
+    pub now: Instant,
+    /// The state before.
+    pub from: CaState,
+    /// The state now.
+    pub to: CaState,
+    /// SND.UNA.
+    pub una: Seq,
+    /// SND.NXT.
+    pub nxt: Seq,
 }
 
 /// What routers say of a sender's rate, for a law that goes by that.
@@ -158,7 +192,8 @@ pub enum Signal {
     },
     /// The retransmission timer expired.
     Timeout {
-        /// How often in a row, this time included.
+        /// How often in a row, this time included; at least two where the window was already reduced for the same data
+        /// (Linux: a timeout in Recovery or CWR).
         consecutive: u32,
     },
 }
@@ -177,7 +212,7 @@ pub struct Congestion {
     pub mss: Mss,
 }
 
-/// All that was lost in an episode is repaired.
+/// All that was lost in an episode is repaired; in Linux also: the data that a mark reduced the window for is acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct RecoveryEnd {
     /// When.

@@ -10,6 +10,7 @@ mod cubic;
 mod cubic_linux;
 mod dctcp;
 mod highspeed;
+mod linux;
 mod playout;
 mod rcp;
 mod real;
@@ -20,12 +21,12 @@ mod xcp;
 
 use std::fmt::Debug;
 
-use ackclock_units::{Bytes, Instant, Mss, Rate};
+use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::Profile;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
-    RecoveryEnd, RttSample, SendStart, SlowStartStep,
+    RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
 use crate::variant::RenoWord;
 
@@ -36,6 +37,7 @@ pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
+pub use linux::Linux;
 pub use playout::Playout;
 pub use rcp::Rcp;
 pub use reno::Reno;
@@ -54,16 +56,24 @@ pub enum GrowthChoice {
     Reno {
         /// The word.
         word: RenoWord,
+        /// Whose; `None` is the profile's.
+        form: Option<LawForm>,
     },
     /// CUBIC.
     Cubic {
-        /// Whose; `None` is the profile's.
-        form: Option<CubicForm>,
+        /// The same.
+        form: Option<LawForm>,
     },
     /// HSTCP.
-    HighSpeed,
+    HighSpeed {
+        /// The same.
+        form: Option<LawForm>,
+    },
     /// Vegas.
-    Vegas,
+    Vegas {
+        /// The same.
+        form: Option<LawForm>,
+    },
     /// Compound TCP.
     Compound,
     /// CCP or CCPD, with what their parentheses say.
@@ -71,7 +81,10 @@ pub enum GrowthChoice {
     /// A law made for video.
     Playout,
     /// DCTCP.
-    Dctcp,
+    Dctcp {
+        /// Whose; `None` is the profile's.
+        form: Option<LawForm>,
+    },
     /// BBR's first version.
     Bbr1,
     /// BBR as the current draft has it.
@@ -82,28 +95,62 @@ pub enum GrowthChoice {
     Xcp,
 }
 
-/// Whose CUBIC.
+/// Whose form of a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CubicForm {
-    /// RFC 9438's.
-    Rfc9438,
+pub enum LawForm {
+    /// The RFC's or the paper's.
+    Published,
     /// Linux's.
     Linux,
+}
+
+/// The delays of the path, for a slow-start law that judges them, where the growth law measures them, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// Whether a sample counts now.
+    pub trusted: bool,
+    /// The least of the samples that counted; `None` if the growth law keeps none.
+    pub least: Option<Duration>,
+}
+
+impl Delays {
+    /// The growth law does not measure the path.
+    pub const UNKNOWN: Self = Self { trusted: true, least: None };
 }
 
 impl GrowthChoice {
     /// The law itself, where `profile` says what the word leaves open.
     #[must_use]
     pub const fn under(self, profile: Profile) -> Self {
-        match (self, profile) {
-            (Self::Cubic { form: None }, Profile::Linux) => {
-                Self::Cubic { form: Some(CubicForm::Linux) }
-            }
-            (Self::Cubic { form: None }, Profile::Rfc | Profile::Ns2) => {
-                Self::Cubic { form: Some(CubicForm::Rfc9438) }
-            }
+        let form = Some(match profile {
+            Profile::Linux => LawForm::Linux,
+            Profile::Rfc | Profile::Ns2 => LawForm::Published,
+        });
+        match self {
+            Self::Reno { word, form: None } => Self::Reno { word, form },
+            Self::Cubic { form: None } => Self::Cubic { form },
+            Self::HighSpeed { form: None } => Self::HighSpeed { form },
+            Self::Vegas { form: None } => Self::Vegas { form },
+            Self::Dctcp { form: None } => Self::Dctcp { form },
             _ => self,
         }
+    }
+
+    /// Whose form it is, of a law that has more than one.
+    pub const fn form(self) -> Option<LawForm> {
+        match self {
+            Self::Reno { form, .. }
+            | Self::Cubic { form }
+            | Self::HighSpeed { form }
+            | Self::Vegas { form }
+            | Self::Dctcp { form } => form,
+            _ => None,
+        }
+    }
+
+    /// Whether it is one of Linux's modules.
+    pub const fn is_linux(self) -> bool {
+        matches!(self.form(), Some(LawForm::Linux))
     }
 
     /// This law with the numbers that `other` gives, if both are one law in this respect.
@@ -117,7 +164,10 @@ impl GrowthChoice {
 
     /// Whether two choices are one law: `reno` and `newreno` differ in their recovery alone.
     pub fn same_law(self, other: Self) -> bool {
-        self == other || matches!((self, other), (Self::Reno { .. }, Self::Reno { .. }))
+        match (self, other) {
+            (Self::Reno { form, .. }, Self::Reno { form: its, .. }) => form == its,
+            _ => self == other,
+        }
     }
 }
 
@@ -138,6 +188,26 @@ pub trait Growth: Debug + Send {
 
     /// All that was lost is repaired.
     fn on_recovery_end(&mut self, end: &RecoveryEnd);
+
+    /// Whether an ACK counts although the idle rule finds the window unused: the law looks at
+    /// [`Ack::may_grow`] itself. Never changes.
+    fn grows_unused(&self) -> bool {
+        false
+    }
+
+    /// Whether the law is to be told of the sender's states ([`on_state`](Self::on_state)). Never changes.
+    fn heeds_states(&self) -> bool {
+        false
+    }
+
+    /// The sender's state is another one; after the reduction that it begins with, and before the growth that it
+    /// allows. Only of a law that [heeds states](Self::heeds_states), in the states of [`States::Linux`](crate::States).
+    fn on_state(&mut self, _: &StateChange) {}
+
+    /// The delays that the law measured.
+    fn delays(&self, _: Instant) -> Delays {
+        Delays::UNKNOWN
+    }
 
     /// The last reduction was for nothing: what seemed lost was only late (RFC 4015, RFC 5682).
     fn on_spurious(&mut self) {}
@@ -168,8 +238,8 @@ pub trait Growth: Debug + Send {
         false
     }
 
-    /// An ACK of new data, in recovery or not, whether or not the window may grow on it; before the
-    /// other events that it causes. Only of a law that
+    /// An ACK of new data, in recovery or not, whether or not the window may grow on it; in the states of Linux a duplicate
+    /// one, too. Before the other events that it causes. Only of a law that
     /// [measures marks](Self::measures_marks).
     fn on_marks(&mut self, _: &MarkReport) {}
 
@@ -224,10 +294,16 @@ pub enum AnyGrowth {
     Cubic(Cubic),
     /// Linux's CUBIC.
     CubicLinux(CubicLinux),
+    /// Linux's Reno.
+    RenoLinux(Linux<linux::Reno>),
     /// HSTCP.
     HighSpeed(HighSpeed),
+    /// Linux's HSTCP.
+    HighSpeedLinux(Linux<linux::HighSpeed>),
     /// Vegas.
     Vegas(Vegas),
+    /// Linux's Vegas.
+    VegasLinux(Linux<linux::Vegas>),
     /// Compound TCP.
     Compound(Compound),
     /// CCP or CCPD, which are large.
@@ -236,6 +312,8 @@ pub enum AnyGrowth {
     Playout(Box<Playout>),
     /// DCTCP.
     Dctcp(Dctcp),
+    /// Linux's DCTCP.
+    DctcpLinux(Linux<linux::Dctcp>),
     /// BBR's first version, which is large.
     Bbr1(Box<Bbr1>),
     /// BBR as the current draft has it, which is large too.
@@ -252,22 +330,23 @@ impl AnyGrowth {
     /// The law that `choice` names, before the handshake. What it leaves to the profile
     /// ([`GrowthChoice::under`]) is the RFC's.
     pub fn new(choice: GrowthChoice) -> Self {
+        const LINUX: Option<LawForm> = Some(LawForm::Linux);
         match choice {
             GrowthChoice::Tahoe => Self::Tahoe(Tahoe::counting_acks()),
             GrowthChoice::TahoeBytes => Self::Tahoe(Tahoe::counting_bytes()),
+            GrowthChoice::Reno { form: LINUX, .. } => Self::RenoLinux(Linux::default()),
             GrowthChoice::Reno { .. } => Self::Reno(Reno::default()),
-            GrowthChoice::Cubic { form: Some(CubicForm::Linux) } => {
-                Self::CubicLinux(CubicLinux::default())
-            }
-            GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) | None } => {
-                Self::Cubic(Cubic::default())
-            }
-            GrowthChoice::HighSpeed => Self::HighSpeed(HighSpeed::default()),
-            GrowthChoice::Vegas => Self::Vegas(Vegas::default()),
+            GrowthChoice::Cubic { form: LINUX } => Self::CubicLinux(CubicLinux::default()),
+            GrowthChoice::Cubic { .. } => Self::Cubic(Cubic::default()),
+            GrowthChoice::HighSpeed { form: LINUX } => Self::HighSpeedLinux(Linux::default()),
+            GrowthChoice::HighSpeed { .. } => Self::HighSpeed(HighSpeed::default()),
+            GrowthChoice::Vegas { form: LINUX } => Self::VegasLinux(Linux::default()),
+            GrowthChoice::Vegas { .. } => Self::Vegas(Vegas::default()),
             GrowthChoice::Compound => Self::Compound(Compound::default()),
             GrowthChoice::Ccp(settings) => Self::Ccp(Box::new(Ccp::new(settings))),
             GrowthChoice::Playout => Self::Playout(Box::default()),
-            GrowthChoice::Dctcp => Self::Dctcp(Dctcp::default()),
+            GrowthChoice::Dctcp { form: LINUX } => Self::DctcpLinux(Linux::default()),
+            GrowthChoice::Dctcp { .. } => Self::Dctcp(Dctcp::default()),
             GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
             GrowthChoice::Bbr => Self::Bbr(Box::default()),
             GrowthChoice::Rcp => Self::Rcp(Box::default()),
@@ -278,8 +357,10 @@ impl AnyGrowth {
     /// The same as [`new`](Self::new) in the place of this one: the commonest laws without a copy.
     pub fn renew(&mut self, choice: GrowthChoice) {
         match (&mut *self, choice) {
-            (Self::Reno(law), GrowthChoice::Reno { .. }) => *law = Reno::default(),
-            (Self::Cubic(law), GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) | None }) => {
+            (Self::Reno(law), GrowthChoice::Reno { .. }) if !choice.is_linux() => {
+                *law = Reno::default();
+            }
+            (Self::Cubic(law), GrowthChoice::Cubic { .. }) if !choice.is_linux() => {
                 *law = Cubic::default();
             }
             (Self::Bbr(law), GrowthChoice::Bbr) => **law = Bbr::default(),
@@ -295,6 +376,10 @@ macro_rules! each {
             AnyGrowth::Reno($law) => $call,
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::CubicLinux($law) => {
+                std::hint::cold_path();
+                $call
+            }
+            AnyGrowth::RenoLinux($law) => {
                 std::hint::cold_path();
                 $call
             }
@@ -314,6 +399,10 @@ macro_rules! each {
             AnyGrowth::Reno($law) => $call,
             AnyGrowth::Cubic($law) => $call,
             AnyGrowth::CubicLinux($law) => {
+                std::hint::cold_path();
+                $call
+            }
+            AnyGrowth::RenoLinux($law) => {
                 std::hint::cold_path();
                 $call
             }
@@ -338,12 +427,16 @@ impl AnyGrowth {
             Self::Reno(law) => law,
             Self::Cubic(law) => law,
             Self::CubicLinux(law) => law,
+            Self::RenoLinux(law) => law,
             Self::HighSpeed(law) => law,
+            Self::HighSpeedLinux(law) => law,
             Self::Vegas(law) => law,
+            Self::VegasLinux(law) => law,
             Self::Compound(law) => law,
             Self::Ccp(law) => law.as_ref(),
             Self::Playout(law) => law.as_ref(),
             Self::Dctcp(law) => law,
+            Self::DctcpLinux(law) => law,
             Self::Bbr1(law) => law.as_ref(),
             Self::Bbr(law) => law.as_ref(),
             Self::Rcp(law) => law.as_ref(),
@@ -359,12 +452,16 @@ impl AnyGrowth {
             Self::Reno(law) => law,
             Self::Cubic(law) => law,
             Self::CubicLinux(law) => law,
+            Self::RenoLinux(law) => law,
             Self::HighSpeed(law) => law,
+            Self::HighSpeedLinux(law) => law,
             Self::Vegas(law) => law,
+            Self::VegasLinux(law) => law,
             Self::Compound(law) => law,
             Self::Ccp(law) => law.as_mut(),
             Self::Playout(law) => law.as_mut(),
             Self::Dctcp(law) => law,
+            Self::DctcpLinux(law) => law,
             Self::Bbr1(law) => law.as_mut(),
             Self::Bbr(law) => law.as_mut(),
             Self::Rcp(law) => law.as_mut(),
@@ -424,6 +521,22 @@ impl Growth for AnyGrowth {
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         each!(self, law => law.pacing_rate())
+    }
+
+    fn grows_unused(&self) -> bool {
+        each!(self, law => law.grows_unused())
+    }
+
+    fn heeds_states(&self) -> bool {
+        each!(self, law => law.heeds_states())
+    }
+
+    fn on_state(&mut self, change: &StateChange) {
+        each!(mut self, law => law.on_state(change));
+    }
+
+    fn delays(&self, now: Instant) -> Delays {
+        each!(self, law => law.delays(now))
     }
 
     fn measures_marks(&self) -> bool {

@@ -11,6 +11,7 @@ mod outlying;
 mod output;
 mod pacing;
 mod renewal;
+mod states;
 mod timers;
 mod usage;
 
@@ -37,6 +38,8 @@ pub use outlying::Place;
 pub(crate) use outlying::{ends, place};
 pub use output::{Follows, Stretch};
 use pacing::Pacer;
+pub(crate) use pacing::is_far_below;
+use states::{States, Taken};
 
 pub(crate) use hold::Then;
 pub(crate) use leap::Leap;
@@ -136,6 +139,7 @@ pub struct Sender {
     stats: SenderStats,
     rtt: RttEstimator,
     marks: Marks,
+    states: States,
     growth: Law,
     /// SND.NXT when slow start last ended: what lies before it was sent during slow start. `None`
     /// while slow start lasts.
@@ -186,6 +190,7 @@ impl Sender {
             hold: Hold::new(config),
             patience: Patience::new(config),
             marks: Marks::new(config.ecn),
+            states: States::new(config.states),
             stats: SenderStats::default(),
             modelled: None,
             pacer: Pacer::new(config.pacing),
@@ -436,6 +441,8 @@ impl Sender {
         let duplicate = arrived.pure && unchanged && self.space.max > self.space.una;
         if duplicate || !arrived.sack.is_empty() {
             self.on_no_new_data(now, arrived, duplicate);
+        } else if self.states.are_linux() {
+            self.on_bare_echo(now);
         }
     }
 
@@ -474,6 +481,15 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.on_rtt(now, rtt);
         }
+        let found = outcome == Outcome::LossFound;
+        if self.states.are_linux() {
+            self.respond(now, &Taken { newly_acked: Bytes::ZERO, rtt, in_flight_before, outcome });
+            if found {
+                self.timed = None;
+                self.timer = now + self.rtt.rto();
+            }
+            return;
+        }
         match outcome {
             Outcome::LossFound => {
                 self.on_congestion(now, Signal::Loss, self.rwnd);
@@ -481,7 +497,7 @@ impl Sender {
                 self.timed = None;
                 self.timer = now + self.rtt.rto();
             }
-            Outcome::Spurious => self.on_spurious(),
+            Outcome::Spurious => self.on_spurious(now),
             Outcome::None if self.recovery.grows_on_sack() => {
                 self.grow(now, Bytes::ZERO, rtt, in_flight_before);
             }
@@ -497,7 +513,7 @@ impl Sender {
         newly_acked: Bytes,
         in_flight_before: Bytes,
     ) {
-        let echoed = self.take_echo(arrived.ack);
+        let echoed = !self.states.are_linux() && self.take_echo(arrived.ack);
         self.space.una = arrived.ack;
         // After a go-back, an ACK may cover what was not yet sent again.
         self.space.nxt = self.space.nxt.max(arrived.ack);
@@ -507,7 +523,27 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.on_rtt(now, rtt);
         }
-        let mut restart_timer = true;
+        let taken = Taken { newly_acked, rtt, in_flight_before, outcome };
+        let restart_timer = if self.states.are_linux() {
+            self.respond(now, &taken)
+        } else {
+            self.answer(now, &taken, echoed)
+        };
+        if self.space.una == self.space.max {
+            self.timer = Instant::NEVER;
+            self.all_acked_at = now;
+        } else if self.recovery.hurries() {
+            self.hurry(now);
+        } else if restart_timer {
+            self.timer = now + self.rtt.rto();
+        }
+        self.arm_recovery(now);
+    }
+
+    /// The consequences of an ACK of new data by the RFCs. Answers whether the retransmission timer starts anew.
+    #[inline]
+    fn answer(&mut self, now: Instant, taken: &Taken, echoed: bool) -> bool {
+        let Taken { newly_acked, rtt, in_flight_before, outcome } = *taken;
         match outcome {
             // RFC 3168 §6.1.2: an echo lets the window grow by nothing.
             Outcome::None if echoed => {}
@@ -522,19 +558,11 @@ impl Sender {
                 let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss: self.mss };
                 self.growth.on_recovery_end(&end);
             }
-            Outcome::PartlyRepaired { restart_timer: restart } => restart_timer = restart,
+            Outcome::PartlyRepaired { restart_timer } => return restart_timer,
             Outcome::LossFound => self.on_congestion(now, Signal::Loss, self.rwnd),
-            Outcome::Spurious => self.on_spurious(),
+            Outcome::Spurious => self.on_spurious(now),
         }
-        if self.space.una == self.space.max {
-            self.timer = Instant::NEVER;
-            self.all_acked_at = now;
-        } else if self.recovery.hurries() {
-            self.hurry(now);
-        } else if restart_timer {
-            self.timer = now + self.rtt.rto();
-        }
-        self.arm_recovery(now);
+        true
     }
 
     #[inline]
@@ -548,10 +576,11 @@ impl Sender {
         if !self.heeds_acks {
             return;
         }
-        let ack = self.ack_event(now, newly_acked, rtt, in_flight_before);
+        let mut ack = self.ack_event(now, newly_acked, rtt, in_flight_before);
         let (cwnd, in_slow_start) = (self.growth.cwnd(), self.growth.in_slow_start());
         let mut step = in_slow_start.then(|| self.start.on_ack(&ack, cwnd, self.growth.ssthresh()));
-        if !self.idle.may_grow(&ack, cwnd, in_slow_start) {
+        ack.may_grow = self.idle.may_grow(&ack, cwnd, in_slow_start);
+        if !ack.may_grow && !self.growth.grows_unused() {
             // The slow-start law follows the delay on every ACK, and may find the end on any.
             let Some(found) = step.filter(|step| step.exit) else { return };
             step = Some(SlowStartStep { exit: found.exit, ..SlowStartStep::grow(Bytes::ZERO) });
@@ -562,9 +591,21 @@ impl Sender {
         }
     }
 
-    fn on_spurious(&mut self) {
+    fn on_spurious(&mut self, now: Instant) {
         self.stats.spurious += 1;
         self.consecutive_timeouts = 0;
+        if self.marks.bars_undo() {
+            // The mark was no mistake: the window is what the reduction left.
+            let in_flight = self.in_flight();
+            self.growth.on_recovery_end(&RecoveryEnd {
+                now,
+                in_flight,
+                newly_delivered: Bytes::ZERO,
+                at_most: None,
+                mss: self.mss,
+            });
+            return;
+        }
         self.growth.on_spurious();
         if self.growth.in_slow_start() {
             self.avoidance_from = None;
@@ -626,7 +667,8 @@ impl Sender {
     }
 
     fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
-        if self.marks.has_paid_for(signal, self.space.una) {
+        if !self.states.are_linux() && self.marks.has_paid_for(signal, self.space.una) {
+            self.marks.bar_undo();
             return;
         }
         self.stats.congestion_events += 1;

@@ -11,7 +11,8 @@ mod syn_loss;
 
 use std::fmt::Debug;
 
-use ackclock_units::Bytes;
+use ackclock_packet::Seq;
+use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::event::{Ack, Handshake, Proposal, SlowStartStep, Why};
 
@@ -48,6 +49,27 @@ pub trait SlowStart: Debug + Send {
     /// An ACK of new data during slow start, with the window `cwnd` and the threshold `ssthresh`. If
     /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
+
+    /// Whether [`on_sample`](Self::on_sample) does anything. Never changes.
+    fn follows_samples(&self) -> bool {
+        false
+    }
+
+    /// In the states of Linux: an ACK during slow start, new or duplicate, that measured the round-trip time, before
+    /// anything else comes of it. `least` is the smallest delay that the growth law knows, if it knows one. Answers whether
+    /// slow start ends.
+    fn on_sample(
+        &mut self,
+        _: &Ack,
+        _least: Option<Duration>,
+        _cwnd: Bytes,
+        _: Option<Bytes>,
+    ) -> bool {
+        false
+    }
+
+    /// In the states of Linux: the retransmission timer expired, when SND.NXT was `nxt`.
+    fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
 }
 
 /// How data begins: the second of a sender's four choices.
@@ -58,6 +80,25 @@ pub trait Start: Debug + Send {
     /// An ACK of new data during slow start, with the window `cwnd` and the threshold `ssthresh`. If
     /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
+
+    /// See [`SlowStart::follows_samples`].
+    fn follows_samples(&self) -> bool {
+        false
+    }
+
+    /// See [`SlowStart::on_sample`].
+    fn on_sample(
+        &mut self,
+        _: &Ack,
+        _least: Option<Duration>,
+        _cwnd: Bytes,
+        _: Option<Bytes>,
+    ) -> bool {
+        false
+    }
+
+    /// See [`SlowStart::on_timeout`].
+    fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
 }
 
 /// The slow-start laws of the registry.
@@ -103,6 +144,30 @@ impl SlowStart for AnySlowStart {
             Self::Limited(law) => law.on_ack(ack, cwnd, ssthresh),
         }
     }
+
+    #[inline]
+    fn follows_samples(&self) -> bool {
+        matches!(self, Self::HyStart(_))
+    }
+
+    fn on_sample(
+        &mut self,
+        ack: &Ack,
+        least: Option<Duration>,
+        cwnd: Bytes,
+        ssthresh: Option<Bytes>,
+    ) -> bool {
+        match self {
+            Self::HyStart(law) => law.on_sample(ack, least, cwnd, ssthresh),
+            _ => false,
+        }
+    }
+
+    fn on_timeout(&mut self, now: Instant, nxt: Seq) {
+        if let Self::HyStart(law) = self {
+            law.on_timeout(now, nxt);
+        }
+    }
 }
 
 /// A first window, what a lost SYN does to it, then a slow-start law.
@@ -123,6 +188,25 @@ impl Start for WindowedStart {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
         self.law.on_ack(ack, cwnd, ssthresh)
+    }
+
+    #[inline]
+    fn follows_samples(&self) -> bool {
+        self.law.follows_samples()
+    }
+
+    fn on_sample(
+        &mut self,
+        ack: &Ack,
+        least: Option<Duration>,
+        cwnd: Bytes,
+        ssthresh: Option<Bytes>,
+    ) -> bool {
+        self.law.on_sample(ack, least, cwnd, ssthresh)
+    }
+
+    fn on_timeout(&mut self, now: Instant, nxt: Seq) {
+        self.law.on_timeout(now, nxt);
     }
 }
 
@@ -176,6 +260,34 @@ impl Start for AnyStart {
         match self {
             Self::Windowed(start) => start.on_ack(ack, cwnd, ssthresh),
             Self::Other(start) => start.on_ack(ack, cwnd, ssthresh),
+        }
+    }
+
+    #[inline]
+    fn follows_samples(&self) -> bool {
+        match self {
+            Self::Windowed(start) => start.follows_samples(),
+            Self::Other(start) => start.follows_samples(),
+        }
+    }
+
+    fn on_sample(
+        &mut self,
+        ack: &Ack,
+        least: Option<Duration>,
+        cwnd: Bytes,
+        ssthresh: Option<Bytes>,
+    ) -> bool {
+        match self {
+            Self::Windowed(start) => start.on_sample(ack, least, cwnd, ssthresh),
+            Self::Other(start) => start.on_sample(ack, least, cwnd, ssthresh),
+        }
+    }
+
+    fn on_timeout(&mut self, now: Instant, nxt: Seq) {
+        match self {
+            Self::Windowed(start) => start.on_timeout(now, nxt),
+            Self::Other(start) => start.on_timeout(now, nxt),
         }
     }
 }

@@ -17,7 +17,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Profile;
-use crate::growth::{CubicForm, GrowthChoice};
+use crate::growth::{GrowthChoice, LawForm};
 use crate::idle::IdleChoice;
 use crate::recovery::RecoveryChoice;
 use crate::start::{
@@ -126,23 +126,33 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     let recovery = match (growth, profile) {
         (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) => RecoveryChoice::GoBackN,
         (_, Profile::Linux) => RecoveryChoice::Rack,
-        (GrowthChoice::Reno { word: RenoWord::Reno }, _) => RecoveryChoice::FastRecovery,
-        (GrowthChoice::Reno { word: RenoWord::NewReno }, _) => RecoveryChoice::PartialAck,
+        // As every law of Linux's has it.
+        (GrowthChoice::Reno { form: Some(LawForm::Linux), .. }, Profile::Rfc) => {
+            RecoveryChoice::Rack
+        }
+        (GrowthChoice::Reno { form: Some(LawForm::Linux), .. }, Profile::Ns2) => {
+            RecoveryChoice::Sack
+        }
+        (GrowthChoice::Reno { word: RenoWord::Reno, .. }, _) => RecoveryChoice::FastRecovery,
+        (GrowthChoice::Reno { word: RenoWord::NewReno, .. }, _) => RecoveryChoice::PartialAck,
         (_, Profile::Rfc) => RecoveryChoice::Rack,
         (_, Profile::Ns2) => RecoveryChoice::Sack,
     };
     let window = match profile {
         Profile::Rfc => match growth {
-            GrowthChoice::Tahoe | GrowthChoice::TahoeBytes | GrowthChoice::Reno { .. } => {
+            GrowthChoice::Tahoe
+            | GrowthChoice::TahoeBytes
+            | GrowthChoice::Reno { form: Some(LawForm::Published) | None, .. } => {
                 WindowChoice::Rfc3390
             }
-            GrowthChoice::Cubic { .. }
-            | GrowthChoice::HighSpeed
-            | GrowthChoice::Vegas
+            GrowthChoice::Reno { form: Some(LawForm::Linux), .. }
+            | GrowthChoice::Cubic { .. }
+            | GrowthChoice::HighSpeed { .. }
+            | GrowthChoice::Vegas { .. }
             | GrowthChoice::Compound
             | GrowthChoice::Ccp(_)
             | GrowthChoice::Playout
-            | GrowthChoice::Dctcp
+            | GrowthChoice::Dctcp { .. }
             | GrowthChoice::Bbr
             | GrowthChoice::Bbr1
             | GrowthChoice::Rcp
@@ -159,16 +169,20 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
     };
     let slow_start = match (growth, profile) {
         // RFC 9438 §4.10 recommends HyStart++; Linux has its predecessor, ns-2.35's CUBIC neither.
-        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => SlowStartChoice::HyStart,
+        (GrowthChoice::Cubic { form: Some(LawForm::Linux) }, _) => SlowStartChoice::HyStart,
         (GrowthChoice::Cubic { .. }, Profile::Rfc | Profile::Linux) => {
             SlowStartChoice::HyStartPlusPlus
         }
         // Its own; or its own end of it.
         (
-            GrowthChoice::Vegas | GrowthChoice::Playout | GrowthChoice::Rcp | GrowthChoice::Xcp,
+            GrowthChoice::Vegas { .. }
+            | GrowthChoice::Playout
+            | GrowthChoice::Rcp
+            | GrowthChoice::Xcp,
             _,
-        )
-        | (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
+        ) => SlowStartChoice::Standard,
+        _ if growth.is_linux() => SlowStartChoice::AbcUnlimited,
+        (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
         (_, Profile::Linux) => SlowStartChoice::AbcUnlimited,
     };
     let idle = match (growth, profile) {
@@ -180,9 +194,7 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
             | GrowthChoice::Xcp,
             _,
         ) => IdleChoice::NoIdle,
-        (GrowthChoice::Cubic { form: Some(CubicForm::Linux) }, _) => {
-            IdleChoice::Linux { restart: true }
-        }
+        _ if growth.is_linux() => IdleChoice::Linux { restart: true },
         // slow_start_restart_ of ns-2.35.
         (_, Profile::Ns2) => IdleChoice::NS2,
         (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc) => {
@@ -197,7 +209,7 @@ const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
 /// with it; and why.
 const fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
     match (growth, slot) {
-        (GrowthChoice::Vegas, Slot::SlowStart) => {
+        (GrowthChoice::Vegas { .. }, Slot::SlowStart) => {
             Some("Vegas has a slow start of its own, which compares rates in every other round")
         }
         (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::SlowStart) => {
@@ -242,7 +254,7 @@ impl Parts {
             .map(|growth| (growth, parts_beyond(self, defaults(growth, profile))))
             .min_by_key(|(growth, parts)| {
                 // Under `linux` the two words for Reno's law mean one sender, which Linux calls reno.
-                let newreno = *growth == GrowthChoice::Reno { word: RenoWord::NewReno };
+                let newreno = matches!(growth, GrowthChoice::Reno { word: RenoWord::NewReno, .. });
                 (parts.len(), newreno && profile == Profile::Linux)
             })
             .map(|(growth, parts)| {

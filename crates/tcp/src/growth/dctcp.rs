@@ -101,7 +101,7 @@ impl Growth for Dctcp {
 
     /// Steps 1 to 8 of §3.3.
     fn on_marks(&mut self, report: &MarkReport) {
-        self.acked += report.newly_acked;
+        self.acked += report.counted;
         self.marked += report.marked;
         if report.una <= self.window_end || self.acked == Bytes::ZERO {
             return;

@@ -27,7 +27,7 @@ fn place(w: f64) -> f64 {
 }
 
 /// b(w): the share of the window that a loss costs.
-fn decrease(w: f64) -> f64 {
+pub(super) fn decrease(w: f64) -> f64 {
     if w <= LOW_WINDOW {
         return LOW_DECREASE;
     }

@@ -75,6 +75,7 @@ impl Story {
             in_flight: nxt.since(self.una),
             limited_by: self.limited_by,
             in_recovery: false,
+            may_grow: true,
             mss: self.mss,
         };
         if let Some(rtt) = ack.rtt {
@@ -126,7 +127,7 @@ impl Story {
     }
 }
 
-const RENO: GrowthChoice = GrowthChoice::Reno { word: RenoWord::NewReno };
+const RENO: GrowthChoice = GrowthChoice::Reno { word: RenoWord::NewReno, form: None };
 
 /// Every law of the registry.
 fn laws() -> impl Iterator<Item = GrowthChoice> {
@@ -152,8 +153,8 @@ fn slow_starts() -> impl Iterator<Item = SlowStartChoice> {
 #[test]
 fn slow_start_adds_a_segment_an_ack() {
     // Vegas has its own: see its tests. XCP has none.
-    let other = [GrowthChoice::Vegas, GrowthChoice::Xcp];
-    for choice in window_laws().filter(|choice| !other.contains(choice)) {
+    let other = |law: &GrowthChoice| matches!(law, GrowthChoice::Vegas { .. } | GrowthChoice::Xcp);
+    for choice in window_laws().filter(|choice| !other(choice)) {
         let mut story = Story::new(choice, 2);
         assert!((story.acks(6).cwnd() - 8.0).abs() < 1e-9, "{choice:?}");
     }
@@ -322,7 +323,7 @@ impl Story {
             Operation::SendStart(millis) => {
                 let last_send = Some(self.now);
                 self.now += Duration::from_millis(millis);
-                self.law.on_send_start(&SendStart { now: self.now, last_send });
+                self.law.on_send_start(&SendStart { now: self.now, last_send, nxt: self.una });
             }
             Operation::RecoveryEnd(segments) => self.law.on_recovery_end(&RecoveryEnd {
                 now: self.now,
@@ -435,7 +436,10 @@ proptest! {
                 // A window that is not a number is zero bytes, an infinite one beyond this.
                 prop_assert!(cwnd < Bytes::UNLIMITED, "{choice:?} {operation:?}");
                 if let Some(ssthresh) = story.law.ssthresh() {
-                    prop_assert!(ssthresh >= mss.times(2), "{choice:?} {operation:?}");
+                    // Linux's Vegas takes the window that its rates allow, and then raises the window alone.
+                    let vegas = matches!(story.law, AnyGrowth::VegasLinux(_));
+                    let least = mss.times(if vegas { 1 } else { 2 });
+                    prop_assert!(ssthresh >= least, "{choice:?} {operation:?}");
                     prop_assert!(ssthresh < Bytes::UNLIMITED, "{choice:?} {operation:?}");
                 }
             }

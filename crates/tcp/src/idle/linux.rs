@@ -51,28 +51,45 @@ impl LinuxIdle {
         Proposal {
             cwnd: Some(cwnd),
             // Without a threshold there is none to raise.
-            ssthresh: usage.ssthresh.map(|ssthresh| ssthresh.max(usage.cwnd / 4 * 3)),
+            ssthresh: usage.ssthresh.map(|ssthresh| ssthresh.max(three_quarters(usage))),
             mss: usage.mss,
             why: Why::Idle,
         }
     }
 }
 
+/// `tcp_current_ssthresh`: half and a quarter, each rounded down to whole segments.
+fn three_quarters(usage: &Usage) -> Bytes {
+    let cwnd = usage.cwnd.whole_segments(usage.mss);
+    usage.mss.times((cwnd >> 1) + (cwnd >> 2))
+}
+
+/// A jiffy, as `tcp_jiffies32` counts at 1000 Hz.
+const JIFFY: u64 = 1_000_000;
+
+/// Whole jiffies between two moments, of which each falls into one.
+fn jiffies_between(from: Instant, to: Instant) -> u64 {
+    (to.as_nanos() / JIFFY).saturating_sub(from.as_nanos() / JIFFY)
+}
+
 impl Idle for LinuxIdle {
     fn before_send(&mut self, usage: &Usage) -> Option<Proposal> {
-        let idle = usage.now.since(usage.last_send?);
+        let idle = jiffies_between(usage.last_send?, usage.now);
+        let rto = usage.rto.as_nanos().div_ceil(JIFFY).max(1);
         // Linux looks when the application writes, not when the segment leaves: what waited for the
         // peer's window was not idle.
         let waited = usage.limited_by != Limit::Application;
-        if !self.restart || waited || idle <= usage.rto {
+        if !self.restart || waited || idle <= rto {
             return None;
         }
         let least = usage.initial_window.min(usage.cwnd);
-        let halvings = (idle.as_nanos() - 1) / usage.rto.as_nanos().max(1);
+        // One for each whole timeout that leaves something of the silence (tcp_cwnd_restart).
+        let halvings = (idle - 1) / rto;
+        let (cwnd, least) = (usage.cwnd.whole_segments(usage.mss), least.whole_segments(usage.mss));
         let cwnd = (0..halvings.min(64))
-            .fold(usage.cwnd, |cwnd, _| if cwnd > least { cwnd / 2 } else { cwnd })
-            .max(least);
-        Some(self.propose(usage, cwnd))
+            .fold(cwnd, |cwnd, _| if cwnd > least { cwnd >> 1 } else { cwnd })
+            .max(least.max(1));
+        Some(self.propose(usage, usage.mss.times(cwnd)))
     }
 
     fn looks_after_bursts(&self) -> bool {
@@ -98,7 +115,13 @@ impl Idle for LinuxIdle {
             return None;
         }
         let used = self.used.max(usage.initial_window);
-        let cwnd = if used < usage.cwnd { (usage.cwnd + used) / 2 } else { usage.cwnd };
+        let cwnd = if used < usage.cwnd {
+            // In whole segments; what is out may end with a part of one.
+            let used = used.get().div_ceil(usage.mss.bytes().get());
+            usage.mss.times((usage.cwnd.whole_segments(usage.mss) + used) >> 1)
+        } else {
+            usage.cwnd
+        };
         if cwnd == usage.cwnd {
             self.used = Bytes::ZERO;
             self.full_at = Some(usage.now);

@@ -47,13 +47,13 @@ fn rfc5681_restarts_after_more_than_an_rto() {
 #[test]
 fn linux_halves_once_for_every_whole_rto_and_stops_at_the_first_window() {
     // The kernel subtracts the RTO until nothing is left, and halves while something is: 100, 50
-    // after more than 1 s, 25 after more than 2 s, 12.5 after more than 3 s, then IW.
+    // after more than 1 s, 25 after more than 2 s, 12 whole ones after more than 3 s, then IW.
     for (idle, expected) in [
         (1000, None),
         (1001, Some(50_000)),
         (2000, Some(50_000)),
         (2001, Some(25_000)),
-        (3001, Some(12_500)),
+        (3001, Some(12_000)),
         (4001, Some(10_000)),
         (900_000, Some(10_000)),
     ] {
@@ -75,6 +75,40 @@ fn linux_remembers_three_quarters_in_ssthresh_if_there_is_one() {
     assert_eq!(LinuxIdle::new(true).before_send(&none).unwrap().ssthresh, None);
 }
 
+#[test]
+fn linux_halves_and_quarters_whole_segments() {
+    // tcp_current_ssthresh: (91 >> 1) + (91 >> 2) = 45 + 22 = 67, where three quarters are 68.25.
+    let usage = Usage {
+        cwnd: segments(91),
+        ssthresh: Some(segments(40)),
+        ..after(Duration::from_millis(1001))
+    };
+    let proposal = LinuxIdle::new(true).before_send(&usage).unwrap();
+    assert_eq!((proposal.cwnd, proposal.ssthresh), (Some(segments(45)), Some(segments(67))));
+    // tcp_cwnd_application_limited: 91 segments, 10.5 of them used, are (91 + 11) >> 1 = 51.
+    let mut rule = LinuxIdle::new(true);
+    let used = Usage { outstanding: Bytes::new(10_500), in_flight: Bytes::new(10_500), ..usage };
+    assert!(rule.after_burst(&used).is_none());
+    let later = Usage { now: used.now + Duration::from_millis(1000), ..used };
+    let proposal = rule.after_burst(&later).unwrap();
+    assert_eq!((proposal.cwnd, proposal.ssthresh), (Some(segments(51)), Some(segments(67))));
+}
+
+#[test]
+fn linux_counts_silence_and_timeout_in_jiffies() {
+    // From 0.9 to 1001.1 ms are 1001 jiffies and 1000.2 ms: more than a timeout of 1000 ms, whose 1000 jiffies leave one.
+    let micros = |us: u64| Instant::from_nanos(us * 1000);
+    let usage =
+        Usage { now: micros(1_001_100), last_send: Some(micros(900)), ..after(Duration::ZERO) };
+    let window = |usage| LinuxIdle::new(true).before_send(&usage).and_then(|it| it.cwnd);
+    assert_eq!(window(usage), Some(segments(50)));
+    // From 0.1 to 1000.9 ms are 1000 jiffies.
+    assert_eq!(
+        window(Usage { now: micros(1_000_900), last_send: Some(micros(100)), ..usage }),
+        None
+    );
+}
+
 fn ack() -> Ack {
     Ack {
         now: Instant::START,
@@ -88,6 +122,7 @@ fn ack() -> Ack {
         in_flight: Bytes::ZERO,
         limited_by: Limit::Application,
         in_recovery: false,
+        may_grow: true,
         mss: Mss::new(1000).unwrap(),
     }
 }

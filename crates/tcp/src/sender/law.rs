@@ -4,9 +4,9 @@ use ackclock_units::{Bytes, Instant, Rate};
 
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
-    RecoveryEnd, RttSample, SendStart, SlowStartStep,
+    RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
-use crate::growth::{AnyGrowth, Growth, GrowthChoice};
+use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice};
 
 /// A law, and what its window is: that is asked for many times for each time that it changes, and a law
 /// may lie elsewhere in memory.
@@ -69,6 +69,18 @@ impl Law {
         self.inner.measures_marks()
     }
 
+    pub fn grows_unused(&self) -> bool {
+        self.inner.grows_unused()
+    }
+
+    pub fn heeds_states(&self) -> bool {
+        self.inner.heeds_states()
+    }
+
+    pub fn delays(&self, now: Instant) -> Delays {
+        self.inner.delays(now)
+    }
+
     pub fn models_path(&self) -> bool {
         self.inner.models_path()
     }
@@ -96,6 +108,7 @@ impl Law {
         on_congestion(congestion: &Congestion);
         on_recovery_end(end: &RecoveryEnd);
         on_spurious();
+        on_state(change: &StateChange);
         rebase(proposal: &Proposal);
         on_established(established: &Established);
         on_marks(report: &MarkReport);

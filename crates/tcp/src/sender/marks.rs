@@ -22,6 +22,9 @@ pub struct Marks {
     measured: bool,
     /// The peer is to be told that the window was reduced.
     tell: bool,
+    /// An echo has reduced the window, or came since the last reduction: no repair that was for nothing takes that
+    /// back (RFC 4015 §3.2, Linux's `tcp_enter_cwr`).
+    bars_undo: bool,
     /// The ACK being taken echoes a mark.
     echoed: bool,
 }
@@ -34,6 +37,7 @@ impl Marks {
             reduced_until: Seq::FIRST_BYTE,
             paid_until: Seq::FIRST_BYTE,
             tell: false,
+            bars_undo: false,
             echoed: false,
         }
     }
@@ -48,11 +52,35 @@ impl Marks {
         if signal == self.signal {
             self.paid_until = max;
         }
+        if !matches!(signal, Signal::Timeout { consecutive: 2.. }) {
+            self.bars_undo = signal == self.signal;
+        }
         self.tell = true;
     }
-}
 
-impl Marks {
+    /// The reduction that there was, or that comes, is not to be taken back.
+    pub(super) const fn bar_undo(&mut self) {
+        self.bars_undo = true;
+    }
+
+    pub(super) const fn bars_undo(&self) -> bool {
+        self.bars_undo
+    }
+
+    #[inline]
+    pub(super) const fn measures(&self) -> bool {
+        self.measured
+    }
+
+    pub(super) const fn signal(&self) -> Signal {
+        self.signal
+    }
+
+    #[inline]
+    pub(super) const fn take_echoed(&mut self) -> bool {
+        std::mem::replace(&mut self.echoed, false)
+    }
+
     /// Whether a loss found while SND.UNA is `una` costs no more: an echo has reduced the window of the
     /// same data (RFC 3168 §6.1.2, RFC 8257 §3.5).
     pub(super) fn has_paid_for(&self, signal: Signal, una: Seq) -> bool {
@@ -64,10 +92,19 @@ impl Sender {
     /// The ACK that comes next echoes a mark of congestion: the window is reduced once a window of
     /// data, whether for marks or for losses (RFC 3168 §6.1.2).
     pub(crate) fn on_ecn_echo(&mut self, now: Instant, ack: Seq) {
+        if self.states.are_linux() {
+            // What follows is found when the ACK has been taken in.
+            self.marks.echoed =
+                (self.space.una..=self.space.max).contains(&ack) && self.space.una < self.space.max;
+            return;
+        }
         self.marks.echoed = ack > self.space.una && ack <= self.space.max;
+        if self.marks.echoed {
+            self.marks.bar_undo();
+        }
         if self.marks.measured && self.marks.echoed {
             // Before the reduction, which goes by it (RFC 8257 §3.3 steps 6 and 9).
-            self.report_marks(ack, true);
+            self.report_acked(ack, true);
         }
         if self.space.una < self.marks.reduced_until || self.space.una == self.space.max {
             return;
@@ -80,20 +117,32 @@ impl Sender {
     pub(super) fn take_echo(&mut self, ack: Seq) -> bool {
         let echoed = std::mem::take(&mut self.marks.echoed);
         if self.marks.measured && !echoed {
-            self.report_marks(ack, false);
+            self.report_acked(ack, false);
         }
         echoed
     }
 
+    /// Before the ACK is taken in: what it acknowledges counts.
     #[inline(never)]
-    fn report_marks(&mut self, ack: Seq, marked: bool) {
-        let newly_acked = ack.since(self.space.una);
+    fn report_acked(&mut self, ack: Seq, marked: bool) {
+        let counted = ack.since(self.space.una);
         self.growth.on_marks(&MarkReport {
-            newly_acked,
-            marked: if marked { newly_acked } else { Bytes::ZERO },
+            counted,
+            marked: if marked { counted } else { Bytes::ZERO },
             una: ack,
             // After a go-back, an ACK may cover what was not yet sent again.
             nxt: self.space.nxt.max(ack),
+        });
+    }
+
+    /// After it: `counted` is what it delivered.
+    #[inline(never)]
+    pub(super) fn report_marks(&mut self, counted: Bytes, marked: bool) {
+        self.growth.on_marks(&MarkReport {
+            counted,
+            marked: if marked { counted } else { Bytes::ZERO },
+            una: self.space.una,
+            nxt: self.space.nxt,
         });
     }
 

@@ -47,6 +47,7 @@ impl Sender {
             self.recovery.leave_to_law();
         }
         self.marks.set_measured(self.growth.measures_marks());
+        self.states.tell(&self.growth);
         self.heeds_acks = self.growth.heeds_acks() || self.idle.heeds_acks();
     }
 

@@ -167,8 +167,13 @@ impl Sender {
         let len = stretch.len + Bytes::new(u64::from(stretch.fin));
         let end = stretch.seq + len;
         let again = stretch.seq < self.space.max;
-        if self.space.una == self.space.max {
-            self.growth.on_send_start(&SendStart { now, last_send: self.last_send.if_ever() });
+        // Linux looks at what is in flight, and so begins anew after a timeout, too (tcp_event_data_sent).
+        if self.space.una == self.space.max
+            || (self.states.are_linux() && self.in_flight() == Bytes::ZERO)
+        {
+            let nxt = self.space.max;
+            let last_send = self.last_send.if_ever();
+            self.growth.on_send_start(&SendStart { now, last_send, nxt });
         }
         self.recovery.on_sent(&SentSegment { now, start: stretch.seq, len, again });
         self.stats.segments_sent += 1;

@@ -6,6 +6,7 @@ use ackclock_units::{Bytes, Instant};
 use super::hold::Patience;
 use super::marks::Marks;
 use super::pacing::Pacer;
+use super::states::States;
 use super::{Sender, SenderStats};
 use crate::config::Config;
 use crate::event::Limit;
@@ -51,6 +52,7 @@ impl Sender {
             reduced_to,
             again_at_loss,
             marks,
+            states,
             start,
             initial_window,
             seed,
@@ -85,6 +87,7 @@ impl Sender {
         *reduced_to = Bytes::ZERO;
         *again_at_loss = 0;
         *marks = Marks::new(config.ecn);
+        *states = States::new(config.states);
         start.renew(parts.window, parts.syn_loss, parts.slow_start);
         *initial_window = Bytes::ZERO;
         *seed = config.seed;

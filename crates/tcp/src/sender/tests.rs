@@ -1,4 +1,6 @@
 mod fuzz;
+mod replay;
+mod states;
 
 use super::*;
 use crate::Profile;
@@ -22,8 +24,12 @@ impl Idle for Never {
 
 /// An established sender of `name`, under profile `linux`, with much to send.
 fn sender(name: &str) -> Sender {
-    let parts = name.parse::<Variant>().unwrap().resolve(Profile::Linux).unwrap();
-    let mut config = Config { mss: Mss::new(1000).unwrap(), ..Config::new(parts, Profile::Linux) };
+    sender_under(name, Profile::Linux)
+}
+
+fn sender_under(name: &str, profile: Profile) -> Sender {
+    let parts = name.parse::<Variant>().unwrap().resolve(profile).unwrap();
+    let mut config = Config { mss: Mss::new(1000).unwrap(), ..Config::new(parts, profile) };
     config.recovery.forward_rto = false;
     let mut sender = Sender::new(&config);
     sender.set_rwnd(Bytes::new(1 << 30));
@@ -94,7 +100,7 @@ fn alpha(sender: &Sender) -> f64 {
 
 #[test]
 fn a_law_that_measures_marks_is_told_of_every_ack_before_it_reduces() {
-    let mut sender = sender("dctcp+iw20");
+    let mut sender = sender_under("dctcp+iw20", Profile::Rfc);
     // The marks count on ACKs on which the window may not grow.
     sender.idle = AnyIdle::Other(Box::new(Never));
     sender.fill(at(0));
@@ -126,7 +132,7 @@ fn a_law_that_measures_marks_is_told_of_every_ack_before_it_reduces() {
 fn an_echo_holds_back_the_growth_of_its_own_ack_alone() {
     // The echo comes with a segment of the peer's that acknowledges what was never sent, which is not
     // taken; the next ACK lets the window grow.
-    let mut sender = sender("reno+iw20");
+    let mut sender = sender_under("reno+rack+iw20", Profile::Rfc);
     sender.fill(at(0));
     sender.on_ecn_echo(at(50), Seq::FIRST_BYTE + Bytes::new(1 << 20));
     assert_eq!(sender.cwnd(), Bytes::new(10_000));
@@ -193,7 +199,7 @@ fn an_ack_just_as_a_probe_is_due_puts_it_off() {
 #[test]
 fn a_reduction_by_the_window_goes_by_the_window_that_was_in_force() {
     // BSD halves min(cwnd, the peer's window): of 10 and 6 segments, 3.
-    let mut sender = sender("reno+sack+iw10");
+    let mut sender = sender("reno(rfc5681)+sack+iw10");
     sender.loss_reduces = LossReduces::Cwnd;
     sender.set_rwnd(Bytes::new(6_000));
     sender.fill(at(0));

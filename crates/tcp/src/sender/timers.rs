@@ -46,7 +46,11 @@ impl Sender {
         match self.recovery.on_alarm(now, self.growth.cwnd(), &mut self.space) {
             Alarm::None => {}
             Alarm::LossFound => {
-                self.on_congestion(now, Signal::Loss, self.rwnd);
+                if self.states.are_linux() {
+                    self.on_loss_found(now, false);
+                } else {
+                    self.on_congestion(now, Signal::Loss, self.rwnd);
+                }
                 self.timer = now + self.rtt.rto();
             }
             Alarm::Probe => self.timer = now + self.rtt.rto(),
@@ -69,8 +73,10 @@ impl Sender {
         self.consecutive_timeouts += 1;
         self.rtt.back_off();
         self.timed = None;
-        let signal = Signal::Timeout { consecutive: self.consecutive_timeouts };
-        self.on_congestion(now, signal, self.rwnd);
+        self.on_congestion(now, self.timeout_signal(), self.rwnd);
+        if self.states.are_linux() {
+            self.enter_loss(now);
+        }
         self.recovery.on_timeout(now, &mut self.space);
         self.note_alarm();
         // RFC 6298 §5.6, also if the pacer holds the retransmission back: an ACK may show meanwhile

@@ -29,6 +29,7 @@ impl Sender {
             in_flight: self.in_flight(),
             limited_by: self.limited_by,
             in_recovery: self.recovery.in_recovery(),
+            may_grow: true,
             mss: self.mss,
         }
     }

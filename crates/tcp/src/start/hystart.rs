@@ -10,6 +10,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 
 use super::{AbcUnlimited, SlowStart};
 use crate::event::{Ack, SlowStartStep};
+use crate::sender::is_far_below;
 
 /// `hystart_low_window`: below so many segments nothing is judged.
 const LOW_WINDOW: u64 = 16;
@@ -27,8 +28,10 @@ const DELAY_DIVISOR: u64 = 8;
 const LARGEST_ACK_DELAY: Duration = Duration::from_millis(1);
 /// The bytes of four of the largest bursts that a sender hands down at once (`hystart_ack_delay`).
 const FOUR_BURSTS: u64 = 4 * 65_536;
-/// The pacing rate in slow start, in windows a round-trip time (`tcp_pacing_ss_ratio`, 200 %).
-const PACING_RATIO: u64 = 2;
+/// The pacing rate in percent of a window a round-trip time: below half of the threshold (`tcp_pacing_ss_ratio`), and from
+/// there on (`tcp_pacing_ca_ratio`), as `tcp_update_pacing_rate` chooses.
+const SLOW_START_RATIO: u64 = 200;
+const AVOIDANCE_RATIO: u64 = 120;
 
 /// A round of ACKs.
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +46,8 @@ struct Round {
 }
 
 impl Round {
-    const fn at(ack: &Ack) -> Self {
-        Self {
-            begin: ack.now,
-            last_ack: ack.now,
-            end: ack.nxt,
-            smallest_rtt: Duration::MAX,
-            samples: 0,
-        }
+    const fn at(now: Instant, nxt: Seq) -> Self {
+        Self { begin: now, last_ack: now, end: nxt, smallest_rtt: Duration::MAX, samples: 0 }
     }
 }
 
@@ -62,27 +59,36 @@ pub struct HyStart {
     delay_min: Option<Duration>,
     /// Whether the end was found.
     found: bool,
+    /// Whether samples come by themselves, and ACKs say nothing of them.
+    sampled: bool,
 }
 
 /// How much longer than half a round-trip time a train may be because the sender's own bursts
 /// stretch it: the time of four bursts at the pacing rate, at most a millisecond.
-fn ack_delay(ack: &Ack, cwnd: Bytes) -> Duration {
+fn ack_delay(ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> Duration {
     let Some(srtt) = ack.srtt else { return Duration::ZERO };
-    srtt * FOUR_BURSTS / (PACING_RATIO * cwnd.get()).max(1)
+    let far = is_far_below(ssthresh, cwnd, ack.mss);
+    let ratio = if far { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
+    srtt * FOUR_BURSTS / (ratio * cwnd.get() / 100).max(1)
 }
 
 impl HyStart {
     /// Whether slow start ends with the sample `rtt` of `ack`.
-    fn judge(&mut self, ack: &Ack, rtt: Duration, cwnd: Bytes) -> bool {
-        let delay_min = self.delay_min.map_or(rtt, |least| least.min(rtt));
-        self.delay_min = Some(delay_min);
+    fn judge(
+        &mut self,
+        ack: &Ack,
+        rtt: Duration,
+        delay_min: Duration,
+        cwnd: Bytes,
+        ssthresh: Option<Bytes>,
+    ) -> bool {
         if self.found {
             return false;
         }
-        let round = self.round.get_or_insert(Round::at(ack));
+        let round = self.round.get_or_insert(Round::at(ack.now, ack.nxt));
         // A round begins whatever the window is (Linux 6.14 and its stable predecessors).
         if ack.una > round.end {
-            *round = Round::at(ack);
+            *round = Round::at(ack.now, ack.nxt);
         }
         if cwnd < ack.mss.times(LOW_WINDOW) {
             return false;
@@ -90,7 +96,7 @@ impl HyStart {
         if ack.now.since(round.last_ack) <= ACK_DELTA {
             round.last_ack = ack.now;
             // The whole of it for a sender that paces; this one does not.
-            let longest = (delay_min + ack_delay(ack, cwnd).min(LARGEST_ACK_DELAY)) / 2;
+            let longest = (delay_min + ack_delay(ack, cwnd, ssthresh).min(LARGEST_ACK_DELAY)) / 2;
             self.found |= ack.now.since(round.begin) > longest;
         }
         round.smallest_rtt = round.smallest_rtt.min(rtt);
@@ -102,22 +108,56 @@ impl HyStart {
         }
         self.found
     }
+
+    /// The smallest delay, `rtt` included.
+    fn least_with(&mut self, rtt: Duration) -> Duration {
+        let least = self.delay_min.map_or(rtt, |least| least.min(rtt));
+        self.delay_min = Some(least);
+        least
+    }
 }
 
 impl SlowStart for HyStart {
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
+        if self.sampled {
+            return AbcUnlimited.on_ack(ack, cwnd, ssthresh);
+        }
         // After a timeout all begins anew.
         if cwnd <= ack.mss.bytes() {
             *self = Self::default();
         }
-        if let Some(rtt) = ack.rtt
-            && self.judge(ack, rtt, cwnd)
+        let least = ack.rtt.map(|rtt| self.least_with(rtt));
+        if let (Some(rtt), Some(least)) = (ack.rtt, least)
+            && self.judge(ack, rtt, least, cwnd, ssthresh)
         {
             // The ACK that tells is already one of congestion avoidance.
             let left_over = ack.newly_delivered;
             return SlowStartStep { increase: Bytes::ZERO, exit: true, left_over };
         }
         AbcUnlimited.on_ack(ack, cwnd, ssthresh)
+    }
+
+    fn follows_samples(&self) -> bool {
+        true
+    }
+
+    fn on_sample(
+        &mut self,
+        ack: &Ack,
+        least: Option<Duration>,
+        cwnd: Bytes,
+        ssthresh: Option<Bytes>,
+    ) -> bool {
+        self.sampled = true;
+        let Some(rtt) = ack.rtt else { return false };
+        // hystart_update goes by the smallest delay that the curve knows.
+        let own = self.least_with(rtt);
+        self.judge(ack, rtt, least.unwrap_or(own), cwnd, ssthresh)
+    }
+
+    /// `cubictcp_state`: all begins anew.
+    fn on_timeout(&mut self, now: Instant, nxt: Seq) {
+        *self = Self { round: Some(Round::at(now, nxt)), sampled: true, ..Self::default() };
     }
 }
 
@@ -196,6 +236,34 @@ mod tests {
         path.ack(2, Some(Duration::from_millis(113)));
         assert_eq!(path.exit_at, Some(Bytes::new(36 * MSS)));
         assert_eq!(path.left_over, Bytes::new(2 * MSS));
+    }
+
+    #[test]
+    fn the_allowance_for_bursts_goes_by_the_pacing_rate() {
+        // hystart_ack_delay: four bursts of 64 KiB at cwnd/srtt times 2, or times 1.2 from half of the threshold on. At 1000
+        // segments of 1000 bytes and 1 ms: 262,144/2,000,000 ms and 262,144/1,200,000 ms.
+        let ack = Path::new(HyStart::default(), 10).an_ack(Duration::from_millis(1));
+        let cwnd = Bytes::new(1000 * MSS);
+        let delay = |ssthresh| ack_delay(&ack, cwnd, ssthresh).as_nanos();
+        assert_eq!(delay(None), 131_072);
+        assert_eq!(delay(Some(Bytes::new(2002 * MSS))), 131_072);
+        assert_eq!(delay(Some(Bytes::new(2001 * MSS))), 218_453);
+    }
+
+    #[test]
+    fn samples_that_come_by_themselves_end_it_on_any_ack() {
+        // Eight samples of 100 ms, then of 113 with a smallest delay of 100 that the growth law knows: 100 + 12.5. The
+        // ACKs themselves say nothing any more.
+        let mut law = HyStart::default();
+        let path = Path::new(HyStart::default(), 20);
+        let cwnd = Bytes::new(20 * MSS);
+        let least = Some(Duration::from_millis(100));
+        let slow = path.an_ack(Duration::from_millis(113));
+        for _ in 0..8 {
+            assert!(!law.on_sample(&slow, least, cwnd, None));
+            assert!(!law.on_ack(&slow, cwnd, None).exit);
+        }
+        assert!(law.on_sample(&slow, least, cwnd, None));
     }
 
     #[test]

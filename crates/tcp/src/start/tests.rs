@@ -60,6 +60,7 @@ impl<L: SlowStart> Path<L> {
             in_flight: self.nxt.since(self.una),
             limited_by: Limit::Cwnd,
             in_recovery: false,
+            may_grow: true,
             mss: self.mss,
         };
         let step = self.law.on_ack(&ack, self.cwnd, self.ssthresh);
@@ -70,6 +71,26 @@ impl<L: SlowStart> Path<L> {
         }
         while (self.nxt + self.mss.bytes()).since(self.una) <= self.cwnd {
             self.nxt = self.nxt + self.mss.bytes();
+        }
+    }
+
+    /// An ACK of a segment with the sample `rtt`, by itself.
+    pub fn an_ack(&self, rtt: Duration) -> Ack {
+        let newly_acked = self.mss.bytes();
+        Ack {
+            now: self.now,
+            newly_acked,
+            newly_delivered: newly_acked,
+            una: self.una,
+            nxt: self.nxt,
+            rtt: Some(rtt),
+            srtt: Some(rtt),
+            in_flight_before: self.nxt.since(self.una),
+            in_flight: self.nxt.since(self.una),
+            limited_by: Limit::Cwnd,
+            in_recovery: false,
+            may_grow: true,
+            mss: self.mss,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Every word that a variant's name may contain.
 
 use super::{Part, RenoWord, Slot};
-use crate::growth::{CcpSettings, CubicForm, GrowthChoice};
+use crate::growth::{CcpSettings, GrowthChoice, LawForm};
 use crate::idle::{CwvRto, IdleChoice, IdleClock};
 use crate::recovery::RecoveryChoice;
 use crate::start::{
@@ -42,14 +42,29 @@ pub const REGISTRY: &[Entry] = &[
     },
     entry(
         "newreno",
-        Part::Growth(GrowthChoice::Reno { word: RenoWord::NewReno }),
+        Part::Growth(GrowthChoice::Reno { word: RenoWord::NewReno, form: None }),
         "RFC 5681's law with RFC 6582's recovery",
     ),
     entry(
         "reno",
-        Part::Growth(GrowthChoice::Reno { word: RenoWord::Reno }),
+        Part::Growth(GrowthChoice::Reno { word: RenoWord::Reno, form: None }),
         "RFC 5681: one segment per window, half after a loss",
     ),
+    Entry {
+        word: "reno",
+        argument: Some("rfc5681"),
+        part: Part::Growth(GrowthChoice::Reno {
+            word: RenoWord::Reno,
+            form: Some(LawForm::Published),
+        }),
+        help: "Reno in bytes, which is the form of `rfc` and `ns2`",
+    },
+    Entry {
+        word: "reno",
+        argument: Some("linux"),
+        part: Part::Growth(GrowthChoice::Reno { word: RenoWord::Reno, form: Some(LawForm::Linux) }),
+        help: "Reno as Linux has it, in whole segments",
+    },
     entry(
         "cubic",
         Part::Growth(GrowthChoice::Cubic { form: None }),
@@ -58,25 +73,49 @@ pub const REGISTRY: &[Entry] = &[
     Entry {
         word: "cubic",
         argument: Some("rfc9438"),
-        part: Part::Growth(GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) }),
+        part: Part::Growth(GrowthChoice::Cubic { form: Some(LawForm::Published) }),
         help: "CUBIC as RFC 9438 has it, which is the form of `rfc` and `ns2`",
     },
     Entry {
         word: "cubic",
         argument: Some("linux"),
-        part: Part::Growth(GrowthChoice::Cubic { form: Some(CubicForm::Linux) }),
+        part: Part::Growth(GrowthChoice::Cubic { form: Some(LawForm::Linux) }),
         help: "CUBIC as Linux has it, in whole segments and milliseconds",
     },
     entry(
         "highspeed",
-        Part::Growth(GrowthChoice::HighSpeed),
+        Part::Growth(GrowthChoice::HighSpeed { form: None }),
         "Reno below 38 segments, bolder above (RFC 3649)",
     ),
+    Entry {
+        word: "highspeed",
+        argument: Some("rfc3649"),
+        part: Part::Growth(GrowthChoice::HighSpeed { form: Some(LawForm::Published) }),
+        help: "HSTCP by the formulas of RFC 3649, which is the form of `rfc` and `ns2`",
+    },
+    Entry {
+        word: "highspeed",
+        argument: Some("linux"),
+        part: Part::Growth(GrowthChoice::HighSpeed { form: Some(LawForm::Linux) }),
+        help: "HSTCP as Linux has it, by the table of RFC 3649 and ACK by ACK",
+    },
     entry(
         "vegas",
-        Part::Growth(GrowthChoice::Vegas),
+        Part::Growth(GrowthChoice::Vegas { form: None }),
         "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
     ),
+    Entry {
+        word: "vegas",
+        argument: Some("paper"),
+        part: Part::Growth(GrowthChoice::Vegas { form: Some(LawForm::Published) }),
+        help: "Vegas as the paper has it, which is the form of `rfc` and `ns2`",
+    },
+    Entry {
+        word: "vegas",
+        argument: Some("linux"),
+        part: Part::Growth(GrowthChoice::Vegas { form: Some(LawForm::Linux) }),
+        help: "Vegas as Linux has it, by the smallest round-trip time of a round",
+    },
     entry(
         "compound",
         Part::Growth(GrowthChoice::Compound),
@@ -101,9 +140,21 @@ pub const REGISTRY: &[Entry] = &[
     ),
     entry(
         "dctcp",
-        Part::Growth(GrowthChoice::Dctcp),
+        Part::Growth(GrowthChoice::Dctcp { form: None }),
         "reduced by the share of its data that met congestion marks (RFC 8257); asks for ECN",
     ),
+    Entry {
+        word: "dctcp",
+        argument: Some("rfc8257"),
+        part: Part::Growth(GrowthChoice::Dctcp { form: Some(LawForm::Published) }),
+        help: "DCTCP as RFC 8257 has it, which is the form of `rfc` and `ns2`",
+    },
+    Entry {
+        word: "dctcp",
+        argument: Some("linux"),
+        part: Part::Growth(GrowthChoice::Dctcp { form: Some(LawForm::Linux) }),
+        help: "DCTCP as Linux has it, with the share in 1024ths",
+    },
     entry(
         "bbr",
         Part::Growth(GrowthChoice::Bbr),

@@ -87,9 +87,9 @@ fn what_is_a_default_depends_on_the_profile() {
 #[test]
 fn cubic_alone_is_the_profiles_form() {
     for (profile, form, same, other) in [
-        (Profile::Rfc, CubicForm::Rfc9438, "cubic(rfc9438)", "cubic(linux)"),
-        (Profile::Ns2, CubicForm::Rfc9438, "cubic(rfc9438)", "cubic(linux)"),
-        (Profile::Linux, CubicForm::Linux, "cubic(linux)", "cubic(rfc9438)"),
+        (Profile::Rfc, LawForm::Published, "cubic(rfc9438)", "cubic(linux)"),
+        (Profile::Ns2, LawForm::Published, "cubic(rfc9438)", "cubic(linux)"),
+        (Profile::Linux, LawForm::Linux, "cubic(linux)", "cubic(rfc9438)"),
     ] {
         let growth = |name: &str| name.parse::<Variant>().unwrap().resolve(profile).unwrap().growth;
         assert_eq!(growth("cubic"), GrowthChoice::Cubic { form: Some(form) });
@@ -98,6 +98,23 @@ fn cubic_alone_is_the_profiles_form() {
         assert_eq!(name(other, profile), other);
     }
     assert!(error("cubic(bic)").contains("expected no argument or `rfc9438` or `linux`"));
+}
+
+#[test]
+fn each_law_of_linuxs_has_a_published_form_and_the_kernels() {
+    for (word, published) in
+        [("reno", "rfc5681"), ("highspeed", "rfc3649"), ("vegas", "paper"), ("dctcp", "rfc8257")]
+    {
+        let (linux, published) = (format!("{word}(linux)"), format!("{word}({published})"));
+        assert_eq!(name(&linux, Profile::Linux), word);
+        assert_eq!(name(&published, Profile::Linux), published);
+        assert_eq!(name(&linux, Profile::Rfc), linux);
+        assert_eq!(name(&published, Profile::Rfc), word);
+        assert_eq!(name(&linux, Profile::Ns2), linux);
+    }
+    // Linux's Reno comes with what Linux's CUBIC comes with.
+    assert_eq!(name("reno(linux)+rack+iw10+abc(unlimited)+linuxidle", Profile::Rfc), "reno(linux)");
+    assert!(error("newreno(linux)").contains("does not take `linux`"));
 }
 
 #[test]

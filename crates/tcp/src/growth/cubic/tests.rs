@@ -3,9 +3,9 @@ use ackclock_units::Duration;
 use super::*;
 use crate::event::{SlowStartStep, Why};
 use crate::growth::tests::Story;
-use crate::growth::{AnyGrowth, CubicForm, GrowthChoice};
+use crate::growth::{AnyGrowth, GrowthChoice, LawForm};
 
-const RFC: GrowthChoice = GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) };
+const RFC: GrowthChoice = GrowthChoice::Cubic { form: Some(LawForm::Published) };
 
 /// A window of so many segments just after a loss, at a round-trip time of 100 ms.
 fn after_loss(segments: u64) -> Story {
@@ -161,6 +161,7 @@ fn a_slow_start_without_a_loss_ends_at_the_plateau() {
         in_flight: story.law.cwnd(),
         limited_by: Limit::Cwnd,
         in_recovery: false,
+        may_grow: true,
         mss: story.mss,
     };
     story.law.on_ack(&ack, Some(SlowStartStep { exit: true, ..SlowStartStep::grow(Bytes::ZERO) }));

@@ -1,10 +1,14 @@
+use ackclock_packet::Seq;
+use ackclock_units::Bytes;
+
 use super::*;
-use crate::event::Why;
+use crate::event::{Proposal, RecoveryEnd, Why};
+use crate::growth::Growth;
 use crate::growth::tests::Story;
-use crate::growth::{AnyGrowth, CubicForm, GrowthChoice};
+use crate::growth::{AnyGrowth, GrowthChoice, LawForm};
 use crate::start::SlowStartChoice;
 
-const LINUX: GrowthChoice = GrowthChoice::Cubic { form: Some(CubicForm::Linux) };
+const LINUX: GrowthChoice = GrowthChoice::Cubic { form: Some(LawForm::Linux) };
 
 /// A sender with a window of so many segments, and a round-trip time of 100 ms as the kernel that was
 /// measured saw it: its clock ticks every 4 ms, it rounded 100.1 ms up to 104 ms, and all that came
@@ -27,10 +31,16 @@ fn repaired(story: &mut Story, delivered: u64) {
     story.law.on_recovery_end(&RecoveryEnd {
         now: story.now,
         in_flight: Bytes::ZERO,
-        newly_delivered: story.mss.times(delivered),
+        newly_delivered: Bytes::ZERO,
         at_most: None,
         mss: story.mss,
     });
+    // The ACK that ends the repair is the first one of avoidance. It measures nothing.
+    if delivered > 0 {
+        story.measures = false;
+        story.ack(delivered);
+        story.measures = true;
+    }
 }
 
 /// The window after each of `n` ACKs of `segments`, 100 ms apart.
@@ -39,7 +49,7 @@ fn windows(story: &mut Story, n: usize, segments: u64) -> Vec<u64> {
         .map(|_| {
             story.now += Duration::from_millis(100);
             story.ack(segments);
-            law(story).cwnd
+            law(story).window.cwnd
         })
         .collect()
 }
@@ -76,12 +86,12 @@ const AFTER_TIMEOUT: [u64; 70] = [
 fn a_timeout_forgets_where_the_last_loss_was() {
     let mut story = story(40);
     story.congestion(Signal::Timeout { consecutive: 1 }, 40);
-    let forgotten = law(&story).curve;
+    let forgotten = law(&story).module.curve;
     assert!(forgotten.last_max_cwnd == 0 && forgotten.delay_min.is_none());
     // Segments sent again measure nothing.
     story.measures = false;
     story.acks(31);
-    assert_eq!(law(&story).cwnd, 28);
+    assert_eq!(law(&story).window.cwnd, 28);
     let mut measured = windows(&mut story, 10, 4);
     story.measures = true;
     story.rtt = Duration::from_millis(708);
@@ -121,7 +131,7 @@ fn silence_does_not_count() {
         assert_eq!(windows(&mut story, before.len(), 4), before);
         assert_eq!(windows(&mut story, 1, 6), [32]);
         story.now += Duration::from_millis(silence);
-        story.law.on_send_start(&SendStart { now: story.now, last_send });
+        story.law.on_send_start(&SendStart { now: story.now, last_send, nxt: Seq::FIRST_BYTE });
         assert_eq!(windows(&mut story, after.len(), 4), after, "{silence}");
     }
 }
@@ -131,23 +141,23 @@ fn a_loss_leaves_717_of_1024_and_a_second_one_gives_way() {
     let mut story = story(40);
     // 40 * 717 / 1024 = 28.008.
     story.congestion(Signal::Loss, 40);
-    assert_eq!((law(&story).cwnd, law(&story).ssthresh), (28, Some(28)));
-    assert_eq!(law(&story).curve.last_max_cwnd, 40);
+    assert_eq!((law(&story).window.cwnd, law(&story).window.ssthresh), (28, Some(28)));
+    assert_eq!(law(&story).module.curve.last_max_cwnd, 40);
     // Fast convergence: 28 * (1024 + 717) / 2048 = 23.8; 28 * 717 / 1024 = 19.6.
     story.congestion(Signal::Loss, 28);
-    assert_eq!((law(&story).cwnd, law(&story).curve.last_max_cwnd), (19, 23));
+    assert_eq!((law(&story).window.cwnd, law(&story).module.curve.last_max_cwnd), (19, 23));
     // Never below two.
     for _ in 0..20 {
         story.congestion(Signal::Loss, 1);
     }
-    assert_eq!((law(&story).cwnd, law(&story).ssthresh), (2, Some(2)));
+    assert_eq!((law(&story).window.cwnd, law(&story).window.ssthresh), (2, Some(2)));
 }
 
 #[test]
 fn the_window_is_reduced_whatever_was_in_flight() {
     let mut story = story(40);
     story.congestion(Signal::Loss, 10);
-    assert_eq!(law(&story).cwnd, 28);
+    assert_eq!(law(&story).window.cwnd, 28);
 }
 
 #[test]
@@ -156,12 +166,12 @@ fn an_undo_gives_back_the_window_and_at_least_three_quarters_of_it_as_threshold(
     let mut story = story(40);
     story.congestion(Signal::Loss, 40);
     story.law.on_spurious();
-    assert_eq!((law(&story).cwnd, law(&story).ssthresh), (40, None));
+    assert_eq!((law(&story).window.cwnd, law(&story).window.ssthresh), (40, None));
     story.congestion(Signal::Loss, 40);
     story.congestion(Signal::Timeout { consecutive: 1 }, 28);
     // Of 28 segments 14 + 7; ssthresh was 28.
     story.law.on_spurious();
-    assert_eq!((law(&story).cwnd, law(&story).ssthresh), (28, Some(28)));
+    assert_eq!((law(&story).window.cwnd, law(&story).window.ssthresh), (28, Some(28)));
     // 100 segments with a threshold of 28: 50 + 25.
     story.law.rebase(&Proposal {
         cwnd: Some(story.mss.times(100)),
@@ -173,11 +183,11 @@ fn an_undo_gives_back_the_window_and_at_least_three_quarters_of_it_as_threshold(
         .congestion(Signal::Timeout { consecutive: 1 }, 28)
         .congestion(Signal::Timeout { consecutive: 2 }, 28);
     story.law.on_spurious();
-    assert_eq!((law(&story).cwnd, law(&story).ssthresh), (100, Some(75)));
+    assert_eq!((law(&story).window.cwnd, law(&story).window.ssthresh), (100, Some(75)));
     // Only once.
     story.congestion(Signal::Timeout { consecutive: 2 }, 28);
     story.law.on_spurious();
-    assert_eq!(law(&story).cwnd, 1);
+    assert_eq!(law(&story).window.cwnd, 1);
 }
 
 #[test]
@@ -185,14 +195,14 @@ fn the_curve_is_looked_at_when_the_window_moved_or_a_thirty_second_of_a_second_l
     let mut story = story(40);
     story.congestion(Signal::Loss, 40);
     story.ack(1);
-    assert_eq!(law(&story).curve.last_time, Some(0));
+    assert_eq!(law(&story).module.curve.last_time, Some(0));
     // 1000/32 = 31 ticks.
     story.now += Duration::from_millis(31);
     story.ack(1);
-    assert_eq!(law(&story).curve.last_time, Some(0));
+    assert_eq!(law(&story).module.curve.last_time, Some(0));
     story.now += Duration::from_millis(1);
     story.ack(1);
-    assert_eq!(law(&story).curve.last_time, Some(32));
+    assert_eq!(law(&story).module.curve.last_time, Some(32));
 }
 
 #[test]
@@ -200,7 +210,7 @@ fn round_trip_times_of_an_epochs_first_second_do_not_count() {
     let mut story = story(40);
     story.congestion(Signal::Loss, 40);
     story.ack(1);
-    let least = |story: &Story| law(story).curve.delay_min.unwrap();
+    let least = |story: &Story| law(story).module.curve.delay_min.unwrap();
     story.rtt = Duration::from_millis(50);
     story.now += Duration::from_millis(999);
     story.ack(1);
@@ -219,13 +229,13 @@ fn a_small_window_grows_at_renos_pace() {
     story.congestion(Signal::Timeout { consecutive: 1 }, 8);
     story.measures = false;
     story.acks(4);
-    assert_eq!(law(&story).cwnd, 5);
+    assert_eq!(law(&story).window.cwnd, 5);
     let grows: Vec<u64> = (1..=22)
         .filter(|_| {
-            let before = law(&story).cwnd;
+            let before = law(&story).window.cwnd;
             story.now += Duration::from_millis(40);
             story.ack(1);
-            law(&story).cwnd > before
+            law(&story).window.cwnd > before
         })
         .collect();
     assert_eq!(grows, [10, 21]);
@@ -239,18 +249,42 @@ fn at_most_a_segment_for_two_acknowledged() {
     story.ack(1);
     story.now += Duration::from_secs(13);
     story.ack(1);
-    let cwnd = law(&story).cwnd;
+    let cwnd = law(&story).window.cwnd;
     story.ack(20);
-    assert_eq!(law(&story).curve.cnt, 2);
-    assert_eq!(law(&story).cwnd, cwnd + 10);
+    assert_eq!(law(&story).module.curve.cnt, 2);
+    assert_eq!(law(&story).window.cwnd, cwnd + 10);
 }
 
 #[test]
-fn cube_roots() {
-    // 3180^3 = 32 157 432 000; 12 * floor(2^40/410) = 32 180 828 124; 3181^3 = 32 187 778 741.
-    for (a, root) in
-        [(0, 0), (1, 1), (7, 1), (8, 2), (12 * CUBE_FACTOR, 3180), (u64::MAX, 2_642_245)]
-    {
-        assert_eq!(cube_root(a), root);
+fn k_is_what_the_kernel_finds() {
+    // In traces of Linux 6.18's module (`tests/data/linux-laws`): the distance to the plateau in segments, and K. The exact
+    // roots of 10, 58 and 258 are 2993, 5377 and 8844.
+    for (distance, k) in [
+        (7, 2657),
+        (9, 2889),
+        (10, 2991),
+        (13, 3266),
+        (15, 3426),
+        (17, 3573),
+        (30, 4316),
+        (43, 4867),
+        (58, 5379),
+        (61, 5472),
+        (121, 6870),
+        (156, 7478),
+        (258, 8851),
+        (315, 9455),
+    ] {
+        assert_eq!(cube_root(distance * CUBE_FACTOR), k, "{distance}");
+    }
+    assert_eq!(cube_root(0), 0);
+}
+
+#[test]
+fn every_distance_has_a_root_within_half_a_percent() {
+    for distance in (1..10_000).chain([1 << 20, u64::MAX / CUBE_FACTOR]) {
+        let exact = libm::cbrt((distance * CUBE_FACTOR) as f64);
+        let root = cube_root(distance * CUBE_FACTOR) as f64;
+        assert!((root / exact - 1.0).abs() < 0.005, "{distance}: {root} for {exact}");
     }
 }

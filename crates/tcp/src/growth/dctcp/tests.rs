@@ -24,7 +24,7 @@ fn mss() -> Mss {
 fn acked(law: &mut Dctcp, [from, una, nxt]: [u64; 3], marked: bool) {
     let newly_acked = mss().times(una - from);
     law.on_marks(&MarkReport {
-        newly_acked,
+        counted: newly_acked,
         marked: if marked { newly_acked } else { Bytes::ZERO },
         una: Seq::FIRST_BYTE + mss().times(una),
         nxt: Seq::FIRST_BYTE + mss().times(nxt),

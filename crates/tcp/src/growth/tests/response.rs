@@ -2,9 +2,9 @@
 
 use super::*;
 
-const RFC_CUBIC: GrowthChoice = GrowthChoice::Cubic { form: Some(CubicForm::Rfc9438) };
+const RFC_CUBIC: GrowthChoice = GrowthChoice::Cubic { form: Some(LawForm::Published) };
 
-const LINUX_CUBIC: GrowthChoice = GrowthChoice::Cubic { form: Some(CubicForm::Linux) };
+const LINUX_CUBIC: GrowthChoice = GrowthChoice::Cubic { form: Some(LawForm::Linux) };
 
 /// The mean window of `choice` with a loss after every `period` packets, at a round-trip time of
 /// `rtt`, over the later half of `losses` losses. The loss is noticed at once and repaired in no
@@ -63,7 +63,7 @@ fn cubic_meets_its_response_function() {
 fn highspeed_meets_its_response_function() {
     // RFC 3649 §5: 0.12/p^0.835, worked out in RFC 9438 §5.1, table 1, column HSTCP.
     assert_means(
-        GrowthChoice::HighSpeed,
+        GrowthChoice::HighSpeed { form: None },
         100,
         &[(1_000, 200, 38), (10_000, 100, 263), (100_000, 60, 1_795)],
     );

@@ -22,6 +22,7 @@ enum Heard {
     Mark,
     Timeout,
     Spurious,
+    Ended,
 }
 
 /// A law that writes down what it is told.
@@ -56,6 +57,7 @@ impl Growth for Recorder {
         self.law.on_congestion(congestion);
     }
     fn on_recovery_end(&mut self, end: &RecoveryEnd) {
+        self.note(Heard::Ended);
         self.law.on_recovery_end(end);
     }
     fn on_spurious(&mut self) {
@@ -265,10 +267,20 @@ impl World {
         }
         for heard in std::mem::take(&mut *self.heard.lock().unwrap()) {
             match heard {
-                Heard::Timeout | Heard::Spurious => self.episode = None,
+                // An end without `Spurious` may be that of a repair for nothing, whose reduction a mark bars from being
+                // taken back.
+                Heard::Timeout | Heard::Spurious | Heard::Ended => {
+                    self.episode = None;
+                    if self.sender.states.are_linux() {
+                        // The state is another one, and with it goes what the mark has paid for.
+                        self.marked = Seq::default();
+                    }
+                }
                 Heard::Mark => self.marked = self.sender.space.max,
                 Heard::Loss => {
-                    let paid = self.sender.space.una < self.marked;
+                    // Linux reduces once more for what a probe has repaired, whatever was before (tcp_process_tlp_ack).
+                    let by_probe = self.sender.states.are_linux() && !self.sender.in_recovery();
+                    let paid = self.sender.space.una < self.marked && !by_probe;
                     assert!(!paid, "{name}: a loss in a window that a mark has reduced");
                     assert!(self.episode.is_none(), "{name}: two reductions for one episode");
                     self.episode = Some(self.sender.space.max);

@@ -1,0 +1,352 @@
+//! The common part of Linux's congestion-control modules: a window in whole packets, with `tcp_slow_start`, `tcp_cong_avoid_ai`
+//! and `tcp_reno_undo_cwnd` of `net/ipv4/tcp_cong.c`, and the entry into reductions and their end in `tcp_input.c` (Linux
+//! 6.18). A module is one file in this folder.
+//!
+//! Written from what the kernel does, event by event: see `crates/tcp/tests/data/linux-laws`.
+
+mod dctcp;
+mod highspeed;
+mod reno;
+mod vegas;
+
+use std::fmt::Debug;
+
+use ackclock_packet::Seq;
+use ackclock_units::{Bytes, Duration, Instant, Mss};
+
+use super::{Delays, Growth};
+use crate::event::{
+    Ack, Congestion, MarkReport, Proposal, RecoveryEnd, RttSample, SendStart, Signal,
+    SlowStartStep, StateChange, Why,
+};
+
+pub use dctcp::Dctcp;
+pub use highspeed::HighSpeed;
+pub use reno::Reno;
+pub use vegas::Vegas;
+
+/// The window and the threshold that an undo gives back.
+#[derive(Clone, Copy, Debug)]
+struct Prior {
+    cwnd: u64,
+    ssthresh: Option<u64>,
+}
+
+/// A window in whole packets. The names of the fields are the kernel's.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    mss: Mss,
+    /// `snd_cwnd` and `snd_ssthresh`; no threshold is `TCP_INFINITE_SSTHRESH`.
+    pub(super) cwnd: u64,
+    pub(super) ssthresh: Option<u64>,
+    /// `snd_cwnd_cnt`: packets acknowledged in avoidance that have not yet bought one.
+    pub(super) cwnd_cnt: u64,
+    /// The acknowledged part of a segment that is not yet complete. Linux counts packets; this
+    /// sender's are full but for the last of a write.
+    partial: Bytes,
+    /// The window at the last reduction.
+    pub(super) prior_cwnd: u64,
+    prior: Option<Prior>,
+    /// A reduction has begun, and its end will set the window to the threshold.
+    reducing: bool,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self {
+            mss: Mss::default(),
+            cwnd: 1,
+            ssthresh: None,
+            cwnd_cnt: 0,
+            partial: Bytes::ZERO,
+            prior_cwnd: 0,
+            prior: None,
+            reducing: false,
+        }
+    }
+}
+
+impl Window {
+    fn agree_on(&mut self, mss: Mss) {
+        if mss != self.mss {
+            self.mss = mss;
+            // A part of a large segment may be many small ones.
+            self.partial = Bytes::ZERO;
+        }
+    }
+
+    /// Turns `bytes` acknowledged into whole segments; what is left over counts next time.
+    fn whole_segments(&mut self, bytes: Bytes) -> u64 {
+        let mss = self.mss;
+        self.partial += bytes;
+        let segments = self.partial.whole_segments(mss);
+        self.partial -= mss.times(segments);
+        segments
+    }
+
+    /// Whether the window is in slow start.
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    }
+
+    /// `tcp_slow_start`: the rest of `acked` beyond the threshold.
+    pub(super) fn slow_start(&mut self, acked: u64) -> u64 {
+        let room = self.ssthresh.map_or(u64::MAX, |ssthresh| ssthresh.saturating_sub(self.cwnd));
+        let taken = acked.min(room);
+        self.cwnd += taken;
+        acked - taken
+    }
+
+    /// `tcp_cong_avoid_ai`: a packet for each `cost` of them acknowledged.
+    pub(super) fn avoid(&mut self, cost: u64, acked: u64) {
+        // A credit saved up while a packet cost more buys one, not many.
+        if self.cwnd_cnt >= cost {
+            self.cwnd_cnt = 0;
+            self.cwnd += 1;
+        }
+        self.cwnd_cnt += acked;
+        self.cwnd += self.cwnd_cnt / cost;
+        self.cwnd_cnt %= cost;
+    }
+
+    /// Three quarters of the window, as the kernel divides.
+    const fn three_quarters(&self) -> u64 {
+        (self.cwnd >> 1) + (self.cwnd >> 2)
+    }
+
+    /// `tcp_current_ssthresh`, in no reduction.
+    pub(super) fn current_ssthresh(&self) -> Option<u64> {
+        self.ssthresh.map(|ssthresh| ssthresh.max(self.three_quarters()))
+    }
+
+    /// `tcp_reno_ssthresh`: of the window, whatever of it is in flight.
+    pub(super) fn half(&self) -> u64 {
+        (self.cwnd / 2).max(2)
+    }
+
+    /// `tcp_init_cwnd_reduction`, and the same of `tcp_enter_loss`.
+    fn begin_reduction(&mut self) {
+        self.prior = Some(Prior { cwnd: self.cwnd, ssthresh: self.current_ssthresh() });
+        self.prior_cwnd = self.cwnd;
+    }
+
+    /// `tcp_end_cwnd_reduction`.
+    fn end_reduction(&mut self) {
+        if std::mem::take(&mut self.reducing)
+            && let Some(ssthresh) = self.ssthresh
+        {
+            self.cwnd = ssthresh;
+        }
+    }
+
+    /// `tcp_undo_cwnd_reduction`.
+    fn undo(&mut self) {
+        self.reducing = false;
+        if let Some(prior) = self.prior.take() {
+            self.cwnd = self.cwnd.max(prior.cwnd);
+            self.ssthresh = prior.ssthresh.and_then(|prior| Some(self.ssthresh?.max(prior)));
+        }
+    }
+}
+
+/// An ACK on which the window may grow (`cong_avoid`).
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// When.
+    pub(super) now: Instant,
+    /// Packets delivered that slow start did not take.
+    pub(super) acked: u64,
+    /// Whether some of them bought slow start's growth.
+    pub(super) slow_start: bool,
+    /// SND.UNA and SND.NXT.
+    pub(super) una: Seq,
+    pub(super) nxt: Seq,
+    /// `tcp_is_cwnd_limited`.
+    pub(super) limited: bool,
+}
+
+/// A congestion-control module of the kernel's (`struct tcp_congestion_ops`): its differences from Reno.
+pub trait Module: Debug + Default + Send {
+    /// Whether the module judges by itself what an ACK is worth, in slow start and in a window that is not full.
+    const WHOLE_GROWTH: bool = false;
+    /// Whether the module is told of states and of transmissions with nothing in flight.
+    const HEEDS_STATES: bool = false;
+    /// Whether the module is told of marks.
+    const MEASURES_MARKS: bool = false;
+
+    /// `cong_avoid`, without the slow start that is a [`Start`](crate::start::Start)'s here, but for a module of
+    /// [`WHOLE_GROWTH`](Self::WHOLE_GROWTH).
+    fn grow(&mut self, window: &mut Window, step: &Step);
+
+    /// `ssthresh`.
+    fn ssthresh(&mut self, window: &Window, _: Signal) -> u64 {
+        window.half()
+    }
+
+    /// A timeout, also one that reduces no more: `set_state` with the state Loss.
+    fn on_timeout(&mut self) {}
+
+    /// `set_state`, of a module that [`HEEDS_STATES`](Self::HEEDS_STATES).
+    fn on_state(&mut self, _: &mut Window, _: &StateChange) {}
+
+    /// `pkts_acked`, of an ACK that measured the round-trip time.
+    fn on_rtt(&mut self, _: &RttSample) {}
+
+    /// `CA_EVENT_TX_START`.
+    fn on_send_start(&mut self, _: &SendStart) {}
+
+    /// `CA_EVENT_CWND_RESTART`.
+    fn on_restart(&mut self) {}
+
+    /// `in_ack_event`.
+    fn on_marks(&mut self, _: &MarkReport, _packets: [u64; 2]) {}
+
+    /// The delays that the module measured, for slow start to judge.
+    fn delays(&self, _: Instant) -> Delays {
+        Delays::UNKNOWN
+    }
+}
+
+/// A law of Linux's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Linux<M> {
+    pub(super) window: Window,
+    pub(crate) module: M,
+}
+
+impl<M: Module> Growth for Linux<M> {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
+        let Self { window, module } = self;
+        window.agree_on(ack.mss);
+        let acked = match slow_start {
+            Some(step) if !M::WHOLE_GROWTH => {
+                window.cwnd += window.whole_segments(step.increase);
+                if step.exit {
+                    window.ssthresh = Some(window.cwnd.max(2));
+                }
+                if step.left_over == Bytes::ZERO {
+                    return;
+                }
+                window.whole_segments(step.left_over)
+            }
+            _ => window.whole_segments(ack.newly_delivered),
+        };
+        let step = Step {
+            now: ack.now,
+            acked,
+            slow_start: slow_start.is_some_and(|step| step.increase > Bytes::ZERO),
+            una: ack.una,
+            nxt: ack.nxt,
+            limited: ack.may_grow,
+        };
+        module.grow(window, &step);
+    }
+
+    fn on_rtt(&mut self, sample: &RttSample) {
+        self.module.on_rtt(sample);
+    }
+
+    fn on_send_start(&mut self, start: &SendStart) {
+        self.module.on_send_start(start);
+    }
+
+    /// `tcp_init_cwnd_reduction`, `tcp_enter_loss`.
+    ///
+    /// Linux reduces the window, whatever of it was in flight: [`Congestion::reduce_from`] is not
+    /// asked.
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        let Self { window, module } = self;
+        window.agree_on(congestion.mss);
+        window.cwnd_cnt = 0;
+        let again = matches!(congestion.signal, Signal::Timeout { consecutive: 2.. });
+        if !again {
+            window.begin_reduction();
+            window.ssthresh = Some(module.ssthresh(window, congestion.signal).max(2));
+        }
+        window.reducing = !matches!(congestion.signal, Signal::Timeout { .. });
+        if !window.reducing {
+            module.on_timeout();
+        }
+        // DEVIATION(linux tcp_cwnd_reduction): the window is the threshold at once, and recovery says how much goes out
+        // until the flight has come down to it.
+        // DEVIATION(linux tcp_enter_loss): after a timeout it is one packet, where the kernel adds those that are still in
+        // flight.
+        window.cwnd = if window.reducing { window.ssthresh.unwrap_or(window.cwnd) } else { 1 };
+    }
+
+    fn on_recovery_end(&mut self, end: &RecoveryEnd) {
+        self.window.end_reduction();
+        if let Some(at_most) = end.at_most {
+            let at_most = at_most.whole_segments(end.mss).max(1);
+            self.window.cwnd = self.window.cwnd.min(at_most);
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        self.window.undo();
+    }
+
+    fn rebase(&mut self, proposal: &Proposal) {
+        let window = &mut self.window;
+        window.agree_on(proposal.mss);
+        if let Some(ssthresh) = proposal.ssthresh {
+            window.ssthresh = Some(ssthresh.whole_segments(window.mss).max(2));
+        }
+        if let Some(cwnd) = proposal.cwnd {
+            window.cwnd = cwnd.whole_segments(window.mss).max(1);
+        }
+        if proposal.why == Why::Idle {
+            self.module.on_restart();
+        }
+    }
+
+    #[inline]
+    fn cwnd(&self) -> Bytes {
+        self.window.mss.times(self.window.cwnd)
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.window.ssthresh.map(|ssthresh| self.window.mss.times(ssthresh))
+    }
+
+    #[inline]
+    fn in_slow_start(&self) -> bool {
+        self.window.in_slow_start()
+    }
+
+    fn grows_unused(&self) -> bool {
+        M::WHOLE_GROWTH
+    }
+
+    fn heeds_states(&self) -> bool {
+        M::HEEDS_STATES
+    }
+
+    fn on_state(&mut self, change: &StateChange) {
+        self.module.on_state(&mut self.window, change);
+    }
+
+    fn measures_marks(&self) -> bool {
+        M::MEASURES_MARKS
+    }
+
+    fn on_marks(&mut self, report: &MarkReport) {
+        let mss = self.window.mss.bytes().get();
+        let packets = [report.counted, report.marked].map(|bytes| bytes.get().div_ceil(mss));
+        self.module.on_marks(report, packets);
+    }
+
+    fn delays(&self, now: Instant) -> Delays {
+        self.module.delays(now)
+    }
+}
+
+/// Whole microseconds, as the kernel's samples are, and at least one.
+fn micros(rtt: Duration) -> u64 {
+    (rtt.as_nanos() / 1000).max(1)
+}
+
+#[cfg(test)]
+mod tests;
