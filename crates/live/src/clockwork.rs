@@ -176,16 +176,16 @@ impl Clockwork {
             let handled = self.path.handled;
             self.release(now, clock, &mut meter)?;
             let mut busy = false;
-            for n in 0..self.ports.len() {
+            for (n, empty_at) in empty_at.iter_mut().enumerate() {
                 for _ in 0..BATCH {
                     let Some(len) = self.ports[n].read(now, &mut spare)? else {
-                        empty_at[n] = now;
+                        *empty_at = now;
                         break;
                     };
                     busy = true;
                     now = clock.now();
                     if self.ports[n].device().is_some() {
-                        meter.unread.record(now.since(empty_at[n].min(now)));
+                        meter.unread.record(now.since((*empty_at).min(now)));
                     }
                     self.release(now, clock, &mut meter)?;
                     if let Some(captor) = &mut self.captor {

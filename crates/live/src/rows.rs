@@ -288,15 +288,15 @@ fn flow_row(
         path_rtt_mean_s: (path_rtts > 0).then(|| path_rtt_sum_ns as f64 / path_rtts as f64 / 1e9),
         established_s: by_now(call.established),
         completed_s: by_now(call.completed),
-        outcome: Some(outcome(call, between.own[1][flow], between.until)),
+        outcome: Some(outcome(call, &between.own[1][flow], between.until)),
     };
     with_own_ends(with_programs(row, flow, between), flow, between)
 }
 
 /// The state of a flow's connection at `until`, each of whose ends is the kernel's or, where there is one, `own`.
-fn outcome(call: &Call, own: [Option<OwnEnd>; 2], until: Instant) -> Outcome {
+fn outcome(call: &Call, own: &[Option<OwnEnd>; 2], until: Instant) -> Outcome {
     let of_kernel = call.outcome(until);
-    let failures = own.map(|end| end.and_then(|end| end.failure));
+    let failures = own.each_ref().map(|end| end.as_ref().and_then(|end| end.failure));
     if of_kernel.is_failure() {
         return of_kernel;
     }

@@ -12,7 +12,7 @@ use ackclock_sim::records::Run;
 use ackclock_sim::scenario::{AppSpec, NetworkSpec, Scenario};
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Instant};
+use ackclock_units::{Duration, Instant, Rate};
 
 use crate::LiveError;
 use crate::capture::Captor;
@@ -407,7 +407,7 @@ fn segments_a_call(plan: &Plan) -> u32 {
     let flows = plan.flows.iter().map(|flow| &flow.ways);
     let ways = flows.chain(plan.connections.iter().map(|connection| &connection.ways)).flatten();
     let slowest = |way: &Vec<usize>| way.iter().map(|wire| plan.wires[*wire].model.rate()).min();
-    let fastest = ways.filter_map(slowest).max().map_or(0, |rate| rate.as_bps());
+    let fastest = ways.filter_map(slowest).max().map_or(0, Rate::as_bps);
     if fastest < IN_TRAINS_FROM_BPS {
         return 1;
     }

@@ -3,10 +3,10 @@
 use ackclock_app::Moment;
 use ackclock_net::{Link, Loss, QueueLimit};
 use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Instant, Rate};
+use ackclock_units::{Duration, Instant};
 
 use crate::network::Network;
-use crate::scenario::{After, Direction, EventTime, PathEvent, Scenario};
+use crate::scenario::{After, Direction, EventTime, PathEvent, RateOrZero, Scenario};
 use crate::topology::Layout;
 
 /// What one direction of a link is from then on.
@@ -14,8 +14,7 @@ use crate::topology::Layout;
 pub struct WireChange {
     /// Which.
     pub wire: usize,
-    /// The inner one is `None` at a rate of zero.
-    rate: Option<Option<Rate>>,
+    rate: Option<RateOrZero>,
     delay: Option<Duration>,
     limit: Option<QueueLimit>,
     loss: Option<(Loss, Stream)>,
@@ -25,7 +24,7 @@ impl WireChange {
     /// The change of `link`, which is the wire's, at `now`; returns the moment at which the link is to be woken besides
     /// those that are known.
     pub fn apply(&self, now: Instant, link: &mut Link) -> Option<Instant> {
-        let wake = self.rate.and_then(|rate| link.set_rate(now, rate));
+        let wake = self.rate.and_then(|rate| link.set_rate(now, rate.0));
         if let Some(delay) = self.delay {
             link.set_delay(delay);
         }
@@ -157,9 +156,9 @@ pub fn wire_changes(
         }
     }
     let change = |wire: &usize| {
-        let rate = set.rate.map(|rate| rate.0.0);
+        let rate = set.rate.map(|rate| rate.0);
         // The check refuses a limit in BDP at a rate of zero.
-        let now = rate.flatten().unwrap_or(layout.wires[*wire].config.rate);
+        let now = rate.and_then(|rate| rate.0).unwrap_or(layout.wires[*wire].config.rate);
         WireChange {
             wire: *wire,
             rate,

@@ -8,6 +8,7 @@
 
 use std::path::Path;
 
+use ackclock_units::Duration;
 use serde_json::{Map, Value, json};
 
 use super::document::{element, member};
@@ -199,7 +200,7 @@ fn series(file: &File<'_>) -> Result<Vec<Value>, Fault> {
     let interval = file.text("interval");
     let every = match (columns, interval) {
         (2, None) => None,
-        (1, Some(text)) => Some(text.parse::<ackclock_units::Duration>().map_err(|error| {
+        (1, Some(text)) => Some(text.parse::<Duration>().map_err(|error| {
             let table = file.key.rsplit_once('.').map_or("", |(table, _)| table);
             Fault::new(member(table, "interval"), error.to_string())
         })?),
@@ -216,15 +217,14 @@ fn series(file: &File<'_>) -> Result<Vec<Value>, Fault> {
     let begins = file.rows[0].numbers[0];
     let mut before = f64::NEG_INFINITY;
     let step = |(n, Row { line, numbers }): (u64, &Row)| {
-        let at = match every {
-            Some(every) => ackclock_units::Duration::from_nanos(every.as_nanos().saturating_mul(n)),
-            None => {
-                if numbers[0] <= before {
-                    return Err(file.fault(*line, "expected times that ascend"));
-                }
-                before = numbers[0];
-                ackclock_units::Duration::from_secs_f64(numbers[0] - begins)
+        let at = if let Some(every) = every {
+            Duration::from_nanos(every.as_nanos().saturating_mul(n))
+        } else {
+            if numbers[0] <= before {
+                return Err(file.fault(*line, "expected times that ascend"));
             }
+            before = numbers[0];
+            Duration::from_secs_f64(numbers[0] - begins)
         };
         let rate = numbers[columns - 1] * factor;
         if rate < 0.0 {
