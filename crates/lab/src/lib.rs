@@ -26,7 +26,7 @@ pub use ackclock_sim::{Run, Scenario};
 pub use background::{Background, Ticket};
 pub use bench::{BenchResult, bench_dumbbell, bench_short};
 pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
-pub use drill::{DrillPlan, Drilled, drill};
+pub use drill::{Difference, DrillPlan, Drilled, On, drill};
 pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, to_json};
 pub use live::{LivePlan, Lived, live, play};
 pub use load::{cache, find_rate};
