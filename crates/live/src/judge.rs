@@ -104,7 +104,7 @@ const SETTINGS: [(&str, &str); 7] = [
     // Writes are taken whole, as our end point takes them.
     ("net.ipv4.tcp_wmem", "4096 4194304 67108864"),
     // The defaults of the kernel's sources; a namespace may begin with those of its machine.
-    ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+    ("net.ipv4.tcp_rmem", "4096 131072 33554432"),
     ("net.ipv4.tcp_timestamps", "1"),
     ("net.ipv4.tcp_sack", "1"),
     ("net.ipv4.tcp_window_scaling", "1"),

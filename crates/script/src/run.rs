@@ -411,7 +411,7 @@ impl<S: Stack> Runner<'_, S> {
             let message = format!("no script lasts longer than {MOST_SECONDS} s");
             return Err(Fault::new(event.span, message).into());
         }
-        self.slack = self.tolerance.of(from.since(self.last));
+        self.slack = self.tolerance.of(from.since(self.last)) + self.stack.tick();
         if to + self.slack < self.now {
             let late = self.now.since(from).as_secs_f64();
             let message = format!("this was to happen {late:.6} s ago");

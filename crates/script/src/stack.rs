@@ -91,6 +91,11 @@ pub trait Stack {
         self.poll_at().filter(|at| *at > now && *at <= until)
     }
 
+    /// By how much timers of this stack may be late or early besides: a tick of its clock.
+    fn tick(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Carries out a system call of the script on a real operating system. `None` where there is
     /// none: the executor then plays it. `again` says that the call has blocked so far.
     ///

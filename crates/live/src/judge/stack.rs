@@ -20,6 +20,8 @@ use crate::sys::{self, call};
 /// Nobody waits longer for a packet that may come at any time: somewhat more than the first two timeouts
 /// of a handshake, and than `TCP_TIMEWAIT_LEN`.
 const PATIENCE: Duration = Duration::from_secs(75);
+/// Timers of the kernel's expire at ticks of its clock, here those of 250 Hz (`CONFIG_HZ`).
+const TICK: Duration = Duration::from_millis(4);
 /// How often a call that blocks is looked at, and whether the run was cancelled.
 const LOOK: Duration = Duration::from_millis(1);
 const LONG_LOOK: Duration = Duration::from_millis(100);
@@ -252,6 +254,10 @@ impl Stack for KernelStack<'_> {
                 self.take(&arrived);
             }
         }
+    }
+
+    fn tick(&self) -> Duration {
+        TICK
     }
 
     fn system_call(&mut self, call: &Call, again: bool) -> Result<Option<Returned>, String> {
