@@ -14,11 +14,12 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use ackclock_script::duel::{Answer, Case, play};
 use ackclock_script::{Failure, Report, Script, Seen, Settings, run_watched};
 use ackclock_units::Duration;
 use ackclock_wire::Addresses;
@@ -96,6 +97,7 @@ const PRIORITY: u8 = 10;
 const LOOK: Duration = Duration::from_millis(50);
 /// The kernel's first port; those of the script are the same numbers.
 const FIRST_PORT: u16 = 8080;
+const PORTS: u32 = 57_000;
 
 /// Settings of a new namespace, before any of a script's.
 const SETTINGS: [(&str, &str); 7] = [
@@ -111,6 +113,9 @@ const SETTINGS: [(&str, &str); 7] = [
     ("net.ipv4.tcp_ecn", "2"),
 ];
 
+/// More where cases are compared: a limit on answers would hide what the answer is.
+const SHARED_SETTINGS: [(&str, &str); 1] = [("net.ipv4.tcp_invalid_ratelimit", "0")];
+
 /// A packet of the kernel's, and when it was read (`CLOCK_MONOTONIC`).
 #[derive(Debug)]
 struct Arrived {
@@ -125,7 +130,7 @@ pub struct Judge {
     device: u32,
     wire: Arc<Wire>,
     reader: Option<JoinHandle<()>>,
-    next_port: AtomicU16,
+    next_port: AtomicU32,
     /// Whether it has but one connection, whose script may set what all connections share.
     alone: bool,
     /// IPv6 is set up, too.
@@ -170,7 +175,8 @@ impl Judge {
                 netlink.add_address(device, IPV4[0].into())?;
                 let network = (IpAddr::V4(IPV4_NETWORK.0), IPV4_NETWORK.1);
                 netlink.add_route(device, network, &RouteMetrics::default())?;
-                for (name, value) in SETTINGS {
+                let more = if alone { &[][..] } else { &SHARED_SETTINGS[..] };
+                for (name, value) in SETTINGS.iter().chain(more) {
                     set_sysctl(name, value)?;
                 }
                 Ok((file, device))
@@ -188,7 +194,7 @@ impl Judge {
             device,
             wire,
             reader: Some(reader),
-            next_port: AtomicU16::new(FIRST_PORT),
+            next_port: AtomicU32::new(0),
             alone,
             ipv6: AtomicBool::new(false),
         })
@@ -196,7 +202,8 @@ impl Judge {
 
     /// A connection with ports of its own.
     pub fn stack(&self) -> KernelStack<'_> {
-        let port = self.next_port.fetch_add(1, Ordering::Relaxed);
+        let number = self.next_port.fetch_add(1, Ordering::Relaxed);
+        let port = FIRST_PORT + u16::try_from(number % PORTS).unwrap_or(0);
         let (sender, arrivals) = channel();
         self.wire.stacks().insert(port, sender);
         KernelStack::new(self, port, arrivals)
@@ -294,4 +301,35 @@ fn destination_port(packet: &[u8]) -> Option<u16> {
     };
     let port = packet.get(header + 2..header + 4)?;
     (protocol == TCP).then(|| u16::from_be_bytes([port[0], port[1]]))
+}
+
+/// What the kernel answered to a case, and by how much the case was late at worst.
+pub type Answered = Result<(Vec<Answer>, Duration), String>;
+
+/// Gives `cases` to the kernel, so many of them at once, each to a connection of its own; in their order.
+pub fn answers(
+    judge: &Judge,
+    cases: &[Case],
+    at_once: usize,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Vec<Answered> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Answered)>> = Mutex::default();
+    let work = || {
+        loop {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            let Some(case) = cases.get(n).filter(|_| !cancelled()) else { return };
+            let mut stack = judge.stack().until_cancelled(cancelled);
+            let answered = play(case, &mut stack).map(|all| (all, stack.latest_wake()));
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((n, answered));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..at_once.min(cases.len()) {
+            scope.spawn(work);
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(n, _)| *n);
+    done.into_iter().map(|(_, answered)| answered).collect()
 }

@@ -62,7 +62,7 @@ mod watch;
 use std::io;
 
 #[cfg(target_os = "linux")]
-pub use judge::{Judge, Judged, KernelStack, judge};
+pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
 pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use port::PortKind;

@@ -43,6 +43,7 @@
 pub mod assertion;
 pub mod ast;
 mod differ;
+pub mod duel;
 mod error;
 mod fuzz;
 mod info;

@@ -1,7 +1,7 @@
 //! The executor: a script against a stack, in virtual time.
 
 mod calls;
-mod compare;
+pub(crate) mod compare;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -249,7 +249,7 @@ impl From<Fault> for Stop {
 
 /// Both directions' sequence numbers, as the script counts them.
 #[derive(Clone, Copy)]
-struct Numbers {
+pub(crate) struct Numbers {
     /// Those that the script sends.
     theirs: Unwrapper,
     /// Those that the end point sends.
@@ -257,7 +257,7 @@ struct Numbers {
     their_syn: bool,
     our_syn: bool,
     /// The end point's timestamps minus the script's.
-    clock: Option<u32>,
+    pub(crate) clock: Option<u32>,
 }
 
 impl Default for Numbers {
@@ -274,8 +274,8 @@ impl Default for Numbers {
 
 /// Window scale shifts (RFC 7323 §2.2): in force when both sides have offered one.
 #[derive(Clone, Copy, Default)]
-struct Scales {
-    ours: Option<u8>,
+pub(crate) struct Scales {
+    pub(crate) ours: Option<u8>,
     theirs: Option<u8>,
 }
 

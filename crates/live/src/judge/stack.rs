@@ -12,7 +12,7 @@ use ackclock_script::ast::Call;
 use ackclock_script::{Meaning, Returned, SocketOption, Stack, Stage, TcpInfo, Write};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
-use ackclock_wire::{Direction, MAX_HEADERS, Payload, Tuple, encode, parse};
+use ackclock_wire::{Direction, MAX_HEADERS, Payload, Tuple, Unwrapper, encode, parse};
 
 use super::{Arrived, Judge};
 use crate::sys::{self, call};
@@ -45,7 +45,6 @@ pub struct KernelStack<'a> {
     inbox: VecDeque<(Instant, Transmit)>,
     /// What the script sends.
     direction: Direction,
-    kernel_isn: Option<u32>,
     /// Window scale shifts that were offered: the script's, the kernel's.
     shifts: [Option<u8>; 2],
     /// When the script began (`CLOCK_MONOTONIC`).
@@ -94,7 +93,6 @@ impl<'a> KernelStack<'a> {
             arrivals,
             inbox: VecDeque::new(),
             direction: Direction::new(tuple, 0, 0),
-            kernel_isn: None,
             shifts: [None; 2],
             epoch_ns: None,
             latest_wake: Duration::ZERO,
@@ -146,8 +144,8 @@ impl<'a> KernelStack<'a> {
         let Ok(parsed) = parse(&arrived.bytes) else { return };
         let headers = &parsed.headers;
         if headers.flags.contains(Flags::SYN) {
-            let isn = *self.kernel_isn.get_or_insert(headers.seq);
-            self.direction.acknowledged = ackclock_wire::Unwrapper::new(isn);
+            // A second connection of the same ports counts from its own SYN.
+            self.direction.acknowledged = Unwrapper::new(headers.seq);
             self.shifts[1] = headers.options.window_scale;
             self.direction.tuple.destination_port = headers.tuple.source_port;
         }
@@ -189,6 +187,8 @@ impl<'a> KernelStack<'a> {
     fn own(&mut self, number: i64) -> Option<&Descriptor> {
         if number == CONNECTION && !self.descriptors.contains_key(&CONNECTION) {
             let socket = call::accept(&self.descriptors.get(&LISTENER)?.socket).ok()?;
+            // A listening socket that stays would answer in the connection's place once that is gone.
+            self.descriptors.remove(&LISTENER);
             self.descriptors.insert(CONNECTION, Descriptor { socket, nonblocking: true });
             self.connection = Some(CONNECTION);
         }
@@ -289,6 +289,7 @@ impl Stack for KernelStack<'_> {
     fn listen(&mut self) -> Result<(), String> {
         let ip = Judge::address(self.ipv6, 0);
         let made = self.new_socket().and_then(|socket| {
+            call::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32.to_ne_bytes())?;
             call::bind(&socket, ip, self.port)?;
             call::listen(&socket, 16)?;
             Ok(socket)
@@ -300,6 +301,7 @@ impl Stack for KernelStack<'_> {
 
     fn connect(&mut self, _: Instant) -> Result<(), String> {
         let made = self.new_socket().and_then(|socket| {
+            call::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32.to_ne_bytes())?;
             call::bind(&socket, Judge::address(self.ipv6, 0), self.port)?;
             match call::connect(&socket, Judge::address(self.ipv6, 1), self.port) {
                 Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),

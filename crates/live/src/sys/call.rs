@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::socket::{Address, length, owned};
-use super::{check, zeroed};
+use super::socket::{Address, owned};
+use super::check;
 
 /// A TCP socket of the calling thread's namespace.
 pub fn socket(ipv6: bool) -> io::Result<OwnedFd> {
@@ -101,14 +101,3 @@ pub fn is_ready(socket: &OwnedFd, events: i16) -> bool {
     unsafe { libc::poll(&raw mut entry, 1, 0) > 0 }
 }
 
-/// The port that the socket is bound to.
-pub fn local_port(socket: &OwnedFd) -> io::Result<u16> {
-    // SAFETY: a struct of numbers, for which zeros are valid. The port stands at the same place in an IPv4 address.
-    let mut address: libc::sockaddr_in6 = unsafe { zeroed() };
-    let mut len = length::<libc::sockaddr_in6>();
-    // SAFETY: the address lives as long as the call, and is as long as said.
-    check(unsafe {
-        libc::getsockname(socket.as_raw_fd(), (&raw mut address).cast(), &raw mut len)
-    })?;
-    Ok(u16::from_be(address.sin6_port))
-}

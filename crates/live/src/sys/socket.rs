@@ -109,7 +109,7 @@ fn family(number: libc::c_int) -> libc::sa_family_t {
     libc::sa_family_t::try_from(number).expect("address families are small numbers")
 }
 
-pub(super) fn length<T>() -> libc::socklen_t {
+fn length<T>() -> libc::socklen_t {
     libc::socklen_t::try_from(size_of::<T>()).expect("a small struct")
 }
 

@@ -11,7 +11,7 @@ use crate::ast::{Direction, EcnTag, OptionList, Packet, TcpOption, Time};
 const MAX_SHIFT: u8 = 14;
 
 /// The segment that a script's packet is.
-pub(super) fn incoming(
+pub(crate) fn incoming(
     packet: &Packet,
     numbers: &Numbers,
     scales: &mut Scales,
@@ -198,7 +198,7 @@ pub(super) fn shown(at: Instant, transmit: &Transmit, numbers: &Numbers, scales:
 }
 
 /// A segment as the script's packet that it is.
-pub(super) fn as_packet(transmit: &Transmit, numbers: &Numbers, scales: Scales) -> Packet {
+pub(crate) fn as_packet(transmit: &Transmit, numbers: &Numbers, scales: Scales) -> Packet {
     let segment = &transmit.segment;
     let mut list = options(transmit, numbers);
     for option in &mut list {
@@ -235,7 +235,7 @@ pub(super) fn shown_like(
 }
 
 /// Seconds since the script began.
-pub(super) fn stamp(at: Instant) -> String {
+pub(crate) fn stamp(at: Instant) -> String {
     let micros = at.as_nanos() / 1000;
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
