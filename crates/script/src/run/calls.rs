@@ -83,8 +83,46 @@ const CALLS: [&str; 20] = [
     "writev",
 ];
 
-/// Errors by their Linux numbers.
-const ERRORS: [(&str, i64); 3] = [("ECONNREFUSED", 111), ("ECONNRESET", 104), ("ETIMEDOUT", 110)];
+/// Errors by their Linux numbers (`errno.h`). Some have two names.
+const ERRORS: [(&str, i64); 31] = [
+    ("EPERM", 1),
+    ("EINTR", 4),
+    ("EBADF", 9),
+    ("EAGAIN", 11),
+    ("EWOULDBLOCK", 11),
+    ("ENOMEM", 12),
+    ("EACCES", 13),
+    ("EFAULT", 14),
+    ("EINVAL", 22),
+    ("EPIPE", 32),
+    ("EDEADLK", 35),
+    ("EDEADLOCK", 35),
+    ("EMSGSIZE", 90),
+    ("ENOPROTOOPT", 92),
+    ("EOPNOTSUPP", 95),
+    ("ENOTSUP", 95),
+    ("EADDRINUSE", 98),
+    ("EADDRNOTAVAIL", 99),
+    ("ENETUNREACH", 101),
+    ("ENETRESET", 102),
+    ("ECONNABORTED", 103),
+    ("ECONNRESET", 104),
+    ("ENOBUFS", 105),
+    ("EISCONN", 106),
+    ("ENOTCONN", 107),
+    ("ESHUTDOWN", 108),
+    ("ETIMEDOUT", 110),
+    ("ECONNREFUSED", 111),
+    ("EHOSTUNREACH", 113),
+    ("EALREADY", 114),
+    ("EINPROGRESS", 115),
+];
+
+/// Whether two names are of one error, as packetdrill compares numbers.
+fn is_same_error(one: &str, other: &str) -> bool {
+    let number = |name: &str| ERRORS.iter().find(|(known, _)| *known == name).map(|(_, n)| *n);
+    one == other || (number(one).is_some() && number(one) == number(other))
+}
 
 const NO_ROUTE: Meaning = Meaning::Nothing("not simulated");
 const NO_LIMIT: Meaning = Meaning::Nothing("memory is not limited");
@@ -196,7 +234,8 @@ impl<S: Stack> Runner<'_, S> {
                 constant(result)? == value && call.errno.is_none()
             }
             (Some(result), Answer::Error(errno)) => {
-                constant(result)? == -1 && call.errno.as_deref().is_none_or(|told| told == errno)
+                constant(result)? == -1
+                    && call.errno.as_deref().is_none_or(|told| is_same_error(told, errno))
             }
             (_, Answer::Blocks) => false,
         };
@@ -242,6 +281,10 @@ impl<S: Stack> Runner<'_, S> {
                     } else {
                         self.stack.close(self.now);
                     }
+                }
+                if socket.role == Role::Listener && self.stack.stage() == Stage::Listening {
+                    // Nobody waits for a SYN any more.
+                    self.stack.close(self.now);
                 }
                 self.sockets.open.remove(&fd);
                 Ok(Answer::Value(0))
@@ -300,8 +343,8 @@ impl<S: Stack> Runner<'_, S> {
         if socket.role != Role::Listener {
             return Ok(Answer::Error("EINVAL"));
         }
-        let ready =
-            !self.sockets.accepted && matches!(self.stack.stage(), Stage::Open | Stage::Reset);
+        let ready = !self.sockets.accepted
+            && matches!(self.stack.stage(), Stage::Open | Stage::Reset | Stage::BrokenPipe);
         if ready {
             let answer = self.new_socket(call, Role::Connection)?;
             self.sockets.accepted = true;
@@ -464,6 +507,7 @@ impl<S: Stack> Runner<'_, S> {
         let error = match self.stack.stage() {
             Stage::Refused => "ECONNREFUSED",
             Stage::Reset => "ECONNRESET",
+            Stage::BrokenPipe => "EPIPE",
             Stage::TimedOut => "ETIMEDOUT",
             _ => return None,
         };

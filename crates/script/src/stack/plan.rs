@@ -367,6 +367,10 @@ impl Plan {
         }
     }
 
+    pub(super) const fn profile(&self) -> Profile {
+        self.profile
+    }
+
     /// What `TCP_NODELAY` gives way to when it is taken back.
     pub(super) const fn nagle(&self) -> Nagle {
         match self.profile {

@@ -33,6 +33,9 @@ pub(super) struct Opening {
     syns_sent: u32,
     /// How often of these as a SYN-ACK.
     syn_acks_sent: u32,
+    /// Expiries of the timer. Answers to the peer's repeated SYNs are not among them, and cost no retry: Linux
+    /// counts as much (`reqsk_timer_handler`).
+    timeouts: u32,
     /// How often the peer's SYN came again: the SYN-ACK was lost, or is late.
     repeated_syns: u32,
     syn_sent_at: Instant,
@@ -50,6 +53,7 @@ impl Opening {
             send_syn: false,
             syns_sent: 0,
             syn_acks_sent: 0,
+            timeouts: 0,
             repeated_syns: 0,
             syn_sent_at: Instant::START,
             timer: None,
@@ -66,6 +70,7 @@ impl Opening {
             send_syn,
             syns_sent,
             syn_acks_sent,
+            timeouts,
             repeated_syns,
             syn_sent_at,
             timer,
@@ -77,6 +82,7 @@ impl Opening {
         *send_syn = false;
         *syns_sent = 0;
         *syn_acks_sent = 0;
+        *timeouts = 0;
         *repeated_syns = 0;
         *syn_sent_at = Instant::START;
         *timer = None;
@@ -120,7 +126,12 @@ impl Endpoint {
     }
 
     /// RFC 9293 §3.10.7.2.
-    pub(super) fn handle_in_listen(&mut self, segment: &Segment, options: Option<&Options>) {
+    pub(super) fn handle_in_listen(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        options: Option<&Options>,
+    ) {
         if segment.flags.contains(Flags::RST) {
             return;
         }
@@ -129,17 +140,17 @@ impl Endpoint {
             return;
         }
         if segment.flags.contains(Flags::SYN) {
-            self.take_syn(segment, options);
+            self.take_syn(now, segment, options);
             self.state = State::SynReceived;
             self.opening.send_syn = true;
         }
     }
 
     /// A SYN: what it offers, and its window, which is not scaled.
-    fn take_syn(&mut self, segment: &Segment, options: Option<&Options>) {
+    fn take_syn(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
         self.opening.peer = Some(options.copied().unwrap_or_default());
         self.opening.peer_timestamps = segment.timestamps;
-        self.timestamps.recent = segment.ts_val;
+        self.timestamps.begin(now, segment.ts_val);
         self.marking.take_syn(segment.flags);
         self.sender.set_rwnd(Bytes::new(u64::from(segment.window)));
     }
@@ -165,7 +176,7 @@ impl Endpoint {
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.take_syn(segment, options);
+        self.take_syn(now, segment, options);
         if has_ack {
             self.establish(now, segment);
             self.receiver.demand_ack();
@@ -230,6 +241,7 @@ impl Endpoint {
         let after = self.config.after_lost_syn;
         let three_seconds = lost > 0 && after.three_seconds;
         let counts = self.opening_counts();
+        let mss = self.sender.first_mss(mss, Bytes::new(u64::from(segment.window)));
         let handshake = Handshake {
             syn_retransmissions: counts.syns.saturating_sub(1),
             syn_ack_retransmissions: counts.syn_acks.saturating_sub(1),
@@ -247,17 +259,31 @@ impl Endpoint {
         self.state = if self.sender.is_closed() { State::FinWait1 } else { State::Established };
     }
 
+    /// An ACK that answers a segment in SYN-RECEIVED (RFC 9293 §3.10.7.4, first; RFC 5961 §3.2), with the
+    /// timestamps that every segment of this end will carry.
+    pub(super) fn poll_answer(&mut self, now: Instant) -> Option<Transmit> {
+        if self.state != State::SynReceived || !self.receiver.ack_due() {
+            return None;
+        }
+        let mut segment = self.bare_segment();
+        let used = self.config.timestamps && self.opening.peer_timestamps;
+        Timestamps { used, ..self.timestamps }.stamp(now, &mut segment, None);
+        self.receiver.on_ack_sent(segment.window);
+        Some(Transmit { segment, ip: IpMeta::default(), options: None })
+    }
+
     pub(super) fn poll_syn(&mut self, now: Instant) -> Option<Transmit> {
         let answering = self.state == State::SynReceived;
         if self.opening.timer.is_some_and(|at| at <= now) {
             self.opening.timer = None;
             let retries = self.config.retries;
             let most = if answering { retries.syn_ack } else { retries.syn };
-            if self.opening.syns_sent > most {
+            self.opening.timeouts += 1;
+            if self.opening.timeouts > most {
                 self.fail(Failure::HandshakeTimedOut);
                 return None;
             }
-            if answering || self.opening.syns_sent > retries.linear_syn {
+            if answering || self.opening.timeouts > retries.linear_syn {
                 self.opening.rtt.back_off();
             }
             self.opening.send_syn = true;
