@@ -363,6 +363,11 @@ impl Receiver {
         seq + len > self.right_edge()
     }
 
+    /// Whether `seq` is in the window, or RCV.NXT.
+    pub(crate) fn is_within(&self, seq: Seq) -> bool {
+        seq == self.nxt || (seq > self.nxt && seq < self.right_edge())
+    }
+
     /// Whether `seq_len` numbers from `seq` touch the window (RFC 9293 §3.10.7.4).
     pub(crate) fn acceptable(&self, seq: Seq, seq_len: Bytes) -> bool {
         let right = self.right_edge();

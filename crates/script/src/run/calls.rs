@@ -516,11 +516,12 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn read(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let Volume { data, at_once, .. } = volume(call)?;
+        let Volume { data, at_once, peek, .. } = volume(call)?;
         if socket.role != Role::Connection {
             return Ok(Answer::Error("ENOTCONN"));
         }
-        let got = self.stack.read(self.now, data);
+        let got =
+            if peek { data.min(self.stack.readable()) } else { self.stack.read(self.now, data) };
         if got > Bytes::ZERO || data == Bytes::ZERO {
             return Ok(Answer::Value(count(got)));
         }
@@ -541,7 +542,7 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn write(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let Volume { data, at_once, kind } = volume(call)?;
+        let Volume { data, at_once, kind, .. } = volume(call)?;
         if socket.role != Role::Connection || socket.no_writes {
             return Ok(Answer::Error("EPIPE"));
         }
@@ -640,6 +641,8 @@ struct Volume {
     data: Bytes,
     /// It must not block.
     at_once: bool,
+    /// What is read stays to be read.
+    peek: bool,
     kind: Write,
 }
 
@@ -649,11 +652,12 @@ fn volume(call: &Call) -> Called<Volume> {
         "recvmsg" | "sendmsg" => (vectors(argument(call, 1)?), call.args.get(2)),
         _ => (integer(argument(call, 2)?)?, call.args.get(3)),
     };
-    let (mut at_once, mut kind) = (false, Write::Plain);
+    let (mut at_once, mut peek, mut kind) = (false, false, Write::Plain);
     // No flags are written as 0.
     for name in flags.map(names).unwrap_or_default() {
         match name {
             "MSG_DONTWAIT" => at_once = true,
+            "MSG_PEEK" => peek = true,
             "MSG_EOR" => kind = Write::Record,
             "MSG_MORE" => kind = Write::More,
             "MSG_NOSIGNAL" => {}
@@ -666,7 +670,7 @@ fn volume(call: &Call) -> Called<Volume> {
     // 2^40 at a time is more than anyone's buffer, and cannot overflow.
     let volume = u64::try_from(volume).ok().filter(|volume| *volume <= 1 << 40);
     let volume = volume.ok_or_else(|| Fault::new(call.span, "this is no volume of data"))?;
-    Ok(Volume { data: Bytes::new(volume), at_once, kind })
+    Ok(Volume { data: Bytes::new(volume), at_once, peek, kind })
 }
 
 /// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.

@@ -191,7 +191,10 @@ impl Stack for EndpointStack {
     }
 
     fn info(&self, _now: Instant) -> TcpInfo {
-        let Some(endpoint) = &self.endpoint else { return TcpInfo::default() };
+        let Some(endpoint) = &self.endpoint else {
+            let state = Some(state_number(State::Closed));
+            return TcpInfo { state, ..TcpInfo::default() };
+        };
         let sender = endpoint.sender();
         let mss = sender.mss();
         let stats = sender.stats();

@@ -60,7 +60,7 @@ impl Endpoint {
             return;
         }
         if rst {
-            // RFC 5961 §3.2: only the exact number resets; any other gets a challenge ACK.
+            // RFC 5961 §3.2: only the exact number resets; any other in the window gets a challenge ACK.
             let in_linux = self.config.segment_rules == SegmentRules::Linux;
             let request = self.state == State::SynReceived && self.is_passive();
             if segment.seq == self.receiver.nxt() || (in_linux && request) {
@@ -71,8 +71,15 @@ impl Endpoint {
             return;
         }
         if syn {
-            // RFC 5961 §4.2: a challenge ACK, whatever its numbers.
-            self.challenge(now);
+            let in_linux = self.config.segment_rules == SegmentRules::Linux;
+            if in_linux && self.state == State::SynReceived && self.is_passive() {
+                // RFC 9293 §3.10.7.4, fourth: back to LISTEN (`tcp_check_req`).
+                self.refuse(segment);
+                self.on_reset();
+            } else {
+                // RFC 5961 §4.2: a challenge ACK, whatever its numbers.
+                self.challenge(now);
+            }
             return;
         }
         if !segment.flags.contains(Flags::ACK) {
@@ -85,6 +92,7 @@ impl Endpoint {
                 return;
             }
             self.establish(now, segment);
+            self.take_early_text(now);
         }
         if self.marking.used() && segment.flags.contains(Flags::ECE) {
             self.sender.on_ecn_echo(now, segment.ack);
@@ -93,11 +101,17 @@ impl Endpoint {
             return;
         }
         self.after_ack(now);
+        if self.state == State::TimeWait && segment.seq != self.receiver.nxt() {
+            // Nothing but the peer's FIN can come again: any other number is answered, as by Linux
+            // (`tcp_timewait_state_process`) and FreeBSD.
+            self.challenge(now);
+            return;
+        }
         self.take_text(now, segment, ip);
     }
 
     /// The payload and the FIN of an acceptable segment (RFC 9293 §3.10.7.4, seventh and eighth).
-    fn take_text(&mut self, now: Instant, segment: &Segment, ip: IpMeta) {
+    pub(super) fn take_text(&mut self, now: Instant, segment: &Segment, ip: IpMeta) {
         let fin = segment.flags.contains(Flags::FIN);
         if segment.len == 0 && !fin {
             return;
@@ -136,8 +150,13 @@ impl Endpoint {
         if !self.receiver.acceptable(segment.seq, segment.seq_len()) {
             return false;
         }
-        let drops = self.config.segment_rules == SegmentRules::Linux;
-        !(drops
+        let linux = self.config.segment_rules == SegmentRules::Linux;
+        if !linux && segment.flags.contains(Flags::RST) {
+            // A plain ACK may lie on the right edge, as the peer has perhaps filled the window and lost some
+            // of it. A reset may not (RFC 9293 §3.10.7.4; RFC 5961 §3.2).
+            return self.receiver.is_within(segment.seq);
+        }
+        !(linux
             && self.receiver.is_beyond(segment.seq, segment.payload())
             && self.receiver.readable() > Bytes::ZERO)
     }

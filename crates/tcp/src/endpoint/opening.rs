@@ -5,7 +5,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::timestamps::Timestamps;
 use super::{Agreed, Endpoint, Failure, State, Transmit, timestamp_clock};
-use crate::config::Config;
+use crate::config::{Config, SegmentRules};
 use crate::event::Handshake;
 use crate::rtt::RttEstimator;
 
@@ -41,6 +41,8 @@ pub(super) struct Opening {
     syn_sent_at: Instant,
     pub(super) timer: Option<Instant>,
     rtt: RttEstimator,
+    /// Bytes of text that came with the peer's SYN and wait for the end of the handshake.
+    text: u32,
     /// The peer's options, once its SYN has arrived.
     peer: Option<Options>,
     passive: bool,
@@ -58,6 +60,7 @@ impl Opening {
             syn_sent_at: Instant::START,
             timer: None,
             rtt: RttEstimator::new(config.rto),
+            text: 0,
             peer: None,
             passive: false,
         }
@@ -75,6 +78,7 @@ impl Opening {
             syn_sent_at,
             timer,
             rtt,
+            text,
             peer,
             passive,
         } = self;
@@ -87,6 +91,7 @@ impl Opening {
         *syn_sent_at = Instant::START;
         *timer = None;
         *rtt = RttEstimator::new(config.rto);
+        *text = 0;
         *peer = None;
         *passive = false;
     }
@@ -177,13 +182,29 @@ impl Endpoint {
             return;
         }
         self.take_syn(now, segment, options);
+        if self.config.segment_rules == SegmentRules::Rfc && segment.len > 0 {
+            // The text waits until the handshake is done; a FIN does not count yet. Linux drops it.
+            self.opening.text = segment.len;
+        }
         if has_ack {
             self.establish(now, segment);
             self.receiver.demand_ack();
+            self.take_early_text(now);
         } else {
             // Simultaneous open (RFC 9293 §3.5, figure 7).
             self.state = State::SynReceived;
             self.opening.send_syn = true;
+        }
+    }
+
+    /// Takes the text that came with the peer's SYN (RFC 9293 §3.10.7.3: "queue them for processing after the
+    /// ESTABLISHED state has been reached").
+    pub(super) fn take_early_text(&mut self, now: Instant) {
+        let len = std::mem::take(&mut self.opening.text);
+        if len > 0 {
+            let text =
+                Segment { seq: Seq::FIRST_BYTE, len, flags: Flags::ACK, ..Segment::default() };
+            self.take_text(now, &text, IpMeta::default());
         }
     }
 
