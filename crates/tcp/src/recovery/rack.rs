@@ -171,7 +171,6 @@ impl Rack {
         if let Some(duplicate) = dsack.filter(|_| again) {
             self.on_dsack(duplicate, send);
         }
-        self.reordering_seen |= told.reordered_from.is_some();
         // §6.2 step 2: RACK.rtt is of every segment in turn, whether or not it is the newest.
         if let Some(sent_at) = told.last_sent_at {
             self.rtt = ack.now.since(sent_at);
@@ -180,7 +179,8 @@ impl Rack {
             self.newest = self.newest.max(newest);
         }
         let repairing = self.repair.phase != Phase::Open;
-        let ended = self.repair.progress(ack, &told, send);
+        let ended = self.repair.progress(ack, &mut told, send);
+        self.reordering_seen |= told.reordered_from.is_some();
         match ended {
             Some(Outcome::Spurious) => {
                 if repairing {

@@ -251,13 +251,18 @@ impl Repair {
         // Not copied as a whole, as it was just written in parts.
         self.rtt_from = told.rtt_from.unwrap_or(Instant::NEVER);
         if let Some(from) = told.reordered_from {
-            self.reorderings += 1;
-            let distance = self.board.highest_delivered().since(from).get();
-            let segments = distance.div_ceil(self.mss.bytes().get());
-            self.reordering = self.reordering.max(u32::try_from(segments).unwrap_or(u32::MAX));
+            self.note_reordering(from);
         }
         self.newly_delivered = told.delivered(ack.newly_acked);
         again
+    }
+
+    /// A segment that begins at `from` came after others that were sent later.
+    fn note_reordering(&mut self, from: Seq) {
+        self.reorderings += 1;
+        let distance = self.board.highest_delivered().since(from).get();
+        let segments = distance.div_ceil(self.mss.bytes().get());
+        self.reordering = self.reordering.max(u32::try_from(segments).unwrap_or(u32::MAX));
     }
 
     /// A duplicate was reported. More of them than retransmissions come from a network that duplicates, and say
@@ -278,7 +283,7 @@ impl Repair {
     pub(super) fn progress(
         &mut self,
         ack: &AckSeen<'_>,
-        told: &Told,
+        told: &mut Told,
         send: &SendSpace,
     ) -> Option<Outcome> {
         let advanced = ack.newly_acked > Bytes::ZERO;
@@ -291,8 +296,15 @@ impl Repair {
             return None;
         }
         let over = send.una >= self.recover;
-        let was_late = self.config.undo
-            && ((advanced && self.undo.is_echo_of_original(ack.echo)) || self.undo.all_accounted());
+        let original = advanced && self.undo.is_echo_of_original(ack.echo);
+        let was_late = self.config.undo && (original || self.undo.all_accounted());
+        if was_late && original && !over && told.reordered_from.is_none() {
+            // A late original has filled the hole, although the segment was sent again meanwhile: it was
+            // reordered (Linux's `tcp_try_undo_partial`).
+            let hole = Seq::new(send.una.get() - ack.newly_acked.get());
+            told.reordered_from = Some(hole);
+            self.note_reordering(hole);
+        }
         if was_late || self.timeout_was_spurious(advanced, over, told, send) {
             self.board.nothing_is_lost();
             self.close();

@@ -48,7 +48,7 @@ impl Sack {
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
         let mut told = Told::at(ack.now, ack.min_rtt);
         let _ = self.repair.take(ack, dsack, blocks, send, &mut told);
-        if let Some(outcome) = self.repair.progress(ack, &told, send) {
+        if let Some(outcome) = self.repair.progress(ack, &mut told, send) {
             self.duplicates = 0;
             return outcome;
         }
