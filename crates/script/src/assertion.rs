@@ -19,7 +19,7 @@ use evaluate::{Scope, Value};
 use token::{Kind, Token, tokens};
 
 /// Constants that scripts compare fields with.
-const CONSTANTS: [(&str, i64); 16] = [
+const CONSTANTS: [(&str, i64); 20] = [
     ("TCP_CA_Open", 0),
     ("TCP_CA_Disorder", 1),
     ("TCP_CA_CWR", 2),
@@ -36,6 +36,10 @@ const CONSTANTS: [(&str, i64); 16] = [
     ("TCP_LAST_ACK", 9),
     ("TCP_LISTEN", 10),
     ("TCP_CLOSING", 11),
+    ("TCPI_OPT_TIMESTAMPS", 1),
+    ("TCPI_OPT_SACK", 2),
+    ("TCPI_OPT_WSCALE", 4),
+    ("TCPI_OPT_ECN", 8),
 ];
 
 const FUNCTIONS: [&str; 6] = ["abs", "int", "len", "max", "min", "str"];

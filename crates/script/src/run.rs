@@ -6,7 +6,7 @@ pub(crate) mod compare;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use ackclock_packet::{Flags, Seq};
+use ackclock_packet::{Flags, Segment, Seq};
 use ackclock_tcp::{Profile, Transmit};
 use ackclock_units::{Duration, Instant};
 use ackclock_wire::Unwrapper;
@@ -163,6 +163,7 @@ pub fn run_watched(
         last: Instant::START,
         tolerance: Tolerance::default(),
         slack: Duration::ZERO,
+        cut_at: None,
         queue: VecDeque::new(),
         sent: Numbers::default(),
         scales: Scales::default(),
@@ -300,6 +301,8 @@ struct Runner<'a, S> {
     tolerance: Tolerance,
     /// What that is for the event at hand.
     slack: Duration,
+    /// The longest segment that the script's packets arrive in (`--mss`), if they are cut.
+    cut_at: Option<u32>,
     /// What went out and was not expected yet.
     queue: VecDeque<(Instant, Transmit)>,
     sent: Numbers,
@@ -371,6 +374,14 @@ impl<S: Stack> Runner<'_, S> {
             let micros =
                 micros.map_err(|_| format!("`{name}` is a number of µs, not `{value}`"))?;
             self.tolerance.span = Duration::from_micros(u64::from(micros));
+            return Ok(());
+        }
+        if name == "mss" {
+            // packetdrill gives the kernel such a packet as GRO would: whole, but made of segments of this size.
+            let size = value.parse::<u32>().ok().filter(|size| (1..=0xffff).contains(size));
+            let size =
+                size.ok_or_else(|| format!("`{name}` is a number from 1 to 65535, not `{value}`"))?;
+            self.cut_at = Some(size);
             return Ok(());
         }
         if name == "tolerance_percent" {
@@ -520,7 +531,15 @@ impl<S: Stack> Runner<'_, S> {
             self.sent.their_syn = true;
         }
         let (segment, ip, options) = compare::incoming(packet, &self.sent, &mut self.scales);
-        self.stack.handle(self.now, &segment, ip, options.as_ref());
+        let most = self.cut_at.unwrap_or(u32::MAX);
+        let mut rest = segment;
+        while rest.len > most {
+            let flags = rest.flags.without(Flags::PSH | Flags::FIN);
+            let piece = Segment { len: most, flags, ..rest };
+            self.stack.handle(self.now, &piece, ip, options.as_ref());
+            rest = Segment { seq: piece.end(), len: rest.len - most, ..rest };
+        }
+        self.stack.handle(self.now, &rest, ip, options.as_ref());
         self.report.packets_in += 1;
         self.pump(span)
     }

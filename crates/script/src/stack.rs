@@ -67,6 +67,8 @@ pub enum Stage {
     Refused,
     /// Reset by the peer.
     Reset,
+    /// Reset by the peer after it had closed its side, which Linux reports as `EPIPE` (`tcp_reset`).
+    BrokenPipe,
     /// Given up.
     TimedOut,
 }

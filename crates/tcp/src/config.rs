@@ -96,6 +96,9 @@ pub struct RecoveryConfig {
     pub grow_on_sack: bool,
     /// What recovery's own timers wait beyond their moment (Linux: 2 ms).
     pub timer_slack: Duration,
+    /// Whether an ACK up to a segment that was SACKed, which shows that the receiver has dropped it again, lets
+    /// the retransmission timer expire soon (Linux's `tcp_check_sack_reneging`).
+    pub hurries_after_reneging: bool,
 }
 
 /// When an ACK of in-order data may wait (RFC 5681 §4.2).
@@ -233,6 +236,21 @@ impl QuickStartConfig {
     };
 }
 
+/// The rules for arriving segments where RFC 9293 and Linux differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentRules {
+    /// RFC 9293, RFC 5961 and RFC 7323: what lies beyond the window is cut off; a repeated segment renews
+    /// TS.Recent whatever its end; TS.Recent lasts 24 days (RFC 7323 §5.5); ten ACKs within 5 s answer segments
+    /// that are not acceptable (RFC 5961 §7).
+    Rfc,
+    /// Linux 6.18: a segment that reaches beyond the window is taken whole if the application has read
+    /// everything, and dropped otherwise (`tcp_sequence`); a repeated segment renews TS.Recent if it ends where
+    /// the last ACK was sent or later; TS.Recent lasts 2,147 s (`TCP_PAWS_WRAP`); one ACK within 500 ms answers
+    /// segments that are not acceptable (`tcp_invalid_ratelimit`); an ACK of what was never sent is dropped
+    /// silently; and a reset anywhere in the window ends SYN-RECEIVED (`tcp_check_req`).
+    Linux,
+}
+
 /// Which volume a loss reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossReduces {
@@ -307,9 +325,11 @@ pub struct Config {
     pub ecn: EcnConfig,
     /// Quick-Start.
     pub quick_start: QuickStartConfig,
-    /// Whether an ACK of what was never sent is answered (RFC 9293 §3.10.7.4); Linux drops it
-    /// silently.
-    pub answers_unsent: bool,
+    /// The rules for arriving segments.
+    pub segment_rules: SegmentRules,
+    /// Whether segments are at most half of the largest window that the peer ever offered, or all of it if that is
+    /// 536 bytes or less (Linux's `tcp_bound_to_half_wnd`).
+    pub halves_small_windows: bool,
 }
 
 impl Config {
@@ -353,6 +373,7 @@ impl Config {
                 whole_segments: false,
                 grow_on_sack: false,
                 timer_slack: Duration::ZERO,
+                hurries_after_reneging: false,
             },
             pacing: Pacing::Law,
             seed: 0,
@@ -365,7 +386,8 @@ impl Config {
             handshake_tick: Duration::ZERO,
             ecn: ecn(EcnMode::Off),
             quick_start: QuickStartConfig::DEFAULT,
-            answers_unsent: true,
+            segment_rules: SegmentRules::Rfc,
+            halves_small_windows: false,
         };
         match profile {
             Profile::Rfc => common,
@@ -389,6 +411,7 @@ impl Config {
                     grow_on_sack: true,
                     // TCP_TIMEOUT_MIN_US.
                     timer_slack: Duration::from_millis(2),
+                    hurries_after_reneging: true,
                     ..common.recovery
                 },
                 nagle: Nagle::Minshall,
@@ -398,7 +421,8 @@ impl Config {
                 after_lost_syn: AfterLostSyn { forgiven: None, three_seconds: false },
                 // tcp_ecn = 2.
                 ecn: ecn(EcnMode::Passive),
-                answers_unsent: false,
+                segment_rules: SegmentRules::Linux,
+                halves_small_windows: true,
                 ..common
             },
             // ns-2's own defaults: tcpTick_ 10 ms, minrto_ 200 ms, an ACK for every segment.

@@ -1,5 +1,6 @@
 //! One end of a connection: RFC 9293's state machine around a sender and a receiver.
 
+mod arriving;
 mod closing;
 mod ecn;
 mod feedback;
@@ -16,7 +17,8 @@ use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
-use crate::sender::{Arrived, Place, Sender, Then};
+use crate::sender::{Place, Sender, Then};
+use arriving::Throttle;
 use ecn::Marking;
 use jumping::Jumping;
 use opening::Opening;
@@ -138,6 +140,8 @@ pub struct Endpoint {
     sender: Sender,
     /// A reset that is to go out.
     reset: Option<Segment>,
+    /// The answers to segments that are not acceptable.
+    throttle: Throttle,
     /// When TIME-WAIT ends, or FIN-WAIT-2 if nobody reads any more.
     time_wait_until: Option<Instant>,
     established_at: Option<Instant>,
@@ -168,6 +172,7 @@ impl Endpoint {
             window_from: Seq::FIRST_BYTE,
             deaf: false,
             reset: None,
+            throttle: Throttle::default(),
             config: shared,
             failure: None,
             time_wait_until: None,
@@ -190,6 +195,7 @@ impl Endpoint {
             receiver,
             sender,
             reset,
+            throttle,
             time_wait_until,
             established_at,
             config: settings,
@@ -208,6 +214,7 @@ impl Endpoint {
         receiver.renew(settings);
         sender.renew(settings);
         *reset = None;
+        *throttle = Throttle::default();
         *time_wait_until = None;
         *established_at = None;
         opening.renew(settings);
@@ -286,7 +293,7 @@ impl Endpoint {
     ) {
         if self.state == State::Established
             && segment.flags == Flags::ACK
-            && self.receiver.acceptable(segment.seq, segment.payload())
+            && self.receiver.expects(segment.seq, segment.payload())
             && !self.timestamps.is_old(segment)
             && ip.ecn != Ecn::Ce
             && !self.marking.watches()
@@ -304,10 +311,6 @@ impl Endpoint {
             }
             if segment.len > 0 {
                 self.receiver.on_data(now, segment, self.sender.rtt());
-                // The FIN may have come before what fills the gap.
-                if self.receiver.finished() {
-                    self.on_peer_finished(now);
-                }
             }
             return;
         }
@@ -326,145 +329,13 @@ impl Endpoint {
         }
         match self.state {
             State::Closed => self.refuse(segment),
-            State::Listen => self.handle_in_listen(segment, options),
+            State::Listen => self.handle_in_listen(now, segment, options),
             State::SynSent => self.handle_in_syn_sent(now, segment, options),
             _ => self.handle_synchronized(now, segment, ip, options),
         }
         if self.jumping.is_some() {
             self.after_segment(now, ip, options);
         }
-    }
-
-    fn handle_synchronized(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        ip: IpMeta,
-        options: Option<&Options>,
-    ) {
-        let (syn, rst) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::RST));
-        if self.timestamps.is_old(segment) {
-            // RFC 7323 §5.3 R1: an ACK in answer, and the segment is dropped.
-            self.receiver.demand_ack();
-            return;
-        }
-        if !self.receiver.acceptable(segment.seq, segment.seq_len()) {
-            // RFC 9293 §3.10.7.4: an ACK in answer, unless it was a reset.
-            if !rst {
-                self.answer_unacceptable(now, segment);
-            }
-            return;
-        }
-        if rst {
-            // RFC 5961 §3.2: only the exact number resets; any other gets a challenge ACK.
-            if segment.seq == self.receiver.nxt() {
-                self.on_reset();
-            } else {
-                self.receiver.demand_ack();
-            }
-            return;
-        }
-        if syn {
-            // RFC 5961 §4.2: a challenge ACK, whatever its numbers.
-            self.receiver.demand_ack();
-            return;
-        }
-        if !segment.flags.contains(Flags::ACK) {
-            return;
-        }
-        if self.state == State::SynReceived {
-            // The SYN is all that was sent.
-            if segment.ack != Seq::FIRST_BYTE {
-                self.refuse(segment);
-                return;
-            }
-            self.establish(now, segment);
-        }
-        if self.marking.used() && segment.flags.contains(Flags::ECE) {
-            self.sender.on_ecn_echo(now, segment.ack);
-        }
-        if !self.on_ack_field(now, segment, options) {
-            return;
-        }
-        self.after_ack(now);
-        let fin = segment.flags.contains(Flags::FIN);
-        if segment.len == 0 && !fin {
-            return;
-        }
-        if self.deaf && segment.seq + segment.payload() > self.receiver.nxt() {
-            self.on_undeliverable(segment);
-            return;
-        }
-        let was_finished = self.receiver.finished();
-        self.take_mark(segment, ip);
-        self.receiver.on_data(now, segment, self.sender.rtt());
-        if self.receiver.finished() && !was_finished {
-            self.on_peer_finished(now);
-        }
-    }
-
-    /// A segment outside of the window, and no reset.
-    fn answer_unacceptable(&mut self, now: Instant, segment: &Segment) {
-        let syn = segment.flags.contains(Flags::SYN);
-        if self.state == State::SynReceived && syn {
-            if segment.flags.contains(Flags::ACK) && segment.ack == Seq::FIRST_BYTE {
-                // The other half of a simultaneous open.
-                self.establish(now, segment);
-                self.receiver.demand_ack();
-            } else {
-                self.on_repeated_syn();
-            }
-            return;
-        }
-        if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
-            // The peer has not seen the ACK of its FIN: 2 MSL begin anew (RFC 9293 §3.10.7.4).
-            self.enter_time_wait(now);
-        }
-        // A SYN-ACK that was sent again ends here too, and its answer is what the peer waits for.
-        self.receiver.demand_ack();
-    }
-
-    /// The acknowledgment of a segment; false if nothing more of it is to be believed.
-    #[inline]
-    fn on_ack_field(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) -> bool {
-        let sack = options.map_or(&[][..], |options| options.sack.as_slice());
-        if !self.sender.accepts(now, segment.ack) {
-            // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; of an old
-            // one only the SACKs count.
-            if self.sender.is_ahead(segment.ack) {
-                if self.config.answers_unsent {
-                    self.receiver.demand_ack();
-                }
-                return false;
-            }
-            if self.sender.is_ancient(segment.ack) {
-                // RFC 5961 §5.2: too old for a duplicate, it may be injected.
-                self.receiver.demand_ack();
-                return false;
-            }
-            self.timestamps.take(segment);
-            self.sender.on_old_ack(now, sack);
-            return true;
-        }
-        let mut echo = None;
-        if self.timestamps.used {
-            self.timestamps.take(segment);
-            echo = segment.timestamps.then_some(segment.ts_ecr);
-        }
-        let flags = segment.flags.without(Flags::ECE | Flags::CWR);
-        let pure = segment.len == 0 && flags == Flags::ACK;
-        // RFC 9293 §3.10.7.4: no window of a segment that a later one has overtaken. But what
-        // acknowledges more is later, whatever its number: its window counts from its own
-        // acknowledgment, and the one before would reach too far from there.
-        let later = segment.seq >= self.window_from || self.sender.advances_to(segment.ack);
-        let window = if later {
-            self.window_from = self.window_from.max(segment.seq);
-            Bytes::new(u64::from(segment.window))
-        } else {
-            self.sender.rwnd()
-        };
-        self.sender.on_ack(now, &Arrived { ack: segment.ack, window, pure, echo, sack });
-        true
     }
 
     fn after_ack(&mut self, now: Instant) {

@@ -24,7 +24,7 @@ pub mod variant;
 
 pub use config::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
-    Pacing, Profile, QuickStartConfig, Retries, RtoConfig, WindowProbe,
+    Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules, WindowProbe,
 };
 pub use endpoint::{
     Agreed, Beside, Endpoint, Failure, OpeningCounts, Outlet, QuickStartEvent, QuickStartStep,

@@ -2,51 +2,21 @@
 
 mod acks;
 mod peer_segment;
+mod sack;
 mod tuning;
 
 use std::collections::VecDeque;
 
-use ackclock_packet::{Flags, NearBlocks, Range, SackBlocks, Segment, Seq};
+use ackclock_packet::{Flags, Range, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::Config;
 use crate::endpoint::timestamp_clock;
-use crate::near::NearSeq;
 use crate::rtt::RttEstimator;
-use crate::sender::{Place, place};
 use acks::{AckRule, Verdict};
 use peer_segment::PeerSegment;
+use sack::Recent;
 use tuning::{Offer, Tuning};
-
-/// A range ahead of RCV.NXT, or none.
-#[derive(Clone, Copy, Debug)]
-struct Recent {
-    start: NearSeq,
-    /// Zero if there is none.
-    len: u32,
-}
-
-impl Recent {
-    const NONE: Self = Self { start: NearSeq::of(Seq::SYN), len: 0 };
-
-    fn of(range: Range) -> Self {
-        let len = u32::try_from(range.len().get()).expect("no more than a window is ahead");
-        Self { start: NearSeq::of(range.start), len }
-    }
-
-    #[inline]
-    fn begins_in(self, range: Range) -> bool {
-        self.len > 0 && self.start.after(range.start) >= 0 && self.start.after(range.end) < 0
-    }
-
-    /// The range, if it is still ahead of `nxt`.
-    #[inline]
-    fn ahead_of(self, nxt: Seq) -> Option<Range> {
-        let start = self.start.get(nxt);
-        let is_ahead = self.len > 0 && start > nxt;
-        is_ahead.then(|| Range { start, end: start + Bytes::new(u64::from(self.len)) })
-    }
-}
 
 /// The receiving half of a connection.
 #[derive(Debug)]
@@ -54,7 +24,7 @@ impl Recent {
 #[repr(C)]
 pub struct Receiver {
     /// The ranges that arrived last, most recent first (RFC 2018 §4).
-    recent: [Recent; 3],
+    recent: [Recent; 4],
     peer_segment: PeerSegment,
     /// Data in `ahead`.
     ahead_len: Bytes,
@@ -123,7 +93,7 @@ impl Receiver {
             read: Seq::FIRST_BYTE,
             ahead: VecDeque::new(),
             sack: false,
-            recent: [Recent::NONE; 3],
+            recent: [Recent::NONE; 4],
             duplicate: None,
             fin: None,
             buffer: Buffer::of(config),
@@ -166,7 +136,7 @@ impl Receiver {
         *read = Seq::FIRST_BYTE;
         ahead.clear();
         *sack = false;
-        *recent = [Recent::NONE; 3];
+        *recent = [Recent::NONE; 4];
         *duplicate = None;
         *fin = None;
         *buffer = Buffer::of(config);
@@ -230,46 +200,6 @@ impl Receiver {
 
     pub(crate) const fn permit_sack(&mut self) {
         self.sack = true;
-    }
-
-    /// Whether the next ACK has SACK blocks.
-    #[inline]
-    pub(crate) fn has_sack(&self) -> bool {
-        self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())
-    }
-
-    /// Writes the SACK blocks of the next ACK, which [has some](Self::has_sack), into `blocks`; how many they are, or `None` if
-    /// one is not near. Beside `timestamps` there is room for three (RFC 2018 §3).
-    pub(crate) fn report(&self, timestamps: bool, blocks: &mut NearBlocks) -> Option<u8> {
-        *blocks = NearBlocks::default();
-        let mut count = 0;
-        self.each_block(timestamps, |block| {
-            blocks.set(usize::from(count), block);
-            count += 1;
-        });
-        // What is ahead is within the window.
-        let near = self.duplicate.is_none_or(|block| NearBlocks::hold(block, self.nxt));
-        near.then_some(count)
-    }
-
-    /// The same, wherever they are.
-    #[cold]
-    pub(crate) fn report_far(&self, timestamps: bool) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        self.each_block(timestamps, |block| blocks.push(block));
-        blocks
-    }
-
-    #[inline]
-    fn each_block(&self, timestamps: bool, mut push: impl FnMut(Range)) {
-        if let Some(duplicate) = self.duplicate {
-            push(duplicate);
-        }
-        let room = if timestamps && self.duplicate.is_some() { 2 } else { 3 };
-        for range in self.recent[..room].iter().filter_map(|recent| recent.ahead_of(self.nxt)) {
-            debug_assert!(self.ahead.contains(&range), "what is not joined to it stays as it is");
-            push(range);
-        }
     }
 
     /// The peer's full segment, as its segments have shown it so far.
@@ -398,9 +328,49 @@ impl Receiver {
         self.readable() + self.ahead_len
     }
 
+    /// The right edge of the window. It never moves back (RFC 9293 §3.8.6).
+    #[inline]
+    fn right_edge(&self) -> Seq {
+        self.advertised.max(self.nxt)
+    }
+
+    /// Whether `len` of payload from `seq` is new and wholly within the window, and no FIN is known: the
+    /// ordinary segment, of which nothing is cut off and by which the peer does not finish.
+    #[inline]
+    pub(crate) fn expects(&self, seq: Seq, len: Bytes) -> bool {
+        seq >= self.nxt && seq + len <= self.right_edge() && self.fin.is_none()
+    }
+
+    /// The part of an acceptable segment that is within the window and not behind the peer's FIN, if that
+    /// is less than all of it (RFC 9293 §3.10.7.4: "SEG.SEQ is adjusted, and other portions are discarded").
+    ///
+    /// A FIN takes no room and may lie on the right edge.
+    pub(crate) fn cut(&self, segment: &Segment, at_window: bool) -> Option<Segment> {
+        let window = if at_window { self.right_edge() } else { Seq::new(u64::MAX) };
+        let right = self.fin.map_or(window, |fin| fin.min(window));
+        let end = segment.seq + segment.payload();
+        let repeats_fin = self.fin.is_none_or(|fin| fin == end);
+        if end <= right && (repeats_fin || !segment.flags.contains(Flags::FIN)) {
+            return None;
+        }
+        let len = u32::try_from(right.since(segment.seq).get()).unwrap_or(u32::MAX);
+        let flags = segment.flags.without(Flags::FIN | Flags::PSH);
+        Some(Segment { len: len.min(segment.len), flags, ..*segment })
+    }
+
+    /// Whether `len` of payload from `seq` reaches beyond the window.
+    pub(crate) fn is_beyond(&self, seq: Seq, len: Bytes) -> bool {
+        seq + len > self.right_edge()
+    }
+
+    /// Whether `seq` is in the window, or RCV.NXT.
+    pub(crate) fn is_within(&self, seq: Seq) -> bool {
+        seq == self.nxt || (seq > self.nxt && seq < self.right_edge())
+    }
+
     /// Whether `seq_len` numbers from `seq` touch the window (RFC 9293 §3.10.7.4).
     pub(crate) fn acceptable(&self, seq: Seq, seq_len: Bytes) -> bool {
-        let right = self.advertised.max(self.nxt);
+        let right = self.right_edge();
         let end = seq + seq_len;
         if seq_len == Bytes::ZERO {
             seq <= right && seq >= self.nxt
@@ -421,9 +391,7 @@ impl Receiver {
         if seq > self.nxt {
             let new = Range { start: seq, end };
             let at = self.place_ahead(seq);
-            if at > 0 && end <= self.ahead[at - 1].end {
-                self.duplicate = Some(new);
-            }
+            self.note_overlap(at, new);
             let joined = self.keep_ahead(at, new);
             self.remember(joined);
             // RFC 5681 §4.2: a duplicate ACK at once.
@@ -431,13 +399,18 @@ impl Receiver {
             return;
         }
         if end <= self.nxt {
-            self.duplicate = Some(Range { start: seq, end });
+            self.on_repeated(seq, end);
             self.ack_now = true;
-            self.alert();
             return;
         }
-        self.nxt = end;
+        let repeats = seq < self.nxt;
         let filled_gap = !self.ahead.is_empty();
+        if repeats {
+            self.duplicate = Some(Range { start: seq, end: self.nxt });
+        } else if filled_gap {
+            self.note_overlap(0, Range { start: self.nxt, end });
+        }
+        self.nxt = end;
         while let Some(first) = self.ahead.front()
             && first.start <= self.nxt
         {
@@ -446,14 +419,17 @@ impl Receiver {
             self.ahead.pop_front();
         }
         if filled_gap && self.ahead.is_empty() {
-            self.recent = [Recent::NONE; 3];
+            self.recent = [Recent::NONE; 4];
         }
         self.unacked += 1;
         if self.adapts {
             self.adapt(now, segment, rtt);
         }
         match &mut self.rule {
-            AckRule::Delayed(delay) if !filled_gap && !fin && self.unacked < delay.every => {
+            // A duplicate is reported by the ACK of its own segment (RFC 2883 §4).
+            AckRule::Delayed(delay)
+                if !filled_gap && !fin && !repeats && self.unacked < delay.every =>
+            {
                 if self.ack_timer == Instant::NEVER {
                     self.ack_timer = now + delay.timeout;
                 }
@@ -570,63 +546,6 @@ impl Receiver {
             Verdict::Now => self.ack_now = true,
             Verdict::By(at) => self.ack_timer = at,
         }
-    }
-
-    /// How many ranges ahead start no later than `seq`: all of them, as a rule.
-    #[inline]
-    fn place_ahead(&self, seq: Seq) -> usize {
-        if self.ahead.back().is_none_or(|last| last.start <= seq) {
-            return self.ahead.len();
-        }
-        self.ahead.partition_point(|range| range.start <= seq)
-    }
-
-    /// Joins `new` to the ranges held, of which `at` start no later; returns the range that it is now in.
-    fn keep_ahead(&mut self, at: usize, new: Range) -> Range {
-        let mut joined = new;
-        let mut from = at;
-        if at > 0 && self.ahead[at - 1].end >= new.start {
-            from = at - 1;
-            joined.start = self.ahead[from].start;
-            joined.end = joined.end.max(self.ahead[from].end);
-        }
-        let mut to = at;
-        while to < self.ahead.len() && self.ahead[to].start <= joined.end {
-            joined.end = joined.end.max(self.ahead[to].end);
-            to += 1;
-        }
-        let held = self.ahead.range(from..to).fold(Bytes::ZERO, |sum, range| sum + range.len());
-        self.ahead_len = self.ahead_len + joined.len() - held;
-        if from == to {
-            self.ahead.insert(from, joined);
-        } else {
-            self.ahead[from] = joined;
-            self.ahead.drain(from + 1..to);
-        }
-        joined
-    }
-
-    /// What arrived last is in the range `joined`.
-    fn remember(&mut self, joined: Range) {
-        // One that is not ahead any more keeps its turn, but is none: its number may come near again.
-        let still = |old: Recent| if old.start.after(self.nxt) > 0 { old } else { Recent::NONE };
-        let [a, b, c] = self.recent;
-        let [has_a, has_b, has_c] = [a, b, c].map(|old| old.begins_in(joined));
-        let last = if has_c { Recent::NONE } else { c };
-        let (second, third) = match (has_a, has_b) {
-            (false, false) => (a, b),
-            (false, true) => (a, last),
-            (true, false) => (b, last),
-            (true, true) => (last, Recent::NONE),
-        };
-        self.recent[1] = still(second);
-        self.recent[2] = still(third);
-        self.recent[0] = Recent::of(joined);
-    }
-
-    /// The place of what is farthest ahead.
-    pub(crate) fn farthest(&self) -> Option<Place> {
-        self.ahead.back().map(place)
     }
 
     /// An ACK at once, whatever the rule for waiting says.

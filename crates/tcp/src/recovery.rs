@@ -352,6 +352,18 @@ impl AnyRecovery {
         }
     }
 
+    /// Whether the receiver has dropped what it had SACKed, and the timeout that repairs it is to come soon.
+    #[inline]
+    pub(crate) fn hurries(&self) -> bool {
+        match self {
+            Self::Sack(sack) => sack.repair.hurries(),
+            Self::Rack(rack) => rack.repair.hurries(),
+            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => {
+                false
+            }
+        }
+    }
+
     /// Whether it ever sets a timer.
     #[inline]
     pub const fn has_timer(&self) -> bool {
@@ -521,13 +533,19 @@ fn within(window: Bytes, len: Bytes, send: &SendSpace) -> bool {
     (send.nxt + len).since(send.una) <= window
 }
 
-/// The first block if it reports a duplicate, that is, lies below the cumulative ACK or inside the
-/// block that follows it (RFC 2883 §4); and the blocks of data that arrived once.
+/// Whether the first of `blocks` reports a duplicate: it lies below `ack`, which the same segment acknowledges, or
+/// within the block that follows it (RFC 2883 §4).
+#[inline]
+pub(crate) fn reports_duplicate(blocks: &[Range], ack: Seq) -> bool {
+    let Some((first, rest)) = blocks.split_first() else { return false };
+    let within = rest.first().is_some_and(|b| b.start <= first.start && first.end <= b.end);
+    first.end <= ack || within
+}
+
+/// The first block if it reports a duplicate; and the blocks of data that arrived once.
 #[inline]
 fn split_dsack(blocks: &[Range], una: Seq) -> (Option<Range>, &[Range]) {
-    let Some((first, rest)) = blocks.split_first() else { return (None, blocks) };
-    let inside = rest.first().is_some_and(|b| b.start <= first.start && first.end <= b.end);
-    if first.end <= una || inside { (Some(*first), rest) } else { (None, blocks) }
+    if reports_duplicate(blocks, una) { (Some(blocks[0]), &blocks[1..]) } else { (None, blocks) }
 }
 
 /// The segment that begins at SND.UNA.

@@ -497,6 +497,30 @@ impl Scoreboard {
         self.resend_to = self.lost_to;
     }
 
+    /// Whether the first segment is SACKed, although an ACK up to it says that it is missing: the receiver has
+    /// dropped it again (RFC 2018 §8).
+    #[inline]
+    pub fn has_reneged(&self) -> bool {
+        self.sacked > 0 && self.segments.front().is_some_and(|first| first.is(SACKED))
+    }
+
+    /// Forgets every SACK if the receiver [has reneged](Self::has_reneged); whether it has.
+    pub fn forget_sacks_if_reneged(&mut self) -> bool {
+        if !self.has_reneged() {
+            return false;
+        }
+        let sums = &mut self.sums;
+        for sent in self.segments.iter_mut_from(0).filter(|sent| sent.is(SACKED)) {
+            sent.unmark(SACKED);
+            sums.add(sent);
+        }
+        self.sacked = 0;
+        self.sacked_bytes = 0;
+        self.sacked_before_lost_to = 0;
+        self.last_blocks = <[Range; 4]>::default();
+        true
+    }
+
     /// Nothing is lost after all: what was marked so is under way again.
     pub fn nothing_is_lost(&mut self) {
         let sums = &mut self.sums;

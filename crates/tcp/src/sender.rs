@@ -14,7 +14,7 @@ mod renewal;
 mod timers;
 mod usage;
 
-use ackclock_packet::{Range, Seq};
+use ackclock_packet::{Range, SackBlocks, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::{Config, LossReduces, Nagle};
@@ -24,7 +24,9 @@ use crate::event::{
 };
 use crate::growth::{AnyGrowth, Growth};
 use crate::idle::{AnyIdle, Idle};
-use crate::recovery::{AckSeen, AnyRecovery, Outcome, Recovery, SendSpace, SentSegment, Tally};
+use crate::recovery::{
+    self, AckSeen, AnyRecovery, Outcome, Recovery, SendSpace, SentSegment, Tally,
+};
 use crate::rtt::RttEstimator;
 use crate::start::{AnyStart, Start};
 use hold::{Hold, Patience};
@@ -315,7 +317,8 @@ impl Sender {
         self.closed = true;
     }
 
-    pub(crate) const fn is_closed(&self) -> bool {
+    /// Whether the application has closed, so that a FIN follows what it gave.
+    pub const fn is_closed(&self) -> bool {
         self.closed
     }
 
@@ -415,7 +418,9 @@ impl Sender {
     #[inline]
     fn take_ack(&mut self, now: Instant, arrived: &Arrived<'_>, before: Option<&BeforeAck>) {
         let newly_acked = arrived.ack.since(self.space.una);
-        self.hold.on_ack(arrived.window);
+        if self.hold.on_ack(arrived.window) {
+            self.bound_mss();
+        }
         if newly_acked > Bytes::ZERO {
             self.rwnd = arrived.window;
             let in_flight_before =
@@ -434,9 +439,23 @@ impl Sender {
         }
     }
 
-    /// An ACK that another one overtook: what it selectively acknowledges still counts.
-    pub(crate) fn on_old_ack(&mut self, now: Instant, sack: &[Range]) {
-        if sack.is_empty() || self.space.max == self.space.una {
+    /// An ACK of `ack`, which is below SND.UNA as another one overtook it: what it acknowledges selectively still
+    /// counts, and a duplicate that it reports even if nothing is under way any more (Linux's `tcp_ack`, `old_ack`).
+    pub(crate) fn on_old_ack(&mut self, now: Instant, old: Seq, sack: &[Range]) {
+        let reports_duplicate = recovery::reports_duplicate(sack, old);
+        // A block that ends below SND.UNA by now would seem to report a duplicate.
+        let fresh = sack.iter().all(|block| block.end > self.space.una);
+        let mut left = SackBlocks::default();
+        let sack = if reports_duplicate || fresh {
+            sack
+        } else {
+            sack.iter()
+                .filter(|block| block.end > self.space.una)
+                .for_each(|block| left.push(*block));
+            left.as_slice()
+        };
+        let under_way = self.space.max > self.space.una;
+        if sack.is_empty() || !(under_way || reports_duplicate) {
             return;
         }
         let (ack, window) = (self.space.una, self.rwnd);
@@ -510,6 +529,8 @@ impl Sender {
         if self.space.una == self.space.max {
             self.timer = Instant::NEVER;
             self.all_acked_at = now;
+        } else if self.recovery.hurries() {
+            self.hurry(now);
         } else if restart_timer {
             self.timer = now + self.rtt.rto();
         }

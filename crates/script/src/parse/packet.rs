@@ -43,7 +43,8 @@ pub(super) fn packet(scanner: &mut Scanner<'_>) -> Parsed<Packet> {
     let ack = if keyword(scanner, "ack")? {
         Some(scanner.number("the acknowledged number")?)
     } else {
-        None
+        // packetdrill's grammar lets it be left out.
+        flags.contains(Flags::ACK).then_some(0)
     };
     let window = if keyword(scanner, "win")? {
         Some(scanner.number("a window of at most 65535, as it stands in the header")?)
@@ -55,9 +56,6 @@ pub(super) fn packet(scanner: &mut Scanner<'_>) -> Parsed<Packet> {
     }
     if direction == Direction::In && window.is_none() {
         return Err(scanner.fault("`win`: a packet that comes in needs a window"));
-    }
-    if flags.contains(Flags::ACK) && ack.is_none() {
-        return Err(Fault::new(span, "expected `ack` behind this: the flag `.` is set"));
     }
     let options = options(scanner)?;
     if direction == Direction::In && options == OptionList::Any {

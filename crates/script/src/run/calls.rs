@@ -83,8 +83,46 @@ const CALLS: [&str; 20] = [
     "writev",
 ];
 
-/// Errors by their Linux numbers.
-const ERRORS: [(&str, i64); 3] = [("ECONNREFUSED", 111), ("ECONNRESET", 104), ("ETIMEDOUT", 110)];
+/// Errors by their Linux numbers (`errno.h`). Some have two names.
+const ERRORS: [(&str, i64); 31] = [
+    ("EPERM", 1),
+    ("EINTR", 4),
+    ("EBADF", 9),
+    ("EAGAIN", 11),
+    ("EWOULDBLOCK", 11),
+    ("ENOMEM", 12),
+    ("EACCES", 13),
+    ("EFAULT", 14),
+    ("EINVAL", 22),
+    ("EPIPE", 32),
+    ("EDEADLK", 35),
+    ("EDEADLOCK", 35),
+    ("EMSGSIZE", 90),
+    ("ENOPROTOOPT", 92),
+    ("EOPNOTSUPP", 95),
+    ("ENOTSUP", 95),
+    ("EADDRINUSE", 98),
+    ("EADDRNOTAVAIL", 99),
+    ("ENETUNREACH", 101),
+    ("ENETRESET", 102),
+    ("ECONNABORTED", 103),
+    ("ECONNRESET", 104),
+    ("ENOBUFS", 105),
+    ("EISCONN", 106),
+    ("ENOTCONN", 107),
+    ("ESHUTDOWN", 108),
+    ("ETIMEDOUT", 110),
+    ("ECONNREFUSED", 111),
+    ("EHOSTUNREACH", 113),
+    ("EALREADY", 114),
+    ("EINPROGRESS", 115),
+];
+
+/// Whether two names are of one error, as packetdrill compares numbers.
+fn is_same_error(one: &str, other: &str) -> bool {
+    let number = |name: &str| ERRORS.iter().find(|(known, _)| *known == name).map(|(_, n)| *n);
+    one == other || (number(one).is_some() && number(one) == number(other))
+}
 
 const NO_ROUTE: Meaning = Meaning::Nothing("not simulated");
 const NO_LIMIT: Meaning = Meaning::Nothing("memory is not limited");
@@ -196,7 +234,8 @@ impl<S: Stack> Runner<'_, S> {
                 constant(result)? == value && call.errno.is_none()
             }
             (Some(result), Answer::Error(errno)) => {
-                constant(result)? == -1 && call.errno.as_deref().is_none_or(|told| told == errno)
+                constant(result)? == -1
+                    && call.errno.as_deref().is_none_or(|told| is_same_error(told, errno))
             }
             (_, Answer::Blocks) => false,
         };
@@ -250,6 +289,10 @@ impl<S: Stack> Runner<'_, S> {
                     } else {
                         self.stack.close(self.now);
                     }
+                }
+                if socket.role == Role::Listener && self.stack.stage() == Stage::Listening {
+                    // Nobody waits for a SYN any more.
+                    self.stack.close(self.now);
                 }
                 self.sockets.open.remove(&fd);
                 Ok(Answer::Value(0))
@@ -308,8 +351,8 @@ impl<S: Stack> Runner<'_, S> {
         if socket.role != Role::Listener {
             return Ok(Answer::Error("EINVAL"));
         }
-        let ready =
-            !self.sockets.accepted && matches!(self.stack.stage(), Stage::Open | Stage::Reset);
+        let ready = !self.sockets.accepted
+            && matches!(self.stack.stage(), Stage::Open | Stage::Reset | Stage::BrokenPipe);
         if ready {
             let answer = self.new_socket(call, Role::Connection)?;
             self.sockets.accepted = true;
@@ -472,6 +515,7 @@ impl<S: Stack> Runner<'_, S> {
         let error = match self.stack.stage() {
             Stage::Refused => "ECONNREFUSED",
             Stage::Reset => "ECONNRESET",
+            Stage::BrokenPipe => "EPIPE",
             Stage::TimedOut => "ETIMEDOUT",
             _ => return None,
         };
@@ -480,11 +524,12 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn read(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let Volume { data, at_once, .. } = volume(call)?;
+        let Volume { data, at_once, peek, .. } = volume(call)?;
         if socket.role != Role::Connection {
             return Ok(Answer::Error("ENOTCONN"));
         }
-        let got = self.stack.read(self.now, data);
+        let got =
+            if peek { data.min(self.stack.readable()) } else { self.stack.read(self.now, data) };
         if got > Bytes::ZERO || data == Bytes::ZERO {
             return Ok(Answer::Value(count(got)));
         }
@@ -505,7 +550,7 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn write(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let Volume { data, at_once, kind } = volume(call)?;
+        let Volume { data, at_once, kind, .. } = volume(call)?;
         if socket.role != Role::Connection || socket.no_writes {
             return Ok(Answer::Error("EPIPE"));
         }
@@ -604,6 +649,8 @@ struct Volume {
     data: Bytes,
     /// It must not block.
     at_once: bool,
+    /// What is read stays to be read.
+    peek: bool,
     kind: Write,
 }
 
@@ -613,11 +660,12 @@ fn volume(call: &Call) -> Called<Volume> {
         "recvmsg" | "sendmsg" => (vectors(argument(call, 1)?), call.args.get(2)),
         _ => (integer(argument(call, 2)?)?, call.args.get(3)),
     };
-    let (mut at_once, mut kind) = (false, Write::Plain);
+    let (mut at_once, mut peek, mut kind) = (false, false, Write::Plain);
     // No flags are written as 0.
     for name in flags.map(names).unwrap_or_default() {
         match name {
             "MSG_DONTWAIT" => at_once = true,
+            "MSG_PEEK" => peek = true,
             "MSG_EOR" => kind = Write::Record,
             "MSG_MORE" => kind = Write::More,
             "MSG_NOSIGNAL" => {}
@@ -630,7 +678,7 @@ fn volume(call: &Call) -> Called<Volume> {
     // 2^40 at a time is more than anyone's buffer, and cannot overflow.
     let volume = u64::try_from(volume).ok().filter(|volume| *volume <= 1 << 40);
     let volume = volume.ok_or_else(|| Fault::new(call.span, "this is no volume of data"))?;
-    Ok(Volume { data: Bytes::new(volume), at_once, kind })
+    Ok(Volume { data: Bytes::new(volume), at_once, peek, kind })
 }
 
 /// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.

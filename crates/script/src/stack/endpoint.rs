@@ -13,6 +13,8 @@ use crate::info::TcpInfo;
 pub struct EndpointStack {
     plan: Plan,
     endpoint: Option<Endpoint>,
+    /// The end point in CLOSED that answers while there is no other: with resets (RFC 9293 §3.10.7.1).
+    nobody: Option<Endpoint>,
     listening: bool,
     /// The queue below takes nothing: what would go out does not.
     closed_below: bool,
@@ -24,7 +26,13 @@ const NO_THRESHOLD: i64 = 0x7fff_ffff;
 impl EndpointStack {
     /// An end point with the defaults of `profile`.
     pub fn new(profile: Profile) -> Self {
-        Self { plan: Plan::new(profile), endpoint: None, listening: false, closed_below: false }
+        Self {
+            plan: Plan::new(profile),
+            endpoint: None,
+            nobody: None,
+            listening: false,
+            closed_below: false,
+        }
     }
 
     fn waits(&self) -> bool {
@@ -141,7 +149,12 @@ impl Stack for EndpointStack {
         let opened = endpoint.established_at().is_some();
         match (endpoint.state(), endpoint.failure()) {
             (_, Some(Failure::Reset)) if !opened => Stage::Refused,
-            (_, Some(Failure::Reset)) => Stage::Reset,
+            (_, Some(Failure::Reset)) => {
+                // A reset in CLOSE-WAIT: the peer has closed, and this end has not.
+                let in_close_wait = endpoint.peer_finished() && !endpoint.sender().is_closed();
+                let linux = self.plan.profile() == Profile::Linux;
+                if in_close_wait && linux { Stage::BrokenPipe } else { Stage::Reset }
+            }
             (_, Some(Failure::HandshakeTimedOut | Failure::TimedOut)) => Stage::TimedOut,
             (State::Closed | State::TimeWait, None) | (_, Some(Failure::Aborted)) => Stage::Closed,
             (State::Listen, None) => Stage::Listening,
@@ -153,10 +166,18 @@ impl Stack for EndpointStack {
     fn handle(&mut self, now: Instant, segment: &Segment, ip: IpMeta, options: Option<&Options>) {
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.handle(now, segment, ip, options);
+        } else if let Some(nobody) = &mut self.nobody {
+            nobody.handle(now, segment, ip, options);
+        } else if let Ok(mut nobody) = self.plan.endpoint() {
+            nobody.handle(now, segment, ip, options);
+            self.nobody = Some(nobody);
         }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(reset) = self.nobody.as_mut().and_then(|nobody| nobody.poll_transmit(now)) {
+            return Some(reset);
+        }
         let endpoint = self.endpoint.as_mut()?;
         if self.closed_below {
             endpoint.expire_timers(now);
@@ -170,7 +191,10 @@ impl Stack for EndpointStack {
     }
 
     fn info(&self, _now: Instant) -> TcpInfo {
-        let Some(endpoint) = &self.endpoint else { return TcpInfo::default() };
+        let Some(endpoint) = &self.endpoint else {
+            let state = Some(state_number(State::Closed));
+            return TcpInfo { state, ..TcpInfo::default() };
+        };
         let sender = endpoint.sender();
         let mss = sender.mss();
         let stats = sender.stats();

@@ -33,6 +33,8 @@ pub(super) struct Plan {
     reordering: Option<u32>,
     initial_window: Option<u32>,
     mss: Option<Mss>,
+    mtu: Option<u64>,
+    ipv6: bool,
     receive_window: Option<Bytes>,
     /// The receive buffer's memory, at first and at most.
     receive_memory: Option<Autotune>,
@@ -206,6 +208,8 @@ impl Plan {
             reordering: None,
             initial_window: None,
             mss: None,
+            mtu: None,
+            ipv6: false,
             receive_window: None,
             receive_memory: None,
             syn_retries: None,
@@ -307,13 +311,16 @@ impl Plan {
                 self.initial_window = u32::try_from(segments).ok();
             }
             "mss" => self.set_mss(number(name, value, 1, 0xffff)?),
-            "mtu" => self.set_mss(number(name, value, 68, 0xffff)? - 40),
+            "mtu" => {
+                self.mtu = Some(number(name, value, 68, 0xffff)?);
+                self.fit_to_mtu();
+            }
             "ip_version" => match value {
                 "ipv4" => {}
                 "ipv6" | "ipv4-mapped-ipv6" => {
-                    // Forty bytes of header and not twenty (RFC 8200 §3).
-                    if value == "ipv6" && self.mss.is_none() {
-                        self.set_mss(1440);
+                    if value == "ipv6" {
+                        self.ipv6 = true;
+                        self.fit_to_mtu();
                     }
                 }
                 _ => return Err(format!("`ip_version` is `ipv4` or `ipv6`, not `{value}`")),
@@ -350,6 +357,16 @@ impl Plan {
         applied
     }
 
+    /// The segment that a packet of the MTU holds: IPv6 has a header of 40 bytes and not 20 (RFC 8200 §3).
+    fn fit_to_mtu(&mut self) {
+        let headers = if self.ipv6 { 60 } else { 40 };
+        match (self.mtu, self.mss) {
+            (Some(mtu), _) => self.set_mss(mtu.saturating_sub(headers).max(1)),
+            (None, None) if self.ipv6 => self.set_mss(1440),
+            _ => {}
+        }
+    }
+
     fn set_mss(&mut self, bytes: u64) {
         self.mss = u16::try_from(bytes).ok().and_then(Mss::new);
     }
@@ -365,6 +382,10 @@ impl Plan {
                 self.receive_memory = Some(Autotune { initial: memory, most: memory });
             }
         }
+    }
+
+    pub(super) const fn profile(&self) -> Profile {
+        self.profile
     }
 
     /// What `TCP_NODELAY` gives way to when it is taken back.

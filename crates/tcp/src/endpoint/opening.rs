@@ -5,7 +5,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::timestamps::Timestamps;
 use super::{Agreed, Endpoint, Failure, State, Transmit, timestamp_clock};
-use crate::config::Config;
+use crate::config::{Config, SegmentRules};
 use crate::event::Handshake;
 use crate::rtt::RttEstimator;
 
@@ -33,11 +33,16 @@ pub(super) struct Opening {
     syns_sent: u32,
     /// How often of these as a SYN-ACK.
     syn_acks_sent: u32,
+    /// Expiries of the timer. Answers to the peer's repeated SYNs are not among them, and cost no retry: Linux
+    /// counts as much (`reqsk_timer_handler`).
+    timeouts: u32,
     /// How often the peer's SYN came again: the SYN-ACK was lost, or is late.
     repeated_syns: u32,
     syn_sent_at: Instant,
     pub(super) timer: Option<Instant>,
     rtt: RttEstimator,
+    /// Bytes of text that came with the peer's SYN and wait for the end of the handshake.
+    text: u32,
     /// The peer's options, once its SYN has arrived.
     peer: Option<Options>,
     passive: bool,
@@ -50,10 +55,12 @@ impl Opening {
             send_syn: false,
             syns_sent: 0,
             syn_acks_sent: 0,
+            timeouts: 0,
             repeated_syns: 0,
             syn_sent_at: Instant::START,
             timer: None,
             rtt: RttEstimator::new(config.rto),
+            text: 0,
             peer: None,
             passive: false,
         }
@@ -66,10 +73,12 @@ impl Opening {
             send_syn,
             syns_sent,
             syn_acks_sent,
+            timeouts,
             repeated_syns,
             syn_sent_at,
             timer,
             rtt,
+            text,
             peer,
             passive,
         } = self;
@@ -77,10 +86,12 @@ impl Opening {
         *send_syn = false;
         *syns_sent = 0;
         *syn_acks_sent = 0;
+        *timeouts = 0;
         *repeated_syns = 0;
         *syn_sent_at = Instant::START;
         *timer = None;
         *rtt = RttEstimator::new(config.rto);
+        *text = 0;
         *peer = None;
         *passive = false;
     }
@@ -120,7 +131,12 @@ impl Endpoint {
     }
 
     /// RFC 9293 §3.10.7.2.
-    pub(super) fn handle_in_listen(&mut self, segment: &Segment, options: Option<&Options>) {
+    pub(super) fn handle_in_listen(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        options: Option<&Options>,
+    ) {
         if segment.flags.contains(Flags::RST) {
             return;
         }
@@ -129,17 +145,17 @@ impl Endpoint {
             return;
         }
         if segment.flags.contains(Flags::SYN) {
-            self.take_syn(segment, options);
+            self.take_syn(now, segment, options);
             self.state = State::SynReceived;
             self.opening.send_syn = true;
         }
     }
 
     /// A SYN: what it offers, and its window, which is not scaled.
-    fn take_syn(&mut self, segment: &Segment, options: Option<&Options>) {
+    fn take_syn(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
         self.opening.peer = Some(options.copied().unwrap_or_default());
         self.opening.peer_timestamps = segment.timestamps;
-        self.timestamps.recent = segment.ts_val;
+        self.timestamps.begin(now, segment.ts_val);
         self.marking.take_syn(segment.flags);
         self.sender.set_rwnd(Bytes::new(u64::from(segment.window)));
     }
@@ -165,14 +181,30 @@ impl Endpoint {
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.take_syn(segment, options);
+        self.take_syn(now, segment, options);
+        if self.config.segment_rules == SegmentRules::Rfc && segment.len > 0 {
+            // The text waits until the handshake is done; a FIN does not count yet. Linux drops it.
+            self.opening.text = segment.len;
+        }
         if has_ack {
             self.establish(now, segment);
             self.receiver.demand_ack();
+            self.take_early_text(now);
         } else {
             // Simultaneous open (RFC 9293 §3.5, figure 7).
             self.state = State::SynReceived;
             self.opening.send_syn = true;
+        }
+    }
+
+    /// Takes the text that came with the peer's SYN (RFC 9293 §3.10.7.3: "queue them for processing after the
+    /// ESTABLISHED state has been reached").
+    pub(super) fn take_early_text(&mut self, now: Instant) {
+        let len = std::mem::take(&mut self.opening.text);
+        if len > 0 {
+            let text =
+                Segment { seq: Seq::FIRST_BYTE, len, flags: Flags::ACK, ..Segment::default() };
+            self.take_text(now, &text, IpMeta::default());
         }
     }
 
@@ -230,6 +262,7 @@ impl Endpoint {
         let after = self.config.after_lost_syn;
         let three_seconds = lost > 0 && after.three_seconds;
         let counts = self.opening_counts();
+        let mss = self.sender.first_mss(mss, Bytes::new(u64::from(segment.window)));
         let handshake = Handshake {
             syn_retransmissions: counts.syns.saturating_sub(1),
             syn_ack_retransmissions: counts.syn_acks.saturating_sub(1),
@@ -247,17 +280,31 @@ impl Endpoint {
         self.state = if self.sender.is_closed() { State::FinWait1 } else { State::Established };
     }
 
+    /// An ACK that answers a segment in SYN-RECEIVED (RFC 9293 §3.10.7.4, first; RFC 5961 §3.2), with the
+    /// timestamps that every segment of this end will carry.
+    pub(super) fn poll_answer(&mut self, now: Instant) -> Option<Transmit> {
+        if self.state != State::SynReceived || !self.receiver.ack_due() {
+            return None;
+        }
+        let mut segment = self.bare_segment();
+        let used = self.config.timestamps && self.opening.peer_timestamps;
+        Timestamps { used, ..self.timestamps }.stamp(now, &mut segment, None);
+        self.receiver.on_ack_sent(segment.window);
+        Some(Transmit { segment, ip: IpMeta::default(), options: None })
+    }
+
     pub(super) fn poll_syn(&mut self, now: Instant) -> Option<Transmit> {
         let answering = self.state == State::SynReceived;
         if self.opening.timer.is_some_and(|at| at <= now) {
             self.opening.timer = None;
             let retries = self.config.retries;
             let most = if answering { retries.syn_ack } else { retries.syn };
-            if self.opening.syns_sent > most {
+            self.opening.timeouts += 1;
+            if self.opening.timeouts > most {
                 self.fail(Failure::HandshakeTimedOut);
                 return None;
             }
-            if answering || self.opening.syns_sent > retries.linear_syn {
+            if answering || self.opening.timeouts > retries.linear_syn {
                 self.opening.rtt.back_off();
             }
             self.opening.send_syn = true;

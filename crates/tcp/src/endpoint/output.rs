@@ -173,8 +173,10 @@ impl Endpoint {
         }
         match self.state {
             State::Closed | State::Listen => return None,
-            State::SynSent | State::SynReceived => {
-                return Some(self.poll_syn(now)?.write(out));
+            State::SynSent => return Some(self.poll_syn(now)?.write(out)),
+            State::SynReceived => {
+                let transmit = self.poll_syn(now).or_else(|| self.poll_answer(now))?;
+                return Some(transmit.write(out));
             }
             _ => {}
         }

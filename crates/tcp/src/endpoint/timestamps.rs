@@ -1,7 +1,9 @@
 //! Timestamps: RFC 7323 §3 to §5.
 
 use ackclock_packet::{Flags, Options, Segment, Seq};
-use ackclock_units::Instant;
+use ackclock_units::{Duration, Instant};
+
+use crate::config::SegmentRules;
 
 /// The clock: milliseconds, from 1 so that an echo of zero stays what it is before any segment has
 /// arrived.
@@ -19,6 +21,8 @@ pub(super) struct Timestamps {
     pub(super) recent: u32,
     /// RCV.NXT when the last ACK was sent, Last.ACK.sent.
     pub(super) last_ack_sent: Seq,
+    /// The time of the last renewal of TS.Recent.
+    pub(super) renewed_at: Instant,
 }
 
 impl Timestamps {
@@ -33,10 +37,41 @@ impl Timestamps {
             && !segment.flags.contains(Flags::RST)
     }
 
+    /// Whether TS.Recent still counts: the peer's clock may have gone half its round since (§5.5).
+    #[cold]
+    pub(super) fn lasts(self, now: Instant, rules: SegmentRules) -> bool {
+        let life = match rules {
+            SegmentRules::Rfc => Duration::from_secs(24 * 24 * 60 * 60),
+            // TCP_PAWS_WRAP: for clocks of microseconds.
+            SegmentRules::Linux => Duration::from_secs(2147),
+        };
+        now.since(self.renewed_at) <= life
+    }
+
+    /// TS.Recent of the peer's SYN.
+    pub(super) const fn begin(&mut self, now: Instant, ts_val: u32) {
+        self.recent = ts_val;
+        self.renewed_at = now;
+    }
+
     /// Takes what a segment carries (§4.3 (2)).
-    pub(super) fn take(&mut self, segment: &Segment) {
+    #[inline]
+    pub(super) fn take(&mut self, now: Instant, segment: &Segment) {
         if segment.timestamps && segment.seq <= self.last_ack_sent {
             self.recent = segment.ts_val;
+            self.renewed_at = now;
+        }
+    }
+
+    /// Takes what a segment carries that is not acceptable, as it has come before: the ACK of it echoes the
+    /// timestamp of this copy (§4.3 (2)), from which the peer learns the round-trip time of now.
+    ///
+    /// DEVIATION(rfc7323 §5.3): R2 would have a segment outside of the window rejected before R3 looks at its
+    /// timestamp. §4.3 does not, and Linux does not if the segment ends at Last.ACK.sent or later.
+    pub(super) fn take_repeated(&mut self, now: Instant, segment: &Segment, rules: SegmentRules) {
+        let counts = rules == SegmentRules::Rfc || segment.end() >= self.last_ack_sent;
+        if self.used && counts && segment.flags.contains(Flags::ACK) {
+            self.take(now, segment);
         }
     }
 

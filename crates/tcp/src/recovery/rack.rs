@@ -101,8 +101,12 @@ impl Rack {
         lost
     }
 
-    /// Takes in what a DSACK says.
-    fn on_dsack(&mut self, send: &SendSpace) {
+    /// Takes in what a DSACK says. That a probe came twice tells nothing of reordering (Linux's `tcp_dsack_seen`).
+    fn on_dsack(&mut self, duplicate: Range, send: &SendSpace) {
+        let of_probe = self.probe.is_some_and(|probe| probe.again && probe.end == duplicate.end);
+        if of_probe {
+            return;
+        }
         if self.dsack_round.is_none_or(|round| send.una >= round) {
             self.dsack_round = Some(send.nxt);
             self.reo_wnd_mult += 1;
@@ -163,11 +167,10 @@ impl Rack {
         self.take_times(ack);
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
         let mut told = Told::at(ack.now, ack.min_rtt);
-        self.repair.take(ack, dsack, blocks, send, &mut told);
-        if dsack.is_some() {
-            self.on_dsack(send);
+        let again = self.repair.take(ack, dsack, blocks, send, &mut told);
+        if let Some(duplicate) = dsack.filter(|_| again) {
+            self.on_dsack(duplicate, send);
         }
-        self.reordering_seen |= told.reordered_from.is_some();
         // §6.2 step 2: RACK.rtt is of every segment in turn, whether or not it is the newest.
         if let Some(sent_at) = told.last_sent_at {
             self.rtt = ack.now.since(sent_at);
@@ -176,7 +179,8 @@ impl Rack {
             self.newest = self.newest.max(newest);
         }
         let repairing = self.repair.phase != Phase::Open;
-        let ended = self.repair.progress(ack, &told, send);
+        let ended = self.repair.progress(ack, &mut told, send);
+        self.reordering_seen |= told.reordered_from.is_some();
         match ended {
             Some(Outcome::Spurious) => {
                 if repairing {
@@ -240,9 +244,12 @@ impl Recovery for Rack {
     }
 
     fn on_timeout(&mut self, now: Instant, send: &mut SendSpace) {
-        self.repair.on_timeout(send);
-        let wait = self.rtt + self.reo_wnd();
-        self.repair.board.on_timeout_by_time(wait, now);
+        if self.repair.on_timeout(send) {
+            self.repair.board.all_is_lost();
+        } else {
+            let wait = self.rtt + self.reo_wnd();
+            self.repair.board.on_timeout_by_time(wait, now);
+        }
         self.reorder_at = Instant::NEVER;
         self.probe_at = Instant::NEVER;
         self.probe_due = false;

@@ -50,6 +50,9 @@ struct Undo {
     unaccounted: Option<u64>,
     /// When the first of them went out.
     first_resent_at: Option<Instant>,
+    /// SND.UNA when the repair began: duplicates of data before it are none of this repair's
+    /// (Linux's `undo_marker`).
+    from: Seq,
     /// Whether a DSACK has come.
     dsack: bool,
 }
@@ -60,8 +63,10 @@ impl Undo {
         self.first_resent_at.get_or_insert(now);
     }
 
-    fn on_dsack(&mut self, segments: u64) {
-        if let Some(unaccounted) = &mut self.unaccounted {
+    fn on_dsack(&mut self, duplicate: Range, segments: u64) {
+        if let Some(unaccounted) = &mut self.unaccounted
+            && duplicate.end > self.from
+        {
             *unaccounted = unaccounted.saturating_sub(segments);
             self.dsack = true;
         }
@@ -107,6 +112,10 @@ pub(super) struct Repair {
     /// Where the repair ends (RFC 6675's `RecoveryPoint`).
     recover: Seq,
     reorderings: u32,
+    /// Segments sent again since the connection began, and how many of them were reported as
+    /// duplicates.
+    resent_ever: u64,
+    duplicates_reported: u64,
     pub(super) config: RecoveryConfig,
 }
 
@@ -127,6 +136,8 @@ impl Repair {
             duplicates: 0,
             reordering: config.reordering,
             reorderings: 0,
+            resent_ever: 0,
+            duplicates_reported: 0,
             config,
         }
     }
@@ -148,6 +159,8 @@ impl Repair {
             duplicates,
             reordering,
             reorderings,
+            resent_ever,
+            duplicates_reported,
             config: settings,
         } = self;
         *phase = Phase::Open;
@@ -163,6 +176,8 @@ impl Repair {
         *duplicates = 0;
         *reordering = config.reordering;
         *reorderings = 0;
+        *resent_ever = 0;
+        *duplicates_reported = 0;
         *settings = config;
     }
 
@@ -208,6 +223,7 @@ impl Repair {
     }
 
     /// Takes in what an ACK tells, and adds that to `told`; `dsack` is its first block, if that reports a duplicate.
+    /// True if a retransmission was the duplicate, as far as can be known.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -216,16 +232,13 @@ impl Repair {
         blocks: &[Range],
         send: &SendSpace,
         told: &mut Told,
-    ) {
+    ) -> bool {
         self.mss = ack.mss;
         if ack.newly_acked > Bytes::ZERO {
             self.duplicates = 0;
             self.board.on_cumulative_ack(send.una, told);
         }
-        if let Some(duplicate) = dsack {
-            let segments = duplicate.len().get().div_ceil(self.mss.bytes().get());
-            self.undo.on_dsack(segments);
-        }
+        let again = dsack.is_some_and(|duplicate| self.on_dsack(duplicate));
         let cumulative = told.last_sent_at;
         if self.sack {
             self.board.on_sack(blocks, told);
@@ -238,12 +251,31 @@ impl Repair {
         // Not copied as a whole, as it was just written in parts.
         self.rtt_from = told.rtt_from.unwrap_or(Instant::NEVER);
         if let Some(from) = told.reordered_from {
-            self.reorderings += 1;
-            let distance = self.board.highest_delivered().since(from).get();
-            let segments = distance.div_ceil(self.mss.bytes().get());
-            self.reordering = self.reordering.max(u32::try_from(segments).unwrap_or(u32::MAX));
+            self.note_reordering(from);
         }
         self.newly_delivered = told.delivered(ack.newly_acked);
+        again
+    }
+
+    /// A segment that begins at `from` came after others that were sent later.
+    fn note_reordering(&mut self, from: Seq) {
+        self.reorderings += 1;
+        let distance = self.board.highest_delivered().since(from).get();
+        let segments = distance.div_ceil(self.mss.bytes().get());
+        self.reordering = self.reordering.max(u32::try_from(segments).unwrap_or(u32::MAX));
+    }
+
+    /// A duplicate was reported. More of them than retransmissions come from a network that duplicates, and say
+    /// nothing of this sender (RFC 3708 §3; Linux's `tcp_dsack_seen`). False if so.
+    #[cold]
+    fn on_dsack(&mut self, duplicate: Range) -> bool {
+        let segments = duplicate.len().get().div_ceil(self.mss.bytes().get());
+        self.duplicates_reported += segments;
+        if self.duplicates_reported > self.resent_ever {
+            return false;
+        }
+        self.undo.on_dsack(duplicate, segments);
+        true
     }
 
     /// What the ACK means for a repair that is under way: that it is over, or was for nothing.
@@ -251,7 +283,7 @@ impl Repair {
     pub(super) fn progress(
         &mut self,
         ack: &AckSeen<'_>,
-        told: &Told,
+        told: &mut Told,
         send: &SendSpace,
     ) -> Option<Outcome> {
         let advanced = ack.newly_acked > Bytes::ZERO;
@@ -264,8 +296,15 @@ impl Repair {
             return None;
         }
         let over = send.una >= self.recover;
-        let was_late = self.config.undo
-            && ((advanced && self.undo.is_echo_of_original(ack.echo)) || self.undo.all_accounted());
+        let original = advanced && self.undo.is_echo_of_original(ack.echo);
+        let was_late = self.config.undo && (original || self.undo.all_accounted());
+        if was_late && original && !over && told.reordered_from.is_none() {
+            // A late original has filled the hole, although the segment was sent again meanwhile: it was
+            // reordered (Linux's `tcp_try_undo_partial`).
+            let hole = Seq::new(send.una.get() - ack.newly_acked.get());
+            told.reordered_from = Some(hole);
+            self.note_reordering(hole);
+        }
         if was_late || self.timeout_was_spurious(advanced, over, told, send) {
             self.board.nothing_is_lost();
             self.close();
@@ -322,7 +361,7 @@ impl Repair {
         self.phase = Phase::Recovery;
         self.recover = send.max;
         self.first = true;
-        self.undo = Undo::default();
+        self.undo = Undo { from: send.una, ..Undo::default() };
         self.frto = Frto::Off;
         let out_before = self.board.resent_segments();
         if out_before > 0 {
@@ -373,12 +412,18 @@ impl Repair {
         }
     }
 
-    pub(super) fn on_timeout(&mut self, send: &SendSpace) {
+    /// A timeout; true if the receiver has reneged, so that all that it had SACKed counts as lost.
+    ///
+    /// The first segment cannot be SACKed at a receiver that has kept it: the cumulative ACK would cover it.
+    /// RFC 2018 §8 then demands that all SACKs are forgotten and this segment is sent again (Linux:
+    /// `tcp_timeout_mark_lost`).
+    pub(super) fn on_timeout(&mut self, send: &SendSpace) -> bool {
+        let reneged = self.board.forget_sacks_if_reneged();
         // RFC 5682 §2.1: not when the timeout struck during a fast recovery.
         let looks = self.config.forward_rto && self.phase != Phase::Recovery && self.sack;
-        self.frto = if looks { Frto::Resent } else { Frto::Off };
+        self.frto = if looks && !reneged { Frto::Resent } else { Frto::Off };
         if self.phase != Phase::AfterTimeout {
-            self.undo = Undo::default();
+            self.undo = Undo { from: send.una, ..Undo::default() };
         }
         self.phase = Phase::AfterTimeout;
         self.recover = send.max;
@@ -386,6 +431,13 @@ impl Repair {
         // RFC 6298 §5.4: what is under way and not yet lost by time may fill more than the window of
         // one segment, and without this retransmission no timer would run.
         self.first = true;
+        reneged
+    }
+
+    /// Whether the receiver has reneged and the timeout that repairs it is to come soon.
+    #[inline]
+    pub(super) fn hurries(&self) -> bool {
+        self.board.has_reneged() && self.config.hurries_after_reneging
     }
 
     /// Whether nothing is being repaired.
@@ -404,6 +456,7 @@ impl Repair {
     #[inline(never)]
     fn on_resent(&mut self, sent: &SentSegment) {
         self.board.on_resent(sent.start, sent.now);
+        self.resent_ever += 1;
         if self.phase != Phase::Open {
             self.undo.on_resent(sent.now);
         }

@@ -1,9 +1,9 @@
 //! SACK-based recovery: RFC 6675 §5, and with it the choice of [`Prr`] (RFC 9937) for how much goes
 //! out during the repair.
 //!
-//! DEVIATION(rfc6675 §5.1): after a timeout the SACK information is kept, and everything else is sent
-//! again as slow start allows. RFC 2018 §8 would have it forgotten, in case the receiver reneges;
-//! no receiver here does.
+//! DEVIATION(rfc2018 §8): after a timeout the SACK information is kept, and everything else is sent
+//! again as slow start allows, as on Linux. It is forgotten once the segment at the left edge is SACKed,
+//! which shows that the receiver has reneged.
 
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant, Mss};
@@ -47,8 +47,8 @@ impl Sack {
     pub(super) fn on_any(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
         let mut told = Told::at(ack.now, ack.min_rtt);
-        self.repair.take(ack, dsack, blocks, send, &mut told);
-        if let Some(outcome) = self.repair.progress(ack, &told, send) {
+        let _ = self.repair.take(ack, dsack, blocks, send, &mut told);
+        if let Some(outcome) = self.repair.progress(ack, &mut told, send) {
             self.duplicates = 0;
             return outcome;
         }
@@ -99,7 +99,8 @@ impl Recovery for Sack {
     }
 
     fn on_timeout(&mut self, _: Instant, send: &mut SendSpace) {
-        self.repair.on_timeout(send);
+        // The segments that a reneging receiver had SACKed are lost, too.
+        let _ = self.repair.on_timeout(send);
         self.repair.board.all_is_lost();
         self.duplicates = 0;
     }

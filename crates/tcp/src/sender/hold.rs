@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use ackclock_packet::Seq;
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::{Follows, Sender, SentSegment, Stretch};
 use crate::config::{Config, Nagle, RtoConfig, WindowProbe};
@@ -31,6 +31,9 @@ pub(super) struct Hold {
     probed: Option<(Seq, Instant, bool)>,
     /// How often the interval between probes has doubled.
     backoff: u32,
+    /// The length of a full segment as agreed, if segments are shorter while the peer's windows are small.
+    agreed_mss: Option<Mss>,
+    halves_small_windows: bool,
     nagle: Nagle,
     /// Nothing but full segments goes out (`TCP_CORK`).
     cork: bool,
@@ -72,6 +75,8 @@ impl Hold {
             largest_window: Bytes::ZERO,
             overdue: false,
             backoff: 0,
+            agreed_mss: None,
+            halves_small_windows: config.halves_small_windows,
             probed: None,
         }
     }
@@ -88,6 +93,8 @@ impl Hold {
             largest_window,
             overdue,
             backoff,
+            agreed_mss,
+            halves_small_windows,
             probed,
         } = self;
         *nagle = config.nagle;
@@ -99,6 +106,8 @@ impl Hold {
         *largest_window = Bytes::ZERO;
         *overdue = false;
         *backoff = 0;
+        *agreed_mss = None;
+        *halves_small_windows = config.halves_small_windows;
         *probed = None;
     }
 
@@ -148,10 +157,13 @@ impl Hold {
         !self.records.is_empty() && self.records.binary_search(&end).is_ok()
     }
 
+    /// An ACK that advertises `window`; whether no larger one has come before.
     #[inline]
-    pub(super) fn on_ack(&mut self, window: Bytes) {
+    pub(super) fn on_ack(&mut self, window: Bytes) -> bool {
         self.more = false;
+        let larger = window > self.largest_window;
         self.largest_window = self.largest_window.max(window);
+        larger
     }
 
     /// Whether the application said that more is to come.
@@ -170,6 +182,39 @@ impl Hold {
 }
 
 impl Sender {
+    /// The full segment of a connection that agreed on `mss`, whose peer's first window is `window`.
+    pub(crate) fn first_mss(&mut self, mss: Mss, window: Bytes) -> Mss {
+        if !self.hold.halves_small_windows {
+            return mss;
+        }
+        self.hold.agreed_mss = Some(mss);
+        self.hold.largest_window = self.hold.largest_window.max(window);
+        self.mss = self.bounded_mss(mss);
+        self.mss
+    }
+
+    /// The peer has offered a larger window than ever.
+    #[cold]
+    pub(super) fn bound_mss(&mut self) {
+        if let Some(agreed) = self.hold.agreed_mss {
+            self.mss = self.bounded_mss(agreed);
+        }
+    }
+
+    /// `mss`, or half of the largest window if that is less: two segments fit, so that ACKs keep coming. A window of
+    /// 536 bytes or less is filled by one segment (Linux's `tcp_bound_to_half_wnd`).
+    fn bounded_mss(&self, mss: Mss) -> Mss {
+        // RFC 791's least datagram of 68 bytes, less the headers without options.
+        const LEAST: u64 = 48;
+        let largest = self.hold.largest_window.get();
+        let most = if largest > 536 { largest / 2 } else { largest };
+        if most == 0 {
+            return mss;
+        }
+        let most = u16::try_from(most.max(LEAST)).ok().and_then(Mss::new);
+        most.map_or(mss, |most| mss.min(most))
+    }
+
     /// Whether a segment that is not full waits for more data, or for an ACK (RFC 9293 §3.7.4). A
     /// FIN waits for nothing.
     pub(super) fn waits_for_more(&mut self, now: Instant, stretch: &Stretch) -> bool {

@@ -212,7 +212,11 @@ fn what_an_overtaken_ack_selectively_acknowledges_is_delivered_once() {
     assert!(sender.space.max.since(Seq::FIRST_BYTE) > segments(6));
     sender.acks(at(100), 2);
     let third = Seq::FIRST_BYTE + segments(3);
-    sender.on_old_ack(at(101), &[Range { start: third, end: third + segments(1) }]);
+    sender.on_old_ack(
+        at(101),
+        Seq::FIRST_BYTE,
+        &[Range { start: third, end: third + segments(1) }],
+    );
     let delivered = |sender: &Sender| sender.modelled.as_ref().unwrap().tracker().delivered();
     assert_eq!(delivered(&sender), segments(3));
     // It is off the scoreboard before anybody else asks what happened on it.

@@ -1,6 +1,6 @@
 //! The sender's timers: its own for retransmission, and recovery's.
 
-use ackclock_units::Instant;
+use ackclock_units::{Duration, Instant};
 
 use super::Sender;
 use crate::event::Signal;
@@ -77,6 +77,14 @@ impl Sender {
         // that there is none to send.
         self.timer = now + self.patience.at_most(now, self.rtt.rto());
         self.note_timeout(now);
+    }
+
+    /// The receiver has dropped what it had SACKed: the timer expires after half a round trip, and 10 ms at least
+    /// (Linux's `tcp_check_sack_reneging`).
+    #[cold]
+    pub(super) fn hurry(&mut self, now: Instant) {
+        let half = self.rtt.srtt().unwrap_or_default() / 2;
+        self.timer = now + half.max(Duration::from_millis(10));
     }
 
     /// Recovery's timer counts from `now`. It is set when nothing more goes out, as what goes out sets it again.

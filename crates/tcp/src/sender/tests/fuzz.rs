@@ -235,7 +235,7 @@ impl World {
         if self.sender.accepts(self.now, ack) {
             self.sender.on_ack(self.now, &arrived);
         } else {
-            self.sender.on_old_ack(self.now, &blocks);
+            self.sender.on_old_ack(self.now, ack, &blocks);
         }
         self.look(false);
     }

@@ -1,0 +1,259 @@
+//! Segments that arrive once both ends are known to one another: RFC 9293 §3.10.7.4, with RFC 5961 and
+//! RFC 7323.
+
+use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
+use ackclock_units::{Bytes, Duration, Instant};
+
+use super::{Endpoint, State};
+use crate::config::SegmentRules;
+use crate::sender::Arrived;
+
+/// A limit on ACKs that answer segments without data that are not acceptable. Without one two ends, each of which
+/// finds the other's ACKs unacceptable, would answer each other for ever (RFC 5961 §7).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Throttle {
+    /// The beginning of the interval, and the answers in it.
+    since: Option<Instant>,
+    answers: u32,
+}
+
+impl Throttle {
+    /// Linux's `tcp_invalid_ratelimit`.
+    const LINUX: (u32, Duration) = (1, Duration::from_millis(500));
+    /// RFC 5961 §7: "no more than 10 ACKs in any 5 second period" is its example.
+    const RFC: (u32, Duration) = (10, Duration::from_secs(5));
+
+    fn permits(&mut self, now: Instant, rules: SegmentRules) -> bool {
+        let (most, interval) = match rules {
+            SegmentRules::Linux => Self::LINUX,
+            SegmentRules::Rfc => Self::RFC,
+        };
+        if self.since.is_none_or(|since| now.since(since) >= interval) {
+            *self = Self { since: Some(now), answers: 0 };
+        }
+        self.answers += 1;
+        self.answers <= most
+    }
+}
+
+impl Endpoint {
+    pub(super) fn handle_synchronized(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        ip: IpMeta,
+        options: Option<&Options>,
+    ) {
+        let (syn, rst) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::RST));
+        if self.timestamps.is_old(segment) && self.timestamps.lasts(now, self.config.segment_rules)
+        {
+            // RFC 7323 §5.3 R1: an ACK in answer, and the segment is dropped.
+            self.report_repeated(segment);
+            self.answer(now, segment);
+            return;
+        }
+        if !self.is_acceptable(segment) {
+            // RFC 9293 §3.10.7.4: an ACK in answer, unless it was a reset.
+            if !rst {
+                self.answer_unacceptable(now, segment);
+            }
+            return;
+        }
+        if rst {
+            // RFC 5961 §3.2: only the exact number resets; any other in the window gets a challenge ACK.
+            let in_linux = self.config.segment_rules == SegmentRules::Linux;
+            let request = self.state == State::SynReceived && self.is_passive();
+            if segment.seq == self.receiver.nxt() || (in_linux && request) {
+                self.on_reset();
+            } else {
+                self.challenge(now);
+            }
+            return;
+        }
+        if syn {
+            let in_linux = self.config.segment_rules == SegmentRules::Linux;
+            if in_linux && self.state == State::SynReceived && self.is_passive() {
+                // RFC 9293 §3.10.7.4, fourth: back to LISTEN (`tcp_check_req`).
+                self.refuse(segment);
+                self.on_reset();
+            } else {
+                // RFC 5961 §4.2: a challenge ACK, whatever its numbers.
+                self.challenge(now);
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        if self.state == State::SynReceived {
+            // The SYN is all that was sent.
+            if segment.ack != Seq::FIRST_BYTE {
+                self.refuse(segment);
+                return;
+            }
+            self.establish(now, segment);
+            self.take_early_text(now);
+        }
+        if self.marking.used() && segment.flags.contains(Flags::ECE) {
+            self.sender.on_ecn_echo(now, segment.ack);
+        }
+        if !self.on_ack_field(now, segment, options) {
+            return;
+        }
+        self.after_ack(now);
+        if self.state == State::TimeWait && segment.seq != self.receiver.nxt() {
+            // Nothing but the peer's FIN can come again: any other number is answered, as by Linux
+            // (`tcp_timewait_state_process`) and FreeBSD.
+            self.challenge(now);
+            return;
+        }
+        self.take_text(now, segment, ip);
+    }
+
+    /// The payload and the FIN of an acceptable segment (RFC 9293 §3.10.7.4, seventh and eighth).
+    pub(super) fn take_text(&mut self, now: Instant, segment: &Segment, ip: IpMeta) {
+        let fin = segment.flags.contains(Flags::FIN);
+        if segment.len == 0 && !fin {
+            return;
+        }
+        if self.receiver.finished() {
+            // Behind the peer's FIN nothing can come: the text is ignored. In TIME-WAIT it is
+            // acknowledged, as a repeated FIN is.
+            if self.state == State::TimeWait {
+                self.challenge(now);
+            }
+            return;
+        }
+        let trims = self.config.segment_rules == SegmentRules::Rfc;
+        let cut = self.receiver.cut(segment, trims);
+        let segment = cut.as_ref().unwrap_or(segment);
+        if cut.is_some() {
+            // The peer sends what this end did not ask for.
+            self.receiver.demand_ack();
+            if segment.len == 0 {
+                return;
+            }
+        }
+        let lost_on_close = self.deaf && self.sender.is_closed();
+        if lost_on_close && segment.seq + segment.payload() > self.receiver.nxt() {
+            self.on_undeliverable(segment);
+            return;
+        }
+        self.take_mark(segment, ip);
+        self.receiver.on_data(now, segment, self.sender.rtt());
+        if self.receiver.finished() {
+            self.on_peer_finished(now);
+        }
+    }
+
+    fn is_acceptable(&self, segment: &Segment) -> bool {
+        if !self.receiver.acceptable(segment.seq, segment.seq_len()) {
+            return false;
+        }
+        let linux = self.config.segment_rules == SegmentRules::Linux;
+        if !linux && segment.flags.contains(Flags::RST) {
+            // A plain ACK may lie on the right edge, as the peer has perhaps filled the window and lost some
+            // of it. A reset may not (RFC 9293 §3.10.7.4; RFC 5961 §3.2).
+            return self.receiver.is_within(segment.seq);
+        }
+        !(linux
+            && self.receiver.is_beyond(segment.seq, segment.payload())
+            && self.receiver.readable() > Bytes::ZERO)
+    }
+
+    /// Reports the part of a segment that has come before (RFC 2883 §4).
+    fn report_repeated(&mut self, segment: &Segment) {
+        // TIME-WAIT keeps no more than RCV.NXT, on Linux and FreeBSD alike.
+        if self.state != State::TimeWait && !segment.flags.contains(Flags::SYN) {
+            self.receiver.on_repeated(segment.seq, segment.end());
+        }
+    }
+
+    /// An ACK in answer to a segment that is not acceptable: always of data (RFC 5681 §4.2), within
+    /// the limit of anything else.
+    fn answer(&mut self, now: Instant, segment: &Segment) {
+        if segment.len > 0 && !segment.flags.contains(Flags::SYN) {
+            self.receiver.demand_ack();
+        } else {
+            self.challenge(now);
+        }
+    }
+
+    /// A challenge ACK (RFC 5961 §3.2), within the limit.
+    pub(super) fn challenge(&mut self, now: Instant) {
+        if self.throttle.permits(now, self.config.segment_rules) {
+            self.receiver.demand_ack();
+        }
+    }
+
+    /// A segment outside of the window, and no reset.
+    fn answer_unacceptable(&mut self, now: Instant, segment: &Segment) {
+        let syn = segment.flags.contains(Flags::SYN);
+        if self.state == State::SynReceived && syn {
+            if segment.flags.contains(Flags::ACK) && segment.ack == Seq::FIRST_BYTE {
+                // The other half of a simultaneous open.
+                self.establish(now, segment);
+                self.receiver.demand_ack();
+            } else {
+                self.on_repeated_syn();
+            }
+            return;
+        }
+        if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
+            // The peer has not seen the ACK of its FIN: 2 MSL begin anew (RFC 9293 §3.10.7.4).
+            self.enter_time_wait(now);
+        }
+        self.timestamps.take_repeated(now, segment, self.config.segment_rules);
+        self.report_repeated(segment);
+        // A SYN-ACK that was sent again ends here too, and its answer is what the peer waits for.
+        self.answer(now, segment);
+    }
+
+    /// The acknowledgment of a segment; false if nothing more of it is to be believed.
+    #[inline]
+    pub(super) fn on_ack_field(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        options: Option<&Options>,
+    ) -> bool {
+        let sack = options.map_or(&[][..], |options| options.sack.as_slice());
+        if !self.sender.accepts(now, segment.ack) {
+            // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; of an old
+            // one only the SACKs count.
+            if self.sender.is_ahead(segment.ack) {
+                if self.config.segment_rules == SegmentRules::Rfc {
+                    self.challenge(now);
+                }
+                return false;
+            }
+            if self.sender.is_ancient(segment.ack) {
+                // RFC 5961 §5.2: too old for a duplicate, it may be injected.
+                self.challenge(now);
+                return false;
+            }
+            self.timestamps.take(now, segment);
+            self.sender.on_old_ack(now, segment.ack, sack);
+            return true;
+        }
+        let mut echo = None;
+        if self.timestamps.used {
+            self.timestamps.take(now, segment);
+            echo = segment.timestamps.then_some(segment.ts_ecr);
+        }
+        let flags = segment.flags.without(Flags::ECE | Flags::CWR);
+        let pure = segment.len == 0 && flags == Flags::ACK;
+        // RFC 9293 §3.10.7.4: no window of a segment that a later one has overtaken. But what
+        // acknowledges more is later, whatever its number: its window counts from its own
+        // acknowledgment, and the one before would reach too far from there.
+        let later = segment.seq >= self.window_from || self.sender.advances_to(segment.ack);
+        let window = if later {
+            self.window_from = self.window_from.max(segment.seq);
+            Bytes::new(u64::from(segment.window))
+        } else {
+            self.sender.rwnd()
+        };
+        self.sender.on_ack(now, &Arrived { ack: segment.ack, window, pure, echo, sack });
+        true
+    }
+}
