@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use ackclock_packet::Flags;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::ast::{OptionList, Packet, TcpOption};
+use crate::ast::Packet;
 use crate::differ::{Fields, at_one_time, differences};
 use crate::run::compare::{as_packet, incoming, stamp};
 use crate::run::{Numbers, Scales};
@@ -142,16 +142,7 @@ impl<S: Stack> Player<'_, S> {
             if transmit.segment.timestamps && self.numbers.clock.is_none() {
                 self.numbers.clock = Some(transmit.segment.ts_val.wrapping_sub(CLOCK));
             }
-            let mut packet = as_packet(&transmit, &self.numbers, self.scales);
-            if let (OptionList::These(list), Some(clock)) =
-                (&mut packet.options, self.numbers.clock)
-            {
-                for option in list {
-                    if let TcpOption::Timestamps { val, .. } = option {
-                        *val = val.wrapping_sub(clock);
-                    }
-                }
-            }
+            let packet = as_packet(&transmit, &self.numbers, self.scales);
             self.answers.push(Answer { at: self.now, packet });
         }
         Err("the stack does not stop sending".to_owned())

@@ -152,6 +152,7 @@ impl<'a> KernelStack<'a> {
         let mut back = self.direction.reversed();
         back.window_shift = self.shift(1);
         let widened = back.widen(&parsed);
+        self.clock();
         let at = Instant::from_nanos(arrived.at_ns.saturating_sub(self.epoch_ns.unwrap_or(0)));
         let transmit =
             Transmit { segment: widened.segment, ip: widened.ip, options: widened.options };
