@@ -26,6 +26,11 @@ from .draws import (
     Weibull as Weibull,
 )
 from .errors import BadInput as BadInput
+from .judging import (
+    CaseDifference as CaseDifference,
+    Judgement as Judgement,
+    judge as judge,
+)
 from .results import Run as Run
 from .scenario import (
     Admission as Admission,
@@ -78,6 +83,7 @@ from .scenario import (
 )
 from .scripts import (
     Drill as Drill,
+    ScriptDifference as ScriptDifference,
     ScriptFailure as ScriptFailure,
     ScriptOutcome as ScriptOutcome,
     ScriptReport as ScriptReport,
