@@ -621,6 +621,12 @@ impl Scoreboard {
         self.sums.resent
     }
 
+    /// Whether a retransmission is under way, or the first segment was ever sent again (Linux's
+    /// `tcp_any_retrans_done`).
+    pub fn awaits_retransmission(&self) -> bool {
+        self.sums.resent > 0 || self.segments.front().is_some_and(|first| first.is(RESENT_EVER))
+    }
+
     /// The number after the highest that was delivered.
     pub const fn highest_delivered(&self) -> Seq {
         self.highest_delivered

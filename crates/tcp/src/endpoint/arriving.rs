@@ -45,8 +45,8 @@ impl Endpoint {
         options: Option<&Options>,
     ) {
         let (syn, rst) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::RST));
-        if self.timestamps.is_old(segment) && self.timestamps.lasts(now, self.config.segment_rules)
-        {
+        let rules = self.config.segment_rules;
+        if self.timestamps.is_old(segment) && self.timestamps.rejects(now, segment, rules) {
             // RFC 7323 §5.3 R1: an ACK in answer, and the segment is dropped.
             self.report_repeated(segment);
             self.answer(now, segment);

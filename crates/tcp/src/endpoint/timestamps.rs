@@ -37,15 +37,26 @@ impl Timestamps {
             && !segment.flags.contains(Flags::RST)
     }
 
-    /// Whether TS.Recent still counts: the peer's clock may have gone half its round since (§5.5).
+    /// Whether a segment that [is old](Self::is_old) is rejected. It is not once TS.Recent does not count any more, as
+    /// the peer's clock may have gone half its round (§5.5).
     #[cold]
-    pub(super) fn lasts(self, now: Instant, rules: SegmentRules) -> bool {
+    pub(super) fn rejects(self, now: Instant, segment: &Segment, rules: SegmentRules) -> bool {
+        if rules == SegmentRules::Linux && self.is_next_to(segment) {
+            // TCP_PAWS_WINDOW: what is older by one tick may have been sent at the same time.
+            return false;
+        }
         let life = match rules {
             SegmentRules::Rfc => Duration::from_secs(24 * 24 * 60 * 60),
             // TCP_PAWS_WRAP: for clocks of microseconds.
             SegmentRules::Linux => Duration::from_secs(2147),
         };
         now.since(self.renewed_at) <= life
+    }
+
+    /// Whether a segment is older than TS.Recent by one tick.
+    #[inline]
+    const fn is_next_to(self, segment: &Segment) -> bool {
+        self.recent.wrapping_sub(segment.ts_val) == 1
     }
 
     /// TS.Recent of the peer's SYN.
@@ -57,7 +68,7 @@ impl Timestamps {
     /// Takes what a segment carries (§4.3 (2)).
     #[inline]
     pub(super) fn take(&mut self, now: Instant, segment: &Segment) {
-        if segment.timestamps && segment.seq <= self.last_ack_sent {
+        if segment.timestamps && segment.seq <= self.last_ack_sent && !self.is_next_to(segment) {
             self.recent = segment.ts_val;
             self.renewed_at = now;
         }

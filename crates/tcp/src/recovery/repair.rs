@@ -48,7 +48,8 @@ enum Frto {
 struct Undo {
     /// Retransmissions of this repair that no DSACK has accounted for; `None` while there was none.
     unaccounted: Option<u64>,
-    /// When the first of them went out.
+    /// When the first retransmission went out of those of which some may be under way, of whatever repair:
+    /// an echo of a later time may be of any of them (Linux's `retrans_stamp`).
     first_resent_at: Option<Instant>,
     /// SND.UNA when the repair began: duplicates of data before it are none of this repair's
     /// (Linux's `undo_marker`).
@@ -58,9 +59,11 @@ struct Undo {
 }
 
 impl Undo {
-    fn on_resent(&mut self, now: Instant) {
-        *self.unaccounted.get_or_insert(0) += 1;
+    fn on_resent(&mut self, now: Instant, repairs: bool) {
         self.first_resent_at.get_or_insert(now);
+        if repairs {
+            *self.unaccounted.get_or_insert(0) += 1;
+        }
     }
 
     fn on_dsack(&mut self, duplicate: Range, segments: u64) {
@@ -290,7 +293,7 @@ impl Repair {
         if self.phase == Phase::Open {
             // The DSACK of the last retransmission comes when all is acknowledged.
             if self.undo.dsack && self.undo.all_accounted() && self.config.undo {
-                self.undo = Undo::default();
+                self.undo = self.fresh_undo(Seq::default());
                 return Some(Outcome::Spurious);
             }
             return None;
@@ -308,19 +311,27 @@ impl Repair {
         if was_late || self.timeout_was_spurious(advanced, over, told, send) {
             self.board.nothing_is_lost();
             self.close();
-            self.undo = Undo::default();
+            self.undo = self.fresh_undo(Seq::default());
             return Some(Outcome::Spurious);
         }
         if over {
             let was = self.phase;
             self.close();
-            // From here on an echo says nothing of the repair.
-            self.undo.first_resent_at = None;
+            if !self.board.awaits_retransmission() {
+                // From here on an echo says nothing of the repair.
+                self.undo.first_resent_at = None;
+            }
             if was == Phase::Recovery {
                 return Some(Outcome::Repaired { at_most: None });
             }
         }
         None
+    }
+
+    /// What a repair that begins at `from` begins with.
+    fn fresh_undo(&self, from: Seq) -> Undo {
+        let first = self.undo.first_resent_at.filter(|_| self.board.awaits_retransmission());
+        Undo { from, first_resent_at: first, ..Undo::default() }
     }
 
     fn close(&mut self) {
@@ -361,7 +372,7 @@ impl Repair {
         self.phase = Phase::Recovery;
         self.recover = send.max;
         self.first = true;
-        self.undo = Undo { from: send.una, ..Undo::default() };
+        self.undo = self.fresh_undo(send.una);
         self.frto = Frto::Off;
         let out_before = self.board.resent_segments();
         if out_before > 0 {
@@ -423,7 +434,7 @@ impl Repair {
         let looks = self.config.forward_rto && self.phase != Phase::Recovery && self.sack;
         self.frto = if looks && !reneged { Frto::Resent } else { Frto::Off };
         if self.phase != Phase::AfterTimeout {
-            self.undo = Undo { from: send.una, ..Undo::default() };
+            self.undo = self.fresh_undo(send.una);
         }
         self.phase = Phase::AfterTimeout;
         self.recover = send.max;
@@ -457,9 +468,7 @@ impl Repair {
     fn on_resent(&mut self, sent: &SentSegment) {
         self.board.on_resent(sent.start, sent.now);
         self.resent_ever += 1;
-        if self.phase != Phase::Open {
-            self.undo.on_resent(sent.now);
-        }
+        self.undo.on_resent(sent.now, self.phase != Phase::Open);
     }
 
     #[inline]
