@@ -222,7 +222,7 @@ impl<'a, C: Fn() -> bool + Sync> Ring<'a, C> {
         for (case, live) in cases.iter().zip(answers) {
             let (live, _) = live.map_err(SweepError::Machine)?;
             let sim = on_sim(case)?;
-            let difference = Difference::between(&sim, &live, self.fields);
+            let difference = Difference::between(&sim, &live, self.fields, case.end());
             trials.push(Trial { difference, live });
         }
         Ok(trials)

@@ -182,8 +182,14 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// The first difference between what two stacks said to `case`, if there is one.
-    pub fn between(one: &[Answer], other: &[Answer], fields: Fields) -> Option<Self> {
+    /// The first difference between what two stacks said until `end`, if there is one. A packet of the one alone
+    /// is none if the other's would perhaps have come after the end.
+    pub fn between(
+        one: &[Answer],
+        other: &[Answer],
+        fields: Fields,
+        end: Instant,
+    ) -> Option<Self> {
         let mut since = Instant::START;
         for place in 0..one.len().max(other.len()) {
             let (ours, theirs) = (one.get(place), other.get(place));
@@ -196,7 +202,13 @@ impl Difference {
                     since = ours.at.max(theirs.at);
                     found
                 }
-                _ => vec!["a packet"],
+                (Some(alone), None) | (None, Some(alone)) => {
+                    if at_one_time(alone.at, end, since) {
+                        return None;
+                    }
+                    vec!["a packet"]
+                }
+                (None, None) => return None,
             };
             if !found.is_empty() {
                 let (one, other) = (ours.cloned(), theirs.cloned());
@@ -216,6 +228,12 @@ impl Difference {
 }
 
 impl Case {
+    /// When it is over.
+    pub fn end(&self) -> Instant {
+        let steps = self.acts.iter().fold(Duration::ZERO, |sum, act| sum + act.after);
+        Instant::START + steps + self.tail
+    }
+
     /// How many steps can be left out.
     pub const fn free(&self) -> usize {
         self.acts.len() - self.fixed

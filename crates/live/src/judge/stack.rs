@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::Receiver;
 use std::time::Duration as StdDuration;
 
-use ackclock_packet::{Flags, IpMeta, Options, Segment};
+use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
 use ackclock_script::ast::Call;
 use ackclock_script::{Meaning, Returned, SocketOption, Stack, Stage, TcpInfo, Write};
 use ackclock_tcp::Transmit;
@@ -151,7 +151,11 @@ impl<'a> KernelStack<'a> {
         }
         let mut back = self.direction.reversed();
         back.window_shift = self.shift(1);
-        let widened = back.widen(&parsed);
+        let mut widened = back.widen(&parsed);
+        if headers.seq == 0 && headers.flags == Flags::RST | Flags::ACK {
+            // It answers a segment without an ACK, and its number means nothing (RFC 9293 §3.10.7.1).
+            widened.segment.seq = Seq::SYN;
+        }
         self.clock();
         let at = Instant::from_nanos(arrived.at_ns.saturating_sub(self.epoch_ns.unwrap_or(0)));
         let transmit =
