@@ -46,6 +46,12 @@ impl Endpoint {
     ) {
         let (syn, rst) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::RST));
         let rules = self.config.segment_rules;
+        let opening = self.state == State::SynReceived && self.opening.peer_timestamps;
+        if opening && self.config.timestamps && self.timestamps.is_before_syn(segment) {
+            // RFC 7323 §5.3 R1 holds from the peer's SYN on.
+            self.answer(now, segment);
+            return;
+        }
         if self.timestamps.is_old(segment) && self.timestamps.rejects(now, segment, rules) {
             // RFC 7323 §5.3 R1: an ACK in answer, and the segment is dropped.
             self.report_repeated(segment);
@@ -86,7 +92,6 @@ impl Endpoint {
         }
         if !segment.flags.contains(Flags::ACK) {
             if self.in_linux() && self.state == State::TimeWait && segment.seq != segment.end() {
-                // There, Linux looks at numbers alone.
                 self.answer(now, segment);
             }
             return;
@@ -103,7 +108,9 @@ impl Endpoint {
         if self.marking.used() && segment.flags.contains(Flags::ECE) {
             self.sender.on_ecn_echo(now, segment.ack);
         }
-        if !self.on_ack_field(now, segment, options) {
+        // In TIME-WAIT Linux looks at numbers alone.
+        let in_time_wait = self.in_linux() && self.state == State::TimeWait;
+        if !in_time_wait && !self.on_ack_field(now, segment, options) {
             return;
         }
         let closing = self.state == State::Closing;
@@ -137,8 +144,12 @@ impl Endpoint {
         if self.receiver.finished() {
             // Behind the peer's FIN nothing can come: the text is ignored. In TIME-WAIT it is
             // acknowledged, as a repeated FIN is.
+            let new = segment.seq + segment.payload() > self.receiver.nxt();
             if self.state == State::TimeWait {
                 self.answer(now, segment);
+            } else if self.in_linux() && segment.seq < self.receiver.nxt() && new {
+                // Linux resets where text begins before the FIN and goes on behind it (`tcp_rcv_state_process`).
+                self.on_undeliverable(segment);
             }
             return;
         }
