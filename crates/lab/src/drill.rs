@@ -8,10 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use ackclock_script::{EndpointStack, Meaning, Outcome, Settings, Span, Stack};
-pub use sides::{Difference, On};
 use ackclock_tcp::Profile;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
+pub use sides::{Difference, On};
 
 use crate::input::{BadInput, Fault, did_you_mean, printable, problem, read};
 use crate::sweep::{SweepError, panic_message, pool};
@@ -241,13 +241,19 @@ impl Drilled {
             let place = printable(&difference.place(), 1000);
             let [sim, live] = [&difference.sim, &difference.live].map(|text| printable(text, 1000));
             let what = &difference.what;
-            writeln!(text, "# {place}: sim and live differ in {what}\n#   sim:  {sim}\n#   live: {live}")
-                .expect("a text is written to");
+            writeln!(
+                text,
+                "# {place}: sim and live differ in {what}\n#   sim:  {sim}\n#   live: {live}"
+            )
+            .expect("a text is written to");
         }
         if self.again > 0 {
             let again = self.again;
-            writeln!(text, "# {again} scripts ran a second time on live: the machine disturbed the first")
-                .expect("a text is written to");
+            writeln!(
+                text,
+                "# {again} scripts ran a second time on live: the machine disturbed the first"
+            )
+            .expect("a text is written to");
         }
         for note in self.notes.iter().filter(|_| notes) {
             writeln!(text, "# {}", printable(note, 1000)).expect("a text is written to");
@@ -267,7 +273,12 @@ impl Drilled {
             notes: &self.notes,
             again: self.again,
             differences: &self.differences,
-            scripts: self.outcomes.iter().enumerate().map(|(n, it)| Row::of(it, self.on(n))).collect(),
+            scripts: self
+                .outcomes
+                .iter()
+                .enumerate()
+                .map(|(n, it)| Row::of(it, self.on(n)))
+                .collect(),
         };
         serde_json::to_string(&document).expect("outcomes are JSON")
     }

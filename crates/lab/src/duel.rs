@@ -79,10 +79,7 @@ const LATE: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// What this user or this machine lacks; a folder that cannot be written to; a cancellation.
-pub fn duel(
-    plan: &DuelPlan,
-    cancelled: &(impl Fn() -> bool + Sync),
-) -> Result<Dueled, SweepError> {
+pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<Dueled, SweepError> {
     let mut cases = if plan.grid { grid() } else { Vec::new() };
     cases.extend((0..plan.random).map(|number| random(plan.seed, number)));
     let meant = Meant::read().map_err(SweepError::Internal)?;

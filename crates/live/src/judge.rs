@@ -83,10 +83,8 @@ pub fn judge(
 const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 168, 0, 1), Ipv4Addr::new(192, 0, 2, 1)];
 const IPV4_NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(192, 0, 2, 0), 24);
 /// The same of IPv6: a unique local address (RFC 4193), and one for documentation (RFC 3849).
-const IPV6: [Ipv6Addr; 2] = [
-    Ipv6Addr::new(0xfd00, 0, 0, 3, 0, 0, 0, 1),
-    Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
-];
+const IPV6: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xfd00, 0, 0, 3, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)];
 const IPV6_NETWORK: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 64);
 
 const DEVICE: &str = "ackclock0";

@@ -184,12 +184,7 @@ pub struct Difference {
 impl Difference {
     /// The first difference between what two stacks said until `end`, if there is one. A packet of the one alone
     /// is none if the other's would perhaps have come after the end.
-    pub fn between(
-        one: &[Answer],
-        other: &[Answer],
-        fields: Fields,
-        end: Instant,
-    ) -> Option<Self> {
+    pub fn between(one: &[Answer], other: &[Answer], fields: Fields, end: Instant) -> Option<Self> {
         let mut since = Instant::START;
         for place in 0..one.len().max(other.len()) {
             let (ours, theirs) = (one.get(place), other.get(place));

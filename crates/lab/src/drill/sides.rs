@@ -150,11 +150,7 @@ fn one(
                 packets: None,
             };
             let outcome = Outcome { file: file.to_owned(), result: Err(failure) };
-            return Ok(Sides {
-                outcomes: vec![outcome; on.len()],
-                difference: None,
-                again: false,
-            });
+            return Ok(Sides { outcomes: vec![outcome; on.len()], difference: None, again: false });
         }
     };
     let mut runs = Vec::with_capacity(on.len());
@@ -179,8 +175,7 @@ fn on_sim(script: &Script, settings: &Settings) -> Run {
     let mut seen = Vec::new();
     let outcome = guarded(&script.file, || {
         let result = ackclock_script::profile(script, settings).and_then(|profile| {
-            let (result, packets) =
-                run_watched(script, &mut EndpointStack::new(profile), settings);
+            let (result, packets) = run_watched(script, &mut EndpointStack::new(profile), settings);
             seen = packets;
             result
         });

@@ -8,8 +8,8 @@ use std::os::fd::OwnedFd;
 use ackclock_script::ast::{Call, Expr, ExprKind};
 use ackclock_script::{Returned, TcpInfo};
 
-use super::stack::{Descriptor, KernelStack};
 use super::Judge;
+use super::stack::{Descriptor, KernelStack};
 use crate::sys::call;
 
 macro_rules! numbers {

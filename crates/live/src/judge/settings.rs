@@ -61,7 +61,11 @@ impl KernelStack<'_> {
             "max_rto" => self.set_micros(name, value, "tcp_rto_max_ms", 1_000_000),
             "initial_rto" if value.parse() == Ok(Duration::from_secs(1)) => Ok(Meaning::Applied),
             "abe" if value == "0" => Ok(Meaning::Applied),
-            "abe" | "ecn_echo" | "initial_rto" | "delayed_ack" | "delayed_ack_timeout"
+            "abe"
+            | "ecn_echo"
+            | "initial_rto"
+            | "delayed_ack"
+            | "delayed_ack_timeout"
             | "receive_window" => Err(format!("the kernel has no setting `{name}`")),
             "net.core.default_qdisc" => Ok(Meaning::Nothing("the device has its own queue")),
             _ => self.set_sysctl(name, value),

@@ -81,11 +81,8 @@ const CONNECTION: i64 = -1;
 
 impl<'a> KernelStack<'a> {
     pub(super) fn new(judge: &'a Judge, port: u16, arrivals: Receiver<Arrived>) -> Self {
-        let tuple = Tuple {
-            addresses: Judge::addresses(false),
-            source_port: port,
-            destination_port: port,
-        };
+        let tuple =
+            Tuple { addresses: Judge::addresses(false), source_port: port, destination_port: port };
         Self {
             judge,
             port,
@@ -414,9 +411,6 @@ impl Stack for KernelStack<'_> {
 
     fn info(&self, _: Instant) -> TcpInfo {
         let socket = self.connection.and_then(|number| self.descriptors.get(&number));
-        socket
-            .and_then(|it| super::calls::tcp_info(&it.socket).ok())
-            .unwrap_or(self.last_info)
+        socket.and_then(|it| super::calls::tcp_info(&it.socket).ok()).unwrap_or(self.last_info)
     }
 }
-

@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::socket::{Address, owned};
 use super::check;
+use super::socket::{Address, owned};
 
 /// A TCP socket of the calling thread's namespace.
 pub fn socket(ipv6: bool) -> io::Result<OwnedFd> {
@@ -100,4 +100,3 @@ pub fn is_ready(socket: &OwnedFd, events: i16) -> bool {
     // SAFETY: one entry, which lives as long as the call.
     unsafe { libc::poll(&raw mut entry, 1, 0) > 0 }
 }
-

@@ -129,8 +129,7 @@ fn reach(state: &str) -> Reached {
     let act = |after: u64, step: Step| Act { after: ms(after), step };
     let timestamps = state.ends_with("timestamps");
     let syn = || {
-        let mut options =
-            vec![TcpOption::Mss(1000), TcpOption::SackPermitted];
+        let mut options = vec![TcpOption::Mss(1000), TcpOption::SackPermitted];
         if timestamps {
             options.push(TcpOption::Timestamps { val: PEERS_CLOCK, ecr: 0 });
         } else {

@@ -96,9 +96,10 @@ pub fn random(seed: u64, number: u64) -> Case {
                 };
                 Step::Packet(packet(Flags::RST, seq, 0, None))
             }
-            9 if draw.one_in(2) == 0 => {
-                Step::Packet(stamp(packet(Flags::FIN | Flags::ACK, edge, 0, Some(acked)), 500 + clock))
-            }
+            9 if draw.one_in(2) == 0 => Step::Packet(stamp(
+                packet(Flags::FIN | Flags::ACK, edge, 0, Some(acked)),
+                500 + clock,
+            )),
             _ if draw.one_in(6) == 0 => Step::Finish,
             _ => Step::Packet(stamp(packet(Flags::ACK, edge, 0, Some(acked)), 500 + clock)),
         };

@@ -119,7 +119,9 @@ impl Endpoint {
             // RFC 9293 §3.10.7.4: the ACK of this end's FIN was all that could still come.
             return;
         }
-        if self.in_linux() && segment.seq_len() > Bytes::ZERO && segment.end() <= self.receiver.nxt()
+        if self.in_linux()
+            && segment.seq_len() > Bytes::ZERO
+            && segment.end() <= self.receiver.nxt()
         {
             // What has come before is told of at once, after its acknowledgment was taken (`tcp_data_queue`).
             self.report_repeated(segment);

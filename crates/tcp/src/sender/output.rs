@@ -128,7 +128,10 @@ impl Sender {
                     Against::Probe(probe) => return Some(probe),
                 }
             }
-        } else if stretch.len < self.full_payload() && self.waits_for_more(now, &stretch) {
+        } else if stretch.len < self.full_payload()
+            && self.waits_for_more(now, &stretch)
+            && !self.recovery.probe_is_due()
+        {
             self.limited_by = Limit::Application;
             let range = self.recovery.last_resort(self.growth.cwnd())?;
             return self.send_again(now, range);
