@@ -70,8 +70,9 @@ pub struct Found {
 }
 
 const AT_ONCE: usize = 200;
-/// By how much steps are moved to see whether a difference is one of timers.
-const MOVED: Duration = Duration::from_millis(7);
+/// By how much steps are moved to see whether a difference is one of timers: past a timer that is about a step's time,
+/// and past one that is rounded up to ticks again and again.
+const MOVED: [Duration; 3] = [Duration::from_millis(7), Duration::from_millis(31), Duration::ZERO];
 /// A case whose steps came later than this is tried again.
 const LATE: Duration = Duration::from_millis(5);
 
@@ -92,8 +93,8 @@ pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<D
         .filter_map(|(case, trial)| trial.difference.is_some().then_some(case))
         .collect();
     dueled.alike = dueled.cases - suspects.len();
-    // Once more as it was, once with its steps at other times.
-    for moved in [MOVED, Duration::ZERO] {
+    // Twice with its steps at other times, and once more as it was.
+    for moved in MOVED {
         let tried: Vec<Case> = suspects.iter().map(|case| case.delayed(moved)).collect();
         let trials = ring.try_all(&tried)?;
         let mut left = trials.iter().map(|trial| trial.difference.is_some());

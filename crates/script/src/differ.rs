@@ -71,11 +71,13 @@ fn options(list: &OptionList) -> Found<'_> {
     found
 }
 
-/// Whether two packets that follow others sent at `since` are at one time.
+/// Whether two packets that follow others sent at `since` are at one time. Of what a timer sends again and again, each
+/// time is rounded up to a tick: a sixteenth of the time since the beginning is not looked at either.
 pub fn at_one_time(one: Instant, other: Instant, since: Instant) -> bool {
     let (first, last) = (one.min(other), one.max(other));
-    let eighth = Duration::from_nanos(last.since(since.min(last)).as_nanos() / 8);
-    last.since(first) <= APART.max(eighth)
+    let eighth = last.since(since.min(last)).as_nanos() / 8;
+    let rounded = last.since(Instant::START).as_nanos() / 16;
+    last.since(first) <= APART.max(Duration::from_nanos(eighth.max(rounded)))
 }
 
 /// The first packet in which two runs of one script differ: its place among those seen, and in what.

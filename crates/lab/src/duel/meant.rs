@@ -1,6 +1,7 @@
 //! Differences between our end point and the kernel that are meant, each with its reason.
 
 use ackclock_script::duel::{Answer, Case, Difference};
+use ackclock_units::Duration;
 use serde::Deserialize;
 
 /// The list.
@@ -28,6 +29,8 @@ struct Rule {
     sim: Option<String>,
     /// The kernel's.
     live: Option<String>,
+    /// By how many milliseconds the kernel's packet is the earlier one, at most.
+    live_earlier_ms: Option<u64>,
     /// Why.
     reason: String,
 }
@@ -48,6 +51,14 @@ impl Meant {
         let fits = |pattern: &Option<String>, text: &str| {
             pattern.as_ref().is_none_or(|pattern| fits(pattern, text))
         };
+        // Of packets that are not both there, none is earlier.
+        let earlier = match (&difference.one, &difference.other) {
+            (Some(sim), Some(live)) if live.at < sim.at => Some(sim.at.since(live.at)),
+            _ => None,
+        };
+        let in_time = |most: Option<u64>| {
+            most.is_none_or(|ms| earlier.is_some_and(|by| by <= Duration::from_millis(ms)))
+        };
         self.meant
             .iter()
             .find(|rule| {
@@ -56,6 +67,7 @@ impl Meant {
                     && fits(&rule.differs, &differs)
                     && fits(&rule.sim, &sim)
                     && fits(&rule.live, &live)
+                    && in_time(rule.live_earlier_ms)
             })
             .map(|rule| rule.reason.as_str())
     }
