@@ -1,7 +1,7 @@
 //! Differences between our end point and the kernel that are meant, each with its reason.
 
 use ackclock_script::duel::{Answer, Case, Difference};
-use ackclock_units::Duration;
+use ackclock_units::{Duration, Instant};
 use serde::Deserialize;
 
 /// The list.
@@ -31,6 +31,8 @@ struct Rule {
     live: Option<String>,
     /// By how many milliseconds the kernel's packet is the earlier one, at most.
     live_earlier_ms: Option<u64>,
+    /// By how many it is the later one, at most.
+    live_later_ms: Option<u64>,
     /// Why.
     reason: String,
 }
@@ -52,12 +54,15 @@ impl Meant {
             pattern.as_ref().is_none_or(|pattern| fits(pattern, text))
         };
         // Of packets that are not both there, none is earlier.
-        let earlier = match (&difference.one, &difference.other) {
-            (Some(sim), Some(live)) if live.at < sim.at => Some(sim.at.since(live.at)),
-            _ => None,
-        };
-        let in_time = |most: Option<u64>| {
-            most.is_none_or(|ms| earlier.is_some_and(|by| by <= Duration::from_millis(ms)))
+        let at = |answer: &Option<Answer>| answer.as_ref().map(|answer| answer.at);
+        let (sim_at, live_at) = (at(&difference.one), at(&difference.other));
+        let before = |first: Option<Instant>, last: Option<Instant>, most: Option<u64>| {
+            most.is_none_or(|ms| match (first, last) {
+                (Some(first), Some(last)) if first < last => {
+                    last.since(first) <= Duration::from_millis(ms)
+                }
+                _ => false,
+            })
         };
         self.meant
             .iter()
@@ -67,7 +72,8 @@ impl Meant {
                     && fits(&rule.differs, &differs)
                     && fits(&rule.sim, &sim)
                     && fits(&rule.live, &live)
-                    && in_time(rule.live_earlier_ms)
+                    && before(live_at, sim_at, rule.live_earlier_ms)
+                    && before(sim_at, live_at, rule.live_later_ms)
             })
             .map(|rule| rule.reason.as_str())
     }

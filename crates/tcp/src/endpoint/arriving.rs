@@ -62,6 +62,10 @@ impl Endpoint {
             self.refuse(segment);
             return;
         }
+        if rst && self.resets_behind_its_fin(segment) {
+            self.on_reset();
+            return;
+        }
         if !self.is_acceptable(segment) {
             // RFC 9293 §3.10.7.4: an ACK in answer, unless it was a reset.
             if !rst {
@@ -186,6 +190,15 @@ impl Endpoint {
             && segment.flags.contains(Flags::ACK)
             && !segment.flags.contains(Flags::RST)
             && segment.ack != Seq::FIRST_BYTE
+    }
+
+    /// Whether a reset has the number of the peer's FIN, as some stacks send it: Linux takes it
+    /// (`tcp_reset_check`).
+    #[cold]
+    fn resets_behind_its_fin(&self, segment: &Segment) -> bool {
+        self.in_linux()
+            && matches!(self.state, State::CloseWait | State::LastAck | State::Closing)
+            && segment.seq + Bytes::new(1) == self.receiver.nxt()
     }
 
     fn in_linux(&self) -> bool {
