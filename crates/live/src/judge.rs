@@ -327,3 +327,6 @@ pub fn answers(
     done.sort_by_key(|(n, _)| *n);
     done.into_iter().map(|(_, answered)| answered).collect()
 }
+
+#[cfg(test)]
+mod tests;

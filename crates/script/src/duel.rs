@@ -106,7 +106,7 @@ pub fn play(case: &Case, stack: &mut impl Stack) -> Result<Vec<Answer>, String> 
     }
     let mut at = Instant::START;
     for act in &case.acts {
-        at = at + act.after;
+        at += act.after;
         player.advance(at)?;
         player.step(&act.step)?;
     }
@@ -243,8 +243,8 @@ impl Case {
         let gone: Duration =
             case.acts.drain(from..to).fold(Duration::ZERO, |sum, act| sum + act.after);
         match case.acts.get_mut(from) {
-            Some(next) => next.after = next.after + gone,
-            None => case.tail = case.tail + gone,
+            Some(next) => next.after += gone,
+            None => case.tail += gone,
         }
         case
     }
@@ -256,7 +256,7 @@ impl Case {
         let mut case = self.clone();
         for act in case.acts.iter_mut().skip(self.fixed) {
             if act.after > Duration::ZERO {
-                act.after = act.after + more;
+                act.after += more;
             }
         }
         case
@@ -280,7 +280,7 @@ impl Case {
         let mut next = answers.iter().peekable();
         let mut at = Instant::START;
         for act in &self.acts {
-            at = at + act.after;
+            at += act.after;
             // What goes out at the time of a step has not seen it.
             while let Some(answer) = next.next_if(|answer| answer.at < at) {
                 expected(&mut text, answer);

@@ -124,7 +124,6 @@ fn stamped(mut packet: Packet, val: u32, ecr: u32) -> Packet {
 /// The peer's clock in the handshake; the end point's begins with 1000.
 const PEERS_CLOCK: u32 = 500;
 
-#[expect(clippy::too_many_lines, reason = "one arm a state")]
 fn reach(state: &str) -> Reached {
     let act = |after: u64, step: Step| Act { after: ms(after), step };
     let timestamps = state.ends_with("timestamps");
@@ -219,7 +218,6 @@ fn reach(state: &str) -> Reached {
 }
 
 /// The segment of this name, to a connection that was reached so; `None` if it has no meaning there.
-#[expect(clippy::too_many_lines, reason = "one arm a segment")]
 fn segment(name: &str, it: &Reached) -> Option<Packet> {
     let (next, acked, sent) = (it.next, it.acked, it.sent);
     let far = next + 10_000_000;
