@@ -19,7 +19,7 @@ from ackclock import _printing as printing
 from ackclock._cli_drill import drill, judge
 from ackclock._cli_live import comparison_table, play, program_lines
 from ackclock._plain import read_plainly
-from ackclock._words import Profile, Substrate
+from ackclock._words import Substrate
 from ackclock.errors import BadInput, UnfinishedError
 
 if TYPE_CHECKING:

@@ -116,12 +116,12 @@ class Drill:
     Attributes
     ----------
     scripts : tuple of ScriptOutcome
-        In the order of the paths; of a folder, in the order of the names. On two stacks, each script
-        has two.
+        In the order of the paths; of a folder, in the order of the names. On two stacks, each
+        script has two.
     differences : tuple of ScriptDifference
         Where the stacks differ, on two of them; the first of each script.
     again : int
-        Scripts that were given to the kernel a second time, because the machine disturbed the first.
+        Scripts that were given to the kernel a second time, because the machine disturbed them.
     notes : tuple of str
         Which of the settings set nothing, and why.
     """
