@@ -35,7 +35,8 @@ LAW: Mapping[str, frozenset[str]] = {
     "app": frozenset({"units", "packet", "tcp"}),
     "sim": _CORE,
     "theory": frozenset({"units"}),
-    "live": _CORE | {"wire", "sim"},
+    # The kernel's TCP is one of the stacks that `script` runs scripts against.
+    "live": _CORE | {"wire", "sim", "script"},
     "script": frozenset({"units", "packet", "tcp", "wire"}),
     "lab": _CORE | {"wire", "sim", "theory", "live", "script"},
     "python": frozenset({"lab", "theory"}),

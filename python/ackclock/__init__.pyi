@@ -30,6 +30,11 @@ from .draws import (
     read_quantiles as read_quantiles,
 )
 from .errors import BadInput as BadInput
+from .judging import (
+    CaseDifference as CaseDifference,
+    Judgement as Judgement,
+    judge as judge,
+)
 from .results import Run as Run
 from .scenario import (
     Admission as Admission,
@@ -83,6 +88,7 @@ from .scenario import (
 )
 from .scripts import (
     Drill as Drill,
+    ScriptDifference as ScriptDifference,
     ScriptFailure as ScriptFailure,
     ScriptOutcome as ScriptOutcome,
     ScriptReport as ScriptReport,

@@ -159,6 +159,16 @@ def simulate_many(
     with the number of finished runs; an interrupt raises KeyboardInterrupt.
     """
 
+def judge(
+    grid: bool,
+    random: int,
+    seed: int,
+    windows: bool = False,
+    out: str | None = None,
+    at_once: int | None = None,
+) -> str:
+    """Give cases to our end point and to this machine's kernel; JSON of where they differ. Raises OSError."""
+
 def drill(
     paths: Sequence[str],
     profile: str = "rfc",
@@ -166,9 +176,11 @@ def drill(
     compare_push: bool = False,
     strict_end: bool = False,
     threads: int | None = None,
+    on: str = "sim",
 ) -> Drill:
-    """Run packetdrill scripts against our own end point, over all cores. Raises BadInput.
+    """Run packetdrill scripts against our own end point ("sim"), this machine's kernel ("live"), or both.
 
+    Raises BadInput, and OSError where scripts cannot be given to the kernel.
     Of the folders among ``paths`` every ``*.pkt`` is run. Results are in the order of the paths and
     of the names in a folder, whatever the number of threads; an interrupt raises KeyboardInterrupt.
     """

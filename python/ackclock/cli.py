@@ -16,10 +16,11 @@ import typer
 
 import ackclock
 from ackclock import _printing as printing
+from ackclock._cli_drill import drill, judge
 from ackclock._cli_live import comparison_table, play, program_lines, tell_capacity
 from ackclock._cli_run import print_run, rows_of_measure
 from ackclock._plain import read_plainly
-from ackclock._words import Profile, Substrate
+from ackclock._words import Substrate
 from ackclock.errors import BadInput, UnfinishedError
 
 if TYPE_CHECKING:
@@ -463,62 +464,8 @@ def theory_response(
         printing.print_values(answer)
 
 
-@app.command()
-def drill(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="PATH", help="Scripts, and folders of which every *.pkt is run."),
-    ],
-    profile: Annotated[
-        Profile,
-        typer.Option(help="Whose habits decide where a script says nothing: rfc, linux or ns2."),
-    ] = "rfc",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting that comes after a script's own; may be repeated.",
-        ),
-    ] = None,
-    strict_push: Annotated[
-        bool, typer.Option("--strict-push", help="Compare the flag P too.")
-    ] = False,
-    strict_end: Annotated[
-        bool,
-        typer.Option(
-            "--strict-end", help="A packet left over at the end of a script is a failure."
-        ),
-    ] = False,
-    notes: Annotated[
-        bool,
-        typer.Option("--notes", help="Say which settings mean nothing here or are passed over."),
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Run packetdrill scripts against the laboratory's own end point, in virtual time."""
-    overrides: dict[str, str | int] = {}
-    for setting in settings or ():
-        name, equals, value = setting.partition("=")
-        if not (name and equals):
-            raise BadInput(f"--set: `{setting}` is not a setting, expected NAME=VALUE")
-        overrides[name] = value
-    with printing.status("drilling"):
-        result = ackclock.drill(
-            paths,
-            profile=profile,
-            settings=overrides,
-            compare_push=strict_push,
-            strict_end=strict_end,
-        )
-    if as_json:
-        printing.print_json(result.to_dict())
-    else:
-        print(result.tap(notes=notes), end="")
-    if result.failed:
-        raise typer.Exit(EXIT_FAILED)
-
-
+app.command()(drill)
+app.command()(judge)
 app.command()(play)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from ackclock import _core
 from ackclock._words import Profile
-from ackclock.errors import BadInput
+from ackclock.errors import BadInput, UnfinishedError
 
-__all__ = ["Drill", "ScriptFailure", "ScriptOutcome", "ScriptReport", "drill"]
+__all__ = ["Drill", "ScriptDifference", "ScriptFailure", "ScriptOutcome", "ScriptReport", "drill"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ScriptReport:
     assertions
         Assertions that held.
     took_s
-        How long it took, in virtual seconds.
+        How long it took, in seconds: virtual ones of our end point, real ones of the kernel.
     notes
         What it asked for that has no meaning here, or was passed over; each with its place.
     """
@@ -69,6 +69,8 @@ class ScriptOutcome:
     ----------
     file
         Its path.
+    on
+        The stack: ``"sim"``, our own end point, or ``"live"``, this machine's kernel.
     failure
         Why it failed, if it did.
     report
@@ -76,6 +78,7 @@ class ScriptOutcome:
     """
 
     file: str
+    on: str
     failure: ScriptFailure | None
     report: ScriptReport | None
 
@@ -85,13 +88,40 @@ class ScriptOutcome:
         return self.failure is None
 
 
+@dataclass(frozen=True)
+class ScriptDifference:
+    """Where the packets of our end point and of the kernel differ first in a script.
+
+    Attributes
+    ----------
+    file, line, column
+        The script, and the place of the event.
+    what
+        The fields.
+    sim, live
+        Both packets with their times, in packetdrill's notation, or why there is none.
+    """
+
+    file: str
+    line: int
+    column: int
+    what: str
+    sim: str
+    live: str
+
+
 class Drill:
     """What became of scripts.
 
     Attributes
     ----------
     scripts : tuple of ScriptOutcome
-        In the order of the paths; of a folder, in the order of the names.
+        In the order of the paths; of a folder, in the order of the names. On two stacks, each
+        script has two.
+    differences : tuple of ScriptDifference
+        Where the stacks differ, on two of them; the first of each script.
+    again : int
+        Scripts that were given to the kernel a second time, because the machine disturbed them.
     notes : tuple of str
         Which of the settings set nothing, and why.
     """
@@ -100,6 +130,8 @@ class Drill:
         self._core = core
         read = json.loads(core.to_json())
         self.notes: tuple[str, ...] = tuple(read["notes"])
+        self.differences = tuple(ScriptDifference(**row) for row in read["differences"])
+        self.again: int = read["again"]
         self.scripts: tuple[ScriptOutcome, ...] = tuple(map(_outcome, read["scripts"]))
 
     @property
@@ -125,13 +157,15 @@ class Drill:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``ackclock drill --json`` prints."""
         rows = [
-            {"file": script.file, "passed": script.passed} | asdict(script)
+            {"file": script.file, "on": script.on, "passed": script.passed} | asdict(script)
             for script in self.scripts
         ]
         return {
             "passed": self.passed,
             "failed": self.failed,
             "notes": list(self.notes),
+            "again": self.again,
+            "differences": [asdict(difference) for difference in self.differences],
             "scripts": rows,
         }
 
@@ -144,6 +178,7 @@ def _outcome(row: Mapping[str, Any]) -> ScriptOutcome:
     failure, report = row["failure"], row["report"]
     return ScriptOutcome(
         file=row["file"],
+        on=row["on"],
         failure=failure and ScriptFailure(**failure),
         report=report and ScriptReport(**report | {"notes": tuple(report["notes"])}),
     )
@@ -157,9 +192,13 @@ def drill(
     compare_push: bool = False,
     strict_end: bool = False,
     threads: int | None = None,
+    on: str = "sim",
 ) -> Drill:
-    """Run packetdrill scripts against the laboratory's own end point, in virtual time.
+    """Run packetdrill scripts against the laboratory's own end point, or this machine's kernel.
 
+    Our own end point runs in virtual time, the kernel in real time: each script has a network
+    namespace with a TUN device of its own, which are gone with it, and the machine's own settings
+    stay as they are. That needs root.
     Nothing of a script is executed by a shell or by Python. Other Python threads go on meanwhile.
 
     Parameters
@@ -175,7 +214,9 @@ def drill(
     strict_end
         Whether a packet that is left over at the end of a script is a failure.
     threads
-        How many scripts go on at once; default: one a core.
+        How many scripts go on at once; default: one a core, or 16 on the kernel.
+    on
+        The stack: ``"sim"``, ``"live"``, or ``"sim,live"`` for both, which are then compared.
 
     Returns
     -------
@@ -186,12 +227,14 @@ def drill(
     ------
     BadInput
         A profile or a setting that is none, or a path at which there is no script.
+    UnfinishedError
+        Scripts cannot be given to the kernel here: no root, no TUN device, no Linux.
     """
     if threads is not None and threads < 1:
         raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return Drill(
-        _core.drill(
+    try:
+        core = _core.drill(
             [os.fspath(path) for path in several],
             profile,
             # `True` is the setting 1.
@@ -202,5 +245,8 @@ def drill(
             compare_push,
             strict_end,
             threads,
+            on,
         )
-    )
+    except OSError as error:
+        raise UnfinishedError(str(error)) from None
+    return Drill(core)

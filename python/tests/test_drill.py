@@ -167,9 +167,12 @@ def test_json(ackclock: Callable[..., Answer]) -> None:
         "passed": 1,
         "failed": 1,
         "notes": ["`tcp_wmem=1 2 3` means nothing: memory is not limited"],
+        "again": 0,
+        "differences": [],
         "scripts": [
             {
                 "file": "first/different.pkt",
+                "on": "sim",
                 "passed": False,
                 "failure": {
                     "line": 10,
@@ -182,6 +185,7 @@ def test_json(ackclock: Callable[..., Answer]) -> None:
             },
             {
                 "file": "first/good.pkt",
+                "on": "sim",
                 "passed": True,
                 "failure": None,
                 # In: SYN and ACK. Out: SYN-ACK and data.

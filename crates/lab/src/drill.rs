@@ -1,5 +1,7 @@
 //! packetdrill scripts, from files and folders, over the machine's cores.
 
+mod sides;
+
 use std::fs;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,6 +11,7 @@ use ackclock_script::{EndpointStack, Meaning, Outcome, Settings, Span, Stack};
 use ackclock_tcp::Profile;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
+pub use sides::{Difference, On};
 
 use crate::input::{BadInput, Fault, did_you_mean, printable, problem, read};
 use crate::sweep::{SweepError, panic_message, pool};
@@ -27,22 +30,30 @@ pub struct DrillPlan {
     pub compare_push: bool,
     /// Whether a packet that is left over at the end of a script is a failure.
     pub strict_end: bool,
-    /// Scripts at once; `None`: one a core.
+    /// Scripts at once; `None`: one a core, or sixteen of those that wait in real time.
     pub threads: Option<usize>,
+    /// The stacks that scripts are given to; none: our own end point.
+    pub on: Vec<On>,
 }
 
 /// What became of scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drilled {
-    /// In the order of the paths; of a folder, in the order of the names.
+    /// In the order of the paths; of a folder, in the order of the names. With several stacks, one a stack.
     pub outcomes: Vec<Outcome>,
+    /// The stacks, in whose order the outcomes of a script are.
+    pub on: Vec<On>,
+    /// Where the packets of our end point and of the kernel differed first, a script each.
+    pub differences: Vec<Difference>,
+    /// Scripts that were given to the kernel a second time, because the machine disturbed the first.
+    pub again: usize,
     /// Which of [`DrillPlan::overrides`] set nothing, and why.
     pub notes: Vec<String>,
 }
 
 const A_SCRIPT: &str = "expected a packetdrill script or a folder of such (*.pkt)";
 
-/// Runs scripts against our own end point.
+/// Runs scripts against our own end point, against this machine's kernel, or against both.
 ///
 /// Everything is read before anything is run. A script that makes the end point panic has failed,
 /// and the others are run nonetheless. Once `cancelled` answers true nothing is begun.
@@ -62,9 +73,14 @@ pub fn drill(plan: &DrillPlan, cancelled: impl Fn() -> bool + Sync) -> Result<Dr
             read(&path, A_SCRIPT).map_err(|fault| BadInput::in_file(&name, fault.line, &fault))?;
         files.push((name, text));
     }
-    let run = |file: &str, text: &str| ackclock_script::drill(file, text, &settings);
-    let outcomes = each(&files, plan.threads, &cancelled, run)?;
-    Ok(Drilled { outcomes, notes })
+    let on = if plan.on.is_empty() { vec![On::Sim] } else { plan.on.clone() };
+    if on == [On::Sim] {
+        let run = |file: &str, text: &str| ackclock_script::drill(file, text, &settings);
+        let outcomes = each(&files, plan.threads, &cancelled, run)?;
+        return Ok(Drilled { outcomes, on, differences: Vec::new(), again: 0, notes });
+    }
+    sides::drill(&files, &on, plan.threads, &settings, &cancelled)
+        .map(|drilled| Drilled { notes, ..drilled })
 }
 
 /// What `run` makes of every file, in their order.
@@ -82,20 +98,23 @@ fn each(
                 if cancelled() {
                     return Err(SweepError::Cancelled);
                 }
-                Ok(catch_unwind(AssertUnwindSafe(|| run(file, text))).unwrap_or_else(|panic| {
-                    let message = panic_message(&*panic);
-                    let failure = ackclock_script::Failure {
-                        file: file.clone(),
-                        span: Span { line: 1, column: 1 },
-                        message: format!(
-                            "internal error: {message}; please report it with this script"
-                        ),
-                        packets: None,
-                    };
-                    Outcome { file: file.clone(), result: Err(failure) }
-                }))
+                Ok(guarded(file, || run(file, text)))
             })
             .collect()
+    })
+}
+
+/// What `run` makes of a script; a panic is its failure.
+fn guarded(file: &str, run: impl FnOnce() -> Outcome) -> Outcome {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let message = panic_message(&*panic);
+        let failure = ackclock_script::Failure {
+            file: file.to_owned(),
+            span: Span { line: 1, column: 1 },
+            message: format!("internal error: {message}; please report it with this script"),
+            packets: None,
+        };
+        Outcome { file: file.to_owned(), result: Err(failure) }
     })
 }
 
@@ -192,6 +211,11 @@ fn in_path(path: &Path, problem: &str) -> BadInput {
 }
 
 impl Drilled {
+    /// The stack of outcome number `n`.
+    fn on(&self, n: usize) -> On {
+        self.on[n % self.on.len()]
+    }
+
     /// How many passed.
     pub fn passed(&self) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.result.is_ok()).count()
@@ -203,7 +227,34 @@ impl Drilled {
     /// Never: a text can always be written to.
     pub fn tap(&self, notes: bool) -> String {
         let mut text = Vec::new();
-        ackclock_script::tap(&self.outcomes, notes, &mut text).expect("a text is written to");
+        if self.on == [On::Sim] {
+            ackclock_script::tap(&self.outcomes, notes, &mut text).expect("a text is written to");
+        } else {
+            let named = |(n, outcome): (usize, &Outcome)| Outcome {
+                file: format!("{} on {}", outcome.file, self.on(n).as_str()),
+                result: outcome.result.clone(),
+            };
+            let outcomes: Vec<Outcome> = self.outcomes.iter().enumerate().map(named).collect();
+            ackclock_script::tap(&outcomes, notes, &mut text).expect("a text is written to");
+        }
+        for difference in &self.differences {
+            let place = printable(&difference.place(), 1000);
+            let [sim, live] = [&difference.sim, &difference.live].map(|text| printable(text, 1000));
+            let what = &difference.what;
+            writeln!(
+                text,
+                "# {place}: sim and live differ in {what}\n#   sim:  {sim}\n#   live: {live}"
+            )
+            .expect("a text is written to");
+        }
+        if self.again > 0 {
+            let again = self.again;
+            writeln!(
+                text,
+                "# {again} scripts ran a second time on live: the machine disturbed the first"
+            )
+            .expect("a text is written to");
+        }
         for note in self.notes.iter().filter(|_| notes) {
             writeln!(text, "# {}", printable(note, 1000)).expect("a text is written to");
         }
@@ -220,7 +271,14 @@ impl Drilled {
             passed,
             failed: self.outcomes.len() - passed,
             notes: &self.notes,
-            scripts: self.outcomes.iter().map(Row::of).collect(),
+            again: self.again,
+            differences: &self.differences,
+            scripts: self
+                .outcomes
+                .iter()
+                .enumerate()
+                .map(|(n, it)| Row::of(it, self.on(n)))
+                .collect(),
         };
         serde_json::to_string(&document).expect("outcomes are JSON")
     }
@@ -231,12 +289,15 @@ struct Document<'a> {
     passed: usize,
     failed: usize,
     notes: &'a [String],
+    again: usize,
+    differences: &'a [Difference],
     scripts: Vec<Row<'a>>,
 }
 
 #[derive(Serialize)]
 struct Row<'a> {
     file: &'a str,
+    on: On,
     passed: bool,
     failure: Option<FailureRow<'a>>,
     report: Option<ReportRow<'a>>,
@@ -261,7 +322,7 @@ struct ReportRow<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(outcome: &'a Outcome) -> Self {
+    fn of(outcome: &'a Outcome, on: On) -> Self {
         let failure = outcome.result.as_ref().err().map(|failure| {
             let packets = failure.packets.as_ref();
             FailureRow {
@@ -279,7 +340,7 @@ impl<'a> Row<'a> {
             took_s: report.took.as_secs_f64(),
             notes: &report.notes,
         });
-        Self { file: &outcome.file, passed: failure.is_none(), failure, report }
+        Self { file: &outcome.file, on, passed: failure.is_none(), failure, report }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::netlink::RouteMetrics;
 use crate::run::End;
 
 /// Our growth laws, and the congestion control of the kernel's that each is.
-const LAWS: [(&str, &str); 8] = [
+pub const LAWS: [(&str, &str); 8] = [
     ("reno", "reno"),
     ("newreno", "reno"),
     ("cubic", "cubic"),
@@ -308,7 +308,7 @@ pub fn unused(asked: &Asked<'_>) -> KernelSettings {
 
 /// What a host says in IPv6: nothing but what a connection needs. No address that follows from the
 /// device, no routers asked for, no neighbours asked whether an address is theirs.
-const IPV6: [(&str, &str); 6] = [
+pub const IPV6: [(&str, &str); 6] = [
     ("net.ipv6.conf.all.disable_ipv6", "0"),
     ("net.ipv6.conf.default.disable_ipv6", "0"),
     ("net.ipv6.conf.default.addr_gen_mode", "1"),

@@ -24,6 +24,8 @@ mod hosts;
 #[cfg(all(test, target_os = "linux"))]
 mod interop;
 #[cfg(target_os = "linux")]
+mod judge;
+#[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
 mod kernel_end;
@@ -61,6 +63,8 @@ mod watch;
 
 use std::io;
 
+#[cfg(target_os = "linux")]
+pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
 pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use port::PortKind;

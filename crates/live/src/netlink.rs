@@ -241,8 +241,29 @@ impl Netlink {
     pub fn add_route(
         &mut self,
         device: u32,
+        network: (IpAddr, u8),
+        metrics: &RouteMetrics,
+    ) -> io::Result<()> {
+        self.route(device, network, metrics, CREATE_EXCLUSIVELY)
+    }
+
+    /// The same in place of the route that leads there.
+    pub fn replace_route(
+        &mut self,
+        device: u32,
+        network: (IpAddr, u8),
+        metrics: &RouteMetrics,
+    ) -> io::Result<()> {
+        // NLM_F_CREATE | NLM_F_REPLACE.
+        self.route(device, network, metrics, 0x500)
+    }
+
+    fn route(
+        &mut self,
+        device: u32,
         (network, bits): (IpAddr, u8),
         metrics: &RouteMetrics,
+        how: u16,
     ) -> io::Result<()> {
         // The main table, set up by an administrator, on this link, unicast.
         let family = if network.is_ipv4() { AF_INET } else { AF_INET6 };
@@ -263,7 +284,7 @@ impl Netlink {
         if let Some(name) = metrics.congestion_control {
             of_tcp = of_tcp.with(16, &text(name));
         }
-        let message = Message::new(NEW_ROUTE, ACK | CREATE_EXCLUSIVELY, &fixed)
+        let message = Message::new(NEW_ROUTE, ACK | how, &fixed)
             .with(1, &octets(network))
             .with_u32(4, device)
             .with(8, &of_tcp.attributes());

@@ -1,6 +1,7 @@
 //! The system calls that the standard library has no words for: all of this crate's unsafe code.
 #![expect(unsafe_code, reason = "system calls; each block says why it is sound")]
 
+pub mod call;
 mod perf;
 mod socket;
 mod spawn;

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, BenchResult, Captures, DrillPlan, Drilled, LivePlan, Scenario, SweepError, Tables,
-    Ticket, calculator, to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On, Scenario,
+    SweepError, Tables, Ticket, calculator, to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -362,15 +362,17 @@ fn simulate_many(
     in_background(py, progress.as_ref(), Duration::ZERO, job)
 }
 
-/// Run packetdrill scripts against our own end point, over all cores. Raises ``BadInput``.
+/// Run packetdrill scripts against our own end point (``on="sim"``), this machine's kernel (``"live"``), or both.
 ///
+/// Raises ``BadInput``, and ``OSError`` where scripts cannot be given to the kernel.
 /// Of the folders among ``paths`` every ``*.pkt`` is run. Results are in the order of the paths and
 /// of the names in a folder, whatever the number of threads; an interrupt raises ``KeyboardInterrupt``.
 #[pyfunction]
 #[pyo3(signature = (
     paths, profile = "rfc", settings = Vec::new(), compare_push = false, strict_end = false,
-    threads = None,
+    threads = None, on = "sim",
 ))]
+#[expect(clippy::too_many_arguments, reason = "one a keyword of Python's")]
 fn drill(
     py: Python<'_>,
     paths: Vec<PathBuf>,
@@ -379,11 +381,31 @@ fn drill(
     compare_push: bool,
     strict_end: bool,
     threads: Option<usize>,
+    on: &str,
 ) -> PyResult<Drill> {
     let profile = profile.to_owned();
-    let plan = DrillPlan { paths, profile, overrides: settings, compare_push, strict_end, threads };
+    let on = On::several(on).map_err(|error| sweep_error(&error.into()))?;
+    let overrides = settings;
+    let plan = DrillPlan { paths, profile, overrides, compare_push, strict_end, threads, on };
     let job = move |ticket: &Ticket| ackclock_lab::drill(&plan, || ticket.is_cancelled());
     in_background(py, None, Duration::ZERO, job).map(|drilled| Drill { drilled })
+}
+
+/// Give cases to our end point and to this machine's kernel; JSON of where they differ. Raises ``OSError``.
+#[pyfunction]
+#[pyo3(signature = (grid, random, seed, windows = false, out = None, at_once = None))]
+fn judge(
+    py: Python<'_>,
+    grid: bool,
+    random: u64,
+    seed: u64,
+    windows: bool,
+    out: Option<PathBuf>,
+    at_once: Option<usize>,
+) -> PyResult<String> {
+    let plan = DuelPlan { grid, random, seed, windows, out, at_once };
+    let job = move |ticket: &Ticket| ackclock_lab::duel(&plan, &|| ticket.is_cancelled());
+    in_background(py, None, Duration::ZERO, job).map(|dueled| dueled.to_json())
 }
 
 /// Altman et al.'s fluid model: JSON in, JSON out. Raises ``BadInput``.
@@ -543,9 +565,9 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, RouterBench, Run, Table, altman_infer, altman_predict, bench_dumbbell,
-        bench_short, check_scenario, drill, live, load_scenario, packmime, play, read_columns,
-        registry, response, schema, simulate, simulate_many, simulate_to, variant_name,
-        variant_slug, version,
+        bench_short, check_scenario, drill, judge, live, load_scenario, packmime, play,
+        read_columns, registry, response, schema, simulate, simulate_many, simulate_to,
+        variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

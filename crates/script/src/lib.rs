@@ -42,6 +42,8 @@
 
 pub mod assertion;
 pub mod ast;
+mod differ;
+pub mod duel;
 mod error;
 mod fuzz;
 mod info;
@@ -53,10 +55,11 @@ mod stack;
 mod tap;
 
 pub use ast::Script;
+pub use differ::{Fields, at_one_time, differences, first_difference};
 pub use error::{ScriptError, Span};
 pub use fuzz::fuzz_script;
 pub use info::{Lookup, TcpInfo};
 pub use parse::parse;
-pub use run::{Failure, Outcome, Report, Settings, drill, run};
-pub use stack::{EndpointStack, Meaning, Stack, Stage};
+pub use run::{Failure, Outcome, Report, Seen, Settings, drill, profile, run, run_watched};
+pub use stack::{EndpointStack, Meaning, Returned, SocketOption, Stack, Stage, Write};
 pub use tap::tap;

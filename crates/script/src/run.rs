@@ -1,7 +1,7 @@
 //! The executor: a script against a stack, in virtual time.
 
 mod calls;
-mod compare;
+pub(crate) mod compare;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -75,6 +75,23 @@ impl fmt::Display for Failure {
     }
 }
 
+/// A packet that went out where the script expected one, as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The event.
+    pub span: Span,
+    /// When it was sent, since the script began.
+    pub at: Instant,
+    /// What went out; segments that follow one another are one packet as in the script.
+    pub packet: Packet,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", compare::stamp(self.at), self.packet)
+    }
+}
+
 /// A script's name and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -103,6 +120,14 @@ pub fn drill(file: &str, text: &str, settings: &Settings) -> Outcome {
     Outcome { file: file.to_owned(), result }
 }
 
+/// The profile in which a script runs: its own, or that of `settings`.
+///
+/// # Errors
+/// It asks for one that is none.
+pub fn profile(script: &Script, settings: &Settings) -> Result<Profile, Failure> {
+    profile_of(script, settings).map_err(|fault| failure(&script.file, fault))
+}
+
 /// A script of ours may ask for a profile.
 fn profile_of(script: &Script, settings: &Settings) -> Result<Profile, Fault> {
     script.options.iter().filter(|option| option.name == "profile").try_fold(
@@ -122,6 +147,15 @@ pub fn run(
     stack: &mut impl Stack,
     settings: &Settings,
 ) -> Result<Report, Failure> {
+    run_watched(script, stack, settings).0
+}
+
+/// Runs a script as [`run`] does, and keeps what went out.
+pub fn run_watched(
+    script: &Script,
+    stack: &mut impl Stack,
+    settings: &Settings,
+) -> (Result<Report, Failure>, Vec<Seen>) {
     let mut runner = Runner {
         settings,
         stack,
@@ -136,14 +170,15 @@ pub fn run(
         sockets: Sockets::default(),
         variables: Variables::default(),
         report: Report::default(),
+        seen: Vec::new(),
     };
-    runner.script(script).map_err(|stop| match stop {
+    let result = runner.script(script).map_err(|stop| match stop {
         Stop::Fault(fault) => failure(&script.file, fault),
         Stop::Packets { span, message, expected, actual } => {
             Failure { file: script.file.clone(), span, message, packets: Some((expected, actual)) }
         }
-    })?;
-    Ok(runner.report)
+    });
+    (result.map(|()| runner.report), runner.seen)
 }
 
 fn failure(file: &str, fault: Fault) -> Failure {
@@ -215,7 +250,7 @@ impl From<Fault> for Stop {
 
 /// Both directions' sequence numbers, as the script counts them.
 #[derive(Clone, Copy)]
-struct Numbers {
+pub(crate) struct Numbers {
     /// Those that the script sends.
     theirs: Unwrapper,
     /// Those that the end point sends.
@@ -223,7 +258,7 @@ struct Numbers {
     their_syn: bool,
     our_syn: bool,
     /// The end point's timestamps minus the script's.
-    clock: Option<u32>,
+    pub(crate) clock: Option<u32>,
 }
 
 impl Default for Numbers {
@@ -240,8 +275,8 @@ impl Default for Numbers {
 
 /// Window scale shifts (RFC 7323 §2.2): in force when both sides have offered one.
 #[derive(Clone, Copy, Default)]
-struct Scales {
-    ours: Option<u8>,
+pub(crate) struct Scales {
+    pub(crate) ours: Option<u8>,
     theirs: Option<u8>,
 }
 
@@ -275,6 +310,7 @@ struct Runner<'a, S> {
     sockets: Sockets,
     variables: Variables,
     report: Report,
+    seen: Vec<Seen>,
 }
 
 /// Blocks are read before anything runs, so that a script that cannot end does not begin.
@@ -386,7 +422,7 @@ impl<S: Stack> Runner<'_, S> {
             let message = format!("no script lasts longer than {MOST_SECONDS} s");
             return Err(Fault::new(event.span, message).into());
         }
-        self.slack = self.tolerance.of(from.since(self.last));
+        self.slack = self.tolerance.of(from.since(self.last)) + self.stack.tick();
         if to + self.slack < self.now {
             let late = self.now.since(from).as_secs_f64();
             let message = format!("this was to happen {late:.6} s ago");
@@ -459,18 +495,18 @@ impl<S: Stack> Runner<'_, S> {
     /// it is `until`.
     fn step(&mut self, until: Instant, span: Span) -> Result<bool, Fault> {
         self.pump(span)?;
-        match self.stack.poll_at() {
-            // A timer in the past, of which nothing comes, is no reason to wait.
-            Some(at) if at <= until && at > self.now => {
+        // A timer in the past, of which nothing comes, is no reason to wait.
+        match self.stack.pass(self.now, until) {
+            Some(at) => {
                 self.now = at;
                 Ok(true)
             }
-            _ if until > self.now => {
+            None if until > self.now => {
                 self.now = until;
                 self.pump(span)?;
                 Ok(false)
             }
-            _ => Ok(false),
+            None => Ok(false),
         }
     }
 
@@ -515,9 +551,9 @@ impl<S: Stack> Runner<'_, S> {
             if let Some(first) = self.queue.pop_front() {
                 return Ok(Some(first));
             }
-            match self.stack.poll_at() {
-                Some(at) if at <= latest && at > self.now => self.now = at,
-                _ => return Ok(None),
+            match self.stack.pass(self.now, latest) {
+                Some(at) => self.now = at,
+                None => return Ok(None),
             }
         }
     }
@@ -576,6 +612,8 @@ impl<S: Stack> Runner<'_, S> {
         // Of timestamps, everything since the start counts.
         let clock = self.tolerance.of(at.since(Instant::START));
         let mut differences = seen.differences(&whole, &mut self.sent, clock);
+        let actual = compare::as_packet(&whole, &self.sent, self.scales);
+        self.seen.push(Seen { span, at, packet: actual });
         if at + self.slack < from || last > latest {
             differences.push("its time".to_owned());
         }

@@ -7,6 +7,7 @@ use ackclock_packet::{IpMeta, Options, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::ast::Call;
 use crate::info::TcpInfo;
 
 pub use endpoint::EndpointStack;
@@ -72,9 +73,41 @@ pub enum Stage {
     TimedOut,
 }
 
-/// A stack with one connection, as the executor needs it. It has no clock: the executor says what
-/// time it is, and time never goes back.
+/// The answer of a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// It returns this.
+    Value(i64),
+    /// It returns -1 and sets this.
+    Error(&'static str),
+    /// It does not return yet.
+    Blocks,
+}
+
+/// A stack with one connection, as the executor needs it. The executor says what time it is, and
+/// time never goes back. A stack without a clock has timers; a real one [waits](Self::pass).
 pub trait Stack {
+    /// Lets time pass, at most until `until`. The answer is the moment after `now` at which the
+    /// stack has something to do or to say, `None` if there is none by `until`.
+    fn pass(&mut self, now: Instant, until: Instant) -> Option<Instant> {
+        self.poll_at().filter(|at| *at > now && *at <= until)
+    }
+
+    /// By how much timers of this stack may be late or early besides: a tick of its clock.
+    fn tick(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Carries out a system call of the script on a real operating system. `None` where there is
+    /// none: the executor then plays it. `again` says that the call has blocked so far.
+    ///
+    /// # Errors
+    /// An argument that cannot be understood, or an answer in memory that is not as the script says.
+    fn system_call(&mut self, call: &Call, again: bool) -> Result<Option<Returned>, String> {
+        let _ = (call, again);
+        Ok(None)
+    }
+
     /// Sets what a sysctl, a module's parameter, an option line or a caller's override says.
     ///
     /// # Errors

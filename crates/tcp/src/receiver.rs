@@ -404,6 +404,9 @@ impl Receiver {
             return;
         }
         let repeats = seq < self.nxt;
+        if fin {
+            self.drop_ahead();
+        }
         let filled_gap = !self.ahead.is_empty();
         if repeats {
             self.duplicate = Some(Range { start: seq, end: self.nxt });
@@ -418,8 +421,15 @@ impl Receiver {
             self.ahead_len -= first.len();
             self.ahead.pop_front();
         }
-        if filled_gap && self.ahead.is_empty() {
-            self.recent = [Recent::NONE; 4];
+        if filled_gap {
+            if let Some(fin) = self.fin
+                && self.nxt > fin
+            {
+                self.nxt = fin + Bytes::new(1);
+                self.drop_ahead();
+            } else if self.ahead.is_empty() {
+                self.recent = [Recent::NONE; 4];
+            }
         }
         self.unacked += 1;
         if self.adapts {
@@ -436,6 +446,16 @@ impl Receiver {
             }
             AckRule::Quick(_) if !filled_gap => self.decide(now, fin, rtt),
             _ => self.ack_now = true,
+        }
+    }
+
+    /// Nothing can be ahead of the peer's FIN that was not sent by somebody else, or in error (Linux's `tcp_fin`).
+    fn drop_ahead(&mut self) {
+        if !self.ahead.is_empty() {
+            self.ahead.clear();
+            self.ahead_len = Bytes::ZERO;
+            self.recent = [Recent::NONE; 4];
+            self.duplicate = None;
         }
     }
 

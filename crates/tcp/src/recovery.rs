@@ -257,6 +257,12 @@ pub trait Recovery: Debug + Send {
         None
     }
 
+    /// Whether a tail loss probe is to go out: new data if there is any, which then waits for nothing more (RFC 8985
+    /// §7.3; Linux's `tcp_send_loss_probe`).
+    fn probe_is_due(&self) -> bool {
+        false
+    }
+
     /// The growth law models the path: its window alone says how much goes out during a repair, and
     /// a [`journal`](Self::journal) is kept for it. Before the first segment.
     fn leave_to_law(&mut self) {}
@@ -512,6 +518,10 @@ impl Recovery for AnyRecovery {
 
     fn last_resort(&mut self, cwnd: Bytes) -> Option<Range> {
         each!(mut self, recovery => recovery.last_resort(cwnd))
+    }
+
+    fn probe_is_due(&self) -> bool {
+        each!(self, recovery => recovery.probe_is_due())
     }
 
     fn leave_to_law(&mut self) {

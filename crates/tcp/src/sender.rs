@@ -112,6 +112,8 @@ pub struct Sender {
     /// When to look again whether a segment may leave, `NEVER` unless the pacer holds something back.
     paced_at: Instant,
     mss: Mss,
+    /// What options beside the payload take of a full segment now.
+    room_taken: u8,
     /// Whether the application closed: a FIN follows `end`.
     closed: bool,
     limited_by: Limit,
@@ -163,6 +165,7 @@ impl Sender {
             end: Seq::FIRST_BYTE,
             closed: false,
             mss: config.mss,
+            room_taken: 0,
             rwnd: Bytes::ZERO,
             limited_by: Limit::Application,
             sent_in_burst: false,
@@ -279,6 +282,18 @@ impl Sender {
     /// Payload bytes of a full segment, as agreed.
     pub const fn mss(&self) -> Mss {
         self.mss
+    }
+
+    /// Leaves so much of the next segments to options (RFC 6691 §3).
+    #[inline]
+    pub(crate) const fn leave_room(&mut self, bytes: u8) {
+        self.room_taken = bytes;
+    }
+
+    /// The payload of a full segment at this moment.
+    #[inline]
+    fn full_payload(&self) -> Bytes {
+        Bytes::new(self.mss.bytes().get().saturating_sub(u64::from(self.room_taken)).max(1))
     }
 
     /// What was counted so far.

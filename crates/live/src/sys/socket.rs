@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use super::check;
 
 /// A socket as the kernel numbers it: an owner of the number that `call` answers.
-fn owned(answer: libc::c_int) -> io::Result<OwnedFd> {
+pub(super) fn owned(answer: libc::c_int) -> io::Result<OwnedFd> {
     let raw: RawFd = check(answer)?;
     // SAFETY: a new number, which nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
@@ -135,13 +135,13 @@ fn set<T: Copy>(
 
 /// An address as the kernel reads it.
 #[derive(Clone, Copy)]
-enum Address {
+pub(super) enum Address {
     V4(libc::sockaddr_in),
     V6(libc::sockaddr_in6),
 }
 
 impl Address {
-    fn new(ip: IpAddr, port: u16) -> Self {
+    pub(super) fn new(ip: IpAddr, port: u16) -> Self {
         match ip {
             IpAddr::V4(ip) => {
                 // SAFETY: a struct of numbers, for which zeros are valid.
@@ -163,7 +163,7 @@ impl Address {
     }
 
     /// Where it lies, and its length: good for as long as it is not moved.
-    fn raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+    pub(super) fn raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         match self {
             Self::V4(address) => {
                 (std::ptr::from_ref(address).cast(), length::<libc::sockaddr_in>())

@@ -7,7 +7,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 use super::{Runner, compare};
 use crate::ast::{Call, Expr, ExprKind};
 use crate::error::{Fault, Span, hint, shown};
-use crate::stack::{Meaning, SocketOption, Stack, Stage, Write};
+use crate::stack::{Meaning, Returned, SocketOption, Stack, Stage, Write};
 
 /// The script's file descriptors, and the call that blocks.
 #[derive(Default)]
@@ -253,6 +253,14 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn answer(&mut self, call: &Call, first: bool) -> Called<Answer> {
+        let real = self.stack.system_call(call, !first);
+        if let Some(returned) = real.map_err(|message| Fault::new(call.span, message))? {
+            return Ok(match returned {
+                Returned::Value(value) => Answer::Value(value),
+                Returned::Error(errno) => Answer::Error(errno),
+                Returned::Blocks => Answer::Blocks,
+            });
+        }
         if call.name == "socket" {
             return self.socket(call);
         }

@@ -11,7 +11,7 @@ use crate::ast::{Direction, EcnTag, OptionList, Packet, TcpOption, Time};
 const MAX_SHIFT: u8 = 14;
 
 /// The segment that a script's packet is.
-pub(super) fn incoming(
+pub(crate) fn incoming(
     packet: &Packet,
     numbers: &Numbers,
     scales: &mut Scales,
@@ -194,6 +194,11 @@ fn options(transmit: &Transmit, numbers: &Numbers) -> Vec<TcpOption> {
 
 /// A segment in packetdrill's notation, in full.
 pub(super) fn shown(at: Instant, transmit: &Transmit, numbers: &Numbers, scales: Scales) -> String {
+    format!("{} {}", stamp(at), as_packet(transmit, numbers, scales))
+}
+
+/// A segment as the script's packet that it is.
+pub(crate) fn as_packet(transmit: &Transmit, numbers: &Numbers, scales: Scales) -> Packet {
     let segment = &transmit.segment;
     let mut list = options(transmit, numbers);
     for option in &mut list {
@@ -201,7 +206,7 @@ pub(super) fn shown(at: Instant, transmit: &Transmit, numbers: &Numbers, scales:
             *val = val.wrapping_sub(clock);
         }
     }
-    let packet = Packet {
+    Packet {
         direction: Direction::Out,
         ecn: (transmit.ip.ecn != ackclock_packet::Ecn::NotEct)
             .then_some(EcnTag::Is(transmit.ip.ecn)),
@@ -211,8 +216,7 @@ pub(super) fn shown(at: Instant, transmit: &Transmit, numbers: &Numbers, scales:
         ack: segment.flags.contains(Flags::ACK).then(|| numbers.theirs.narrow(segment.ack)),
         window: Some(field(segment, scales)),
         options: if list.is_empty() { OptionList::Unstated } else { OptionList::These(list) },
-    };
-    format!("{} {packet}", stamp(at))
+    }
 }
 
 /// The same, so that it can be laid beside `packet`.
@@ -231,7 +235,7 @@ pub(super) fn shown_like(
 }
 
 /// Seconds since the script began.
-pub(super) fn stamp(at: Instant) -> String {
+pub(crate) fn stamp(at: Instant) -> String {
     let micros = at.as_nanos() / 1000;
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }

@@ -46,10 +46,24 @@ impl Endpoint {
     ) {
         let (syn, rst) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::RST));
         let rules = self.config.segment_rules;
+        let opening = self.state == State::SynReceived && self.opening.peer_timestamps;
+        if opening && self.config.timestamps && self.timestamps.is_before_syn(segment) {
+            // RFC 7323 §5.3 R1 holds from the peer's SYN on.
+            self.answer(now, segment);
+            return;
+        }
         if self.timestamps.is_old(segment) && self.timestamps.rejects(now, segment, rules) {
             // RFC 7323 §5.3 R1: an ACK in answer, and the segment is dropped.
             self.report_repeated(segment);
             self.answer(now, segment);
+            return;
+        }
+        if self.state == State::SynReceived && self.is_stray_answer(segment) {
+            self.refuse(segment);
+            return;
+        }
+        if rst && self.resets_behind_its_fin(segment) {
+            self.on_reset();
             return;
         }
         if !self.is_acceptable(segment) {
@@ -61,18 +75,16 @@ impl Endpoint {
         }
         if rst {
             // RFC 5961 §3.2: only the exact number resets; any other in the window gets a challenge ACK.
-            let in_linux = self.config.segment_rules == SegmentRules::Linux;
-            let request = self.state == State::SynReceived && self.is_passive();
-            if segment.seq == self.receiver.nxt() || (in_linux && request) {
+            if segment.seq == self.receiver.nxt() {
                 self.on_reset();
-            } else {
+            } else if !(self.in_linux() && self.state == State::TimeWait) {
+                // In TIME-WAIT Linux ignores any other (`tcp_timewait_state_process`).
                 self.challenge(now);
             }
             return;
         }
         if syn {
-            let in_linux = self.config.segment_rules == SegmentRules::Linux;
-            if in_linux && self.state == State::SynReceived && self.is_passive() {
+            if self.in_linux() && self.state == State::SynReceived && self.is_passive() {
                 // RFC 9293 §3.10.7.4, fourth: back to LISTEN (`tcp_check_req`).
                 self.refuse(segment);
                 self.on_reset();
@@ -83,6 +95,9 @@ impl Endpoint {
             return;
         }
         if !segment.flags.contains(Flags::ACK) {
+            if self.in_linux() && self.state == State::TimeWait && segment.seq != segment.end() {
+                self.answer(now, segment);
+            }
             return;
         }
         if self.state == State::SynReceived {
@@ -97,14 +112,30 @@ impl Endpoint {
         if self.marking.used() && segment.flags.contains(Flags::ECE) {
             self.sender.on_ecn_echo(now, segment.ack);
         }
-        if !self.on_ack_field(now, segment, options) {
+        // In TIME-WAIT Linux looks at numbers alone.
+        let in_time_wait = self.in_linux() && self.state == State::TimeWait;
+        if !in_time_wait && !self.on_ack_field(now, segment, options) {
             return;
         }
+        let closing = self.state == State::Closing;
         self.after_ack(now);
+        if self.state == State::Closed || (closing && self.state == State::TimeWait) {
+            // RFC 9293 §3.10.7.4: the ACK of this end's FIN was all that could still come.
+            return;
+        }
+        if self.in_linux()
+            && segment.seq_len() > Bytes::ZERO
+            && segment.end() <= self.receiver.nxt()
+        {
+            // What has come before is told of at once, after its acknowledgment was taken (`tcp_data_queue`).
+            self.report_repeated(segment);
+            self.receiver.demand_ack();
+            return;
+        }
         if self.state == State::TimeWait && segment.seq != self.receiver.nxt() {
             // Nothing but the peer's FIN can come again: any other number is answered, as by Linux
             // (`tcp_timewait_state_process`) and FreeBSD.
-            self.challenge(now);
+            self.answer(now, segment);
             return;
         }
         self.take_text(now, segment, ip);
@@ -119,8 +150,12 @@ impl Endpoint {
         if self.receiver.finished() {
             // Behind the peer's FIN nothing can come: the text is ignored. In TIME-WAIT it is
             // acknowledged, as a repeated FIN is.
+            let new = segment.seq + segment.payload() > self.receiver.nxt();
             if self.state == State::TimeWait {
-                self.challenge(now);
+                self.answer(now, segment);
+            } else if self.in_linux() && segment.seq < self.receiver.nxt() && new {
+                // Linux resets where text begins before the FIN and goes on behind it (`tcp_rcv_state_process`).
+                self.on_undeliverable(segment);
             }
             return;
         }
@@ -146,11 +181,41 @@ impl Endpoint {
         }
     }
 
+    /// Whether a passive opening gets an ACK of something else than its SYN: Linux looks at that before it looks
+    /// at the window (`tcp_check_req`).
+    #[cold]
+    fn is_stray_answer(&self, segment: &Segment) -> bool {
+        self.in_linux()
+            && self.is_passive()
+            && segment.flags.contains(Flags::ACK)
+            && !segment.flags.contains(Flags::RST)
+            && segment.ack != Seq::FIRST_BYTE
+    }
+
+    /// Whether a reset has the number of the peer's FIN, as some stacks send it: Linux takes it
+    /// (`tcp_reset_check`).
+    #[cold]
+    fn resets_behind_its_fin(&self, segment: &Segment) -> bool {
+        self.in_linux()
+            && matches!(self.state, State::CloseWait | State::LastAck | State::Closing)
+            && segment.seq + Bytes::new(1) == self.receiver.nxt()
+    }
+
+    fn in_linux(&self) -> bool {
+        self.config.segment_rules == SegmentRules::Linux
+    }
+
     fn is_acceptable(&self, segment: &Segment) -> bool {
-        if !self.receiver.acceptable(segment.seq, segment.seq_len()) {
+        let linux = self.in_linux();
+        // Linux's `tcp_sequence` lets by what ends where the last ACK was sent, or later.
+        let repeated = linux
+            && self.state != State::TimeWait
+            && self.state != State::SynReceived
+            && segment.end() >= self.timestamps.last_ack_sent
+            && segment.end() <= self.receiver.nxt();
+        if !repeated && !self.receiver.acceptable(segment.seq, segment.seq_len()) {
             return false;
         }
-        let linux = self.config.segment_rules == SegmentRules::Linux;
         if !linux && segment.flags.contains(Flags::RST) {
             // A plain ACK may lie on the right edge, as the peer has perhaps filled the window and lost some
             // of it. A reset may not (RFC 9293 §3.10.7.4; RFC 5961 §3.2).
@@ -172,7 +237,9 @@ impl Endpoint {
     /// An ACK in answer to a segment that is not acceptable: always of data (RFC 5681 §4.2), within
     /// the limit of anything else.
     fn answer(&mut self, now: Instant, segment: &Segment) {
-        if segment.len > 0 && !segment.flags.contains(Flags::SYN) {
+        let syn = segment.flags.contains(Flags::SYN);
+        // A FIN is no part of a war of ACKs either (Linux's `tcp_oow_rate_limited`).
+        if segment.seq_len() > Bytes::ZERO && !syn {
             self.receiver.demand_ack();
         } else {
             self.challenge(now);
@@ -189,7 +256,9 @@ impl Endpoint {
     /// A segment outside of the window, and no reset.
     fn answer_unacceptable(&mut self, now: Instant, segment: &Segment) {
         let syn = segment.flags.contains(Flags::SYN);
-        if self.state == State::SynReceived && syn {
+        // Linux answers a SYN of another number with an ACK (`tcp_check_req`).
+        let other = self.in_linux() && segment.seq != Seq::SYN;
+        if self.state == State::SynReceived && syn && !other {
             if segment.flags.contains(Flags::ACK) && segment.ack == Seq::FIRST_BYTE {
                 // The other half of a simultaneous open.
                 self.establish(now, segment);
@@ -221,14 +290,19 @@ impl Endpoint {
         if !self.sender.accepts(now, segment.ack) {
             // RFC 9293 §3.10.7.4: an ACK of something not yet sent is answered and dropped; of an old
             // one only the SACKs count.
-            if self.sender.is_ahead(segment.ack) {
-                if self.config.segment_rules == SegmentRules::Rfc {
-                    self.challenge(now);
+            // What lies before the SYN looks as if it were 2^31 and more ahead.
+            let before = segment.ack.since(self.sender.next_seq()) >= Bytes::new(1 << 31);
+            if before || self.sender.is_ancient(segment.ack) {
+                // RFC 5961 §5.2: too old for a duplicate, it may be injected. Linux 6.18 takes its
+                // timestamp nonetheless (measured).
+                if self.config.segment_rules == SegmentRules::Linux && self.timestamps.used {
+                    self.timestamps.take(now, segment);
                 }
+                self.challenge(now);
                 return false;
             }
-            if self.sender.is_ancient(segment.ack) {
-                // RFC 5961 §5.2: too old for a duplicate, it may be injected.
+            if self.sender.is_ahead(segment.ack) {
+                // Linux 6.18 answers too (measured; older ones were silent).
                 self.challenge(now);
                 return false;
             }

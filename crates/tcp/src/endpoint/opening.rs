@@ -144,6 +144,11 @@ impl Endpoint {
             self.refuse(segment);
             return;
         }
+        let linux = self.config.segment_rules == SegmentRules::Linux;
+        if linux && segment.flags.contains(Flags::SYN | Flags::FIN) {
+            // Nobody opens and closes at once in good faith (`tcp_rcv_state_process`); RFC 9293 would queue the FIN.
+            return;
+        }
         if segment.flags.contains(Flags::SYN) {
             self.take_syn(now, segment, options);
             self.state = State::SynReceived;

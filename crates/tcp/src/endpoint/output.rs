@@ -217,6 +217,8 @@ impl Endpoint {
             self.timestamps.stamp(now, into, None);
             return Some(Beside::default());
         }
+        let room = if self.receiver.has_sack() { self.room_for_sack() } else { 0 };
+        self.sender.leave_room(room);
         let stretch = self.sender.poll_transmit::<AHEAD>(now);
         if stretch.is_none() && !self.receiver.ack_due() {
             return None;
@@ -257,6 +259,14 @@ impl Endpoint {
             self.timestamps.stamp(now, into, None);
         }
         Some(beside)
+    }
+
+    /// The next segment is so much shorter than a full one as its SACK blocks take (RFC 6691 §3).
+    #[cold]
+    fn room_for_sack(&self) -> u8 {
+        let timestamps = self.timestamps.used;
+        let count = self.receiver.blocks_to_report(timestamps);
+        SackBlocks::wire_len(count, timestamps) - SackBlocks::wire_len(0, timestamps)
     }
 
     fn add_sack(&mut self, now: Instant, out: &mut impl Outlet) -> Written {

@@ -37,6 +37,12 @@ impl Timestamps {
             && !segment.flags.contains(Flags::RST)
     }
 
+    /// Whether a segment is older than the peer's SYN, whose timestamp is the only one so far.
+    #[cold]
+    pub(super) const fn is_before_syn(self, segment: &Segment) -> bool {
+        Self { used: true, ..self }.is_old(segment)
+    }
+
     /// Whether a segment that [is old](Self::is_old) is rejected. It is not once TS.Recent does not count any more, as
     /// the peer's clock may have gone half its round (§5.5).
     #[cold]

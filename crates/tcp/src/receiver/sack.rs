@@ -51,6 +51,14 @@ impl Receiver {
         self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())
     }
 
+    /// How many blocks the next segment reports.
+    #[cold]
+    pub(crate) fn blocks_to_report(&self, timestamps: bool) -> u8 {
+        let mut count = 0;
+        self.each_block(timestamps, |_| count += 1);
+        count
+    }
+
     /// Writes the SACK blocks of the next ACK, which [has some](Self::has_sack), into `blocks`; returns how
     /// many they are, or `None` if one is not near.
     pub(crate) fn report(&self, timestamps: bool, blocks: &mut NearBlocks) -> Option<u8> {

@@ -293,6 +293,10 @@ impl Recovery for Rack {
         if self.probe_due { self.repair.board.last() } else { self.repair.nothing_new(cwnd) }
     }
 
+    fn probe_is_due(&self) -> bool {
+        self.probe_due
+    }
+
     #[inline]
     fn rtt_from(&self) -> Option<Instant> {
         self.repair.rtt_from()

@@ -244,7 +244,11 @@ impl Repair {
         let again = dsack.is_some_and(|duplicate| self.on_dsack(duplicate, told));
         let cumulative = told.last_sent_at;
         if self.sack {
-            self.board.on_sack(blocks, told);
+            if blocks.iter().all(|block| block.end <= send.max) {
+                self.board.on_sack(blocks, told);
+            } else {
+                self.take_possible(blocks, send, told);
+            }
         } else if ack.duplicate {
             self.duplicates += 1;
             self.board.on_duplicate(self.mss.bytes(), told);
@@ -258,6 +262,14 @@ impl Repair {
         }
         self.newly_delivered = told.delivered(ack.newly_acked);
         again
+    }
+
+    /// Blocks of which one reports what was never sent: that one says nothing (Linux's `tcp_is_sackblock_valid`).
+    #[cold]
+    fn take_possible(&mut self, blocks: &[Range], send: &SendSpace, told: &mut Told) {
+        for block in blocks.iter().filter(|block| block.end <= send.max) {
+            self.board.on_sack(std::slice::from_ref(block), told);
+        }
     }
 
     /// A segment that begins at `from` came after others that were sent later.

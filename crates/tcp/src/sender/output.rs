@@ -73,7 +73,7 @@ impl Sender {
             }
             self.hold_back();
         } else {
-            let full_segment = self.end.since(self.space.nxt) >= self.mss.bytes();
+            let full_segment = self.end.since(self.space.nxt) >= self.full_payload();
             if !full_segment || self.hold.has_records() || !self.recovery.is_open() {
                 return false;
             }
@@ -107,7 +107,7 @@ impl Sender {
             return self.send_again(now, range);
         }
         self.propose_after_idle(now);
-        let mut stretch = self.stretch_at(self.space.nxt, last)?;
+        let mut stretch = self.stretch_at(self.space.nxt, last, self.full_payload())?;
         if !self.recovery.allows(self.growth.cwnd(), stretch.len, &self.space) {
             self.limited_by = Limit::Cwnd;
             return None;
@@ -121,14 +121,17 @@ impl Sender {
             }
             if stretch.seq < self.space.max {
                 // The peer had room for it when it went out, whole segments or not.
-                stretch = self.stretch_at(stretch.seq, self.space.max)?;
+                stretch = self.stretch_at(stretch.seq, self.space.max, self.full_payload())?;
             } else {
                 match self.against_window(now, stretch)? {
                     Against::Part(part) => stretch = part,
                     Against::Probe(probe) => return Some(probe),
                 }
             }
-        } else if stretch.len < self.mss.bytes() && self.waits_for_more(now, &stretch) {
+        } else if stretch.len < self.full_payload()
+            && self.waits_for_more(now, &stretch)
+            && !self.recovery.probe_is_due()
+        {
             self.limited_by = Limit::Application;
             let range = self.recovery.last_resort(self.growth.cwnd())?;
             return self.send_again(now, range);
@@ -139,16 +142,19 @@ impl Sender {
     }
 
     fn send_again(&mut self, now: Instant, range: Range) -> Option<Stretch> {
-        let stretch = self.stretch_at(range.start, range.end.min(self.space.max))?;
+        // DEVIATION(rfc6691 §3): what goes out again keeps its length, whatever options stand beside it, as the
+        // scoreboard counts whole segments.
+        let limit = range.end.min(self.space.max);
+        let stretch = self.stretch_at(range.start, limit, self.mss.bytes())?;
         self.on_sent(now, &stretch);
         Some(stretch)
     }
 
-    /// A full segment at `seq`, or what there is before `limit`.
+    /// A segment of at most `most` at `seq`, or what there is before `limit`.
     #[inline]
-    fn stretch_at(&mut self, seq: Seq, limit: Seq) -> Option<Stretch> {
+    fn stretch_at(&mut self, seq: Seq, limit: Seq, most: Bytes) -> Option<Stretch> {
         let data = self.end.since(seq).min(limit.since(seq));
-        let len = self.hold.within_record(seq, data.min(self.mss.bytes()), self.space.una);
+        let len = self.hold.within_record(seq, data.min(most), self.space.una);
         let fin = self.closed && seq + len == self.end && limit > self.end;
         let push = len > Bytes::ZERO && (seq + len == self.end || self.hold.ends_record(seq + len));
         let new = seq >= self.space.max;
@@ -188,7 +194,7 @@ impl Sender {
             self.timed = Some((end, now));
         }
         self.space.max = self.space.max.max(end);
-        if stretch.len < self.mss.bytes() {
+        if stretch.len < self.full_payload() {
             self.hold.on_short_segment(end);
         }
         self.last_send = now;

@@ -27,6 +27,7 @@ impl Sender {
             alarm_from,
             rwnd,
             mss,
+            room_taken,
             closed,
             limited_by,
             sent_in_burst,
@@ -64,6 +65,7 @@ impl Sender {
         *alarm_from = Instant::NEVER;
         *rwnd = Bytes::ZERO;
         *mss = config.mss;
+        *room_taken = 0;
         *closed = false;
         *limited_by = Limit::Application;
         *sent_in_burst = false;

@@ -1,0 +1,384 @@
+//! A script's system calls, made on the kernel's sockets.
+//!
+//! No socket blocks: a call that would is asked again when its descriptor is ready.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use ackclock_script::ast::{Call, Expr, ExprKind};
+use ackclock_script::{Returned, TcpInfo};
+
+use super::Judge;
+use super::stack::{Descriptor, KernelStack};
+use crate::sys::call;
+
+macro_rules! numbers {
+    ($($name:ident)*) => { &[$((stringify!($name), libc::$name as i64)),*] };
+}
+
+/// What the names in arguments stand for.
+const NAMES: &[(&str, i64)] = numbers! {
+    SOL_SOCKET SOL_TCP IPPROTO_TCP IPPROTO_IP SOL_IP IPPROTO_IPV6
+    SO_REUSEADDR SO_REUSEPORT SO_SNDBUF SO_SNDBUFFORCE SO_RCVBUF SO_RCVBUFFORCE SO_KEEPALIVE SO_LINGER
+    SO_PRIORITY SO_MARK SO_ERROR SO_RCVLOWAT SO_OOBINLINE SO_ZEROCOPY
+    IP_TOS IP_MTU_DISCOVER IP_TTL IPV6_TCLASS IP_PMTUDISC_DONT IP_PMTUDISC_WANT IP_PMTUDISC_DO
+    IP_PMTUDISC_PROBE
+    TCP_NODELAY TCP_CORK TCP_MAXSEG TCP_QUICKACK TCP_USER_TIMEOUT TCP_CONGESTION TCP_KEEPIDLE
+    TCP_KEEPINTVL TCP_KEEPCNT TCP_SYNCNT TCP_LINGER2 TCP_DEFER_ACCEPT TCP_WINDOW_CLAMP
+    TCP_NOTSENT_LOWAT TCP_FASTOPEN TCP_TIMESTAMP TCP_THIN_LINEAR_TIMEOUTS
+    MSG_DONTWAIT MSG_EOR MSG_MORE MSG_NOSIGNAL MSG_PEEK MSG_OOB MSG_TRUNC MSG_WAITALL MSG_ZEROCOPY
+    MSG_FASTOPEN MSG_ERRQUEUE
+    SHUT_RD SHUT_WR SHUT_RDWR
+    F_GETFL F_SETFL O_RDWR O_NONBLOCK SOCK_NONBLOCK SOCK_CLOEXEC SOCK_STREAM
+    ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH
+};
+
+/// Errors by name. EWOULDBLOCK is EAGAIN.
+const ERRORS: &[(&str, i64)] = numbers! {
+    EAGAIN EALREADY EBADF ECONNABORTED ECONNREFUSED ECONNRESET EDESTADDRREQ EFAULT EHOSTUNREACH
+    EINPROGRESS EINTR EINVAL EISCONN EMFILE EMSGSIZE ENETUNREACH ENOBUFS ENOMEM ENOPROTOOPT ENOTCONN
+    ENOTSOCK EOPNOTSUPP EPERM EPIPE EPROTO ETIMEDOUT EADDRINUSE EADDRNOTAVAIL EDOM EACCES ENOENT
+};
+
+/// More than anyone's buffer.
+const MOST: usize = 1 << 28;
+
+type Told = Result<Returned, String>;
+
+impl KernelStack<'_> {
+    pub(super) fn carry_out(&mut self, call: &Call, again: bool) -> Told {
+        self.pending = None;
+        let result = match &call.result {
+            Some(Expr { kind: ExprKind::Int(n), .. }) => *n,
+            _ => -1,
+        };
+        if call.name == "socket" {
+            let flags = number(argument(call, 1)?)?;
+            let socket = match self.new_socket() {
+                Ok(socket) => socket,
+                Err(error) => return Ok(failed(&error)),
+            };
+            let nonblocking = flags & i64::from(libc::SOCK_NONBLOCK) != 0;
+            self.descriptors.insert(result, Descriptor { socket, nonblocking });
+            return Ok(Returned::Value(result));
+        }
+        let fd = number(argument(call, 0)?)?;
+        if call.name == "close" {
+            if self.connection == Some(fd) {
+                self.connection = None;
+            }
+            let known = self.descriptors.remove(&fd).is_some();
+            return Ok(if known { Returned::Value(0) } else { Returned::Error("EBADF") });
+        }
+        let Some(descriptor) = self.descriptors.get(&fd) else {
+            return Ok(Returned::Error("EBADF"));
+        };
+        let nonblocking = descriptor.nonblocking;
+        let at = |side| Judge::address(self.ipv6, side);
+        match call.name.as_str() {
+            "bind" => Ok(of(call::bind(&descriptor.socket, at(0), self.port))),
+            "listen" => {
+                let backlog = i32::try_from(number(argument(call, 1)?)?).unwrap_or(i32::MAX);
+                Ok(of(call::listen(&descriptor.socket, backlog)))
+            }
+            "accept" | "accept4" => match call::accept(&descriptor.socket) {
+                Ok(socket) => {
+                    self.descriptors.insert(result, Descriptor { socket, nonblocking: false });
+                    self.connection = Some(result);
+                    Ok(Returned::Value(result))
+                }
+                Err(error) => Ok(self.or_blocks(&error, fd, nonblocking, libc::POLLIN)),
+            },
+            "connect" => {
+                let answer = call::connect(&descriptor.socket, at(1), self.port);
+                self.connection = Some(fd);
+                Ok(match answer {
+                    Ok(()) => Returned::Value(0),
+                    Err(error) => match error.raw_os_error() {
+                        Some(libc::EINPROGRESS) if !nonblocking => self.blocks(fd, libc::POLLOUT),
+                        Some(libc::EALREADY) if again => self.blocks(fd, libc::POLLOUT),
+                        _ => failed(&error),
+                    },
+                })
+            }
+            "shutdown" => {
+                let how = small(number(argument(call, 1)?)?);
+                Ok(of(call::shutdown(&descriptor.socket, how)))
+            }
+            "fcntl" => self.fcntl(call, fd),
+            "setsockopt" => {
+                let (level, option) = (number(argument(call, 1)?)?, number(argument(call, 2)?)?);
+                let value = bytes(argument(call, 3)?)?;
+                let answer =
+                    call::set_option(&descriptor.socket, small(level), small(option), &value);
+                Ok(of(answer))
+            }
+            "getsockopt" => getsockopt(call, &descriptor.socket),
+            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => self.read(call, fd, nonblocking),
+            "write" | "send" | "sendto" | "writev" | "sendmsg" => {
+                self.write(call, fd, nonblocking, again)
+            }
+            other => Err(format!("the call `{other}` is not made on the kernel's sockets")),
+        }
+    }
+
+    fn blocks(&mut self, fd: i64, events: i16) -> Returned {
+        self.pending = Some((fd, events));
+        Returned::Blocks
+    }
+
+    fn or_blocks(&mut self, error: &io::Error, fd: i64, at_once: bool, events: i16) -> Returned {
+        if error.kind() == io::ErrorKind::WouldBlock && !at_once {
+            self.blocks(fd, events)
+        } else {
+            failed(error)
+        }
+    }
+
+    fn fcntl(&mut self, call: &Call, fd: i64) -> Told {
+        let command = small(number(argument(call, 1)?)?);
+        let Some(descriptor) = self.descriptors.get_mut(&fd) else {
+            return Ok(Returned::Error("EBADF"));
+        };
+        let bit = i64::from(libc::O_NONBLOCK);
+        match command {
+            libc::F_GETFL => {
+                let flags = i64::from(libc::O_RDWR);
+                Ok(Returned::Value(if descriptor.nonblocking { flags | bit } else { flags }))
+            }
+            libc::F_SETFL => {
+                descriptor.nonblocking = number(argument(call, 2)?)? & bit != 0;
+                Ok(Returned::Value(0))
+            }
+            _ => Err("expected `F_GETFL` or `F_SETFL`".to_owned()),
+        }
+    }
+
+    fn read(&mut self, call: &Call, fd: i64, nonblocking: bool) -> Told {
+        let (volume, flags) = volume(call)?;
+        let mut buffer = vec![0; volume];
+        let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
+        let Some(descriptor) = self.descriptors.get(&fd) else {
+            return Ok(Returned::Error("EBADF"));
+        };
+        match call::receive(&descriptor.socket, &mut buffer, flags) {
+            Ok(len) => Ok(Returned::Value(i64::try_from(len).unwrap_or(i64::MAX))),
+            Err(error) => Ok(self.or_blocks(&error, fd, at_once, libc::POLLIN)),
+        }
+    }
+
+    fn write(&mut self, call: &Call, fd: i64, nonblocking: bool, again: bool) -> Told {
+        let (volume, flags) = volume(call)?;
+        let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
+        let so_far = if again { self.written } else { 0 };
+        let Some(descriptor) = self.descriptors.get(&fd) else {
+            return Ok(Returned::Error("EBADF"));
+        };
+        let zeros = vec![0; volume - so_far.min(volume)];
+        let whole = |len: usize| Returned::Value(i64::try_from(len).unwrap_or(i64::MAX));
+        match call::send(&descriptor.socket, &zeros, flags) {
+            Ok(len) if at_once || so_far + len >= volume => Ok(whole(so_far + len)),
+            Ok(len) => {
+                self.written = so_far + len;
+                Ok(self.blocks(fd, libc::POLLOUT))
+            }
+            // What was written is told before the error is.
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock && so_far > 0 => {
+                Ok(whole(so_far))
+            }
+            Err(error) => {
+                self.written = so_far;
+                Ok(self.or_blocks(&error, fd, at_once, libc::POLLOUT))
+            }
+        }
+    }
+}
+
+fn of(answer: io::Result<()>) -> Returned {
+    match answer {
+        Ok(()) => Returned::Value(0),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &io::Error) -> Returned {
+    let number = i64::from(error.raw_os_error().unwrap_or(0));
+    let name = ERRORS.iter().find(|(_, known)| *known == number);
+    Returned::Error(name.map_or("an error without a name here", |(name, _)| name))
+}
+
+fn argument(call: &Call, n: usize) -> Result<&Expr, String> {
+    call.args.get(n).ok_or_else(|| format!("`{}` needs at least {} arguments", call.name, n + 1))
+}
+
+fn only(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::List(items) if items.len() == 1 => &items[0],
+        _ => expr,
+    }
+}
+
+fn number(expr: &Expr) -> Result<i64, String> {
+    match &expr.kind {
+        ExprKind::Int(n) => Ok(*n),
+        ExprKind::Ellipsis => Ok(0),
+        ExprKind::Or(all) => all.iter().try_fold(0, |bits, expr| Ok(bits | number(expr)?)),
+        ExprKind::Name(name) => NAMES
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, number)| *number)
+            .ok_or_else(|| format!("`{name}` is not known on the kernel's sockets")),
+        _ => Err("expected a number".to_owned()),
+    }
+}
+
+fn small(number: i64) -> i32 {
+    i32::try_from(number).unwrap_or(-1)
+}
+
+/// The memory that an option's value is.
+fn bytes(expr: &Expr) -> Result<Vec<u8>, String> {
+    let word = |expr: &Expr| number(expr).map(|n| small(n).to_ne_bytes());
+    match &only(expr).kind {
+        ExprKind::Text(text) => Ok(text.as_bytes().to_vec()),
+        ExprKind::Struct(fields) => {
+            let words = fields.iter().map(|field| word(&field.value));
+            Ok(words.collect::<Result<Vec<_>, _>>()?.concat())
+        }
+        _ => word(only(expr)).map(|word| word.to_vec()),
+    }
+}
+
+fn getsockopt(call: &Call, socket: &OwnedFd) -> Told {
+    let (level, option) = (number(argument(call, 1)?)?, number(argument(call, 2)?)?);
+    let expected = only(argument(call, 3)?);
+    let mut value = [0; 64];
+    let len = match call::get_option(socket, small(level), small(option), &mut value) {
+        Ok(len) => len,
+        Err(error) => return Ok(failed(&error)),
+    };
+    match &expected.kind {
+        ExprKind::Ellipsis => {}
+        ExprKind::Text(text) => {
+            let found = String::from_utf8_lossy(&value[..len]);
+            let found = found.trim_end_matches('\0');
+            if found != text {
+                return Err(format!("the option is \"{found}\", expected \"{text}\""));
+            }
+        }
+        _ => {
+            let found = i64::from(i32::from_ne_bytes([value[0], value[1], value[2], value[3]]));
+            let wanted = number(expected)?;
+            if found != wanted {
+                return Err(format!("the option is {found}, expected {wanted}"));
+            }
+        }
+    }
+    Ok(Returned::Value(0))
+}
+
+/// How much a call moves, and its flags.
+fn volume(call: &Call) -> Result<(usize, i32), String> {
+    let (volume, flags) = match call.name.as_str() {
+        "readv" | "writev" => (vectors(argument(call, 1)?), None),
+        "recvmsg" | "sendmsg" => (vectors(argument(call, 1)?), call.args.get(2)),
+        _ => (number(argument(call, 2)?)?, call.args.get(3)),
+    };
+    let flags = flags.map_or(Ok(0), number)?;
+    let volume = usize::try_from(volume).ok().filter(|volume| *volume <= MOST);
+    Ok((volume.ok_or("this is no volume of data")?, small(flags)))
+}
+
+/// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.
+fn vectors(expr: &Expr) -> i64 {
+    match &expr.kind {
+        ExprKind::List(items) => {
+            items.iter().fold(0, |sum: i64, item| sum.saturating_add(vectors(item)))
+        }
+        ExprKind::Struct(fields) => match fields.as_slice() {
+            [base, length] if base.name.is_none() && length.name.is_none() => {
+                number(&length.value).unwrap_or(0)
+            }
+            _ => fields
+                .iter()
+                .filter(|field| {
+                    let name = field.name.as_ref().map(|name| &name.kind);
+                    matches!(name, Some(ExprKind::Apply(name, _) | ExprKind::Name(name)) if name == "msg_iov")
+                })
+                .fold(0, |sum: i64, field| sum.saturating_add(vectors(&field.value))),
+        },
+        _ => 0,
+    }
+}
+
+/// What the kernel tells of a connection (`struct tcp_info` of linux/tcp.h, by place).
+pub(super) fn tcp_info(socket: &OwnedFd) -> io::Result<TcpInfo> {
+    let mut all = [0_u8; 248];
+    call::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut all)?;
+    let byte = |at: usize| Some(i64::from(all[at]));
+    let word = |at: usize| {
+        let bytes = all[at..at + 4].try_into().unwrap_or_default();
+        Some(i64::from(u32::from_ne_bytes(bytes)))
+    };
+    let long = |at: usize| {
+        let bytes = all[at..at + 8].try_into().unwrap_or_default();
+        i64::try_from(u64::from_ne_bytes(bytes)).ok()
+    };
+    Ok(TcpInfo {
+        state: byte(0),
+        ca_state: byte(1),
+        retransmits: byte(2),
+        probes: byte(3),
+        backoff: byte(4),
+        options: byte(5),
+        snd_wscale: Some(i64::from(all[6] & 15)),
+        rcv_wscale: Some(i64::from(all[6] >> 4)),
+        delivery_rate_app_limited: Some(i64::from(all[7] & 1)),
+        rto: word(8),
+        ato: word(12),
+        snd_mss: word(16),
+        rcv_mss: word(20),
+        unacked: word(24),
+        sacked: word(28),
+        lost: word(32),
+        retrans: word(36),
+        fackets: word(40),
+        last_data_sent: word(44),
+        last_ack_sent: word(48),
+        last_data_recv: word(52),
+        last_ack_recv: word(56),
+        pmtu: word(60),
+        rcv_ssthresh: word(64),
+        rtt: word(68),
+        rttvar: word(72),
+        snd_ssthresh: word(76),
+        snd_cwnd: word(80),
+        advmss: word(84),
+        reordering: word(88),
+        rcv_rtt: word(92),
+        rcv_space: word(96),
+        total_retrans: word(100),
+        pacing_rate: long(104),
+        max_pacing_rate: long(112),
+        bytes_acked: long(120),
+        bytes_received: long(128),
+        segs_out: word(136),
+        segs_in: word(140),
+        notsent_bytes: word(144),
+        min_rtt: word(148),
+        data_segs_in: word(152),
+        data_segs_out: word(156),
+        delivery_rate: long(160),
+        busy_time: long(168),
+        rwnd_limited: long(176),
+        sndbuf_limited: long(184),
+        delivered: word(192),
+        delivered_ce: word(196),
+        bytes_sent: long(200),
+        bytes_retrans: long(208),
+        dsack_dups: word(216),
+        reord_seen: word(220),
+        rcv_ooopack: word(224),
+        snd_wnd: word(228),
+    })
+}

@@ -1,0 +1,416 @@
+//! One connection of the kernel's.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::Receiver;
+use std::time::Duration as StdDuration;
+
+use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
+use ackclock_script::ast::Call;
+use ackclock_script::{Meaning, Returned, SocketOption, Stack, Stage, TcpInfo, Write};
+use ackclock_tcp::Transmit;
+use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_wire::{Direction, MAX_HEADERS, Payload, Tuple, Unwrapper, encode, parse};
+
+use super::{Arrived, Judge};
+use crate::sys::{self, call};
+
+/// Nobody waits longer for a packet that may come at any time: somewhat more than the first two timeouts
+/// of a handshake, and than `TCP_TIMEWAIT_LEN`.
+const PATIENCE: Duration = Duration::from_secs(75);
+/// Timers of the kernel's expire at ticks of its clock, here those of 250 Hz (`CONFIG_HZ`).
+const TICK: Duration = Duration::from_millis(4);
+/// How often a call that blocks is looked at, and whether the run was cancelled.
+const LOOK: Duration = Duration::from_millis(1);
+const LONG_LOOK: Duration = Duration::from_millis(100);
+
+/// A descriptor of the script's. The socket below never blocks.
+#[derive(Debug)]
+pub(super) struct Descriptor {
+    pub(super) socket: OwnedFd,
+    /// The script asked for that, too.
+    pub(super) nonblocking: bool,
+}
+
+/// A connection of the kernel's, as the executor sees it.
+#[derive(Debug)]
+pub struct KernelStack<'a> {
+    pub(super) judge: &'a Judge,
+    pub(super) port: u16,
+    pub(super) ipv6: bool,
+    arrivals: Receiver<Arrived>,
+    /// What came and was not asked for yet.
+    inbox: VecDeque<(Instant, Transmit)>,
+    /// What the script sends.
+    direction: Direction,
+    /// Window scale shifts that were offered: the script's, the kernel's.
+    shifts: [Option<u8>; 2],
+    /// When the script began (`CLOCK_MONOTONIC`).
+    epoch_ns: Option<u64>,
+    latest_wake: Duration,
+    pub(super) descriptors: BTreeMap<i64, Descriptor>,
+    /// The descriptor of the connection; -1 is one of [`Stack`]'s own calls.
+    pub(super) connection: Option<i64>,
+    /// What is known of it after its close.
+    pub(super) last_info: TcpInfo,
+    /// The descriptor that a call waits for, and what for.
+    pub(super) pending: Option<(i64, i16)>,
+    /// What a write that blocks has written.
+    pub(super) written: usize,
+    pub(super) congestion_control: String,
+    pub(super) paced: bool,
+    pub(super) options: Vec<SocketOption>,
+    cancelled: Cancel<'a>,
+}
+
+/// Says whether the run is to stop.
+#[derive(Clone, Copy, Default)]
+struct Cancel<'a>(Option<&'a (dyn Fn() -> bool + Sync)>);
+
+impl fmt::Debug for Cancel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cancel")
+    }
+}
+
+/// The descriptors of calls that are not a script's.
+const LISTENER: i64 = -2;
+const CONNECTION: i64 = -1;
+
+impl<'a> KernelStack<'a> {
+    pub(super) fn new(judge: &'a Judge, port: u16, arrivals: Receiver<Arrived>) -> Self {
+        let tuple =
+            Tuple { addresses: Judge::addresses(false), source_port: port, destination_port: port };
+        Self {
+            judge,
+            port,
+            ipv6: false,
+            arrivals,
+            inbox: VecDeque::new(),
+            direction: Direction::new(tuple, 0, 0),
+            shifts: [None; 2],
+            epoch_ns: None,
+            latest_wake: Duration::ZERO,
+            descriptors: BTreeMap::new(),
+            connection: None,
+            last_info: TcpInfo::default(),
+            pending: None,
+            written: 0,
+            // The kernel's own default; that of a machine may be another.
+            congestion_control: "cubic".to_owned(),
+            paced: false,
+            options: Vec::new(),
+            cancelled: Cancel::default(),
+        }
+    }
+
+    /// The same, which waits no longer once `cancelled` answers true.
+    #[must_use]
+    pub fn until_cancelled(mut self, cancelled: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        self.cancelled = Cancel(Some(cancelled));
+        self
+    }
+
+    /// By how much the script was later than its own times, at worst. Of a run that was late nothing can be said.
+    pub const fn latest_wake(&self) -> Duration {
+        self.latest_wake
+    }
+
+    pub(super) fn set_ipv6(&mut self) {
+        self.ipv6 = true;
+        self.direction.tuple.addresses = Judge::addresses(true);
+    }
+
+    /// The time of the script, which begins with the first look at it.
+    fn clock(&mut self) -> Instant {
+        let now = sys::monotonic_ns();
+        let epoch = *self.epoch_ns.get_or_insert(now);
+        Instant::from_nanos(now.saturating_sub(epoch))
+    }
+
+    /// Takes the time since `from_ns` out of the script's.
+    pub(super) fn leave_out(&mut self, from_ns: u64) {
+        if let Some(epoch) = &mut self.epoch_ns {
+            *epoch += sys::monotonic_ns() - from_ns;
+        }
+    }
+
+    fn take(&mut self, arrived: &Arrived) {
+        let Ok(parsed) = parse(&arrived.bytes) else { return };
+        let headers = &parsed.headers;
+        if headers.flags.contains(Flags::SYN) {
+            // A second connection of the same ports counts from its own SYN.
+            self.direction.acknowledged = Unwrapper::new(headers.seq);
+            self.shifts[1] = headers.options.window_scale;
+            self.direction.tuple.destination_port = headers.tuple.source_port;
+        }
+        let mut back = self.direction.reversed();
+        back.window_shift = self.shift(1);
+        let mut widened = back.widen(&parsed);
+        if headers.seq == 0 && headers.flags == Flags::RST | Flags::ACK {
+            // It answers a segment without an ACK, and its number means nothing (RFC 9293 §3.10.7.1).
+            widened.segment.seq = Seq::SYN;
+        }
+        self.clock();
+        let at = Instant::from_nanos(arrived.at_ns.saturating_sub(self.epoch_ns.unwrap_or(0)));
+        let transmit =
+            Transmit { segment: widened.segment, ip: widened.ip, options: widened.options };
+        self.inbox.push_back((at, transmit));
+    }
+
+    /// The shift of windows of the script (0) or of the kernel (1): in force when both have offered one.
+    fn shift(&self, side: usize) -> u8 {
+        match self.shifts {
+            [Some(_), Some(_)] => self.shifts[side].unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    fn drain(&mut self) {
+        while let Ok(arrived) = self.arrivals.try_recv() {
+            self.take(&arrived);
+        }
+    }
+
+    /// A new socket with what was set before there was one.
+    pub(super) fn new_socket(&self) -> io::Result<OwnedFd> {
+        let ipv6 = self.ipv6;
+        let socket = self.judge.space.within(|| call::socket(ipv6))?;
+        // Before it connects or listens: later, what another law has switched on stays on.
+        sys::set_congestion_control(&socket, &self.congestion_control)?;
+        if self.paced {
+            sys::set_pacing(&socket)?;
+        }
+        Ok(socket)
+    }
+
+    fn own(&mut self, number: i64) -> Option<&Descriptor> {
+        if number == CONNECTION && !self.descriptors.contains_key(&CONNECTION) {
+            let socket = call::accept(&self.descriptors.get(&LISTENER)?.socket).ok()?;
+            // A listening socket that stays would answer in the connection's place once that is gone.
+            self.descriptors.remove(&LISTENER);
+            self.descriptors.insert(CONNECTION, Descriptor { socket, nonblocking: true });
+            self.connection = Some(CONNECTION);
+        }
+        self.descriptors.get(&number)
+    }
+
+    fn remember(&mut self) {
+        let socket = self.connection.and_then(|number| self.descriptors.get(&number));
+        if let Some(info) = socket.and_then(|it| super::calls::tcp_info(&it.socket).ok()) {
+            self.last_info = info;
+        }
+    }
+
+    /// Ends every socket with a reset, so that nothing of the connection is left.
+    fn reset(&mut self) {
+        for descriptor in std::mem::take(&mut self.descriptors).into_values() {
+            let _ = sys::abandon(&descriptor.socket);
+        }
+    }
+}
+
+impl Drop for KernelStack<'_> {
+    fn drop(&mut self) {
+        self.reset();
+        self.judge.wire.stacks().remove(&self.port);
+    }
+}
+
+impl Stack for KernelStack<'_> {
+    fn pass(&mut self, now: Instant, until: Instant) -> Option<Instant> {
+        let begun = self.clock();
+        loop {
+            self.drain();
+            if let Some((at, _)) = self.inbox.front()
+                && *at <= until
+            {
+                return Some((*at).max(now + Duration::from_nanos(1)));
+            }
+            let real = self.clock();
+            if let Some((number, events)) = self.pending
+                && self
+                    .descriptors
+                    .get(&number)
+                    .is_some_and(|descriptor| call::is_ready(&descriptor.socket, events))
+                && real <= until
+            {
+                // Once: whoever cannot go on is asked again when something came, or after a while.
+                self.pending = None;
+                return Some(real.max(now + Duration::from_nanos(1)));
+            }
+            if real >= until {
+                self.latest_wake = self.latest_wake.max(real.since(until));
+                return None;
+            }
+            let stop = self.cancelled.0.is_some_and(|cancelled| cancelled());
+            if stop || real.since(begun) > PATIENCE {
+                return None;
+            }
+            let look = if self.pending.is_some() { LOOK } else { LONG_LOOK };
+            let wait = until.since(real).min(look);
+            let wait = StdDuration::from_nanos(wait.as_nanos());
+            if let Ok(arrived) = self.arrivals.recv_timeout(wait) {
+                self.take(&arrived);
+            }
+        }
+    }
+
+    fn tick(&self) -> Duration {
+        TICK
+    }
+
+    fn system_call(&mut self, call: &Call, again: bool) -> Result<Option<Returned>, String> {
+        self.clock();
+        if call.name == "close" {
+            self.remember();
+        }
+        self.carry_out(call, again).map(Some)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
+        let from_ns = sys::monotonic_ns();
+        let meaning = self.apply(name, value);
+        self.leave_out(from_ns);
+        meaning
+    }
+
+    fn set_shared_defaults(&mut self) {
+        let from_ns = sys::monotonic_ns();
+        for (name, value) in
+            [("tcp_rmem", "4096 540000 15728640"), ("tcp_slow_start_after_idle", "0")]
+        {
+            // Both can be set in every namespace.
+            let _ = self.apply(name, value);
+        }
+        self.leave_out(from_ns);
+    }
+
+    fn listen(&mut self) -> Result<(), String> {
+        let ip = Judge::address(self.ipv6, 0);
+        let made = self.new_socket().and_then(|socket| {
+            call::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32.to_ne_bytes())?;
+            call::bind(&socket, ip, self.port)?;
+            call::listen(&socket, 16)?;
+            Ok(socket)
+        });
+        let socket = made.map_err(|error| format!("cannot listen: {error}"))?;
+        self.descriptors.insert(LISTENER, Descriptor { socket, nonblocking: true });
+        Ok(())
+    }
+
+    fn connect(&mut self, _: Instant) -> Result<(), String> {
+        let made = self.new_socket().and_then(|socket| {
+            call::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32.to_ne_bytes())?;
+            call::bind(&socket, Judge::address(self.ipv6, 0), self.port)?;
+            match call::connect(&socket, Judge::address(self.ipv6, 1), self.port) {
+                Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+                _ => Ok(socket),
+            }
+        });
+        let socket = made.map_err(|error| format!("cannot connect: {error}"))?;
+        self.descriptors.insert(CONNECTION, Descriptor { socket, nonblocking: true });
+        self.connection = Some(CONNECTION);
+        Ok(())
+    }
+
+    fn write(&mut self, _: Instant, volume: Bytes, kind: Write) -> Bytes {
+        let flags = match kind {
+            Write::Plain => 0,
+            Write::More => libc::MSG_MORE,
+            Write::Record => libc::MSG_EOR,
+        };
+        let zeros = vec![0; usize::try_from(volume.get()).unwrap_or(0)];
+        let socket = self.own(CONNECTION);
+        let written = socket.and_then(|it| call::send(&it.socket, &zeros, flags).ok());
+        Bytes::new(written.unwrap_or(0) as u64)
+    }
+
+    fn read(&mut self, _: Instant, volume: Bytes) -> Bytes {
+        let mut buffer = vec![0; usize::try_from(volume.get()).unwrap_or(0)];
+        let socket = self.own(CONNECTION);
+        let read = socket.and_then(|it| call::receive(&it.socket, &mut buffer, 0).ok());
+        Bytes::new(read.unwrap_or(0) as u64)
+    }
+
+    fn finish(&mut self, _: Instant) {
+        if let Some(it) = self.own(CONNECTION) {
+            let _ = call::shutdown(&it.socket, libc::SHUT_WR);
+        }
+    }
+
+    fn stop_reading(&mut self, _: Instant) {
+        if let Some(it) = self.own(CONNECTION) {
+            let _ = call::shutdown(&it.socket, libc::SHUT_RD);
+        }
+    }
+
+    fn close(&mut self, _: Instant) {
+        self.own(CONNECTION);
+        self.remember();
+        self.descriptors.remove(&CONNECTION);
+    }
+
+    fn abort(&mut self, _: Instant) {
+        if let Some(it) = self.own(CONNECTION) {
+            let _ = sys::abandon(&it.socket);
+        }
+        self.descriptors.remove(&CONNECTION);
+    }
+
+    fn set_option(&mut self, option: SocketOption) -> Result<(), String> {
+        self.options.push(option);
+        Ok(())
+    }
+
+    fn readable(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    fn peer_finished(&self) -> bool {
+        false
+    }
+
+    fn stage(&self) -> Stage {
+        match self.info(Instant::START).state {
+            Some(1 | 4 | 5 | 8 | 9 | 11) => Stage::Open,
+            Some(2 | 3) => Stage::Opening,
+            Some(10) => Stage::Listening,
+            Some(_) => Stage::Closed,
+            None => Stage::Fresh,
+        }
+    }
+
+    fn handle(&mut self, _: Instant, segment: &Segment, ip: IpMeta, options: Option<&Options>) {
+        self.clock();
+        if segment.flags.contains(Flags::SYN) {
+            self.shifts[0] = options.and_then(|options| options.window_scale);
+        }
+        self.direction.window_shift = self.shift(0);
+        let headers = self.direction.narrow(segment, ip, options);
+        let mut buffer = vec![0; MAX_HEADERS + segment.len as usize];
+        if let Ok(encoded) = encode(&headers, Payload::Zeros(segment.len), &mut buffer) {
+            // A packet that is not taken is missed by what the script expects.
+            let _ = self.judge.wire.write(&buffer[..encoded.written]);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        self.drain();
+        match self.inbox.front() {
+            Some((at, _)) if *at <= now => self.inbox.pop_front().map(|(_, transmit)| transmit),
+            _ => None,
+        }
+    }
+
+    fn poll_at(&self) -> Option<Instant> {
+        None
+    }
+
+    fn info(&self, _: Instant) -> TcpInfo {
+        let socket = self.connection.and_then(|number| self.descriptors.get(&number));
+        socket.and_then(|it| super::calls::tcp_info(&it.socket).ok()).unwrap_or(self.last_info)
+    }
+}

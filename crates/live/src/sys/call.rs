@@ -1,0 +1,102 @@
+//! The system calls that a script makes, as they are: numbers in, a number or an error out. No socket blocks.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use super::check;
+use super::socket::{Address, owned};
+
+/// A TCP socket of the calling thread's namespace.
+pub fn socket(ipv6: bool) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    let domain = if ipv6 { libc::AF_INET6 } else { libc::AF_INET };
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::socket(domain, kind, 0) })
+}
+
+/// bind(2).
+pub fn bind(socket: &OwnedFd, ip: std::net::IpAddr, port: u16) -> io::Result<()> {
+    let at = Address::new(ip, port);
+    let (at, len) = at.raw();
+    // SAFETY: the address lives as long as the call, and is as long as said.
+    check(unsafe { libc::bind(socket.as_raw_fd(), at, len) }).map(drop)
+}
+
+/// listen(2).
+pub fn listen(socket: &OwnedFd, backlog: i32) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::listen(socket.as_raw_fd(), backlog) }).map(drop)
+}
+
+/// connect(2).
+pub fn connect(socket: &OwnedFd, ip: std::net::IpAddr, port: u16) -> io::Result<()> {
+    let to = Address::new(ip, port);
+    let (to, len) = to.raw();
+    // SAFETY: the address lives as long as the call, and is as long as said.
+    check(unsafe { libc::connect(socket.as_raw_fd(), to, len) }).map(drop)
+}
+
+/// accept4(2).
+pub fn accept(socket: &OwnedFd) -> io::Result<OwnedFd> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: the address of the peer may be null.
+    owned(unsafe {
+        libc::accept4(socket.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags)
+    })
+}
+
+/// recv(2).
+pub fn receive(socket: &OwnedFd, buffer: &mut [u8], flags: i32) -> io::Result<usize> {
+    let (at, len) = (buffer.as_mut_ptr().cast(), buffer.len());
+    // SAFETY: the buffer is as long as said.
+    let answer = unsafe { libc::recv(socket.as_raw_fd(), at, len, flags) };
+    usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+/// send(2), which raises no signal.
+pub fn send(socket: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<usize> {
+    let flags = flags | libc::MSG_NOSIGNAL;
+    // SAFETY: the bytes are as many as said.
+    let answer =
+        unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+/// shutdown(2).
+pub fn shutdown(socket: &OwnedFd, how: i32) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::shutdown(socket.as_raw_fd(), how) }).map(drop)
+}
+
+/// setsockopt(2).
+pub fn set_option(socket: &OwnedFd, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
+    let len = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
+    // SAFETY: the value is as long as said.
+    check(unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, option, value.as_ptr().cast(), len)
+    })
+    .map(drop)
+}
+
+/// getsockopt(2); returns how much of `value` was written.
+pub fn get_option(
+    socket: &OwnedFd,
+    level: i32,
+    option: i32,
+    value: &mut [u8],
+) -> io::Result<usize> {
+    let mut len = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
+    // SAFETY: the value is as long as said.
+    check(unsafe {
+        let at = value.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), level, option, at, &raw mut len)
+    })?;
+    Ok(usize::try_from(len).unwrap_or(0))
+}
+
+/// Whether the socket can be read (`POLLIN`) or written (`POLLOUT`), or has an error, now.
+pub fn is_ready(socket: &OwnedFd, events: i16) -> bool {
+    let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 };
+    // SAFETY: one entry, which lives as long as the call.
+    unsafe { libc::poll(&raw mut entry, 1, 0) > 0 }
+}
