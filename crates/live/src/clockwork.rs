@@ -53,8 +53,8 @@ const LOOK: Duration = Duration::from_micros(2);
 /// A thread that is to stop looks whether it is, so often.
 const MOST_SLEEP: Duration = Duration::from_millis(100);
 
-/// Packets read from a port before the others have their turn.
-const BATCH: usize = 32;
+/// A port is read until it has nothing more, or for so long, before the others have their turn.
+const TURN: Duration = Duration::from_micros(100);
 
 /// How well the path kept time.
 #[derive(Clone, Debug)]
@@ -177,7 +177,8 @@ impl Clockwork {
             self.release(now, clock, &mut meter)?;
             let mut busy = false;
             for (n, empty_at) in empty_at.iter_mut().enumerate() {
-                for _ in 0..BATCH {
+                let turn_ends = now + TURN;
+                while now < turn_ends {
                     let Some(len) = self.ports[n].read(now, &mut spare)? else {
                         *empty_at = now;
                         break;

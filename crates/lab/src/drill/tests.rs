@@ -221,10 +221,13 @@ fn outcomes_as_json() {
         serde_json::json!({
             "passed": 1,
             "failed": 1,
+            "again": 0,
+            "differences": [],
             "notes": [],
             "scripts": [
                 {
                     "file": good.display().to_string(),
+                    "on": "sim",
                     "passed": true,
                     "failure": null,
                     // In: SYN and ACK. Out: SYN-ACK and data. The data goes out at 0.1 s.
@@ -235,6 +238,7 @@ fn outcomes_as_json() {
                 },
                 {
                     "file": bad.display().to_string(),
+                    "on": "sim",
                     "passed": false,
                     "failure": {
                         "line": 9, "column": 1,
