@@ -2,6 +2,7 @@
 
 mod calls;
 pub(crate) mod compare;
+mod fast_open;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -255,8 +256,10 @@ pub(crate) struct Numbers {
     theirs: Unwrapper,
     /// Those that the end point sends.
     ours: Unwrapper,
-    their_syn: bool,
-    our_syn: bool,
+    /// What the script gives the first SYN of each side. As in packetdrill, SYNs alone count from it, and all other
+    /// numbers from 0.
+    their_syn: Option<u32>,
+    our_syn: Option<u32>,
     /// The end point's timestamps minus the script's.
     pub(crate) clock: Option<u32>,
 }
@@ -266,11 +269,37 @@ impl Default for Numbers {
         Self {
             theirs: Unwrapper::new(0),
             ours: Unwrapper::new(0),
-            their_syn: false,
-            our_syn: false,
+            their_syn: None,
+            our_syn: None,
             clock: None,
         }
     }
+}
+
+impl Numbers {
+    /// The number that the peer's segment has or acknowledges, as it stands in a script's packet with these flags.
+    fn theirs(&self, seq: Seq, flags: Flags) -> u32 {
+        self.theirs.narrow(seq).wrapping_add(offset(self.their_syn, flags))
+    }
+
+    /// The same of this end's.
+    fn ours(&self, seq: Seq, flags: Flags) -> u32 {
+        self.ours.narrow(seq).wrapping_add(offset(self.our_syn, flags))
+    }
+
+    /// What such a number means.
+    fn their_seq(&self, number: u32, flags: Flags) -> Seq {
+        self.theirs.widen(number.wrapping_sub(offset(self.their_syn, flags)))
+    }
+
+    /// The same of this end's.
+    fn our_seq(&self, number: u32, flags: Flags) -> Seq {
+        self.ours.widen(number.wrapping_sub(offset(self.our_syn, flags)))
+    }
+}
+
+fn offset(syn: Option<u32>, flags: Flags) -> u32 {
+    if flags.contains(Flags::SYN) { syn.unwrap_or(0) } else { 0 }
 }
 
 /// Window scale shifts (RFC 7323 §2.2): in force when both sides have offered one.
@@ -366,6 +395,11 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn option(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if matches!(name, "local_ip" | "remote_ip") {
+            // Cookies are made from them, and nothing else is.
+            let _ = self.stack.set(name, value);
+            return Ok(());
+        }
         if IDLE_OPTIONS.contains(&name) {
             return Ok(());
         }
@@ -526,9 +560,9 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn inject(&mut self, packet: &Packet, span: Span) -> Result<(), Fault> {
-        if packet.flags.contains(Flags::SYN) && !self.sent.their_syn {
-            self.sent.theirs = Unwrapper::new(packet.seq);
-            self.sent.their_syn = true;
+        let packet = &*self.with_cookie(packet);
+        if packet.flags.contains(Flags::SYN) {
+            self.sent.their_syn.get_or_insert(packet.seq);
         }
         let (segment, ip, options) = compare::incoming(packet, &self.sent, &mut self.scales);
         let most = self.cut_at.unwrap_or(u32::MAX);
@@ -567,6 +601,7 @@ impl<S: Stack> Runner<'_, S> {
         to: Instant,
         time: Time,
     ) -> Result<Instant, Stop> {
+        let packet = &*self.with_cookie(packet);
         // What goes out before its time is seen, and its time is then found wrong.
         let latest = to + self.slack;
         let expected = || format!("{} {packet}", compare::stamp_of(from, to, time));
@@ -604,9 +639,8 @@ impl<S: Stack> Runner<'_, S> {
             whole.segment.window = next.segment.window;
         }
         let compare_push = self.settings.compare_push;
-        if whole.segment.flags.contains(Flags::SYN) && !self.sent.our_syn {
-            self.sent.ours = Unwrapper::new(packet.seq);
-            self.sent.our_syn = true;
+        if whole.segment.flags.contains(Flags::SYN) {
+            self.sent.our_syn.get_or_insert(packet.seq);
         }
         let seen = Expectation { packet, scales: self.scales, compare_push };
         // Of timestamps, everything since the start counts.

@@ -12,28 +12,37 @@ use crate::stack::{Meaning, Returned, SocketOption, Stack, Stage, Write};
 /// The script's file descriptors, and the call that blocks.
 #[derive(Default)]
 pub(super) struct Sockets {
-    open: BTreeMap<i64, Socket>,
+    pub(super) open: BTreeMap<i64, Socket>,
     pending: Option<Pending>,
     /// The connection was handed out by `accept`.
-    accepted: bool,
+    pub(super) accepted: bool,
     /// The connection's error was told to the application.
-    error_told: bool,
+    pub(super) error_told: bool,
     /// `TCP_MAXSEG` as it was set.
     segment: Option<i64>,
     /// `SO_LINGER` with no time: a close is a reset.
     no_linger: bool,
+    /// Connections so far: the last is the stack's.
+    pub(super) connections: u32,
 }
 
 #[derive(Clone, Copy)]
-struct Socket {
-    role: Role,
-    nonblocking: bool,
+pub(super) struct Socket {
+    pub(super) role: Role,
+    pub(super) nonblocking: bool,
     no_reads: bool,
     no_writes: bool,
+    /// Which connection it has, or listens for.
+    pub(super) connection: u32,
+    /// `TCP_FASTOPEN_CONNECT`; a connect then waits for the first write.
+    pub(super) fast: bool,
+    pub(super) deferred: bool,
+    /// What a write that waits for the handshake has put into the SYN.
+    pub(super) in_syn: Bytes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     Fresh,
     Listener,
     Connection,
@@ -50,7 +59,7 @@ struct Pending {
 }
 
 #[derive(Clone, Copy)]
-enum Answer {
+pub(super) enum Answer {
     /// It returns this.
     Value(i64),
     /// It returns -1 and sets this.
@@ -146,22 +155,26 @@ const IDLE_OPTIONS: [(&str, Meaning); 13] = [
 ];
 
 /// Socket options that do something.
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 12] = [
     "SO_LINGER",
     "SO_RCVBUF",
     "SO_RCVBUFFORCE",
     "TCP_CONGESTION",
     "TCP_CORK",
+    "TCP_FASTOPEN",
+    "TCP_FASTOPEN_CONNECT",
     "TCP_MAXSEG",
     "TCP_NODELAY",
     "TCP_QUICKACK",
+    "TCP_SYNCNT",
     "TCP_USER_TIMEOUT",
 ];
 
 const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0o4000;
+const MSG_FASTOPEN: i64 = 0x2000_0000;
 
-type Called<T> = Result<T, Fault>;
+pub(super) type Called<T> = Result<T, Fault>;
 
 impl<S: Stack> Runner<'_, S> {
     /// Runs `call`; `until` is when it is to return if it blocks.
@@ -273,10 +286,13 @@ impl<S: Stack> Runner<'_, S> {
         let Some(socket) = self.sockets.open.get(&fd).copied() else {
             return Ok(Answer::Error("EBADF"));
         };
+        if socket.connection < self.sockets.connections {
+            return self.answer_of_old(call, fd);
+        }
         match call.name.as_str() {
             "bind" => Ok(Answer::Value(0)),
             "listen" => {
-                self.set_role(fd, Role::Listener);
+                self.begin_connection(fd, Role::Listener);
                 self.stack.listen().map_err(|message| Fault::new(call.span, message))?;
                 Ok(Answer::Value(0))
             }
@@ -290,9 +306,14 @@ impl<S: Stack> Runner<'_, S> {
                         self.stack.close(self.now);
                     }
                 }
-                if socket.role == Role::Listener && self.stack.stage() == Stage::Listening {
-                    // Nobody waits for a SYN any more.
-                    self.stack.close(self.now);
+                if socket.role == Role::Listener {
+                    match self.stack.stage() {
+                        // Nobody waits for a SYN any more.
+                        Stage::Listening => self.stack.close(self.now),
+                        // Nor for a connection that came about.
+                        Stage::Open if !self.sockets.accepted => self.stack.abort(self.now),
+                        _ => {}
+                    }
                 }
                 self.sockets.open.remove(&fd);
                 Ok(Answer::Value(0))
@@ -302,13 +323,7 @@ impl<S: Stack> Runner<'_, S> {
             "setsockopt" => self.setsockopt(call),
             "getsockopt" => self.getsockopt(call),
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => self.read(call, socket),
-            _ => self.write(call, socket),
-        }
-    }
-
-    fn set_role(&mut self, fd: i64, role: Role) {
-        if let Some(socket) = self.sockets.open.get_mut(&fd) {
-            socket.role = role;
+            _ => self.write(call, fd, socket, first),
         }
     }
 
@@ -321,7 +336,20 @@ impl<S: Stack> Runner<'_, S> {
             let message = format!("`{}` returns a new descriptor; expected `= 3` or so", call.name);
             return Err(Fault::new(call.span, message));
         }
-        let socket = Socket { role, nonblocking: false, no_reads: false, no_writes: false };
+        // A fresh socket has the connection that is to come.
+        let socket = Socket {
+            role,
+            nonblocking: false,
+            no_reads: false,
+            no_writes: false,
+            connection: match role {
+                Role::Fresh => u32::MAX,
+                _ => self.sockets.connections,
+            },
+            fast: false,
+            deferred: false,
+            in_syn: Bytes::ZERO,
+        };
         self.sockets.open.insert(fd, socket);
         Ok(Answer::Value(fd))
     }
@@ -363,8 +391,20 @@ impl<S: Stack> Runner<'_, S> {
 
     fn connect(&mut self, call: &Call, fd: i64, socket: Socket, first: bool) -> Called<Answer> {
         if first && socket.role == Role::Fresh {
-            self.set_role(fd, Role::Connection);
-            self.stack.connect(self.now).map_err(|message| Fault::new(call.span, message))?;
+            if socket.fast
+                && let Some(has_cookie) = self.stack.fast_open()
+            {
+                if has_cookie {
+                    self.defer(fd);
+                    return Ok(Answer::Value(0));
+                }
+                self.begin_connection(fd, Role::Connection);
+                let opened = self.stack.connect_fast(self.now, Bytes::ZERO);
+                opened.map_err(|message| Fault::new(call.span, message))?;
+            } else {
+                self.begin_connection(fd, Role::Connection);
+                self.stack.connect(self.now).map_err(|message| Fault::new(call.span, message))?;
+            }
             return Ok(if socket.nonblocking {
                 Answer::Error("EINPROGRESS")
             } else {
@@ -448,8 +488,16 @@ impl<S: Stack> Runner<'_, S> {
                 self.sockets.no_linger = no_linger(value)?;
                 Meaning::Applied
             }
-            "TCP_CORK" | "TCP_NODELAY" | "TCP_QUICKACK" | "TCP_USER_TIMEOUT" | "SO_RCVBUF"
-            | "SO_RCVBUFFORCE" => {
+            "TCP_SYNCNT" => {
+                let retries = integer(only(value))?;
+                self.stack.set("tcp_syn_retries", &retries.to_string()).map_err(fault)?
+            }
+            "TCP_FASTOPEN_CONNECT" => {
+                self.set_fast(call, integer(only(value))? != 0)?;
+                Meaning::Applied
+            }
+            "TCP_CORK" | "TCP_FASTOPEN" | "TCP_NODELAY" | "TCP_QUICKACK" | "TCP_USER_TIMEOUT"
+            | "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
                 let n = integer(only(value))?;
                 let on = n != 0;
                 let size = u64::try_from(n).ok().filter(|size| *size <= 1 << 30);
@@ -457,6 +505,7 @@ impl<S: Stack> Runner<'_, S> {
                 let option = match name.as_str() {
                     "TCP_NODELAY" => SocketOption::NoDelay(on),
                     "TCP_CORK" => SocketOption::Cork(on),
+                    "TCP_FASTOPEN" => SocketOption::FastOpen(on),
                     "TCP_QUICKACK" => SocketOption::QuickAck(on),
                     "TCP_USER_TIMEOUT" => {
                         SocketOption::UserTimeout(on.then(|| Duration::from_millis(size)))
@@ -549,8 +598,11 @@ impl<S: Stack> Runner<'_, S> {
         })
     }
 
-    fn write(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let Volume { data, at_once, kind, .. } = volume(call)?;
+    fn write(&mut self, call: &Call, fd: i64, socket: Socket, first: bool) -> Called<Answer> {
+        let Volume { data, at_once, kind, fast, .. } = volume(call)?;
+        if first && (fast || socket.deferred) {
+            return self.write_fast(call, fd, data, socket.nonblocking || at_once);
+        }
         if socket.role != Role::Connection || socket.no_writes {
             return Ok(Answer::Error("EPIPE"));
         }
@@ -560,7 +612,10 @@ impl<S: Stack> Runner<'_, S> {
         Ok(match self.stack.stage() {
             Stage::Opening if socket.nonblocking || at_once => Answer::Error("EAGAIN"),
             Stage::Opening => Answer::Blocks,
-            Stage::Open => Answer::Value(count(self.stack.write(self.now, data, kind))),
+            Stage::Open => {
+                let rest = Bytes::new(data.get().saturating_sub(socket.in_syn.get()));
+                Answer::Value(count(socket.in_syn + self.stack.write(self.now, rest, kind)))
+            }
             _ => Answer::Error("EPIPE"),
         })
     }
@@ -574,11 +629,11 @@ fn told(answer: Answer) -> String {
     }
 }
 
-fn count(volume: Bytes) -> i64 {
+pub(super) fn count(volume: Bytes) -> i64 {
     i64::try_from(volume.get()).unwrap_or(i64::MAX)
 }
 
-fn argument(call: &Call, n: usize) -> Called<&Expr> {
+pub(super) fn argument(call: &Call, n: usize) -> Called<&Expr> {
     call.args.get(n).ok_or_else(|| {
         let message = format!("`{}` needs at least {} arguments", call.name, n + 1);
         Fault::new(call.span, message)
@@ -593,7 +648,7 @@ fn only(expr: &Expr) -> &Expr {
     }
 }
 
-fn integer(expr: &Expr) -> Called<i64> {
+pub(super) fn integer(expr: &Expr) -> Called<i64> {
     match expr.kind {
         ExprKind::Int(n) => Ok(n),
         _ => Err(Fault::new(expr.span, "expected a number")),
@@ -651,6 +706,8 @@ struct Volume {
     at_once: bool,
     /// What is read stays to be read.
     peek: bool,
+    /// It opens the connection.
+    fast: bool,
     kind: Write,
 }
 
@@ -660,11 +717,14 @@ fn volume(call: &Call) -> Called<Volume> {
         "recvmsg" | "sendmsg" => (vectors(argument(call, 1)?), call.args.get(2)),
         _ => (integer(argument(call, 2)?)?, call.args.get(3)),
     };
-    let (mut at_once, mut peek, mut kind) = (false, false, Write::Plain);
+    let (mut at_once, mut peek, mut fast, mut kind) = (false, false, false, Write::Plain);
+    // Its number is written, too.
+    fast |= matches!(flags.map(|flags| &flags.kind), Some(ExprKind::Int(MSG_FASTOPEN)));
     // No flags are written as 0.
     for name in flags.map(names).unwrap_or_default() {
         match name {
             "MSG_DONTWAIT" => at_once = true,
+            "MSG_FASTOPEN" => fast = true,
             "MSG_PEEK" => peek = true,
             "MSG_EOR" => kind = Write::Record,
             "MSG_MORE" => kind = Write::More,
@@ -678,7 +738,7 @@ fn volume(call: &Call) -> Called<Volume> {
     // 2^40 at a time is more than anyone's buffer, and cannot overflow.
     let volume = u64::try_from(volume).ok().filter(|volume| *volume <= 1 << 40);
     let volume = volume.ok_or_else(|| Fault::new(call.span, "this is no volume of data"))?;
-    Ok(Volume { data: Bytes::new(volume), at_once, peek, kind })
+    Ok(Volume { data: Bytes::new(volume), at_once, peek, fast, kind })
 }
 
 /// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.

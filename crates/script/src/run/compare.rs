@@ -1,11 +1,11 @@
 //! A script's packets and a stack's segments.
 
-use ackclock_packet::{Flags, IpMeta, Options, Range, Segment, Seq};
+use ackclock_packet::{Cookie, FastOpen, Flags, IpMeta, Options, Range, Segment, Seq};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Duration, Instant, Mss};
 
 use super::{Numbers, Scales};
-use crate::ast::{Direction, EcnTag, OptionList, Packet, TcpOption, Time};
+use crate::ast::{Direction, EcnTag, OptionList, Packet, ShownCookie, TcpOption, Time};
 
 /// RFC 7323 §2.3.
 const MAX_SHIFT: u8 = 14;
@@ -17,8 +17,8 @@ pub(crate) fn incoming(
     scales: &mut Scales,
 ) -> (Segment, IpMeta, Option<Options>) {
     let mut segment = Segment {
-        seq: numbers.theirs.widen(packet.seq),
-        ack: packet.ack.map_or(Seq::default(), |ack| numbers.ours.widen(ack)),
+        seq: numbers.their_seq(packet.seq, packet.flags),
+        ack: packet.ack.map_or(Seq::default(), |ack| numbers.our_seq(ack, packet.flags)),
         len: packet.len,
         flags: packet.flags,
         ..Segment::default()
@@ -34,7 +34,7 @@ pub(crate) fn incoming(
                 TcpOption::SackPermitted => options.sack_permitted = true,
                 TcpOption::Sack(blocks) => {
                     for (left, right) in blocks {
-                        let edge = |number: u32| numbers.ours.widen(number);
+                        let edge = |number: u32| numbers.our_seq(number, packet.flags);
                         options.sack.push(Range { start: edge(*left), end: edge(*right) });
                     }
                 }
@@ -47,7 +47,14 @@ pub(crate) fn incoming(
                         _ => *ecr,
                     };
                 }
-                TcpOption::Nop | TcpOption::Eol => {}
+                TcpOption::FastOpen { cookie: ShownCookie::Bytes(bytes), experimental } => {
+                    let cookie = Cookie::new(bytes);
+                    // Of a length that cannot be, it is no option that anybody knows.
+                    if cookie.is_some() || bytes.is_empty() {
+                        options.fast_open = Some(FastOpen { cookie, experimental: *experimental });
+                    }
+                }
+                TcpOption::FastOpen { .. } | TcpOption::Nop | TcpOption::Eol => {}
             }
         }
     }
@@ -94,10 +101,11 @@ impl Expectation<'_> {
         };
         let push = if self.compare_push { 0 } else { Flags::PSH.bits() };
         note(packet.flags.bits() | push != segment.flags.bits() | push, "flags");
-        note(packet.seq != numbers.ours.narrow(segment.seq), "sequence number");
+        note(packet.seq != numbers.ours(segment.seq, segment.flags), "sequence number");
         note(packet.len != segment.len, "payload");
         let ack = segment.flags.contains(Flags::ACK);
-        note(packet.ack.is_some_and(|ack| ack != numbers.theirs.narrow(segment.ack)) && ack, "ack");
+        let actual = numbers.theirs(segment.ack, segment.flags);
+        note(packet.ack.is_some_and(|stated| stated != actual) && ack, "ack");
         let window = field(segment, self.scales);
         note(packet.window.is_some_and(|stated| stated != window), "win");
         note(packet.ecn.is_some_and(|tag| !tag.admits(transmit.ip.ecn)), "ECN");
@@ -155,6 +163,8 @@ const fn word(option: &TcpOption) -> &'static str {
         TcpOption::Timestamps { .. } => "TS",
         TcpOption::Nop => "nop",
         TcpOption::Eol => "eol",
+        TcpOption::FastOpen { experimental: false, .. } => "FO",
+        TcpOption::FastOpen { experimental: true, .. } => "FOEXP",
     }
 }
 
@@ -166,6 +176,7 @@ fn field(segment: &Segment, scales: Scales) -> u16 {
 /// A segment's options, without padding.
 fn options(transmit: &Transmit, numbers: &Numbers) -> Vec<TcpOption> {
     let options = transmit.options.unwrap_or_default();
+    let flags = transmit.segment.flags;
     let mut list = Vec::new();
     if let Some(mss) = options.mss {
         list.push(TcpOption::Mss(mss.get()));
@@ -184,10 +195,14 @@ fn options(transmit: &Transmit, numbers: &Numbers) -> Vec<TcpOption> {
         .sack
         .as_slice()
         .iter()
-        .map(|block| (numbers.theirs.narrow(block.start), numbers.theirs.narrow(block.end)))
+        .map(|block| (numbers.theirs(block.start, flags), numbers.theirs(block.end, flags)))
         .collect();
     if !blocks.is_empty() {
         list.push(TcpOption::Sack(blocks));
+    }
+    if let Some(FastOpen { cookie, experimental }) = options.fast_open {
+        let bytes = cookie.map_or(Vec::new(), |cookie| cookie.as_slice().to_vec());
+        list.push(TcpOption::FastOpen { cookie: ShownCookie::Bytes(bytes), experimental });
     }
     list
 }
@@ -211,9 +226,9 @@ pub(crate) fn as_packet(transmit: &Transmit, numbers: &Numbers, scales: Scales) 
         ecn: (transmit.ip.ecn != ackclock_packet::Ecn::NotEct)
             .then_some(EcnTag::Is(transmit.ip.ecn)),
         flags: segment.flags,
-        seq: numbers.ours.narrow(segment.seq),
+        seq: numbers.ours(segment.seq, segment.flags),
         len: segment.len,
-        ack: segment.flags.contains(Flags::ACK).then(|| numbers.theirs.narrow(segment.ack)),
+        ack: segment.flags.contains(Flags::ACK).then(|| numbers.theirs(segment.ack, segment.flags)),
         window: Some(field(segment, scales)),
         options: if list.is_empty() { OptionList::Unstated } else { OptionList::These(list) },
     }
