@@ -264,3 +264,18 @@ fn the_callers_settings_come_last() {
     let strict = Settings { strict_end: true, ..settings };
     assert!(drill("a.pkt", &script, &strict).result.is_ok());
 }
+
+/// Linux gives these errors one number each (`errno.h`), and packetdrill compares numbers.
+#[test]
+fn two_names_of_one_error_are_the_same() {
+    let script = |errno: &str| {
+        format!(
+            "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
+             +0 listen(3, 1) = 0\n+0 accept(3, ..., ...) = -1 {errno} (text)\n"
+        )
+    };
+    for (errno, passes) in [("EAGAIN", true), ("EWOULDBLOCK", true), ("EINVAL", false)] {
+        let outcome = drill("a.pkt", &script(errno), &Settings::default());
+        assert_eq!(outcome.result.is_ok(), passes, "{errno}");
+    }
+}

@@ -246,8 +246,9 @@ pub enum SegmentRules {
     /// Linux 6.18: a segment that reaches beyond the window is taken whole if the application has read
     /// everything, and dropped otherwise (`tcp_sequence`); a repeated segment renews TS.Recent if it ends where
     /// the last ACK was sent or later; TS.Recent lasts 2,147 s (`TCP_PAWS_WRAP`); one ACK within 500 ms answers
-    /// segments that are not acceptable (`tcp_invalid_ratelimit`); an ACK of what was never sent is dropped
-    /// silently; and a reset anywhere in the window ends SYN-RECEIVED (`tcp_check_req`).
+    /// segments that are not acceptable (`tcp_invalid_ratelimit`), unless they have data or a FIN; what ends where the
+    /// last ACK was sent is taken for its acknowledgment; TIME-WAIT looks at numbers alone; a reset may have the number of
+    /// the peer's FIN (`tcp_reset_check`); and a SYN in the window ends SYN-RECEIVED (`tcp_check_req`).
     Linux,
 }
 

@@ -621,6 +621,13 @@ impl Scoreboard {
         self.sums.resent
     }
 
+    /// The first number of a segment on the board that begins where `duplicate` does, was sent again and is SACKed.
+    pub fn repeated_after_delivery(&self, duplicate: Range) -> Option<Seq> {
+        let sent = self.segments.get(self.position(duplicate.start))?;
+        let repeated = sent.is(SACKED) && sent.is(RESENT_EVER) && sent.after(duplicate.start) == 0;
+        repeated.then_some(duplicate.start)
+    }
+
     /// Whether a retransmission is under way, or the first segment was ever sent again (Linux's
     /// `tcp_any_retrans_done`).
     pub fn awaits_retransmission(&self) -> bool {

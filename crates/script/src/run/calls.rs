@@ -766,3 +766,18 @@ fn vectors(expr: &Expr) -> i64 {
 fn is_vector(name: &Expr) -> bool {
     matches!(&name.kind, ExprKind::Apply(name, _) | ExprKind::Name(name) if name == "msg_iov")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_same_error;
+
+    #[test]
+    fn errors_are_compared_by_number() {
+        for (one, other) in
+            [("EAGAIN", "EWOULDBLOCK"), ("ENOTSUP", "EOPNOTSUPP"), ("EDEADLK", "EDEADLOCK")]
+        {
+            assert!(is_same_error(one, other) && is_same_error(other, one));
+        }
+        assert!(!is_same_error("EPIPE", "ECONNRESET") && !is_same_error("ETHIS", "ETHAT"));
+    }
+}

@@ -11,6 +11,7 @@ use super::*;
 use crate::config::DelayedAck;
 use crate::{Profile, Variant};
 
+mod arriving;
 mod feedback;
 mod leap;
 mod pacing;

@@ -241,7 +241,7 @@ impl Repair {
             self.duplicates = 0;
             self.board.on_cumulative_ack(send.una, told);
         }
-        let again = dsack.is_some_and(|duplicate| self.on_dsack(duplicate));
+        let again = dsack.is_some_and(|duplicate| self.on_dsack(duplicate, told));
         let cumulative = told.last_sent_at;
         if self.sack {
             if blocks.iter().all(|block| block.end <= send.max) {
@@ -283,13 +283,18 @@ impl Repair {
     /// A duplicate was reported. More of them than retransmissions come from a network that duplicates, and say
     /// nothing of this sender (RFC 3708 §3; Linux's `tcp_dsack_seen`). False if so.
     #[cold]
-    fn on_dsack(&mut self, duplicate: Range) -> bool {
+    fn on_dsack(&mut self, duplicate: Range, told: &mut Told) -> bool {
         let segments = duplicate.len().get().div_ceil(self.mss.bytes().get());
         self.duplicates_reported += segments;
         if self.duplicates_reported > self.resent_ever {
             return false;
         }
         self.undo.on_dsack(duplicate, segments);
+        if let Some(from) = self.board.repeated_after_delivery(duplicate) {
+            // The segment is still on the board, so that its first copy has come out of order and the second for
+            // nothing (Linux's `tcp_sacktag_one`).
+            told.reordered_from = Some(told.reordered_from.map_or(from, |low| low.min(from)));
+        }
         true
     }
 

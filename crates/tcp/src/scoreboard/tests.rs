@@ -104,6 +104,34 @@ fn a_timeout_loses_all_that_is_not_sacked() {
     assert_eq!(board.pipe(), Bytes::new(400));
 }
 
+/// RFC 2018 §8: the first segment is SACKed although an ACK says that it is missing. Nothing of what was SACKed counts
+/// any more, and all ten segments are to go out again.
+#[test]
+fn a_receiver_that_reneged_is_believed_no_more() {
+    for by_time in [false, true] {
+        let mut board = if by_time { Scoreboard::by_time() } else { Scoreboard::default() };
+        for n in 0..12 {
+            board.on_sent(at(n), Bytes::new(LEN), Instant::START);
+        }
+        sack(&mut board, &[block(2, 5), block(8, 12)]);
+        assert!(!board.forget_sacks_if_reneged());
+        board.on_cumulative_ack(at(2), &mut Told::default());
+        assert!(board.forget_sacks_if_reneged());
+        board.all_is_lost();
+        assert_eq!(
+            (board.sacked(), board.pipe(), board.lost_segments()),
+            (Bytes::ZERO, Bytes::ZERO, 10)
+        );
+        for n in 2..12 {
+            assert_eq!(board.next_lost(), Some(block(n, n + 1)));
+            board.on_resent(at(n), Instant::from_nanos(n));
+        }
+        assert_eq!((board.next_lost(), board.pipe()), (None, Bytes::new(1000)));
+        // Blocks that were told before are new again.
+        assert_eq!(sack(&mut board, &[block(8, 12)]).newly_sacked, Bytes::new(400));
+    }
+}
+
 #[test]
 fn what_is_neither_lost_nor_sacked_is_a_last_resort() {
     let mut board = flight(5);
