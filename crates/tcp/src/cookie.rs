@@ -14,6 +14,7 @@ impl CookieKey {
 
     /// The cookie of `addresses`, the client's and the server's one behind the other: SipHash-2-4, its low byte first, as
     /// on Linux (`__tcp_fastopen_cookie_gen_cipher`).
+    #[expect(clippy::missing_panics_doc, reason = "eight bytes are allowed")]
     pub fn cookie(&self, addresses: &[u8]) -> Cookie {
         Cookie::new(&siphash(self.0, addresses).to_le_bytes()).expect("eight bytes are allowed")
     }

@@ -138,6 +138,9 @@ impl Endpoint {
 
     /// A SYN in LISTEN: if its cookie is right, its data is delivered and the connection open at once, while the
     /// handshake goes on.
+    ///
+    /// While it does, the SYN-ACK and data that this end has sent have a timer each. Linux has one, which sends the SYN-ACK
+    /// alone again (`tcp_fastopen_synack_timer`).
     pub(super) fn accept_fast(&mut self, now: Instant, segment: &Segment) {
         let Some(server) = self.opening.fast.server else { return };
         let shown = self.opening.peer().and_then(|peer| peer.fast_open);
