@@ -165,6 +165,7 @@ pub fn run_watched(
         tolerance: Tolerance::default(),
         slack: Duration::ZERO,
         cut_at: None,
+        compare_stamps: false,
         queue: VecDeque::new(),
         sent: Numbers::default(),
         scales: Scales::default(),
@@ -209,7 +210,7 @@ impl Tolerance {
 }
 
 /// Option lines of packetdrill's that mean nothing without a real machine.
-const IDLE_OPTIONS: [&str; 22] = [
+const IDLE_OPTIONS: [&str; 23] = [
     "bind_port",
     "code_command",
     "code_format",
@@ -230,6 +231,7 @@ const IDLE_OPTIONS: [&str; 22] = [
     "so_flags",
     "speed",
     "strict_segments",
+    "tcp_ts_ecr_scaled",
     "verbose",
     "send_omit_free",
 ];
@@ -250,7 +252,7 @@ impl From<Fault> for Stop {
 }
 
 /// Both directions' sequence numbers, as the script counts them.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Numbers {
     /// Those that the script sends.
     theirs: Unwrapper,
@@ -262,6 +264,8 @@ pub(crate) struct Numbers {
     our_syn: Option<u32>,
     /// The end point's timestamps minus the script's.
     pub(crate) clock: Option<u32>,
+    /// The end point's timestamps by the script's, of what went out.
+    pub(crate) stamps: BTreeMap<u32, u32>,
 }
 
 impl Default for Numbers {
@@ -272,6 +276,7 @@ impl Default for Numbers {
             their_syn: None,
             our_syn: None,
             clock: None,
+            stamps: BTreeMap::new(),
         }
     }
 }
@@ -332,6 +337,9 @@ struct Runner<'a, S> {
     slack: Duration,
     /// The longest segment that the script's packets arrive in (`--mss`), if they are cut.
     cut_at: Option<u32>,
+    /// Whether the values of timestamps are compared (`--tcp_ts_tick_usecs`), and an echo stands for a time; else it
+    /// stands for the packet that had the value.
+    compare_stamps: bool,
     /// What went out and was not expected yet.
     queue: VecDeque<(Instant, Transmit)>,
     sent: Numbers,
@@ -418,6 +426,7 @@ impl<S: Stack> Runner<'_, S> {
             self.cut_at = Some(size);
             return Ok(());
         }
+        self.compare_stamps |= name == "tcp_ts_tick_usecs" && value != "0";
         if name == "tolerance_percent" {
             let percent = value.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
             let percent = percent
@@ -547,6 +556,10 @@ impl<S: Stack> Runner<'_, S> {
     /// Everything that goes out now.
     fn pump(&mut self, span: Span) -> Result<(), Fault> {
         for _ in 0..MOST_STEPS {
+            if self.sockets.has_data_waiting() {
+                // What waits to be written goes out with the ACK that ends the handshake (Linux's `sk_write_pending`).
+                self.progress();
+            }
             let Some(transmit) = self.stack.poll_transmit(self.now) else {
                 self.progress();
                 return Ok(());
@@ -561,10 +574,11 @@ impl<S: Stack> Runner<'_, S> {
 
     fn inject(&mut self, packet: &Packet, span: Span) -> Result<(), Fault> {
         let packet = &*self.with_cookie(packet);
-        if packet.flags.contains(Flags::SYN) {
+        if packet.flags.contains(Flags::SYN) && self.sockets.opened {
             self.sent.their_syn.get_or_insert(packet.seq);
         }
-        let (segment, ip, options) = compare::incoming(packet, &self.sent, &mut self.scales);
+        let (segment, ip, options) =
+            compare::incoming(packet, &self.sent, &mut self.scales, self.compare_stamps);
         let most = self.cut_at.unwrap_or(u32::MAX);
         let mut rest = segment;
         while rest.len > most {
@@ -642,7 +656,8 @@ impl<S: Stack> Runner<'_, S> {
         if whole.segment.flags.contains(Flags::SYN) {
             self.sent.our_syn.get_or_insert(packet.seq);
         }
-        let seen = Expectation { packet, scales: self.scales, compare_push };
+        let compare_stamps = self.compare_stamps;
+        let seen = Expectation { packet, scales: self.scales, compare_push, compare_stamps };
         // Of timestamps, everything since the start counts.
         let clock = self.tolerance.of(at.since(Instant::START));
         let mut differences = seen.differences(&whole, &mut self.sent, clock);

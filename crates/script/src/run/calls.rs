@@ -1,16 +1,21 @@
 //! System calls.
 
+mod arguments;
+
 use std::collections::BTreeMap;
 
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::{Runner, compare};
 use crate::ast::{Call, Expr, ExprKind};
-use crate::error::{Fault, Span, hint, shown};
-use crate::stack::{Meaning, Returned, SocketOption, Stack, Stage, Write};
+use crate::error::{Fault, hint, shown};
+use crate::stack::{Meaning, Returned, SocketOption, Stack, Stage};
+use arguments::{Volume, constant, is_null, names, no_linger, only, volume};
+pub(super) use arguments::{argument, integer};
 
 /// The script's file descriptors, and the call that blocks.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub(super) struct Sockets {
     pub(super) open: BTreeMap<i64, Socket>,
     pending: Option<Pending>,
@@ -24,9 +29,12 @@ pub(super) struct Sockets {
     no_linger: bool,
     /// Connections so far: the last is the stack's.
     pub(super) connections: u32,
+    /// A connection was opened, or waited for: a SYN before that is of none.
+    pub(super) opened: bool,
 }
 
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub(super) struct Socket {
     pub(super) role: Role,
     pub(super) nonblocking: bool,
@@ -46,6 +54,16 @@ pub(super) enum Role {
     Fresh,
     Listener,
     Connection,
+}
+
+impl Sockets {
+    /// A write waits until the connection is open.
+    pub(super) fn has_data_waiting(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| {
+            pending.done.is_none()
+                && matches!(&*pending.call.name, "send" | "sendmsg" | "sendto" | "write" | "writev")
+        })
+    }
 }
 
 /// A call that has not returned.
@@ -266,6 +284,7 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn answer(&mut self, call: &Call, first: bool) -> Called<Answer> {
+        self.sockets.opened |= matches!(&*call.name, "connect" | "listen" | "sendmsg" | "sendto");
         let real = self.stack.system_call(call, !first);
         if let Some(returned) = real.map_err(|message| Fault::new(call.span, message))? {
             return Ok(match returned {
@@ -332,7 +351,10 @@ impl<S: Stack> Runner<'_, S> {
             Some(result) => constant(result)?,
             None => -1,
         };
-        if fd < 0 || self.sockets.open.contains_key(&fd) {
+        // One of a connection before is not looked at any more.
+        let connections = self.sockets.connections;
+        let old = |socket: &Socket| socket.connection < connections;
+        if fd < 0 || self.sockets.open.get(&fd).is_some_and(|socket| !old(socket)) {
             let message = format!("`{}` returns a new descriptor; expected `= 3` or so", call.name);
             return Err(Fault::new(call.span, message));
         }
@@ -493,7 +515,9 @@ impl<S: Stack> Runner<'_, S> {
                 self.stack.set("tcp_syn_retries", &retries.to_string()).map_err(fault)?
             }
             "TCP_FASTOPEN_CONNECT" => {
-                self.set_fast(call, integer(only(value))? != 0)?;
+                if let Some(error) = self.set_fast(call, integer(only(value))? != 0)? {
+                    return Ok(Answer::Error(error));
+                }
                 Meaning::Applied
             }
             "TCP_CORK" | "TCP_FASTOPEN" | "TCP_NODELAY" | "TCP_QUICKACK" | "TCP_USER_TIMEOUT"
@@ -577,6 +601,9 @@ impl<S: Stack> Runner<'_, S> {
         if socket.role != Role::Connection {
             return Ok(Answer::Error("ENOTCONN"));
         }
+        if is_null(call) && data > Bytes::ZERO && self.stack.readable() > Bytes::ZERO {
+            return Ok(Answer::Error("EFAULT"));
+        }
         let got =
             if peek { data.min(self.stack.readable()) } else { self.stack.read(self.now, data) };
         if got > Bytes::ZERO || data == Bytes::ZERO {
@@ -600,8 +627,18 @@ impl<S: Stack> Runner<'_, S> {
 
     fn write(&mut self, call: &Call, fd: i64, socket: Socket, first: bool) -> Called<Answer> {
         let Volume { data, at_once, kind, fast, .. } = volume(call)?;
+        if is_null(call) && data > Bytes::ZERO {
+            return Ok(Answer::Error("EFAULT"));
+        }
         if first && (fast || socket.deferred) {
-            return self.write_fast(call, fd, data, socket.nonblocking || at_once);
+            match (socket.role, self.stack.stage()) {
+                (Role::Fresh, _) => {
+                    return self.write_fast(call, fd, data, socket.nonblocking || at_once);
+                }
+                (Role::Connection, Stage::Opening) => return Ok(Answer::Error("EALREADY")),
+                // Of an open connection the flag means nothing.
+                _ => {}
+            }
         }
         if socket.role != Role::Connection || socket.no_writes {
             return Ok(Answer::Error("EPIPE"));
@@ -631,140 +668,6 @@ fn told(answer: Answer) -> String {
 
 pub(super) fn count(volume: Bytes) -> i64 {
     i64::try_from(volume.get()).unwrap_or(i64::MAX)
-}
-
-pub(super) fn argument(call: &Call, n: usize) -> Called<&Expr> {
-    call.args.get(n).ok_or_else(|| {
-        let message = format!("`{}` needs at least {} arguments", call.name, n + 1);
-        Fault::new(call.span, message)
-    })
-}
-
-/// `[1]` is 1.
-fn only(expr: &Expr) -> &Expr {
-    match &expr.kind {
-        ExprKind::List(items) if items.len() == 1 => &items[0],
-        _ => expr,
-    }
-}
-
-pub(super) fn integer(expr: &Expr) -> Called<i64> {
-    match expr.kind {
-        ExprKind::Int(n) => Ok(n),
-        _ => Err(Fault::new(expr.span, "expected a number")),
-    }
-}
-
-/// A number, or symbols that stand for one.
-fn constant(expr: &Expr) -> Called<i64> {
-    let value = |name: &str, span: Span| match name {
-        "O_RDWR" => Ok(O_RDWR),
-        "O_NONBLOCK" => Ok(O_NONBLOCK),
-        _ => {
-            ERRORS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number).ok_or_else(
-                || Fault::new(span, format!("expected a number, found `{}`", shown(name))),
-            )
-        }
-    };
-    match &expr.kind {
-        ExprKind::Name(name) => value(name, expr.span),
-        ExprKind::Or(all) => all.iter().try_fold(0, |bits, expr| Ok(bits | constant(expr)?)),
-        _ => integer(expr),
-    }
-}
-
-/// Whether `{onoff=1, linger=0}` asks for a reset on close.
-fn no_linger(expr: &Expr) -> Called<bool> {
-    let ExprKind::Struct(fields) = &only(expr).kind else {
-        return Err(Fault::new(expr.span, "expected `{onoff=1, linger=0}`"));
-    };
-    let field = |wanted: &str| {
-        fields.iter().find(|field| {
-            let name = field.name.as_ref().map(|name| &name.kind);
-            matches!(name, Some(ExprKind::Name(name)) if name == wanted)
-        })
-    };
-    match (field("onoff"), field("linger")) {
-        (Some(on), Some(time)) => Ok(integer(&on.value)? != 0 && integer(&time.value)? == 0),
-        _ => Err(Fault::new(expr.span, "expected `{onoff=1, linger=0}`")),
-    }
-}
-
-/// The symbols of `A|B`.
-fn names(expr: &Expr) -> Vec<&str> {
-    match &expr.kind {
-        ExprKind::Name(name) => vec![name],
-        ExprKind::Or(all) => all.iter().flat_map(names).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// How much a call moves, and what its flags say.
-struct Volume {
-    data: Bytes,
-    /// It must not block.
-    at_once: bool,
-    /// What is read stays to be read.
-    peek: bool,
-    /// It opens the connection.
-    fast: bool,
-    kind: Write,
-}
-
-fn volume(call: &Call) -> Called<Volume> {
-    let (volume, flags) = match call.name.as_str() {
-        "readv" | "writev" => (vectors(argument(call, 1)?), None),
-        "recvmsg" | "sendmsg" => (vectors(argument(call, 1)?), call.args.get(2)),
-        _ => (integer(argument(call, 2)?)?, call.args.get(3)),
-    };
-    let (mut at_once, mut peek, mut fast, mut kind) = (false, false, false, Write::Plain);
-    // Its number is written, too.
-    fast |= matches!(flags.map(|flags| &flags.kind), Some(ExprKind::Int(MSG_FASTOPEN)));
-    // No flags are written as 0.
-    for name in flags.map(names).unwrap_or_default() {
-        match name {
-            "MSG_DONTWAIT" => at_once = true,
-            "MSG_FASTOPEN" => fast = true,
-            "MSG_PEEK" => peek = true,
-            "MSG_EOR" => kind = Write::Record,
-            "MSG_MORE" => kind = Write::More,
-            "MSG_NOSIGNAL" => {}
-            _ => {
-                let message = format!("the flag `{}` is not supported", shown(name));
-                return Err(Fault::new(call.span, message));
-            }
-        }
-    }
-    // 2^40 at a time is more than anyone's buffer, and cannot overflow.
-    let volume = u64::try_from(volume).ok().filter(|volume| *volume <= 1 << 40);
-    let volume = volume.ok_or_else(|| Fault::new(call.span, "this is no volume of data"))?;
-    Ok(Volume { data: Bytes::new(volume), at_once, peek, fast, kind })
-}
-
-/// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.
-fn vectors(expr: &Expr) -> i64 {
-    let sum = |all: &[&Expr]| all.iter().fold(0, |sum: i64, e| sum.saturating_add(vectors(e)));
-    match &expr.kind {
-        ExprKind::List(items) => sum(&items.iter().collect::<Vec<_>>()),
-        ExprKind::Struct(fields) => match fields.as_slice() {
-            [base, length] if base.name.is_none() && length.name.is_none() => {
-                match length.value.kind {
-                    ExprKind::Int(n) => n,
-                    _ => 0,
-                }
-            }
-            _ => sum(&fields
-                .iter()
-                .filter(|field| field.name.as_ref().is_some_and(is_vector))
-                .map(|field| &field.value)
-                .collect::<Vec<_>>()),
-        },
-        _ => 0,
-    }
-}
-
-fn is_vector(name: &Expr) -> bool {
-    matches!(&name.kind, ExprKind::Apply(name, _) | ExprKind::Name(name) if name == "msg_iov")
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub(crate) fn incoming(
     packet: &Packet,
     numbers: &Numbers,
     scales: &mut Scales,
+    as_times: bool,
 ) -> (Segment, IpMeta, Option<Options>) {
     let mut segment = Segment {
         seq: numbers.their_seq(packet.seq, packet.flags),
@@ -42,8 +43,10 @@ pub(crate) fn incoming(
                     segment.timestamps = true;
                     segment.ts_val = *val;
                     // An echo is of the end point's clock; zero is no echo.
-                    segment.ts_ecr = match numbers.clock {
-                        Some(clock) if *ecr != 0 => ecr.wrapping_add(clock),
+                    let sent = numbers.stamps.get(ecr).filter(|_| !as_times);
+                    segment.ts_ecr = match (sent, numbers.clock) {
+                        (Some(sent), _) => *sent,
+                        (None, Some(clock)) if *ecr != 0 => ecr.wrapping_add(clock),
                         _ => *ecr,
                     };
                 }
@@ -82,6 +85,7 @@ pub(super) struct Expectation<'a> {
     pub(super) packet: &'a Packet,
     pub(super) scales: Scales,
     pub(super) compare_push: bool,
+    pub(super) compare_stamps: bool,
 }
 
 impl Expectation<'_> {
@@ -111,6 +115,7 @@ impl Expectation<'_> {
         note(packet.ecn.is_some_and(|tag| !tag.admits(transmit.ip.ecn)), "ECN");
         if let OptionList::These(expected) = &packet.options {
             let actual = options(transmit, numbers);
+            let tolerance = self.compare_stamps.then_some(tolerance);
             Self::options(expected, &actual, numbers, tolerance, &mut note);
         }
         differences
@@ -120,7 +125,7 @@ impl Expectation<'_> {
         expected: &[TcpOption],
         actual: &[TcpOption],
         numbers: &mut Numbers,
-        tolerance: Duration,
+        tolerance: Option<Duration>,
         note: &mut impl FnMut(bool, &str),
     ) {
         let padding = |option: &&TcpOption| !matches!(option, TcpOption::Nop | TcpOption::Eol);
@@ -138,8 +143,9 @@ impl Expectation<'_> {
                     };
                     // The first one sets the mapping. A tick is a millisecond.
                     let clock = *numbers.clock.get_or_insert(live_val.wrapping_sub(*val));
+                    numbers.stamps.insert(*val, live_val);
                     let off = live_val.wrapping_sub(val.wrapping_add(clock)).cast_signed();
-                    let ticks = tolerance.as_nanos() / 1_000_000 + 1;
+                    let ticks = tolerance.map_or(u64::MAX, |most| most.as_nanos() / 1_000_000 + 1);
                     note(u64::from(off.unsigned_abs()) > ticks, "TS val");
                     note(live_ecr != *ecr, "TS ecr");
                 }

@@ -6,7 +6,7 @@ use ackclock_units::Bytes;
 
 use super::calls::{Answer, Called, Role, argument, count, integer};
 use super::{Numbers, Runner, Scales};
-use crate::ast::{Call, OptionList, Packet, ShownCookie, TcpOption};
+use crate::ast::{Call, ExprKind, OptionList, Packet, ShownCookie, TcpOption};
 use crate::error::Fault;
 use crate::stack::Stack;
 
@@ -41,12 +41,15 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     /// `TCP_FASTOPEN_CONNECT`.
-    pub(super) fn set_fast(&mut self, call: &Call, on: bool) -> Called<()> {
+    pub(super) fn set_fast(&mut self, call: &Call, on: bool) -> Called<Option<&'static str>> {
         let fd = integer(argument(call, 0)?)?;
+        if self.stack.fast_open().is_none() {
+            return Ok(Some("EOPNOTSUPP"));
+        }
         if let Some(socket) = self.sockets.open.get_mut(&fd) {
             socket.fast = on;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A connect that waits for the first write.
@@ -64,9 +67,12 @@ impl<S: Stack> Runner<'_, S> {
         data: Bytes,
         at_once: bool,
     ) -> Called<Answer> {
-        let role = self.sockets.open.get(&fd).map(|socket| socket.role);
-        if role != Some(Role::Fresh) {
-            return Ok(Answer::Error("EISCONN"));
+        if call
+            .args
+            .get(4)
+            .is_some_and(|family| family.kind == ExprKind::Name("AF_UNSPEC".to_owned()))
+        {
+            return Ok(Answer::Error("EOPNOTSUPP"));
         }
         if self.stack.fast_open().is_none() {
             return Ok(Answer::Error("EOPNOTSUPP"));

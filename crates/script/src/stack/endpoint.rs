@@ -28,11 +28,12 @@ pub struct EndpointStack {
 const NO_THRESHOLD: i64 = 0x7fff_ffff;
 
 /// Settings that the handshake agrees on: a change counts for the next connection.
-const FOR_THE_NEXT: [&str; 6] = [
+const FOR_THE_NEXT: [&str; 7] = [
     "tcp_ecn",
     "tcp_fastopen",
     "tcp_fastopen_key",
     "tcp_sack",
+    "tcp_syn_retries",
     "tcp_timestamps",
     "tcp_window_scaling",
 ];
@@ -247,6 +248,10 @@ impl Stack for EndpointStack {
         let micros = |span: Duration| whole(span.as_nanos() / 1000);
         let tally = sender.tally();
         let rtt = sender.rtt();
+        // The SYN counts once, with its data; each segment once, however often it was sent.
+        let syn = endpoint.established_at().is_some() && endpoint.state() != State::SynReceived;
+        let delivered = (u64::from(syn) + stats.segments_sent + tally.sacked)
+            .saturating_sub(stats.segments_retransmitted + tally.unacked);
         let window = sender.window();
         let agreed = endpoint.agreed();
         let shifts = agreed.window_shifts;
@@ -288,6 +293,7 @@ impl Stack for EndpointStack {
             bytes_acked: whole(sender.acked().get()),
             notsent_bytes: whole(sender.unsent().get()),
             snd_wnd: whole(sender.peer_window().get()),
+            delivered: whole(delivered),
             bytes_received: whole(endpoint.received().get()),
             ..TcpInfo::default()
         }

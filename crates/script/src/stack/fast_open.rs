@@ -1,6 +1,6 @@
 //! TCP Fast Open by the settings of Linux, and a client's memory of its server.
 
-use std::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 
 use ackclock_packet::Cookie;
 use ackclock_tcp::{CookieKey, Endpoint, FastOpenClient, FastOpenServer};
@@ -30,8 +30,8 @@ impl FastOpenPlan {
         bits: CLIENT,
         key: [0; 16],
         listener: false,
-        local: IpAddr::V4(std::net::Ipv4Addr::new(192, 168, 0, 1)),
-        remote: IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)),
+        local: IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)),
+        remote: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
     };
 
     /// As the field's scripts share them: clients, and servers without an option of their own.

@@ -235,6 +235,7 @@ impl Plan {
 
     pub(super) fn set_shared_defaults(&mut self) {
         self.fast_open.set_shared_defaults();
+        self.ecn = Some(EcnMode::Off);
         self.receive_memory = Some(SHARED_MEMORY);
         self.restart_after_idle = Some(false);
     }
