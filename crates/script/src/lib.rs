@@ -38,7 +38,7 @@
 //! # What is not supported
 //!
 //! More than one connection at a time; other protocols than TCP; urgent data, MD5, `AccECN`;
-//! `poll`, `epoll`, `ioctl`, `splice` and `sendfile`, which are read and then refused by name.
+//! `poll`, `epoll`, `splice` and `sendfile`, which are read and then refused by name.
 
 pub mod assertion;
 pub mod ast;

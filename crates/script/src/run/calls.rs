@@ -87,13 +87,14 @@ pub(super) enum Answer {
 }
 
 /// Calls that are run.
-const CALLS: [&str; 20] = [
+const CALLS: [&str; 21] = [
     "accept",
     "bind",
     "close",
     "connect",
     "fcntl",
     "getsockopt",
+    "ioctl",
     "listen",
     "read",
     "readv",
@@ -341,6 +342,7 @@ impl<S: Stack> Runner<'_, S> {
             "fcntl" => self.fcntl(call, fd, socket),
             "setsockopt" => self.setsockopt(call),
             "getsockopt" => self.getsockopt(call),
+            "ioctl" => self.ioctl(call, socket),
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => self.read(call, socket),
             _ => self.write(call, fd, socket, first),
         }
@@ -578,6 +580,24 @@ impl<S: Stack> Runner<'_, S> {
         let expected = only(argument(call, 3)?);
         if expected.kind != ExprKind::Ellipsis && constant(expected)? != value {
             let message = format!("the option is {value}, expected {}", constant(expected)?);
+            return Err(Fault::new(expected.span, message));
+        }
+        Ok(Answer::Value(0))
+    }
+
+    /// `SIOCINQ`: how much could be read (tcp(7)).
+    fn ioctl(&self, call: &Call, socket: Socket) -> Called<Answer> {
+        let request = argument(call, 1)?;
+        if !matches!(names(request).as_slice(), ["SIOCINQ" | "FIONREAD"]) {
+            return Err(Fault::new(request.span, "expected `SIOCINQ`"));
+        }
+        if socket.role == Role::Listener {
+            return Ok(Answer::Error("EINVAL"));
+        }
+        let readable = count(self.stack.readable());
+        let expected = only(argument(call, 2)?);
+        if expected.kind != ExprKind::Ellipsis && constant(expected)? != readable {
+            let message = format!("{readable} could be read, expected {}", constant(expected)?);
             return Err(Fault::new(expected.span, message));
         }
         Ok(Answer::Value(0))
