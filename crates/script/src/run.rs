@@ -426,7 +426,13 @@ impl<S: Stack> Runner<'_, S> {
             self.cut_at = Some(size);
             return Ok(());
         }
-        self.compare_stamps |= name == "tcp_ts_tick_usecs" && value != "0";
+        if name == "tcp_ts_tick_usecs" {
+            if !matches!(value, "0" | "1000") {
+                return Err(format!("`{name}` is 1000, or 0 for no comparison, not `{value}`"));
+            }
+            self.compare_stamps = value == "1000";
+            return Ok(());
+        }
         if name == "tolerance_percent" {
             let percent = value.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
             let percent = percent
