@@ -5,10 +5,12 @@
 //! byte of data is 1. The encoder narrows them to the 32 bits of RFC 9293.
 
 mod congestion;
+mod fast_open;
 mod quick_start;
 mod segment;
 
 pub use congestion::{CongestionHeader, RcpHeader, XcpHeader};
+pub use fast_open::{Cookie, FastOpen};
 pub use quick_start::{QuickStart, QuickStartNonce, QuickStartRate, QuickStartResponse};
 pub use segment::{Ecn, Flags, IpMeta, NearBlocks, Options, Range, SackBlocks, Segment, Seq};
 

@@ -3,7 +3,7 @@ use std::ops::{Add, BitOr, Sub};
 
 use ackclock_units::{Bytes, Mss};
 
-use crate::{CongestionHeader, HEADERS, QuickStart, QuickStartResponse};
+use crate::{CongestionHeader, FastOpen, HEADERS, QuickStart, QuickStartResponse};
 
 /// A sequence number: an offset into the stream of one direction, never wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -286,6 +286,8 @@ pub struct Options {
     pub quick_start_response: Option<QuickStartResponse>,
     /// What routers read and write on every packet of RCP or XCP: in the IP header too.
     pub congestion: Option<CongestionHeader>,
+    /// TCP Fast Open (on a SYN; RFC 7413 §4.1.1).
+    pub fast_open: Option<FastOpen>,
 }
 
 impl Options {
@@ -324,6 +326,9 @@ impl Options {
         }
         if self.congestion.is_some() {
             len += CongestionHeader::LEN;
+        }
+        if let Some(option) = &self.fast_open {
+            len += option.padded_len();
         }
         len
     }

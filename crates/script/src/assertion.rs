@@ -19,7 +19,7 @@ use evaluate::{Scope, Value};
 use token::{Kind, Token, tokens};
 
 /// Constants that scripts compare fields with.
-const CONSTANTS: [(&str, i64); 20] = [
+const CONSTANTS: [(&str, i64); 21] = [
     ("TCP_CA_Open", 0),
     ("TCP_CA_Disorder", 1),
     ("TCP_CA_CWR", 2),
@@ -40,6 +40,7 @@ const CONSTANTS: [(&str, i64); 20] = [
     ("TCPI_OPT_SACK", 2),
     ("TCPI_OPT_WSCALE", 4),
     ("TCPI_OPT_ECN", 8),
+    ("TCPI_OPT_SYN_DATA", 32),
 ];
 
 const FUNCTIONS: [&str; 6] = ["abs", "int", "len", "max", "min", "str"];

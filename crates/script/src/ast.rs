@@ -176,11 +176,27 @@ pub enum TcpOption {
     Nop,
     /// `eol`
     Eol,
+    /// `FO`, `FO 0123abcd`, and in the form of the experiment `FOEXP 0123abcd`
+    FastOpen {
+        /// The cookie.
+        cookie: ShownCookie,
+        /// `FOEXP`
+        experimental: bool,
+    },
+}
+
+/// A cookie of TCP Fast Open as a script has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShownCookie {
+    /// These bytes, of any number; none asks for a cookie.
+    Bytes(Vec<u8>),
+    /// `TFO_COOKIE`: that which the stack's key gives for the script's address.
+    Right,
 }
 
 impl TcpOption {
-    pub(crate) const WORDS: [&'static str; 7] =
-        ["mss", "wscale", "sackOK", "sack", "TS", "nop", "eol"];
+    pub(crate) const WORDS: [&'static str; 9] =
+        ["mss", "wscale", "sackOK", "sack", "TS", "nop", "eol", "FO", "FOEXP"];
 }
 
 impl fmt::Display for TcpOption {
@@ -196,6 +212,16 @@ impl fmt::Display for TcpOption {
             Self::Timestamps { val, ecr } => write!(f, "TS val {val} ecr {ecr}"),
             Self::Nop => f.write_str("nop"),
             Self::Eol => f.write_str("eol"),
+            Self::FastOpen { cookie, experimental } => {
+                f.write_str(if *experimental { "FOEXP" } else { "FO" })?;
+                match cookie {
+                    ShownCookie::Right => f.write_str(" TFO_COOKIE"),
+                    ShownCookie::Bytes(bytes) => {
+                        f.write_str(if bytes.is_empty() { "" } else { " " })?;
+                        bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                    }
+                }
+            }
         }
     }
 }

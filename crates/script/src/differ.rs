@@ -64,7 +64,7 @@ fn options(list: &OptionList) -> Found<'_> {
                 TcpOption::SackPermitted => found.permitted = true,
                 TcpOption::Sack(blocks) => found.sack = blocks,
                 TcpOption::Timestamps { ecr, .. } => found.echo = Some(*ecr),
-                TcpOption::Nop | TcpOption::Eol => {}
+                TcpOption::Nop | TcpOption::Eol | TcpOption::FastOpen { .. } => {}
             }
         }
     }

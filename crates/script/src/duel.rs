@@ -152,7 +152,8 @@ impl<S: Stack> Player<'_, S> {
         let now = self.now;
         match step {
             Step::Packet(packet) => {
-                let (segment, ip, options) = incoming(packet, &self.numbers, &mut self.scales);
+                let (segment, ip, options) =
+                    incoming(packet, &self.numbers, &mut self.scales, true);
                 self.stack.handle(now, &segment, ip, options.as_ref());
             }
             // Whatever is asked of a connection that was not taken over takes it over.

@@ -26,19 +26,19 @@
 //!
 //! # What is compared
 //!
-//! * Sequence numbers count from what the script gives the first SYN of each side.
+//! * SYNs have the sequence numbers that the script gives them; all others count from the SYN.
 //! * Of a packet that goes out, what the script states: flags, numbers and payload always; `ack`,
 //!   `win`, the ECN field and the options if they are written. `<...>` and no list at all mean
 //!   any options; `<>` means none. Padding and the order of options are not compared.
 //! * The flag `P` is not compared unless [`Settings::compare_push`] is set.
 //! * Segments of data that follow one another are one packet until it is as long as the script's.
 //! * Times to within 4 ms or an eighth of the time since the event before, whichever is more, or
-//!   `--tolerance_usecs` and `--tolerance_percent`. Timestamps count from the first that goes out.
+//!   `--tolerance_usecs` and `--tolerance_percent`. Timestamps with `--tcp_ts_tick_usecs` alone.
 //!
 //! # What is not supported
 //!
-//! More than one connection; other protocols than TCP; urgent data, TCP Fast Open, MD5, `AccECN`;
-//! `poll`, `epoll`, `ioctl`, `splice` and `sendfile`, which are read and then refused by name.
+//! More than one connection at a time; other protocols than TCP; urgent data, MD5, `AccECN`;
+//! `poll`, `epoll`, `splice` and `sendfile`, which are read and then refused by name.
 
 pub mod assertion;
 pub mod ast;

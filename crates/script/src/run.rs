@@ -2,6 +2,7 @@
 
 mod calls;
 pub(crate) mod compare;
+mod fast_open;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -164,6 +165,7 @@ pub fn run_watched(
         tolerance: Tolerance::default(),
         slack: Duration::ZERO,
         cut_at: None,
+        compare_stamps: false,
         queue: VecDeque::new(),
         sent: Numbers::default(),
         scales: Scales::default(),
@@ -208,7 +210,7 @@ impl Tolerance {
 }
 
 /// Option lines of packetdrill's that mean nothing without a real machine.
-const IDLE_OPTIONS: [&str; 22] = [
+const IDLE_OPTIONS: [&str; 23] = [
     "bind_port",
     "code_command",
     "code_format",
@@ -229,6 +231,7 @@ const IDLE_OPTIONS: [&str; 22] = [
     "so_flags",
     "speed",
     "strict_segments",
+    "tcp_ts_ecr_scaled",
     "verbose",
     "send_omit_free",
 ];
@@ -249,16 +252,20 @@ impl From<Fault> for Stop {
 }
 
 /// Both directions' sequence numbers, as the script counts them.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Numbers {
     /// Those that the script sends.
     theirs: Unwrapper,
     /// Those that the end point sends.
     ours: Unwrapper,
-    their_syn: bool,
-    our_syn: bool,
+    /// What the script gives the first SYN of each side. As in packetdrill, SYNs alone count from it, and all other
+    /// numbers from 0.
+    their_syn: Option<u32>,
+    our_syn: Option<u32>,
     /// The end point's timestamps minus the script's.
     pub(crate) clock: Option<u32>,
+    /// The end point's timestamps by the script's, of what went out.
+    pub(crate) stamps: BTreeMap<u32, u32>,
 }
 
 impl Default for Numbers {
@@ -266,11 +273,38 @@ impl Default for Numbers {
         Self {
             theirs: Unwrapper::new(0),
             ours: Unwrapper::new(0),
-            their_syn: false,
-            our_syn: false,
+            their_syn: None,
+            our_syn: None,
             clock: None,
+            stamps: BTreeMap::new(),
         }
     }
+}
+
+impl Numbers {
+    /// The number that the peer's segment has or acknowledges, as it stands in a script's packet with these flags.
+    fn theirs(&self, seq: Seq, flags: Flags) -> u32 {
+        self.theirs.narrow(seq).wrapping_add(offset(self.their_syn, flags))
+    }
+
+    /// The same of this end's.
+    fn ours(&self, seq: Seq, flags: Flags) -> u32 {
+        self.ours.narrow(seq).wrapping_add(offset(self.our_syn, flags))
+    }
+
+    /// What such a number means.
+    fn their_seq(&self, number: u32, flags: Flags) -> Seq {
+        self.theirs.widen(number.wrapping_sub(offset(self.their_syn, flags)))
+    }
+
+    /// The same of this end's.
+    fn our_seq(&self, number: u32, flags: Flags) -> Seq {
+        self.ours.widen(number.wrapping_sub(offset(self.our_syn, flags)))
+    }
+}
+
+fn offset(syn: Option<u32>, flags: Flags) -> u32 {
+    if flags.contains(Flags::SYN) { syn.unwrap_or(0) } else { 0 }
 }
 
 /// Window scale shifts (RFC 7323 §2.2): in force when both sides have offered one.
@@ -303,6 +337,9 @@ struct Runner<'a, S> {
     slack: Duration,
     /// The longest segment that the script's packets arrive in (`--mss`), if they are cut.
     cut_at: Option<u32>,
+    /// Whether the values of timestamps are compared (`--tcp_ts_tick_usecs`), and an echo stands for a time; else it
+    /// stands for the packet that had the value.
+    compare_stamps: bool,
     /// What went out and was not expected yet.
     queue: VecDeque<(Instant, Transmit)>,
     sent: Numbers,
@@ -366,6 +403,11 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn option(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if matches!(name, "local_ip" | "remote_ip") {
+            // Cookies are made from them, and nothing else is.
+            let _ = self.stack.set(name, value);
+            return Ok(());
+        }
         if IDLE_OPTIONS.contains(&name) {
             return Ok(());
         }
@@ -382,6 +424,13 @@ impl<S: Stack> Runner<'_, S> {
             let size =
                 size.ok_or_else(|| format!("`{name}` is a number from 1 to 65535, not `{value}`"))?;
             self.cut_at = Some(size);
+            return Ok(());
+        }
+        if name == "tcp_ts_tick_usecs" {
+            if !matches!(value, "0" | "1000") {
+                return Err(format!("`{name}` is 1000, or 0 for no comparison, not `{value}`"));
+            }
+            self.compare_stamps = value == "1000";
             return Ok(());
         }
         if name == "tolerance_percent" {
@@ -513,6 +562,10 @@ impl<S: Stack> Runner<'_, S> {
     /// Everything that goes out now.
     fn pump(&mut self, span: Span) -> Result<(), Fault> {
         for _ in 0..MOST_STEPS {
+            if self.sockets.has_data_waiting() {
+                // What waits to be written goes out with the ACK that ends the handshake (Linux's `sk_write_pending`).
+                self.progress();
+            }
             let Some(transmit) = self.stack.poll_transmit(self.now) else {
                 self.progress();
                 return Ok(());
@@ -526,11 +579,12 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn inject(&mut self, packet: &Packet, span: Span) -> Result<(), Fault> {
-        if packet.flags.contains(Flags::SYN) && !self.sent.their_syn {
-            self.sent.theirs = Unwrapper::new(packet.seq);
-            self.sent.their_syn = true;
+        let packet = &*self.with_cookie(packet);
+        if packet.flags.contains(Flags::SYN) && self.sockets.opened {
+            self.sent.their_syn.get_or_insert(packet.seq);
         }
-        let (segment, ip, options) = compare::incoming(packet, &self.sent, &mut self.scales);
+        let (segment, ip, options) =
+            compare::incoming(packet, &self.sent, &mut self.scales, self.compare_stamps);
         let most = self.cut_at.unwrap_or(u32::MAX);
         let mut rest = segment;
         while rest.len > most {
@@ -567,6 +621,7 @@ impl<S: Stack> Runner<'_, S> {
         to: Instant,
         time: Time,
     ) -> Result<Instant, Stop> {
+        let packet = &*self.with_cookie(packet);
         // What goes out before its time is seen, and its time is then found wrong.
         let latest = to + self.slack;
         let expected = || format!("{} {packet}", compare::stamp_of(from, to, time));
@@ -604,11 +659,11 @@ impl<S: Stack> Runner<'_, S> {
             whole.segment.window = next.segment.window;
         }
         let compare_push = self.settings.compare_push;
-        if whole.segment.flags.contains(Flags::SYN) && !self.sent.our_syn {
-            self.sent.ours = Unwrapper::new(packet.seq);
-            self.sent.our_syn = true;
+        if whole.segment.flags.contains(Flags::SYN) {
+            self.sent.our_syn.get_or_insert(packet.seq);
         }
-        let seen = Expectation { packet, scales: self.scales, compare_push };
+        let compare_stamps = self.compare_stamps;
+        let seen = Expectation { packet, scales: self.scales, compare_push, compare_stamps };
         // Of timestamps, everything since the start counts.
         let clock = self.tolerance.of(at.since(Instant::START));
         let mut differences = seen.differences(&whole, &mut self.sent, clock);

@@ -1,6 +1,7 @@
 //! What a script is run against: a stack of its own, or ours.
 
 mod endpoint;
+mod fast_open;
 mod plan;
 
 use ackclock_packet::{IpMeta, Options, Segment};
@@ -36,6 +37,8 @@ pub enum SocketOption {
     ReceiveBuffer(Bytes),
     /// `TCP_USER_TIMEOUT`: how long data may stay unacknowledged.
     UserTimeout(Option<Duration>),
+    /// `TCP_FASTOPEN`: a listener takes data in a SYN.
+    FastOpen(bool),
 }
 
 /// What the application says about a write.
@@ -128,6 +131,25 @@ pub trait Stack {
     /// # Errors
     /// Settings that do not go together.
     fn connect(&mut self, now: Instant) -> Result<(), String>;
+
+    /// Active open with TCP Fast Open, and `volume` to send. The answer is how much of it goes into the SYN.
+    ///
+    /// # Errors
+    /// Settings that do not go together, or a stack without Fast Open.
+    fn connect_fast(&mut self, now: Instant, volume: Bytes) -> Result<Bytes, String> {
+        let _ = (now, volume);
+        Err("this stack has no TCP Fast Open".to_owned())
+    }
+
+    /// What TCP Fast Open is to clients: not allowed, or whether data could go into a SYN now.
+    fn fast_open(&self) -> Option<bool> {
+        None
+    }
+
+    /// The cookie of the script's address.
+    fn cookie(&self) -> Option<Vec<u8>> {
+        None
+    }
 
     /// The application gives `volume`; returns how much is taken.
     fn write(&mut self, now: Instant, volume: Bytes, kind: Write) -> Bytes;

@@ -3,6 +3,7 @@
 mod arriving;
 mod closing;
 mod ecn;
+mod fast_open;
 mod feedback;
 mod jumping;
 mod opening;
@@ -20,6 +21,7 @@ use crate::receiver::Receiver;
 use crate::sender::{Place, Sender, Then};
 use arriving::Throttle;
 use ecn::Marking;
+pub use fast_open::{FastOpenClient, FastOpenServer};
 use jumping::Jumping;
 use opening::Opening;
 pub use opening::OpeningCounts;
@@ -380,6 +382,9 @@ impl Endpoint {
         let wait = self.time_wait_until.unwrap_or(Instant::NEVER);
         match self.state {
             State::Closed | State::Listen => Instant::NEVER,
+            State::SynReceived if self.opens_fast() => {
+                data.min(self.opening.timer.unwrap_or(Instant::NEVER))
+            }
             State::SynSent | State::SynReceived => self.opening.timer.unwrap_or(Instant::NEVER),
             State::TimeWait => wait.min(self.receiver.due()),
             State::FinWait2 => wait.min(data),
@@ -397,7 +402,7 @@ impl Endpoint {
         self.failure
     }
 
-    /// When the handshake was done.
+    /// When the handshake was done, or the connection opened ahead of that by TCP Fast Open.
     pub const fn established_at(&self) -> Option<Instant> {
         self.established_at
     }

@@ -7,6 +7,7 @@
 //! the real one.
 
 pub mod config;
+mod cookie;
 pub mod delivery;
 pub mod endpoint;
 pub mod event;
@@ -26,9 +27,10 @@ pub use config::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
     Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules, States, WindowProbe,
 };
+pub use cookie::CookieKey;
 pub use endpoint::{
-    Agreed, Beside, Endpoint, Failure, OpeningCounts, Outlet, QuickStartEvent, QuickStartStep,
-    State, Transmit, Written,
+    Agreed, Beside, Endpoint, Failure, FastOpenClient, FastOpenServer, OpeningCounts, Outlet,
+    QuickStartEvent, QuickStartStep, State, Transmit, Written,
 };
 pub use sender::{LeapPhase, Sender, SenderStats};
 pub use start::{JumpChoice, QuickStartJump, ResumeJump, SynLossChoice, WindowChoice};

@@ -449,6 +449,14 @@ impl Receiver {
         }
     }
 
+    /// Payload of the peer's SYN, as far as the window holds it, which the SYN-ACK acknowledges; how much it is.
+    #[cold]
+    pub(crate) fn on_syn_data(&mut self, len: Bytes) -> Bytes {
+        let taken = len.min(self.right_edge().since(self.nxt));
+        self.nxt = self.nxt + taken;
+        taken
+    }
+
     /// Nothing can be ahead of the peer's FIN that was not sent by somebody else, or in error (Linux's `tcp_fin`).
     fn drop_ahead(&mut self) {
         if !self.ahead.is_empty() {

@@ -403,6 +403,16 @@ impl Sender {
         self.patience.gone()
     }
 
+    /// The peer has what lies before `seq`: it came with the SYN (RFC 7413). Before the handshake is done.
+    pub(crate) const fn begin_at(&mut self, seq: Seq) {
+        self.space = SendSpace { una: seq, nxt: seq, max: seq };
+    }
+
+    /// A round-trip time that was measured outside.
+    pub(crate) fn measure(&mut self, rtt: Duration) {
+        self.rtt.on_sample(rtt, self.space.una, self.space.nxt);
+    }
+
     /// The handshake is done. `rtt` is its round-trip time, unless one of its segments was sent
     /// again; with `three_seconds` the timeout is at least as long.
     pub(crate) fn on_established(

@@ -144,6 +144,7 @@ impl Direction {
                 .timestamps
                 .then_some(Timestamps { value: segment.ts_val, echo: segment.ts_ecr }),
             quick_start: options.quick_start_response,
+            fast_open: options.fast_open,
             ..TcpOptions::default()
         };
         for block in options.sack.as_slice() {
@@ -196,6 +197,7 @@ impl Direction {
             sack_permitted: headers.options.sack_permitted,
             quick_start: headers.quick_start,
             quick_start_response: headers.options.quick_start,
+            fast_open: headers.options.fast_open,
             ..Options::default()
         };
         for &(left, right) in headers.options.sack.as_slice() {

@@ -3,7 +3,8 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use ackclock_packet::{
-    Ecn, Flags, IpMeta, QuickStart, QuickStartNonce, QuickStartRate, QuickStartResponse,
+    Cookie, Ecn, FastOpen, Flags, IpMeta, QuickStart, QuickStartNonce, QuickStartRate,
+    QuickStartResponse,
 };
 use ackclock_units::Mss;
 use proptest::collection::vec;
@@ -103,30 +104,37 @@ pub fn all_options() -> impl Strategy<Value = TcpOptions> {
         vec(any::<(u32, u32)>(), 0..=4),
         option::of(any::<(u32, u32)>()),
         option::of(responses()),
+        option::of((vec(any::<u8>(), 0..=17), any::<bool>())),
     )
-        .prop_map(|(mss, window_scale, sack_permitted, blocks, timestamps, quick_start)| {
-            let mut sack = SackEdges::default();
-            for (left, right) in blocks {
-                sack.push(left, right);
-            }
-            TcpOptions {
-                mss,
-                window_scale,
-                sack_permitted,
-                sack,
-                timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
-                quick_start,
-            }
-        })
+        .prop_map(
+            |(mss, window_scale, sack_permitted, blocks, timestamps, quick_start, cookie)| {
+                let mut sack = SackEdges::default();
+                for (left, right) in blocks {
+                    sack.push(left, right);
+                }
+                TcpOptions {
+                    mss,
+                    window_scale,
+                    sack_permitted,
+                    sack,
+                    timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
+                    quick_start,
+                    fast_open: cookie.map(|(bytes, experimental)| FastOpen {
+                        cookie: Cookie::new(&bytes),
+                        experimental,
+                    }),
+                }
+            },
+        )
 }
 
-/// Options that fit: of those that do not, the SACK blocks are left out, and then they do.
+/// Options that fit: of those that do not, the SACK blocks and Fast Open are left out, and then they do.
 pub fn options() -> impl Strategy<Value = TcpOptions> {
     all_options().prop_map(|options| {
         if options.len() <= 40 {
             options
         } else {
-            TcpOptions { sack: SackEdges::default(), ..options }
+            TcpOptions { sack: SackEdges::default(), fast_open: None, ..options }
         }
     })
 }

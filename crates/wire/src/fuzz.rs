@@ -1,7 +1,8 @@
 //! What a fuzzer calls, and what it begins with.
 
 use ackclock_packet::{
-    Ecn, Flags, IpMeta, QuickStart, QuickStartNonce, QuickStartRate, QuickStartResponse,
+    Cookie, Ecn, FastOpen, Flags, IpMeta, QuickStart, QuickStartNonce, QuickStartRate,
+    QuickStartResponse,
 };
 use ackclock_units::Mss;
 use ackclock_units::random::Stream;
@@ -73,14 +74,15 @@ pub fn fuzz_packet(random: &mut Stream) -> Vec<u8> {
         window: bits(random),
         options: match options.len() {
             0..=40 => options,
-            _ => TcpOptions { sack: SackEdges::default(), ..options },
+            // Without either the others take 28 at most.
+            _ => TcpOptions { sack: SackEdges::default(), fast_open: None, ..options },
         },
     };
     let payload: [u8; 15] = core::array::from_fn(|_| bits(random));
     let payload = &payload[..below(random, payload.len() + 1)];
     let mut buffer = vec![0; MAX_HEADERS + payload.len()];
     let encoded = encode(&headers, Payload::Bytes(payload), &mut buffer)
-        .expect("without SACK blocks any options fit");
+        .expect("without SACK blocks and Fast Open any options fit");
     buffer.truncate(encoded.written);
     buffer
 }
@@ -120,7 +122,13 @@ fn options(random: &mut Stream) -> TcpOptions {
             ttl_diff: bits(random),
             nonce: QuickStartNonce::new(bits(random)),
         }),
+        fast_open: coin(random).then(|| fast_open(random)),
     }
+}
+
+fn fast_open(random: &mut Stream) -> FastOpen {
+    let cookie: [u8; 16] = core::array::from_fn(|_| bits(random));
+    FastOpen { cookie: Cookie::new(&cookie[..below(random, 17)]), experimental: coin(random) }
 }
 
 fn rate(random: &mut Stream) -> QuickStartRate {

@@ -1,6 +1,6 @@
-//! TCP options (RFC 9293 §3.2, RFC 2018, RFC 7323, RFC 4782 §4.2).
+//! TCP options (RFC 9293 §3.2, RFC 2018, RFC 7323, RFC 4782 §4.2, RFC 7413 §4.1.1).
 
-use ackclock_packet::QuickStartResponse;
+use ackclock_packet::{Cookie, FastOpen, QuickStartResponse};
 use ackclock_units::Mss;
 
 use crate::error::{EncodeError, Layer, ParseError};
@@ -53,6 +53,8 @@ pub struct TcpOptions {
     pub timestamps: Option<Timestamps>,
     /// Quick-Start Response, kind 27 (RFC 4782 §4.2).
     pub quick_start: Option<QuickStartResponse>,
+    /// Fast Open, kind 34 (RFC 7413 §4.1.1), or kind 254 with 0xF989 for experiments.
+    pub fast_open: Option<FastOpen>,
 }
 
 impl TcpOptions {
@@ -62,12 +64,14 @@ impl TcpOptions {
     pub fn len(&self) -> usize {
         let sack = self.sack.as_slice().len();
         let timestamps = self.timestamps.is_some();
+        let fast_open = self.fast_open.map_or(0, |option| usize::from(option.padded_len()));
         [
             (self.mss.is_some(), 4),
             (timestamps, 12),
             (self.sack_permitted && !timestamps, 4),
             (self.window_scale.is_some(), 4),
             (self.quick_start.is_some(), 8),
+            (self.fast_open.is_some(), fast_open),
             (sack > 0, 4 + 8 * sack),
         ]
         .iter()
@@ -120,6 +124,16 @@ impl TcpOptions {
                 cursor.put(&left.to_be_bytes());
                 cursor.put(&right.to_be_bytes());
             }
+        }
+        if let Some(option) = self.fast_open {
+            if option.experimental {
+                cursor.put(&[EXPERIMENT, option.len()]);
+                cursor.put(&FAST_OPEN_EXPERIMENT);
+            } else {
+                cursor.put(&[FAST_OPEN, option.len()]);
+            }
+            cursor.put(option.cookie.as_ref().map_or(&[], Cookie::as_slice));
+            cursor.put(&[NOP; 3][..usize::from(option.padded_len() - option.len())]);
         }
         debug_assert_eq!(cursor.len, len, "the length said is the length written");
         Ok(&space[..len])
@@ -212,8 +226,29 @@ impl TcpOptions {
                 };
                 keep(&mut self.quick_start, Some(response), layer, kind, offset)
             }
+            FAST_OPEN => self.read_fast_open(value, false, offset),
+            EXPERIMENT => match value.strip_prefix(&FAST_OPEN_EXPERIMENT) {
+                Some(cookie) => self.read_fast_open(cookie, true, offset),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
+    }
+
+    /// A cookie of a length that cannot be makes the option one of an unknown kind.
+    fn read_fast_open(
+        &mut self,
+        value: &[u8],
+        experimental: bool,
+        offset: usize,
+    ) -> Result<(), ParseError> {
+        let cookie = Cookie::new(value);
+        if cookie.is_none() && !value.is_empty() {
+            return Ok(());
+        }
+        let kind = if experimental { EXPERIMENT } else { FAST_OPEN };
+        let option = FastOpen { cookie, experimental };
+        keep(&mut self.fast_open, Some(option), Layer::Tcp, kind, offset)
     }
 }
 
@@ -240,6 +275,10 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const QUICK_START_RESPONSE: u8 = 27;
+const FAST_OPEN: u8 = 34;
+/// For experiments, told apart by two bytes that follow (RFC 6994), and those of Fast Open.
+const EXPERIMENT: u8 = 254;
+const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];
 
 #[cfg(test)]
 mod tests;

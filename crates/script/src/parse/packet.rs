@@ -2,7 +2,7 @@
 
 use ackclock_packet::Flags;
 
-use crate::ast::{Direction, EcnTag, OptionList, Packet, TcpOption};
+use crate::ast::{Direction, EcnTag, OptionList, Packet, ShownCookie, TcpOption};
 use crate::error::Fault;
 use crate::scan::{Parsed, Scanner, unknown};
 
@@ -183,11 +183,31 @@ fn option(scanner: &mut Scanner<'_>) -> Parsed<TcpOption> {
             }
             Ok(TcpOption::Sack(blocks))
         }
-        "FO" | "FOEXP" | "FOE" => {
-            Err(Fault::new(span, format!("option `{word}`: TCP Fast Open is not supported")))
+        "FO" | "FOEXP" => {
+            let cookie = cookie(scanner)?;
+            Ok(TcpOption::FastOpen { cookie, experimental: word == "FOEXP" })
         }
         "md5" => Err(Fault::new(span, "option `md5` is not supported")),
         "" => Err(scanner.fault("an option such as `mss 1460`")),
         _ => Err(unknown(span, "option", word, &TcpOption::WORDS)),
+    }
+}
+
+/// The digits of a cookie, or nothing.
+fn cookie(scanner: &mut Scanner<'_>) -> Parsed<ShownCookie> {
+    scanner.skip()?;
+    let span = scanner.span();
+    let word = scanner.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+    if word == "TFO_COOKIE" {
+        return Ok(ShownCookie::Right);
+    }
+    // As many as 40 bytes of options hold.
+    let digits: Option<Vec<u8>> =
+        word.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+    match digits.as_deref().map(<[u8]>::as_chunks) {
+        Some((pairs, [])) if pairs.len() <= 38 => {
+            Ok(ShownCookie::Bytes(pairs.iter().map(|[high, low]| high << 4 | low).collect()))
+        }
+        _ => Err(Fault::new(span, "a cookie is an even number of hexadecimal digits")),
     }
 }

@@ -1,42 +1,69 @@
 //! System calls.
 
+mod arguments;
+
 use std::collections::BTreeMap;
 
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::{Runner, compare};
 use crate::ast::{Call, Expr, ExprKind};
-use crate::error::{Fault, Span, hint, shown};
-use crate::stack::{Meaning, Returned, SocketOption, Stack, Stage, Write};
+use crate::error::{Fault, hint, shown};
+use crate::stack::{Meaning, Returned, SocketOption, Stack, Stage};
+use arguments::{Volume, constant, is_null, names, no_linger, only, volume};
+pub(super) use arguments::{argument, integer};
 
 /// The script's file descriptors, and the call that blocks.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub(super) struct Sockets {
-    open: BTreeMap<i64, Socket>,
+    pub(super) open: BTreeMap<i64, Socket>,
     pending: Option<Pending>,
     /// The connection was handed out by `accept`.
-    accepted: bool,
+    pub(super) accepted: bool,
     /// The connection's error was told to the application.
-    error_told: bool,
+    pub(super) error_told: bool,
     /// `TCP_MAXSEG` as it was set.
     segment: Option<i64>,
     /// `SO_LINGER` with no time: a close is a reset.
     no_linger: bool,
+    /// Connections so far: the last is the stack's.
+    pub(super) connections: u32,
+    /// A connection was opened, or waited for: a SYN before that is of none.
+    pub(super) opened: bool,
 }
 
 #[derive(Clone, Copy)]
-struct Socket {
-    role: Role,
-    nonblocking: bool,
+#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
+pub(super) struct Socket {
+    pub(super) role: Role,
+    pub(super) nonblocking: bool,
     no_reads: bool,
     no_writes: bool,
+    /// Which connection it has, or listens for.
+    pub(super) connection: u32,
+    /// `TCP_FASTOPEN_CONNECT`; a connect then waits for the first write.
+    pub(super) fast: bool,
+    pub(super) deferred: bool,
+    /// What a write that waits for the handshake has put into the SYN.
+    pub(super) in_syn: Bytes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     Fresh,
     Listener,
     Connection,
+}
+
+impl Sockets {
+    /// A write waits until the connection is open.
+    pub(super) fn has_data_waiting(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| {
+            pending.done.is_none()
+                && matches!(&*pending.call.name, "send" | "sendmsg" | "sendto" | "write" | "writev")
+        })
+    }
 }
 
 /// A call that has not returned.
@@ -50,7 +77,7 @@ struct Pending {
 }
 
 #[derive(Clone, Copy)]
-enum Answer {
+pub(super) enum Answer {
     /// It returns this.
     Value(i64),
     /// It returns -1 and sets this.
@@ -60,13 +87,14 @@ enum Answer {
 }
 
 /// Calls that are run.
-const CALLS: [&str; 20] = [
+const CALLS: [&str; 21] = [
     "accept",
     "bind",
     "close",
     "connect",
     "fcntl",
     "getsockopt",
+    "ioctl",
     "listen",
     "read",
     "readv",
@@ -146,22 +174,26 @@ const IDLE_OPTIONS: [(&str, Meaning); 13] = [
 ];
 
 /// Socket options that do something.
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 12] = [
     "SO_LINGER",
     "SO_RCVBUF",
     "SO_RCVBUFFORCE",
     "TCP_CONGESTION",
     "TCP_CORK",
+    "TCP_FASTOPEN",
+    "TCP_FASTOPEN_CONNECT",
     "TCP_MAXSEG",
     "TCP_NODELAY",
     "TCP_QUICKACK",
+    "TCP_SYNCNT",
     "TCP_USER_TIMEOUT",
 ];
 
 const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0o4000;
+const MSG_FASTOPEN: i64 = 0x2000_0000;
 
-type Called<T> = Result<T, Fault>;
+pub(super) type Called<T> = Result<T, Fault>;
 
 impl<S: Stack> Runner<'_, S> {
     /// Runs `call`; `until` is when it is to return if it blocks.
@@ -253,6 +285,7 @@ impl<S: Stack> Runner<'_, S> {
     }
 
     fn answer(&mut self, call: &Call, first: bool) -> Called<Answer> {
+        self.sockets.opened |= matches!(&*call.name, "connect" | "listen" | "sendmsg" | "sendto");
         let real = self.stack.system_call(call, !first);
         if let Some(returned) = real.map_err(|message| Fault::new(call.span, message))? {
             return Ok(match returned {
@@ -273,10 +306,13 @@ impl<S: Stack> Runner<'_, S> {
         let Some(socket) = self.sockets.open.get(&fd).copied() else {
             return Ok(Answer::Error("EBADF"));
         };
+        if socket.connection < self.sockets.connections {
+            return self.answer_of_old(call, fd);
+        }
         match call.name.as_str() {
             "bind" => Ok(Answer::Value(0)),
             "listen" => {
-                self.set_role(fd, Role::Listener);
+                self.begin_connection(fd, Role::Listener);
                 self.stack.listen().map_err(|message| Fault::new(call.span, message))?;
                 Ok(Answer::Value(0))
             }
@@ -290,9 +326,14 @@ impl<S: Stack> Runner<'_, S> {
                         self.stack.close(self.now);
                     }
                 }
-                if socket.role == Role::Listener && self.stack.stage() == Stage::Listening {
-                    // Nobody waits for a SYN any more.
-                    self.stack.close(self.now);
+                if socket.role == Role::Listener {
+                    match self.stack.stage() {
+                        // Nobody waits for a SYN any more.
+                        Stage::Listening => self.stack.close(self.now),
+                        // Nor for a connection that came about.
+                        Stage::Open if !self.sockets.accepted => self.stack.abort(self.now),
+                        _ => {}
+                    }
                 }
                 self.sockets.open.remove(&fd);
                 Ok(Answer::Value(0))
@@ -301,14 +342,9 @@ impl<S: Stack> Runner<'_, S> {
             "fcntl" => self.fcntl(call, fd, socket),
             "setsockopt" => self.setsockopt(call),
             "getsockopt" => self.getsockopt(call),
+            "ioctl" => self.ioctl(call, socket),
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => self.read(call, socket),
-            _ => self.write(call, socket),
-        }
-    }
-
-    fn set_role(&mut self, fd: i64, role: Role) {
-        if let Some(socket) = self.sockets.open.get_mut(&fd) {
-            socket.role = role;
+            _ => self.write(call, fd, socket, first),
         }
     }
 
@@ -317,11 +353,27 @@ impl<S: Stack> Runner<'_, S> {
             Some(result) => constant(result)?,
             None => -1,
         };
-        if fd < 0 || self.sockets.open.contains_key(&fd) {
+        // One of a connection before is not looked at any more.
+        let connections = self.sockets.connections;
+        let old = |socket: &Socket| socket.connection < connections;
+        if fd < 0 || self.sockets.open.get(&fd).is_some_and(|socket| !old(socket)) {
             let message = format!("`{}` returns a new descriptor; expected `= 3` or so", call.name);
             return Err(Fault::new(call.span, message));
         }
-        let socket = Socket { role, nonblocking: false, no_reads: false, no_writes: false };
+        // A fresh socket has the connection that is to come.
+        let socket = Socket {
+            role,
+            nonblocking: false,
+            no_reads: false,
+            no_writes: false,
+            connection: match role {
+                Role::Fresh => u32::MAX,
+                _ => self.sockets.connections,
+            },
+            fast: false,
+            deferred: false,
+            in_syn: Bytes::ZERO,
+        };
         self.sockets.open.insert(fd, socket);
         Ok(Answer::Value(fd))
     }
@@ -363,8 +415,20 @@ impl<S: Stack> Runner<'_, S> {
 
     fn connect(&mut self, call: &Call, fd: i64, socket: Socket, first: bool) -> Called<Answer> {
         if first && socket.role == Role::Fresh {
-            self.set_role(fd, Role::Connection);
-            self.stack.connect(self.now).map_err(|message| Fault::new(call.span, message))?;
+            if socket.fast
+                && let Some(has_cookie) = self.stack.fast_open()
+            {
+                if has_cookie {
+                    self.defer(fd);
+                    return Ok(Answer::Value(0));
+                }
+                self.begin_connection(fd, Role::Connection);
+                let opened = self.stack.connect_fast(self.now, Bytes::ZERO);
+                opened.map_err(|message| Fault::new(call.span, message))?;
+            } else {
+                self.begin_connection(fd, Role::Connection);
+                self.stack.connect(self.now).map_err(|message| Fault::new(call.span, message))?;
+            }
             return Ok(if socket.nonblocking {
                 Answer::Error("EINPROGRESS")
             } else {
@@ -448,8 +512,18 @@ impl<S: Stack> Runner<'_, S> {
                 self.sockets.no_linger = no_linger(value)?;
                 Meaning::Applied
             }
-            "TCP_CORK" | "TCP_NODELAY" | "TCP_QUICKACK" | "TCP_USER_TIMEOUT" | "SO_RCVBUF"
-            | "SO_RCVBUFFORCE" => {
+            "TCP_SYNCNT" => {
+                let retries = integer(only(value))?;
+                self.stack.set("tcp_syn_retries", &retries.to_string()).map_err(fault)?
+            }
+            "TCP_FASTOPEN_CONNECT" => {
+                if let Some(error) = self.set_fast(call, integer(only(value))? != 0)? {
+                    return Ok(Answer::Error(error));
+                }
+                Meaning::Applied
+            }
+            "TCP_CORK" | "TCP_FASTOPEN" | "TCP_NODELAY" | "TCP_QUICKACK" | "TCP_USER_TIMEOUT"
+            | "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
                 let n = integer(only(value))?;
                 let on = n != 0;
                 let size = u64::try_from(n).ok().filter(|size| *size <= 1 << 30);
@@ -457,6 +531,7 @@ impl<S: Stack> Runner<'_, S> {
                 let option = match name.as_str() {
                     "TCP_NODELAY" => SocketOption::NoDelay(on),
                     "TCP_CORK" => SocketOption::Cork(on),
+                    "TCP_FASTOPEN" => SocketOption::FastOpen(on),
                     "TCP_QUICKACK" => SocketOption::QuickAck(on),
                     "TCP_USER_TIMEOUT" => {
                         SocketOption::UserTimeout(on.then(|| Duration::from_millis(size)))
@@ -510,6 +585,24 @@ impl<S: Stack> Runner<'_, S> {
         Ok(Answer::Value(0))
     }
 
+    /// `SIOCINQ`: how much could be read (tcp(7)).
+    fn ioctl(&self, call: &Call, socket: Socket) -> Called<Answer> {
+        let request = argument(call, 1)?;
+        if !matches!(names(request).as_slice(), ["SIOCINQ" | "FIONREAD"]) {
+            return Err(Fault::new(request.span, "expected `SIOCINQ`"));
+        }
+        if socket.role == Role::Listener {
+            return Ok(Answer::Error("EINVAL"));
+        }
+        let readable = count(self.stack.readable());
+        let expected = only(argument(call, 2)?);
+        if expected.kind != ExprKind::Ellipsis && constant(expected)? != readable {
+            let message = format!("{readable} could be read, expected {}", constant(expected)?);
+            return Err(Fault::new(expected.span, message));
+        }
+        Ok(Answer::Value(0))
+    }
+
     /// The connection's error, which is told once.
     fn take_error(&mut self) -> Option<&'static str> {
         let error = match self.stack.stage() {
@@ -527,6 +620,9 @@ impl<S: Stack> Runner<'_, S> {
         let Volume { data, at_once, peek, .. } = volume(call)?;
         if socket.role != Role::Connection {
             return Ok(Answer::Error("ENOTCONN"));
+        }
+        if is_null(call) && data > Bytes::ZERO && self.stack.readable() > Bytes::ZERO {
+            return Ok(Answer::Error("EFAULT"));
         }
         let got =
             if peek { data.min(self.stack.readable()) } else { self.stack.read(self.now, data) };
@@ -549,8 +645,21 @@ impl<S: Stack> Runner<'_, S> {
         })
     }
 
-    fn write(&mut self, call: &Call, socket: Socket) -> Called<Answer> {
-        let Volume { data, at_once, kind, .. } = volume(call)?;
+    fn write(&mut self, call: &Call, fd: i64, socket: Socket, first: bool) -> Called<Answer> {
+        let Volume { data, at_once, kind, fast, .. } = volume(call)?;
+        if is_null(call) && data > Bytes::ZERO {
+            return Ok(Answer::Error("EFAULT"));
+        }
+        if first && (fast || socket.deferred) {
+            match (socket.role, self.stack.stage()) {
+                (Role::Fresh, _) => {
+                    return self.write_fast(call, fd, data, socket.nonblocking || at_once);
+                }
+                (Role::Connection, Stage::Opening) => return Ok(Answer::Error("EALREADY")),
+                // Of an open connection the flag means nothing.
+                _ => {}
+            }
+        }
         if socket.role != Role::Connection || socket.no_writes {
             return Ok(Answer::Error("EPIPE"));
         }
@@ -560,7 +669,10 @@ impl<S: Stack> Runner<'_, S> {
         Ok(match self.stack.stage() {
             Stage::Opening if socket.nonblocking || at_once => Answer::Error("EAGAIN"),
             Stage::Opening => Answer::Blocks,
-            Stage::Open => Answer::Value(count(self.stack.write(self.now, data, kind))),
+            Stage::Open => {
+                let rest = Bytes::new(data.get().saturating_sub(socket.in_syn.get()));
+                Answer::Value(count(socket.in_syn + self.stack.write(self.now, rest, kind)))
+            }
             _ => Answer::Error("EPIPE"),
         })
     }
@@ -574,137 +686,8 @@ fn told(answer: Answer) -> String {
     }
 }
 
-fn count(volume: Bytes) -> i64 {
+pub(super) fn count(volume: Bytes) -> i64 {
     i64::try_from(volume.get()).unwrap_or(i64::MAX)
-}
-
-fn argument(call: &Call, n: usize) -> Called<&Expr> {
-    call.args.get(n).ok_or_else(|| {
-        let message = format!("`{}` needs at least {} arguments", call.name, n + 1);
-        Fault::new(call.span, message)
-    })
-}
-
-/// `[1]` is 1.
-fn only(expr: &Expr) -> &Expr {
-    match &expr.kind {
-        ExprKind::List(items) if items.len() == 1 => &items[0],
-        _ => expr,
-    }
-}
-
-fn integer(expr: &Expr) -> Called<i64> {
-    match expr.kind {
-        ExprKind::Int(n) => Ok(n),
-        _ => Err(Fault::new(expr.span, "expected a number")),
-    }
-}
-
-/// A number, or symbols that stand for one.
-fn constant(expr: &Expr) -> Called<i64> {
-    let value = |name: &str, span: Span| match name {
-        "O_RDWR" => Ok(O_RDWR),
-        "O_NONBLOCK" => Ok(O_NONBLOCK),
-        _ => {
-            ERRORS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number).ok_or_else(
-                || Fault::new(span, format!("expected a number, found `{}`", shown(name))),
-            )
-        }
-    };
-    match &expr.kind {
-        ExprKind::Name(name) => value(name, expr.span),
-        ExprKind::Or(all) => all.iter().try_fold(0, |bits, expr| Ok(bits | constant(expr)?)),
-        _ => integer(expr),
-    }
-}
-
-/// Whether `{onoff=1, linger=0}` asks for a reset on close.
-fn no_linger(expr: &Expr) -> Called<bool> {
-    let ExprKind::Struct(fields) = &only(expr).kind else {
-        return Err(Fault::new(expr.span, "expected `{onoff=1, linger=0}`"));
-    };
-    let field = |wanted: &str| {
-        fields.iter().find(|field| {
-            let name = field.name.as_ref().map(|name| &name.kind);
-            matches!(name, Some(ExprKind::Name(name)) if name == wanted)
-        })
-    };
-    match (field("onoff"), field("linger")) {
-        (Some(on), Some(time)) => Ok(integer(&on.value)? != 0 && integer(&time.value)? == 0),
-        _ => Err(Fault::new(expr.span, "expected `{onoff=1, linger=0}`")),
-    }
-}
-
-/// The symbols of `A|B`.
-fn names(expr: &Expr) -> Vec<&str> {
-    match &expr.kind {
-        ExprKind::Name(name) => vec![name],
-        ExprKind::Or(all) => all.iter().flat_map(names).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// How much a call moves, and what its flags say.
-struct Volume {
-    data: Bytes,
-    /// It must not block.
-    at_once: bool,
-    /// What is read stays to be read.
-    peek: bool,
-    kind: Write,
-}
-
-fn volume(call: &Call) -> Called<Volume> {
-    let (volume, flags) = match call.name.as_str() {
-        "readv" | "writev" => (vectors(argument(call, 1)?), None),
-        "recvmsg" | "sendmsg" => (vectors(argument(call, 1)?), call.args.get(2)),
-        _ => (integer(argument(call, 2)?)?, call.args.get(3)),
-    };
-    let (mut at_once, mut peek, mut kind) = (false, false, Write::Plain);
-    // No flags are written as 0.
-    for name in flags.map(names).unwrap_or_default() {
-        match name {
-            "MSG_DONTWAIT" => at_once = true,
-            "MSG_PEEK" => peek = true,
-            "MSG_EOR" => kind = Write::Record,
-            "MSG_MORE" => kind = Write::More,
-            "MSG_NOSIGNAL" => {}
-            _ => {
-                let message = format!("the flag `{}` is not supported", shown(name));
-                return Err(Fault::new(call.span, message));
-            }
-        }
-    }
-    // 2^40 at a time is more than anyone's buffer, and cannot overflow.
-    let volume = u64::try_from(volume).ok().filter(|volume| *volume <= 1 << 40);
-    let volume = volume.ok_or_else(|| Fault::new(call.span, "this is no volume of data"))?;
-    Ok(Volume { data: Bytes::new(volume), at_once, peek, kind })
-}
-
-/// The sum of what `[{..., 1000}, {..., 500}]` holds, wherever it stands.
-fn vectors(expr: &Expr) -> i64 {
-    let sum = |all: &[&Expr]| all.iter().fold(0, |sum: i64, e| sum.saturating_add(vectors(e)));
-    match &expr.kind {
-        ExprKind::List(items) => sum(&items.iter().collect::<Vec<_>>()),
-        ExprKind::Struct(fields) => match fields.as_slice() {
-            [base, length] if base.name.is_none() && length.name.is_none() => {
-                match length.value.kind {
-                    ExprKind::Int(n) => n,
-                    _ => 0,
-                }
-            }
-            _ => sum(&fields
-                .iter()
-                .filter(|field| field.name.as_ref().is_some_and(is_vector))
-                .map(|field| &field.value)
-                .collect::<Vec<_>>()),
-        },
-        _ => 0,
-    }
-}
-
-fn is_vector(name: &Expr) -> bool {
-    matches!(&name.kind, ExprKind::Apply(name, _) | ExprKind::Name(name) if name == "msg_iov")
 }
 
 #[cfg(test)]

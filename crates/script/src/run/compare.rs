@@ -1,11 +1,11 @@
 //! A script's packets and a stack's segments.
 
-use ackclock_packet::{Flags, IpMeta, Options, Range, Segment, Seq};
+use ackclock_packet::{Cookie, FastOpen, Flags, IpMeta, Options, Range, Segment, Seq};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Duration, Instant, Mss};
 
 use super::{Numbers, Scales};
-use crate::ast::{Direction, EcnTag, OptionList, Packet, TcpOption, Time};
+use crate::ast::{Direction, EcnTag, OptionList, Packet, ShownCookie, TcpOption, Time};
 
 /// RFC 7323 §2.3.
 const MAX_SHIFT: u8 = 14;
@@ -15,10 +15,11 @@ pub(crate) fn incoming(
     packet: &Packet,
     numbers: &Numbers,
     scales: &mut Scales,
+    as_times: bool,
 ) -> (Segment, IpMeta, Option<Options>) {
     let mut segment = Segment {
-        seq: numbers.theirs.widen(packet.seq),
-        ack: packet.ack.map_or(Seq::default(), |ack| numbers.ours.widen(ack)),
+        seq: numbers.their_seq(packet.seq, packet.flags),
+        ack: packet.ack.map_or(Seq::default(), |ack| numbers.our_seq(ack, packet.flags)),
         len: packet.len,
         flags: packet.flags,
         ..Segment::default()
@@ -34,7 +35,7 @@ pub(crate) fn incoming(
                 TcpOption::SackPermitted => options.sack_permitted = true,
                 TcpOption::Sack(blocks) => {
                     for (left, right) in blocks {
-                        let edge = |number: u32| numbers.ours.widen(number);
+                        let edge = |number: u32| numbers.our_seq(number, packet.flags);
                         options.sack.push(Range { start: edge(*left), end: edge(*right) });
                     }
                 }
@@ -42,12 +43,21 @@ pub(crate) fn incoming(
                     segment.timestamps = true;
                     segment.ts_val = *val;
                     // An echo is of the end point's clock; zero is no echo.
-                    segment.ts_ecr = match numbers.clock {
-                        Some(clock) if *ecr != 0 => ecr.wrapping_add(clock),
+                    let sent = numbers.stamps.get(ecr).filter(|_| !as_times);
+                    segment.ts_ecr = match (sent, numbers.clock) {
+                        (Some(sent), _) => *sent,
+                        (None, Some(clock)) if *ecr != 0 => ecr.wrapping_add(clock),
                         _ => *ecr,
                     };
                 }
-                TcpOption::Nop | TcpOption::Eol => {}
+                TcpOption::FastOpen { cookie: ShownCookie::Bytes(bytes), experimental } => {
+                    let cookie = Cookie::new(bytes);
+                    // Of a length that cannot be, it is no option that anybody knows.
+                    if cookie.is_some() || bytes.is_empty() {
+                        options.fast_open = Some(FastOpen { cookie, experimental: *experimental });
+                    }
+                }
+                TcpOption::FastOpen { .. } | TcpOption::Nop | TcpOption::Eol => {}
             }
         }
     }
@@ -75,6 +85,7 @@ pub(super) struct Expectation<'a> {
     pub(super) packet: &'a Packet,
     pub(super) scales: Scales,
     pub(super) compare_push: bool,
+    pub(super) compare_stamps: bool,
 }
 
 impl Expectation<'_> {
@@ -94,15 +105,17 @@ impl Expectation<'_> {
         };
         let push = if self.compare_push { 0 } else { Flags::PSH.bits() };
         note(packet.flags.bits() | push != segment.flags.bits() | push, "flags");
-        note(packet.seq != numbers.ours.narrow(segment.seq), "sequence number");
+        note(packet.seq != numbers.ours(segment.seq, segment.flags), "sequence number");
         note(packet.len != segment.len, "payload");
         let ack = segment.flags.contains(Flags::ACK);
-        note(packet.ack.is_some_and(|ack| ack != numbers.theirs.narrow(segment.ack)) && ack, "ack");
+        let actual = numbers.theirs(segment.ack, segment.flags);
+        note(packet.ack.is_some_and(|stated| stated != actual) && ack, "ack");
         let window = field(segment, self.scales);
         note(packet.window.is_some_and(|stated| stated != window), "win");
         note(packet.ecn.is_some_and(|tag| !tag.admits(transmit.ip.ecn)), "ECN");
         if let OptionList::These(expected) = &packet.options {
             let actual = options(transmit, numbers);
+            let tolerance = self.compare_stamps.then_some(tolerance);
             Self::options(expected, &actual, numbers, tolerance, &mut note);
         }
         differences
@@ -112,7 +125,7 @@ impl Expectation<'_> {
         expected: &[TcpOption],
         actual: &[TcpOption],
         numbers: &mut Numbers,
-        tolerance: Duration,
+        tolerance: Option<Duration>,
         note: &mut impl FnMut(bool, &str),
     ) {
         let padding = |option: &&TcpOption| !matches!(option, TcpOption::Nop | TcpOption::Eol);
@@ -130,8 +143,9 @@ impl Expectation<'_> {
                     };
                     // The first one sets the mapping. A tick is a millisecond.
                     let clock = *numbers.clock.get_or_insert(live_val.wrapping_sub(*val));
+                    numbers.stamps.insert(*val, live_val);
                     let off = live_val.wrapping_sub(val.wrapping_add(clock)).cast_signed();
-                    let ticks = tolerance.as_nanos() / 1_000_000 + 1;
+                    let ticks = tolerance.map_or(u64::MAX, |most| most.as_nanos() / 1_000_000 + 1);
                     note(u64::from(off.unsigned_abs()) > ticks, "TS val");
                     note(live_ecr != *ecr, "TS ecr");
                 }
@@ -155,6 +169,8 @@ const fn word(option: &TcpOption) -> &'static str {
         TcpOption::Timestamps { .. } => "TS",
         TcpOption::Nop => "nop",
         TcpOption::Eol => "eol",
+        TcpOption::FastOpen { experimental: false, .. } => "FO",
+        TcpOption::FastOpen { experimental: true, .. } => "FOEXP",
     }
 }
 
@@ -166,6 +182,7 @@ fn field(segment: &Segment, scales: Scales) -> u16 {
 /// A segment's options, without padding.
 fn options(transmit: &Transmit, numbers: &Numbers) -> Vec<TcpOption> {
     let options = transmit.options.unwrap_or_default();
+    let flags = transmit.segment.flags;
     let mut list = Vec::new();
     if let Some(mss) = options.mss {
         list.push(TcpOption::Mss(mss.get()));
@@ -184,10 +201,14 @@ fn options(transmit: &Transmit, numbers: &Numbers) -> Vec<TcpOption> {
         .sack
         .as_slice()
         .iter()
-        .map(|block| (numbers.theirs.narrow(block.start), numbers.theirs.narrow(block.end)))
+        .map(|block| (numbers.theirs(block.start, flags), numbers.theirs(block.end, flags)))
         .collect();
     if !blocks.is_empty() {
         list.push(TcpOption::Sack(blocks));
+    }
+    if let Some(FastOpen { cookie, experimental }) = options.fast_open {
+        let bytes = cookie.map_or(Vec::new(), |cookie| cookie.as_slice().to_vec());
+        list.push(TcpOption::FastOpen { cookie: ShownCookie::Bytes(bytes), experimental });
     }
     list
 }
@@ -211,9 +232,9 @@ pub(crate) fn as_packet(transmit: &Transmit, numbers: &Numbers, scales: Scales) 
         ecn: (transmit.ip.ecn != ackclock_packet::Ecn::NotEct)
             .then_some(EcnTag::Is(transmit.ip.ecn)),
         flags: segment.flags,
-        seq: numbers.ours.narrow(segment.seq),
+        seq: numbers.ours(segment.seq, segment.flags),
         len: segment.len,
-        ack: segment.flags.contains(Flags::ACK).then(|| numbers.theirs.narrow(segment.ack)),
+        ack: segment.flags.contains(Flags::ACK).then(|| numbers.theirs(segment.ack, segment.flags)),
         window: Some(field(segment, scales)),
         options: if list.is_empty() { OptionList::Unstated } else { OptionList::These(list) },
     }

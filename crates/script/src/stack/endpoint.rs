@@ -1,9 +1,10 @@
 //! Our own end point as a stack.
 
 use ackclock_packet::{IpMeta, Options, Segment};
-use ackclock_tcp::{Endpoint, Failure, Nagle, Profile, Sender, State, Transmit};
+use ackclock_tcp::{Endpoint, Failure, FastOpenClient, Nagle, Profile, Sender, State, Transmit};
 use ackclock_units::{Bytes, Duration, Instant};
 
+use super::fast_open::Memory;
 use super::plan::Plan;
 use super::{Meaning, SocketOption, Stack, Stage, Write};
 use crate::info::TcpInfo;
@@ -18,10 +19,24 @@ pub struct EndpointStack {
     listening: bool,
     /// The queue below takes nothing: what would go out does not.
     closed_below: bool,
+    /// What a client knows of its server, and with what of it the connection was opened until its answer came.
+    memory: Memory,
+    asked: Option<FastOpenClient>,
 }
 
 /// `TCP_INFINITE_SSTHRESH`: what Linux says while there is no threshold.
 const NO_THRESHOLD: i64 = 0x7fff_ffff;
+
+/// Settings that the handshake agrees on: a change counts for the next connection.
+const FOR_THE_NEXT: [&str; 7] = [
+    "tcp_ecn",
+    "tcp_fastopen",
+    "tcp_fastopen_key",
+    "tcp_sack",
+    "tcp_syn_retries",
+    "tcp_timestamps",
+    "tcp_window_scaling",
+];
 
 impl EndpointStack {
     /// An end point with the defaults of `profile`.
@@ -32,6 +47,8 @@ impl EndpointStack {
             nobody: None,
             listening: false,
             closed_below: false,
+            memory: Memory::default(),
+            asked: None,
         }
     }
 
@@ -48,7 +65,7 @@ impl Stack for EndpointStack {
             return Ok(Meaning::Applied);
         }
         let meaning = self.plan.set(name, value)?;
-        if meaning == Meaning::Applied && !self.waits() {
+        if meaning == Meaning::Applied && !self.waits() && !FOR_THE_NEXT.contains(&name) {
             return Err(format!("`{name}` cannot be changed once the connection is open"));
         }
         if self.listening && self.waits() {
@@ -63,7 +80,7 @@ impl Stack for EndpointStack {
 
     fn listen(&mut self) -> Result<(), String> {
         let mut endpoint = self.plan.endpoint()?;
-        endpoint.listen();
+        self.plan.fast_open.listen(&mut endpoint);
         self.endpoint = Some(endpoint);
         self.listening = true;
         Ok(())
@@ -73,7 +90,30 @@ impl Stack for EndpointStack {
         let mut endpoint = self.plan.endpoint()?;
         endpoint.connect(now);
         self.endpoint = Some(endpoint);
+        self.listening = false;
         Ok(())
+    }
+
+    fn connect_fast(&mut self, now: Instant, volume: Bytes) -> Result<Bytes, String> {
+        let mut endpoint = self.plan.endpoint()?;
+        let client = self.memory.client(&self.plan.fast_open);
+        let volume = volume.min(endpoint.most_syn_data(&client));
+        endpoint.write(volume);
+        endpoint.connect_fast(now, client);
+        self.endpoint = Some(endpoint);
+        self.asked = Some(client);
+        self.listening = false;
+        Ok(volume)
+    }
+
+    fn fast_open(&self) -> Option<bool> {
+        let plan = &self.plan.fast_open;
+        let client = self.memory.client(plan);
+        plan.client().then_some(client.cookie.is_some() || client.without_cookie)
+    }
+
+    fn cookie(&self) -> Option<Vec<u8>> {
+        Some(self.plan.fast_open.cookie().as_slice().to_vec())
     }
 
     fn write(&mut self, _now: Instant, volume: Bytes, kind: Write) -> Bytes {
@@ -128,7 +168,8 @@ impl Stack for EndpointStack {
             SocketOption::Cork(on) => endpoint.set_cork(on),
             SocketOption::QuickAck(on) => endpoint.set_quick_ack(on),
             SocketOption::UserTimeout(timeout) => endpoint.set_user_timeout(timeout),
-            SocketOption::ReceiveBuffer(_) if waits => self.listen()?,
+            SocketOption::ReceiveBuffer(_) | SocketOption::FastOpen(_) if waits => self.listen()?,
+            SocketOption::FastOpen(_) => {}
             SocketOption::ReceiveBuffer(_) => {
                 return Err("the receive buffer is set before the connection opens".to_owned());
             }
@@ -158,7 +199,7 @@ impl Stack for EndpointStack {
             (_, Some(Failure::HandshakeTimedOut | Failure::TimedOut)) => Stage::TimedOut,
             (State::Closed | State::TimeWait, None) | (_, Some(Failure::Aborted)) => Stage::Closed,
             (State::Listen, None) => Stage::Listening,
-            (State::SynSent | State::SynReceived, None) => Stage::Opening,
+            (State::SynSent | State::SynReceived, None) if !opened => Stage::Opening,
             _ => Stage::Open,
         }
     }
@@ -166,6 +207,11 @@ impl Stack for EndpointStack {
     fn handle(&mut self, now: Instant, segment: &Segment, ip: IpMeta, options: Option<&Options>) {
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.handle(now, segment, ip, options);
+            if endpoint.established_at().is_some()
+                && let Some(asked) = self.asked.take()
+            {
+                self.memory.learn(&asked, endpoint);
+            }
         } else if let Some(nobody) = &mut self.nobody {
             nobody.handle(now, segment, ip, options);
         } else if let Ok(mut nobody) = self.plan.endpoint() {
@@ -202,6 +248,10 @@ impl Stack for EndpointStack {
         let micros = |span: Duration| whole(span.as_nanos() / 1000);
         let tally = sender.tally();
         let rtt = sender.rtt();
+        // The SYN counts once, with its data; each segment once, however often it was sent.
+        let syn = endpoint.established_at().is_some() && endpoint.state() != State::SynReceived;
+        let delivered = (u64::from(syn) + stats.segments_sent + tally.sacked)
+            .saturating_sub(stats.segments_retransmitted + tally.unacked);
         let window = sender.window();
         let agreed = endpoint.agreed();
         let shifts = agreed.window_shifts;
@@ -210,12 +260,13 @@ impl Stack for EndpointStack {
             ca_state: Some(recovery_state(sender)),
             retransmits: Some(i64::from(sender.consecutive_timeouts())),
             backoff: Some(i64::from(rtt.backoff())),
-            // TCPI_OPT_TIMESTAMPS, _SACK, _WSCALE and _ECN.
+            // TCPI_OPT_TIMESTAMPS, _SACK, _WSCALE, _ECN and _SYN_DATA.
             options: Some(
                 i64::from(agreed.timestamps)
                     | i64::from(agreed.sack) << 1
                     | i64::from(shifts.is_some()) << 2
-                    | i64::from(agreed.ecn) << 3,
+                    | i64::from(agreed.ecn) << 3
+                    | i64::from(endpoint.syn_data_taken()) << 5,
             ),
             snd_wscale: Some(shifts.map_or(0, |(theirs, _)| i64::from(theirs))),
             rcv_wscale: Some(shifts.map_or(0, |(_, ours)| i64::from(ours))),
@@ -242,6 +293,7 @@ impl Stack for EndpointStack {
             bytes_acked: whole(sender.acked().get()),
             notsent_bytes: whole(sender.unsent().get()),
             snd_wnd: whole(sender.peer_window().get()),
+            delivered: whole(delivered),
             bytes_received: whole(endpoint.received().get()),
             ..TcpInfo::default()
         }

@@ -11,6 +11,7 @@ use ackclock_tcp::{
 };
 use ackclock_units::{Bytes, Duration, Mss};
 
+use super::fast_open::FastOpenPlan;
 use super::{Meaning, SocketOption};
 use crate::error::hint;
 
@@ -55,6 +56,7 @@ pub(super) struct Plan {
     /// Segments per ACK; at most one means an ACK for every segment.
     delayed_ack: Option<u32>,
     delayed_ack_timeout: Option<Duration>,
+    pub(super) fast_open: FastOpenPlan,
 }
 
 /// `tcp_rmem` of the field's scripts' defaults.
@@ -62,11 +64,13 @@ const SHARED_MEMORY: Autotune =
     Autotune { initial: Bytes::new(540_000), most: Bytes::new(15 << 20) };
 
 /// Settings that mean something.
-const MEANT: [&str; 35] = [
+const MEANT: [&str; 37] = [
     "tcp_comp_sack_nr",
     "tcp_congestion_control",
     "tcp_early_retrans",
     "tcp_ecn",
+    "tcp_fastopen",
+    "tcp_fastopen_key",
     "tcp_frto",
     "tcp_moderate_rcvbuf",
     "tcp_recovery",
@@ -108,7 +112,7 @@ const NOT_SIMULATED: &str = "not simulated";
 const DEFAULT_ONLY: &str = "at its default";
 
 /// Settings without meaning, and why.
-const NOTHING: [(&str, &str); 61] = [
+const NOTHING: [(&str, &str); 59] = [
     ("net.core.default_qdisc", "no queue here"),
     ("net.core.netdev_max_backlog", "no queue here"),
     ("net.core.optmem_max", NO_LIMIT),
@@ -134,9 +138,7 @@ const NOTHING: [(&str, &str); 61] = [
     ("tcp_early_demux", ONE),
     ("tcp_ecn_fallback", "there is no fall-back"),
     ("tcp_fack", "Linux ignores it too"),
-    ("tcp_fastopen", "there is no TCP Fast Open"),
-    ("tcp_fastopen_blackhole_timeout_sec", "there is no TCP Fast Open"),
-    ("tcp_fastopen_key", "there is no TCP Fast Open"),
+    ("tcp_fastopen_blackhole_timeout_sec", "no black hole is looked for"),
     ("tcp_fin_timeout", "no orphans: a connection waits in FIN-WAIT-2"),
     ("tcp_invalid_ratelimit", "challenge ACKs are not limited"),
     ("tcp_keepalive_intvl", "keep-alive is off"),
@@ -227,16 +229,22 @@ impl Plan {
             max_rto: None,
             delayed_ack: None,
             delayed_ack_timeout: None,
+            fast_open: FastOpenPlan::DEFAULT,
         }
     }
 
-    pub(super) const fn set_shared_defaults(&mut self) {
+    pub(super) fn set_shared_defaults(&mut self) {
+        self.fast_open.set_shared_defaults();
+        self.ecn = Some(EcnMode::Off);
         self.receive_memory = Some(SHARED_MEMORY);
         self.restart_after_idle = Some(false);
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm a setting")]
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
+        if let Some(result) = self.fast_open.set(name, value) {
+            return result;
+        }
         if let Some((_, why)) = NOTHING.iter().find(|(known, _)| *known == name) {
             return Ok(Meaning::Nothing(why));
         }
@@ -376,6 +384,7 @@ impl Plan {
             SocketOption::NoDelay(on) => self.no_delay = on,
             SocketOption::Cork(_) | SocketOption::QuickAck(_) => {}
             SocketOption::UserTimeout(timeout) => self.user_timeout = timeout,
+            SocketOption::FastOpen(on) => self.fast_open.set_listener(on),
             // Linux doubles what is asked for, for its own use (socket(7)).
             SocketOption::ReceiveBuffer(size) => {
                 let memory = Bytes::new(size.get() * 2);

@@ -59,6 +59,7 @@ impl Kept {
             quick_start: None,
             quick_start_response: None,
             congestion: None,
+            fast_open: None,
         } = options
         else {
             return self.keep_whole(options);

@@ -100,9 +100,13 @@ impl Endpoint {
             }
             return;
         }
-        if self.state == State::SynReceived {
-            // The SYN is all that was sent.
-            if segment.ack != Seq::FIRST_BYTE {
+        if self.opens_fast() {
+            if !self.end_fast_opening(now, segment) {
+                return;
+            }
+        } else if self.state == State::SynReceived {
+            // The SYN is all that was sent, perhaps with data.
+            if !self.acknowledges_syn(segment.ack) {
                 self.refuse(segment);
                 return;
             }
@@ -187,6 +191,7 @@ impl Endpoint {
     fn is_stray_answer(&self, segment: &Segment) -> bool {
         self.in_linux()
             && self.is_passive()
+            && !self.opens_fast()
             && segment.flags.contains(Flags::ACK)
             && !segment.flags.contains(Flags::RST)
             && segment.ack != Seq::FIRST_BYTE
@@ -259,7 +264,8 @@ impl Endpoint {
         // Linux answers a SYN of another number with an ACK (`tcp_check_req`).
         let other = self.in_linux() && segment.seq != Seq::SYN;
         if self.state == State::SynReceived && syn && !other {
-            if segment.flags.contains(Flags::ACK) && segment.ack == Seq::FIRST_BYTE {
+            let answers = segment.flags.contains(Flags::ACK) && self.acknowledges_syn(segment.ack);
+            if answers && !self.opens_fast() {
                 // The other half of a simultaneous open.
                 self.establish(now, segment);
                 self.receiver.demand_ack();

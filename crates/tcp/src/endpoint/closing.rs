@@ -112,9 +112,11 @@ impl Endpoint {
 
     /// A reset with the expected number.
     pub(super) fn on_reset(&mut self) {
-        if self.state == State::SynReceived && self.is_passive() {
+        if self.state == State::SynReceived && self.is_passive() && !self.opens_fast() {
             // RFC 9293 §3.10.7.4, second check: back to LISTEN.
+            let fast = self.opening.fast.again();
             *self.opening = Opening::new(&self.config);
+            self.opening.fast = fast;
             self.receiver = Receiver::new(&self.config);
             self.timestamps = super::Timestamps::default();
             self.state = State::Closed;

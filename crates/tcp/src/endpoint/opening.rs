@@ -3,6 +3,7 @@
 use ackclock_packet::{CongestionHeader, Flags, IpMeta, Options, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
+use super::fast_open::Fast;
 use super::timestamps::Timestamps;
 use super::{Agreed, Endpoint, Failure, State, Transmit, timestamp_clock};
 use crate::config::{Config, SegmentRules};
@@ -46,6 +47,7 @@ pub(super) struct Opening {
     /// The peer's options, once its SYN has arrived.
     peer: Option<Options>,
     passive: bool,
+    pub(super) fast: Fast,
 }
 
 impl Opening {
@@ -63,6 +65,7 @@ impl Opening {
             text: 0,
             peer: None,
             passive: false,
+            fast: Fast::default(),
         }
     }
 
@@ -81,6 +84,7 @@ impl Opening {
             text,
             peer,
             passive,
+            fast,
         } = self;
         *peer_timestamps = false;
         *send_syn = false;
@@ -94,6 +98,19 @@ impl Opening {
         *text = 0;
         *peer = None;
         *passive = false;
+        *fast = Fast::default();
+    }
+
+    /// What came with the peer's SYN.
+    pub(super) const fn peer(&self) -> Option<&Options> {
+        self.peer.as_ref()
+    }
+
+    /// The handshake is done; its round-trip time, unless something was sent again.
+    pub(super) fn end(&mut self, now: Instant) -> Option<Duration> {
+        self.timer = None;
+        self.send_syn = false;
+        (self.syns_sent == 1).then(|| now.since(self.syn_sent_at))
     }
 
     pub(super) const fn syns_sent(&self) -> u32 {
@@ -153,6 +170,7 @@ impl Endpoint {
             self.take_syn(now, segment, options);
             self.state = State::SynReceived;
             self.opening.send_syn = true;
+            self.accept_fast(now, segment);
         }
     }
 
@@ -173,7 +191,7 @@ impl Endpoint {
         options: Option<&Options>,
     ) {
         let has_ack = segment.flags.contains(Flags::ACK);
-        if has_ack && segment.ack != Seq::FIRST_BYTE {
+        if has_ack && !self.acknowledges_syn(segment.ack) {
             self.refuse(segment);
             return;
         }
@@ -187,8 +205,9 @@ impl Endpoint {
             return;
         }
         self.take_syn(now, segment, options);
-        if self.config.segment_rules == SegmentRules::Rfc && segment.len > 0 {
-            // The text waits until the handshake is done; a FIN does not count yet. Linux drops it.
+        let keeps = self.config.segment_rules == SegmentRules::Rfc || self.takes_syn_ack_text();
+        if keeps && segment.len > 0 {
+            // The text waits until the handshake is done; a FIN does not count yet. Linux drops it but with Fast Open.
             self.opening.text = segment.len;
         }
         if has_ack {
@@ -231,6 +250,7 @@ impl Endpoint {
 
     /// The handshake is done, with the peer's `segment`.
     pub(super) fn establish(&mut self, now: Instant, segment: &Segment) {
+        self.take_syn_acknowledgment(segment);
         let peer = self.opening.peer.as_ref();
         // RFC 9293 §3.7.1: 536 bytes when the peer said nothing.
         let theirs =
@@ -261,9 +281,12 @@ impl Endpoint {
         let ecn = self.marking.used();
         self.agreed = Agreed { timestamps, sack, ecn, window_shifts: shifts };
         let lost = self.opening.syns_sent.saturating_sub(1);
-        let rtt = (lost == 0).then(|| now.since(self.opening.syn_sent_at));
-        self.opening.timer = None;
-        self.opening.send_syn = false;
+        let rtt = (self.opening.syns_sent == 1).then(|| now.since(self.opening.syn_sent_at));
+        let fast = self.opening.syns_sent == 0;
+        if !fast {
+            self.opening.timer = None;
+            self.opening.send_syn = false;
+        }
         let after = self.config.after_lost_syn;
         let three_seconds = lost > 0 && after.three_seconds;
         let counts = self.opening_counts();
@@ -288,7 +311,7 @@ impl Endpoint {
     /// An ACK that answers a segment in SYN-RECEIVED (RFC 9293 §3.10.7.4, first; RFC 5961 §3.2), with the
     /// timestamps that every segment of this end will carry.
     pub(super) fn poll_answer(&mut self, now: Instant) -> Option<Transmit> {
-        if self.state != State::SynReceived || !self.receiver.ack_due() {
+        if self.state != State::SynReceived || self.opens_fast() || !self.receiver.ack_due() {
             return None;
         }
         let mut segment = self.bare_segment();
@@ -338,10 +361,19 @@ impl Endpoint {
         };
         self.dress_syn(now, first, &mut options);
         options.congestion = self.syn_feedback(answering);
+        let mut len = 0;
+        if answering {
+            self.answer_fast(&mut options);
+        } else if first {
+            len = self.open_fast(&mut options);
+        }
         let timestamps = self.config.timestamps && (!answering || self.opening.peer_timestamps);
         // What every segment will carry is known once both ends have offered it.
         let every = if timestamps && answering { Timestamps::LEN } else { 0 };
-        let window = self.receiver.first_window(every).get().min(0xffff);
+        // Of a fast opening, what the SYN brought may wait to be read.
+        let held = self.receiver.readable();
+        let first_window = self.receiver.first_window(every).get();
+        let window = first_window.saturating_sub(held.get()).min(0xffff);
         let flags = if answering {
             Flags::ACK | self.marking.on_syn_ack()
         } else {
@@ -350,6 +382,7 @@ impl Endpoint {
         let mut segment = Segment {
             seq: Seq::SYN,
             ack: if answering { self.receiver.nxt() } else { Seq::default() },
+            len,
             flags: Flags::SYN | flags,
             // RFC 7323 §2.2: the window of a SYN is not scaled.
             window: u32::try_from(window).unwrap_or(0xffff),
@@ -358,7 +391,11 @@ impl Endpoint {
         let stamps = Timestamps { used: timestamps, ..self.timestamps };
         stamps.stamp(now, &mut segment, Some(&options));
         self.timestamps.last_ack_sent = segment.ack;
-        self.receiver.on_syn_sent(every);
+        if self.opens_fast() {
+            self.receiver.on_ack_sent(segment.window);
+        } else {
+            self.receiver.on_syn_sent(every);
+        }
         Some(Transmit { segment, ip: IpMeta::default(), options: Some(options) })
     }
 }

@@ -175,8 +175,13 @@ impl Endpoint {
             State::Closed | State::Listen => return None,
             State::SynSent => return Some(self.poll_syn(now)?.write(out)),
             State::SynReceived => {
-                let transmit = self.poll_syn(now).or_else(|| self.poll_answer(now))?;
-                return Some(transmit.write(out));
+                let opening = self.poll_syn(now).or_else(|| self.poll_answer(now));
+                if let Some(transmit) = opening {
+                    return Some(transmit.write(out));
+                }
+                if !self.opens_fast() {
+                    return None;
+                }
             }
             _ => {}
         }

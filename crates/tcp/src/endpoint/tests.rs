@@ -12,6 +12,7 @@ use crate::config::DelayedAck;
 use crate::{Profile, Variant};
 
 mod arriving;
+mod fast_open;
 mod feedback;
 mod leap;
 mod pacing;

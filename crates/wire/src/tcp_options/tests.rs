@@ -99,3 +99,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn fast_open_is_read_in_both_forms() {
+    // RFC 7413 §4.1.1: kind 34; a length of 2 asks for a cookie.
+    let read = |bytes: &[u8]| TcpOptions::parse(bytes, 20).unwrap().fast_open;
+    let asked = FastOpen { cookie: None, experimental: false };
+    assert_eq!(read(&[34, 2, 1, 1]), Some(asked));
+    let four = FastOpen { cookie: Cookie::new(&[1, 2, 3, 4]), experimental: false };
+    assert_eq!(read(&[34, 6, 1, 2, 3, 4]), Some(four));
+    // The form of the experiment: kind 254 and 0xF989 (RFC 6994).
+    assert_eq!(read(&[254, 4, 0xf9, 0x89]), Some(FastOpen { experimental: true, ..asked }));
+    let bytes = [254, 8, 0xf9, 0x89, 1, 2, 3, 4];
+    assert_eq!(read(&bytes), Some(FastOpen { experimental: true, ..four }));
+    // Cookies of 2 and of 5 bytes cannot be; another experiment is another option.
+    assert_eq!(read(&[34, 4, 1, 2]), None);
+    assert_eq!(read(&[34, 7, 1, 2, 3, 4, 5]), None);
+    assert_eq!(read(&[254, 4, 0xf9, 0x8a]), None);
+}
+
+#[test]
+fn fast_open_is_written_last_and_padded_behind() {
+    let options = TcpOptions {
+        mss: Mss::new(1460),
+        fast_open: Some(FastOpen { cookie: Cookie::new(&[9; 8]), experimental: false }),
+        ..TcpOptions::default()
+    };
+    let mut space = [0; MAX_LEN];
+    let written = options.write(&mut space).unwrap();
+    assert_eq!(written, [2, 4, 5, 180, 34, 10, 9, 9, 9, 9, 9, 9, 9, 9, 1, 1]);
+}
