@@ -238,7 +238,6 @@ def figure(file: Path, image: Path) -> None:
         row[0].set_ylabel("goodput, Mbit/s")
     axes[0, 0].legend(fontsize="small")
     fig.savefig(image, metadata={"Date": None})
-    fig.savefig("/tmp/reordering.png", dpi=70)
 
 
 if __name__ == "__main__":
