@@ -17,6 +17,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+
 import ackclock as ac
 from ackclock.studies._frame_stats import Estimate, estimate
 
@@ -200,12 +203,7 @@ DELAYS = (1, 3, 10, 40, 100, 200)
 
 def figure(file: Path, image: Path) -> None:
     """Draw goodput over share and delay, of all recoveries and both profiles."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
     mpl.rcParams["svg.hashsalt"] = "ackclock"
-    import matplotlib.pyplot as plt
-
     lines = read(file)
     fig, axes = plt.subplots(2, 2, figsize=(10, 7), sharey=True, layout="constrained")
     for row, profile in zip(axes, ("linux", "rfc"), strict=True):
