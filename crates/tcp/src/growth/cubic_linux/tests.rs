@@ -281,6 +281,44 @@ fn k_is_what_the_kernel_finds() {
 }
 
 #[test]
+fn k_is_the_kernels_at_every_distance_that_was_measured() {
+    // Read from a running Linux 6.18 at distances of 1 to 16,383 segments; the sums are of all of them.
+    let roots = (1..16_384).map(|distance| (distance, cube_root(distance * CUBE_FACTOR)));
+    let (plain, weighted) =
+        roots.fold((0, 0), |(plain, weighted), (distance, k)| (plain + k, weighted + distance * k));
+    assert_eq!((plain, weighted), (433529684, 4058533546603));
+    for (distance, k) in [
+        (1, 1388),
+        (2, 1750),
+        (3, 2003),
+        (4, 2203),
+        (5, 2375),
+        (6, 2523),
+        (8, 2777),
+        (11, 3090),
+        (12, 3179),
+        (14, 3347),
+        (16, 3500),
+        (20, 3770),
+        (25, 4062),
+        (35, 4541),
+        (50, 5120),
+        (75, 5859),
+        (100, 6451),
+        (200, 8125),
+        (400, 10240),
+        (700, 12340),
+        (1000, 13897),
+        (2000, 17492),
+        (5000, 23753),
+        (10000, 29930),
+        (16383, 35254),
+    ] {
+        assert_eq!(cube_root(distance * CUBE_FACTOR), k, "{distance}");
+    }
+}
+
+#[test]
 fn every_distance_has_a_root_within_half_a_percent() {
     for distance in (1..10_000).chain([1 << 20, u64::MAX / CUBE_FACTOR]) {
         let exact = libm::cbrt((distance * CUBE_FACTOR) as f64);
