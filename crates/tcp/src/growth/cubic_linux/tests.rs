@@ -286,7 +286,7 @@ fn k_is_the_kernels_at_every_distance_that_was_measured() {
     let roots = (1..16_384).map(|distance| (distance, cube_root(distance * CUBE_FACTOR)));
     let (plain, weighted) =
         roots.fold((0, 0), |(plain, weighted), (distance, k)| (plain + k, weighted + distance * k));
-    assert_eq!((plain, weighted), (433529684, 4058533546603));
+    assert_eq!((plain, weighted), (433_529_684, 4_058_533_546_603));
     for (distance, k) in [
         (1, 1388),
         (2, 1750),
