@@ -36,7 +36,7 @@ pub struct DrillPlan {
     pub on: Vec<On>,
 }
 
-/// What became of scripts.
+/// The outcomes of scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drilled {
     /// In the order of the paths; of a folder, in the order of the names. With several stacks, one a stack.
@@ -83,7 +83,7 @@ pub fn drill(plan: &DrillPlan, cancelled: impl Fn() -> bool + Sync) -> Result<Dr
         .map(|drilled| Drilled { notes, ..drilled })
 }
 
-/// What `run` makes of every file, in their order.
+/// The outcomes of `run` on every file, in their order.
 fn each(
     files: &[(String, String)],
     threads: Option<usize>,
@@ -104,7 +104,7 @@ fn each(
     })
 }
 
-/// What `run` makes of a script; a panic is its failure.
+/// The outcome of `run` on a script; a panic is a failure of the script.
 fn guarded(file: &str, run: impl FnOnce() -> Outcome) -> Outcome {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let message = panic_message(&*panic);

@@ -22,11 +22,11 @@ use meant::Meant;
 pub struct DuelPlan {
     /// Every state and every segment.
     pub grid: bool,
-    /// So many random cases.
+    /// The number of random cases.
     pub random: u64,
-    /// Of this seed.
+    /// The seed of the random cases.
     pub seed: u64,
-    /// Whether windows are compared, too.
+    /// The advertised windows are compared, too.
     pub windows: bool,
     /// A folder for the scripts of differences.
     pub out: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub struct DuelPlan {
     pub at_once: Option<usize>,
 }
 
-/// What became of them.
+/// The outcome of all cases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Dueled {
     /// Cases that were tried.
@@ -79,7 +79,7 @@ const LATE: Duration = Duration::from_millis(5);
 /// Gives cases to our end point, under the profile `linux`, and to this machine's kernel.
 ///
 /// # Errors
-/// What this user or this machine lacks; a folder that cannot be written to; a cancellation.
+/// A right of this user or a device of this machine is missing; a folder cannot be written to; a cancellation.
 pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<Dueled, SweepError> {
     let mut cases = if plan.grid { grid() } else { Vec::new() };
     cases.extend((0..plan.random).map(|number| random(plan.seed, number)));
@@ -112,7 +112,7 @@ pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<D
             *dueled.meant.entry(reason.to_owned()).or_default() += 1;
             continue;
         }
-        // Of the grid, each state has its own.
+        // Differences of the grid are told apart by their state, too.
         let kind = difference.kind();
         let place = if case.state == "random" {
             kind.clone()

@@ -32,12 +32,12 @@ use crate::sys::{self, Interest, Poll};
 
 pub use stack::KernelStack;
 
-/// What became of a script that was run against the kernel.
+/// The outcome of a script that was run against the kernel.
 #[derive(Debug)]
 pub struct Judged {
     /// Why it failed, or what it did.
     pub result: Result<Report, Failure>,
-    /// What went out.
+    /// The packets that the kernel sent.
     pub seen: Vec<Seen>,
     /// Whether it was run a second time, because the machine disturbed the first.
     pub again: bool,

@@ -112,7 +112,7 @@ fn fold(mut sum: u64) -> u16 {
     u16::try_from(sum).expect("folded to 16 bits")
 }
 
-/// What the device gave in one call, of which segments are taken one by one.
+/// The bytes of one read of the device, of which segments are taken one by one.
 #[derive(Debug)]
 pub struct Incoming {
     /// The header and the packet.
@@ -133,7 +133,7 @@ impl Incoming {
         Self { bytes: vec![0; VNET + LONGEST], len: 0, taken: 0, size: 0, number: 0, layout }
     }
 
-    /// Whether every segment was taken.
+    /// No segment is left.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -242,7 +242,7 @@ impl Outgoing {
         }
     }
 
-    /// Whether `packet`, whose checksum is right, may be added.
+    /// A packet, whose checksum is right, may be added.
     pub fn takes(&self, packet: &[u8]) -> bool {
         if self.segments == 0 {
             return true;
@@ -290,7 +290,7 @@ impl Outgoing {
             self.bytes.extend([0; VNET]);
             self.bytes[0] = if intact { CHECKSUM_IS_VALID } else { 0 };
             self.bytes.extend(packet);
-            // What has other flags than ACK and PSH goes alone.
+            // A segment with other flags than ACK and PSH goes alone.
             self.layout = found.filter(|_| payload > 0 && packet[ip + 13] & !PSH == ACK);
             self.size = payload;
             self.is_closed = false;
@@ -312,7 +312,7 @@ impl Outgoing {
         }
     }
 
-    /// What is to be written to the device, and the number of packets that it stands for; nothing is left then.
+    /// The bytes to be written to the device, and the number of packets that they stand for; nothing is left then.
     pub fn take(&mut self) -> Option<(&[u8], usize)> {
         let segments = std::mem::take(&mut self.segments);
         if segments == 0 {

@@ -138,8 +138,7 @@ fn quantile(of: &DelayHistogram, q: f64) -> f64 {
 
 /// The most by which 99 % of the packets may be late.
 ///
-/// What end points see is the path's delay, of which queues vary a part by themselves: where they vary it by 20 ms, 2 ms more or
-/// less is within that.
+/// Queues vary the delay that end points see: where they vary it by 20 ms, 2 ms more or less is within that.
 fn lateness_limit(path: &PathReport) -> Duration {
     let varies = |(_, delays): &(_, DelayHistogram)| {
         let none = DelayHistogram::default();

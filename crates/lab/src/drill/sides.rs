@@ -126,7 +126,7 @@ pub(super) fn drill(
     Ok(drilled)
 }
 
-/// What became of one script.
+/// The outcome of one script.
 struct Sides {
     outcomes: Vec<Outcome>,
     difference: Option<Difference>,
