@@ -89,6 +89,10 @@ test-python: .venv/.dev build ## The Python tests, on the installed release buil
 	$(BIN)/python -m pytest -m "not live" --numprocesses=auto --dist=loadfile
 	$(BIN)/python -m pytest -m live --reruns 1
 
+.PHONY: soak
+soak: ## The random tests with new cases, fifty times as many (some minutes)
+	PROPTEST_CASES=12800 cargo test --workspace --lib --locked $(TEST_FLAGS)
+
 .PHONY: fuzz-seeds
 fuzz-seeds: ## What the fuzzers begin with, in fuzz/corpus (see CONTRIBUTING.md)
 	cargo run --quiet --locked --manifest-path fuzz/Cargo.toml --example seed
