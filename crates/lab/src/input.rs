@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use ackclock_sim::Scenario;
+use ackclock_units::is_printable;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -212,21 +213,13 @@ pub fn printable(text: &str, max_chars: usize) -> String {
             shown.push('…');
             break;
         }
-        if char.is_control() || is_invisible(char) {
-            shown.extend(char.escape_default());
-        } else {
+        if is_printable(char) {
             shown.push(char);
+        } else {
+            shown.extend(char.escape_default());
         }
     }
     shown
-}
-
-/// Whether a character changes how others are shown and is not seen itself.
-const fn is_invisible(char: char) -> bool {
-    matches!(char,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The word nearest to `word`, if one is near enough to have been meant.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Rate};
+use ackclock_units::{Duration, Rate, check_line, check_name};
 
 use crate::scenario::{
     A_RATE, AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow,
@@ -30,8 +30,18 @@ fn refuse(key: &str, message: &str) -> Result {
     Err(ScenarioError::new(key, message))
 }
 
+/// Characters of a title: a line or two.
+const LONGEST_TITLE: usize = 300;
+
+/// A name, as wherever users choose one.
+fn check_named(key: &str, name: &str) -> Result {
+    check_name(name).map_err(|why| ScenarioError::new(key, &why.to_string()))
+}
+
 /// Checks all that can be checked without running.
 pub fn check(scenario: &Scenario) -> Result {
+    check_line(&scenario.title, LONGEST_TITLE)
+        .map_err(|why| ScenarioError::new("title", &why.to_string()))?;
     if scenario.duration.0 == Duration::ZERO {
         return refuse("duration", "expected more than 0 s");
     }
@@ -108,6 +118,9 @@ fn check_topology(topology: &Topology) -> Result {
             let mut names = BTreeSet::new();
             for (n, link) in links.iter().enumerate() {
                 let key = format!("topology.link[{n}]");
+                for (word, name) in [("name", &link.name), ("from", &link.from), ("to", &link.to)] {
+                    check_named(&format!("{key}.{word}"), name)?;
+                }
                 check_link(&key, &link.spec())?;
                 if link.from == link.to {
                     return refuse(&format!("{key}.to"), "expected another node than `from`");
@@ -212,9 +225,7 @@ fn check_share(key: &str, share: f64) -> Result {
 
 fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
     let key = |key: &str| format!("flow[{n}].{key}");
-    if flow.name.is_empty() {
-        return refuse(&key("name"), "expected a name");
-    }
+    check_named(&key("name"), &flow.name)?;
     if flow.count == 0 {
         return refuse(&key("count"), "expected at least 1");
     }
@@ -298,6 +309,7 @@ fn check_tcp(key: &str, tcp: &TcpSpec, config: &Config) -> Result {
 
 fn check_cross(n: usize, cross: &CrossTraffic, links: &[&str]) -> Result {
     let key = |key: &str| format!("cross_traffic[{n}].{key}");
+    check_named(&key("name"), cross.name.as_deref().unwrap_or("cross"))?;
     if !links.contains(&cross.link.as_str()) {
         return Err(ScenarioError::unknown(
             &key("link"),

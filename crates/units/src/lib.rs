@@ -11,9 +11,11 @@
 //! assert_eq!(rate.transmission_time(Bytes::new(1500)), "1.2 ms".parse::<Duration>().unwrap());
 //! ```
 
+mod name;
 mod quantity;
 pub mod random;
 mod text;
 
+pub use name::{LONGEST_NAME, NameError, check_line, check_name, is_printable};
 pub use quantity::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate};
 pub use text::ParseError;

@@ -2,7 +2,7 @@
 
 use ackclock_units::Duration;
 
-use super::{Result, check_loss, refuse};
+use super::{Result, check_loss, check_named, refuse};
 use crate::ScenarioError;
 use crate::scenario::{
     After, AppSpec, CbrSpec, Direction, Draw, DurationDraw, EventTime, Flow, FlowEvent, Limit,
@@ -184,6 +184,7 @@ pub fn check_measure(
     links: &[&str],
 ) -> Result {
     let key = |key: &str| format!("measure[{n}].{key}");
+    check_named(&key("name"), &measure.name)?;
     if measure.name == "run" {
         return refuse(&key("name"), "`run` is the whole run; expected another name");
     }

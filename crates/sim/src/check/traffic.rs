@@ -2,7 +2,7 @@
 
 use ackclock_units::{Bytes, Duration};
 
-use super::{Result, check_asks, check_tcp, refuse};
+use super::{Result, check_asks, check_named, check_tcp, refuse};
 use crate::ScenarioError;
 use crate::scenario::{
     AccessLine, ArrivalsSpec, BrowserHttp, BrowserSpec, Draw, DurationDraw, Quantity, Scenario,
@@ -12,9 +12,7 @@ use crate::scenario::{
 /// Checks class `n`.
 pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
     let key = |key: &str| format!("traffic[{n}].{key}");
-    if class.name.is_empty() {
-        return refuse(&key("name"), "expected a name");
-    }
+    check_named(&key("name"), &class.name)?;
     check_variants(&key("variant"), &class.variant)?;
     let configs = class.configs().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
     for (config, _) in &configs {
