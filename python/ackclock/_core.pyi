@@ -15,12 +15,14 @@ __all__ = [
     "bench_dumbbell",
     "bench_short",
     "check_scenario",
+    "closed_to_programs",
     "drill",
     "judge",
     "live",
     "load_scenario",
     "packmime",
     "play",
+    "programs_asked",
     "read_columns",
     "registry",
     "response",
@@ -134,14 +136,23 @@ def live(
     busy: bool = False,
     programs: str | None = None,
     ackclock: Sequence[str] = ...,
+    allow_programs: bool = False,
+    as_root: bool = False,
 ) -> Run:
     """Run one scenario on real packets between kernel end points. Raises BadInput, or OSError.
 
     ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``;
     with a folder ``pcap``, what passes the hosts' devices is written there, one file a host. With
     ``busy`` the path's thread polls. Programs that are ends of flows print and write into the
-    folder ``programs``; ``ackclock`` are the words that start this command.
+    folder ``programs``; ``ackclock`` are the words that start this command. They are run with
+    ``allow_programs`` alone, and as an ordinary user without ``as_root``.
     """
+
+def programs_asked(scenario: str) -> list[str]:
+    """Return what a live run of a scenario would run that has to be allowed. Raises BadInput."""
+
+def closed_to_programs(paths: Sequence[str]) -> list[Path]:
+    """Return those of these files that the programs of a live run could not read. Raises OSError."""
 
 def play(url: str, video: str, limit_s: float | None = None) -> str:
     """Play the file at a URL and return what became of it as JSON text. Raises BadInput, or OSError.

@@ -127,6 +127,8 @@ def run_live(
     receiver: Literal["kernel", "ackclock"] | None = None,
     busy: bool = False,
     programs: str | os.PathLike[str] | None = None,
+    allow_programs: bool = False,
+    as_root: bool = False,
 ) -> Run:
     """Run a scenario on real packets: the same path, and the kernel's own TCP at its ends.
 
@@ -152,6 +154,12 @@ def run_live(
     programs
         A folder for what programs that are ends of flows print and write; default: one that is gone
         with the run. What they tell is in ``run.live["programs"]`` too.
+    allow_programs
+        Whether programs that the scenario names may be run: a scenario is data, and runs nothing
+        unless whoever runs it says so. They are run as an ordinary user without capabilities: of
+        root's runs the user who called ``sudo``, or ``nobody``.
+    as_root
+        Whether programs have the rights of this process instead.
 
     Returns
     -------
@@ -171,8 +179,11 @@ def run_live(
     ours = [sys.executable, "-m", "ackclock.cli"]
     try:
         return Run(
-            _core.live(_text(scenario), seed, ports, folder, sender, receiver, busy, written, ours)
-        )
+            _core.live(
+                _text(scenario), seed, ports, folder, sender, receiver, busy, written, ours,
+                allow_programs, as_root,
+            )
+        )  # fmt: skip
     except OSError as error:
         raise BadInput(str(error)) from None
 

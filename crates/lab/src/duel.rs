@@ -4,6 +4,7 @@ mod meant;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use ackclock_tcp::Profile;
 use ackclock_units::Duration;
 use serde::Serialize;
 
-use crate::input::{BadInput, problem};
+use crate::store::{StoreError, write_atomically};
 use crate::sweep::{SweepError, panic_message};
 use meant::Meant;
 
@@ -172,10 +173,8 @@ impl Open {
                     .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
                     .collect();
                 let file = folder.join(format!("{n:03}_{name}.pkt"));
-                let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&file, &script));
-                kept.map_err(|error| {
-                    BadInput::new(format_args!("{}: {}", file.display(), problem(&error)))
-                })?;
+                fs::create_dir_all(folder).map_err(|error| StoreError::io(folder, &error))?;
+                write_atomically(&file, |to| to.write_all(script.as_bytes()))?;
                 Some(file)
             }
         };

@@ -30,7 +30,7 @@ pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
 pub use drill::{Difference, DrillPlan, Drilled, On, drill};
 pub use duel::{DuelPlan, Dueled, Found, duel};
 pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, to_json};
-pub use live::{LivePlan, Lived, live, play};
+pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use load::{cache, find_rate};
 pub use packmime::packmime;
 pub use routing::{BenchRouter, RouterBench};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ackclock_sim::{Run, Scenario};
 
-use crate::{BadInput, SweepError};
+use crate::{BadInput, SweepError, printable};
 
 /// How a live run is made.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,10 @@ pub struct LivePlan {
     pub programs: Option<PathBuf>,
     /// The words that start the command `ackclock`, for programs that are that.
     pub ackclock: Vec<String>,
+    /// Whether programs that the scenario names may be run.
+    pub allow_programs: bool,
+    /// Whether they have this process's rights and not those of an ordinary user.
+    pub as_root: bool,
 }
 
 /// What a live run left.
@@ -75,6 +79,8 @@ pub fn live(
         busy: plan.busy,
         programs: plan.programs.clone(),
         ackclock: plan.ackclock.clone(),
+        allow_programs: plan.allow_programs,
+        as_root: plan.as_root,
     };
     let lived = ackclock_live::run(scenario, &options, cancelled).map_err(|error| match error {
         LiveError::Scenario(error) => {
@@ -86,6 +92,30 @@ pub fn live(
         }
     })?;
     Ok(Lived { run: lived.run, report: lived.report.to_json(), captures: lived.captures })
+}
+
+/// What a live run of `scenario` would run and write for it, a line each, that has to be allowed: a scenario is data.
+pub fn programs_asked(scenario: &Scenario) -> Vec<String> {
+    let asked = ackclock_sim::scenario::programs_asked(scenario);
+    asked.iter().map(|(key, what)| printable(&format!("{key}: {what}"), 1000)).collect()
+}
+
+/// Those of these files and folders that programs could not read: they are an ordinary user's.
+///
+/// # Errors
+/// There is no ordinary user here.
+#[cfg(target_os = "linux")]
+pub fn closed_to_programs(paths: &[PathBuf]) -> Result<Vec<PathBuf>, SweepError> {
+    ackclock_live::closed_to_programs(paths).map_err(|error| SweepError::Machine(error.to_string()))
+}
+
+/// None: without live runs there are no programs.
+///
+/// # Errors
+/// Never.
+#[cfg(not(target_os = "linux"))]
+pub fn closed_to_programs(_: &[PathBuf]) -> Result<Vec<PathBuf>, SweepError> {
+    Ok(Vec::new())
 }
 
 /// Refuses: live runs need Linux.

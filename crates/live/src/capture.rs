@@ -1,6 +1,6 @@
 //! Captures of what passes the hosts' devices, one file a host.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, SyncSender};
@@ -8,6 +8,8 @@ use std::thread::{self, JoinHandle};
 
 use ackclock_units::Instant;
 use ackclock_wire::pcapng::{About, Interface, PacketDirection, Section, Writer};
+
+use crate::sys::Directory;
 
 /// Bytes kept of a packet: IP and TCP with all options.
 const KEPT: usize = 128;
@@ -25,11 +27,38 @@ struct Seen {
     from_host: bool,
 }
 
+/// The captures under way, each under another name until all of it is there: new files, so that nothing is written
+/// through a link, and no FIFO keeps a run waiting. Those that are dropped before go.
+struct Files {
+    folder: Directory,
+    /// The names, for now and for good.
+    names: Vec<[String; 2]>,
+}
+
+impl Files {
+    fn commit(mut self) -> io::Result<()> {
+        while let Some([part, name]) = self.names.last() {
+            self.folder.rename(part, name)?;
+            self.names.pop();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for [part, _] in &self.names {
+            let _ = self.folder.remove(part);
+        }
+    }
+}
+
 /// Copies packets on the path's thread, and has another write them.
 pub struct Captor {
     batch: Vec<Seen>,
     to_writer: SyncSender<Vec<Seen>>,
     writer: JoinHandle<io::Result<()>>,
+    files: Files,
     /// Packets that the writer was too slow for.
     lost: u64,
 }
@@ -46,12 +75,18 @@ impl Captor {
         comment: &str,
     ) -> io::Result<(Self, Vec<PathBuf>)> {
         fs::create_dir_all(directory)?;
+        let folder = Directory::open(directory)?;
         let paths: Vec<PathBuf> =
             hosts.iter().map(|host| directory.join(format!("{host}.pcapng"))).collect();
         let mut files = Vec::with_capacity(hosts.len());
-        for (host, path) in hosts.iter().zip(&paths) {
+        let mut under_way = Files { folder, names: Vec::with_capacity(hosts.len()) };
+        for host in hosts {
+            let name = format!("{host}.pcapng");
+            let part = format!(".{name}.{}.part", std::process::id());
+            let file = under_way.folder.replace(&part, 0o666)?;
+            under_way.names.push([part, name]);
             let section = Section { application: Some("ackclock"), comment: Some(comment) };
-            let mut writer = Writer::new(BufWriter::new(File::create(path)?), &section)?;
+            let mut writer = Writer::new(BufWriter::new(file), &section)?;
             let snaplen = u32::try_from(KEPT).unwrap_or(u32::MAX);
             let interface =
                 writer.add_interface(&Interface { snaplen, ..Interface::named(host) })?;
@@ -71,7 +106,8 @@ impl Captor {
             }
             files.into_iter().try_for_each(|(writer, _)| writer.finish().map(drop))
         })?;
-        Ok((Self { batch: Vec::with_capacity(BATCH), to_writer, writer, lost: 0 }, paths))
+        let batch = Vec::with_capacity(BATCH);
+        Ok((Self { batch, to_writer, writer, files: under_way, lost: 0 }, paths))
     }
 
     /// A packet passes port number `port`, from its host or to it.
@@ -94,7 +130,7 @@ impl Captor {
     /// # Errors
     /// A file cannot be written, or the writer was too slow for some packets.
     pub fn finish(self) -> io::Result<()> {
-        let Self { batch, to_writer, writer, lost } = self;
+        let Self { batch, to_writer, writer, files, lost } = self;
         // An error of the writer's is told below.
         let _ = to_writer.send(batch);
         drop(to_writer);
@@ -102,6 +138,6 @@ impl Captor {
         if lost > 0 {
             return Err(io::Error::other(format!("the capture lacks {lost} packets")));
         }
-        Ok(())
+        files.commit()
     }
 }

@@ -18,6 +18,8 @@ mod diag;
 #[cfg(target_os = "linux")]
 mod diary;
 #[cfg(target_os = "linux")]
+mod folder;
+#[cfg(target_os = "linux")]
 mod header;
 #[cfg(target_os = "linux")]
 mod hosts;
@@ -43,6 +45,8 @@ mod programs;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
+mod rights;
+#[cfg(target_os = "linux")]
 mod rows;
 #[cfg(target_os = "linux")]
 mod run;
@@ -62,6 +66,7 @@ mod vigil;
 mod watch;
 
 use std::io;
+use std::path::Path;
 
 #[cfg(target_os = "linux")]
 pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
@@ -69,7 +74,7 @@ pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use port::PortKind;
 #[cfg(target_os = "linux")]
-pub use programs::ProgramReport;
+pub use programs::{ProgramReport, closed_to_programs};
 #[cfg(target_os = "linux")]
 pub use report::{Lateness, RateReached, Report, Setting};
 #[cfg(target_os = "linux")]
@@ -110,6 +115,37 @@ pub enum LiveError {
 #[expect(clippy::disallowed_methods, reason = "here time is real")]
 pub(crate) fn wall() -> std::time::Instant {
     std::time::Instant::now()
+}
+
+/// What a file holds that this user's earlier runs left: a plain file of this user's, of `most` bytes at most. No link
+/// is followed, and no FIFO waited for.
+///
+/// # Errors
+/// It is something else, or cannot be read.
+#[cfg(target_os = "linux")]
+pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let name = path.file_name().and_then(|name| name.to_str());
+    let (Some(folder), Some(name)) = (path.parent(), name) else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    let file = sys::Directory::open(folder)?.plain(name)?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same of a machine that is not Linux.
+///
+/// # Errors
+/// As said.
+#[cfg(not(target_os = "linux"))]
+pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let about = std::fs::symlink_metadata(path)?;
+    if !about.is_file() || about.len() > most {
+        return Err(io::Error::other("is no plain file"));
+    }
+    std::fs::read(path)
 }
 
 impl LiveError {

@@ -1,28 +1,32 @@
 //! Programs of their own as the ends of flows: found, started, waited for, ended, and what they said.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use ackclock_sim::ScenarioError;
 use ackclock_sim::plan::Plan;
-use ackclock_sim::scenario::{AppSpec, NetworkSpec, ProgramSpec, Scenario, Side, fill};
-use ackclock_units::{Duration, Instant};
+use ackclock_sim::scenario::{
+    AppSpec, NetworkSpec, ProgramSpec, Scenario, Side, fill, programs_asked,
+};
+use ackclock_units::{Duration, Instant, is_printable};
 use serde::Serialize;
 
 use crate::LiveError;
+use crate::folder::{FlowFolder, Folder};
 use crate::header::address;
-use crate::space::Space;
-use crate::sys;
+use crate::rights;
+use crate::space::{Space, set_sysctl};
+use crate::sys::{self, Rights, User};
 
 /// How long a server has until it listens.
 const LISTENS_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// The most of what a program prints that is looked at.
-const MOST_TEXT: u64 = 4 << 20;
+const MOST_TEXT: usize = 4 << 20;
 /// The longest answer that a report keeps as a whole.
 const MOST_ANSWER: usize = 64 << 10;
 
@@ -78,8 +82,9 @@ struct Player {
     due: Instant,
     started: Option<Instant>,
     ended: Option<(Instant, i32)>,
-    /// Where what it prints goes: standard output and standard error.
-    printed: [PathBuf; 2],
+    /// Where what it prints goes, standard output and standard error: the files themselves, as a program may put
+    /// others under their names.
+    printed: [File; 2],
 }
 
 /// The programs of a run.
@@ -90,47 +95,108 @@ pub struct Programs {
     folder: Option<Folder>,
 }
 
-/// Refuses programs that are not there.
+/// Refuses programs that nobody allowed, and those that are not there.
 ///
 /// # Errors
-/// The first of them, and the package that has it if that is known.
-pub fn check(scenario: &Scenario, ours: &[String]) -> Result<(), ScenarioError> {
+/// The first of them; of one that is not there the package that has it if that is known.
+pub fn check(scenario: &Scenario, options: &crate::Options) -> Result<(), LiveError> {
+    if let Some((key, what)) = programs_asked(scenario).first().filter(|_| !options.allow_programs)
+    {
+        let what = shortened(what);
+        let expected =
+            "expected --allow-programs, or allow_programs=True, from who trusts the file";
+        return Err(ScenarioError::new(key, &format!("{what}; {expected}")).into());
+    }
+    if scenario.flows.iter().all(|flow| flow.app.program().is_none()) {
+        return Ok(());
+    }
+    let user = user_of(rights::of_programs(options.as_root)?);
     for (n, flow) in scenario.flows.iter().enumerate() {
         let Some(program) = flow.app.program() else { continue };
         for side in Side::BOTH {
-            let Some(name) = program.command(side).first() else { continue };
-            if name.contains('{') || (name == OURS && !ours.is_empty()) || is_there(name) {
+            let Some(name) = program.command(side).first().filter(|name| !name.contains('{'))
+            else {
                 continue;
-            }
-            let base = name.rsplit('/').next().unwrap_or(name);
-            let package = PACKAGES.iter().find(|(known, _)| *known == base);
-            let package = package.map(|(_, package)| *package);
-            let package = package.or_else(|| SAME_NAME.into_iter().find(|known| *known == base));
-            let hint = package.map_or_else(String::new, |package| {
-                format!("; on Debian and Ubuntu: apt install {package}")
-            });
-            let message = format!("no program `{name}` on this machine{hint}");
+            };
             let key = format!("flow[{n}].app.{}", side.as_str());
-            return Err(ScenarioError::new(&key, &message));
+            let ours = if name == OURS { options.ackclock.first() } else { None };
+            let found = find(ours.unwrap_or(name), user)
+                .map_err(LiveError::step("look for programs as their user"))?;
+            match found {
+                Found::Runs => {}
+                Found::Closed(path) => {
+                    let uid = user.map_or_else(|| sys::acting_user().uid, |user| user.uid);
+                    let message = format!(
+                        "user {uid}, whose the programs are, may not run {}; expected a program that \
+                         every user may run, or --as-root",
+                        path.display()
+                    );
+                    return Err(ScenarioError::new(&key, &message).into());
+                }
+                Found::Nowhere => return Err(missing(&key, name).into()),
+            }
         }
     }
     Ok(())
 }
 
+fn missing(key: &str, name: &str) -> ScenarioError {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let package = PACKAGES.iter().find(|(known, _)| *known == base);
+    let package = package.map(|(_, package)| *package);
+    let package = package.or_else(|| SAME_NAME.into_iter().find(|known| *known == base));
+    let hint = package.map_or_else(String::new, |package| {
+        format!("; on Debian and Ubuntu: apt install {package}")
+    });
+    ScenarioError::new(key, &format!("no program `{name}` on this machine{hint}"))
+}
+
+/// Another user than this process's, if programs are another's.
+const fn user_of(rights: Rights) -> Option<User> {
+    match rights {
+        Rights::Ordinary(user) => user,
+        Rights::All => None,
+    }
+}
+
+/// Those of these files and folders that programs could not read: they are an ordinary user's.
+///
+/// # Errors
+/// There is no ordinary user here.
+pub fn closed_to_programs(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LiveError> {
+    let user = user_of(rights::of_programs(false)?);
+    let closed = |path: &&PathBuf| !sys::may(path, libc::R_OK);
+    sys::as_user(user, || Ok(paths.iter().filter(closed).cloned().collect()))
+        .map_err(LiveError::step("look at files as an ordinary user"))
+}
+
 /// The command that is ourselves, wherever we are installed.
 const OURS: &str = "ackclock";
 
-/// Whether a command can be started, by its path or on the `PATH`.
-fn is_there(name: &str) -> bool {
-    let runs = |path: &Path| {
-        fs::metadata(path)
-            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+/// Where a command is.
+enum Found {
+    Runs,
+    /// Here, and the programs' user may not.
+    Closed(PathBuf),
+    Nowhere,
+}
+
+/// Whether a user can start a command, by its path or on the `PATH`.
+fn find(name: &str, user: Option<User>) -> io::Result<Found> {
+    let places: Vec<PathBuf> = if name.contains('/') {
+        vec![PathBuf::from(name)]
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).map(|folder| folder.join(name)).collect()
     };
-    if name.contains('/') {
-        return runs(Path::new(name));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| runs(&folder.join(name)))
+    let runs = |path: &PathBuf| path.is_file() && sys::may(path, libc::X_OK);
+    let found = sys::as_user(user, || Ok(places.iter().any(runs)))?;
+    let seen = places.iter().find(|path| runs(path));
+    Ok(match seen {
+        _ if found => Found::Runs,
+        Some(path) => Found::Closed(path.clone()),
+        None => Found::Nowhere,
+    })
 }
 
 impl Programs {
@@ -150,10 +216,15 @@ impl Programs {
     ) -> Result<Self, LiveError> {
         let mut programs = Self::default();
         let mut servers = Vec::new();
+        if scenario.flows.iter().all(|flow| flow.app.program().is_none()) {
+            return Ok(programs);
+        }
+        let rights = rights::of_programs(options.as_root)?;
+        let step = || LiveError::step("make a folder for programs");
+        let mut folders = Folder::new(options.programs.as_deref(), rights).map_err(step())?;
         for (number, flow) in plan.flows.iter().enumerate() {
             let Some(spec) = scenario.flows[flow.entry].app.program() else { continue };
-            let step = LiveError::step("make a folder for programs");
-            let folder = programs.folder_of(&flow.name, options).map_err(step)?;
+            let folder = folders.of_flow(&flow.name).map_err(step())?;
             let lasts = plan.end.since(flow.opens);
             let words = Words {
                 key: format!("flow[{}].app", flow.entry),
@@ -170,28 +241,25 @@ impl Programs {
                 let Some(space) = space.filter(|_| !spec.command(side).is_empty()) else {
                     continue;
                 };
-                let mut player = words.player(side, space, options)?;
+                // Ports below 1024 are anybody's on a host that is the flow's alone.
+                space
+                    .within(|| set_sysctl("net.ipv4.ip_unprivileged_port_start", "0"))
+                    .map_err(LiveError::step("set up a host"))?;
+                let mut player = words.player(side, space, rights, options)?;
                 player.due = flow.opens;
                 if side == spec.server {
                     servers.push((programs.players.len(), space));
                 }
                 programs.players.push(player);
             }
+            folder.hand_over().map_err(step())?;
         }
+        programs.folder = Some(folders);
         for (n, space) in servers {
             programs.players[n].let_go(Instant::START);
             programs.players[n].wait_until_it_listens(space, cancelled)?;
         }
         Ok(programs)
-    }
-
-    /// The folder of a flow's programs.
-    fn folder_of(&mut self, flow: &str, options: &crate::Options) -> io::Result<PathBuf> {
-        let folder = match self.folder.take() {
-            Some(folder) => folder,
-            None => Folder::new(options.programs.as_deref())?,
-        };
-        self.folder.insert(folder).of_flow(flow)
     }
 
     /// Starts those whose time has come and notices those that have ended; returns when the next is due.
@@ -269,7 +337,7 @@ impl Player {
     }
 
     fn last_line(&self) -> String {
-        let [output, errors] = self.printed.each_ref().map(|path| text_of(path));
+        let [output, errors] = self.printed.each_ref().map(text_of);
         let last = |text: &str| text.lines().map(str::trim).rfind(|l| !l.is_empty()).map(shortened);
         last(&errors).or_else(|| last(&output)).unwrap_or_default()
     }
@@ -337,16 +405,22 @@ fn is_of_a_listener(line: &str) -> bool {
 }
 
 /// What a program printed there, as far as it is looked at.
-fn text_of(path: &Path) -> String {
-    use std::io::Read as _;
+fn text_of(file: &File) -> String {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut bytes));
-    read.map_or_else(|_| String::new(), |_| String::from_utf8_lossy(&bytes).into_owned())
+    let mut piece = [0; 1 << 14];
+    while bytes.len() < MOST_TEXT {
+        match file.read_at(&mut piece, bytes.len() as u64) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => bytes.extend_from_slice(&piece[..count]),
+        }
+    }
+    bytes.truncate(MOST_TEXT);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// At most so many characters of a line, and none that would move a terminal's cursor.
+/// At most so many characters of a line, and none that would move a terminal's cursor or turn its line around.
 fn shortened(line: &str) -> String {
-    let kept = line.chars().filter(|c| !c.is_control());
+    let kept = line.chars().filter(|c| is_printable(*c));
     kept.take(200).collect()
 }
 
@@ -376,7 +450,7 @@ struct Words<'a> {
     network: NetworkSpec,
     spec: &'a ProgramSpec,
     seconds: u64,
-    folder: &'a Path,
+    folder: &'a FlowFolder,
     flow: &'a str,
     congestion_control: &'static str,
 }
@@ -390,7 +464,9 @@ impl Words<'_> {
             return Err(ScenarioError::new(&self.key, message).into());
         }
         for (name, text) in &self.spec.files {
-            fs::write(self.folder.join(name), self.fill(text))
+            self.folder
+                .file(name)
+                .and_then(|mut file| file.write_all(self.fill(text).as_bytes()))
                 .map_err(LiveError::step("write a file for programs"))?;
         }
         Ok(())
@@ -401,6 +477,7 @@ impl Words<'_> {
         &self,
         side: Side,
         space: &Space,
+        rights: Rights,
         options: &crate::Options,
     ) -> Result<Player, LiveError> {
         let mut command: Vec<String> =
@@ -409,12 +486,17 @@ impl Words<'_> {
             command.splice(..1, options.ackclock.iter().cloned());
         }
         let name = side.as_str();
-        let printed = ["out", "err"].map(|end| self.folder.join(format!("{name}.{end}")));
-        let [output, errors] = printed.each_ref().map(File::create);
-        let program = output
-            .and_then(|output| Ok([output, errors?]))
-            .and_then(|files| sys::Program::prepare(&command, space.file(), files))
-            .map_err(LiveError::step("start a program"))?;
+        let start = || {
+            let file = |end| self.folder.file(&format!("{name}.{end}"));
+            let printed = [file("out")?, file("err")?];
+            let given = [printed[0].try_clone()?, printed[1].try_clone()?];
+            let environment = (rights != Rights::All).then(|| environment(self.folder.path()));
+            let network = space.file();
+            let launch =
+                sys::Launch { command: &command, network, rights, environment, printed: given };
+            Ok((sys::Program::prepare(launch)?, printed))
+        };
+        let (program, printed) = start().map_err(LiveError::step("start a program"))?;
         Ok(Player {
             flow: self.flow.to_owned(),
             key: format!("{}.{name}", self.key),
@@ -442,7 +524,7 @@ impl Words<'_> {
             "client" => address(other(self.spec.server)),
             "port" => self.spec.port.to_string(),
             "seconds" => self.seconds.to_string(),
-            "folder" => self.folder.display().to_string(),
+            "folder" => self.folder.path().display().to_string(),
             "flow" => self.flow.to_owned(),
             "congestion_control" => self.congestion_control.to_owned(),
             _ => return None,
@@ -450,70 +532,19 @@ impl Words<'_> {
     }
 }
 
-/// A folder for what programs write. One that nobody asked for is gone with the run; where a run was
-/// killed, with the next that makes one.
-#[derive(Debug)]
-struct Folder {
-    path: PathBuf,
-    /// Locked as long as the run lasts, if the folder is to be gone.
-    lock: Option<File>,
-}
+/// The variables of this process that programs of an ordinary user get: none that holds a secret, or a place that is
+/// root's.
+const PASSED_ON: [&str; 8] =
+    ["PATH", "LANG", "LANGUAGE", "TERM", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV"];
 
-/// What the names of folders begin with that nobody asked for.
-const PREFIX: &str = "ackclock-programs-";
-const LOCK: &str = ".lock";
-/// Of folders that this process made.
-static NUMBER: AtomicU64 = AtomicU64::new(0);
-
-impl Folder {
-    fn new(asked: Option<&Path>) -> io::Result<Self> {
-        if let Some(path) = asked {
-            fs::create_dir_all(path)?;
-            return Ok(Self { path: path.canonicalize()?, lock: None });
-        }
-        let temporary = std::env::temp_dir();
-        remove_left(&temporary);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = temporary.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        // Programs may be another user's.
-        fs::DirBuilder::new().mode(0o755).create(&path)?;
-        let lock = File::create(path.join(LOCK))?;
-        lock.try_lock()?;
-        Ok(Self { path, lock: Some(lock) })
-    }
-
-    /// A folder in it, into which every user may write, as programs may give up root's rights.
-    fn of_flow(&self, flow: &str) -> io::Result<PathBuf> {
-        let kept = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
-        let path = self.path.join(flow.chars().map(kept).collect::<String>());
-        fs::create_dir_all(&path)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o777))?;
-        Ok(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if self.lock.is_some() {
-            // Without the right to that it is left for the next run.
-            let _ = fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
-/// Removes the folders of runs that were killed: those whose locks nobody holds.
-fn remove_left(temporary: &Path) {
-    let Ok(entries) = fs::read_dir(temporary) else { return };
-    for entry in entries.flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            continue;
-        }
-        let lock = OpenOptions::new().write(true).open(entry.path().join(LOCK));
-        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-            // It may be another user's.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
+/// The environment of such programs, which are at home in the flow's folder.
+fn environment(home: &Path) -> Vec<(OsString, OsString)> {
+    let passed = |name: &OsString| {
+        name.to_str().is_some_and(|name| PASSED_ON.contains(&name) || name.starts_with("LC_"))
+    };
+    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| passed(name)).collect();
+    variables.extend(["HOME", "TMPDIR"].map(|name| (name.into(), home.into())));
+    variables
 }
 
 /// How long `drive` may sleep until programs are to be looked at again.
@@ -560,17 +591,5 @@ mod tests {
         assert_eq!(end_in_words(1), "ended with code 1");
         // SIGSEGV is 11.
         assert_eq!(end_in_words(139), "was ended by signal 11");
-    }
-
-    #[test]
-    fn a_folder_that_nobody_asked_for_is_gone_with_its_run() {
-        let folder = Folder::new(None).unwrap();
-        let path = folder.path.clone();
-        fs::write(folder.of_flow("a/b").unwrap().join("x"), "y").unwrap();
-        // Another start leaves it alone while it is held.
-        remove_left(&std::env::temp_dir());
-        assert!(path.join("a_b/x").is_file());
-        drop(folder);
-        assert!(!path.exists());
     }
 }

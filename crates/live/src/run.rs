@@ -52,6 +52,10 @@ pub struct Options {
     pub programs: Option<PathBuf>,
     /// The words that start ourselves, for programs that are `ackclock`; found on the `PATH` if empty.
     pub ackclock: Vec<String>,
+    /// Whether programs that the scenario names may be run: a scenario is data.
+    pub allow_programs: bool,
+    /// Whether programs have the rights of this process, root's for instance, and not those of an ordinary user.
+    pub as_root: bool,
 }
 
 /// Whose an end point is.
@@ -124,7 +128,7 @@ pub fn run(
 ) -> Result<LiveRun, LiveError> {
     let ends = kernel::ends(scenario, options.ends);
     kernel::check(scenario, &ends)?;
-    programs::check(scenario, &options.ackclock)?;
+    programs::check(scenario, options)?;
     let plan = Plan::new(scenario)?;
     if plan.flows.is_empty() && plan.connections.is_empty() {
         let error = ackclock_sim::ScenarioError::new("flow", "a live run needs a connection");
@@ -334,8 +338,10 @@ fn captor(
     options: &Options,
 ) -> Result<(Option<Captor>, Vec<PathBuf>), LiveError> {
     let Some(directory) = &options.pcap else { return Ok((None, Vec::new())) };
+    let mut taken = Vec::new();
     let names = pairs.iter().flat_map(|pair| {
-        ["sender", "receiver"].map(|side| format!("{}-{side}", file_name(&pair.name)))
+        let name = file_name(&pair.name, &mut taken);
+        ["sender", "receiver"].map(|side| format!("{name}-{side}"))
     });
     let names: Vec<String> = names.collect();
     let (captor, paths) = Captor::begin(directory, &names, &scenario.title)
@@ -349,9 +355,20 @@ fn best_port() -> PortKind {
     if tun.is_ok() { PortKind::Tun } else { PortKind::Pair }
 }
 
-fn file_name(text: &str) -> String {
+/// What files of a flow are called: what is no letter, digit, `.`, `-` or `_` becomes `_`, as does a dot in front, and
+/// a name that is taken gets a number.
+pub fn file_name(flow: &str, taken: &mut Vec<String>) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    text.chars().map(kept).collect()
+    let stem: String = flow.chars().map(kept).collect();
+    let stem = stem.strip_prefix('.').map_or_else(|| stem.clone(), |rest| format!("_{rest}"));
+    let mut name = stem.clone();
+    let mut n = 2;
+    while taken.contains(&name) {
+        name = format!("{stem}~{n}");
+        n += 1;
+    }
+    taken.push(name.clone());
+    name
 }
 
 /// Two namespaces for each entry, set up as it asks.

@@ -2,18 +2,22 @@
 #![expect(unsafe_code, reason = "system calls; each block says why it is sound")]
 
 pub mod call;
+mod files;
 mod perf;
+mod rights;
 mod socket;
 mod spawn;
 
+pub use files::{Directory, give_to, may, new_private_directory};
 pub use perf::{PerfEvent, Record};
+pub use rights::{User, acting_user, as_user};
 pub use socket::{
     Connecting, SocketKind, TcpInfo, abandon, accept, at_end, connect, connected, finish_writing,
     info, listen, netlink, pace_at_most, packet_socket, receive_now, send_and_receive,
     set_congestion_control, set_no_delay, set_pacing, set_window_clamp, told_of_ends, unsent,
     waiting,
 };
-pub use spawn::Program;
+pub use spawn::{Launch, Program, Rights};
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};

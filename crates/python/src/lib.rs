@@ -249,11 +249,12 @@ fn simulate(
 /// what passes the hosts' devices is written there, one file a host. With ``busy`` the path's thread polls.
 ///
 /// Programs that are ends of flows print and write into the folder ``programs``; without it, into one that is gone
-/// with the run. ``ackclock`` are the words that start this command.
+/// with the run. ``ackclock`` are the words that start this command. They are run with ``allow_programs`` alone, and as
+/// an ordinary user without ``as_root``.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false,
-    programs = None, ackclock = Vec::new(),
+    programs = None, ackclock = Vec::new(), allow_programs = false, as_root = false,
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a key of the Python function")]
 fn live(
@@ -267,9 +268,21 @@ fn live(
     busy: bool,
     programs: Option<PathBuf>,
     ackclock: Vec<String>,
+    allow_programs: bool,
+    as_root: bool,
 ) -> PyResult<Run> {
     let scenario = seeded(scenario, seed)?;
-    let plan = LivePlan { ports, sender, receiver, pcap, busy, programs, ackclock };
+    let plan = LivePlan {
+        ports,
+        sender,
+        receiver,
+        pcap,
+        busy,
+        programs,
+        ackclock,
+        allow_programs,
+        as_root,
+    };
     let job = move |ticket: &Ticket| {
         let lived = ackclock_lab::live(&scenario, &plan, || ticket.is_cancelled())?;
         Ok(Run {
@@ -281,6 +294,21 @@ fn live(
     };
     // Namespaces are to be gone when the caller goes on.
     in_background(py, None, TIDY_UP_WITHIN, job)
+}
+
+/// Return what a live run of a scenario (JSON text) would run and write for it that has to be allowed, a line each.
+/// Raises ``BadInput``.
+#[pyfunction]
+fn programs_asked(scenario: &str) -> PyResult<Vec<String>> {
+    guarded(|| ackclock_lab::from_json(scenario).map(|it| ackclock_lab::programs_asked(&it)))
+}
+
+/// Return those of these files and folders that the programs of a live run could not read, as they are an ordinary
+/// user's. Raises ``OSError``.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
+fn closed_to_programs(paths: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
+    ackclock_lab::closed_to_programs(&paths).map_err(|error| sweep_error(&error))
 }
 
 /// Play the file at a URL with the player of ``video``, the table of a scenario's application as JSON text, for
@@ -565,9 +593,9 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, RouterBench, Run, Table, altman_infer, altman_predict, bench_dumbbell,
-        bench_short, check_scenario, drill, judge, live, load_scenario, packmime, play,
-        read_columns, registry, response, schema, simulate, simulate_many, simulate_to,
-        variant_name, variant_slug, version,
+        bench_short, check_scenario, closed_to_programs, drill, judge, live, load_scenario,
+        packmime, play, programs_asked, read_columns, registry, response, schema, simulate,
+        simulate_many, simulate_to, variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

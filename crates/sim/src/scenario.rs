@@ -41,7 +41,7 @@ pub use draw::{
 };
 pub use endpoint::{EndpointSpec, NetworkSpec};
 pub use feedback::{RcpSpec, XcpSpec};
-pub use program::{Iperf3Spec, ProgramSpec, Side, fill};
+pub use program::{Iperf3Spec, ProgramSpec, Side, fill, programs_asked};
 pub use queue::{Classify, Estimate, Limit, QueueSpec};
 pub(crate) use quick_start::{A_RATE, is_below_all};
 pub use quick_start::{

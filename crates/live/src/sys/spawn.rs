@@ -5,6 +5,7 @@
 //! (`pid_namespaces(7)`). Three processes stand in a row: the one that `Command` makes leads a group of its own and waits
 //! for the namespace's first, which starts the program and waits for it.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -14,6 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::check;
+use super::rights::{User, give_up};
 
 /// A shell waits for a line, and becomes the program: nothing is forked while a run lasts, for which
 /// the kernel would hold the path's memory.
@@ -21,6 +23,30 @@ const LAUNCHER: &str = "read -r line && exec \"$@\" </dev/null";
 
 /// How long a program has to end once it is asked to.
 const PATIENCE: Duration = Duration::from_millis(800);
+
+/// What a program may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// All that this process may.
+    All,
+    /// What an ordinary user may: this one, or the calling one without capabilities.
+    Ordinary(Option<User>),
+}
+
+/// How a program is started.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    /// Its words.
+    pub command: &'a [String],
+    /// Its network namespace.
+    pub network: &'a OwnedFd,
+    /// What it may do.
+    pub rights: Rights,
+    /// Its environment; that of this process if none is given.
+    pub environment: Option<Vec<(OsString, OsString)>>,
+    /// Where what it prints goes, on standard output and standard error.
+    pub printed: [File; 2],
+}
 
 /// A program, that waits to be let go until it is.
 #[derive(Debug)]
@@ -30,23 +56,29 @@ pub struct Program {
 }
 
 impl Program {
-    /// Prepares `command` in the network namespace `network`; what it prints goes to `output`, standard
-    /// output and standard error. To be called on a thread that outlives the program.
+    /// Prepares a program. To be called on a thread that outlives it.
     ///
     /// # Errors
-    /// The user may not make process namespaces, or there is no `/bin/sh`.
-    pub fn prepare(
-        command: &[String],
-        network: &OwnedFd,
-        [output, errors]: [File; 2],
-    ) -> io::Result<Self> {
+    /// The user may not make process namespaces or give up rights, or there is no `/bin/sh`.
+    pub fn prepare(launch: Launch<'_>) -> io::Result<Self> {
+        let Launch { command, network, rights, environment, printed: [output, errors] } = launch;
         let network = network.as_raw_fd();
         let parent = libc::pid_t::try_from(std::process::id()).map_err(io::Error::other)?;
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", LAUNCHER, "sh"]).args(command);
         shell.stdin(Stdio::piped()).stdout(output).stderr(errors);
+        if let Some(environment) = environment {
+            shell.env_clear().envs(environment);
+        }
+        let start = move || {
+            enclose(network, parent)?;
+            match rights {
+                Rights::All => Ok(()),
+                Rights::Ordinary(user) => give_up(user),
+            }
+        };
         // SAFETY: between fork and exec it makes system calls alone, on numbers that it owns.
-        unsafe { shell.pre_exec(move || enclose(network, parent)) };
+        unsafe { shell.pre_exec(start) };
         Ok(Self { child: shell.spawn()?, ended: None })
     }
 

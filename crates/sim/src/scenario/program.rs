@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use ackclock_units::{check_name, is_printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +150,7 @@ impl ProgramSpec {
             }
         }
         for name in self.files.keys() {
-            let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
+            let plain = check_name(name).is_ok() && !name.starts_with('.') && !name.contains('/');
             if !plain {
                 let message = "expected the plain name of a file".to_owned();
                 return Err((format!("files.{name}"), message));
@@ -230,6 +231,99 @@ impl Iperf3Spec {
     }
 }
 
+/// Options of iperf3 that shape its flow and do nothing else; all others, such as those that name files, are asked for
+/// as programs are.
+const SHAPING: [&str; 27] = [
+    "-4",
+    "-6",
+    "-P",
+    "--parallel",
+    "-b",
+    "--bitrate",
+    "--pacing-timer",
+    "--fq-rate",
+    "-l",
+    "--length",
+    "-w",
+    "--window",
+    "-M",
+    "--set-mss",
+    "-N",
+    "--no-delay",
+    "-O",
+    "--omit",
+    "-n",
+    "--bytes",
+    "-k",
+    "--blockcount",
+    "-i",
+    "--interval",
+    "-Z",
+    "--zerocopy",
+    "-S",
+];
+
+impl Iperf3Spec {
+    /// Whether it has but options that shape its flow, with numbers.
+    fn is_plain(&self) -> bool {
+        let number = |text: &str| {
+            text.starts_with(|c: char| c.is_ascii_digit())
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || "./".contains(c))
+        };
+        self.options.iter().all(|option| {
+            let (word, value) = match option.split_once('=') {
+                Some((word, value)) if word.starts_with("--") => (word, Some(value)),
+                _ => (&**option, None),
+            };
+            number(option) || (SHAPING.contains(&word) && value.is_none_or(number))
+        })
+    }
+}
+
+/// The commands that a live run of a scenario would run and the files that it would give them, unless nobody has to
+/// allow them: a key and what would be done, a row each.
+pub fn programs_asked(scenario: &super::Scenario) -> Vec<(String, String)> {
+    let mut asked = Vec::new();
+    for (n, flow) in scenario.flows.iter().enumerate() {
+        let key = |key: &str| format!("flow[{n}].app.{key}");
+        let program = match &flow.app {
+            super::AppSpec::Program(program) => program,
+            super::AppSpec::Iperf3(iperf3) if !iperf3.is_plain() => &iperf3.program(),
+            _ => continue,
+        };
+        for side in Side::BOTH {
+            let command = program.command(side);
+            if !command.is_empty() {
+                let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+                asked.push((key(side.as_str()), format!("would run {}", words.join(" "))));
+            }
+        }
+        for (name, text) in &program.files {
+            let what = format!("would write {} bytes for them", text.len());
+            asked.push((key(&format!("files.{name}")), what));
+        }
+    }
+    asked
+}
+
+/// A word of a command as a shell would have it, so that one sees where it ends; with escapes for what is not shown.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%{}".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    let mut shown = String::from("'");
+    for char in word.chars() {
+        match char {
+            '\'' => shown.push_str("'\\''"),
+            _ if is_printable(char) => shown.push(char),
+            _ => shown.extend(char.escape_default()),
+        }
+    }
+    shown.push('\'');
+    shown
+}
+
 impl super::AppSpec {
     /// The programs that it is, if it is any.
     pub fn program(&self) -> Option<Cow<'_, ProgramSpec>> {
@@ -285,5 +379,46 @@ mod tests {
         assert_eq!(spec.check(), Ok(()));
         spec.files.insert("../conf".to_owned(), String::new());
         assert_eq!(spec.check().unwrap_err().0, "files.../conf");
+    }
+
+    fn asked(app: &str) -> Vec<(String, String)> {
+        let scenario = format!(
+            r#"{{"duration": "1 s", "topology": {{"kind": "dumbbell",
+                "bottleneck": {{"rate": "1 Mbit/s", "delay": "1 ms"}},
+                "access": {{"rate": "1 Mbit/s", "delay": "1 ms"}}}},
+                "flow": [{{"name": "a", "variant": "cubic"}},
+                         {{"name": "b", "variant": "cubic", "app": {app}}}]}}"#
+        );
+        programs_asked(&serde_json::from_str(&scenario).unwrap())
+    }
+
+    #[test]
+    fn what_a_file_would_run_is_said_word_by_word() {
+        let app = r#"{"kind": "program", "sender": ["sh", "-c", "rm -rf 'x'\n\u001b[2J"],
+            "receiver": ["nc", "-l", "{port}"], "files": {"conf": "é"}}"#;
+        let row = |key: &str, what: &str| (format!("flow[1].app.{key}"), what.to_owned());
+        let expected = [
+            row("sender", r"would run sh -c 'rm -rf '\''x'\''\n\u{1b}[2J'"),
+            row("receiver", "would run nc -l {port}"),
+            // Of é: two bytes in UTF-8.
+            row("files.conf", "would write 2 bytes for them"),
+        ];
+        assert_eq!(asked(app), expected);
+    }
+
+    #[test]
+    fn iperf3_is_asked_for_if_it_does_more_than_its_flow() {
+        for plain in ["[]", r#"["-P", "4"]"#, r#"["--bitrate=10M", "-N"]"#, r#"["-O", "1.5"]"#] {
+            assert_eq!(
+                asked(&format!(r#"{{"kind": "iperf3", "options": {plain}}}"#)),
+                [],
+                "{plain}"
+            );
+        }
+        // Of iperf3(1): they write files, read them, or name other programs' ends; getopt takes short forms too.
+        for more in ["--logfile", "--logf", "-I/etc/x", "-F", "--pidfile=/x", "-c", "/etc/passwd"] {
+            let app = format!(r#"{{"kind": "iperf3", "options": ["{more}", "7"]}}"#);
+            assert_eq!(asked(&app).len(), 2, "{more}");
+        }
     }
 }
