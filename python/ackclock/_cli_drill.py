@@ -107,7 +107,7 @@ def judge(
             print(f"{difference.case}: {difference.kind}, {difference.count} cases")
             print(f"  sim:  {difference.sim}\n  live: {difference.live}")
             if difference.file is not None:
-                print(f"  {difference.file}")
+                print(f"  {printing.plain(difference.file)}")
         meant = sum(result.meant.values())
         print(
             f"{result.cases} cases: {result.alike} alike, {meant} differ as is meant, "

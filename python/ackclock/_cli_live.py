@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ackclock import _core
 from ackclock import _printing as printing
 from ackclock._words import Substrate
 from ackclock.errors import BadInput
@@ -20,7 +21,25 @@ if TYPE_CHECKING:
 
     from ackclock.comparison import Comparison
 
-__all__ = ["comparison_table", "play", "program_lines", "tell_capacity"]
+__all__ = ["comparison_table", "play", "program_lines", "refuse_programs", "tell_capacity"]
+
+
+def refuse_programs(scenario: str, *, allowed: bool) -> None:
+    """Say what a live run of a scenario (JSON text) would run, and refuse it unless it is allowed.
+
+    Raises
+    ------
+    BadInput
+        There are such programs.
+    """
+    asked = [] if allowed else _core.programs_asked(scenario)
+    for line in asked:
+        printing.say(line)
+    if asked:
+        raise BadInput(
+            "the file would run programs on this machine; expected --allow-programs from who "
+            "trusts it"
+        )
 
 
 def comparison_table(found: Comparison, substrates: Sequence[Substrate]) -> Table:
@@ -49,7 +68,7 @@ def comparison_table(found: Comparison, substrates: Sequence[Substrate]) -> Tabl
             first, last = (row[substrate].mean for substrate in (substrates[0], substrates[-1]))
             apart = (last / first - 1) * 100 if first else math.nan
             cells.append(f"{apart:+.2f} %" if math.isfinite(apart) else "–")
-        table.add_row(row["flow"], f"{name} ({unit})" if unit else name, *cells)
+        table.add_row(printing.plain(row["flow"]), f"{name} ({unit})" if unit else name, *cells)
     return table
 
 
@@ -136,7 +155,7 @@ def play(
     width = max(map(len, played))
     for name, value in played.items():
         shown = "–" if value is None else f"{value:.4g}" if isinstance(value, float) else value
-        print(f"{name:<{width}}  {shown}")
+        print(f"{name:<{width}}  {printing.plain(shown)}")
 
 
 def tell_capacity(*, as_json: bool) -> None:
@@ -176,7 +195,7 @@ def tell_capacity(*, as_json: bool) -> None:
         )
     printing.output().print(table)
     for doubt in found[-1].doubts:
-        print(f"  {found[-1].rate}: {doubt}")
+        print(printing.plain(f"  {found[-1].rate}: {doubt}"))
     best = [carried.rate for carried in found if carried.valid]
     what = f"{best[-1]} as a measurement" if best else "none of these rates as a measurement"
     print(f"The path carries {what}: one cubic flow, packets of 1500 bytes, 10 ms.")

@@ -75,7 +75,7 @@ def _rows_table(kind: str, rows: Sequence[Mapping[str, Any]]) -> Table:
         table.add_column(word, no_wrap=True)
     for row in rows:
         table.add_row(
-            *(row[word] for word in words),
+            *(printing.plain(row[word]) for word in words),
             *(
                 "–" if row[column] is None else f"{row[column] * factor:.{decimals}f}"
                 for column, _, factor, decimals in numbers
@@ -95,6 +95,6 @@ def print_run(result: ackclock.Run, out: Path | None) -> None:
             _print_rows(console, kind, rows, out)
             console.print()
     if out is not None:
-        console.print(f"The tables: {out}", soft_wrap=True)
+        printing.tell(f"The tables: {out}")
     for capture in result.captures:
-        console.print(f"The capture: {capture}", soft_wrap=True)
+        printing.tell(f"The capture: {capture}")

@@ -11,14 +11,33 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "output", "print_json", "print_values", "status"]
+__all__ = ["console", "output", "plain", "print_json", "print_values", "say", "status", "tell"]
 
 
 def output() -> Console:
     """Return the console for results: as wide as the terminal, or as it takes in a pipe."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 200, soft_wrap=False)
+    width = None if sys.stdout.isatty() else 200
+    return Console(width=width, soft_wrap=False, markup=False, emoji=False)
+
+
+def plain(text: object) -> str:
+    """Return a text on one line whose every character is shown, others as their escapes.
+
+    What files and programs say may hold what moves a terminal's cursor or turns a line around.
+    """
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in str(text))
+
+
+def say(text: object) -> None:
+    """Print a line on standard error."""
+    print(f"ackclock: {plain(text)}", file=sys.stderr)
+
+
+def tell(text: object) -> None:
+    """Print a line of a result, which a terminal may wrap."""
+    output().print(plain(text), soft_wrap=True, highlight=False)
 
 
 @contextmanager
@@ -27,15 +46,18 @@ def status(text: str) -> Generator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    with console().status(text) as line:
-        yield line.update
+    from rich.text import Text
+
+    # A status reads text as markup, whatever its console does.
+    with console().status(Text(text)) as line:
+        yield lambda words: line.update(Text(words))
 
 
 def console() -> Console:
     """Return the console for what goes on; results go to the standard output."""
     from rich.console import Console
 
-    return Console(stderr=True)
+    return Console(stderr=True, markup=False, emoji=False)
 
 
 def print_json(value: object) -> None:

@@ -17,7 +17,13 @@ import typer
 import ackclock
 from ackclock import _printing as printing
 from ackclock._cli_drill import drill, judge
-from ackclock._cli_live import comparison_table, play, program_lines, tell_capacity
+from ackclock._cli_live import (
+    comparison_table,
+    play,
+    program_lines,
+    refuse_programs,
+    tell_capacity,
+)
 from ackclock._cli_run import print_run, rows_of_measure
 from ackclock._plain import read_plainly
 from ackclock._words import Substrate
@@ -42,6 +48,18 @@ theory_app = typer.Typer(help="Closed forms: a calculator.", no_args_is_help=Tru
 app.add_typer(theory_app, name="theory")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AllowPrograms = Annotated[
+    bool,
+    typer.Option("--allow-programs", help="Of a live run, run the programs that the file names."),
+]
+AsRoot = Annotated[
+    bool,
+    typer.Option(
+        "--as-root",
+        help="Of a live run, give programs all rights of this process. Default: those of an "
+        "ordinary user.",
+    ),
+]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -84,7 +102,7 @@ def _fail(message: str) -> NoReturn:
 def _say(message: str) -> None:
     # pydantic, which reads the options for Typer, puts those words before a parser's own.
     line = " ".join(message.split()).replace("Value error, ", "")
-    print(f"ackclock: {line}", file=sys.stderr)
+    printing.say(line)
 
 
 def _version(wanted: bool) -> None:
@@ -155,6 +173,8 @@ def run(
         typer.Option(help="Of a live run, whose the receivers are. Default: as the file says."),
     ] = None,
     busy: Annotated[bool, typer.Option("--busy", help="Of a live run, let the path poll.")] = False,
+    allow_programs: AllowPrograms = False,
+    as_root: AsRoot = False,
     as_json: AsJson = False,
 ) -> None:
     """Run one scenario."""
@@ -167,6 +187,8 @@ def run(
         ("--sender", sender is not None),
         ("--receiver", receiver is not None),
         ("--busy", busy),
+        ("--allow-programs", allow_programs),
+        ("--as-root", as_root),
     ):
         if given and on != "live":
             raise BadInput(f"{option}: stands alone, expected --on live beside it")
@@ -176,10 +198,12 @@ def run(
     _refuse_file(out)
     _refuse_file(pcap)
     if on == "live":
+        refuse_programs(scenario.to_json(), allowed=allow_programs)
         with printing.status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
                 scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
                 busy=busy, programs=None if out is None else out / "programs",
+                allow_programs=allow_programs, as_root=as_root,
             )  # fmt: skip
         _tell_live(result, out=out, as_json=as_json)
         return
@@ -219,7 +243,7 @@ def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None
         )
         folder = None if out is None else out / "programs"
         for line in program_lines(report, result.rows("flows"), folder):
-            print(line)
+            print(printing.plain(line))
     _tell_failures(result)
     if not report["valid"]:
         _say(f"no measurement: {'; '.join(report['doubts'])}")
@@ -252,6 +276,8 @@ def compare(
     out: Annotated[
         Path | None, typer.Option(help="Write compare.json and compare.svg into this folder.")
     ] = None,
+    allow_programs: AllowPrograms = False,
+    as_root: AsRoot = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the same scenario on several substrates, side by side."""
@@ -261,8 +287,14 @@ def compare(
             raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, ('sim', 'live'))}")
     substrates: list[Substrate] = [word for word in ("sim", "live") if word in words]
     _refuse_file(out)
+    scenario = ackclock.Scenario.from_file(file)
+    if "live" in substrates:
+        refuse_programs(scenario.to_json(), allowed=allow_programs)
     with printing.status("comparing") as status:
-        found = ackclock.compare(file, on=substrates, repeat=repeat, progress=status)
+        found = ackclock.compare(
+            scenario, on=substrates, repeat=repeat, progress=status,
+            allow_programs=allow_programs, as_root=as_root,
+        )  # fmt: skip
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / "compare.json").write_text(json.dumps(found.as_json(), indent=2), encoding="utf-8")
@@ -273,9 +305,9 @@ def compare(
     console = printing.output()
     console.print(comparison_table(found, substrates))
     for why in found.doubts:
-        console.print(f"Made again: {why}", soft_wrap=True)
+        printing.tell(f"Made again: {why}")
     if out is not None:
-        console.print(f"The figure: {out / 'compare.svg'}", soft_wrap=True)
+        printing.tell(f"The figure: {out / 'compare.svg'}")
 
 
 #: The parameters of the models by the options that set them.
@@ -553,7 +585,7 @@ def doctor(
     width = max(len(finding.what) for finding in findings)
     for finding in findings:
         mark = {"ok": "yes", "missing": "no", "info": ""}[finding.state]
-        print(f"{mark:<4} {finding.what:<{width}}  {finding.found}")
+        print(f"{mark:<4} {finding.what:<{width}}  {printing.plain(finding.found)}")
         if finding.state == "missing":
             print(f"{'':<{width + 6}} for {finding.needed_for}: {finding.remedy}")
 
@@ -657,14 +689,14 @@ def reproduce(
         printing.print_json([claim.as_json() for claim in claims])
         return
     if figure:
-        print(f"The figure: {out / figure}.svg")
+        printing.tell(f"The figure: {out / figure}.svg")
         return
     table = Table("claim", "verdict", box=None, header_style="bold")
     for claim in claims:
         table.add_row(claim.id, claim.verdict)
     console = printing.output()
     console.print(table)
-    console.print(f"The report: {out / 'index.html'}", soft_wrap=True)
+    printing.tell(f"The report: {out / 'index.html'}")
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:

@@ -146,13 +146,12 @@ class Comparison:
                         **style,
                     )
             for place, flow in enumerate(flows):
-                axes[place][0].set(
-                    title=f"{flow}: congestion window", ylabel="segments", ylim=(0, None)
-                )
+                # A name is shown as it is, whatever signs of a dollar it holds.
+                axes[place][0].set_title(f"{flow}: congestion window", parse_math=False)
+                axes[place][0].set(ylabel="segments", ylim=(0, None))
             axes[0][0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
-            axes[-1][0].set(
-                title=f"{self.link}: queue", ylabel="packets", ylim=(0, None), xlabel="time (s)"
-            )
+            axes[-1][0].set_title(f"{self.link}: queue", parse_math=False)
+            axes[-1][0].set(ylabel="packets", ylim=(0, None), xlabel="time (s)")
         return made
 
 
@@ -162,6 +161,8 @@ def compare(
     on: Sequence[Substrate] = ("sim", "live"),
     repeat: int = 3,
     progress: Callable[[str], None] | None = None,
+    allow_programs: bool = False,
+    as_root: bool = False,
 ) -> Comparison:
     """Run the same scenario on several substrates.
 
@@ -179,6 +180,9 @@ def compare(
         Runs on each.
     progress
         Called before each run with what is about to be run.
+    allow_programs, as_root
+        Whether programs that the scenario names may be run, and with what rights, as
+        :func:`run_live` has them.
 
     Returns
     -------
@@ -208,15 +212,17 @@ def compare(
             if substrate == "sim":
                 run = Run(_core.simulate(scenario.to_json(), seed))
             else:
-                run = _measured(scenario, seed, doubts)
+                run = _measured(
+                    scenario, seed, doubts, allow_programs=allow_programs, as_root=as_root
+                )
             runs.setdefault(substrate, []).append(run)
     return Comparison(scenario, link, runs, tuple(doubts))
 
 
-def _measured(scenario: Scenario, seed: int, doubts: list[str]) -> Run:
+def _measured(scenario: Scenario, seed: int, doubts: list[str], **rights: bool) -> Run:
     why = ""
     for _ in range(MOST_TRIES):
-        run = run_live(scenario, seed=seed)
+        run = run_live(scenario, seed=seed, **rights)
         report = run.live or {}
         if report.get("valid"):
             return run

@@ -189,7 +189,7 @@ def play_with_vlc(url: str, *, limit_s: float | None = None) -> dict[str, Any]:
                 msg = "VLC refuses to be root, and this user cannot become another"
                 raise BadInput(msg) from None
             ids = (f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups")
-            user = ["setpriv", *ids]
+            user = ["setpriv", *ids, "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"]
         interface = Path(home, "socket")
         command = [
             *user,

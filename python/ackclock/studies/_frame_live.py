@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from rich.text import Text
 
+from ackclock._printing import plain
 from ackclock.report.page import Block, Cell, Drawing, Page, Prose, Section, Sheet
 from ackclock.studies._frame_parts import Part, PartStore, digest
 from ackclock.studies._frame_study import LIVE as KEY
@@ -86,11 +88,12 @@ class Live:
             part = self._part(trial)
             if store.load(part) is not None:
                 continue
-            with console.status(f"{trial.name}, {trial.scenario['duration']} a run"):
+            with console.status(Text(f"{trial.name}, {trial.scenario['duration']} a run")):
                 frame, doubts = self._run(trial, out)
             if frame is None:
                 refused.append(f"{trial.name}: {doubts[-1]}")
-                console.print(f"live: {trial.name} is left out: {'; '.join(doubts)}")
+                said = plain(f"live: {trial.name} is left out: {'; '.join(doubts)}")
+                console.print(said, soft_wrap=True)
             else:
                 store.save(part, frame)
         found = self._found(out, quick=quick)
