@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ackclock import _core
-from ackclock import _printing as printing
+from ackclock import _core, _printing as printing
 from ackclock._words import Substrate
 from ackclock.errors import BadInput
 

@@ -298,7 +298,7 @@ def compare(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / "compare.json").write_text(json.dumps(found.as_json(), indent=2), encoding="utf-8")
-        found.plot().savefig(out / "compare.svg")
+        (out / "compare.svg").write_text(found.svg(), encoding="utf-8")
     if as_json:
         printing.print_json(found.as_json())
         return

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -153,6 +155,17 @@ class Comparison:
             axes[-1][0].set_title(f"{self.link}: queue", parse_math=False)
             axes[-1][0].set(ylabel="packets", ylim=(0, None), xlabel="time (s)")
         return made
+
+    def svg(self) -> str:
+        """Return the figure as the text of an SVG file, whose letters are the viewer's fonts'."""
+        import matplotlib as mpl  # noqa: PLC0415 - only for those who draw
+
+        text = io.StringIO()
+        with mpl.rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+            # The name of a flow may have letters that the font lacks by which it is measured.
+            warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+            self.plot().savefig(text, format="svg")
+        return text.getvalue()
 
 
 def compare(

@@ -15,6 +15,8 @@ __all__ = ["Iperf3", "Program"]
 class Program(Table):
     """Programs on a flow's hosts, in a live run alone; their TCP is the kernel's.
 
+    They are run if that is allowed (``allow_programs=True``), as an ordinary user.
+
     Commands are lists of words that no shell reads. Words in braces stand for what they say:
     ``{sender}`` and ``{receiver}`` for the hosts' addresses, ``{server}`` and ``{client}`` for the
     same by who listens, ``{port}``, ``{seconds}`` for whole seconds from the flow's start to the
@@ -56,7 +58,8 @@ class Iperf3(Table):
     Attributes
     ----------
     options
-        Further options of its client, such as ``["-P", "4"]``.
+        Further options of its client, such as ``["-P", "4"]``. Those that do more than shape its
+        flow, such as ``--logfile``, have to be allowed as programs are.
     """
 
     KIND: ClassVar[str | None] = "iperf3"

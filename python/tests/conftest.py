@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,6 +36,15 @@ def small_file(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def common() -> Iterator[Path]:
+    """Make a folder that every user may read and write files of their own in, as ``/tmp`` is."""
+    folder = Path(tempfile.mkdtemp(prefix="ackclock-test-"))
+    folder.chmod(0o1777)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
+from ackclock import _core
 
 
 def _why_not() -> str | None:
@@ -25,6 +26,25 @@ def _why_not() -> str | None:
 
 WHY_NOT = _why_not()
 _possible = pytest.mark.skipif(WHY_NOT is not None, reason=f"live: {WHY_NOT}")
+
+
+def _python() -> str | None:
+    if WHY_NOT is not None:
+        return sys.executable
+    known = [sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"]
+    there = [name for name in known if Path(name).is_file()]
+    closed = {str(path) for path in _core.closed_to_programs(there)}
+    return next((name for name in there if name not in closed), None)
+
+
+#: Programs are an ordinary user's, who may not run what lies in root's home.
+PYTHON = _python() or ""
+
+
+def with_python(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test of real packets whose programs are Python's."""
+    reason = "live: no python3 that an ordinary user may run (apt install python3)"
+    return live(pytest.mark.skipif(not PYTHON, reason=reason)(test))
 
 
 def live(test: Callable[..., None]) -> Callable[..., None]:

@@ -15,7 +15,12 @@ from support import ROOT, Answer
 
 PAGES = [
     *("README.md", "CONTRIBUTING.md", "docs/README.md", "docs/map.md"),
-    *("docs/guides/drill.md", "docs/reference/scenario.md", "docs/studies/response.md"),
+    *(
+        "docs/guides/drill.md",
+        "docs/guides/trust.md",
+        "docs/reference/scenario.md",
+        "docs/studies/response.md",
+    ),
 ]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from live_support import live, measured, path, processes
+from live_support import PYTHON, live, measured, path, processes, with_python
 from support import ROOT
 
 #: What asks a web server for a file, and says how much came.
@@ -37,20 +37,20 @@ def web(folder: Path, volume: int) -> dict[str, Any]:
     """Return Python's web server with a file of so many bytes, and a client that asks for it."""
     (folder / "file").write_bytes(bytes(volume))
     (folder / "fetch.py").write_text(FETCH)
-    serve = [sys.executable, "-m", "http.server", "{port}", "--bind", "{server}"]
+    serve = [PYTHON, "-m", "http.server", "{port}", "--bind", "{server}"]
     return {
         "sender": [*serve, "--directory", str(folder)],
-        "receiver": [sys.executable, str(folder / "fetch.py"), "http://{server}:{port}/file"],
+        "receiver": [PYTHON, str(folder / "fetch.py"), "http://{server}:{port}/file"],
         "server": "sender",
         "port": 8080,
     }
 
 
-@live
-def test_a_web_server_and_a_client_fill_the_tables(tmp_path: Path) -> None:
-    table = with_program(web(tmp_path, 1_000_000), duration="5 s")
+@with_python
+def test_a_web_server_and_a_client_fill_the_tables(common: Path) -> None:
+    table = with_program(web(common, 1_000_000), duration="5 s")
     table["probe"] = [{"flow": "bulk", "what": ["cwnd"], "every": "50 ms"}]
-    run = measured(ac.Scenario.from_dict(table))
+    run = measured(ac.Scenario.from_dict(table), allow_programs=True)
     (row,) = run.flows.to_pylist()
     # The file, the head of the answer (a line and five fields: 150 to 300 bytes), and the FIN,
     # which counts as a byte.
@@ -69,11 +69,11 @@ def test_a_web_server_and_a_client_fill_the_tables(tmp_path: Path) -> None:
     assert run.live["hosts"][0]["congestion_control"] == "cubic"
 
 
-@live
-def test_losses_are_counted_of_whoever_sends(tmp_path: Path) -> None:
-    table = with_program(web(tmp_path, 1_000_000), duration="5 s")
+@with_python
+def test_losses_are_counted_of_whoever_sends(common: Path) -> None:
+    table = with_program(web(common, 1_000_000), duration="5 s")
     table["topology"]["link"][0]["loss"] = {"every": 100}
-    run = ac.run_live(ac.Scenario.from_dict(table))
+    run = ac.run_live(ac.Scenario.from_dict(table), allow_programs=True)
     (row,) = run.flows.to_pylist()
     link = run.links.to_pylist()[0]
     # One in a hundred of 692 data packets and of what is sent again of them.
@@ -105,30 +105,30 @@ def test_iperf3_and_we_count_the_same() -> None:
     assert 17.5e6 < told["goodput_bps"] < 19.5e6
 
 
-@live
+@with_python
 @pytest.mark.parametrize("sender", ["reno", "cubic"])
-def test_a_programs_sender_is_the_variants(tmp_path: Path, sender: str) -> None:
+def test_a_programs_sender_is_the_variants(common: Path, sender: str) -> None:
     # Of a socket of its own: the kernel's word for its congestion control.
     code = (
         "import socket, sys\n"
         "s = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
         "print('{\"law\": \"%s\"}' % s.getsockopt(6, 13, 16).split(b'\\0')[0].decode())\n"
     )
-    (tmp_path / "law.py").write_text(code)
+    (common / "law.py").write_text(code)
     listen = "import socket, time; s = socket.create_server(('', 9)); s.accept(); time.sleep(9)"
     app = {
-        "sender": [sys.executable, str(tmp_path / "law.py"), "{receiver}", "9"],
-        "receiver": [sys.executable, "-c", listen],
+        "sender": [PYTHON, str(common / "law.py"), "{receiver}", "9"],
+        "receiver": [PYTHON, "-c", listen],
     }
     table = with_program(app, duration="2 s")
     table["flow"][0]["variant"] = sender
-    run = ac.run_live(ac.Scenario.from_dict(table))
+    run = ac.run_live(ac.Scenario.from_dict(table), allow_programs=True)
     assert run.live is not None
     assert run.live["programs"][0]["told"] == {"law": sender}
 
 
-@live
-def test_words_in_braces_and_files(tmp_path: Path) -> None:
+@with_python
+def test_words_in_braces_and_files(common: Path) -> None:
     listen = "import socket, time; s = socket.create_server(('', {port})); time.sleep(9)"
     shell = (
         'printf \'{"said": "%s", "file": "%s"}\' '
@@ -137,26 +137,30 @@ def test_words_in_braces_and_files(tmp_path: Path) -> None:
     )
     app = {
         "sender": ["sh", "-c", shell],
-        "receiver": [sys.executable, "-c", listen],
+        "receiver": [PYTHON, "-c", listen],
         "port": 99,
         "files": {"note": "port {port}, {nothing}"},
     }
     table = with_program(app, duration="3 s")
-    run = ac.run_live(ac.Scenario.from_dict(table), programs=tmp_path)
+    run = ac.run_live(
+        ac.Scenario.from_dict(table), programs=common / "programs", allow_programs=True
+    )
     assert run.live is not None
     told = run.live["programs"][0]["told"]
     # 3 s, less one for opening and closing.
     assert told["said"] == "10.0.0.1 10.128.0.1 2 bulk cubic set"
     assert told["file"] == "port 99, {nothing}"
-    assert json.loads((tmp_path / "bulk" / "sender.out").read_text()) == told
+    assert json.loads((common / "programs" / "bulk" / "sender.out").read_text()) == told
 
 
-@live
+@with_python
 def test_a_program_that_fails_makes_no_measurement() -> None:
     listen = "import socket, time; s = socket.create_server(('', 9)); time.sleep(9)"
     fail = "import sys; sys.exit('no such thing')"
-    app = {"sender": [sys.executable, "-c", fail], "receiver": [sys.executable, "-c", listen]}
-    run = ac.run_live(ac.Scenario.from_dict(with_program(app, duration="1500 ms")))
+    app = {"sender": [PYTHON, "-c", fail], "receiver": [PYTHON, "-c", listen]}
+    run = ac.run_live(
+        ac.Scenario.from_dict(with_program(app, duration="1500 ms")), allow_programs=True
+    )
     assert run.live is not None
     assert not run.live["valid"]
     assert run.live["programs"][0]["exit_code"] == 1
@@ -168,7 +172,7 @@ def test_a_program_that_fails_makes_no_measurement() -> None:
 def test_a_server_that_does_not_listen_is_told() -> None:
     app = {"receiver": ["sh", "-c", "echo it rains >&2; exit 3"], "sender": ["true"]}
     with pytest.raises(ac.BadInput) as error:
-        ac.run_live(ac.Scenario.from_dict(with_program(app)))
+        ac.run_live(ac.Scenario.from_dict(with_program(app)), allow_programs=True)
     assert str(error.value) == (
         "flow[0].app.receiver: `sh` ended with code 3 before it listened: it rains"
     )
@@ -183,10 +187,10 @@ def test_programs_that_are_not_there_are_told_before_anything_starts(
     with pytest.raises(
         ac.BadInput, match=r"flow\[0\].app.sender: no program `iperf3`.*apt install"
     ):
-        ac.run_live(ac.Scenario.from_dict(table))
+        ac.run_live(ac.Scenario.from_dict(table), allow_programs=True)
     app = {"receiver": ["/nowhere/at-all"], "sender": ["true"]}
     with pytest.raises(ac.BadInput, match=r"no program `true`"):
-        ac.run_live(ac.Scenario.from_dict(with_program(app)))
+        ac.run_live(ac.Scenario.from_dict(with_program(app)), allow_programs=True)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +231,7 @@ def test_what_options_of_sockets_say_is_refused() -> None:
     for key, value in (("pacing", "linux"), ("nagle", "off")):
         table["flow"][0]["tcp"] = {key: value}
         with pytest.raises(ac.BadInput, match=rf"flow\[0\].tcp.{key}: an option of sockets"):
-            ac.run_live(ac.Scenario.from_dict(table))
+            ac.run_live(ac.Scenario.from_dict(table), allow_programs=True)
     with pytest.raises(ac.BadInput, match=r"flow\[0\].app.kind: a program's sockets"):
         ac.run_live(ac.Scenario.from_dict(with_program({"receiver": ["true"]})), sender="ackclock")
 
@@ -235,7 +239,7 @@ def test_what_options_of_sockets_say_is_refused() -> None:
 _RUN = """
 import sys
 import ackclock as ac
-ac.run_live(sys.argv[1])
+ac.run_live(sys.argv[1], allow_programs=True)
 """
 
 #: A program that has another, which hears no signal and leaves its group.
@@ -250,20 +254,20 @@ time.sleep(60)
 """
 
 
-@live
+@with_python
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_killed_leaves_no_program_behind(tmp_path: Path, how: signal.Signals) -> None:
-    marker = tmp_path / "family"
-    (tmp_path / "family.py").write_text(_FAMILY)
-    server = [sys.executable, str(tmp_path / "family.py"), str(marker)]
+def test_a_run_that_is_killed_leaves_no_program_behind(common: Path, how: signal.Signals) -> None:
+    marker = common / "family"
+    (common / "family.py").write_text(_FAMILY)
+    server = [PYTHON, str(common / "family.py"), str(marker)]
     app = {"receiver": server, "sender": ["sleep", "60"]}
-    file = tmp_path / "long.json"
+    file = common / "long.json"
     file.write_text(json.dumps(with_program(app, duration="60 s")))
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment = {**os.environ, "TMPDIR": str(common)}
     command = [sys.executable, "-c", _RUN, str(file)]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 30
-        while len(list(tmp_path.glob("family.[0-9]*"))) < 2 and time.monotonic() < deadline:
+        while len(list(common.glob("family.[0-9]*"))) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(0.3)
         # Both of the family, the two processes above them, and the other program.
@@ -271,17 +275,17 @@ def test_a_run_that_is_killed_leaves_no_program_behind(tmp_path: Path, how: sign
         process.send_signal(how)
         process.wait(timeout=15)
     deadline = time.monotonic() + 10
-    while processes(str(tmp_path)) and time.monotonic() < deadline:
+    while processes(str(common)) and time.monotonic() < deadline:
         time.sleep(0.05)
     # Nor is any of the processes above them, which still have the command line of the run.
-    assert processes(str(tmp_path)) == []
+    assert processes(str(common)) == []
     if how == signal.SIGINT:
-        assert list(tmp_path.glob("ackclock-programs-*")) == []
+        assert list(common.glob("ackclock-programs-*")) == []
         return
     # What it wrote is removed by the next.
-    assert len(list(tmp_path.glob("ackclock-programs-*"))) == 1
+    assert len(list(common.glob("ackclock-programs-*"))) == 1
     listen = "import socket, time; s = socket.create_server(('', 9)); time.sleep(9)"
-    short = with_program({"receiver": [sys.executable, "-c", listen]}, duration="200 ms")
+    short = with_program({"receiver": [PYTHON, "-c", listen]}, duration="200 ms")
     file.write_text(json.dumps(short))
     subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=60)
-    assert list(tmp_path.glob("ackclock-programs-*")) == []
+    assert list(common.glob("ackclock-programs-*")) == []

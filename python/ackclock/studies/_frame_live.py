@@ -43,8 +43,8 @@ class Trial:
     """A scenario that is simulated once and run live ``repeat`` times.
 
     With programs as its ends it is another in either world: ``worlds`` makes both of ``scenario``
-    in the folder of the report, where it may put files, and raises ``BadInput`` with what is
-    missing.
+    in the folder of the report, where it may put files for an ordinary user to read, whose programs
+    are, and raises ``BadInput`` with what is missing.
     """
 
     name: str
@@ -168,7 +168,8 @@ class Live:
         rows = [self._rows(trial, "sim", 0, ackclock.simulate(simulated))]
         for number in range(trial.repeat):
             for _ in range(MOST_TRIES):
-                run = ackclock.run_live(scenario)
+                # The programs are the study's own, and not those of a file.
+                run = ackclock.run_live(scenario, allow_programs=True)
                 report = run.live or {}
                 if report.get("valid"):
                     rows.append(self._rows(trial, "live", number, run))
