@@ -225,17 +225,17 @@ def compare(
             if substrate == "sim":
                 run = Run(_core.simulate(scenario.to_json(), seed))
             else:
-                run = _measured(
-                    scenario, seed, doubts, allow_programs=allow_programs, as_root=as_root
-                )
+                run = _measured(scenario, seed, doubts, allow_programs, as_root)
             runs.setdefault(substrate, []).append(run)
     return Comparison(scenario, link, runs, tuple(doubts))
 
 
-def _measured(scenario: Scenario, seed: int, doubts: list[str], **rights: bool) -> Run:
+def _measured(
+    scenario: Scenario, seed: int, doubts: list[str], allow_programs: bool, as_root: bool
+) -> Run:
     why = ""
     for _ in range(MOST_TRIES):
-        run = run_live(scenario, seed=seed, **rights)
+        run = run_live(scenario, seed=seed, allow_programs=allow_programs, as_root=as_root)
         report = run.live or {}
         if report.get("valid"):
             return run

@@ -99,7 +99,7 @@ impl Folder {
         let path = self.path.join(&name);
         let owner = held.about()?.uid();
         if owner != acting_user().uid && owner != self.user.uid {
-            return Err(is_anothers(&path, owner));
+            return Err(belongs_to(&path, owner));
         }
         // Whoever had it may have put something into it meanwhile: what the run needs is made anew.
         held.give_to(acting_user())?;
@@ -178,7 +178,7 @@ fn enter_or_make(outer: &Directory, name: &str, mode: libc::mode_t) -> io::Resul
     }
 }
 
-fn is_anothers(path: &Path, owner: u32) -> io::Error {
+fn belongs_to(path: &Path, owner: u32) -> io::Error {
     io::Error::other(format!("{} belongs to user {owner}", path.display()))
 }
 
@@ -194,7 +194,7 @@ fn refuse_open(about: &Metadata, path: &Path, user: User) -> io::Result<()> {
     let trusted = [0, acting_user().uid, user.uid].contains(&about.uid());
     // A user namespace shows the machine's root as the overflow user.
     let is_roots = about.uid() == NOBODY.uid && !rights::sees_every_user();
-    if trusted || is_roots { Ok(()) } else { Err(is_anothers(path, about.uid())) }
+    if trusted || is_roots { Ok(()) } else { Err(belongs_to(path, about.uid())) }
 }
 
 /// Removes the folders of runs that were killed: those of this user whose locks nobody holds. What others have

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn printable_is_what_unicode_calls_so() {
-        // Of the categories (UnicodeData.txt): Lu, Ll, Lo, Mn, Nd, Po, Sc, So, Zs for the blank alone.
+        // Letters, a combining mark, digits, punctuation, symbols, and of separators the blank alone (UnicodeData.txt).
         for char in ['A', 'é', '漢', '\u{301}', '٣', '"', '\\', '\'', '$', '🦆', ' ', '~', '–']
         {
             assert!(is_printable(char), "{char:?}");

@@ -169,7 +169,13 @@ class Live:
         for number in range(trial.repeat):
             for _ in range(MOST_TRIES):
                 # The programs are the study's own, and not those of a file.
-                run = ackclock.run_live(scenario, allow_programs=True)
+                try:
+                    run = ackclock.run_live(scenario, allow_programs=True)
+                except BadInput as error:
+                    if trial.worlds is None:
+                        raise
+                    # One that an ordinary user may not run, such as a Python in root's home.
+                    return None, [f"skipped: {error}"]
                 report = run.live or {}
                 if report.get("valid"):
                     rows.append(self._rows(trial, "live", number, run))

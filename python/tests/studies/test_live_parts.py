@@ -104,6 +104,29 @@ def test_a_machine_without_live_runs_is_told_why(
     assert not (tmp_path / "live.svg").exists()
 
 
+def test_a_trial_whose_program_its_user_may_not_run_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, allow_programs: bool) -> ac.Run:
+        assert allow_programs
+        raise ac.BadInput("flow[0].app.receiver: user 65534 may not run it")
+
+    monkeypatch.setattr(ac, "run_live", refuse)
+    scenario = {
+        "duration": "100 ms",
+        "topology": {
+            "kind": "graph",
+            "link": [{"name": "l", "from": "s", "to": "r", "rate": "1 Mbit/s", "delay": "1 ms"}],
+        },
+        "flow": [{"name": "f", "variant": "reno", "from": "s", "to": "r"}],
+    }
+    live = _live(tmp_path)
+    trial = Trial("one", {"path": "a"}, scenario, worlds=lambda _out, it: Worlds(it, it))
+    object.__setattr__(live, "trials", lambda _quick: [trial])
+    with pytest.raises(ac.BadInput, match=r"one: skipped: .*user 65534 may not run it"):
+        live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
+
+
 def test_a_trial_that_lacks_a_program_is_left_out_by_name(tmp_path: Path) -> None:
     def worlds(_out: Path, _scenario: dict[str, object]) -> Worlds:
         raise ac.BadInput("no `lighttpd` to serve the film")
