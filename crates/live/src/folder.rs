@@ -59,6 +59,9 @@ impl Folder {
         let parent = parent.unwrap_or(Path::new("."));
         fs::create_dir_all(parent)?;
         let parent = parent.canonicalize()?;
+        if user == acting_user() {
+            refuse_any_open(&parent, user)?;
+        }
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| io::Error::other("expected a folder with a name"))?;
         let outer = Directory::open(&parent)?;
@@ -70,7 +73,7 @@ impl Folder {
 
     fn temporary(temporary: &Path, user: User) -> io::Result<Self> {
         let temporary = temporary.canonicalize()?;
-        refuse_open(&fs::metadata(&temporary)?, &temporary, user)?;
+        refuse_any_open(&temporary, user)?;
         remove_left(&temporary);
         for _ in 0..TRIES {
             let path = sys::new_private_directory(&temporary.join(PREFIX))?;
@@ -195,6 +198,11 @@ fn refuse_open(about: &Metadata, path: &Path, user: User) -> io::Result<()> {
     // A user namespace shows the machine's root as the overflow user.
     let is_roots = about.uid() == NOBODY.uid && !rights::sees_every_user();
     if trusted || is_roots { Ok(()) } else { Err(belongs_to(path, about.uid())) }
+}
+
+/// The same of a folder and of all above it: programs find theirs by its path.
+fn refuse_any_open(path: &Path, user: User) -> io::Result<()> {
+    path.ancestors().try_for_each(|path| refuse_open(&fs::metadata(path)?, path, user))
 }
 
 /// Removes the folders of runs that were killed: those of this user whose locks nobody holds. What others have

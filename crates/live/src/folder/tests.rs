@@ -235,6 +235,25 @@ fn a_folder_that_programs_cannot_reach_is_told() {
     flow.hand_over().unwrap();
 }
 
+#[test]
+fn root_executes_nothing_by_a_path_that_another_user_changes() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new().everybodys();
+    assert_eq!(as_stranger("mkdir -m 777 \"$1/theirs\"", &scratch.0), 0);
+    let theirs = scratch.0.join("theirs");
+    fs::create_dir(theirs.join("ours")).unwrap();
+    let asked = theirs.join("ours/programs");
+    let error = Folder::asked(&asked, acting_user()).unwrap_err();
+    assert!(error.to_string().starts_with("every user may change what is in"), "{error}");
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o755)).unwrap();
+    let error = Folder::asked(&asked, acting_user()).unwrap_err();
+    assert!(error.to_string().ends_with("theirs belongs to user 54321"), "{error}");
+    // Programs of that user's gain nothing by it.
+    Folder::asked(&asked, STRANGER).unwrap();
+}
+
 /// What a program prints, started with these rights in a namespace of its own.
 fn told(script: &str, given: Rights) -> String {
     let space = crate::space::Space::new().unwrap();

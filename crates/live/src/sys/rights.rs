@@ -66,7 +66,8 @@ pub(super) fn give_up(user: Option<User>) -> io::Result<()> {
     unsafe {
         for capability in 0..64 {
             if libc::prctl(libc::PR_CAPBSET_READ, capability, 0, 0, 0) == 1 {
-                check(libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0))?;
+                // Without the right to that (EPERM) `no_new_privs` below has to do, and does.
+                libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
             }
         }
         // Kernels before 4.3 have no ambient set to clear.
