@@ -139,8 +139,8 @@ impl Sessions for Requests {
     reason = "saturates, and a volume of 2^64 bytes is beyond any run"
 )]
 pub(crate) fn whole(number: f64) -> u64 {
-    // 2^53 B: a sum of a session's volumes stays far below 2^64.
-    number.ceil().min(9_007_199_254_740_992.0) as u64
+    // 1 TB: the volumes of a session's exchanges, a million at most, stay below 2^63 in all.
+    number.ceil().min(1e12) as u64
 }
 
 /// The models that scenarios name, and any other.

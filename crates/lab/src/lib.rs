@@ -6,6 +6,7 @@
 //! ([`simulate_captured`]). packetdrill scripts are found and run ([`drill`]). Input that cannot be
 //! used gets one line ([`BadInput`]).
 
+mod allowed;
 mod background;
 pub mod bench;
 pub mod calculator;
@@ -23,7 +24,8 @@ mod sweep;
 mod table;
 mod variant;
 
-pub use ackclock_sim::{Budget, Run, Scenario};
+pub use ackclock_sim::{Budget, Meter, Run, Scenario};
+pub use allowed::allow;
 pub use background::{Background, Ticket};
 pub use bench::{BenchResult, bench_dumbbell, bench_short};
 pub use capture::{Captures, MAX_CAPTURES, simulate_captured};

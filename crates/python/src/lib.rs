@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, BenchResult, Budget, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On,
-    Scenario, SweepError, Tables, Ticket, calculator, to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On, Scenario,
+    SweepError, Tables, Ticket, calculator, to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -521,15 +521,13 @@ enum Told<'a, 'py> {
     Seconds(Option<&'a Bound<'py, PyAny>>),
 }
 
-/// The memory, in bytes, and the events that a run may take in this process; those that are left out stay.
+/// Let every run of this process take so much memory (text such as ``"16 GB"``) and so many events; what is left out
+/// stays. Returns both, the memory in bytes. Raises ``BadInput``.
 #[pyfunction]
-#[pyo3(signature = (memory_bytes = None, events = None))]
-fn allow(memory_bytes: Option<f64>, events: Option<f64>) -> (f64, f64) {
-    let mut budget = Budget::allowed();
-    budget.memory_bytes = memory_bytes.unwrap_or(budget.memory_bytes);
-    budget.events = events.unwrap_or(budget.events);
-    budget.allow();
-    (budget.memory_bytes, budget.events)
+#[pyo3(signature = (memory = None, events = None))]
+fn allow(memory: Option<&str>, events: Option<f64>) -> PyResult<(f64, f64)> {
+    guarded(|| ackclock_lab::allow(memory, events))
+        .map(|budget| (budget.memory_bytes, budget.events))
 }
 
 /// Does `job` on another thread, without the GIL, and tells its progress from this one.

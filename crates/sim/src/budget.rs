@@ -10,8 +10,8 @@ use ackclock_net::QueueUnit;
 use ackclock_units::{Bytes, Duration, Rate};
 
 use crate::scenario::{
-    AppSpec, ArrivalsSpec, CrossTraffic, Draw, DurationDraw, Every, Flow, Probe, Quantity,
-    QueueSpec, Scenario, Text, Topology, Traffic, TrafficApp,
+    AppSpec, ArrivalsSpec, ChannelSpec, CrossTraffic, Draw, DurationDraw, Every, Flow, LinkSpec,
+    Probe, Quantity, QueueSpec, Scenario, Text, Topology, Traffic, TrafficApp,
 };
 use crate::topology::Layout;
 use crate::{ScenarioError, flow_entries};
@@ -66,11 +66,13 @@ const EXCHANGE_BYTES: f64 = 40.0;
 const PICTURE_BYTES: f64 = 40.0;
 /// One queue of several of a link.
 const QUEUE_BYTES: f64 = 150.0;
+/// A moment at which a packet may leave.
+const OPPORTUNITY_BYTES: f64 = 8.0;
 /// A segment and its ACK, each on three links and at a host.
 const SEGMENT_EVENTS: f64 = 4.0;
 /// The opening and the end of a connection.
 const CONNECTION_EVENTS: f64 = 20.0;
-/// The mean of SURGE's pages and PackMime's connections, roughly: objects, and bytes of each.
+/// The mean of the pages of SURGE and the connections of `PackMime`, roughly: objects, and bytes of each.
 const SURGE_THINK_S: f64 = 3.0;
 const PAGE_OBJECTS: f64 = 5.0;
 const WEB_BYTES: f64 = 20_000.0;
@@ -94,14 +96,28 @@ impl Estimate {
     pub fn of_entries(scenario: &Scenario) -> Self {
         let mut estimate = Self::default();
         let of_link = match &scenario.topology {
-            Topology::Dumbbell { access, access_right, .. } => {
+            Topology::Dumbbell { bottleneck, access, access_right } => {
                 let right = access_right.as_ref().unwrap_or(access);
+                let flows: f64 = scenario.flows.iter().map(|flow| f64::from(flow.count)).sum();
+                let ends = flows + scenario.traffic.len() as f64;
+                for (key, link, count) in [
+                    ("bottleneck", bottleneck, 1.0),
+                    ("access", access, ends),
+                    ("access_right", right, ends),
+                ] {
+                    let drawn = opportunities(link) * count;
+                    let key = format!("topology.{key}.channel");
+                    estimate.add(key, drawn * OPPORTUNITY_BYTES, drawn);
+                }
                 [access, right].map(|link| link.queue.as_ref().map_or(0.0, queues)).iter().sum()
             }
             Topology::Graph { links } => {
                 for (n, link) in links.iter().enumerate() {
                     let bytes = LINK_BYTES + 2.0 * link.queue.as_ref().map_or(0.0, queues);
                     estimate.add(format!("topology.link[{n}]"), bytes, 0.0);
+                    let drawn = opportunities(&link.spec());
+                    let key = format!("topology.link[{n}].channel");
+                    estimate.add(key, drawn * OPPORTUNITY_BYTES, drawn);
                 }
                 0.0
             }
@@ -272,6 +288,20 @@ impl Path {
     }
 }
 
+/// The opportunities that are drawn of a link, both ways.
+fn opportunities(link: &LinkSpec) -> f64 {
+    let of = |channel: Option<&ChannelSpec>, rate: Rate| match channel {
+        Some(ChannelSpec::Cellular { period, .. }) => {
+            rate.as_bps() as f64 / 12_000.0 * period.0.as_secs_f64()
+        }
+        _ => 0.0,
+    };
+    let reverse = link.reverse.as_ref();
+    let back = reverse.and_then(|reverse| reverse.channel.as_ref()).or(link.channel.as_ref());
+    let rate_back = reverse.and_then(|reverse| reverse.rate).unwrap_or(link.rate).0;
+    of(link.channel.as_ref(), link.rate.0) + of(back, rate_back)
+}
+
 /// The memory of the queues of a link that has several.
 fn queues(queue: &QueueSpec) -> f64 {
     match queue {
@@ -353,7 +383,7 @@ fn connections(class: &Traffic, scenario: &Scenario) -> f64 {
     let span = end.saturating_sub(class.start.0).as_secs_f64();
     let drawn = match &class.arrivals {
         ArrivalsSpec::List { at } => at.len() as f64,
-        other => other.rate().map_or(0.0, |rate| rate.as_hz()) * span,
+        other => other.rate().map_or(0.0, ackclock_units::Frequency::as_hz) * span,
     };
     class.count.map_or(drawn, |count| drawn.min(count as f64))
 }

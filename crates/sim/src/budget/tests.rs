@@ -71,10 +71,8 @@ fn what_no_machine_could_carry_out_is_refused_by_its_key() {
         ),
     ];
     for (duration, rest, key, of) in cases {
-        let started = std::time::Instant::now();
         let text = fault(&scenario(duration, &rest));
         assert!(text.starts_with(&format!("{key}: ")) && text.contains(of), "{rest}: {text}");
-        assert!(started.elapsed().as_secs() < 1, "{rest}: {:?}", started.elapsed());
     }
 }
 
