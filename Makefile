@@ -92,6 +92,7 @@ test-python: .venv/.dev build ## The Python tests, on the installed release buil
 .PHONY: soak
 soak: ## The random tests with new cases, fifty times as many (some minutes)
 	PROPTEST_CASES=12800 cargo test --workspace --lib --locked $(TEST_FLAGS)
+	ACKCLOCK_HOSTILE=50000 ACKCLOCK_HOSTILE_SEED=$$RANDOM cargo test --package ackclock-lab --test hostile --locked $(TEST_FLAGS)
 
 .PHONY: fuzz-seeds
 fuzz-seeds: ## What the fuzzers begin with, in fuzz/corpus (see CONTRIBUTING.md)
