@@ -119,6 +119,15 @@ fn events_without_end_at_one_moment_are_told() {
     assert_eq!(meter.stuck(), Some(at));
 }
 
+#[test]
+fn a_probe_takes_fifty_million_rows_at_most() {
+    // 500 s at 10 us are 50,000,000; ten microseconds more are one more.
+    let probe = format!(r#"{}, "probe": [{{"flow": "a", "every": "10 us"}}]"#, flow(""));
+    assert_eq!(scenario("500 s", &probe).check(), Ok(()));
+    let text = fault(&scenario("500.00001 s", &probe));
+    assert!(text.contains("50000001 samples are more than 50000000"), "{text}");
+}
+
 /// The estimate is of the order of what runs take.
 #[test]
 fn estimates_are_near_the_events_of_runs() {
