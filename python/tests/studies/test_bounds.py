@@ -12,6 +12,7 @@ import io
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,11 +25,11 @@ HEADER = ("study", "claim", "predicate", "comparison", "bound")
 MEASURING = ("predicates", "analysis", "claims", "abuse", "beyond_expected", "pages", "measures")
 
 
-def claims(study: str) -> tuple[Claim, ...]:
+def claims(study: str) -> tuple[Claim[Any], ...]:
     return import_module(f"ackclock.studies.{study}.study").DEFINITION.claims
 
 
-def predicates(study: str) -> Iterator[tuple[str, Predicate]]:
+def predicates(study: str) -> Iterator[tuple[str, Predicate[Any]]]:
     for claim in claims(study):
         for predicate in claim.predicates:
             yield claim.id, predicate
@@ -79,7 +80,7 @@ def test_each_predicate_tells_one_side_of_its_bound_from_the_other(study: str) -
         step = max(abs(predicate.tolerance), 1.0) * 1e-6
         below, above = predicate.tolerance - step, predicate.tolerance + step
 
-        def holds(value: float, rule: Predicate = predicate) -> bool:
+        def holds(value: float, rule: Predicate[Any] = predicate) -> bool:
             return Predicate(
                 rule.id, rule.statement, rule.metric, rule.comparison, rule.tolerance,
                 lambda _results: (Observation("", value),),
