@@ -265,3 +265,90 @@ fn absurd_scenarios_are_refused_or_run() {
     println!("{refused} refused, {run} run, {stopped} stopped on their way");
     assert!(run + stopped > 0);
 }
+
+/// A scenario that no machine could carry out: a good one in which one or two amounts are far beyond the budget.
+fn impossible(draw: &mut Draw<'_>) -> Value {
+    let power = |draw: &mut Draw<'_>, from: f64, to: f64| {
+        10_f64.powf(draw.random.uniform_in(from, to)).round()
+    };
+    let mut scenario = json!({
+        "duration": "2 s",
+        "topology": {"kind": "dumbbell",
+            "bottleneck": {"rate": "10 Mbit/s", "delay": "5 ms"},
+            "access": {"rate": "100 Mbit/s", "delay": "1 ms"}},
+        "flow": [{"name": "a", "variant": "cubic"}],
+    });
+    for _ in 0..=draw.index(2) {
+        match draw.index(10) {
+            0 => {
+                // 10 Mbit/s are some 3,400 events a second.
+                let seconds = power(draw, 7.6, 9.0);
+                scenario["duration"] = format!("{seconds} s").into();
+            }
+            1 => {
+                let rate = power(draw, 8.0, 15.0);
+                scenario["traffic"] = json!([{"name": "w", "variant": "reno",
+                    "arrivals": {"kind": "poisson", "rate": format!("{rate} /s")},
+                    "app": {"kind": "request", "response": "1 kB"}}]);
+            }
+            2 => {
+                let exchanges = power(draw, 8.0, 18.0);
+                scenario["traffic"] = json!([{"name": "w", "variant": "reno",
+                    "arrivals": {"kind": "poisson", "rate": "100 /s"},
+                    "app": {"kind": "request", "response": "1 kB", "exchanges": exchanges}}]);
+            }
+            3 => {
+                scenario["flow"][0]["count"] =
+                    json!(400_000 + draw.random.next_u64() % 4_000_000_000 % 3_800_000_000)
+            }
+            4 => {
+                let rate = power(draw, 12.0, 18.0);
+                scenario["cross_traffic"] = json!([{"link": "bottleneck", "kind": "poisson",
+                    "rate": format!("{rate} packet/s"), "size": "100 B"}]);
+            }
+            5 => {
+                let probes = 50 + draw.index(100);
+                let probe = json!({"flow": "a", "every": "1 us"});
+                scenario["probe"] = (0..probes).map(|_| probe.clone()).collect();
+            }
+            6 => {
+                // A day of pictures for each of very many flows.
+                scenario["flow"] = json!([{"name": "v", "variant": "reno", "count": 1000 + draw.index(9000),
+                    "app": {"kind": "video", "size": "10 GB", "length": "24 h"}}]);
+            }
+            7 => {
+                let rate = power(draw, 6.0, 15.0);
+                let channel = json!({"kind": "cellular", "period": "24 h"});
+                scenario["topology"]["bottleneck"]["rate"] =
+                    format!("{} Mbit/s", rate / 1e3).into();
+                scenario["topology"]["bottleneck"]["channel"] = channel;
+            }
+            8 => {
+                let every = draw.random.uniform();
+                scenario["flow"][0]["app"] = json!({"kind": "bursts", "size": "1 kB",
+                    "every": {"exponential": format!("{every} ns")}});
+            }
+            _ => {
+                let rate = power(draw, 3.0, 6.0);
+                scenario["flow"][0]["app"] =
+                    json!({"kind": "cbr", "rate": format!("{rate} Gbit/s"), "message": "1 B"});
+            }
+        }
+    }
+    scenario
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how long a refusal takes is what is tested")]
+fn impossible_scenarios_are_refused_in_a_second() {
+    let schema: Value = serde_json::from_str(&schema()).unwrap();
+    let mut draw = Draw { random: Stream::new(1, "impossible"), definitions: &schema["$defs"] };
+    for n in 0..number_of("ACKCLOCK_IMPOSSIBLE", 1000) {
+        let text = impossible(&mut draw).to_string();
+        let began = std::time::Instant::now();
+        let refused = from_json(&text);
+        let took = began.elapsed();
+        assert!(refused.is_err(), "case {n} was accepted:\n{text}");
+        assert!(took < Duration::from_secs(1), "case {n} took {took:?}:\n{text}");
+    }
+}
