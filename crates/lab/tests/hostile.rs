@@ -1,6 +1,13 @@
 //! Scenarios drawn from the schema, most of them absurd: each is refused in one line or begins to run, and none ends the
 //! process or stands still. `ACKCLOCK_HOSTILE=50000` draws so many (the default is a few), `ACKCLOCK_HOSTILE_SEED` others.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "drawn numbers need no last bit, and how long a refusal takes is tested"
+)]
+
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -339,7 +346,6 @@ fn impossible(draw: &mut Draw<'_>) -> Value {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "how long a refusal takes is what is tested")]
 fn impossible_scenarios_are_refused_in_a_second() {
     let schema: Value = serde_json::from_str(&schema()).unwrap();
     let mut draw = Draw { random: Stream::new(1, "impossible"), definitions: &schema["$defs"] };

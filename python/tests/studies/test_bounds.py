@@ -1,17 +1,20 @@
 """What decides verdicts is what was written before the studies' first full runs.
 
-``bounds.csv`` has a row a predicate, with its comparison and its bound, and a row a constant of the
-modules that measure. Whoever changes one changes the file too, and says why in the changelog. To
-write it anew: ``python python/tests/studies/test_bounds.py``.
+``bounds.csv`` has a row a predicate, with its comparison, its bound and what its measure was made
+with, and a row a constant of the modules that measure. Whoever changes one changes the file too, and
+says why in the changelog. To write it anew: ``python python/tests/studies/test_bounds.py``.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
+import inspect
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -20,7 +23,7 @@ from ackclock.studies import STUDIES
 from ackclock.studies._frame import Claim, Observation, Predicate
 
 BOUNDS = Path(__file__).with_name("bounds.csv")
-HEADER = ("study", "claim", "predicate", "comparison", "bound")
+HEADER = ("study", "claim", "predicate", "comparison", "bound", "measure")
 #: The modules whose constants measures use.
 MEASURING = ("predicates", "analysis", "claims", "abuse", "beyond_expected", "pages", "measures")
 
@@ -52,13 +55,53 @@ def constants(study: str) -> Iterator[tuple[str, float]]:
                 yield f"{path.stem}.{name}", value
 
 
+def numbers(measure: Callable[..., Any], seen: frozenset[int] = frozenset()) -> Iterator[str]:
+    """Yield what a measure was made with, and the numbers in its code, those within it too."""
+    if id(measure) in seen:
+        return
+    seen |= {id(measure)}
+    if isinstance(measure, functools.partial):
+        given = [*enumerate(measure.args), *sorted(measure.keywords.items())]
+        yield from (f"{name}={value!r}" for name, value in given if plain(value))
+        yield from numbers(measure.func, seen)
+        return
+    function = inspect.unwrap(measure)
+    if not inspect.isfunction(function):
+        return
+    for name, value in sorted(inspect.getclosurevars(function).nonlocals.items()):
+        if plain(value):
+            yield f"{name}={value!r}"
+        elif callable(value):
+            yield from numbers(value, seen)
+    yield from (repr(number) for number in in_code(function.__code__))
+    for value in function.__defaults__ or ():
+        if plain(value):
+            yield repr(value)
+
+
+def plain(value: object) -> bool:
+    """Say whether a value is a text, a number, or some of them."""
+    if isinstance(value, tuple | list):
+        return all(plain(each) for each in value)
+    return value is None or isinstance(value, str | int | float)
+
+
+def in_code(code: CodeType) -> Iterator[float]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from in_code(constant)
+        elif isinstance(constant, float):
+            yield constant
+
+
 def rows() -> Iterator[tuple[str, ...]]:
     for study in sorted(STUDIES):
         for claim, predicate in predicates(study):
             bound = repr(float(predicate.tolerance))
-            yield study, claim, predicate.id, predicate.comparison, bound
+            made = " ".join(dict.fromkeys(numbers(predicate.measure)))
+            yield study, claim, predicate.id, predicate.comparison, bound, made
         for name, value in constants(study):
-            yield study, "", name, "=", repr(float(value))
+            yield study, "", name, "=", repr(float(value)), ""
 
 
 def text() -> str:
