@@ -1,7 +1,7 @@
 """What decides verdicts is what was written before the studies' first full runs.
 
 ``bounds.csv`` has a row a predicate, with its comparison, its bound and what its measure was made
-with, and a row a constant of the modules that measure. Whoever changes one changes the file too, and
+with, and a row a constant of the modules that measure. Whoever changes one changes the file too and
 says why in the changelog. To write it anew: ``python python/tests/studies/test_bounds.py``.
 """
 
