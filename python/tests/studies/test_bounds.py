@@ -14,7 +14,7 @@ import io
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -39,20 +39,31 @@ def predicates(study: str) -> Iterator[tuple[str, Predicate[Any]]]:
         for choice, others in claim.alternatives.items():
             for predicate in others:
                 yield f"{claim.id} ({choice})", predicate
+    # What is expected beyond the paper, judged in the same way.
+    for path, module in modules(study):
+        for name, value in sorted(vars(module).items()):
+            if (
+                name.isupper()
+                and isinstance(value, tuple)
+                and f"\n{name}" in path.read_text(encoding="utf-8")
+            ):
+                yield from ((name, each) for each in value if isinstance(each, Predicate))
 
 
-def constants(study: str) -> Iterator[tuple[str, float]]:
+def modules(study: str) -> Iterator[tuple[Path, ModuleType]]:
     package = import_module(f"ackclock.studies.{study}")
-    folder = Path(package.__path__[0])
-    for path in sorted(folder.glob("*.py")):
-        if not path.stem.startswith(MEASURING):
-            continue
-        module = import_module(f"ackclock.studies.{study}.{path.stem}")
+    for path in sorted(Path(package.__path__[0]).glob("*.py")):
+        if path.stem.startswith(MEASURING):
+            yield path, import_module(f"ackclock.studies.{study}.{path.stem}")
+
+
+def constants(study: str) -> Iterator[tuple[str, str]]:
+    for path, module in modules(study):
         text = path.read_text(encoding="utf-8")
         for name, value in sorted(vars(module).items()):
             own = f"\n{name} = " in text or f"\n{name}: " in text
-            if name.isupper() and own and isinstance(value, int | float):
-                yield f"{path.stem}.{name}", value
+            if name.isupper() and own and plain(value):
+                yield f"{path.stem}.{name}", repr(value)
 
 
 def numbers(measure: Callable[..., Any], seen: frozenset[int] = frozenset()) -> Iterator[str]:
@@ -66,12 +77,19 @@ def numbers(measure: Callable[..., Any], seen: frozenset[int] = frozenset()) -> 
         yield from numbers(measure.func, seen)
         return
     function = inspect.unwrap(measure)
-    if not inspect.isfunction(function):
-        return
-    for name, value in sorted(inspect.getclosurevars(function).nonlocals.items()):
+    if inspect.isfunction(function):
+        yield from of_function(function, seen)
+
+
+def of_function(function: FunctionType, seen: frozenset[int]) -> Iterator[str]:
+    variables = inspect.getclosurevars(function)
+    for name, value in sorted(variables.nonlocals.items()):
         if plain(value):
             yield f"{name}={value!r}"
         elif callable(value):
+            yield from numbers(value, seen)
+    for _, value in sorted(variables.globals.items()):
+        if inspect.isfunction(value) and value.__module__.startswith("ackclock.studies."):
             yield from numbers(value, seen)
     yield from (repr(number) for number in in_code(function.__code__))
     for value in function.__defaults__ or ():
@@ -83,6 +101,8 @@ def plain(value: object) -> bool:
     """Say whether a value is a text, a number, or some of them."""
     if isinstance(value, tuple | list):
         return all(plain(each) for each in value)
+    if isinstance(value, dict):
+        return all(plain(each) for pair in value.items() for each in pair)
     return value is None or isinstance(value, str | int | float)
 
 
@@ -96,12 +116,14 @@ def in_code(code: CodeType) -> Iterator[float]:
 
 def rows() -> Iterator[tuple[str, ...]]:
     for study in sorted(STUDIES):
-        for claim, predicate in predicates(study):
+        for of, predicate in predicates(study):
             bound = repr(float(predicate.tolerance))
             made = " ".join(dict.fromkeys(numbers(predicate.measure)))
-            yield study, claim, predicate.id, predicate.comparison, bound, made
+            yield study, of, predicate.id, predicate.comparison, bound, made
+        for claim in claims(study):
+            yield study, claim.id, "", "published", "", " ".join(numbers(claim.published))
         for name, value in constants(study):
-            yield study, "", name, "=", repr(float(value)), ""
+            yield study, "", name, "=", "", value
 
 
 def text() -> str:
