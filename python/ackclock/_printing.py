@@ -6,12 +6,23 @@ import json
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "output", "plain", "print_json", "print_values", "say", "status", "tell"]
+__all__ = [
+    "console",
+    "output",
+    "plain",
+    "print_json",
+    "print_values",
+    "say",
+    "simulated",
+    "status",
+    "tell",
+]
 
 
 def output() -> Console:
@@ -51,6 +62,33 @@ def status(text: str) -> Generator[Callable[[str], None]]:
     # A status reads text as markup, whatever its console does.
     with console().status(Text(text)) as line:
         yield lambda words: line.update(Text(words))
+
+
+#: A run whose output is no terminal says so often how far it is, in seconds.
+_TOLD_EVERY = 60.0
+
+
+@contextmanager
+def simulated(duration: str) -> Generator[Callable[[float], None]]:
+    """Say how far a simulation is: on a terminal at once, elsewhere a line a minute."""
+    began = monotonic()
+    last = began
+
+    def text(seconds: float) -> str:
+        took = monotonic() - began
+        return f"simulating {duration}: {seconds:.6g} s after {took:.0f} s of work"
+
+    def tell(seconds: float) -> None:
+        nonlocal last
+        if monotonic() - last >= _TOLD_EVERY:
+            last = monotonic()
+            print(f"ackclock: {text(seconds)}", file=sys.stderr, flush=True)
+
+    if not sys.stderr.isatty():
+        yield tell
+        return
+    with status(f"simulating {duration}") as update:
+        yield lambda seconds: update(text(seconds))
 
 
 def console() -> Console:

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use ackclock_sim::{Collector, Run, Scenario, simulate_into};
+use ackclock_sim::{Collector, Meter, Run, Scenario, simulate_into};
 use parquet::arrow::ArrowWriter;
 
 use crate::store::{Staged, StoreError, metadata_of, properties, write_table};
@@ -72,12 +72,17 @@ fn make_directory(directory: &Path) -> Result<(), StoreError> {
 /// on the way.
 ///
 /// # Errors
-/// A scenario that cannot be run; a file that cannot be written, and then no file is replaced that was
+/// A scenario that cannot be run; a run that `meter` stopped; a file that cannot be written, and then no file is replaced that was
 /// not yet complete.
-pub fn simulate_to(scenario: &Scenario, directory: &Path) -> Result<Tables, SweepError> {
+pub fn simulate_to(
+    scenario: &Scenario,
+    directory: &Path,
+    meter: &Meter,
+) -> Result<Tables, SweepError> {
     let metadata = metadata_of(std::slice::from_ref(scenario));
     let mut writer = Writer { directory, metadata: &metadata, open: Vec::new(), fault: None };
-    let run = guarded(|| simulate_into(scenario, &mut writer))?;
+    let run = guarded(|| simulate_into(scenario, &mut writer, meter))?;
+    let run = run.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     if let Some(fault) = writer.fault {
         return Err(fault.into());
@@ -125,7 +130,7 @@ mod tests {
         )
         .unwrap();
         let folder = Scratch::new("stream");
-        let tables = simulate_to(&scenario, &folder).unwrap();
+        let tables = simulate_to(&scenario, &folder, &Meter::default()).unwrap();
         let whole = Tables::of_run(&crate::simulate_one(&scenario).unwrap());
         let rows = whole.link_samples.batch.num_rows();
         assert!(rows > ackclock_sim::MOST_ROWS_HELD, "{rows}");

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ackclock_sim::{Run, Scenario, ScenarioError, simulate};
+use ackclock_sim::{Meter, Run, Scenario, ScenarioError, simulate_metered};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -40,7 +40,15 @@ pub enum SweepError {
 /// # Errors
 /// A scenario that cannot be run, or a fault of the simulator's.
 pub fn simulate_one(scenario: &Scenario) -> Result<Run, SweepError> {
-    let run = guarded(|| simulate(scenario))?;
+    simulate_watched(scenario, &Meter::default())
+}
+
+/// The same, while `meter` says how far the run is and may stop it.
+///
+/// # Errors
+/// The same, and a cancellation.
+pub fn simulate_watched(scenario: &Scenario, meter: &Meter) -> Result<Run, SweepError> {
+    let run = guarded(|| simulate_metered(scenario, meter))?.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     Ok(run)
 }

@@ -216,14 +216,16 @@ fn registry() -> String {
 ///
 /// With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link;
 /// without names, a dumbbell's bottleneck or every link of a graph. Raises ``OSError`` if it cannot be.
+/// ``progress`` is called with the simulated time, in seconds, as it grows.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new()))]
+#[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new(), progress = None))]
 fn simulate(
     py: Python<'_>,
     scenario: &str,
     seed: Option<&Bound<'_, PyAny>>,
     pcap: Option<PathBuf>,
     pcap_links: Vec<String>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
     let scenario = seeded(scenario, seed)?;
     let captures = pcap.map(|directory| Captures { directory, links: pcap_links });
@@ -233,13 +235,15 @@ fn simulate(
         let scenario = with_rate(&scenario, ticket)?;
         let (run, captures) = match captures {
             Some(captures) => {
-                ackclock_lab::simulate_captured(&scenario, &captures, || ticket.is_cancelled())?
+                ackclock_lab::simulate_captured(&scenario, &captures, ticket.meter(), || {
+                    ticket.is_cancelled()
+                })?
             }
-            None => (ackclock_lab::simulate_one(&scenario)?, Vec::new()),
+            None => (ackclock_lab::simulate_watched(&scenario, ticket.meter())?, Vec::new()),
         };
         Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario], captures, live: None })
     };
-    in_background(py, None, tidy, job)
+    in_background(py, Told::Seconds(progress), tidy, job)
 }
 
 /// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
@@ -293,7 +297,7 @@ fn live(
         })
     };
     // Namespaces are to be gone when the caller goes on.
-    in_background(py, None, TIDY_UP_WITHIN, job)
+    in_background(py, Told::Nothing, TIDY_UP_WITHIN, job)
 }
 
 /// Return what a live run of a scenario (JSON text) would run and write for it that has to be allowed, a line each.
@@ -319,25 +323,28 @@ fn closed_to_programs(paths: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
 fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyResult<String> {
     let job =
         move |ticket: &Ticket| ackclock_lab::play(&url, &video, limit_s, || ticket.is_cancelled());
-    in_background(py, None, Duration::ZERO, job)
+    in_background(py, Told::Nothing, Duration::ZERO, job)
 }
 
 /// Run one scenario (JSON text), with another seed if given, and write its tables into a folder, the
 /// large ones while it lasts: the tables that come back lack the rows that were written on the way.
 /// Releases the GIL. Raises ``BadInput``, and ``OSError`` if a file cannot be written.
+/// ``progress`` is called with the simulated time, in seconds, as it grows.
 #[pyfunction]
+#[pyo3(signature = (scenario, seed, out, progress = None))]
 fn simulate_to(
     py: Python<'_>,
     scenario: &str,
     seed: Option<&Bound<'_, PyAny>>,
     out: PathBuf,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
     let scenario = seeded(scenario, seed)?;
-    let job = move |_: &Ticket| {
-        let tables = ackclock_lab::simulate_to(&scenario, &out)?;
+    let job = move |ticket: &Ticket| {
+        let tables = ackclock_lab::simulate_to(&scenario, &out, ticket.meter())?;
         Ok(Run { tables, scenarios: vec![scenario], captures: Vec::new(), live: None })
     };
-    in_background(py, None, Duration::ZERO, job)
+    in_background(py, Told::Seconds(progress), Duration::ZERO, job)
 }
 
 /// A scenario, with another seed if given.
@@ -387,7 +394,7 @@ fn simulate_many(
         )?;
         Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new(), live: None })
     };
-    in_background(py, progress.as_ref(), Duration::ZERO, job)
+    in_background(py, Told::Runs(progress.as_ref()), Duration::ZERO, job)
 }
 
 /// Run packetdrill scripts against our own end point (``on="sim"``), this machine's kernel (``"live"``), or both.
@@ -416,7 +423,7 @@ fn drill(
     let overrides = settings;
     let plan = DrillPlan { paths, profile, overrides, compare_push, strict_end, threads, on };
     let job = move |ticket: &Ticket| ackclock_lab::drill(&plan, || ticket.is_cancelled());
-    in_background(py, None, Duration::ZERO, job).map(|drilled| Drill { drilled })
+    in_background(py, Told::Nothing, Duration::ZERO, job).map(|drilled| Drill { drilled })
 }
 
 /// Give cases to our end point and to this machine's kernel; JSON of where they differ. Raises ``OSError``.
@@ -433,7 +440,7 @@ fn judge(
 ) -> PyResult<String> {
     let plan = DuelPlan { grid, random, seed, windows, out, at_once };
     let job = move |ticket: &Ticket| ackclock_lab::duel(&plan, &|| ticket.is_cancelled());
-    in_background(py, None, Duration::ZERO, job).map(|dueled| dueled.to_json())
+    in_background(py, Told::Nothing, Duration::ZERO, job).map(|dueled| dueled.to_json())
 }
 
 /// Altman et al.'s fluid model: JSON in, JSON out. Raises ``BadInput``.
@@ -476,7 +483,7 @@ fn bench_dumbbell<'py>(
     let job = move |_: &Ticket| {
         ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant, &queue)
     };
-    bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
+    bench_dict(py, &in_background(py, Told::Nothing, Duration::ZERO, job)?)
 }
 
 /// Run the workload of short connections once, ``count`` of them; return what ``bench_dumbbell`` does.
@@ -490,7 +497,7 @@ fn bench_short<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (variant, queue) = (variant.to_owned(), queue.to_owned());
     let job = move |_: &Ticket| ackclock_lab::bench_short(count, &variant, &queue);
-    bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
+    bench_dict(py, &in_background(py, Told::Nothing, Duration::ZERO, job)?)
 }
 
 /// A router in memory: ``kind`` is ``ignorant``, ``lowering`` or ``admitting``, ``share`` that of packets
@@ -528,30 +535,54 @@ fn bench_dict<'py>(py: Python<'py>, result: &BenchResult) -> PyResult<Bound<'py,
 
 /// A scenario that asks for a utilisation, with the rate that gives it; any other as it is.
 fn with_rate(scenario: &Scenario, ticket: &Ticket) -> Result<Scenario, SweepError> {
-    ackclock_lab::find_rate(scenario, ackclock_lab::cache().as_deref(), || ticket.is_cancelled())
+    let cache = ackclock_lab::cache();
+    ackclock_lab::find_rate(scenario, cache.as_deref(), ticket.meter(), || ticket.is_cancelled())
 }
 
-/// Does `job` on another thread, without the GIL, and calls `progress` from this one.
+/// What of a job's progress its caller is told, and by which function.
+#[derive(Clone, Copy)]
+enum Told<'a, 'py> {
+    Nothing,
+    /// How many runs are finished.
+    Runs(Option<&'a Bound<'py, PyAny>>),
+    /// The simulated time of the run under way.
+    Seconds(Option<&'a Bound<'py, PyAny>>),
+}
+
+/// Let every run of this process take so much memory (text such as ``"16 GB"``) and so many events; what is left out
+/// stays. Returns both, the memory in bytes. Raises ``BadInput``.
+#[pyfunction]
+#[pyo3(signature = (memory = None, events = None))]
+fn allow(memory: Option<&str>, events: Option<f64>) -> PyResult<(f64, f64)> {
+    guarded(|| ackclock_lab::allow(memory, events))
+        .map(|budget| (budget.memory_bytes, budget.events))
+}
+
+/// Does `job` on another thread, without the GIL, and tells its progress from this one.
 ///
-/// An interrupt, or an exception of `progress`, is raised at once: the job ends by itself after the
+/// An interrupt, or an exception of the function that is told, is raised at once: the job ends by itself after the
 /// runs under way, and holds nothing of Python's. It is raised up to `tidy` later if the job has
 /// something to put away first.
 fn in_background<T: Send + 'static>(
     py: Python<'_>,
-    progress: Option<&Bound<'_, PyAny>>,
+    told: Told<'_, '_>,
     tidy: Duration,
     job: impl FnOnce(&Ticket) -> Result<T, SweepError> + Send + 'static,
 ) -> PyResult<T> {
     let mut job = Background::start(job).map_err(|error| sweep_error(&error))?;
-    let mut reported = 0;
+    let (mut finished, mut reached) = (0, 0.0);
     loop {
         let result = py.detach(|| job.wait(WAKE_EVERY));
-        let finished = job.finished();
-        if let Some(progress) = progress
-            && finished > reported
-        {
-            reported = finished;
-            progress.call1((finished,))?;
+        match told {
+            Told::Runs(Some(progress)) if job.finished() > finished => {
+                finished = job.finished();
+                progress.call1((finished,))?;
+            }
+            Told::Seconds(Some(progress)) if job.reached_s() > reached => {
+                reached = job.reached_s();
+                progress.call1((reached,))?;
+            }
+            _ => {}
         }
         if let Some(result) = result {
             return result.map_err(|error| sweep_error(&error));
@@ -592,10 +623,10 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 mod _core {
     #[pymodule_export]
     use super::{
-        BadInput, Drill, RouterBench, Run, Table, altman_infer, altman_predict, bench_dumbbell,
-        bench_short, check_scenario, closed_to_programs, drill, judge, live, load_scenario,
-        packmime, play, programs_asked, read_columns, registry, response, schema, simulate,
-        simulate_many, simulate_to, variant_name, variant_slug, version,
+        BadInput, Drill, RouterBench, Run, Table, allow, altman_infer, altman_predict,
+        bench_dumbbell, bench_short, check_scenario, closed_to_programs, drill, judge, live,
+        load_scenario, packmime, play, programs_asked, read_columns, registry, response, schema,
+        simulate, simulate_many, simulate_to, variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

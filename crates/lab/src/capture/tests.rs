@@ -30,12 +30,15 @@ fn captures(directory: &Path, links: &[&str]) -> Captures {
 }
 
 fn run(scenario: &Scenario, directory: &Path, links: &[&str]) -> (Run, Vec<PathBuf>) {
-    simulate_captured(scenario, &captures(directory, links), || false).unwrap()
+    simulate_captured(scenario, &captures(directory, links), &Meter::default(), || false).unwrap()
 }
 
 fn refused(scenario: &Scenario, links: &[&str]) -> String {
     let folder = Scratch::new("refused");
-    let result = simulate_captured(scenario, &captures(&folder.join("p"), links), || false);
+    let result =
+        simulate_captured(scenario, &captures(&folder.join("p"), links), &Meter::default(), || {
+            false
+        });
     assert!(files(&folder.join("p")).is_empty());
     let error = result.unwrap_err();
     assert!(matches!(error, SweepError::Input(_)), "{error:?}");
@@ -258,12 +261,18 @@ fn a_cancelled_run_leaves_what_was_there() {
         asked.set(asked.get() + 1);
         asked.get() > 100
     };
-    let result = simulate_captured(&scenario(1, "", ""), &captures(&folder, &[]), cancelled);
+    let result = simulate_captured(
+        &scenario(1, "", ""),
+        &captures(&folder, &[]),
+        &Meter::default(),
+        cancelled,
+    );
     assert_eq!(result.unwrap_err(), SweepError::Cancelled);
     assert_eq!(files(&folder), ["bottleneck.pcapng"]);
     assert_eq!(fs::read(&path).unwrap(), b"before");
     // And a folder that is none.
-    let result = simulate_captured(&scenario(1, "", ""), &captures(&path, &[]), || false);
+    let result =
+        simulate_captured(&scenario(1, "", ""), &captures(&path, &[]), &Meter::default(), || false);
     assert!(matches!(result, Err(SweepError::Store(_))), "{result:?}");
     assert_eq!(asked.get(), 101);
 }
