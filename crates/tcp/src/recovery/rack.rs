@@ -140,7 +140,6 @@ impl Rack {
     }
 
     /// Sets the one timer as Linux's `tcp_set_xmit_timer`, `tcp_schedule_loss_probe` and `tcp_rearm_rto` do.
-    #[cold]
     fn arm_one(&mut self, clocks: &Clocks) {
         let set_by = std::mem::take(&mut self.set_by);
         let awaited = std::mem::replace(&mut self.probe_at, Instant::NEVER) != Instant::NEVER;
