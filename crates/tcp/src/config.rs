@@ -109,6 +109,23 @@ pub struct RecoveryConfig {
     pub hurries_after_reneging: bool,
 }
 
+impl RecoveryConfig {
+    /// The same with Linux's habits.
+    const fn as_linux(self) -> Self {
+        Self {
+            forward_rto_again: true,
+            whole_segments: true,
+            grow_on_sack: true,
+            // TCP_TIMEOUT_MIN_US.
+            timer_slack: Duration::from_millis(2),
+            one_timer: true,
+            widens_after_reordering: true,
+            hurries_after_reneging: true,
+            ..self
+        }
+    }
+}
+
 /// When an ACK of in-order data may wait (RFC 5681 §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
@@ -434,17 +451,7 @@ impl Config {
                 sack: true,
                 loss_reduces: LossReduces::Cwnd,
                 states: States::Linux,
-                recovery: RecoveryConfig {
-                    whole_segments: true,
-                    grow_on_sack: true,
-                    // TCP_TIMEOUT_MIN_US.
-                    timer_slack: Duration::from_millis(2),
-                    one_timer: true,
-                    forward_rto_again: true,
-                    widens_after_reordering: true,
-                    hurries_after_reneging: true,
-                    ..common.recovery
-                },
+                recovery: common.recovery.as_linux(),
                 nagle: Nagle::Minshall,
                 window_probe: WindowProbe::OldNumber,
                 // tcp_syn_retries, tcp_syn_linear_timeouts, tcp_synack_retries, tcp_retries2.
