@@ -116,6 +116,10 @@ impl Rack {
     }
 
     fn find_lost(&mut self, now: Instant) -> Bytes {
+        if self.counts_duplicates() {
+            self.reorder_at = Instant::NEVER;
+            return Bytes::ZERO;
+        }
         let mut lost = Bytes::ZERO;
         let wait = self.rtt + self.reo_wnd();
         let at = self.repair.board.find_lost_by_time(self.newest, wait, now, &mut lost);
@@ -130,7 +134,8 @@ impl Rack {
     #[cold]
     fn await_lost(&mut self, now: Instant) {
         let wait = self.rtt + self.reo_wnd();
-        let deadlines = self.repair.board.deadlines(self.newest, wait);
+        let looks = !self.counts_duplicates();
+        let deadlines = looks.then(|| self.repair.board.deadlines(self.newest, wait)).flatten();
         self.undone_at = now;
         self.reorder_at = match deadlines {
             None => Instant::NEVER,
@@ -201,6 +206,11 @@ impl Rack {
     #[inline]
     pub(super) fn moved_timeout(&mut self) -> Option<Instant> {
         std::mem::replace(&mut self.timeout_at, Instant::NEVER).if_ever()
+    }
+
+    /// Without SACK Linux finds losses by duplicate ACKs alone (`tcp_identify_packet_loss`).
+    const fn counts_duplicates(&self) -> bool {
+        !self.repair.sack && self.repair.config.one_timer
     }
 
     /// Takes in what a DSACK says. That a probe came twice tells nothing of reordering (Linux's `tcp_dsack_seen`).
