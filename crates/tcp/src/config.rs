@@ -86,6 +86,8 @@ pub struct RecoveryConfig {
     pub tail_loss_probe: bool,
     /// Whether a timeout is first taken for perhaps spurious: F-RTO (RFC 5682).
     pub forward_rto: bool,
+    /// Whether a timeout after another one without progress is so, too (Linux's `tcp_enter_loss`).
+    pub forward_rto_again: bool,
     /// Whether a reduction is taken back when timestamps (RFC 3522) or DSACKs (RFC 3708) show that
     /// nothing was lost.
     pub undo: bool,
@@ -96,9 +98,32 @@ pub struct RecoveryConfig {
     pub grow_on_sack: bool,
     /// What recovery's own timers wait beyond their moment (Linux: 2 ms).
     pub timer_slack: Duration,
+    /// Whether one timer serves for the probe, for reordering and for retransmission: each takes the place of the other,
+    /// and the timeout then counts from when the first segment was last sent (Linux's `tcp_rearm_rto`).
+    pub one_timer: bool,
+    /// Whether DSACKs widen RACK's reordering window only once reordering has been seen otherwise (Linux's
+    /// `tcp_dsack_seen`; RFC 8985 §6.2 step 4 lets each do so).
+    pub widens_after_reordering: bool,
     /// Whether an ACK up to a segment that was SACKed, which shows that the receiver has dropped it again, lets
     /// the retransmission timer expire soon (Linux's `tcp_check_sack_reneging`).
     pub hurries_after_reneging: bool,
+}
+
+impl RecoveryConfig {
+    /// The same with Linux's habits.
+    const fn as_linux(self) -> Self {
+        Self {
+            forward_rto_again: true,
+            whole_segments: true,
+            grow_on_sack: true,
+            // TCP_TIMEOUT_MIN_US.
+            timer_slack: Duration::from_millis(2),
+            one_timer: true,
+            widens_after_reordering: true,
+            hurries_after_reneging: true,
+            ..self
+        }
+    }
 }
 
 /// When an ACK of in-order data may wait (RFC 5681 §4.2).
@@ -384,10 +409,13 @@ impl Config {
                 limited_transmit: true,
                 tail_loss_probe: true,
                 forward_rto: true,
+                forward_rto_again: false,
                 undo: true,
                 whole_segments: false,
                 grow_on_sack: false,
                 timer_slack: Duration::ZERO,
+                one_timer: false,
+                widens_after_reordering: false,
                 hurries_after_reneging: false,
             },
             states: if parts.growth.is_linux() { States::Linux } else { States::Rfc },
@@ -423,14 +451,7 @@ impl Config {
                 sack: true,
                 loss_reduces: LossReduces::Cwnd,
                 states: States::Linux,
-                recovery: RecoveryConfig {
-                    whole_segments: true,
-                    grow_on_sack: true,
-                    // TCP_TIMEOUT_MIN_US.
-                    timer_slack: Duration::from_millis(2),
-                    hurries_after_reneging: true,
-                    ..common.recovery
-                },
+                recovery: common.recovery.as_linux(),
                 nagle: Nagle::Minshall,
                 window_probe: WindowProbe::OldNumber,
                 // tcp_syn_retries, tcp_syn_linear_timeouts, tcp_synack_retries, tcp_retries2.

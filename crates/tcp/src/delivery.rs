@@ -321,6 +321,15 @@ impl Tracker {
         }
     }
 
+    /// A segment on the board was cut in two, and the second part is at place `rest`.
+    #[cold]
+    pub fn cut(&mut self, rest: usize) {
+        if let Some(record) = rest.checked_sub(1).and_then(|cut| self.records.get(cut)) {
+            let record = *record;
+            self.records.insert(rest, record);
+        }
+    }
+
     /// A probe of a closed window was taken for a segment, which may be on the board now: it measured nothing.
     #[cold]
     pub fn on_probe(&mut self, board: Option<&Scoreboard>) {

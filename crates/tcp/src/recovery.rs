@@ -162,6 +162,8 @@ pub struct Clocks {
     pub srtt: Option<Duration>,
     /// When the retransmission timer expires.
     pub rto_at: Option<Instant>,
+    /// The retransmission timeout.
+    pub rto: Duration,
 }
 
 /// What a recovery's own timer means.
@@ -173,6 +175,8 @@ pub enum Alarm {
     LossFound,
     /// A probe may go out; the retransmission timer starts anew.
     Probe,
+    /// The retransmission timer counts from this moment, when the first segment was last sent.
+    CountFrom(Instant),
 }
 
 /// A recovery.
@@ -368,6 +372,18 @@ impl AnyRecovery {
                 false
             }
         }
+    }
+
+    /// The segment at `start` keeps its first `len` bytes; the place of the rest among the segments, if there is one.
+    #[cold]
+    pub(crate) fn cut(&mut self, start: Seq, len: Bytes) -> Option<usize> {
+        self.board_mut()?.cut(start, len)
+    }
+
+    /// When the retransmission timer is to expire, if setting the recovery's own has moved it.
+    #[inline]
+    pub(crate) fn moved_timeout(&mut self) -> Option<Instant> {
+        if let Self::Rack(rack) = self { rack.moved_timeout() } else { None }
     }
 
     /// Whether it ever sets a timer.

@@ -116,6 +116,16 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
+    /// Puts `value` before entry `n`, at the cost of all entries behind it.
+    #[cold]
+    pub fn insert(&mut self, n: usize, value: T) {
+        self.push(value);
+        for place in (n + 1..self.len()).rev() {
+            self[place] = self[place - 1];
+        }
+        self[n] = value;
+    }
+
     /// Takes the first away.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {

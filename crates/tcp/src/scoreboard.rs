@@ -606,6 +606,43 @@ impl Scoreboard {
         }
     }
 
+    /// The segment that begins at `start` and is not SACKed keeps its first `len` bytes, and what is behind them
+    /// becomes a segment of its own (Linux's `tcp_fragment`). Returns the place of that; `None` if there was nothing to cut.
+    #[cold]
+    pub fn cut(&mut self, start: Seq, len: Bytes) -> Option<usize> {
+        let at = self.position(start);
+        let sent = self.segments.get_mut(at)?;
+        let cuts = sent.after(start) == 0 && u64::from(sent.len()) > len.get() && !sent.is(SACKED);
+        if !cuts {
+            return None;
+        }
+        let mut rest = *sent;
+        rest.cut(len.get());
+        sent.marked_len -= rest.len() << MARK_BITS;
+        self.sums.lost += u64::from(rest.is(LOST));
+        self.sums.resent += u64::from(rest.is(RETRANSMITTED));
+        self.segments.insert(at + 1, rest);
+        let n = self.base + at as u64 + 1;
+        let Self { lost_to, resend_from, resend_to, once_from, .. } = self;
+        for place in [lost_to, resend_from, resend_to, once_from] {
+            if *place >= n {
+                *place += 1;
+            }
+        }
+        self.begin_by_time_anew();
+        Some(at + 1)
+    }
+
+    /// When the first segment was last sent.
+    pub fn first_sent_at(&self) -> Option<Instant> {
+        self.segments.front().map(|first| first.at)
+    }
+
+    /// Whether the first segment begins at `seq`.
+    pub fn begins_at(&self, seq: Seq) -> bool {
+        self.segments.front().is_some_and(|first| first.after(seq) == 0)
+    }
+
     /// Segments SACKed and not yet acknowledged cumulatively.
     pub const fn sacked_segments(&self) -> u64 {
         self.sacked + self.emulated
@@ -658,6 +695,13 @@ impl Scoreboard {
     #[inline]
     pub const fn pipe(&self) -> Bytes {
         Bytes::new(self.sums.pipe.saturating_sub(self.emulated_bytes))
+    }
+
+    /// Segments believed to be in the network, two of one that was sent again and is not lost (Linux's
+    /// `tcp_packets_in_flight`).
+    pub fn pipe_segments(&self) -> u64 {
+        let gone = self.sacked_segments() + self.sums.lost;
+        (self.segments.len() as u64 + self.sums.resent).saturating_sub(gone)
     }
 
     /// Data SACKed and not yet acknowledged cumulatively.

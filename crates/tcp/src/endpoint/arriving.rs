@@ -328,7 +328,8 @@ impl Endpoint {
         // acknowledgment, and the one before would reach too far from there.
         let later = segment.seq >= self.window_from || self.sender.advances_to(segment.ack);
         let window = if later {
-            self.window_from = self.window_from.max(segment.seq);
+            // The next update has this number or a later one (Linux's `tcp_update_wl`).
+            self.window_from = segment.seq;
             Bytes::new(u64::from(segment.window))
         } else {
             self.sender.rwnd()

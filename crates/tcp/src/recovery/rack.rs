@@ -25,6 +25,20 @@ const FIRST_PROBE: Duration = Duration::from_secs(1);
 /// `RACK.reo_wnd_persist`).
 const REO_WND_PERSIST: u32 = 16;
 
+/// What the timers were last set for, where [one serves](RecoveryConfig::one_timer) for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum SetBy {
+    /// An ACK of new data.
+    #[default]
+    Ack,
+    /// New data that went out after it.
+    NewData,
+    /// The first segment went out again.
+    First,
+    /// A probe went out.
+    Probe,
+}
+
 /// A tail loss probe that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
@@ -49,7 +63,12 @@ pub struct Rack {
     paid_until: Seq,
     reordering_seen: bool,
     probe_due: bool,
+    set_by: SetBy,
     probe: Option<Probe>,
+    /// When the retransmission timer is to expire; `NEVER` if that stays as it is.
+    timeout_at: Instant,
+    /// When a repair proved to be for nothing.
+    undone_at: Instant,
     /// When something not yet lost will be.
     reorder_at: Instant,
     /// When a probe is due.
@@ -78,6 +97,9 @@ impl Rack {
             reorder_at: Instant::NEVER,
             probe_at: Instant::NEVER,
             probe_due: false,
+            set_by: SetBy::default(),
+            timeout_at: Instant::NEVER,
+            undone_at: Instant::NEVER,
             probe: None,
             paid_until: Seq::default(),
         }
@@ -94,17 +116,108 @@ impl Rack {
     }
 
     fn find_lost(&mut self, now: Instant) -> Bytes {
+        if self.counts_duplicates() {
+            self.reorder_at = Instant::NEVER;
+            return Bytes::ZERO;
+        }
         let mut lost = Bytes::ZERO;
         let wait = self.rtt + self.reo_wnd();
         let at = self.repair.board.find_lost_by_time(self.newest, wait, now, &mut lost);
         self.reorder_at = at.map_or(Instant::NEVER, |at| at + self.repair.slack());
+        if at.is_some() && self.repair.config.one_timer {
+            self.probe_at = Instant::NEVER;
+        }
         lost
+    }
+
+    /// Sets the timer for what is late after a repair that was for nothing; it expires at once for what is lost already.
+    #[cold]
+    fn await_lost(&mut self, now: Instant) {
+        let wait = self.rtt + self.reo_wnd();
+        let looks = !self.counts_duplicates();
+        let deadlines = looks.then(|| self.repair.board.deadlines(self.newest, wait)).flatten();
+        self.undone_at = now;
+        self.reorder_at = match deadlines {
+            None => Instant::NEVER,
+            Some((first, _)) if first <= now => now,
+            Some((first, _)) => first + self.repair.slack(),
+        };
+    }
+
+    /// Sets the one timer as Linux's `tcp_set_xmit_timer`, `tcp_schedule_loss_probe` and `tcp_rearm_rto` do.
+    fn arm_one(&mut self, clocks: &Clocks) {
+        let set_by = std::mem::take(&mut self.set_by);
+        let awaited = std::mem::replace(&mut self.probe_at, Instant::NEVER) != Instant::NEVER;
+        let now = clocks.now;
+        let Some(first) = self.repair.board.first_sent_at() else { return };
+        let from_first = (first + clocks.rto).max(now);
+        match set_by {
+            // The timeout counts from the probe.
+            SetBy::Probe => return,
+            SetBy::First => {
+                self.timeout_at = now + clocks.rto;
+                return;
+            }
+            SetBy::Ack | SetBy::NewData => {}
+        }
+        if self.reorder_at != Instant::NEVER && !(set_by == SetBy::NewData && self.may_probe()) {
+            self.timeout_at = from_first.max(self.reorder_at);
+            return;
+        }
+        if !self.may_probe() {
+            if awaited {
+                self.timeout_at = from_first;
+            }
+            return;
+        }
+        self.reorder_at = Instant::NEVER;
+        let at = now + self.probe_wait(clocks);
+        self.probe_at = match set_by {
+            SetBy::NewData if from_first > now => at.min(from_first),
+            SetBy::NewData => at,
+            _ => at.min(now + clocks.rto),
+        };
+        // No timeout comes before the probe.
+        self.timeout_at = clocks.rto_at.unwrap_or(now).max(self.probe_at);
+    }
+
+    /// In no recovery, with nothing SACKed.
+    fn may_probe(&self) -> bool {
+        let board = &self.repair.board;
+        self.repair.phase == Phase::Open
+            && !board.is_empty()
+            && board.sacked_segments() == 0
+            && self.repair.config.tail_loss_probe
+            && self.repair.sack
+    }
+
+    fn probe_wait(&self, clocks: &Clocks) -> Duration {
+        let wait = clocks.srtt.map_or(FIRST_PROBE, |srtt| srtt * 2);
+        if self.repair.board.len() == 1 {
+            wait + MAX_ACK_DELAY
+        } else if clocks.srtt.is_some() {
+            wait + self.repair.slack()
+        } else {
+            wait
+        }
+    }
+
+    /// When the retransmission timer is to expire, if setting the timer has moved it.
+    #[inline]
+    pub(super) fn moved_timeout(&mut self) -> Option<Instant> {
+        std::mem::replace(&mut self.timeout_at, Instant::NEVER).if_ever()
+    }
+
+    /// Without SACK Linux finds losses by duplicate ACKs alone (`tcp_identify_packet_loss`).
+    const fn counts_duplicates(&self) -> bool {
+        !self.repair.sack && self.repair.config.one_timer
     }
 
     /// Takes in what a DSACK says. That a probe came twice tells nothing of reordering (Linux's `tcp_dsack_seen`).
     fn on_dsack(&mut self, duplicate: Range, send: &SendSpace) {
         let of_probe = self.probe.is_some_and(|probe| probe.again && probe.end == duplicate.end);
-        if of_probe {
+        let too_soon = self.repair.config.widens_after_reordering && !self.reordering_seen;
+        if of_probe || too_soon {
             return;
         }
         if self.dsack_round.is_none_or(|round| send.una >= round) {
@@ -129,7 +242,7 @@ impl Rack {
             let delivered = Delivered { at, end: self.repair.board.highest_delivered() };
             self.newest = self.newest.max(delivered);
         }
-        if self.repair.board.begins_after(self.newest) {
+        if self.repair.board.begins_after(self.newest) || self.repair.config.one_timer {
             self.reorder_at = Instant::NEVER;
             return Outcome::None;
         }
@@ -157,6 +270,14 @@ impl Rack {
         self.probe = None;
     }
 
+    /// One timer has expired, and the next is the one for retransmission.
+    fn count_from_first(&self) -> Alarm {
+        match self.repair.board.first_sent_at() {
+            Some(at) if self.repair.config.one_timer => Alarm::CountFrom(at),
+            _ => Alarm::None,
+        }
+    }
+
     fn take_times(&mut self, ack: &AckSeen<'_>) {
         self.min_rtt = ack.min_rtt;
         self.srtt = ack.srtt.unwrap_or(ack.min_rtt);
@@ -166,6 +287,7 @@ impl Rack {
     pub(super) fn on_any(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         self.take_times(ack);
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
+        let disorder = self.repair.board.sacked_segments() > 0;
         let mut told = Told::at(ack.now, ack.min_rtt);
         let again = self.repair.take(ack, dsack, blocks, send, &mut told);
         if let Some(duplicate) = dsack.filter(|_| again) {
@@ -184,7 +306,11 @@ impl Rack {
         match ended {
             Some(Outcome::Spurious) => {
                 if repairing {
-                    self.reorder_at = Instant::NEVER;
+                    self.await_lost(ack.now);
+                }
+                if self.repair.config.widens_after_reordering && dsack.is_some() {
+                    // A repair that DSACKs have taken back is none to narrow the window for (`tcp_try_undo_dsack`).
+                    self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);
                 }
                 return Outcome::Spurious;
             }
@@ -197,7 +323,14 @@ impl Rack {
             _ => {}
         }
         let advanced = ack.newly_acked > Bytes::ZERO;
-        let more = self.find_lost(ack.now) > Bytes::ZERO;
+        let dubious = repairing || disorder || dsack.is_some() || told.newly_sacked > Bytes::ZERO;
+        let more = if dubious || !advanced || !self.repair.config.one_timer {
+            self.find_lost(ack.now) > Bytes::ZERO
+        } else {
+            // Linux looks for losses if an ACK is dubious (`tcp_ack_is_dubious`).
+            self.reorder_at = Instant::NEVER;
+            false
+        };
         let more = self.repair.finds_loss_by_duplicates(advanced) || more;
         let open = self.repair.phase == Phase::Open;
         let by_probe = open && self.probe_found_loss(dsack.is_some(), send);
@@ -227,6 +360,13 @@ impl Recovery for Rack {
         if std::mem::take(&mut self.probe_due) {
             let end = self.repair.board.last().map_or(sent.start, |last| last.end);
             self.probe = Some(Probe { end, again: sent.again });
+            self.set_by = SetBy::Probe;
+        } else if !sent.again {
+            if self.set_by == SetBy::Ack {
+                self.set_by = SetBy::NewData;
+            }
+        } else if self.in_recovery() && self.repair.board.begins_at(sent.start) {
+            self.set_by = SetBy::First;
         }
     }
 
@@ -310,24 +450,15 @@ impl Recovery for Rack {
     /// Schedules a probe (§7.2): in no recovery, with nothing SACKed, one a tail.
     #[inline]
     fn arm(&mut self, clocks: &Clocks) {
-        let board = &self.repair.board;
-        let probes = self.repair.phase == Phase::Open
-            && self.probe.is_none()
-            && !board.is_empty()
-            && board.sacked_segments() == 0
-            && self.repair.config.tail_loss_probe
-            && self.repair.sack;
-        if !probes {
+        if self.repair.config.one_timer {
+            self.arm_one(clocks);
+            return;
+        }
+        if self.probe.is_some() || !self.may_probe() {
             self.probe_at = Instant::NEVER;
             return;
         }
-        let mut wait = clocks.srtt.map_or(FIRST_PROBE, |srtt| srtt * 2);
-        if board.len() == 1 {
-            wait += MAX_ACK_DELAY;
-        } else if clocks.srtt.is_some() {
-            wait += self.repair.slack();
-        }
-        let at = clocks.now + wait;
+        let at = clocks.now + self.probe_wait(clocks);
         self.probe_at = clocks.rto_at.map_or(at, |rto_at| at.min(rto_at));
     }
 
@@ -339,14 +470,31 @@ impl Recovery for Rack {
     fn on_alarm(&mut self, now: Instant, cwnd: Bytes, send: &mut SendSpace) -> Alarm {
         if self.reorder_at <= now {
             let outstanding = send.max.since(send.una);
+            let wait = self.rtt + self.reo_wnd();
+            if let Some((_, last)) = self.repair.board.deadlines(self.newest, wait)
+                && last > now
+                && self.reorder_at < last + self.repair.slack()
+            {
+                // The timer is for the last of what is late (§6.2 step 5), of which an ACK, that sets it, need not know.
+                self.reorder_at = last + self.repair.slack();
+                return Alarm::None;
+            }
             if self.find_lost(now) > Bytes::ZERO && self.repair.phase == Phase::Open {
                 self.enter(outstanding, cwnd, send);
-                self.repair.on_alarm();
+                if self.undone_at == now {
+                    // The ACK that took the last repair back begins this one.
+                    self.repair.deliver(false);
+                } else {
+                    self.repair.on_alarm();
+                }
                 return if send.una < self.paid_until { Alarm::None } else { Alarm::LossFound };
             }
-            return Alarm::None;
+            return self.count_from_first();
         }
         self.probe_at = Instant::NEVER;
+        if self.probe.is_some() {
+            return self.count_from_first();
+        }
         self.probe_due = true;
         Alarm::Probe
     }

@@ -114,6 +114,8 @@ pub(super) struct Repair {
     pub(super) board: Scoreboard,
     /// Where the repair ends (RFC 6675's `RecoveryPoint`).
     recover: Seq,
+    /// Nothing more was acknowledged since the last timeout.
+    stuck: bool,
     reorderings: u32,
     /// Segments sent again since the connection began, and how many of them were reported as
     /// duplicates.
@@ -128,6 +130,7 @@ impl Repair {
             board,
             phase: Phase::Open,
             recover: Seq::default(),
+            stuck: false,
             first: false,
             mss: Mss::default(),
             prr,
@@ -151,6 +154,7 @@ impl Repair {
             board: _,
             phase,
             recover,
+            stuck,
             first,
             mss,
             prr: proportional,
@@ -168,6 +172,7 @@ impl Repair {
         } = self;
         *phase = Phase::Open;
         *recover = Seq::default();
+        *stuck = false;
         *first = false;
         *mss = Mss::default();
         *proportional = prr;
@@ -206,7 +211,9 @@ impl Repair {
         if self.phase == Phase::Recovery
             && let Some(prr) = &mut self.prr
         {
-            prr.on_sent(sent.len);
+            // Linux counts segments.
+            let whole = self.config.whole_segments;
+            prr.on_sent(if whole { self.mss.bytes() } else { sent.len });
         }
     }
 
@@ -239,6 +246,7 @@ impl Repair {
         self.mss = ack.mss;
         if ack.newly_acked > Bytes::ZERO {
             self.duplicates = 0;
+            self.stuck = false;
             self.board.on_cumulative_ack(send.una, told);
         }
         let again = dsack.is_some_and(|duplicate| self.on_dsack(duplicate, told));
@@ -325,7 +333,7 @@ impl Repair {
             told.reordered_from = Some(hole);
             self.note_reordering(hole);
         }
-        if was_late || self.timeout_was_spurious(advanced, over, told, send) {
+        if was_late || self.timeout_was_spurious(ack, over, told, send) {
             self.board.nothing_is_lost();
             self.close();
             self.undo = self.fresh_undo(Seq::default());
@@ -360,7 +368,7 @@ impl Repair {
     /// F-RTO, steps 2 and 3.
     fn timeout_was_spurious(
         &mut self,
-        advanced: bool,
+        ack: &AckSeen<'_>,
         over: bool,
         told: &Told,
         send: &SendSpace,
@@ -368,16 +376,22 @@ impl Repair {
         if self.frto == Frto::Off || self.phase != Phase::AfterTimeout {
             return false;
         }
-        // Step 3b: of what the timeout took for lost, something sent once has arrived.
-        if told.original_end.is_some_and(|end| end <= self.recover) {
+        if self.frto == Frto::Probing {
+            // New data stood in for the repair on one ACK alone.
+            self.frto = if send.max > self.recover { Frto::Resent } else { Frto::Off };
+        }
+        // Step 3b: of what the timeout took for lost, something sent once has arrived. Without SACK an ACK of something
+        // that was sent again tells nothing: the rest may have arrived before.
+        let tells = self.sack || told.rtt_from.is_some();
+        if tells && told.original_end.is_some_and(|end| end <= self.recover) {
             return true;
         }
         if send.max > self.recover {
             // Step 3a: an ACK that reports a hole says that the loss was real.
-            if told.newly_sacked > Bytes::ZERO {
+            if told.newly_sacked > Bytes::ZERO || ack.duplicate {
                 self.frto = Frto::Off;
             }
-        } else if advanced && !over {
+        } else if self.frto == Frto::Resent && ack.newly_acked > Bytes::ZERO && !over {
             self.frto = Frto::Probing;
         }
         false
@@ -447,13 +461,17 @@ impl Repair {
     /// `tcp_timeout_mark_lost`).
     pub(super) fn on_timeout(&mut self, send: &SendSpace) -> bool {
         let reneged = self.board.forget_sacks_if_reneged();
-        // RFC 5682 §2.1: not when the timeout struck during a fast recovery.
-        let looks = self.config.forward_rto && self.phase != Phase::Recovery && self.sack;
-        self.frto = if looks && !reneged { Frto::Resent } else { Frto::Off };
+        // RFC 5682 §2.1 and §3.1, step 1: neither in a fast recovery nor in the repair of another timeout. Linux does look
+        // after timeouts in a row.
+        let again = self.phase == Phase::AfterTimeout && self.stuck;
+        let looks = self.phase == Phase::Open || (again && self.config.forward_rto_again);
+        self.frto =
+            if looks && self.config.forward_rto && !reneged { Frto::Resent } else { Frto::Off };
         if self.phase != Phase::AfterTimeout {
             self.undo = self.fresh_undo(send.una);
         }
         self.phase = Phase::AfterTimeout;
+        self.stuck = true;
         self.recover = send.max;
         self.duplicates = 0;
         // RFC 6298 §5.4: what is under way and not yet lost by time may fill more than the window of
@@ -481,6 +499,17 @@ impl Repair {
         }
     }
 
+    /// The same for a segment that goes out again, which may be shorter than most: Linux's window counts segments.
+    fn has_room_again(&self, cwnd: Bytes, len: Bytes) -> bool {
+        if !self.config.whole_segments {
+            return self.has_room(cwnd, len);
+        }
+        match &self.prr {
+            Some(prr) if self.phase == Phase::Recovery => self.mss.bytes() <= prr.budget(),
+            _ => self.mss.times(self.board.pipe_segments() + 1) <= cwnd,
+        }
+    }
+
     #[inline(never)]
     fn on_resent(&mut self, sent: &SentSegment) {
         self.board.on_resent(sent.start, sent.now);
@@ -499,7 +528,7 @@ impl Repair {
             return None;
         }
         let hole = self.board.next_lost()?;
-        let goes = std::mem::take(&mut self.first) || self.has_room(cwnd, hole.len());
+        let goes = std::mem::take(&mut self.first) || self.has_room_again(cwnd, hole.len());
         goes.then_some(hole)
     }
 

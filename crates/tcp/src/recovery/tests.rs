@@ -127,6 +127,7 @@ fn live<R: Twin>(make: impl Fn() -> R, seed: u64, loss: f64, late: f64) -> (u32,
             now += if random.bernoulli(0.5) { 0 } else { 300_000 };
         }
         let clocks = Clocks {
+            rto: Duration::from_secs(1),
             now: Instant::from_nanos(now),
             srtt: Some(Duration::from_millis(20)),
             rto_at: Some(Instant::from_nanos(now + 200_000_000)),

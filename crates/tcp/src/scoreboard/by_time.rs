@@ -105,6 +105,17 @@ impl Scoreboard {
         None
     }
 
+    /// Between which moments losses will be found if nothing more is delivered, at the cost of all segments: of what
+    /// [`find_lost_by_time`](Self::find_lost_by_time) looks at, the first and the last deadline.
+    pub fn deadlines(&self, newest: Delivered, wait: Duration) -> Option<(Instant, Instant)> {
+        let late = |sent: &&Sent| {
+            let open = !sent.is(SACKED) && (sent.is(RETRANSMITTED) || !sent.is(LOST));
+            open && Delivered { at: sent.at, end: sent.end(newest.end) } < newest
+        };
+        let deadlines = || self.segments.iter().filter(late).map(|sent| sent.at + wait);
+        Some((deadlines().min()?, deadlines().max()?))
+    }
+
     /// The earliest transmission of which nothing is known yet, and that is the last of its segment.
     pub(super) fn first_by_time(&mut self) -> Option<(Option<Instant>, u64)> {
         let by_time = self.by_time.as_mut()?;

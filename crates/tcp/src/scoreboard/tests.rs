@@ -39,6 +39,35 @@ fn sack(board: &mut Scoreboard, blocks: &[Range]) -> Told {
     told
 }
 
+/// Of the third of five segments of 100 bytes, found lost and sent again, 60 bytes go out once more: RFC 6691 §3 leaves the
+/// rest of the room to options.
+#[test]
+fn the_rest_of_a_segment_that_was_cut_waits_to_be_sent_again() {
+    for mut board in [flight(5), Scoreboard { by_time: Some(ByTime::default()), ..flight(5) }] {
+        sack(&mut board, &[block(3, 5)]);
+        board.all_is_lost();
+        board.on_resent(at(0), Instant::START);
+        board.on_resent(at(1), Instant::START);
+        assert_eq!(board.next_lost(), Some(block(2, 3)));
+        assert_eq!(board.cut(at(2), Bytes::new(60)), Some(3));
+        let middle = at(2) + Bytes::new(60);
+        // Three lost segments are four now, as many bytes.
+        assert_eq!((board.lost_segments(), board.len(), board.pipe()), (4, 6, Bytes::new(200)));
+        assert_eq!(board.next_lost(), Some(Range { start: at(2), end: middle }));
+        board.on_resent(at(2), Instant::START);
+        assert_eq!((board.pipe(), board.pipe_segments()), (Bytes::new(260), 3));
+        assert_eq!(board.next_lost(), Some(Range { start: middle, end: at(3) }));
+        board.on_resent(middle, Instant::START);
+        assert_eq!((board.next_lost(), board.pipe_segments()), (None, 4));
+        // What is SACKed is not sent again, nor is there anything to cut of a shorter one.
+        assert_eq!(board.cut(at(3), Bytes::new(60)), None);
+        assert_eq!(board.cut(middle, Bytes::new(40)), None);
+        let mut told = Told::default();
+        board.on_cumulative_ack(middle, &mut told);
+        assert_eq!((board.len(), board.pipe(), board.resent_segments()), (3, Bytes::new(40), 1));
+    }
+}
+
 #[test]
 fn blocks_ascend_in_whatever_order_they_came() {
     let digits = 0..256_u64;

@@ -21,6 +21,11 @@ impl Modelled {
     pub(super) const fn tracker(&self) -> &Tracker {
         &self.tracker
     }
+
+    /// A segment on the board was cut in two, and the second part is at place `rest`.
+    pub(super) fn cut(&mut self, rest: usize) {
+        self.tracker.cut(rest);
+    }
 }
 
 /// The sender just before an ACK.

@@ -142,12 +142,26 @@ impl Sender {
     }
 
     fn send_again(&mut self, now: Instant, range: Range) -> Option<Stretch> {
-        // DEVIATION(rfc6691 §3): what goes out again keeps its length, whatever options stand beside it, as the
-        // scoreboard counts whole segments.
         let limit = range.end.min(self.space.max);
-        let stretch = self.stretch_at(range.start, limit, self.mss.bytes())?;
+        let stretch = self.stretch_at(range.start, limit, self.full_payload())?;
+        if self.room_taken > 0 {
+            self.cut(&stretch, limit);
+        }
         self.on_sent(now, &stretch);
         Some(stretch)
+    }
+
+    /// Options beside the payload leave less room than when the segment went out first (RFC 6691 §3): what is behind
+    /// `stretch` up to `limit` is a segment of its own from now on.
+    #[cold]
+    fn cut(&mut self, stretch: &Stretch, limit: Seq) {
+        let len = stretch.len + Bytes::new(u64::from(stretch.fin));
+        if stretch.seq + len < limit
+            && let Some(rest) = self.recovery.cut(stretch.seq, len)
+            && let Some(modelled) = &mut self.modelled
+        {
+            modelled.cut(rest);
+        }
     }
 
     /// A segment of at most `most` at `seq`, or what there is before `limit`.

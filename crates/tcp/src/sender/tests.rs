@@ -192,8 +192,10 @@ fn an_ack_just_as_a_probe_is_due_puts_it_off() {
     sender.acks(at(152), 1);
     sender.on_timer(at(152));
     sender.fill(at(152));
-    // srtt is 50 + 102 / 8 = 62.75 ms.
-    assert_eq!(sender.wake(), at(152 + 2) + Duration::from_micros(125_500));
+    // srtt is 50 + 102 / 8 = 62.75 ms, so that the probe would be due at 152 + 125.5 + 2 ms. The timeout of 62.75 + 200 ms,
+    // in whole milliseconds, comes before, counted from when the first segment was sent: the probe is sent then
+    // (Linux's tcp_rto_delta_us).
+    assert_eq!(sender.wake(), at(263));
 }
 
 #[test]

@@ -54,6 +54,11 @@ impl Sender {
                 self.timer = now + self.rtt.rto();
             }
             Alarm::Probe => self.timer = now + self.rtt.rto(),
+            Alarm::CountFrom(sent_at) => {
+                // A tick later at the earliest.
+                let tick = self.rtt.config().granularity;
+                self.timer = (sent_at + self.rtt.rto()).max(now + tick);
+            }
         }
         self.note_alarm();
         self.read_journal(now);
@@ -109,8 +114,12 @@ impl Sender {
             return;
         }
         self.alarm_from = Instant::NEVER;
-        let clocks = Clocks { now, srtt: self.rtt.srtt(), rto_at: self.timer.if_ever() };
+        let rto = self.rtt.rto();
+        let clocks = Clocks { now, srtt: self.rtt.srtt(), rto_at: self.timer.if_ever(), rto };
         self.recovery.arm(&clocks);
+        if let Some(at) = self.recovery.moved_timeout() {
+            self.timer = at;
+        }
         self.alarm = self.recovery.timer().unwrap_or(Instant::NEVER);
     }
 }
