@@ -3,6 +3,7 @@
 //! Conversion only. Text comes in and Arrow goes out; the work is done by `lab` on threads that know
 //! nothing of Python, while the caller waits without the GIL and listens for interrupts.
 
+mod place;
 mod table;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,14 +11,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On, Scenario,
-    SweepError, Tables, Ticket, calculator, to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On, Ready, Scenario,
+    SweepError, Tables, Ticket, WriteError, calculator, to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use place::Place;
 use table::Table;
 
 /// How often a caller wakes to report progress and to look for an interrupt.
@@ -132,13 +134,17 @@ impl Run {
     /// Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all.
     #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
     fn write(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
-        py.detach(|| match (&self.live, self.scenarios.as_slice()) {
-            (Some(report), [scenario]) => {
-                ackclock_lab::write_live(&directory, &self.tables, scenario, report)
+        let write = || {
+            let place = ackclock_lab::Place::open(&directory)?;
+            ackclock_lab::expect_tables(&place)?;
+            match (&self.live, self.scenarios.as_slice()) {
+                (Some(report), [scenario]) => {
+                    ackclock_lab::write_live(&place, &self.tables, scenario, report)
+                }
+                _ => ackclock_lab::write(&place, &self.tables, &self.scenarios),
             }
-            _ => ackclock_lab::write(&directory, &self.tables, &self.scenarios),
-        })
-        .map_err(|error| PyOSError::new_err(error.to_string()))
+        };
+        py.detach(write).map_err(|error| store_error(&error))
     }
 }
 
@@ -176,21 +182,21 @@ fn schema() -> String {
 
 /// Read a TOML (or .json) scenario file and return it as JSON text. Raises ``BadInput``.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 fn load_scenario(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    py.detach(|| guarded(|| ackclock_lab::load(&path).map(|scenario| to_json(&scenario))))
+    in_background(py, Work::default(), move |_: &Ticket| Ok(to_json(&ackclock_lab::load(&path)?)))
 }
 
 /// Return a table (JSON text) with the list of the file of numbers that it names. Raises ``BadInput``.
 #[pyfunction]
-fn read_columns(py: Python<'_>, table: &str) -> PyResult<String> {
-    py.detach(|| guarded(|| ackclock_lab::read_columns(table)))
+fn read_columns(py: Python<'_>, table: String) -> PyResult<String> {
+    in_background(py, Work::default(), move |_: &Ticket| Ok(ackclock_lab::read_columns(&table)?))
 }
 
 /// Validate a scenario given as JSON text and return it with defaults. Raises ``BadInput``.
 #[pyfunction]
-fn check_scenario(scenario: &str) -> PyResult<String> {
-    guarded(|| ackclock_lab::from_json(scenario).map(|scenario| to_json(&scenario)))
+fn check_scenario(py: Python<'_>, scenario: String) -> PyResult<String> {
+    let job = move |_: &Ticket| Ok(to_json(&ackclock_lab::from_json(&scenario)?));
+    in_background(py, Work::default(), job)
 }
 
 /// Return the canonical name of a sender. Raises ``BadInput``.
@@ -220,26 +226,27 @@ fn registry() -> String {
 #[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new()))]
 fn simulate(
     py: Python<'_>,
-    scenario: &str,
+    scenario: String,
     seed: Option<&Bound<'_, PyAny>>,
     pcap: Option<PathBuf>,
     pcap_links: Vec<String>,
 ) -> PyResult<Run> {
-    let scenario = seeded(scenario, seed)?;
-    let captures = pcap.map(|directory| Captures { directory, links: pcap_links });
-    // Files under way are to be gone when the caller goes on.
-    let tidy = if captures.is_some() { TIDY_UP_WITHIN } else { Duration::ZERO };
+    let seed = seed.map(read_seed).transpose()?;
+    let place = opened(py, pcap)?;
+    let work = Work::into(place.as_ref());
+    let captures = place.map(|place| Captures { place, links: pcap_links });
     let job = move |ticket: &Ticket| {
-        let scenario = with_rate(&scenario, ticket)?;
+        let ready = ready(&scenario, seed, ticket)?;
         let (run, captures) = match captures {
             Some(captures) => {
-                ackclock_lab::simulate_captured(&scenario, &captures, || ticket.is_cancelled())?
+                ackclock_lab::simulate_captured(&ready, &captures, || ticket.is_cancelled())?
             }
-            None => (ackclock_lab::simulate_one(&scenario)?, Vec::new()),
+            None => (ackclock_lab::simulate_one(&ready)?, Vec::new()),
         };
-        Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario], captures, live: None })
+        let scenarios = vec![ready.into_scenario()];
+        Ok(Run { tables: Tables::of_run(&run), scenarios, captures, live: None })
     };
-    in_background(py, None, tidy, job)
+    in_background(py, work, job)
 }
 
 /// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
@@ -258,7 +265,7 @@ fn simulate(
 #[expect(clippy::too_many_arguments, reason = "each is a key of the Python function")]
 fn live(
     py: Python<'_>,
-    scenario: &str,
+    scenario: String,
     seed: Option<&Bound<'_, PyAny>>,
     ports: Option<String>,
     pcap: Option<PathBuf>,
@@ -268,9 +275,13 @@ fn live(
     programs: Option<PathBuf>,
     ackclock: Vec<String>,
 ) -> PyResult<Run> {
-    let scenario = seeded(scenario, seed)?;
+    let seed = seed.map(read_seed).transpose()?;
+    let pcap = opened(py, pcap)?;
+    // Namespaces are to be gone when the caller goes on.
+    let work = Work { tidy: TIDY_UP_WITHIN, ..Work::into(pcap.as_ref()) };
     let plan = LivePlan { ports, sender, receiver, pcap, busy, programs, ackclock };
     let job = move |ticket: &Ticket| {
+        let scenario = seeded(&scenario, seed)?;
         let lived = ackclock_lab::live(&scenario, &plan, || ticket.is_cancelled())?;
         Ok(Run {
             tables: Tables::of_run(&lived.run),
@@ -279,8 +290,7 @@ fn live(
             live: Some(lived.report),
         })
     };
-    // Namespaces are to be gone when the caller goes on.
-    in_background(py, None, TIDY_UP_WITHIN, job)
+    in_background(py, work, job)
 }
 
 /// Play the file at a URL with the player of ``video``, the table of a scenario's application as JSON text, for
@@ -291,7 +301,7 @@ fn live(
 fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyResult<String> {
     let job =
         move |ticket: &Ticket| ackclock_lab::play(&url, &video, limit_s, || ticket.is_cancelled());
-    in_background(py, None, Duration::ZERO, job)
+    in_background(py, Work::default(), job)
 }
 
 /// Run one scenario (JSON text), with another seed if given, and write its tables into a folder, the
@@ -300,28 +310,50 @@ fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyR
 #[pyfunction]
 fn simulate_to(
     py: Python<'_>,
-    scenario: &str,
+    scenario: String,
     seed: Option<&Bound<'_, PyAny>>,
     out: PathBuf,
 ) -> PyResult<Run> {
-    let scenario = seeded(scenario, seed)?;
-    let job = move |_: &Ticket| {
-        let tables = ackclock_lab::simulate_to(&scenario, &out)?;
-        Ok(Run { tables, scenarios: vec![scenario], captures: Vec::new(), live: None })
+    let seed = seed.map(read_seed).transpose()?;
+    let place = py.detach(|| {
+        let place = ackclock_lab::Place::open(&out)?;
+        ackclock_lab::expect_tables(&place).map(|()| place)
+    });
+    let place = place.map_err(|error| store_error(&error))?;
+    let work = Work::into(Some(&place));
+    let job = move |ticket: &Ticket| {
+        let ready = ready(&scenario, seed, ticket)?;
+        let tables = ackclock_lab::simulate_to(&ready, &place)?;
+        Ok(Run { tables, scenarios: vec![ready.into_scenario()], captures: Vec::new(), live: None })
     };
-    in_background(py, None, Duration::ZERO, job)
+    in_background(py, work, job)
+}
+
+/// A seed that a caller gave.
+fn read_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
+    seed.extract().map_err(|_| {
+        let expected = format!("expected a whole number from 0 to {}", u64::MAX);
+        BadInput::new_err(format!("seed: found {}, {expected}", shown(seed)))
+    })
 }
 
 /// A scenario, with another seed if given.
-fn seeded(scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Scenario> {
-    let mut scenario = guarded(|| ackclock_lab::from_json(scenario))?;
-    if let Some(seed) = seed {
-        scenario.seed = seed.extract().map_err(|_| {
-            let expected = format!("expected a whole number from 0 to {}", u64::MAX);
-            BadInput::new_err(format!("seed: found {}, {expected}", shown(seed)))
-        })?;
-    }
+fn seeded(scenario: &str, seed: Option<u64>) -> Result<Scenario, SweepError> {
+    let mut scenario = ackclock_lab::from_json(scenario)?;
+    scenario.seed = seed.unwrap_or(scenario.seed);
     Ok(scenario)
+}
+
+/// The same, ready to be run.
+fn ready(scenario: &str, seed: Option<u64>, ticket: &Ticket) -> Result<Ready, SweepError> {
+    let cache = ackclock_lab::cache();
+    Ready::new(&seeded(scenario, seed)?, cache.as_deref(), || ticket.is_cancelled())
+}
+
+/// The folder that a run is to write into, if any.
+fn opened(py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<ackclock_lab::Place>> {
+    let place = path.map(|path| py.detach(|| ackclock_lab::Place::open(&path))).transpose();
+    place.map_err(|error| store_error(&error))
 }
 
 /// Run scenarios (JSON texts) over all cores; tables get a first column ``cell``, the index.
@@ -330,36 +362,31 @@ fn seeded(scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Scenario>
 /// with the number of finished runs; an interrupt raises ``KeyboardInterrupt``.
 #[pyfunction]
 #[pyo3(signature = (scenarios, threads = None, progress = None))]
-#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 fn simulate_many(
     py: Python<'_>,
     scenarios: Vec<String>,
     threads: Option<usize>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
-    let read = |(cell, text): (usize, &String)| {
-        guarded(|| ackclock_lab::from_json(text)).map_err(|error| {
-            if error.is_instance_of::<BadInput>(py) {
-                BadInput::new_err(format!("cell {cell}: {}", error.value(py)))
-            } else {
-                error
-            }
-        })
-    };
-    let scenarios: Vec<Scenario> =
-        scenarios.iter().enumerate().map(read).collect::<PyResult<_>>()?;
     let job = move |ticket: &Ticket| {
-        let scenarios: Vec<Scenario> =
-            scenarios.iter().map(|each| with_rate(each, ticket)).collect::<Result<_, _>>()?;
+        let in_cell = |cell: usize, error: SweepError| match error {
+            SweepError::Input(error) => SweepError::Input(error.in_cell(cell)),
+            other => other,
+        };
+        let made = |(cell, text): (usize, &String)| {
+            ready(text, None, ticket).map_err(|error| in_cell(cell, error))
+        };
+        let ready: Vec<Ready> = scenarios.iter().enumerate().map(made).collect::<Result<_, _>>()?;
         let runs = ackclock_lab::simulate_many(
-            &scenarios,
+            &ready,
             threads,
             |finished| ticket.report(finished),
             || ticket.is_cancelled(),
         )?;
+        let scenarios = ready.into_iter().map(Ready::into_scenario).collect();
         Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new(), live: None })
     };
-    in_background(py, progress.as_ref(), Duration::ZERO, job)
+    in_background(py, Work { progress, ..Work::default() }, job)
 }
 
 /// Run packetdrill scripts against our own end point (``on="sim"``), this machine's kernel (``"live"``), or both.
@@ -388,7 +415,7 @@ fn drill(
     let overrides = settings;
     let plan = DrillPlan { paths, profile, overrides, compare_push, strict_end, threads, on };
     let job = move |ticket: &Ticket| ackclock_lab::drill(&plan, || ticket.is_cancelled());
-    in_background(py, None, Duration::ZERO, job).map(|drilled| Drill { drilled })
+    in_background(py, Work::default(), job).map(|drilled| Drill { drilled })
 }
 
 /// Give cases to our end point and to this machine's kernel; JSON of where they differ. Raises ``OSError``.
@@ -403,9 +430,11 @@ fn judge(
     out: Option<PathBuf>,
     at_once: Option<usize>,
 ) -> PyResult<String> {
+    let out = opened(py, out)?;
+    let work = Work::into(out.as_ref());
     let plan = DuelPlan { grid, random, seed, windows, out, at_once };
     let job = move |ticket: &Ticket| ackclock_lab::duel(&plan, &|| ticket.is_cancelled());
-    in_background(py, None, Duration::ZERO, job).map(|dueled| dueled.to_json())
+    in_background(py, work, job).map(|dueled| dueled.to_json())
 }
 
 /// Altman et al.'s fluid model: JSON in, JSON out. Raises ``BadInput``.
@@ -428,8 +457,9 @@ fn response(py: Python<'_>, parameters: &str) -> PyResult<String> {
 
 /// Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises ``BadInput``.
 #[pyfunction]
-fn packmime(py: Python<'_>, parameters: &str) -> PyResult<String> {
-    py.detach(|| guarded(|| ackclock_lab::packmime(parameters)))
+fn packmime(py: Python<'_>, parameters: String) -> PyResult<String> {
+    let job = move |ticket: &Ticket| ackclock_lab::packmime(&parameters, || ticket.is_cancelled());
+    in_background(py, Work::default(), job)
 }
 
 /// Run W(flows, rate) behind a ``queue`` once; return ``delivered_packets``, ``events``, ``utilisation``,
@@ -448,7 +478,7 @@ fn bench_dumbbell<'py>(
     let job = move |_: &Ticket| {
         ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant, &queue)
     };
-    bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
+    bench_dict(py, &in_background(py, Work::default(), job)?)
 }
 
 /// Run the workload of short connections once, ``count`` of them; return what ``bench_dumbbell`` does.
@@ -462,7 +492,7 @@ fn bench_short<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (variant, queue) = (variant.to_owned(), queue.to_owned());
     let job = move |_: &Ticket| ackclock_lab::bench_short(count, &variant, &queue);
-    bench_dict(py, &in_background(py, None, Duration::ZERO, job)?)
+    bench_dict(py, &in_background(py, Work::default(), job)?)
 }
 
 /// A router in memory: ``kind`` is ``ignorant``, ``lowering`` or ``admitting``, ``share`` that of packets
@@ -498,42 +528,60 @@ fn bench_dict<'py>(py: Python<'py>, result: &BenchResult) -> PyResult<Bound<'py,
     Ok(dict)
 }
 
-/// A scenario that asks for a utilisation, with the rate that gives it; any other as it is.
-fn with_rate(scenario: &Scenario, ticket: &Ticket) -> Result<Scenario, SweepError> {
-    ackclock_lab::find_rate(scenario, ackclock_lab::cache().as_deref(), || ticket.is_cancelled())
+/// What goes with a job.
+#[derive(Default)]
+struct Work<'py> {
+    /// Called with the number of finished runs.
+    progress: Option<Bound<'py, PyAny>>,
+    /// How long an interrupt waits for the job to put something away.
+    tidy: Duration,
+    /// Where it writes: an interrupt leaves nothing there that is not finished.
+    place: Option<ackclock_lab::Place>,
 }
 
-/// Does `job` on another thread, without the GIL, and calls `progress` from this one.
+impl Work<'_> {
+    fn into(place: Option<&ackclock_lab::Place>) -> Self {
+        Self { place: place.cloned(), ..Self::default() }
+    }
+}
+
+/// Does `job` on another thread, without the GIL, and calls its progress from this one.
 ///
-/// An interrupt, or an exception of `progress`, is raised at once: the job ends by itself after the
-/// runs under way, and holds nothing of Python's. It is raised up to `tidy` later if the job has
+/// An interrupt, or an exception of the progress, is raised at once: the job ends by itself after the
+/// runs under way, holds nothing of Python's, and writes nothing any more. It is raised up to `tidy` later if the job has
 /// something to put away first.
 fn in_background<T: Send + 'static>(
     py: Python<'_>,
-    progress: Option<&Bound<'_, PyAny>>,
-    tidy: Duration,
+    work: Work<'_>,
     job: impl FnOnce(&Ticket) -> Result<T, SweepError> + Send + 'static,
 ) -> PyResult<T> {
+    let Work { progress, tidy, place } = work;
     let mut job = Background::start(job).map_err(|error| sweep_error(&error))?;
     let mut reported = 0;
-    loop {
+    let stopped = loop {
         let result = py.detach(|| job.wait(WAKE_EVERY));
         let finished = job.finished();
-        if let Some(progress) = progress
+        if let Some(progress) = &progress
             && finished > reported
         {
             reported = finished;
-            progress.call1((finished,))?;
+            if let Err(error) = progress.call1((finished,)) {
+                break error;
+            }
         }
         if let Some(result) = result {
             return result.map_err(|error| sweep_error(&error));
         }
         if let Err(interrupt) = py.check_signals() {
-            job.cancel();
-            py.detach(|| job.wait(tidy));
-            return Err(interrupt);
+            break interrupt;
         }
-    }
+    };
+    job.cancel();
+    py.detach(|| {
+        job.wait(tidy);
+        place.iter().for_each(ackclock_lab::Place::abandon);
+    });
+    Err(stopped)
 }
 
 /// The result of `call`, with a panic as a one-line error of its own kind.
@@ -542,6 +590,10 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, ackclock_lab::BadInput>) -> PyRes
         Ok(result) => result.map_err(|error| BadInput::new_err(error.to_string())),
         Err(panic) => Err(sweep_error(&SweepError::Internal(ackclock_lab::panic_message(&*panic)))),
     }
+}
+
+fn store_error(error: &WriteError) -> PyErr {
+    PyOSError::new_err(error.to_string())
 }
 
 fn sweep_error(error: &SweepError) -> PyErr {
@@ -563,10 +615,12 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::place::{copy_file, try_file, write_file};
+    #[pymodule_export]
     use super::{
-        BadInput, Drill, RouterBench, Run, Table, altman_infer, altman_predict, bench_dumbbell,
-        bench_short, check_scenario, drill, judge, live, load_scenario, packmime, play,
-        read_columns, registry, response, schema, simulate, simulate_many, simulate_to,
+        BadInput, Drill, Place, RouterBench, Run, Table, altman_infer, altman_predict,
+        bench_dumbbell, bench_short, check_scenario, drill, judge, live, load_scenario, packmime,
+        play, read_columns, registry, response, schema, simulate, simulate_many, simulate_to,
         variant_name, variant_slug, version,
     };
 

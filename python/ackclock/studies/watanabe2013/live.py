@@ -8,12 +8,14 @@ own, and to VLC.
 from __future__ import annotations
 
 import shutil
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ackclock._writing import copy_file
 from ackclock.errors import BadInput
 from ackclock.film import make_film
 from ackclock.playing import why_no_vlc, write_trace
@@ -74,10 +76,12 @@ def _scenario(case: str, sender: str, length_s: int) -> dict[str, Any]:
 def _film(out: Path, length_s: int) -> tuple[Path, Video]:
     """Return the film that lighttpd serves, made if it is not there, and all of its bytes."""
     folder = (out / "film").resolve()
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"film-{length_s}s.mp4"
     if not path.is_file():
-        make_film(path, length_s=length_s, exact=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            made = Path(scratch, "film.mp4")
+            make_film(made, length_s=length_s, exact=True)
+            copy_file(made, path, make_folder=True)
     video = read_video(path)
     sizes = list(video.pictures or ())
     # A player that is to show the first picture has to have the index before it.
