@@ -67,6 +67,7 @@ lint-rust: .venv/.dev
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/python scripts/check_layers.py
 	$(BIN)/python scripts/check_dependencies.py
+	$(BIN)/python scripts/check_writes.py
 	@if command -v cargo-deny >/dev/null; then cargo deny --all-features check bans licenses sources; \
 	else echo "skipped: cargo deny (no cargo-deny on the PATH; cargo install --locked cargo-deny)"; fi
 	cargo clippy --workspace --all-targets --locked -- -D warnings

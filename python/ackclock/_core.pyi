@@ -115,7 +115,7 @@ def write_file(path: str, content: bytes) -> None:
     """Write a file by itself, whole or not at all. Raises OSError, whose text is one line."""
 
 def copy_file(source: str, path: str) -> None:
-    """The same with what another file holds, and with its rights."""
+    """Write what another file holds, with its rights. Raises OSError, whose text is one line."""
 
 def try_file(path: str) -> None:
     """Say whether a file can be written, before work begins. Raises OSError, whose text is one line."""

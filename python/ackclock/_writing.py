@@ -12,6 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from ackclock import _core
 from ackclock.errors import BadInput
@@ -45,9 +46,7 @@ class Folder:
         It cannot be made or written to, the disk is full, or another run writes into it.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *names: str, tables: bool = False
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], *names: str, tables: bool = False) -> None:
         with _told():
             self._place = _core.Place(os.fspath(path))
         try:
@@ -57,7 +56,7 @@ class Folder:
             self._place.close()
             raise
 
-    def __enter__(self) -> Folder:
+    def __enter__(self) -> Self:
         """Return the folder, which is closed in the end."""
         return self
 

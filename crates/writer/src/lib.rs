@@ -365,23 +365,26 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 
 /// Makes a folder and those above it, and notes each that was not there.
 fn make_folder(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
-    match fs::create_dir(path) {
-        Ok(()) => made.push(path.to_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
-            let Some(above) = above else { return Err(error) };
+    let mut result = fs::create_dir(path);
+    if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+        if let Some(above) = above {
             make_folder(above, made)?;
-            return make_folder(path, made);
-        }
-        // Of a folder on a file system that cannot be written to, too, it says that it is there, or not so.
-        Err(error) => {
-            if !fs::metadata(path).is_ok_and(|about| about.is_dir()) {
-                let is_file = error.kind() == io::ErrorKind::AlreadyExists;
-                return Err(if is_file { io::ErrorKind::NotADirectory.into() } else { error });
-            }
+            result = fs::create_dir(path);
         }
     }
-    Ok(())
+    match result {
+        Ok(()) => {
+            made.push(path.to_owned());
+            Ok(())
+        }
+        // Of a folder that is there, a file system that cannot be written to says that, or that it cannot be written to.
+        Err(_) if fs::metadata(path).is_ok_and(|about| about.is_dir()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes folders that were made for nothing, the innermost first.

@@ -90,6 +90,8 @@ fn a_place_that_is_none_is_told_before_work_begins() {
     }
     let error = Place::open(Path::new("")).unwrap_err().to_string();
     assert_eq!(error, "cannot write : the name is empty, expected a folder");
+    // There a folder cannot be made, and it says that there is none above it.
+    assert!(Place::open(Path::new("/proc/none/below")).is_err());
     assert_eq!(names(&scratch), ["file"]);
     let place = Place::open(&scratch).unwrap();
     fs::create_dir(scratch.join("flows")).unwrap();

@@ -16,6 +16,7 @@ import polars as pl
 
 from ackclock.report.page import Block, Cell, Drawing, Page, Prose, Section, Sheet
 from ackclock.studies._frame_parts import Part, PartStore, digest
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies._frame_study import LIVE as KEY
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def compared(
     """
     by = list(heads)
     means = rows.group_by(*by, "on", maintain_order=True).agg(
-        pl.col(value).mean(), pl.col("number").n_unique().alias("runs")
+        mean_of(pl.col(value)), pl.col("number").n_unique().alias("runs")
     )
     cells: list[tuple[Cell, ...]] = []
     for names, here in means.group_by(by, maintain_order=True):

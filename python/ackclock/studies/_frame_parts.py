@@ -71,10 +71,14 @@ def sealed(frame: pl.DataFrame, metadata: Mapping[str, str]) -> bytes:
 def unsealed(content: bytes, metadata: Mapping[str, str]) -> pl.DataFrame | None:
     """Return the table of such a file; None if it was damaged, or has other metadata."""
     try:
-        table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
-    except (OSError, pa.ArrowException):
+        file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+        table = file.read()
+        pairs = (file.metadata.metadata or {}).items()
+        found = {key.decode(): value.decode() for key, value in pairs}
+    except (OSError, UnicodeDecodeError, pa.ArrowException):
         return None
-    found = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    # Arrow's own form of the columns.
+    found.pop("ARROW:schema", None)
     checksum = found.pop(_CHECKSUM, "")
     blank = content.replace(checksum.encode(), _NO_CHECKSUM.encode()) if checksum else b""
     if hashlib.sha256(blank).hexdigest() != checksum or found != dict(metadata):

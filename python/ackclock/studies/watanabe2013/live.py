@@ -22,6 +22,7 @@ from ackclock.playing import why_no_vlc, write_trace
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies._frame_live import Live, Trial as LiveTrial, Worlds
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
 from ackclock.video import Video, read_video
 
@@ -197,7 +198,7 @@ def draw(rows: pl.DataFrame) -> Figure:
                     means = (
                         rows.filter(*chosen)
                         .group_by("sender", maintain_order=True)
-                        .agg(pl.col(column).mean())
+                        .agg(mean_of(pl.col(column)))
                     )
                     shift = (n - (len(looks) - 1) / 2) * width
                     at = [list(SENDERS).index(sender) + shift for sender in means["sender"]]
@@ -224,7 +225,7 @@ def _sheet(rows: pl.DataFrame) -> Sheet:
     }
     cells: list[tuple[Cell, ...]] = []
     for names, here in rows.group_by("case", "sender", "by", maintain_order=True):
-        means = here.group_by("on").agg(pl.col(*columns).mean())
+        means = here.group_by("on", maintain_order=True).agg(mean_of(pl.col(*columns)))
         of = {row["on"]: row for row in means.iter_rows(named=True)}
         told = [of[on][name] for name in columns for on in ("sim", "live")]
         values = ["–" if value is None else f"{value:.4g}" for value in told]
