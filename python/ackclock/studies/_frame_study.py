@@ -158,7 +158,7 @@ class Definition(Generic[P, T]):
         def needed(parts: list[Part]) -> list[Part]:
             return [part for part in parts if wanted is None or _is_needed(part.name, wanted)]
 
-        code = digest(*(self.folder / name for name in self.code), _CORE)
+        code = digest(*(self.folder / name for name in self.code), *_SHARED)
         store = PartStore(out / "parts", digest(*core_identity(core), code), metadata)
         ledger = Ledger(out / "data" / "cost.parquet", threads)
         try:
@@ -194,7 +194,8 @@ class Definition(Generic[P, T]):
 LIVE = "live"
 """The figure that is made on real packets."""
 
-_CORE = Path(__file__).parent / "_frame_core.py"
+_SHARED = tuple(Path(__file__).parent / f"_frame_{name}.py" for name in ("core", "reduce"))
+"""What decides the parts of every study."""
 
 
 def _is_needed(part: str, names: tuple[str, ...]) -> bool:
