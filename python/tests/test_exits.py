@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
@@ -136,3 +138,16 @@ def test_a_load_that_is_asked_for_is_met_in_the_files_too(
     used = links.filter(pl.col("link") == "bottleneck")["utilisation"].max()
     assert isinstance(used, float)
     assert abs(used - 0.8) <= 0.02
+
+
+def test_pages_of_tables_have_checksums(small: ac.Scenario, tmp_path: Path) -> None:
+    ac.simulate(small).write(tmp_path)
+    path = tmp_path / "flow_samples.parquet"
+    whole = path.read_bytes()
+    table = pq.read_table(path, page_checksum_verification=True)
+    assert table.num_rows > 0
+    # Behind zstd's magic number (RFC 8878 section 3.1.1) is a page's content.
+    damaged = bytearray(whole)
+    damaged[whole.index(b"\x28\xb5\x2f\xfd") + 8] ^= 1
+    with pytest.raises(OSError, match="CRC"):
+        pq.read_table(pa.BufferReader(bytes(damaged)), page_checksum_verification=True)

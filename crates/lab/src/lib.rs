@@ -10,6 +10,7 @@ mod background;
 pub mod bench;
 pub mod calculator;
 mod capture;
+mod checked;
 mod drill;
 mod duel;
 mod input;

@@ -6,20 +6,16 @@ use std::io::{self, Write};
 use ackclock_sim::Scenario;
 use ackclock_writer::{Place, Staged, WriteError};
 use arrow_schema::DataType;
-use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
+use crate::checked::{CheckedWriter, ROW_GROUP_ROWS};
 use crate::input::to_json;
 use crate::table::{Columns, Table, Tables};
 use crate::version;
-
-/// Rows of a row group, which a writer holds in encoded form: some 5 MB, and enough for what reads
-/// them by column.
-const ROW_GROUP_ROWS: usize = 1 << 17;
 
 /// Bytes of a page and of a dictionary, which a writer holds for each column before they are encoded.
 const PAGE_BYTES: usize = 1 << 17;
@@ -163,6 +159,9 @@ pub(crate) fn properties(
         .set_created_by(format!("ackclock version {}", version()))
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        // Places of pages are no longer known when their checksums are in the file.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
         .set_data_page_size_limit(PAGE_BYTES)
         .set_dictionary_page_size_limit(PAGE_BYTES)
         .set_key_value_metadata(Some(metadata));
@@ -186,7 +185,7 @@ pub(crate) fn properties(
 /// The table as Parquet.
 fn encode(file: &mut File, table: &Table, metadata: &[(&str, String)]) -> Result<(), ParquetError> {
     let properties = properties(table, metadata)?;
-    let mut writer = ArrowWriter::try_new(file, table.batch.schema(), Some(properties))?;
+    let mut writer = CheckedWriter::new(file, table.batch.schema(), &properties)?;
     writer.write(&table.batch)?;
     writer.close()?;
     Ok(())

@@ -4,16 +4,16 @@ use std::fs::File;
 
 use ackclock_sim::{Collector, Run, simulate_into};
 use ackclock_writer::{Place, Staged, WriteError};
-use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 
+use crate::checked::CheckedWriter;
 use crate::load::Ready;
 use crate::store::{commit, io_error, metadata_of, properties, stage_table};
 use crate::sweep::{SweepError, guarded};
 use crate::table::{Table, Tables, check_conservation};
 
 /// A table under way.
-type Open = (&'static str, ArrowWriter<File>, Staged);
+type Open = (&'static str, CheckedWriter<File>, Staged);
 
 /// Writes the rows that a run hands on.
 struct Writer<'a> {
@@ -33,8 +33,8 @@ impl Writer<'_> {
             let (file, staged) = self.place.create(&format!("{}.parquet", table.name))?;
             let failed = |error| failed(&staged, error);
             let properties = properties(table, self.metadata).map_err(failed)?;
-            let writer = ArrowWriter::try_new(file, table.batch.schema(), Some(properties))
-                .map_err(failed)?;
+            let writer =
+                CheckedWriter::new(file, table.batch.schema(), &properties).map_err(failed)?;
             self.open.push((table.name, writer, staged));
             self.open.len() - 1
         };
@@ -86,7 +86,7 @@ pub fn simulate_to(ready: &Ready, place: &Place) -> Result<Tables, SweepError> {
         }
     }
     for (_, open, staged) in writer.open {
-        open.into_inner().map_err(|error| failed(&staged, error))?;
+        open.close().map_err(|error| failed(&staged, error))?;
         files.push(staged);
     }
     commit(place, files)?;

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-    from ackclock._writing import Folder
     from ackclock.results import Run
 
 MOST_TRIES = 4
@@ -71,9 +70,7 @@ class Live:
     draw: Callable[[pl.DataFrame], Figure]
     blocks: Callable[[pl.DataFrame], Sequence[Block]]
 
-    def measure(
-        self, study: str, out: Path, folder: Folder, *, quick: bool, console: Console
-    ) -> None:
+    def measure(self, study: str, out: Path, *, quick: bool, console: Console) -> None:
         """Make what is not finished yet, and write ``live.svg`` and ``data/live.parquet``.
 
         Raises
@@ -81,6 +78,7 @@ class Live:
         BadInput
             What this machine or this user lacks for live runs, or that no run was a measurement.
         """
+        from ackclock._writing import Folder  # noqa: PLC0415 - slow imports
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
         from ackclock.studies._frame_report import stage_figure  # noqa: PLC0415
 
@@ -101,8 +99,9 @@ class Live:
         if found is None:
             raise BadInput(f"{study}/{KEY}: no run was a measurement ({refused[0]})")
         metadata = {"study": study, "quick": "yes" if quick else "no"}
-        stage_figure(folder, KEY, self.draw(found), {KEY: found}, metadata)
-        folder.commit()
+        with Folder(out) as folder:
+            stage_figure(folder, KEY, self.draw(found), {KEY: found}, metadata)
+            folder.commit()
 
     def added(self, page: Page, study: str, out: Path, *, quick: bool) -> Page:
         """Return the page with a section on what lies finished in ``out``."""

@@ -150,7 +150,7 @@ class Definition(Generic[P, T]):
 
         quick = plan.quick
         if self.live is not None and figure == LIVE:
-            self.live.measure(self.key, out, folder, quick=quick, console=console)
+            self.live.measure(self.key, out, quick=quick, console=console)
             return []
         metadata = {"study": self.key, "core": core.version(), "quick": "yes" if quick else "no"}
         wanted = None if figure is None else self.figures[figure].parts
