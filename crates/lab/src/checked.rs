@@ -157,7 +157,7 @@ impl Header {
         let mut thrift = Thrift { bytes, at: 0 };
         let (mut kind, mut page, mut behind_size) = (None, None, None);
         let mut field = 0;
-        while let Some((number, kind_of)) = thrift.field(field)? {
+        while let Next::Field(number, kind_of) = thrift.field(field)? {
             field = number;
             match number {
                 1 => kind = Some(thrift.zigzag()?),
@@ -170,6 +170,12 @@ impl Header {
         }
         Some(Self { kind: kind?, page: page?, behind_size: behind_size?, end: thrift.at })
     }
+}
+
+/// What comes next in a struct: a field with its number and type, or the end.
+enum Next {
+    Field(i64, u8),
+    End,
 }
 
 /// Thrift's compact protocol, as far as page headers have it.
@@ -202,17 +208,17 @@ impl Thrift<'_> {
         Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
-    /// The number and the type of the next field after number `last`; `Some(None)` at the end.
-    fn field(&mut self, last: i64) -> Option<Option<(i64, u8)>> {
+    /// What comes after field number `last`.
+    fn field(&mut self, last: i64) -> Option<Next> {
         let head = self.byte()?;
         if head == 0 {
-            return Some(None);
+            return Some(Next::End);
         }
         let number = match head >> 4 {
             0 => self.zigzag()?,
             delta => last + i64::from(delta),
         };
-        Some(Some((number, head & 0x0f)))
+        Some(Next::Field(number, head & 0x0f))
     }
 
     /// Passes over a value.
@@ -226,7 +232,7 @@ impl Thrift<'_> {
             8 => self.at += usize::try_from(self.varint()?).ok()?,
             12 => {
                 let mut field = 0;
-                while let Some((number, kind)) = self.field(field)? {
+                while let Next::Field(number, kind) = self.field(field)? {
                     field = number;
                     self.skip(kind)?;
                 }
@@ -240,17 +246,22 @@ impl Thrift<'_> {
 
 fn put_zigzag(to: &mut Vec<u8>, number: i32) {
     let mut left = ((number << 1) ^ (number >> 31)).cast_unsigned();
-    while left >= 0x80 {
-        to.push((left & 0x7f) as u8 | 0x80);
+    loop {
+        let [low, ..] = left.to_le_bytes();
         left >>= 7;
+        if left == 0 {
+            to.push(low & 0x7f);
+            return;
+        }
+        to.push(low | 0x80);
     }
-    to.push(left as u8);
 }
 
 #[cfg(test)]
 mod tests {
     use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::file::metadata::RowGroupMetaData;
 
     use super::*;
 
@@ -260,7 +271,7 @@ mod tests {
         RecordBatch::try_from_iter_with_nullable([
             ("x", Arc::new(Float64Array::from_iter_values(numbers)) as ArrayRef, false),
             ("word", Arc::new(words.collect::<StringArray>()) as ArrayRef, true),
-            ("n", Arc::new((0..rows as i64).collect::<Int64Array>()) as ArrayRef, true),
+            ("n", Arc::new((0_i64..).take(rows).collect::<Int64Array>()) as ArrayRef, true),
         ])
         .unwrap()
     }
@@ -272,7 +283,9 @@ mod tests {
             .build();
         let schema = batches[0].schema();
         let mut writer = CheckedWriter::new(Vec::new(), schema, &properties).unwrap();
-        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        for batch in batches {
+            writer.write(batch).unwrap();
+        }
         writer.close().unwrap()
     }
 
@@ -290,7 +303,7 @@ mod tests {
         let bytes = written(&parts);
         let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes.clone())).unwrap();
         let groups: Vec<i64> =
-            builder.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+            builder.metadata().row_groups().iter().map(RowGroupMetaData::num_rows).collect();
         assert_eq!(groups, [131_072, 131_072, 37_856]);
         assert_eq!(builder.schema(), &whole.schema());
         let mut at = 0;
@@ -309,7 +322,8 @@ mod tests {
         let mut noticed = 0;
         for column in metadata.metadata().row_group(0).columns() {
             let (start, length) = column.byte_range();
-            let (start, length) = (start as usize, length as usize);
+            let (start, length) =
+                (usize::try_from(start).unwrap(), usize::try_from(length).unwrap());
             let mut at = start;
             while at < start + length {
                 let header = Header::read(&bytes[at..]).unwrap();

@@ -308,6 +308,7 @@ fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyR
 /// large ones while it lasts: the tables that come back lack the rows that were written on the way.
 /// Releases the GIL. Raises ``BadInput``, and ``OSError`` if a file cannot be written.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 fn simulate_to(
     py: Python<'_>,
     scenario: String,

@@ -49,6 +49,7 @@ impl Place {
 
     /// Try the names that files in it will have; ``tables`` are those of a run.
     #[pyo3(signature = (names = Vec::new(), tables = false))]
+    #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
     fn expect(&self, py: Python<'_>, names: Vec<String>, tables: bool) -> PyResult<()> {
         self.with(py, |place, _| {
             let named = place.expect(names.iter().map(|name| &**name));
@@ -72,6 +73,7 @@ impl Place {
 
     /// Give all files that were staged their names, together; those called ``gone`` go.
     #[pyo3(signature = (gone = Vec::new()))]
+    #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
     fn commit(&self, py: Python<'_>, gone: Vec<String>) -> PyResult<()> {
         self.with(py, |place, staged| {
             let gone: Vec<&str> = gone.iter().map(|name| &**name).collect();

@@ -126,7 +126,7 @@ impl Place {
         let fault = |error: io::Error| WriteError::io(self.path(), &error);
         self.clear(self.path());
         let (mut file, staged) = self.begin(self.path()).map_err(fault)?;
-        let done = file.write_all(&[0; TRIAL_BYTES]).and_then(|()| file.flush());
+        let done = file.write_all(&vec![0; TRIAL_BYTES]).and_then(|()| file.flush());
         drop(staged);
         done.map_err(fault)
     }
@@ -203,6 +203,7 @@ impl Place {
     /// # Errors
     /// A file cannot be kept, and then, unless it is by giving it its name, none is touched; or the place was
     /// [abandoned](Self::abandon).
+    #[expect(clippy::needless_pass_by_value, reason = "what has got its name is used up")]
     pub fn commit(&self, files: Vec<Staged>, gone: &[&str]) -> Result<(), WriteError> {
         for staged in &files {
             staged.file.sync_all().map_err(|error| WriteError::io(&staged.path, &error))?;
@@ -236,7 +237,9 @@ impl Place {
         drop(state);
         // What is written stays.
         locked(&self.0.made).clear();
-        folders.iter().for_each(|folder| sync_folder(folder));
+        for folder in folders {
+            sync_folder(&folder);
+        }
         Ok(())
     }
 
@@ -312,7 +315,7 @@ pub fn write_file(
 /// As those of [`write_file`].
 pub fn try_file(path: &Path) -> Result<(), WriteError> {
     let (mut file, _staged) = begin_file(path)?;
-    let done = file.write_all(&[0; TRIAL_BYTES]).and_then(|()| file.flush());
+    let done = file.write_all(&vec![0; TRIAL_BYTES]).and_then(|()| file.flush());
     done.map_err(|error| WriteError::io(path, &error))
 }
 

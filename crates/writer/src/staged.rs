@@ -61,8 +61,8 @@ pub(crate) fn make(folder: &Path) -> io::Result<(File, PathBuf)> {
         };
         // Before it was locked another run may have taken it for one that was left.
         match file.try_lock() {
-            Err(fs::TryLockError::WouldBlock) => continue,
-            Ok(()) if file.metadata()?.nlink() == 0 => continue,
+            Err(fs::TryLockError::WouldBlock) => {}
+            Ok(()) if file.metadata()?.nlink() == 0 => {}
             Ok(()) | Err(fs::TryLockError::Error(_)) => return Ok((file, path)),
         }
     }
