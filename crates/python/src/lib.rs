@@ -23,7 +23,7 @@ use place::Place;
 use table::Table;
 
 /// How often a caller wakes to report progress and to look for an interrupt.
-const WAKE_EVERY: Duration = Duration::from_millis(50);
+const WAKE_EVERY: Duration = Duration::from_millis(20);
 
 /// How long an interrupt waits for a job to remove the files that it has begun.
 const TIDY_UP_WITHIN: Duration = Duration::from_secs(2);
