@@ -33,6 +33,7 @@ PYTHON_FILES := python scripts
 # What the package is built with. CI names one that shares the compiled dependencies with the tests.
 PROFILE ?= release
 TEST_FLAGS ?=
+SAMPLE ?= 60
 # The engine is built twice, first to learn by running it which of its ways are common (decision 24).
 # `make LEARN=off build` leaves that out: sooner done, and up to a fifth slower.
 LEARN ?= on
@@ -92,6 +93,11 @@ test-python: .venv/.dev build ## The Python tests, on the installed release buil
 .PHONY: soak
 soak: ## The random tests with new cases, fifty times as many (some minutes)
 	PROPTEST_CASES=12800 cargo test --workspace --lib --locked $(TEST_FLAGS)
+	ACKCLOCK_HOSTILE=50000 ACKCLOCK_HOSTILE_SEED=$$RANDOM cargo test --package ackclock-lab --test hostile --locked $(TEST_FLAGS)
+
+.PHONY: mutants
+mutants: .venv/.dev ## The share of mutations that tests notice; SAMPLE=60 of them (an hour)
+	$(BIN)/python scripts/mutants.py --sample $(SAMPLE)
 
 .PHONY: fuzz-seeds
 fuzz-seeds: ## What the fuzzers begin with, in fuzz/corpus (see CONTRIBUTING.md)

@@ -3,6 +3,7 @@
 from . import theory as theory
 from .api import (
     Part as Part,
+    allow as allow,
     packmime as packmime,
     run_live as run_live,
     schema as schema,

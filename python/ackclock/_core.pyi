@@ -11,6 +11,7 @@ __all__ = [
     "RouterBench",
     "Run",
     "Table",
+    "allow",
     "altman_infer",
     "altman_predict",
     "bench_dumbbell",
@@ -147,11 +148,13 @@ def simulate(
     seed: int | None = None,
     pcap: str | None = None,
     pcap_links: Sequence[str] = ...,
+    progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises BadInput.
 
     With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link;
     without names, a dumbbell's bottleneck or every link of a graph. Raises OSError if it cannot be.
+    ``progress`` is called with the simulated time, in seconds, as it grows.
     """
 
 def live(
@@ -179,7 +182,13 @@ def play(url: str, video: str, limit_s: float | None = None) -> str:
     ``video`` is the table of a scenario's application as JSON text, with the pictures.
     """
 
-def simulate_to(scenario: str, seed: int | None, out: str) -> Run: ...
+def simulate_to(
+    scenario: str,
+    seed: int | None,
+    out: str,
+    progress: Callable[[float], None] | None = None,
+) -> Run: ...
+def allow(memory: str | None = None, events: float | None = None) -> tuple[float, float]: ...
 def simulate_many(
     scenarios: Sequence[str],
     threads: int | None = None,

@@ -6,12 +6,13 @@ import json
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "output", "print_json", "print_values", "status"]
+__all__ = ["console", "output", "print_json", "print_values", "simulated", "status"]
 
 
 def output() -> Console:
@@ -29,6 +30,33 @@ def status(text: str) -> Generator[Callable[[str], None]]:
         return
     with console().status(text) as line:
         yield line.update
+
+
+#: A run whose output is no terminal says so often how far it is, in seconds.
+_TOLD_EVERY = 60.0
+
+
+@contextmanager
+def simulated(duration: str) -> Generator[Callable[[float], None]]:
+    """Say how far a simulation is: on a terminal at once, elsewhere a line a minute."""
+    began = monotonic()
+    last = began
+
+    def text(seconds: float) -> str:
+        took = monotonic() - began
+        return f"simulating {duration}: {seconds:.6g} s after {took:.0f} s of work"
+
+    def tell(seconds: float) -> None:
+        nonlocal last
+        if monotonic() - last >= _TOLD_EVERY:
+            last = monotonic()
+            print(f"ackclock: {text(seconds)}", file=sys.stderr, flush=True)
+
+    if not sys.stderr.isatty():
+        yield tell
+        return
+    with console().status(f"simulating {duration}") as line:
+        yield lambda seconds: line.update(text(seconds))
 
 
 def console() -> Console:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Part",
+    "allow",
     "packmime",
     "run_live",
     "schema",
@@ -80,6 +81,7 @@ def simulate(
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
     pcap_links: str | Iterable[str] = (),
+    progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Run a scenario by packet simulation.
 
@@ -95,6 +97,8 @@ def simulate(
         A folder for packet captures, one ``<link>.pcapng`` a link; it is made if it is not there.
     pcap_links
         The links to capture, by name; default: the bottleneck of a dumbbell, every link of a graph.
+    progress
+        Called some times a second with the simulated time, in seconds.
 
     Returns
     -------
@@ -110,9 +114,9 @@ def simulate(
     if pcap is None:
         if links:
             raise BadInput("pcap_links: stands alone, expected pcap=FOLDER beside it")
-        return Run(_core.simulate(_text(scenario), seed))
+        return Run(_core.simulate(_text(scenario), seed, progress=progress))
     try:
-        return Run(_core.simulate(_text(scenario), seed, os.fspath(pcap), links))
+        return Run(_core.simulate(_text(scenario), seed, os.fspath(pcap), links, progress))
     except OSError as error:
         raise BadInput(str(error)) from None
 
@@ -177,14 +181,20 @@ def run_live(
         raise BadInput(str(error)) from None
 
 
-def run_to(scenario: Scenario | ScenarioFile, out: Path, *, seed: int | None = None) -> Run:
+def run_to(
+    scenario: Scenario | ScenarioFile,
+    out: Path,
+    *,
+    seed: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
     """Run a scenario and write its tables into a folder, the large ones while it lasts.
 
     The ``objects``, ``connections`` and samples of what is returned lack the rows that were
     written on the way: they are in the files.
     """
     try:
-        return Run(_core.simulate_to(scenario.to_json(), seed, os.fspath(out)))
+        return Run(_core.simulate_to(scenario.to_json(), seed, os.fspath(out), progress))
     except OSError as error:
         raise BadInput(str(error)) from None
 
@@ -227,6 +237,32 @@ def simulate_many(
     if threads is not None and threads < 1:
         raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
     return Run(_core.simulate_many([_text(each) for each in scenarios], threads, progress))
+
+
+def allow(memory: str | None = None, events: float | None = None) -> tuple[float, float]:
+    """Allow every run of this process so much memory and so many events.
+
+    What a run will take is estimated before it begins, and a run that would take more is refused by
+    the key that takes most. The limits are 4 GB and 10¹¹ events, some three hours, at first.
+
+    Parameters
+    ----------
+    memory
+        A size such as ``"16 GB"``; default: as it is.
+    events
+        A number of events of the simulator's clock; default: as it is.
+
+    Returns
+    -------
+    tuple
+        The memory in bytes, and the number of events.
+
+    Raises
+    ------
+    BadInput
+        What is no size, or no number of events.
+    """
+    return _core.allow(memory, events)
 
 
 def variants() -> list[Part]:

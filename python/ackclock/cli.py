@@ -97,12 +97,25 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback answers
         bool,
         typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help='The memory that a run may take. Default: "4 GB".'),
+    ] = None,
+    events: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="The events that a run may take. Default: 1e11, which take some three hours.",
+        ),
+    ] = None,
 ) -> None:
-    """Answer for the command as a whole: ``--version``."""
+    """Answer for the command as a whole: ``--version``, ``--memory`` and ``--events``."""
+    if memory is not None or events is not None:
+        ackclock.allow(memory, events)
 
 
 def _seed(text: str) -> int:
@@ -217,12 +230,15 @@ def _run(
             )  # fmt: skip
         _tell_live(result, out=out, as_json=as_json)
         return
-    with printing.status(f"simulating {scenario.duration}"):
+    with printing.simulated(scenario.duration) as told:
         if out is not None and pcap is None:
             # Large tables are written while the run lasts.
-            result = run_to(scenario, out, seed=seed)
+            result = run_to(scenario, out, seed=seed, progress=told)
         else:
-            result = ackclock.simulate(scenario, seed=seed, pcap=pcap, pcap_links=pcap_link or ())
+            links = pcap_link or ()
+            result = ackclock.simulate(
+                scenario, seed=seed, pcap=pcap, pcap_links=links, progress=told
+            )
     if out is not None and pcap is not None:
         result.write(out)
     if as_json:

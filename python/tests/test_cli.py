@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 import subprocess
@@ -42,6 +43,41 @@ def test_run(small_file: Path, ackclock: Callable[..., Answer]) -> None:
     assert answer.code == 0, answer.err
     assert "newreno" in answer.out
     assert "bottleneck" in answer.out
+
+
+def test_a_run_beyond_the_budget_is_refused(
+    small: ac.Scenario, tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    # 10 Mbit/s are some 856 segments of 1460 B a second, of 4 events each: 3.4e12 in 10^9 s.
+    path = tmp_path / "long.json"
+    path.write_text(
+        dataclasses.replace(small, duration="1e9 s", probes=[]).to_json(), encoding="utf-8"
+    )
+    answer = ackclock("run", str(path))
+    assert answer.code == 2
+    assert "the run would take about" in answer.err
+    assert "events" in answer.err
+    assert len(answer.err.splitlines()) == 1
+    allowed = ac.allow()
+    try:
+        assert ackclock("--memory", "much", "run", str(path)).code == 2
+        # A budget that is too small for anything at all.
+        path.write_text(small.to_json(), encoding="utf-8")
+        answer = ackclock("--events", "10", "run", str(path))
+        assert answer.code == 2
+        assert "more than 1.00e1" in answer.err
+    finally:
+        ac.allow(f"{allowed[0]:.0f} B", allowed[1])
+    assert ackclock("run", str(path)).code == 0
+
+
+def test_a_long_run_says_how_far_it_is(small: ac.Scenario) -> None:
+    told: list[float] = []
+    # Some 2 s of work, told twenty times a second.
+    long = dataclasses.replace(small, duration="3000 s", probes=[])
+    ac.simulate(long, progress=told.append)
+    assert told == sorted(told)
+    assert 0.0 < told[0] < told[-1] <= 3000.0
 
 
 def test_run_of_many_flows(

@@ -21,7 +21,9 @@ pub use packmime::{
     PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeMemory, PackMimeSessions, WebConnection,
     packmime_reference,
 };
-pub use session::{AnySessions, Client, Exchange, Requests, Server, Session, Sessions, Side};
+pub use session::{
+    AnySessions, Client, Exchange, MOST_EXCHANGES, Requests, Server, Session, Sessions, Side,
+};
 pub use transport::Transport;
 pub use video::{DashClient, DashServer, VideoClient, VideoServer};
 

@@ -76,10 +76,13 @@ pub trait Sessions: Debug + Send {
     }
 }
 
+/// The most exchanges of a connection: a heavy tail would otherwise plan more than memory holds.
+pub const MOST_EXCHANGES: u64 = 1_000_000;
+
 /// Sessions whose parts are independent draws.
 #[derive(Clone, Debug)]
 pub struct Requests {
-    /// The number of exchanges of a connection, rounded up; at least one.
+    /// The number of exchanges of a connection, rounded up; at least one, and at most [`MOST_EXCHANGES`].
     pub exchanges: Law,
     /// The gap before every exchange but a connection's first, in s.
     pub gap: Law,
@@ -115,7 +118,7 @@ impl Sessions for Requests {
         session.exchanges.clear();
         session.closes = self.closes;
         session.asks = self.asks;
-        let count = whole(self.exchanges.sample(random)).max(1);
+        let count = whole(self.exchanges.sample(random)).clamp(1, MOST_EXCHANGES);
         for n in 0..count {
             // In one order for every connection, so that a longer plan begins as a shorter one does.
             let gap = if n == 0 { 0.0 } else { self.gap.sample(random) };
@@ -136,8 +139,8 @@ impl Sessions for Requests {
     reason = "saturates, and a volume of 2^64 bytes is beyond any run"
 )]
 pub(crate) fn whole(number: f64) -> u64 {
-    // 2^53 B: a sum of a session's volumes stays far below 2^64.
-    number.ceil().min(9_007_199_254_740_992.0) as u64
+    // 1 TB: the volumes of a session's exchanges, a million at most, stay below 2^63 in all.
+    number.ceil().min(1e12) as u64
 }
 
 /// The models that scenarios name, and any other.

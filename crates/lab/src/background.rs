@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use ackclock_sim::Meter;
+
 use crate::sweep::{SweepError, panic_message};
 
 /// What a job and the one who waits for it tell each other.
@@ -14,6 +16,7 @@ use crate::sweep::{SweepError, panic_message};
 pub struct Ticket {
     finished: AtomicUsize,
     cancelled: AtomicBool,
+    meter: Meter,
 }
 
 impl Ticket {
@@ -25,6 +28,11 @@ impl Ticket {
     /// How many runs are finished.
     pub fn finished(&self) -> usize {
         self.finished.load(Ordering::Relaxed)
+    }
+
+    /// How far the run under way is, of a job of one run at a time.
+    pub const fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     /// Whether nobody waits for the result any more.
@@ -81,12 +89,18 @@ impl<T: Send + 'static> Background<T> {
     pub fn finished(&self) -> usize {
         self.ticket.finished()
     }
+
+    /// The simulated time of the run under way, in seconds.
+    pub fn reached_s(&self) -> f64 {
+        self.ticket.meter.now().as_secs_f64()
+    }
 }
 
 impl<T> Background<T> {
     /// Says that nobody waits for the result any more.
     pub fn cancel(&self) {
         self.ticket.cancelled.store(true, Ordering::Relaxed);
+        self.ticket.meter.stop();
     }
 }
 

@@ -1,7 +1,7 @@
 //! The workloads by which simulators are compared.
 
 use ackclock_sim::records::{Connections, LinkRow, Outcome};
-use ackclock_sim::{Collector, Run, simulate_into};
+use ackclock_sim::{Collector, Meter, Run, simulate_into};
 use serde_json::{Value, json};
 
 use crate::from_json;
@@ -59,7 +59,7 @@ pub fn bench_dumbbell(
             "stagger": format!("{apart_ns} ns"),
         }],
     });
-    let run = simulate_plain(&from_json(&scenario.to_string())?)?;
+    let run = simulate_plain(&from_json(&scenario.to_string())?, &Meter::default())?;
     let row = bottleneck(&run)?;
     check_carried(row, rate_bps, duration_s)?;
     check_flows(&run, row)?;
@@ -167,7 +167,8 @@ pub fn bench_short(count: u64, variant: &str, queue: &str) -> Result<BenchResult
     });
     let scenario = from_json(&scenario.to_string())?;
     let mut tally = Tally::default();
-    let mut run = guarded(|| simulate_into(&scenario, &mut tally))?;
+    let run = guarded(|| simulate_into(&scenario, &mut tally, &Meter::default()))?;
+    let mut run = run.ok_or(SweepError::Cancelled)?;
     tally.take(&mut run);
     check_conservation(&run).map_err(SweepError::Internal)?;
     let row = bottleneck(&run)?;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use ackclock_packet::IpMeta;
 use ackclock_sim::scenario::{Direction, Flow, Topology};
 use ackclock_sim::{
-    Names, Observer, Run, Scenario, Sent, SentSegment, Transmission, simulate_observed,
+    Meter, Names, Observer, Run, Scenario, Sent, SentSegment, Transmission, simulate_observed,
 };
 use ackclock_tcp::growth::GrowthChoice;
 use ackclock_units::random::Stream;
@@ -45,7 +45,7 @@ pub struct Captures {
 /// Runs one scenario as [`simulate_one`](crate::simulate_one) does, and writes what `captures` asks
 /// for as `<link>.pcapng` in their place; returns the files too, in the order of the links.
 ///
-/// `cancelled` is asked now and then whether to go on.
+/// `meter` says how far the run is; `cancelled` is asked now and then whether to go on.
 ///
 /// # Errors
 /// A link that is none, a scenario that cannot be run, a packet that cannot stand on a wire, a file
@@ -53,6 +53,7 @@ pub struct Captures {
 pub fn simulate_captured(
     ready: &Ready,
     captures: &Captures,
+    meter: &Meter,
     cancelled: impl Fn() -> bool,
 ) -> Result<(Run, Vec<PathBuf>), SweepError> {
     let scenario = ready.scenario();
@@ -72,7 +73,7 @@ pub fn simulate_captured(
     }
     let links = choose(scenario, &names, &captures.links)?;
     let mut recorder = Recorder::new(scenario, &names, &links, &captures.place, &cancelled)?;
-    let run = guarded(|| simulate_observed(scenario, &links, &mut recorder))?;
+    let run = guarded(|| simulate_observed(scenario, &links, &mut recorder, meter))?;
     let files = recorder.finish()?;
     let run = run.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;

@@ -6,6 +6,7 @@
 //! ([`simulate_captured`]). packetdrill scripts are found and run ([`drill`]). Input that cannot be
 //! used gets one line ([`BadInput`]).
 
+mod allowed;
 mod background;
 pub mod bench;
 pub mod calculator;
@@ -24,8 +25,9 @@ mod sweep;
 mod table;
 mod variant;
 
-pub use ackclock_sim::{Run, Scenario};
+pub use ackclock_sim::{Budget, Meter, Run, Scenario};
 pub use ackclock_writer::{Place, Staged, WriteError, copy_file, try_file, write_file};
+pub use allowed::allow;
 pub use background::{Background, Ticket};
 pub use bench::{BenchResult, bench_dumbbell, bench_short};
 pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
@@ -38,7 +40,9 @@ pub use packmime::packmime;
 pub use routing::{BenchRouter, RouterBench};
 pub use store::{expect_tables, write, write_live};
 pub use stream::simulate_to;
-pub use sweep::{MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one};
+pub use sweep::{
+    MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one, simulate_watched,
+};
 pub use table::{Table, Tables, check_conservation};
 pub use variant::{registry, variant_name, variant_slug};
 

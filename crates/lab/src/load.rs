@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use ackclock_sim::Scenario;
+use ackclock_sim::{Meter, Scenario};
 use ackclock_units::Frequency;
 use ackclock_writer::{WriteError, open_regular, write_file};
 use serde::{Deserialize, Serialize};
@@ -35,9 +35,10 @@ impl Ready {
     pub fn new(
         scenario: &Scenario,
         cache: Option<&Path>,
+        meter: &Meter,
         cancelled: impl Fn() -> bool,
     ) -> Result<Self, SweepError> {
-        find_rate(scenario, cache, cancelled).map(Self)
+        find_rate(scenario, cache, meter, cancelled).map(Self)
     }
 
     /// The scenario.
@@ -95,6 +96,7 @@ pub fn cache() -> Option<PathBuf> {
 fn find_rate(
     scenario: &Scenario,
     cache: Option<&Path>,
+    meter: &Meter,
     cancelled: impl Fn() -> bool,
 ) -> Result<Scenario, SweepError> {
     let mut asking = scenario.traffic.iter().enumerate().filter(|(_, t)| t.utilisation.is_some());
@@ -128,7 +130,7 @@ fn find_rate(
         if cancelled() {
             return Err(SweepError::Cancelled);
         }
-        let run = simulate_plain(&with(rate))?;
+        let run = simulate_plain(&with(rate), meter)?;
         let used = run.links.iter().filter(|row| row.measure == "run" && row.link == link);
         used.map(|row| row.utilisation).reduce(f64::max).ok_or_else(|| {
             refuse(format!("`{link}` is not a link; name one as {{ target, link }}"))
@@ -257,14 +259,14 @@ mod tests {
     fn the_rate_is_found_and_kept_with_its_inputs() {
         let scratch = Scratch::new("load");
         let asked = scenario("0.5");
-        let found = find_rate(&asked, Some(&scratch), || false).unwrap();
+        let found = find_rate(&asked, Some(&scratch), &Meter::default(), || false).unwrap();
         let rate = found.traffic[0].arrivals.rate().unwrap().as_hz();
         // A response of 10 kB is 7 segments of 1460 bytes and headers of 40: 10,280 bytes, with the
         // SYN-ACK, the FIN's and the request's ACK 40 or 44 bytes each: 10,400 or so, 83.2 kbit. Half of
         // 10 Mbit/s: 60 a second, to the tolerance of 2 % and the Poisson noise of 3600 arrivals (1.7 %).
         assert!((rate / 60.1 - 1.0).abs() < 0.06, "{rate}");
         // A cancelled search would fail: this one is read.
-        let again = find_rate(&asked, Some(&scratch), || true).unwrap();
+        let again = find_rate(&asked, Some(&scratch), &Meter::default(), || true).unwrap();
         assert_eq!(to_json(&again), to_json(&found));
         // A digit that has changed on the disk is noticed, and the search begins anew.
         let file = fs::read_dir(&*scratch).unwrap().next().unwrap().unwrap().path();
@@ -274,17 +276,19 @@ mod tests {
         let mut damaged = text.into_bytes();
         damaged[at] += 1;
         fs::write(&file, damaged).unwrap();
-        let damaged = find_rate(&asked, Some(&scratch), || true);
+        let damaged = find_rate(&asked, Some(&scratch), &Meter::default(), || true);
         assert_eq!(damaged.unwrap_err(), SweepError::Cancelled);
         // Of other inputs it knows nothing.
-        let other = find_rate(&scenario("0.6"), Some(&scratch), || true);
+        let other = find_rate(&scenario("0.6"), Some(&scratch), &Meter::default(), || true);
         assert_eq!(other.unwrap_err(), SweepError::Cancelled);
     }
 
     #[test]
     fn what_cannot_be_is_said_in_one_line() {
         let said = |utilisation: &str| {
-            find_rate(&scenario(utilisation), None, || false).unwrap_err().to_string()
+            find_rate(&scenario(utilisation), None, &Meter::default(), || false)
+                .unwrap_err()
+                .to_string()
         };
         let nowhere = said(r#"{"target": 0.5, "link": "nowhere"}"#);
         assert!(
@@ -299,6 +303,9 @@ mod tests {
     fn a_scenario_that_asks_for_nothing_is_left_as_it_is() {
         let mut plain = scenario("0.5");
         plain.traffic[0].utilisation = None;
-        assert_eq!(to_json(&find_rate(&plain, None, || true).unwrap()), to_json(&plain));
+        assert_eq!(
+            to_json(&find_rate(&plain, None, &Meter::default(), || true).unwrap()),
+            to_json(&plain)
+        );
     }
 }

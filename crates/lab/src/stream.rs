@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use ackclock_sim::{Collector, Run, simulate_into};
+use ackclock_sim::{Collector, Meter, Run, simulate_into};
 use ackclock_writer::{Place, Staged, WriteError};
 use parquet::errors::ParquetError;
 
@@ -67,11 +67,12 @@ impl Collector for Writer<'_> {
 /// on the way.
 ///
 /// # Errors
-/// A scenario that cannot be run; a file that cannot be written, and then none is touched.
-pub fn simulate_to(ready: &Ready, place: &Place) -> Result<Tables, SweepError> {
+/// A scenario that cannot be run; a run that `meter` stopped; a file that cannot be written, and then none is touched.
+pub fn simulate_to(ready: &Ready, place: &Place, meter: &Meter) -> Result<Tables, SweepError> {
     let metadata = metadata_of(std::slice::from_ref(ready.scenario()));
     let mut writer = Writer { place, metadata: &metadata, open: Vec::new(), fault: None };
-    let run = guarded(|| simulate_into(ready.scenario(), &mut writer))?;
+    let run = guarded(|| simulate_into(ready.scenario(), &mut writer, meter))?;
+    let run = run.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     if let Some(fault) = writer.fault {
         return Err(fault.into());
@@ -116,9 +117,10 @@ mod tests {
         )
         .unwrap();
         let folder = Scratch::new("stream");
-        let ready = Ready::new(&scenario, None, || false).unwrap();
+        let meter = Meter::default();
+        let ready = Ready::new(&scenario, None, &meter, || false).unwrap();
         let place = Place::open(&folder).unwrap();
-        let tables = simulate_to(&ready, &place).unwrap();
+        let tables = simulate_to(&ready, &place, &meter).unwrap();
         let whole = Tables::of_run(&crate::simulate_one(&ready).unwrap());
         let rows = whole.link_samples.batch.num_rows();
         assert!(rows > ackclock_sim::MOST_ROWS_HELD, "{rows}");

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ackclock_sim::{Run, Scenario, ScenarioError, simulate};
+use ackclock_sim::{Meter, Run, Scenario, ScenarioError, simulate_metered};
 use ackclock_writer::WriteError;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -41,12 +41,20 @@ pub enum SweepError {
 /// # Errors
 /// A scenario that cannot be run, or a fault of the simulator's.
 pub fn simulate_one(ready: &Ready) -> Result<Run, SweepError> {
-    simulate_plain(ready.scenario())
+    simulate_watched(ready, &Meter::default())
+}
+
+/// The same, while `meter` says how far the run is and may stop it.
+///
+/// # Errors
+/// The same, and a cancellation.
+pub fn simulate_watched(ready: &Ready, meter: &Meter) -> Result<Run, SweepError> {
+    simulate_plain(ready.scenario(), meter)
 }
 
 /// The same of a scenario that need not be ready, as the search for its rate runs it.
-pub(crate) fn simulate_plain(scenario: &Scenario) -> Result<Run, SweepError> {
-    let run = guarded(|| simulate(scenario))?;
+pub(crate) fn simulate_plain(scenario: &Scenario, meter: &Meter) -> Result<Run, SweepError> {
+    let run = guarded(|| simulate_metered(scenario, meter))?.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     Ok(run)
 }

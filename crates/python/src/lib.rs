@@ -222,14 +222,16 @@ fn registry() -> String {
 ///
 /// With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link;
 /// without names, a dumbbell's bottleneck or every link of a graph. Raises ``OSError`` if it cannot be.
+/// ``progress`` is called with the simulated time, in seconds, as it grows.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new()))]
+#[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new(), progress = None))]
 fn simulate(
     py: Python<'_>,
     scenario: String,
     seed: Option<&Bound<'_, PyAny>>,
     pcap: Option<PathBuf>,
     pcap_links: Vec<String>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
     let seed = seed.map(read_seed).transpose()?;
     let place = opened(py, pcap)?;
@@ -239,14 +241,16 @@ fn simulate(
         let ready = ready(&scenario, seed, ticket)?;
         let (run, captures) = match captures {
             Some(captures) => {
-                ackclock_lab::simulate_captured(&ready, &captures, || ticket.is_cancelled())?
+                ackclock_lab::simulate_captured(&ready, &captures, ticket.meter(), || {
+                    ticket.is_cancelled()
+                })?
             }
-            None => (ackclock_lab::simulate_one(&ready)?, Vec::new()),
+            None => (ackclock_lab::simulate_watched(&ready, ticket.meter())?, Vec::new()),
         };
         let scenarios = vec![ready.into_scenario()];
         Ok(Run { tables: Tables::of_run(&run), scenarios, captures, live: None })
     };
-    in_background(py, work, job)
+    in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
 }
 
 /// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
@@ -307,13 +311,16 @@ fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyR
 /// Run one scenario (JSON text), with another seed if given, and write its tables into a folder, the
 /// large ones while it lasts: the tables that come back lack the rows that were written on the way.
 /// Releases the GIL. Raises ``BadInput``, and ``OSError`` if a file cannot be written.
+/// ``progress`` is called with the simulated time, in seconds, as it grows.
 #[pyfunction]
+#[pyo3(signature = (scenario, seed, out, progress = None))]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 fn simulate_to(
     py: Python<'_>,
     scenario: String,
     seed: Option<&Bound<'_, PyAny>>,
     out: PathBuf,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
     let seed = seed.map(read_seed).transpose()?;
     let place = py.detach(|| {
@@ -324,10 +331,10 @@ fn simulate_to(
     let work = Work::into(Some(&place));
     let job = move |ticket: &Ticket| {
         let ready = ready(&scenario, seed, ticket)?;
-        let tables = ackclock_lab::simulate_to(&ready, &place)?;
+        let tables = ackclock_lab::simulate_to(&ready, &place, ticket.meter())?;
         Ok(Run { tables, scenarios: vec![ready.into_scenario()], captures: Vec::new(), live: None })
     };
-    in_background(py, work, job)
+    in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
 }
 
 /// A seed that a caller gave.
@@ -348,7 +355,7 @@ fn seeded(scenario: &str, seed: Option<u64>) -> Result<Scenario, SweepError> {
 /// The same, ready to be run.
 fn ready(scenario: &str, seed: Option<u64>, ticket: &Ticket) -> Result<Ready, SweepError> {
     let cache = ackclock_lab::cache();
-    Ready::new(&seeded(scenario, seed)?, cache.as_deref(), || ticket.is_cancelled())
+    Ready::new(&seeded(scenario, seed)?, cache.as_deref(), ticket.meter(), || ticket.is_cancelled())
 }
 
 /// The folder that a run is to write into, if any.
@@ -387,7 +394,7 @@ fn simulate_many(
         let scenarios = ready.into_iter().map(Ready::into_scenario).collect();
         Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new(), live: None })
     };
-    in_background(py, Work { progress, ..Work::default() }, job)
+    in_background(py, Work { told: Told::Runs(progress), ..Work::default() }, job)
 }
 
 /// Run packetdrill scripts against our own end point (``on="sim"``), this machine's kernel (``"live"``), or both.
@@ -529,11 +536,21 @@ fn bench_dict<'py>(py: Python<'py>, result: &BenchResult) -> PyResult<Bound<'py,
     Ok(dict)
 }
 
+/// What of a job's progress its caller is told, and by which function.
+#[derive(Default)]
+enum Told<'py> {
+    #[default]
+    Nothing,
+    /// How many runs are finished.
+    Runs(Option<Bound<'py, PyAny>>),
+    /// The simulated time of the run under way.
+    Seconds(Option<Bound<'py, PyAny>>),
+}
+
 /// What goes with a job.
 #[derive(Default)]
 struct Work<'py> {
-    /// Called with the number of finished runs.
-    progress: Option<Bound<'py, PyAny>>,
+    told: Told<'py>,
     /// How long an interrupt waits for the job to put something away.
     tidy: Duration,
     /// Where it writes: an interrupt leaves nothing there that is not finished.
@@ -546,9 +563,18 @@ impl Work<'_> {
     }
 }
 
-/// Does `job` on another thread, without the GIL, and calls its progress from this one.
+/// Let every run of this process take so much memory (text such as ``"16 GB"``) and so many events; what is left out
+/// stays. Returns both, the memory in bytes. Raises ``BadInput``.
+#[pyfunction]
+#[pyo3(signature = (memory = None, events = None))]
+fn allow(memory: Option<&str>, events: Option<f64>) -> PyResult<(f64, f64)> {
+    guarded(|| ackclock_lab::allow(memory, events))
+        .map(|budget| (budget.memory_bytes, budget.events))
+}
+
+/// Does `job` on another thread, without the GIL, and tells its progress from this one.
 ///
-/// An interrupt, or an exception of the progress, is raised at once: the job ends by itself after the
+/// An interrupt, or an exception of the function that is told, is raised at once: the job ends by itself after the
 /// runs under way, holds nothing of Python's, and writes nothing any more. It is raised up to `tidy` later if the job has
 /// something to put away first.
 fn in_background<T: Send + 'static>(
@@ -556,19 +582,24 @@ fn in_background<T: Send + 'static>(
     work: Work<'_>,
     job: impl FnOnce(&Ticket) -> Result<T, SweepError> + Send + 'static,
 ) -> PyResult<T> {
-    let Work { progress, tidy, place } = work;
+    let Work { told, tidy, place } = work;
     let mut job = Background::start(job).map_err(|error| sweep_error(&error))?;
-    let mut reported = 0;
+    let (mut finished, mut reached) = (0, 0.0);
     let stopped = loop {
         let result = py.detach(|| job.wait(WAKE_EVERY));
-        let finished = job.finished();
-        if let Some(progress) = &progress
-            && finished > reported
-        {
-            reported = finished;
-            if let Err(error) = progress.call1((finished,)) {
-                break error;
+        let heard = match &told {
+            Told::Runs(Some(progress)) if job.finished() > finished => {
+                finished = job.finished();
+                progress.call1((finished,)).map(drop)
             }
+            Told::Seconds(Some(progress)) if job.reached_s() > reached => {
+                reached = job.reached_s();
+                progress.call1((reached,)).map(drop)
+            }
+            _ => Ok(()),
+        };
+        if let Err(error) = heard {
+            break error;
         }
         if let Some(result) = result {
             return result.map_err(|error| sweep_error(&error));
@@ -619,7 +650,7 @@ mod _core {
     use super::place::{copy_file, try_file, write_file};
     #[pymodule_export]
     use super::{
-        BadInput, Drill, Place, RouterBench, Run, Table, altman_infer, altman_predict,
+        BadInput, Drill, Place, RouterBench, Run, Table, allow, altman_infer, altman_predict,
         bench_dumbbell, bench_short, check_scenario, drill, judge, live, load_scenario, packmime,
         play, read_columns, registry, response, schema, simulate, simulate_many, simulate_to,
         variant_name, variant_slug, version,

@@ -13,7 +13,9 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use ackclock_sim::{Names, Observer, Run, Scenario, Transmission, simulate, simulate_observed};
+use ackclock_sim::{
+    Meter, Names, Observer, Run, Scenario, Transmission, simulate, simulate_observed,
+};
 
 use workload::workload;
 
@@ -115,7 +117,7 @@ fn digest(file: &str) -> Result<(), String> {
     let links: Vec<usize> =
         (0..Names::of(&scenario).map_err(|why| why.to_string())?.links.len()).collect();
     let mut seen = Digest(0xcbf2_9ce4_8422_2325);
-    let observed = simulate_observed(&scenario, &links, &mut seen)
+    let observed = simulate_observed(&scenario, &links, &mut seen, &Meter::default())
         .map_err(|why| format!("{file}: {why}"))?
         .ok_or("the observer ended the run")?;
     println!("{file} {:016x} {:016x} {:016x} {}", of(&run), of(&observed), seen.0, run.events);

@@ -11,6 +11,7 @@ use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate};
 
+use crate::budget::{Budget, Estimate};
 use crate::scenario::{
     A_RATE, AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow,
     LinkSpec, LossSpec, PeriodicLoss, Probe, QuickStartSpec, QuickStartTcp, ReorderSpec, Scenario,
@@ -40,12 +41,17 @@ pub fn check(scenario: &Scenario) -> Result {
         let message = "a scenario needs at least one [[flow]], [[traffic]] or [[cross_traffic]]";
         return refuse("flow", message);
     }
+    let total: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();
+    if total > MOST_FLOWS {
+        return refuse("flow", &format!("{total} flows are more than {MOST_FLOWS}"));
+    }
     check_topology(&scenario.topology)?;
+    // Before what takes long if there is much of it.
+    let of_entries = Estimate::of_entries(scenario);
+    of_entries.check(Budget::allowed())?;
     let mut names = BTreeSet::new();
-    let mut total = 0;
     for (n, flow) in scenario.flows.iter().enumerate() {
         check_flow(n, flow, scenario)?;
-        total += u64::from(flow.count);
         if !names.insert(flow.name.as_str()) {
             return refuse(
                 &format!("flow[{n}].name"),
@@ -63,15 +69,13 @@ pub fn check(scenario: &Scenario) -> Result {
             return refuse(&format!("traffic[{n}].name"), &message);
         }
     }
-    if total > MOST_FLOWS {
-        return refuse("flow", &format!("{total} flows are more than {MOST_FLOWS}"));
-    }
     let entries = flow_entries(scenario);
     let flows = flow_names(scenario, &entries);
     if let Some(twice) = first_repeated(&flows) {
         return refuse("flow", &format!("two flows are named `{twice}`"));
     }
     let layout = Layout::new(scenario, &entries)?;
+    of_entries.and(Estimate::of_packets(scenario, &layout)).check(Budget::allowed())?;
     feedback::check_paths(scenario, &entries, &layout)?;
     let links: Vec<&str> = layout.wires.iter().step_by(2).map(|wire| wire.name.as_str()).collect();
     for (n, cross) in scenario.cross_traffic.iter().enumerate() {

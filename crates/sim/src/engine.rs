@@ -19,6 +19,7 @@ use crate::browsing::Users;
 use crate::changes::Changes;
 use crate::cross::{CrossSource, source_name};
 use crate::measure::Measures;
+use crate::meter::Meter;
 use crate::network::{Network, SLOT, Step};
 use crate::objects::{NOTHING_AWAITED, ObjectLog};
 use crate::observe::{Observer, Taps};
@@ -76,6 +77,11 @@ pub struct Host {
     pub completed: Option<Instant>,
 }
 
+/// The meter is told after so many events.
+const MARK_EVERY: u64 = 1 << 15;
+/// Time stands still with more events than this at one moment, beside those that hosts have.
+const MOST_AT_ONE_MOMENT: u64 = 1 << 20;
+
 /// So many places ahead in a lane each is fetched: far enough for memory, near enough for the cache.
 const FETCH_PACKET: usize = 6;
 const FETCH_HOST: usize = 3;
@@ -104,7 +110,8 @@ pub struct Engine<'o> {
     schedule: Option<Box<Schedule>>,
     observer: Option<&'o mut dyn Observer>,
     collector: Option<&'o mut dyn Collector>,
-    /// The observer has seen enough.
+    meter: Option<&'o Meter>,
+    /// The observer has seen enough, or nobody waits for the result.
     stopped: bool,
 }
 
@@ -201,6 +208,7 @@ impl<'o> Engine<'o> {
             schedule: None,
             observer: None,
             collector: None,
+            meter: None,
             stopped: false,
             network,
             hosts,
@@ -308,6 +316,13 @@ impl<'o> Engine<'o> {
         self
     }
 
+    /// Tells `meter` how far the run is.
+    #[must_use]
+    pub const fn metered(mut self, meter: &'o Meter) -> Self {
+        self.meter = Some(meter);
+        self
+    }
+
     /// Lets `collector` take rows while the run lasts.
     #[must_use]
     pub fn relieved(mut self, collector: &'o mut dyn Collector) -> Self {
@@ -343,16 +358,39 @@ impl<'o> Engine<'o> {
     }
 
     fn run_by_the_clock(&mut self) {
+        let mut at_last_mark = Instant::NEVER;
+        let mut at_one_moment = 0;
         while let Some(event) = self.network.wheel.pop() {
             if event.at() > self.end {
                 break;
             }
             self.events += 1;
+            if self.events.is_multiple_of(MARK_EVERY) {
+                let moved = event.at() != std::mem::replace(&mut at_last_mark, event.at());
+                at_one_moment = if moved { 0 } else { at_one_moment + MARK_EVERY };
+                if !self.mark(event.at(), at_one_moment) {
+                    break;
+                }
+            }
             if let Some(lane) = event.lane() {
                 self.fetch_ahead(lane);
             }
             self.handle(event);
         }
+    }
+
+    /// Says how far the run is, and that so many events came at one moment; `false` if it is to end.
+    #[cold]
+    pub(crate) fn mark(&mut self, now: Instant, at_one_moment: u64) -> bool {
+        let Some(meter) = self.meter else { return true };
+        // Each host may have an event or some at one moment, such as all opening at the start.
+        let stuck = at_one_moment > MOST_AT_ONE_MOMENT + 8 * self.hosts.len() as u64;
+        if stuck {
+            meter.is_stuck_at(now);
+        }
+        let goes_on = meter.reach(now) && !stuck;
+        self.stopped |= !goes_on;
+        goes_on
     }
 
     fn finish(mut self) -> Option<Run> {

@@ -18,6 +18,7 @@
 //! ```
 
 mod browsing;
+pub mod budget;
 mod changes;
 mod check;
 mod choice;
@@ -25,6 +26,7 @@ mod cross;
 mod engine;
 mod fusing;
 mod measure;
+mod meter;
 mod network;
 mod objects;
 mod observe;
@@ -40,7 +42,9 @@ mod wheel;
 
 use std::fmt;
 
+pub use budget::Budget;
 pub use changes::WireChange;
+pub use meter::Meter;
 pub use objects::ObjectLog;
 pub use observe::{Names, Observer, Sent, SentSegment, Transmission};
 pub use records::Run;
@@ -111,8 +115,16 @@ fn flow_entries(scenario: &Scenario) -> Vec<usize> {
 /// # Panics
 /// Never: only an observer ends a run early.
 pub fn simulate(scenario: &Scenario) -> Result<Run, ScenarioError> {
-    let run = run(scenario, Watcher::Nobody)?;
+    let run = run(scenario, Watcher::Nobody, &Meter::default())?;
     Ok(run.expect("nobody is there to stop it"))
+}
+
+/// The same, while `meter` says how far the run is and may stop it: then there is no result.
+///
+/// # Errors
+/// The first key whose value cannot be run.
+pub fn simulate_metered(scenario: &Scenario, meter: &Meter) -> Result<Option<Run>, ScenarioError> {
+    run(scenario, Watcher::Nobody, meter)
 }
 
 /// The same, while `observer` sees what `links` send, each an index into [`Names::links`]. `None` if
@@ -127,8 +139,9 @@ pub fn simulate_observed(
     scenario: &Scenario,
     links: &[usize],
     observer: &mut dyn Observer,
+    meter: &Meter,
 ) -> Result<Option<Run>, ScenarioError> {
-    run(scenario, Watcher::Observer(links, observer))
+    run(scenario, Watcher::Observer(links, observer), meter)
 }
 
 /// Takes rows from a run while it lasts, so that a long run does not hold them all.
@@ -149,15 +162,12 @@ pub const MOST_ROWS_HELD: usize = 1 << 14;
 ///
 /// # Errors
 /// The first key whose value cannot be run.
-///
-/// # Panics
-/// Never: only an observer ends a run early.
 pub fn simulate_into(
     scenario: &Scenario,
     collector: &mut dyn Collector,
-) -> Result<Run, ScenarioError> {
-    let run = run(scenario, Watcher::Collector(collector))?;
-    Ok(run.expect("nobody is there to stop it"))
+    meter: &Meter,
+) -> Result<Option<Run>, ScenarioError> {
+    run(scenario, Watcher::Collector(collector), meter)
 }
 
 /// Who looks at a run.
@@ -169,13 +179,28 @@ enum Watcher<'o> {
 
 /// Not inlined, so that there is one copy of the loop.
 #[inline(never)]
-fn run(scenario: &Scenario, watcher: Watcher<'_>) -> Result<Option<Run>, ScenarioError> {
+fn run(
+    scenario: &Scenario,
+    watcher: Watcher<'_>,
+    meter: &Meter,
+) -> Result<Option<Run>, ScenarioError> {
     scenario.check()?;
-    let engine = engine::Engine::new(scenario)?;
+    let engine = engine::Engine::new(scenario)?.metered(meter);
     let engine = match watcher {
         Watcher::Nobody => engine,
         Watcher::Observer(links, observer) => engine.observed(links, observer),
         Watcher::Collector(collector) => engine.relieved(collector),
     };
-    Ok(engine.run())
+    let run = engine.run();
+    match meter.stuck() {
+        Some(at) => {
+            let message = format!(
+                "simulated time stands still at {} s of them: events without end at one moment; expected a link, an \
+                 application or a distribution that takes time",
+                at.as_secs_f64()
+            );
+            Err(ScenarioError::new("duration", &message))
+        }
+        None => Ok(run),
+    }
 }

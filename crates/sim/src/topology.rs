@@ -1,6 +1,6 @@
 //! From a scenario's topology to links and the paths that flows take across them.
 
-use std::collections::BTreeMap;
+mod graph;
 
 use ackclock_net::{Discipline, ImpairmentConfig, LinkConfig, Reorder};
 use ackclock_units::{Duration, Rate};
@@ -10,6 +10,8 @@ use crate::scenario::{
     ChannelSpec, Direction, DumbbellSide, Flow, Limit, LinkSpec, QueueSpec, QuickStartSpec,
     RcpSpec, ReorderSpec, Scenario, Topology, XcpSpec,
 };
+
+use graph::Graph;
 
 /// One direction of a link.
 #[derive(Clone, Debug)]
@@ -318,99 +320,6 @@ pub fn flow_names(scenario: &Scenario, entries: &[usize]) -> Vec<String> {
             }
         })
         .collect()
-}
-
-/// Nodes by name, and the wires that leave each.
-struct Graph<'a> {
-    nodes: BTreeMap<&'a str, usize>,
-    /// For each node: (wire, node at its end, delay).
-    leaving: Vec<Vec<(usize, usize, Duration)>>,
-}
-
-impl<'a> Graph<'a> {
-    fn new(links: impl Iterator<Item = (&'a str, &'a str)>, wires: &[Wire]) -> Self {
-        let mut graph = Self { nodes: BTreeMap::new(), leaving: Vec::new() };
-        for (n, (from, to)) in links.enumerate() {
-            let (from, to) = (graph.add(from), graph.add(to));
-            graph.leaving[from].push((2 * n, to, wires[2 * n].config.delay));
-            graph.leaving[to].push((2 * n + 1, from, wires[2 * n + 1].config.delay));
-        }
-        graph
-    }
-
-    fn add(&mut self, name: &'a str) -> usize {
-        let next = self.leaving.len();
-        let node = *self.nodes.entry(name).or_insert(next);
-        if node == next {
-            self.leaving.push(Vec::new());
-        }
-        node
-    }
-
-    fn node(&self, name: &str) -> Option<usize> {
-        self.nodes.get(name).copied()
-    }
-
-    /// The path between two nodes and the one back; `key` is the table that names them.
-    fn there_and_back(
-        &self,
-        key: &str,
-        from: Option<&String>,
-        to: Option<&String>,
-    ) -> Result<[Vec<usize>; 2], ScenarioError> {
-        let node = |word: &str, name: Option<&String>| {
-            let key = format!("{key}.{word}");
-            let name = name.ok_or_else(|| {
-                ScenarioError::new(&key, "missing: in a graph the node is named here")
-            })?;
-            self.node(name).ok_or_else(|| {
-                ScenarioError::unknown(&key, "node", name, self.nodes.keys().copied())
-            })
-        };
-        let (from, to) = (node("from", from)?, node("to", to)?);
-        let key = format!("{key}.to");
-        if from == to {
-            return Err(ScenarioError::new(&key, "expected another node than `from`"));
-        }
-        let path = |from, to| {
-            self.shortest(from, to).ok_or_else(|| {
-                ScenarioError::new(&key, "there is no path to this node from `from`")
-            })
-        };
-        Ok([path(from, to)?, path(to, from)?])
-    }
-
-    /// The wires of the path of least delay, then of fewest links, then of the links named first.
-    fn shortest(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        let mut best: Vec<Option<(Duration, Vec<usize>)>> = vec![None; self.leaving.len()];
-        let mut done = vec![false; self.leaving.len()];
-        best[from] = Some((Duration::ZERO, Vec::new()));
-        loop {
-            let (_, node) = (0..self.leaving.len())
-                .filter(|node| !done[*node])
-                .filter_map(|node| {
-                    best[node].as_ref().map(|(delay, path)| ((*delay, path.len()), node))
-                })
-                .min()?;
-            let (delay, path) = best[node].clone()?;
-            if node == to {
-                return Some(path);
-            }
-            done[node] = true;
-            for (wire, end, more) in &self.leaving[node] {
-                let mut longer = path.clone();
-                longer.push(*wire);
-                let candidate = (delay + *more, longer);
-                let better = best[*end].as_ref().is_none_or(|(known, known_path)| {
-                    (candidate.0, candidate.1.len(), &candidate.1)
-                        < (*known, known_path.len(), known_path)
-                });
-                if better && !done[*end] {
-                    best[*end] = Some(candidate);
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

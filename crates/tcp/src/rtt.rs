@@ -289,6 +289,20 @@ mod tests {
         assert_eq!(rtt.rto(), MS(400));
     }
 
+    /// `tcp_rtt_estimator`: a deviation that falls counts an eighth.
+    #[test]
+    fn linux_counts_an_eighth_of_a_delay_that_falls() {
+        let config = RtoConfig { variation: Variation::Linux, ..estimator(200, 1).config };
+        let mut rtt = RttEstimator::new(config);
+        rtt.sample(MS(400));
+        // 400 + 4 * 200.
+        assert_eq!(rtt.rto(), MS(1200));
+        rtt.sample(MS(40));
+        // It fell by 360, of which 800 / 4 = 200 are expected: 800 + 160 / 8 = 820; srtt (7 * 400 + 40) / 8 = 355. Had it
+        // risen, 160 would count whole.
+        assert_eq!(rtt.rto(), MS(1175));
+    }
+
     #[test]
     fn a_lost_syn_leaves_three_seconds() {
         let mut rtt = estimator(1000, 1);

@@ -47,6 +47,7 @@ const VOLUME_UNITS: &[Unit] = &[
     ("kB", 1e3),
     ("MB", 1e6),
     ("GB", 1e9),
+    ("TB", 1e12),
     ("KiB", 1024.0),
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
@@ -72,6 +73,8 @@ const FREQUENCY_UNITS: &[Unit] =
 
 const A_DURATION: &str = "a duration such as \"30 ms\"";
 const A_VOLUME: &str = "a volume such as \"1460 B\"";
+/// The largest volume: its bits, and the sum of a thousand such volumes, are below 2^63.
+const MOST_BYTES: f64 = 1e15;
 const A_RATE: &str = "a rate such as \"10 Mbit/s\"";
 const A_PACKET_RATE: &str = "a packet rate such as \"100 packet/s\"";
 const A_FREQUENCY: &str = "a rate of events such as \"100 /s\"";
@@ -148,6 +151,9 @@ impl FromStr for Bytes {
             return Err(
                 ParseError::new(text, A_VOLUME).with_hint("it is not a whole number of bytes")
             );
+        }
+        if scaled > MOST_BYTES {
+            return Err(ParseError::new(text, A_VOLUME).with_hint("expected at most 1000 TB"));
         }
         Ok(Self::new(to_whole(scaled)))
     }

@@ -32,16 +32,19 @@ fn captures(directory: &Path, links: &[&str]) -> Captures {
 }
 
 fn ready(scenario: &Scenario) -> Ready {
-    Ready::new(scenario, None, || false).unwrap()
+    Ready::new(scenario, None, &Meter::default(), || false).unwrap()
 }
 
 fn run(scenario: &Scenario, directory: &Path, links: &[&str]) -> (Run, Vec<PathBuf>) {
-    simulate_captured(&ready(scenario), &captures(directory, links), || false).unwrap()
+    let captures = captures(directory, links);
+    simulate_captured(&ready(scenario), &captures, &Meter::default(), || false).unwrap()
 }
 
 fn refused(scenario: &Scenario, links: &[&str]) -> String {
     let folder = Scratch::new("refused");
-    let result = simulate_captured(&ready(scenario), &captures(&folder.join("p"), links), || false);
+    let captures = captures(&folder.join("p"), links);
+    let result = simulate_captured(&ready(scenario), &captures, &Meter::default(), || false);
+    drop(captures);
     assert!(files(&folder.join("p")).is_empty());
     let error = result.unwrap_err();
     assert!(matches!(error, SweepError::Input(_)), "{error:?}");
@@ -264,8 +267,9 @@ fn a_cancelled_run_leaves_what_was_there() {
         asked.set(asked.get() + 1);
         asked.get() > 100
     };
-    let result =
-        simulate_captured(&ready(&scenario(1, "", "")), &captures(&folder, &[]), cancelled);
+    let ready = ready(&scenario(1, "", ""));
+    let captures = captures(&folder, &[]);
+    let result = simulate_captured(&ready, &captures, &Meter::default(), cancelled);
     assert_eq!(result.unwrap_err(), SweepError::Cancelled);
     assert_eq!(files(&folder), ["bottleneck.pcapng"]);
     assert_eq!(fs::read(&path).unwrap(), b"before");

@@ -5,6 +5,8 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use ackclock_sim::Meter;
+
 use super::*;
 use crate::scratch::Scratch;
 use crate::{Ready, Run, from_json, simulate_many, simulate_one};
@@ -25,7 +27,7 @@ fn scenario(seed: u64) -> Scenario {
 }
 
 fn ready(scenario: &Scenario) -> Ready {
-    Ready::new(scenario, None, || false).unwrap()
+    Ready::new(scenario, None, &Meter::default(), || false).unwrap()
 }
 
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {

@@ -16,7 +16,7 @@ fn scenario(flows: u32) -> Scenario {
 }
 
 fn ready(scenario: &Scenario) -> Ready {
-    Ready::new(scenario, None, || false).unwrap()
+    Ready::new(scenario, None, &Meter::default(), || false).unwrap()
 }
 
 #[test]

@@ -110,6 +110,10 @@ pub struct Cellular {
 /// How often the rate moves, in milliseconds: a tick of Sprout.
 const TICK_MS: u64 = 20;
 
+/// The most opportunities of a period, of 8 bytes each.
+const MOST: usize = 20_000_000;
+const TOO_MANY: &str = "expected a shorter period, or a lower rate: more than 20000000 packets";
+
 impl Cellular {
     /// What Sprout's authors took for the networks of their time, in packets/s/sqrt(s).
     pub const SPROUT_WANDER_PPS: f64 = 200.0;
@@ -127,6 +131,10 @@ impl Cellular {
             return Err("expected a period from 20 ms to 11 days");
         }
         let mean_pps = self.mean.as_bps() as f64 / 8.0 / BYTES as f64;
+        // Of most draws it would be found after a second or more.
+        if mean_pps * self.period.as_secs_f64() > MOST as f64 {
+            return Err(TOO_MANY);
+        }
         let top = 2.0 * mean_pps;
         let tick_s = TICK_MS as f64 * 1e-3;
         let mut rate = random.uniform_in(0.0, top);
@@ -140,9 +148,9 @@ impl Cellular {
             while at < tick_s {
                 times.push(tick * TICK_MS + 1 + whole_ms(at));
                 at += random.exponential(1.0 / rate);
-            }
-            if times.len() > 100_000_000 {
-                return Err("a period of more than 100000000 packets");
+                if times.len() > MOST {
+                    return Err(TOO_MANY);
+                }
             }
         }
         // The period ends with its last opportunity.

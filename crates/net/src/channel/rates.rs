@@ -15,6 +15,8 @@ pub struct RateSeries {
     /// The beginning of each value within a period, in nanoseconds, and the value in bit/s.
     steps: Arc<[(u64, u64)]>,
     period: u64,
+    /// The bits of a period times 10^9.
+    of_period: u128,
     /// Whole periods that have passed, and the value that holds.
     round: u64,
     step: usize,
@@ -41,10 +43,19 @@ impl RateSeries {
         if steps.iter().all(|(_, rate)| rate.is_none()) {
             return Err("expected a rate above 0 bit/s somewhere");
         }
-        let steps = steps.iter().map(|(at, rate)| (at.as_nanos(), rate.map_or(0, Rate::as_bps)));
+        let steps: Vec<(u64, u64)> =
+            steps.iter().map(|(at, rate)| (at.as_nanos(), rate.map_or(0, Rate::as_bps))).collect();
+        let period = period.as_nanos();
+        let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([period]);
+        let of_period = steps
+            .iter()
+            .zip(ends)
+            .map(|((at, rate), end)| u128::from(*rate) * u128::from(end - at))
+            .sum();
         Ok(Self {
-            steps: steps.collect(),
-            period: period.as_nanos(),
+            steps: steps.into(),
+            period,
+            of_period,
             round: 0,
             step: 0,
             last: (Instant::START, 0),
@@ -79,6 +90,17 @@ impl RateSeries {
         let spared = if self.last.0 == starts { self.last.1 } else { 0 };
         let mut work = (u128::from(size) * 8 * NANOS_PER_SECOND).saturating_sub(spared);
         loop {
+            // A packet may last for many periods.
+            if self.step == 0
+                && at == self.round.saturating_mul(self.period)
+                && work > self.of_period
+            {
+                let rounds = (work - 1) / self.of_period;
+                let rounds = u64::try_from(rounds).unwrap_or(u64::MAX).min(u64::MAX / self.period);
+                work -= u128::from(rounds) * self.of_period;
+                self.round = self.round.saturating_add(rounds);
+                at = self.round.saturating_mul(self.period);
+            }
             let (end, rate) = self.value();
             let rate = u128::from(rate);
             let capacity = rate * u128::from(end - at);
@@ -156,6 +178,27 @@ mod tests {
         // 8000 bits at 7 Mbit/s: 1,142,857.14 ns from 2 s on.
         at += wire.time(at, 1500);
         assert_eq!(at, Instant::from_nanos(2_001_142_858));
+    }
+
+    #[test]
+    fn a_packet_may_last_for_many_periods() {
+        // 1 and 3 bit/s in turns of 1 ns: 2 bit/s, so that 12,000 bits take 6,000 s, from the middle of a period on too: one ns at
+        // 3, 2,999,999,999,999 periods, one ns at 1. And 5 bit/s of 1 ms of each year, of
+        // which 5 10^-3 bits a year never carry a bit before time ends.
+        let steps = [
+            (Duration::ZERO, Some(Rate::from_bps(1))),
+            (Duration::from_nanos(1), Some(Rate::from_bps(3))),
+        ];
+        let mut series = RateSeries::new(&steps, Duration::from_nanos(2)).unwrap();
+        assert_eq!(series.time(Instant::START, 1500), Duration::from_secs(6000));
+        assert_eq!(
+            series.time(Instant::from_nanos(6_000_000_000_001), 1500),
+            Duration::from_secs(6000)
+        );
+        let year = Duration::from_secs(365 * 86_400);
+        let steps = [(Duration::ZERO, Some(Rate::from_bps(5))), (Duration::from_millis(1), None)];
+        let mut series = RateSeries::new(&steps, year).unwrap();
+        assert_eq!(series.time(Instant::START, 1500), Instant::NEVER.since(Instant::START));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use ackclock_units::Duration;
 use super::{Result, check_loss, refuse};
 use crate::ScenarioError;
 use crate::scenario::{
-    After, AppSpec, CbrSpec, Direction, Draw, DurationDraw, EventTime, Flow, FlowEvent, Limit,
-    Measure, PathEvent, Scenario, Span, Topology,
+    After, AppSpec, CbrSpec, Direction, DurationDraw, EventTime, Flow, FlowEvent, Limit, Measure,
+    PathEvent, Scenario, Span, Topology,
 };
 use crate::topology::Layout;
 
@@ -37,7 +37,7 @@ pub fn check_app(key: &str, app: &AppSpec, scenario: &Scenario) -> Result {
             if let Some((at, expected)) = bursts.size.fault() {
                 return refuse(&key(&format!("size{at}")), expected);
             }
-            if matches!(bursts.size, Draw::Fixed(size) if size.0.get() == 0) {
+            if bursts.size.is_zero() {
                 return refuse(&key("size"), "expected more than 0 B");
             }
             check_draw(&key("every"), &bursts.every, true)?;
@@ -144,7 +144,7 @@ fn check_draw(key: &str, draw: &DurationDraw, positive: bool) -> Result {
     if let Some((at, expected)) = draw.fault() {
         return refuse(&format!("{key}{at}"), expected);
     }
-    if positive && latest(draw) == Some(Duration::ZERO) {
+    if positive && draw.is_zero() {
         return refuse(key, "expected more than 0 s");
     }
     Ok(())

@@ -38,7 +38,11 @@ pub fn check_queue(key: &str, queue: &QueueSpec) -> Result {
             }
         }
         QueueSpec::Pie { target, update, alpha, beta, packet_size, mark_below, .. } => {
-            check_times(&[(&at("target"), *target), (&at("update"), *update)])?;
+            check_times(&[(&at("target"), *target)])?;
+            // Each update takes a step, however long the queue is left alone.
+            if update.0 < Duration::from_micros(10) {
+                return refuse(&at("update"), "expected at least 10 us");
+            }
             for (name, gain) in [("alpha", alpha), ("beta", beta)] {
                 if !(gain.is_finite() && *gain >= 0.0) {
                     return refuse(&at(name), "expected 0 or more");

@@ -76,6 +76,8 @@ impl Engine<'_> {
         // In so long hosts of a side send as many packets as they should in a turn, if they go on as in the last one.
         let mut enough = vec![Duration::MAX; sides.len()];
         let mut taken = 0;
+        // Events since the hosts and links of any side got on.
+        let (mut got_to, mut then) = (Duration::ZERO, 0);
         loop {
             let moment = self.next_moment().filter(|at| *at <= self.end);
             let until = moment.map_or(end, |at| at + NEXT);
@@ -110,6 +112,15 @@ impl Engine<'_> {
                         let lasts = (sent > 0).then(|| took * *packets / sent);
                         enough[n] = lasts.map_or(Duration::MAX, |lasts| lasts.max(NEXT));
                     }
+                }
+                let reached = hosts_until.iter().chain(&links_until);
+                let sum = reached.map(|at| at.since(Instant::START)).sum();
+                if sum > got_to {
+                    (got_to, then) = (sum, self.events);
+                }
+                let now = hosts_until.iter().min().copied().unwrap_or(end);
+                if !self.mark(now.min(self.end), self.events - then) {
+                    return taken;
                 }
                 if self.events == before {
                     // Where nothing happens for long, turns would be many.

@@ -4,7 +4,7 @@ use ackclock_units::{Duration, Rate};
 
 use super::*;
 use crate::records::{LinkRow, Run};
-use crate::{simulate, simulate_observed};
+use crate::{Meter, simulate, simulate_observed};
 
 /// Keeps all it sees.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ const QUEUES: [&str; 6] = [
 
 fn observe(scenario: &Scenario, links: &[usize]) -> (Run, Vec<Transmission>) {
     let mut seen = Seen::default();
-    let run = simulate_observed(scenario, links, &mut seen).unwrap().unwrap();
+    let run = simulate_observed(scenario, links, &mut seen, &Meter::default()).unwrap().unwrap();
     (run, seen.transmissions)
 }
 
@@ -190,12 +190,12 @@ fn a_transmission_begins_when_the_link_is_free() {
 fn an_observer_may_end_the_run() {
     let mut seen = Seen { most: Some(100), ..Seen::default() };
     let scenario = scenario("");
-    assert_eq!(simulate_observed(&scenario, &[0, 1], &mut seen).unwrap(), None);
+    assert_eq!(simulate_observed(&scenario, &[0, 1], &mut seen, &Meter::default()).unwrap(), None);
     assert_eq!(seen.transmissions.len(), 100);
     // At the very end, too.
     let all = observe(&scenario, &[0]).1.len();
     let mut seen = Seen { most: Some(all - 1), ..Seen::default() };
-    assert_eq!(simulate_observed(&scenario, &[0], &mut seen).unwrap(), None);
+    assert_eq!(simulate_observed(&scenario, &[0], &mut seen, &Meter::default()).unwrap(), None);
 }
 
 #[test]

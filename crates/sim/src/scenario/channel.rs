@@ -105,6 +105,9 @@ fn levels() -> Vec<f64> {
     vec![0.6, 0.8, 1.0, 1.2, 1.4]
 }
 
+/// Each change takes a step, however long the link is silent.
+const LEAST_HOLD: Duration = Duration::from_micros(10);
+
 const fn hold() -> Text<Duration> {
     Text(Duration::from_millis(500))
 }
@@ -138,7 +141,9 @@ impl ChannelSpec {
                 };
                 let wrong = match () {
                     () if *bundle == 0 => "bundle",
-                    () if hold.0 == Duration::ZERO => "hold",
+                    () if hold.0 < LEAST_HOLD => {
+                        return Err(("hold", "expected at least 10 us"));
+                    }
                     () if config.levels.is_empty() => "levels",
                     () if !config.levels.iter().all(|l| (0.01..=100.0).contains(l)) => "levels",
                     () => "overhead",

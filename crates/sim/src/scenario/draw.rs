@@ -193,6 +193,22 @@ impl<T: Quantity> Draw<T> {
         }
     }
 
+    /// Whether each draw is zero.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::Fixed(value) => value.amount() == 0.0,
+            Self::Uniform(UniformDraw { uniform: [_, most] }) => most.amount() == 0.0,
+            Self::Exponential(ExponentialDraw { exponential }) => exponential.amount() == 0.0,
+            Self::Pareto(ParetoDraw { pareto }) => pareto.scale.amount() == 0.0,
+            Self::Weibull(WeibullDraw { weibull }) => weibull.scale.amount() == 0.0,
+            Self::Lognormal(LognormalDraw { lognormal }) => lognormal.median.amount() == 0.0,
+            Self::Values(ValuesDraw { values }) => values.iter().all(|v| v.amount() == 0.0),
+            Self::Quantiles(QuantilesDraw { quantiles }) => {
+                quantiles.iter().all(|quantile| quantile.value.amount() == 0.0)
+            }
+        }
+    }
+
     /// What is wrong with it: a key below this one, and what was expected there.
     pub fn fault(&self) -> Option<(&'static str, &'static str)> {
         let positive = |number: f64| number > 0.0 && number.is_finite();

@@ -39,7 +39,7 @@ macro_rules! described {
 
 described! {
     Duration: "Duration", "A duration: a number and ns, us, ms, s, min or h.", "30 ms";
-    Bytes: "Bytes", "A volume: a number and B, kB, MB, GB, KiB, MiB or GiB.", "1460 B";
+    Bytes: "Bytes", "A volume: a number and B, kB, MB, GB, TB, KiB, MiB or GiB.", "1460 B";
     Mss: "Mss", "A segment size, from 1 B to 65535 B.", "1460 B";
     Rate: "Rate", "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.", "10 Mbit/s";
     RateOrZero: "RateOrZero", "A rate, which may be zero: a number and bit/s, kbit/s, Mbit/s or Gbit/s.", "0 bit/s";

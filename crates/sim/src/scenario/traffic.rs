@@ -239,7 +239,7 @@ pub enum TrafficApp {
         /// The time from the last byte of a request, at the server, to the response.
         #[serde(default)]
         server_delay: DurationDraw,
-        /// How many requests a connection carries, rounded up.
+        /// How many requests a connection carries, rounded up; a draw above 1000000 counts as that.
         #[serde(default = "one_exchange")]
         exchanges: Draw<f64>,
         /// The time from a response to the next request.

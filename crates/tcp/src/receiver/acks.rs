@@ -259,6 +259,79 @@ mod tests {
     use super::*;
     use crate::{Config, Profile, Variant};
 
+    /// The rule as Linux has it, and a round-trip time of 100 ms.
+    fn linux() -> (QuickAcks, RttEstimator) {
+        let parts = "reno".parse::<Variant>().unwrap().resolve(Profile::Linux).unwrap();
+        let config = Config::new(parts, Profile::Linux);
+        let mut rtt = RttEstimator::new(config.rto);
+        rtt.on_sample(Duration::from_millis(100), Seq::FIRST_BYTE, Seq::FIRST_BYTE);
+        (QuickAcks::new(config.delayed_ack.unwrap(), 0), rtt)
+    }
+
+    /// `tcp_event_data_recv`, ato: 40 ms (`TCP_ATO_MIN`) with the first data; half of it and 20 ms after a gap of at most 20
+    /// ms; half of it and the gap after a longer gap below it, at most the RTO of 100 + 200 ms; as it was after a longer one.
+    #[test]
+    fn the_wait_follows_the_gaps_between_data() {
+        let (mut acks, rtt) = linux();
+        let mut now = Instant::START;
+        for (gap_ms, wait_ms) in
+            [(1000, 40), (20, 40), (21, 41), (20, 40), (39, 59), (50, 79), (20, 59), (70, 59)]
+        {
+            now += Duration::from_millis(gap_ms);
+            acks.on_data(now, false, false, 10, &rtt);
+            // Of odd numbers the kernel's jiffies lose the half.
+            let wait = acks.wait.as_nanos() / 1_000_000;
+            assert!(
+                wait.abs_diff(wait_ms) <= 1,
+                "after {gap_ms} ms: {wait} ms, expected {wait_ms}"
+            );
+        }
+        // 280/2 + 270 = 410 is more than the RTO.
+        acks.wait = Duration::from_millis(280);
+        acks.on_data(now + Duration::from_millis(270), false, false, 10, &rtt);
+        assert_eq!(acks.wait, Duration::from_millis(300));
+    }
+
+    /// `tcp_send_delayed_ack`: a wait beyond 40 ms is at most the smoothed round-trip time and 200 ms; a timer that ends
+    /// within a quarter of the wait lets the ACK go at once, a later one stays.
+    #[test]
+    fn an_ack_waits_no_longer_than_a_round_trip() {
+        let (mut acks, rtt) = linux();
+        let now = Instant::START + Duration::from_secs(1);
+        let at = |millis: u64| now + Duration::from_millis(millis);
+        let segment = Bytes::new(1448);
+        let verdict = |acks: &QuickAcks, timer: Option<Instant>| {
+            acks.verdict(now, segment, segment, true, timer, &rtt)
+        };
+        for (wait_ms, due_ms) in [(40, 40), (80, 80), (150, 100), (300, 100)] {
+            acks.wait = Duration::from_millis(wait_ms);
+            assert_eq!(verdict(&acks, None), Verdict::By(at(due_ms)), "{wait_ms}");
+        }
+        acks.wait = Duration::from_millis(80);
+        assert_eq!(verdict(&acks, Some(at(20))), Verdict::Now);
+        assert_eq!(verdict(&acks, Some(at(21))), Verdict::By(at(21)));
+        assert_eq!(verdict(&acks, Some(at(90))), Verdict::By(at(80)));
+        // More than a full segment, and a window that opens.
+        let more = Bytes::new(1449);
+        assert_eq!(acks.verdict(now, more, segment, true, None, &rtt), Verdict::Now);
+        assert_eq!(acks.verdict(now, more, segment, false, None, &rtt), Verdict::By(at(80)));
+    }
+
+    /// The delayed-ACK timer in vain doubles the wait, at most to the RTO; of an interactive connection it is 40 ms again
+    /// (`tcp_delack_timer_handler`).
+    #[test]
+    fn a_wait_in_vain_makes_the_next_longer() {
+        let (mut acks, rtt) = linux();
+        acks.wait = Duration::from_millis(80);
+        acks.on_timer(&rtt);
+        assert_eq!(acks.wait, Duration::from_millis(160));
+        acks.on_timer(&rtt);
+        assert_eq!(acks.wait, Duration::from_millis(300));
+        acks.set_interactive(true);
+        acks.on_timer(&rtt);
+        assert_eq!(acks.wait, Duration::from_millis(40));
+    }
+
     #[test]
     fn quick_acks_are_as_many_as_half_the_window_holds_within_bounds() {
         let parts = "reno".parse::<Variant>().unwrap().resolve(Profile::Linux).unwrap();

@@ -67,6 +67,23 @@ fn a_new_dropping_state_begins_where_the_last_one_ended() {
     assert_eq!(serve(&mut codel, 2_400..2_650).0, [2_505, 2_605]);
 }
 
+/// RFC 8289 §5.5: `now - drop_next < 16 * interval`.
+#[test]
+fn the_last_dropping_state_is_remembered_for_sixteen_intervals() {
+    // As above, the last drop was due at 542.1 ms: an arrival at 2,036 ms is dropped at 2,141 ms, 1,598.9 ms later, and one
+    // at 2,038 ms at 2,143 ms, 1,600.9 ms later. In the first case the next drop comes 100/sqrt(7) = 37.8 ms later, in the
+    // second 100 ms.
+    for (from, second) in [(2_036, 2_141 + 38), (2_038, 2_143 + 100)] {
+        let mut codel = CoDel::new(CoDelConfig::default());
+        push(&mut codel, millis(0), 0..1000, false);
+        serve(&mut codel, 0..508);
+        while next(&mut codel, millis(508)).0.is_some() {}
+        push(&mut codel, millis(from), 1000..2000, false);
+        let drops = serve(&mut codel, from..from + 250).0;
+        assert_eq!(drops[..2], [from + 105, second], "{from}");
+    }
+}
+
 #[test]
 fn a_line_of_one_full_packet_is_not_a_standing_queue() {
     let mut codel = CoDel::new(CoDelConfig::default());

@@ -110,6 +110,22 @@ fn a_burst_passes() {
     assert!((150..1_000).contains(&first_drop), "{first_drop}");
 }
 
+/// RFC 8033 §4.4: the allowance is given again where both delays are below half the target, 7.5 ms, and nothing is dropped.
+#[test]
+fn the_allowance_is_given_again_below_half_the_target() {
+    let left = |before: f64, delay: f64, probability: f64| {
+        let mut pie = busy(PieConfig::default(), probability);
+        (pie.delay, pie.sojourn) = (before, delay);
+        pie.update();
+        pie.burst_left
+    };
+    let whole = Duration::from_millis(150);
+    assert_eq!(left(0.0074, 0.0074, 0.0), whole);
+    assert_eq!(left(0.0076, 0.0074, 0.0), Duration::ZERO);
+    assert_eq!(left(0.0074, 0.0076, 0.0), Duration::ZERO);
+    assert_eq!(left(0.0074, 0.0074, 0.5), Duration::ZERO);
+}
+
 #[test]
 fn few_packets_and_a_small_delay_are_left_alone() {
     let strikes = |pie: &mut Pie| (0..1000).filter(|_| pie.strikes(1500)).count();

@@ -331,7 +331,8 @@ fn a_collector_gets_every_row_once() {
     let whole = simulate(&scenario).unwrap();
     assert!(whole.link_samples.time_ns.len() > crate::MOST_ROWS_HELD / 4);
     let mut rows = Rows(Vec::new());
-    let last = crate::simulate_into(&scenario, &mut rows).unwrap();
+    let last =
+        crate::simulate_into(&scenario, &mut rows, &crate::Meter::default()).unwrap().unwrap();
     rows.0.push(last.clone());
     let all = |column: fn(&Run) -> &Vec<u64>| {
         rows.0.iter().flat_map(|run| column(run).clone()).collect::<Vec<u64>>()

@@ -1,0 +1,447 @@
+//! The memory and the events that a run may take, and an estimate of what it will take.
+//!
+//! The estimate is made before anything is set up, from sums and means. It is meant to be right within a small factor where
+//! a run is large: runs that no machine could carry out are refused in a moment, and ordinary ones are not.
+
+use std::collections::BTreeMap;
+use std::sync::RwLock;
+
+use ackclock_net::QueueUnit;
+use ackclock_units::{Bytes, Duration, Rate};
+
+use crate::scenario::{
+    AppSpec, ArrivalsSpec, ChannelSpec, CrossTraffic, Draw, DurationDraw, Every, Flow, LinkSpec,
+    Probe, Quantity, QueueSpec, Scenario, Text, Topology, Traffic, TrafficApp,
+};
+use crate::topology::Layout;
+use crate::{ScenarioError, flow_entries};
+
+/// The most that a run may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Memory, in bytes.
+    pub memory_bytes: f64,
+    /// Events of the simulator's clock.
+    pub events: f64,
+}
+
+impl Default for Budget {
+    /// 4 GB, which most machines have, and 10^11 events, which take some three hours.
+    fn default() -> Self {
+        Self { memory_bytes: 4e9, events: 1e11 }
+    }
+}
+
+/// The budget of this process; `None`: the default.
+static ALLOWED: RwLock<Option<Budget>> = RwLock::new(None);
+
+impl Budget {
+    /// The budget of every scenario that this process checks from now on.
+    pub fn allow(self) {
+        if let Ok(mut allowed) = ALLOWED.write() {
+            *allowed = Some(self);
+        }
+    }
+
+    /// The budget of this process.
+    pub fn allowed() -> Self {
+        ALLOWED.read().ok().and_then(|allowed| *allowed).unwrap_or_default()
+    }
+}
+
+/// An end of a flow with its two links at rest, and a packet, of which a sender and a queue keep records: measured with
+/// 1,000 and 100,000 flows (docs/performance-log.md), rounded up.
+const FLOW_BYTES: f64 = 12_000.0;
+const PACKET_BYTES: f64 = 250.0;
+/// A connection that is open, of a class.
+const CONNECTION_BYTES: f64 = 8_000.0;
+const LINK_BYTES: f64 = 3_000.0;
+/// Rows of tables, as `Run` holds them.
+const CONNECTION_ROW_BYTES: f64 = 150.0;
+const OBJECT_ROW_BYTES: f64 = 60.0;
+const SAMPLE_ROW_BYTES: f64 = 48.0;
+/// A planned exchange.
+const EXCHANGE_BYTES: f64 = 40.0;
+/// A picture or a segment of a video at a rate.
+const PICTURE_BYTES: f64 = 40.0;
+/// One queue of several of a link.
+const QUEUE_BYTES: f64 = 150.0;
+/// A moment at which a packet may leave.
+const OPPORTUNITY_BYTES: f64 = 8.0;
+/// A segment and its ACK, each on three links and at a host.
+const SEGMENT_EVENTS: f64 = 4.0;
+/// The opening and the end of a connection.
+const CONNECTION_EVENTS: f64 = 20.0;
+/// The mean of the pages of SURGE and the connections of `PackMime`, roughly: objects, and bytes of each.
+const SURGE_THINK_S: f64 = 3.0;
+const PAGE_OBJECTS: f64 = 5.0;
+const WEB_BYTES: f64 = 20_000.0;
+
+/// The estimate for one key of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+struct Cost {
+    key: String,
+    memory_bytes: f64,
+    events: f64,
+}
+
+/// The estimate for a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Estimate {
+    costs: Vec<Cost>,
+}
+
+impl Estimate {
+    /// The costs that do not depend on paths; quickly, whatever the number of flows.
+    pub fn of_entries(scenario: &Scenario) -> Self {
+        let mut estimate = Self::default();
+        let of_link = match &scenario.topology {
+            Topology::Dumbbell { bottleneck, access, access_right } => {
+                let right = access_right.as_ref().unwrap_or(access);
+                let flows: f64 = scenario.flows.iter().map(|flow| f64::from(flow.count)).sum();
+                let ends = flows + scenario.traffic.len() as f64;
+                for (key, link, count) in [
+                    ("bottleneck", bottleneck, 1.0),
+                    ("access", access, ends),
+                    ("access_right", right, ends),
+                ] {
+                    let drawn = opportunities(link) * count;
+                    let key = format!("topology.{key}.channel");
+                    estimate.add(key, drawn * OPPORTUNITY_BYTES, drawn);
+                }
+                [access, right].map(|link| link.queue.as_ref().map_or(0.0, queues)).iter().sum()
+            }
+            Topology::Graph { links } => {
+                for (n, link) in links.iter().enumerate() {
+                    let bytes = LINK_BYTES + 2.0 * link.queue.as_ref().map_or(0.0, queues);
+                    estimate.add(format!("topology.link[{n}]"), bytes, 0.0);
+                    let drawn = opportunities(&link.spec());
+                    let key = format!("topology.link[{n}].channel");
+                    estimate.add(key, drawn * OPPORTUNITY_BYTES, drawn);
+                }
+                0.0
+            }
+        };
+        for (n, flow) in scenario.flows.iter().enumerate() {
+            let count = f64::from(flow.count);
+            estimate.add(format!("flow[{n}].count"), count * (FLOW_BYTES + 2.0 * of_link), 0.0);
+            estimate.add(format!("flow[{n}].app"), count * app_bytes(&flow.app), 0.0);
+        }
+        for (n, class) in scenario.traffic.iter().enumerate() {
+            let opened = connections(class, scenario);
+            // Each arrival is drawn whether or not it can be served.
+            let memory_bytes = opened * CONNECTION_ROW_BYTES;
+            let key = format!("traffic[{n}].arrivals");
+            estimate.add(key, memory_bytes, opened * CONNECTION_EVENTS);
+            if let TrafficApp::Request { exchanges, .. } = &class.app {
+                let each = mean(exchanges, f64::MAX).ceil().max(1.0);
+                let rows = opened * each * OBJECT_ROW_BYTES;
+                let key = format!("traffic[{n}].app.exchanges");
+                estimate.add(key, rows + each * EXCHANGE_BYTES, 0.0);
+            }
+        }
+        for (n, cross) in scenario.cross_traffic.iter().enumerate() {
+            let packets = cross.rate.0.as_pps() * cross_span(cross, scenario);
+            estimate.add(format!("cross_traffic[{n}].rate"), 0.0, packets * SEGMENT_EVENTS / 2.0);
+        }
+        for (n, probe) in scenario.probes.iter().enumerate() {
+            if let Every::Interval(interval) = probe.every.0 {
+                let rows = probe_span(probe, scenario) / interval.as_secs_f64().max(1e-9);
+                let rows = rows * probed(probe, scenario);
+                estimate.add(format!("probe[{n}].every"), rows * SAMPLE_ROW_BYTES, rows);
+            }
+        }
+        estimate
+    }
+
+    /// The costs of packets, which depend on the links of the paths.
+    pub fn of_packets(scenario: &Scenario, layout: &Layout) -> Self {
+        let mut estimate = Self::default();
+        let whole = scenario.duration.0.as_secs_f64();
+        let mut shared: BTreeMap<usize, f64> = BTreeMap::new();
+        let entries = flow_entries(scenario);
+        let mut packets_of = vec![0.0; scenario.flows.len()];
+        let mut first = 0;
+        for (n, flow) in scenario.flows.iter().enumerate() {
+            let count = f64::from(flow.count);
+            let path = Path::new(layout, &layout.paths[first]);
+            first += entries[first..].iter().take_while(|entry| **entry == n).count();
+            let Ok(config) = flow.config() else { continue };
+            let mss = f64::from(config.mss.get());
+            let most = path.rate / 8.0 * whole;
+            let volume = volume(&flow.app, whole).min(most);
+            let window = config.autotune.map_or(config.receive_window, |autotune| autotune.most);
+            let flight = volume.min(window.get() as f64).min(path.holds);
+            let key = format!("flow[{n}]");
+            estimate.add(key.clone(), count * flight / mss * PACKET_BYTES, 0.0);
+            // What one link carries, all flows that it is the narrowest of share.
+            let left = shared.entry(path.narrowest).or_insert(most);
+            let carried = (count * volume).min(*left);
+            *left -= carried;
+            estimate.add(key, 0.0, carried / mss * SEGMENT_EVENTS);
+            packets_of[n] = carried / mss;
+            let objects = objects(&flow.app, whole) * count;
+            let key = format!("flow[{n}].app");
+            estimate.add(key, objects * OBJECT_ROW_BYTES, objects);
+        }
+        for (n, class) in scenario.traffic.iter().enumerate() {
+            let path = Path::new(layout, &layout.class_paths[n]);
+            let opened = connections(class, scenario);
+            let each = volume_of_connection(class, path.rtt, whole);
+            let most = path.rate / 8.0 * whole;
+            let asked = opened * each.bytes;
+            let left = shared.entry(path.narrowest).or_insert(most);
+            let carried = asked.min(*left);
+            *left -= carried;
+            let waiting = if asked > 0.0 { opened * (1.0 - carried / asked) } else { 0.0 };
+            let events = carried / 1460.0 * SEGMENT_EVENTS;
+            let rows = carried / each.bytes.max(1.0) * each.objects * OBJECT_ROW_BYTES;
+            let key = format!("traffic[{n}].arrivals");
+            estimate.add(key.clone(), waiting * CONNECTION_BYTES, 0.0);
+            estimate.add(format!("traffic[{n}].app"), rows, events);
+        }
+        for (n, probe) in scenario.probes.iter().enumerate() {
+            if probe.every.0 == Every::Change {
+                let share = probe_span(probe, scenario) / whole;
+                let packets: f64 = match &probe.flow {
+                    Some(name) => (0..scenario.flows.len())
+                        .filter(|n| is_probed(&scenario.flows[*n], name))
+                        .map(|n| packets_of[n])
+                        .sum(),
+                    None => packets_of.iter().sum(),
+                };
+                let rows = 2.0 * packets * share;
+                estimate.add(format!("probe[{n}].every"), rows * SAMPLE_ROW_BYTES, rows);
+            }
+        }
+        estimate
+    }
+
+    fn add(&mut self, key: String, memory_bytes: f64, events: f64) {
+        self.costs.push(Cost { key, memory_bytes, events });
+    }
+
+    /// Both estimates.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.costs.extend(other.costs);
+        self
+    }
+
+    /// Refuses a run that would take more than `budget`.
+    ///
+    /// # Errors
+    /// The key that takes most of what is exceeded.
+    pub fn check(&self, budget: Budget) -> Result<(), ScenarioError> {
+        let refuse = |of: fn(&Cost) -> f64, allowed: f64, say: fn(f64) -> String, option: &str| {
+            let total: f64 = self.costs.iter().map(of).sum();
+            // Not a number, too.
+            if total <= allowed {
+                return Ok(());
+            }
+            let most = self.costs.iter().max_by(|a, b| of(a).total_cmp(&of(b)));
+            let key = most.map_or("duration", |cost| &cost.key);
+            let message = format!(
+                "the run would take about {}, more than {}; expected less, or `{option}` before the command",
+                say(total),
+                say(allowed),
+            );
+            Err(ScenarioError::new(key, &message))
+        };
+        let memory = |bytes: f64| format!("{} of memory", bytes_in_words(bytes));
+        let events = |events: f64| format!("{events:.2e} events");
+        refuse(|cost| cost.memory_bytes, budget.memory_bytes, memory, "ackclock --memory SIZE")?;
+        refuse(|cost| cost.events, budget.events, events, "ackclock --events NUMBER")
+    }
+}
+
+fn bytes_in_words(bytes: f64) -> String {
+    if bytes < 1e12 { format!("{:.1} GB", bytes / 1e9) } else { format!("{:.1e} GB", bytes / 1e9) }
+}
+
+/// A way across links, there and back.
+struct Path {
+    /// The wire of the lowest rate, and that rate in bit/s.
+    narrowest: usize,
+    rate: f64,
+    /// The propagation delay there and back, in s.
+    rtt: f64,
+    /// The bytes that may be under way.
+    holds: f64,
+}
+
+impl Path {
+    fn new(layout: &Layout, path: &[Vec<usize>; 2]) -> Self {
+        let rate = |wire: &usize| layout.wires[*wire].config.rate.as_bps() as f64;
+        let narrowest =
+            path[0].iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).copied().unwrap_or_default();
+        let delay = |wire: &usize| layout.wires[*wire].config.delay.as_secs_f64();
+        let rtt = path.iter().flatten().map(delay).sum();
+        // A packet is of 1500 bytes at most, and what waits, waits where the path is narrowest.
+        let limit = layout.wires[narrowest].config.limit;
+        let waiting = match limit.unit {
+            QueueUnit::Packets => limit.amount as f64 * 1500.0,
+            QueueUnit::Bytes => limit.amount as f64,
+        };
+        let rate = rate(&narrowest);
+        Self { narrowest, rate, rtt, holds: rate / 8.0 * rtt + waiting + 3000.0 }
+    }
+}
+
+/// The opportunities that are drawn of a link, both ways.
+fn opportunities(link: &LinkSpec) -> f64 {
+    let of = |channel: Option<&ChannelSpec>, rate: Rate| match channel {
+        Some(ChannelSpec::Cellular { period, .. }) => {
+            rate.as_bps() as f64 / 12_000.0 * period.0.as_secs_f64()
+        }
+        _ => 0.0,
+    };
+    let reverse = link.reverse.as_ref();
+    let back = reverse.and_then(|reverse| reverse.channel.as_ref()).or(link.channel.as_ref());
+    let rate_back = reverse.and_then(|reverse| reverse.rate).unwrap_or(link.rate).0;
+    of(link.channel.as_ref(), link.rate.0) + of(back, rate_back)
+}
+
+/// The memory of the queues of a link that has several.
+fn queues(queue: &QueueSpec) -> f64 {
+    match queue {
+        QueueSpec::FqCoDel { queues, .. } => f64::from(queues.unwrap_or(1024)) * QUEUE_BYTES,
+        _ => 0.0,
+    }
+}
+
+/// The memory of a flow's application.
+fn app_bytes(app: &AppSpec) -> f64 {
+    let pictures = match app {
+        AppSpec::Video(video) => {
+            let drawn =
+                video.length.map_or(0.0, |length| length.0.as_secs_f64() * video.picture_rate);
+            drawn.max(video.pictures.len() as f64)
+        }
+        AppSpec::Dash(dash) => {
+            let segments = dash.length.map_or(0.0, |length| {
+                length.0.as_secs_f64() / dash.segment.0.as_secs_f64().max(1e-9)
+            });
+            segments.max(dash.pictures.len() as f64) * dash.rates.len() as f64
+        }
+        _ => 0.0,
+    };
+    // What is not a number the check refuses later.
+    pictures.max(0.0) * PICTURE_BYTES
+}
+
+/// The bytes that a flow's application gives in `whole` seconds.
+fn volume(app: &AppSpec, whole: f64) -> f64 {
+    let at = |rate: Rate| rate.as_bps() as f64 / 8.0 * whole;
+    match app {
+        AppSpec::Bulk { size: Some(size) } => size.0.get() as f64,
+        AppSpec::Bulk { size: None } | AppSpec::Program(_) | AppSpec::Iperf3(_) => f64::INFINITY,
+        AppSpec::Cbr(cbr) => at(cbr.rate.0),
+        AppSpec::OnOff(onoff) => at(onoff.rate.0),
+        AppSpec::Bursts(bursts) => count_of(&bursts.every, whole) * mean(&bursts.size, f64::MAX),
+        AppSpec::Video(video) => {
+            let sizes: f64 = video.pictures.iter().map(|size| f64::from(*size)).sum();
+            video.size.map_or(sizes, |size| size.0.get() as f64)
+        }
+        AppSpec::Dash(dash) => {
+            let rate = dash.rates.iter().map(|rate| rate.0.as_bps()).max().unwrap_or_default();
+            let pictures = dash.pictures.len() as f64 / dash.picture_rate.max(0.1);
+            let length = dash.length.map_or(pictures, |length| length.0.as_secs_f64());
+            rate as f64 / 8.0 * length
+        }
+    }
+}
+
+/// The messages, bursts or segments that a flow's application gives in `whole` seconds.
+fn objects(app: &AppSpec, whole: f64) -> f64 {
+    let messages =
+        |rate: Rate, size: Bytes| rate.as_bps() as f64 * whole / size.bits().max(1) as f64;
+    match app {
+        AppSpec::Cbr(cbr) => messages(cbr.rate.0, cbr.message.0),
+        AppSpec::OnOff(onoff) => {
+            let cycle = mean(&onoff.on, whole) + mean(&onoff.off, whole);
+            messages(onoff.rate.0, onoff.message.0) + whole / cycle.max(1e-9)
+        }
+        AppSpec::Bursts(bursts) => count_of(&bursts.every, whole),
+        _ => 0.0,
+    }
+}
+
+/// The mean of a draw, each cut at `most`; nothing of one that the check refuses later.
+fn mean<T: Quantity>(draw: &Draw<T>, most: f64) -> f64 {
+    if draw.fault().is_some() { 0.0 } else { draw.law().mean_below(most) }
+}
+
+/// How often a time passes in `whole` seconds.
+fn count_of(every: &DurationDraw, whole: f64) -> f64 {
+    whole / mean(every, whole).max(1e-9)
+}
+
+/// The connections, or users, of a class.
+fn connections(class: &Traffic, scenario: &Scenario) -> f64 {
+    let end = class.stop.map_or(scenario.duration.0, |stop| stop.0.min(scenario.duration.0));
+    let span = end.saturating_sub(class.start.0).as_secs_f64();
+    let drawn = match &class.arrivals {
+        ArrivalsSpec::List { at } => at.len() as f64,
+        other => other.rate().map_or(0.0, ackclock_units::Frequency::as_hz) * span,
+    };
+    class.count.map_or(drawn, |count| drawn.min(count as f64))
+}
+
+/// The mean of a class's connections, or users.
+struct Connection {
+    bytes: f64,
+    objects: f64,
+}
+
+fn volume_of_connection(class: &Traffic, rtt: f64, whole: f64) -> Connection {
+    let bytes = |draw: &Draw<Text<Bytes>>| mean(draw, 1e15);
+    match &class.app {
+        TrafficApp::Bulk { size } => Connection { bytes: bytes(size), objects: 1.0 },
+        TrafficApp::Request { request, response, exchanges, .. } => {
+            let objects = mean(exchanges, 1e15).ceil().max(1.0);
+            Connection { bytes: objects * (bytes(request) + bytes(response)), objects }
+        }
+        TrafficApp::Packmime { .. } => {
+            Connection { bytes: PAGE_OBJECTS * WEB_BYTES, objects: PAGE_OBJECTS }
+        }
+        TrafficApp::Browser(browser) => {
+            // No page takes less time than two round trips.
+            let think = browser.think.as_ref().map_or(SURGE_THINK_S, |think| mean(think, whole));
+            let each = think + (2.0 * rtt).max(1e-6);
+            let pages = browser.pages.map_or(f64::MAX, |pages| pages as f64).min(whole / each);
+            let embedded = browser.embedded.as_ref().map_or(PAGE_OBJECTS, |n| mean(n, 1000.0));
+            let objects = pages.max(1.0) * (1.0 + embedded);
+            let size = browser.size.as_ref().map_or(WEB_BYTES, bytes);
+            Connection { bytes: objects * size, objects }
+        }
+    }
+}
+
+fn cross_span(cross: &CrossTraffic, scenario: &Scenario) -> f64 {
+    span(cross.start.0, cross.stop.map(|stop| stop.0), scenario)
+}
+
+fn probe_span(probe: &Probe, scenario: &Scenario) -> f64 {
+    span(probe.from.0, probe.until.map(|until| until.0), scenario)
+}
+
+fn span(from: Duration, until: Option<Duration>, scenario: &Scenario) -> f64 {
+    let end = until.map_or(scenario.duration.0, |until| until.min(scenario.duration.0));
+    end.saturating_sub(from).as_secs_f64()
+}
+
+/// How many flows, or links, a probe looks at.
+fn probed(probe: &Probe, scenario: &Scenario) -> f64 {
+    let Some(name) = &probe.flow else { return 1.0 };
+    let meant = scenario.flows.iter().filter(|flow| flow.name == *name);
+    meant.map(|flow| f64::from(flow.count)).sum::<f64>().max(1.0)
+}
+
+/// Whether a probe of `name` looks at flows of this entry.
+fn is_probed(flow: &Flow, name: &str) -> bool {
+    flow.name == name || (flow.count > 1 && name.starts_with(&flow.name))
+}
+
+#[cfg(test)]
+mod tests;
