@@ -68,8 +68,8 @@ lint-rust: .venv/.dev
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/python scripts/check_layers.py
 	$(BIN)/python scripts/check_dependencies.py
-	@if command -v cargo-deny >/dev/null; then cargo deny --all-features check bans licenses sources; \
-	else echo "skipped: cargo deny (no cargo-deny on the PATH; cargo install --locked cargo-deny)"; fi
+	$(BIN)/python scripts/check_writes.py
+	scripts/audit.sh
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
@@ -137,11 +137,11 @@ clean: ## Remove everything that was built
 	@touch $@
 
 .venv/.runtime: requirements/runtime.txt | .venv/.created
-	$(BIN)/python -m pip install --quiet --requirement requirements/runtime.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/runtime.txt
 	@touch $@
 
 .venv/.dev: requirements/dev.txt .venv/.runtime
-	$(BIN)/python -m pip install --quiet --requirement requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/dev.txt
 	@touch $@
 
 # The list of sources, so that a file that was taken away is noticed too.

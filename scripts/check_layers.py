@@ -35,10 +35,12 @@ LAW: Mapping[str, frozenset[str]] = {
     "app": frozenset({"units", "packet", "tcp"}),
     "sim": _CORE,
     "theory": frozenset({"units"}),
+    # Everything that is left on disk goes through it.
+    "writer": frozenset(),
     # The kernel's TCP is one of the stacks that `script` runs scripts against.
-    "live": _CORE | {"wire", "sim", "script"},
+    "live": _CORE | {"wire", "sim", "script", "writer"},
     "script": frozenset({"units", "packet", "tcp", "wire"}),
-    "lab": _CORE | {"wire", "sim", "theory", "live", "script"},
+    "lab": _CORE | {"wire", "sim", "theory", "live", "script", "writer"},
     "python": frozenset({"lab", "theory"}),
 }
 
@@ -48,7 +50,7 @@ HOME: Mapping[str, frozenset[str]] = {
     "std::time::SystemTime": frozenset({"live"}),
     "std::net": frozenset({"live"}),
     "std::process": frozenset({"live"}),
-    "std::fs": frozenset({"lab", "live"}),
+    "std::fs": frozenset({"lab", "live", "writer"}),
     "std::thread": frozenset({"lab", "live"}),
 }
 

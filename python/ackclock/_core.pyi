@@ -7,6 +7,7 @@ from typing import Any, Self, final
 __all__ = [
     "BadInput",
     "Drill",
+    "Place",
     "RouterBench",
     "Run",
     "Table",
@@ -17,6 +18,7 @@ __all__ = [
     "bench_short",
     "check_scenario",
     "closed_to_programs",
+    "copy_file",
     "drill",
     "judge",
     "live",
@@ -31,9 +33,11 @@ __all__ = [
     "simulate",
     "simulate_many",
     "simulate_to",
+    "try_file",
     "variant_name",
     "variant_slug",
     "version",
+    "write_file",
 ]
 
 class BadInput(ValueError):
@@ -92,6 +96,32 @@ class Drill:
 
     def to_json(self) -> str:
         """Return the outcomes as JSON: {passed, failed, notes, scripts}."""
+
+@final
+class Place:
+    """A folder that a run writes into, tried, locked until it is closed, cleared of what killed runs left."""
+
+    def __new__(cls, path: str) -> Place: ...
+    def expect(self, names: Sequence[str] = ..., tables: bool = False) -> None:
+        """Try the names that files in it will have; ``tables`` are those of a run."""
+
+    def stage(self, name: str, content: bytes) -> None:
+        """Write a file that gets its name, which may lie in folders below, by ``commit``."""
+
+    def commit(self, gone: Sequence[str] = ...) -> None:
+        """Give all files that were staged their names, together; those called ``gone`` go."""
+
+    def close(self) -> None:
+        """Let others have the folder; what was staged and not committed goes."""
+
+def write_file(path: str, content: bytes) -> None:
+    """Write a file by itself, whole or not at all. Raises OSError, whose text is one line."""
+
+def copy_file(source: str, path: str) -> None:
+    """Write what another file holds, with its rights. Raises OSError, whose text is one line."""
+
+def try_file(path: str) -> None:
+    """Say whether a file can be written, before work begins. Raises OSError, whose text is one line."""
 
 def version() -> str: ...
 def schema() -> str:

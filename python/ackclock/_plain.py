@@ -78,7 +78,14 @@ def _plain(descriptor: Any) -> _Plain | None:
     if kind is str:
         return _Plain(str)
     asks = info.exists or info.resolve_path or info.allow_dash or info.path_type is not None
-    return _Plain(Path) if kind is Path and not asks else None
+    return _Plain(_path) if kind is Path and not asks else None
+
+
+def _path(text: str) -> Path:
+    # Of nothing `Path` makes the current folder.
+    if not text:
+        raise ValueError("the name is empty, expected a path")
+    return Path(text)
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:

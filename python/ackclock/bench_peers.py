@@ -8,11 +8,14 @@ import os
 import shutil
 import statistics
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
+
+from ackclock._writing import copy_file
 
 __all__ = ["Peer", "missing", "ready"]
 
@@ -166,13 +169,13 @@ def _ns3_program() -> Path | None:
     program = cache / f"ns3_dumbbell-{key}"
     if program.exists():
         return program
-    cache.mkdir(parents=True, exist_ok=True)
-    part = program.with_name(f".{program.name}.{os.getpid()}.part")
-    subprocess.run(
-        ["g++", "-O3", "-x", "c++", "-", "-x", "none", "-o", str(part), *flags],
-        input=source,
-        text=True,
-        check=True,
-    )
-    part.replace(program)
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch, "ns3_dumbbell")
+        subprocess.run(
+            ["g++", "-O3", "-x", "c++", "-", "-x", "none", "-o", str(made), *flags],
+            input=source,
+            text=True,
+            check=True,
+        )
+        copy_file(made, program, make_folder=True)
     return program

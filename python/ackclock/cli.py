@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
@@ -27,10 +27,12 @@ from ackclock._cli_live import (
 from ackclock._cli_run import print_run, rows_of_measure
 from ackclock._plain import read_plainly
 from ackclock._words import Substrate
+from ackclock._writing import Folder
 from ackclock.errors import BadInput, UnfinishedError
 
 if TYPE_CHECKING:
     from ackclock import theory as theory_module
+    from ackclock.api import ScenarioFile
 
 __all__ = ["app", "main"]
 
@@ -191,7 +193,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run one scenario."""
-    from ackclock.api import ScenarioFile, run_to
+    from ackclock.api import ScenarioFile
 
     if pcap_link and pcap is None:
         raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
@@ -208,10 +210,46 @@ def run(
     if pcap_link and on == "live":
         raise BadInput("--pcap-link: a live run captures hosts, expected --pcap alone")
     scenario = ScenarioFile(file)
-    _refuse_file(out)
-    _refuse_file(pcap)
     if on == "live":
         refuse_programs(scenario.to_json(), allowed=allow_programs)
+    with _held(out, pcap):
+        _run(
+            scenario, on=on, out=out, seed=seed, pcap=pcap, pcap_link=pcap_link, ports=ports,
+            sender=sender, receiver=receiver, busy=busy, as_json=as_json,
+            allow_programs=allow_programs, as_root=as_root,
+        )  # fmt: skip
+
+
+@contextmanager
+def _held(out: Path | None, pcap: Path | None = None) -> Generator[None]:
+    """Try the folders of a run, and have the use of them as long as it lasts."""
+    with ExitStack() as held:
+        if out is not None:
+            held.enter_context(Folder(out, tables=True))
+        if pcap is not None:
+            held.enter_context(Folder(pcap))
+        yield
+
+
+def _run(
+    scenario: ScenarioFile,
+    *,
+    on: Substrate,
+    out: Path | None,
+    seed: int | None,
+    pcap: Path | None,
+    pcap_link: list[str] | None,
+    ports: Literal["tun", "veth"] | None,
+    sender: Literal["kernel", "ackclock"] | None,
+    receiver: Literal["kernel", "ackclock"] | None,
+    busy: bool,
+    as_json: bool,
+    allow_programs: bool,
+    as_root: bool,
+) -> None:
+    from ackclock.api import run_to
+
+    if on == "live":
         with printing.status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
                 scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
@@ -302,19 +340,22 @@ def compare(
         if word not in ("sim", "live"):
             raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, ('sim', 'live'))}")
     substrates: list[Substrate] = [word for word in ("sim", "live") if word in words]
-    _refuse_file(out)
     scenario = ackclock.Scenario.from_file(file)
     if "live" in substrates:
         refuse_programs(scenario.to_json(), allowed=allow_programs)
-    with printing.status("comparing") as status:
-        found = ackclock.compare(
-            scenario, on=substrates, repeat=repeat, progress=status,
-            allow_programs=allow_programs, as_root=as_root,
-        )  # fmt: skip
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "compare.json").write_text(json.dumps(found.as_json(), indent=2), encoding="utf-8")
-        (out / "compare.svg").write_text(found.svg(), encoding="utf-8")
+    with ExitStack() as held:
+        folder = None
+        if out is not None:
+            folder = held.enter_context(Folder(out, "compare.json", "compare.svg"))
+        with printing.status("comparing") as status:
+            found = ackclock.compare(
+                scenario, on=substrates, repeat=repeat, progress=status,
+                allow_programs=allow_programs, as_root=as_root,
+            )  # fmt: skip
+        if folder is not None:
+            folder.stage("compare.json", json.dumps(found.as_json(), indent=2))
+            folder.stage("compare.svg", found.svg())
+            folder.commit()
     if as_json:
         printing.print_json(found.as_json())
         return
@@ -697,7 +738,6 @@ def reproduce(
     if figure and figure not in study.figures:
         raise BadInput(f"`{figure}` is not a figure of {name}{_nearest(figure, study.figures)}")
     out = Path("report", name) if out is None else out
-    _refuse_file(out)
     claims = study.run(
         out, quick=quick, threads=threads, console=printing.console(), figure=figure or None
     )
@@ -721,17 +761,6 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     if near:
         return f" (did you mean `{near[0]}`?)"
     return f", expected one of {', '.join(known)}"
-
-
-def _refuse_file(out: Path | None) -> None:
-    """Refuse a folder that is a file, or lies in one, before any work is done for it."""
-    if out is None:
-        return
-    for path in (out, *out.parents):
-        if path.exists():
-            if not path.is_dir():
-                raise BadInput(f"{path}: is a file, expected a folder")
-            return
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import warnings
@@ -158,14 +157,12 @@ class Comparison:
 
     def svg(self) -> str:
         """Return the figure as the text of an SVG file, whose letters are the viewer's fonts'."""
-        import matplotlib as mpl  # noqa: PLC0415 - only for those who draw
+        from ackclock.plots.style import to_svg_file  # noqa: PLC0415 - only for those who draw
 
-        text = io.StringIO()
-        with mpl.rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+        with warnings.catch_warnings():
             # The name of a flow may have letters that the font lacks by which it is measured.
             warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
-            self.plot().savefig(text, format="svg")
-        return text.getvalue()
+            return to_svg_file(self.plot(), "compare")
 
 
 def compare(

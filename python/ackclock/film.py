@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from ackclock._writing import copy_file, try_file
 from ackclock.errors import BadInput
 
 __all__ = ["LENGTH_S", "RATE", "make_film"]
@@ -83,6 +84,7 @@ def make_film(
     if ffmpeg is None:
         msg = "no `ffmpeg` to make a film with (apt install ffmpeg)"
         raise BadInput(msg)
+    try_file(path)
     parts = _scenes(length_s)
     chains = [f"{part}[s{n}]" for n, part in enumerate(parts)]
     joined = "".join(f"[s{n}]" for n in range(len(parts)))
@@ -105,13 +107,7 @@ def make_film(
             _run([*before, "-pass", "2", *log, *end])
         else:
             _run([*before, *end])
-        try:
-            # Whole or not at all, also from one file system to another.
-            part = Path(f"{os.fspath(path)}.part")
-            shutil.copyfile(made, part)
-            part.replace(path)
-        except OSError as error:
-            raise BadInput(str(error)) from None
+        copy_file(made, path)
 
 
 def _run(command: list[str]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ackclock import _core
+from ackclock._writing import Folder
 from ackclock.errors import BadInput, UnfinishedError
 
 __all__ = ["CaseDifference", "Judgement", "judge"]
@@ -103,16 +105,27 @@ def judge(
 
     Raises
     ------
+    BadInput
+        A number is too small, or the folder cannot be written to.
     UnfinishedError
         The kernel cannot be asked here: no root, no TUN device, no Linux.
     """
     for name, number, least in (("random", random, 0), ("seed", seed, 0), ("at_once", at_once, 1)):
         if number is not None and number < least:
             raise BadInput(f"{name}: `{number}` is too small, expected at least {least}")
-    try:
-        folder = None if out is None else os.fspath(out)
-        read = json.loads(_core.judge(grid, random, seed, windows, folder, at_once))
-    except OSError as error:
-        raise UnfinishedError(str(error)) from None
+    folder = None if out is None else os.fspath(out)
+    with ExitStack() as held:
+        if folder is not None:
+            held.enter_context(Folder(folder))
+        read = _judged(grid, random, seed, windows, folder, at_once)
     differences = tuple(CaseDifference(**row) for row in read.pop("differences"))
     return Judgement(**read, differences=differences)
+
+
+def _judged(
+    grid: bool, random: int, seed: int, windows: bool, folder: str | None, at_once: int | None
+) -> dict[str, Any]:
+    try:
+        return json.loads(_core.judge(grid, random, seed, windows, folder, at_once))
+    except OSError as error:
+        raise UnfinishedError(str(error)) from None

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
+from ackclock._writing import write_file
 from ackclock.errors import BadInput
 from ackclock.video import Video, read_video
 
@@ -62,9 +63,15 @@ def read_trace(path: str | os.PathLike[str], picture_rate: float | None = None) 
 
 
 def write_trace(path: str | os.PathLike[str], video: Video) -> None:
-    """Write the sizes of a film's pictures as :func:`read_trace` reads them."""
+    """Write the sizes of a film's pictures as :func:`read_trace` reads them.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be written.
+    """
     lines = ["bytes", *(str(size) for size in video.pictures or ()), ""]
-    Path(path).write_text("\n".join(lines), encoding="ascii")
+    write_file(path, "\n".join(lines))
 
 
 def play(url: str, video: Video, *, limit_s: float | None = None) -> dict[str, Any]:

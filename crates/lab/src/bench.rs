@@ -5,7 +5,7 @@ use ackclock_sim::{Collector, Meter, Run, simulate_into};
 use serde_json::{Value, json};
 
 use crate::from_json;
-use crate::sweep::{SweepError, guarded, simulate_one};
+use crate::sweep::{SweepError, guarded, simulate_plain};
 use crate::table::check_conservation;
 
 /// The rate below which access links do not fall.
@@ -59,7 +59,7 @@ pub fn bench_dumbbell(
             "stagger": format!("{apart_ns} ns"),
         }],
     });
-    let run = simulate_one(&from_json(&scenario.to_string())?)?;
+    let run = simulate_plain(&from_json(&scenario.to_string())?, &Meter::default())?;
     let row = bottleneck(&run)?;
     check_carried(row, rate_bps, duration_s)?;
     check_flows(&run, row)?;

@@ -6,10 +6,10 @@
 //! and the seed, so that a run gives the same bytes every time.
 
 use core::net::Ipv4Addr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ackclock_packet::IpMeta;
 use ackclock_sim::scenario::{Direction, Flow, Topology};
@@ -22,9 +22,10 @@ use ackclock_wire::pcapng::{About, Interface, InterfaceId, PacketDirection, Sect
 use ackclock_wire::{
     Addresses, EncodeError, Encoded, MAX_HEADERS, Payload, Tuple, encode, encode_datagram,
 };
+use ackclock_writer::{Place, Staged, WriteError};
 
 use crate::input::{BadInput, did_you_mean, printable};
-use crate::store::{Staged, StoreError};
+use crate::load::Ready;
 use crate::sweep::{SweepError, guarded};
 use crate::table::check_conservation;
 use crate::version;
@@ -33,16 +34,16 @@ use crate::version;
 pub const MAX_CAPTURES: usize = 256;
 
 /// What is to be captured of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Captures {
-    /// The folder of the files, made if it is not there.
-    pub directory: PathBuf,
+    /// The folder of the files.
+    pub place: Place,
     /// The links; none: a dumbbell's bottleneck, every link of a graph.
     pub links: Vec<String>,
 }
 
 /// Runs one scenario as [`simulate_one`](crate::simulate_one) does, and writes what `captures` asks
-/// for as `<directory>/<link>.pcapng`; returns the files too, in the order of the links.
+/// for as `<link>.pcapng` in their place; returns the files too, in the order of the links.
 ///
 /// `meter` says how far the run is; `cancelled` is asked now and then whether to go on.
 ///
@@ -50,11 +51,12 @@ pub struct Captures {
 /// A link that is none, a scenario that cannot be run, a packet that cannot stand on a wire, a file
 /// that cannot be written, a fault of the simulator's, or a cancellation: then no file is touched.
 pub fn simulate_captured(
-    scenario: &Scenario,
+    ready: &Ready,
     captures: &Captures,
     meter: &Meter,
     cancelled: impl Fn() -> bool,
 ) -> Result<(Run, Vec<PathBuf>), SweepError> {
+    let scenario = ready.scenario();
     let names = guarded(|| scenario.check().and_then(|()| Names::of(scenario)))?;
     if !scenario.traffic.is_empty() {
         // Their packets would need addresses that no other connection of the run has had.
@@ -70,9 +72,7 @@ pub fn simulate_captured(
         .into());
     }
     let links = choose(scenario, &names, &captures.links)?;
-    let directory = &captures.directory;
-    fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))?;
-    let mut recorder = Recorder::new(scenario, &names, &links, directory, &cancelled)?;
+    let mut recorder = Recorder::new(scenario, &names, &links, &captures.place, &cancelled)?;
     let run = guarded(|| simulate_observed(scenario, &links, &mut recorder, meter))?;
     let files = recorder.finish()?;
     let run = run.ok_or(SweepError::Cancelled)?;
@@ -80,11 +80,8 @@ pub fn simulate_captured(
     if cancelled() {
         return Err(SweepError::Cancelled);
     }
-    let mut paths = Vec::with_capacity(files.len());
-    for (file, staged) in files {
-        paths.push(staged.path().to_owned());
-        staged.commit(file)?;
-    }
+    let paths = files.iter().map(|staged| staged.path().to_owned()).collect();
+    captures.place.commit(files, &[])?;
     Ok((run, paths))
 }
 
@@ -166,15 +163,15 @@ impl<'a> Recorder<'a> {
         scenario: &Scenario,
         names: &'a Names,
         links: &[usize],
-        directory: &Path,
+        place: &Place,
         cancelled: &'a dyn Fn() -> bool,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, WriteError> {
         let mut files: Vec<Option<LinkFile>> = Vec::new();
         files.resize_with(names.links.len(), || None);
         let mut taken = Vec::new();
         for &link in links {
             let name = file_name(&names.links[link], &mut taken);
-            let file = LinkFile::create(&directory.join(name), scenario, &names.links[link])?;
+            let file = LinkFile::create(place, &name, scenario, &names.links[link])?;
             files[link] = Some(file);
         }
         Ok(Self {
@@ -211,7 +208,7 @@ impl<'a> Recorder<'a> {
         let bytes = &buffer[..encoded.written];
         file.writer
             .write(file.interface, transmission.at, bytes, encoded.length, &about)
-            .map_err(|error| StoreError::io(file.staged.path(), &error).into())
+            .map_err(|error| WriteError::io(file.staged.path(), &error).into())
     }
 
     fn encode_segment(
@@ -236,7 +233,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// The files, each whole, and not yet under its name.
-    fn finish(self) -> Result<Vec<(File, Staged)>, SweepError> {
+    fn finish(self) -> Result<Vec<Staged>, SweepError> {
         match self.failed {
             Some(error) => Err(error),
             None => Ok(self
@@ -244,7 +241,7 @@ impl<'a> Recorder<'a> {
                 .into_iter()
                 .flatten()
                 .map(LinkFile::finish)
-                .collect::<Result<_, StoreError>>()?),
+                .collect::<Result<_, WriteError>>()?),
         }
     }
 }
@@ -264,8 +261,13 @@ impl Observer for Recorder<'_> {
 }
 
 impl LinkFile {
-    fn create(path: &Path, scenario: &Scenario, link: &str) -> Result<Self, StoreError> {
-        let (file, staged) = Staged::create(path)?;
+    fn create(
+        place: &Place,
+        name: &str,
+        scenario: &Scenario,
+        link: &str,
+    ) -> Result<Self, WriteError> {
+        let (file, staged) = place.create(name)?;
         let mut comment = format!("seed {}", scenario.seed);
         if !scenario.title.is_empty() {
             comment = format!("{}; {comment}", printable(&scenario.title, MAX_NAME_CHARS));
@@ -282,17 +284,16 @@ impl LinkFile {
             Ok((writer, interface))
         })();
         let (writer, interface) =
-            result.map_err(|error: io::Error| StoreError::io(path, &error))?;
+            result.map_err(|error: io::Error| WriteError::io(staged.path(), &error))?;
         Ok(Self { writer, staged, interface })
     }
 
-    fn finish(self) -> Result<(File, Staged), StoreError> {
-        let file = self
-            .writer
+    fn finish(self) -> Result<Staged, WriteError> {
+        self.writer
             .finish()
             .and_then(|buffered| buffered.into_inner().map_err(io::IntoInnerError::into_error))
-            .map_err(|error| StoreError::io(self.staged.path(), &error))?;
-        Ok((file, self.staged))
+            .map_err(|error| WriteError::io(self.staged.path(), &error))?;
+        Ok(self.staged)
     }
 }
 

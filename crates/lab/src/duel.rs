@@ -3,8 +3,7 @@
 mod meant;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write as _;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
@@ -12,14 +11,14 @@ use ackclock_script::duel::{Answer, Case, Difference, grid, play, random};
 use ackclock_script::{EndpointStack, Fields};
 use ackclock_tcp::Profile;
 use ackclock_units::Duration;
+use ackclock_writer::Place;
 use serde::Serialize;
 
-use crate::store::{StoreError, write_atomically};
 use crate::sweep::{SweepError, panic_message};
 use meant::Meant;
 
 /// Which cases are tried.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct DuelPlan {
     /// Every state and every segment.
     pub grid: bool,
@@ -30,7 +29,7 @@ pub struct DuelPlan {
     /// The advertised windows are compared, too.
     pub windows: bool,
     /// A folder for the scripts of differences.
-    pub out: Option<PathBuf>,
+    pub out: Option<Place>,
     /// Connections at once; `None`: 200.
     pub at_once: Option<usize>,
 }
@@ -167,14 +166,15 @@ impl Open {
         let script = self.case.script(&self.trial.live, &remarks);
         let file = match &plan.out {
             None => None,
-            Some(folder) => {
+            Some(place) => {
                 let name: String = case
                     .chars()
                     .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
                     .collect();
-                let file = folder.join(format!("{n:03}_{name}.pkt"));
-                fs::create_dir_all(folder).map_err(|error| StoreError::io(folder, &error))?;
-                write_atomically(&file, |to| to.write_all(script.as_bytes()))?;
+                let name = format!("{n:03}_{name}.pkt");
+                let staged = place.stage(&name, |file| file.write_all(script.as_bytes()))?;
+                let file = staged.path().to_owned();
+                place.commit(vec![staged], &[])?;
                 Some(file)
             }
         };

@@ -46,6 +46,12 @@ impl BadInput {
         Self { text: printable(&text.to_string(), MAX_MESSAGE_CHARS) }
     }
 
+    /// The same of a cell of a sweep.
+    #[must_use]
+    pub fn in_cell(&self, cell: usize) -> Self {
+        Self::new(format_args!("cell {cell}: {}", self.text))
+    }
+
     pub(crate) fn in_file(file: &str, line: Option<usize>, fault: &Fault) -> Self {
         match line {
             Some(line) => Self::new(format_args!("{file}:{line}: {fault}")),

@@ -11,6 +11,7 @@ mod background;
 pub mod bench;
 pub mod calculator;
 mod capture;
+mod checked;
 mod drill;
 mod duel;
 mod input;
@@ -25,6 +26,7 @@ mod table;
 mod variant;
 
 pub use ackclock_sim::{Budget, Meter, Run, Scenario};
+pub use ackclock_writer::{Place, Staged, WriteError, copy_file, try_file, write_file};
 pub use allowed::allow;
 pub use background::{Background, Ticket};
 pub use bench::{BenchResult, bench_dumbbell, bench_short};
@@ -33,10 +35,10 @@ pub use drill::{Difference, DrillPlan, Drilled, On, drill};
 pub use duel::{DuelPlan, Dueled, Found, duel};
 pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, to_json};
 pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
-pub use load::{cache, find_rate};
+pub use load::{Ready, cache};
 pub use packmime::packmime;
 pub use routing::{BenchRouter, RouterBench};
-pub use store::{StoreError, write, write_atomically, write_live};
+pub use store::{expect_tables, write, write_live};
 pub use stream::simulate_to;
 pub use sweep::{
     MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one, simulate_watched,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_sim::{Run, Scenario};
+use ackclock_writer::Place;
 
 use crate::{BadInput, SweepError, printable};
 
@@ -17,7 +18,7 @@ pub struct LivePlan {
     /// Whose the receivers are, likewise.
     pub receiver: Option<String>,
     /// A folder for captures of what passes the hosts' devices.
-    pub pcap: Option<PathBuf>,
+    pub pcap: Option<Place>,
     /// Whether the path's thread polls, and has a processor to itself.
     pub busy: bool,
     /// A folder for what programs print and write; one that is gone with the run if not given.
@@ -86,6 +87,7 @@ pub fn live(
         LiveError::Scenario(error) => {
             BadInput::new(format_args!("{}: {}", error.key, error.message)).into()
         }
+        LiveError::Store(error) => error.into(),
         LiveError::Cancelled => SweepError::Cancelled,
         error @ (LiveError::NoNamespace(_) | LiveError::NoDevice { .. } | LiveError::Step(..)) => {
             SweepError::Machine(error.to_string())

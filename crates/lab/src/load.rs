@@ -4,20 +4,54 @@
 //! for by running the scenario itself, and kept with its inputs, so that it is searched for once.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ackclock_live::read_own;
 use ackclock_sim::{Meter, Scenario};
 use ackclock_units::Frequency;
+use ackclock_writer::{WriteError, write_file};
 use serde::{Deserialize, Serialize};
 
 use crate::input::{BadInput, to_json};
-use crate::store::write_atomically;
-use crate::sweep::{SweepError, simulate_watched};
+use crate::sweep::{SweepError, simulate_plain};
 use crate::version;
 
 /// Steps after which a search gives up.
 const MOST_STEPS: u32 = 16;
+
+/// A scenario as it is run: with the rate of arrivals that its `utilisation` asks for.
+///
+/// Every way out of a run, whether to tables in memory, to files or to captures, takes one of these, so that none of them
+/// can run another scenario than the others.
+#[derive(Clone, Debug)]
+pub struct Ready(Scenario);
+
+impl Ready {
+    /// The scenario ready to be run. Rates found before are read from the folder `cache`, and new ones kept there as far as it can
+    /// be written.
+    ///
+    /// # Errors
+    /// No rate gives what is asked; a run of the search that cannot be; a cancellation.
+    pub fn new(
+        scenario: &Scenario,
+        cache: Option<&Path>,
+        meter: &Meter,
+        cancelled: impl Fn() -> bool,
+    ) -> Result<Self, SweepError> {
+        find_rate(scenario, cache, meter, cancelled).map(Self)
+    }
+
+    /// The scenario.
+    pub const fn scenario(&self) -> &Scenario {
+        &self.0
+    }
+
+    /// The scenario, without what says that it is ready.
+    pub fn into_scenario(self) -> Scenario {
+        self.0
+    }
+}
 
 /// A search that is done, as it is kept.
 #[derive(Debug, Deserialize, Serialize)]
@@ -27,6 +61,20 @@ struct Found {
     scenario: String,
     /// Connections per second, and the utilisation that it gave, of every step; the last is the answer.
     steps: Vec<(f64, f64)>,
+    /// Of all of that, so that a file that was damaged is not believed.
+    checksum: String,
+}
+
+impl Found {
+    fn new(scenario: String, steps: Vec<(f64, f64)>) -> Self {
+        let checksum = Self::checksum(&scenario, &steps);
+        Self { version: version().to_owned(), scenario, steps, checksum }
+    }
+
+    fn checksum(scenario: &str, steps: &[(f64, f64)]) -> String {
+        let bits = steps.iter().map(|(rate, seen)| (rate.to_bits(), seen.to_bits()));
+        format!("{:016x}", key(&format!("{scenario} {:x?}", bits.collect::<Vec<_>>())))
+    }
 }
 
 /// The folder in which rates are kept: `$ACKCLOCK_CACHE`, or `ackclock` where the user's caches are; none
@@ -46,7 +94,7 @@ pub fn cache() -> Option<PathBuf> {
 ///
 /// # Errors
 /// No rate does it, or several classes ask; a run that cannot be; a cancellation.
-pub fn find_rate(
+fn find_rate(
     scenario: &Scenario,
     cache: Option<&Path>,
     meter: &Meter,
@@ -83,7 +131,7 @@ pub fn find_rate(
         if cancelled() {
             return Err(SweepError::Cancelled);
         }
-        let run = simulate_watched(&with(rate), meter)?;
+        let run = simulate_plain(&with(rate), meter)?;
         let used = run.links.iter().filter(|row| row.measure == "run" && row.link == link);
         used.map(|row| row.utilisation).reduce(f64::max).ok_or_else(|| {
             refuse(format!("`{link}` is not a link; name one as {{ target, link }}"))
@@ -99,9 +147,8 @@ pub fn find_rate(
         )));
     }
     if let Some(path) = kept {
-        let found = Found { version: version().to_owned(), scenario: text, steps };
         // A search that cannot be kept is done again.
-        let _ = keep(&path, &found);
+        let _ = keep(&path, &Found::new(text, steps));
     }
     Ok(with(rate))
 }
@@ -163,14 +210,17 @@ const MOST_KEPT: u64 = 64 << 20;
 
 fn read(path: &Path, scenario: &str) -> Option<Found> {
     let found: Found = serde_json::from_slice(&read_own(path, MOST_KEPT).ok()?).ok()?;
-    (found.version == version() && found.scenario == scenario).then_some(found)
+    let whole = found.checksum == Found::checksum(scenario, &found.steps);
+    (found.version == version() && found.scenario == scenario && whole).then_some(found)
 }
 
-fn keep(path: &Path, found: &Found) -> Result<(), crate::StoreError> {
+fn keep(path: &Path, found: &Found) -> Result<(), WriteError> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| crate::StoreError::io(folder, &error))?;
+        fs::create_dir_all(folder).map_err(|error| WriteError::io(folder, &error))?;
     }
-    write_atomically(path, |file| serde_json::to_writer_pretty(file, found).map_err(Into::into))
+    let text =
+        serde_json::to_vec_pretty(found).map_err(|error| WriteError::io(path, &error.into()))?;
+    write_file(path, |file| file.write_all(&text))
 }
 
 #[cfg(test)]
@@ -220,6 +270,16 @@ mod tests {
         // A cancelled search would fail: this one is read.
         let again = find_rate(&asked, Some(&scratch), &Meter::default(), || true).unwrap();
         assert_eq!(to_json(&again), to_json(&found));
+        // A digit that has changed on the disk is noticed, and the search begins anew.
+        let file = fs::read_dir(&*scratch).unwrap().next().unwrap().unwrap().path();
+        let text = fs::read_to_string(&file).unwrap();
+        let at = text.find("\"steps\"").unwrap();
+        let at = at + text[at..].find(|c: char| ('1'..='8').contains(&c)).unwrap();
+        let mut damaged = text.into_bytes();
+        damaged[at] += 1;
+        fs::write(&file, damaged).unwrap();
+        let damaged = find_rate(&asked, Some(&scratch), &Meter::default(), || true);
+        assert_eq!(damaged.unwrap_err(), SweepError::Cancelled);
         // Of other inputs it knows nothing.
         let other = find_rate(&scenario("0.6"), Some(&scratch), &Meter::default(), || true);
         assert_eq!(other.unwrap_err(), SweepError::Cancelled);

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::BadInput;
+use crate::SweepError;
 use crate::input::value_from_json;
 
 /// Where the answer gives quantiles.
@@ -42,30 +43,37 @@ struct Question {
 /// thousand exceeds; and of the connections `mean_objects`, `persistent_share`, `download_share`.
 ///
 /// # Errors
-/// The first key that is unknown, missing or out of range.
-pub fn packmime(parameters: &str) -> Result<String, BadInput> {
+/// The first key that is unknown, missing or out of range; a cancellation, after which `cancelled` answers true.
+pub fn packmime(parameters: &str, cancelled: impl Fn() -> bool) -> Result<String, SweepError> {
     let question: Question = value_from_json(parameters)?;
     let rate = question.rate_per_s;
     if !(rate.is_finite() && rate > 0.0) {
-        return Err(BadInput::new(format_args!("rate_per_s: {rate}, expected a number above 0")));
+        return Err(
+            BadInput::new(format_args!("rate_per_s: {rate}, expected a number above 0")).into()
+        );
     }
     if !(100..=10_000_000).contains(&question.draws) {
         return Err(BadInput::new(format_args!(
             "draws: {}, expected a number from 100 to 10,000,000",
             question.draws
-        )));
+        ))
+        .into());
     }
     let at = question.probabilities.unwrap_or_else(|| PROBABILITIES.to_vec());
     if let Some(p) = at.iter().find(|p| !(0.0..1.0).contains(*p)) {
         return Err(BadInput::new(format_args!(
             "probabilities: {p}, expected numbers from 0 to below 1"
-        )));
+        ))
+        .into());
     }
     let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); PACKMIME_QUANTITIES.len()];
     let (mut gaps, mut rtts) = (Vec::new(), Vec::new());
     let (mut objects, mut persistent, mut downloads) = (0, 0, 0);
     let mut exchanges: Vec<Exchange> = Vec::new();
     for n in 0..question.draws {
+        if n % LOOK_EVERY == 0 && cancelled() {
+            return Err(SweepError::Cancelled);
+        }
         let seed = question.seed.wrapping_add(n);
         let mut model =
             PackMimeSessions::new(rate, true, PackMimeMemory::Long, Some(TAKEN), seed, "web");
@@ -138,6 +146,9 @@ fn row(quantity: &str, unit: &str, sample: &mut [f64], law: &[(f64, f64)], at: &
     })
 }
 
+/// Draws between two looks at whether to go on.
+const LOOK_EVERY: u64 = 1024;
+
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -168,9 +179,10 @@ mod tests {
 
     #[test]
     fn draws_are_the_references() {
-        let answer: Value =
-            serde_json::from_str(&packmime(r#"{"rate_per_s": 100, "draws": 20000}"#).unwrap())
-                .unwrap();
+        let answer: Value = serde_json::from_str(
+            &packmime(r#"{"rate_per_s": 100, "draws": 20000}"#, || false).unwrap(),
+        )
+        .unwrap();
         for row in answer["quantities"].as_array().unwrap() {
             if let Some(distance) = row["distance"].as_f64() {
                 assert!(distance < row["critical"].as_f64().unwrap(), "{row}");
@@ -184,8 +196,14 @@ mod tests {
     }
 
     #[test]
+    fn it_ends_when_it_is_asked_to() {
+        let error = packmime(r#"{"rate_per_s": 100, "draws": 10000000}"#, || true).unwrap_err();
+        assert_eq!(error, SweepError::Cancelled);
+    }
+
+    #[test]
     fn bad_questions_get_one_line() {
-        let said = |question: &str| packmime(question).unwrap_err().to_string();
+        let said = |question: &str| packmime(question, || false).unwrap_err().to_string();
         assert!(said(r#"{"rate_per_s": 0, "draws": 1000}"#).starts_with("rate_per_s: 0"));
         assert!(said(r#"{"rate_per_s": 50, "draws": 1}"#).starts_with("draws: 1, expected"));
         assert!(said(r#"{"rate": 50, "draws": 1000}"#).contains("rate_per_s"));

@@ -1,51 +1,50 @@
 //! Tables that are written while the run lasts, so that a run of any length fits into memory.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
 
-use ackclock_sim::{Collector, Meter, Run, Scenario, simulate_into};
-use parquet::arrow::ArrowWriter;
+use ackclock_sim::{Collector, Meter, Run, simulate_into};
+use ackclock_writer::{Place, Staged, WriteError};
+use parquet::errors::ParquetError;
 
-use crate::store::{Staged, StoreError, metadata_of, properties, write_table};
+use crate::checked::CheckedWriter;
+use crate::load::Ready;
+use crate::store::{commit, io_error, metadata_of, properties, stage_table};
 use crate::sweep::{SweepError, guarded};
 use crate::table::{Table, Tables, check_conservation};
 
 /// A table under way.
-type Open = (&'static str, ArrowWriter<File>, Staged);
+type Open = (&'static str, CheckedWriter<File>, Staged);
 
 /// Writes the rows that a run hands on.
 struct Writer<'a> {
-    directory: &'a Path,
+    place: &'a Place,
     metadata: &'a [(&'a str, String)],
     open: Vec<Open>,
     /// What went wrong first.
-    fault: Option<StoreError>,
+    fault: Option<WriteError>,
 }
 
 impl Writer<'_> {
-    fn path(&self, table: &Table) -> PathBuf {
-        self.directory.join(format!("{}.parquet", table.name))
-    }
-
-    fn write(&mut self, table: &Table) -> Result<(), StoreError> {
-        let path = self.path(table);
-        let failed = |error: parquet::errors::ParquetError| {
-            StoreError::io(&path, &std::io::Error::other(error))
-        };
+    fn write(&mut self, table: &Table) -> Result<(), WriteError> {
         let at = self.open.iter().position(|(name, ..)| *name == table.name);
         let at = if let Some(at) = at {
             at
         } else {
-            make_directory(self.directory)?;
-            let (file, staged) = Staged::create(&path)?;
+            let (file, staged) = self.place.create(&format!("{}.parquet", table.name))?;
+            let failed = |error| failed(&staged, error);
             let properties = properties(table, self.metadata).map_err(failed)?;
-            let writer = ArrowWriter::try_new(file, table.batch.schema(), Some(properties))
-                .map_err(failed)?;
+            let writer =
+                CheckedWriter::new(file, table.batch.schema(), &properties).map_err(failed)?;
             self.open.push((table.name, writer, staged));
             self.open.len() - 1
         };
-        self.open[at].1.write(&table.batch).map_err(failed)
+        let (_, writer, staged) = &mut self.open[at];
+        writer.write(&table.batch).map_err(|error| failed(staged, error))
     }
+}
+
+fn failed(staged: &Staged, error: ParquetError) -> WriteError {
+    WriteError::io(staged.path(), &io_error(error))
 }
 
 impl Collector for Writer<'_> {
@@ -61,49 +60,37 @@ impl Collector for Writer<'_> {
     }
 }
 
-fn make_directory(directory: &Path) -> Result<(), StoreError> {
-    fs::create_dir_all(directory).map_err(|error| StoreError::io(directory, &error))
-}
-
-/// Runs `scenario` and writes its tables into `directory`, as [`write()`](crate::write()) does; those
+/// Runs a scenario and writes its tables into `place`, as [`write()`](crate::write()) does; those
 /// that grow large are written while the run lasts. It holds
 /// [`MOST_ROWS_HELD`](ackclock_sim::MOST_ROWS_HELD) rows of each, and of each file a row group
 /// in encoded form, some 5 MB. The tables that come back lack the rows that were written
 /// on the way.
 ///
 /// # Errors
-/// A scenario that cannot be run; a run that `meter` stopped; a file that cannot be written, and then no file is replaced that was
-/// not yet complete.
-pub fn simulate_to(
-    scenario: &Scenario,
-    directory: &Path,
-    meter: &Meter,
-) -> Result<Tables, SweepError> {
-    let metadata = metadata_of(std::slice::from_ref(scenario));
-    let mut writer = Writer { directory, metadata: &metadata, open: Vec::new(), fault: None };
-    let run = guarded(|| simulate_into(scenario, &mut writer, meter))?;
+/// A scenario that cannot be run; a run that `meter` stopped; a file that cannot be written, and then none is touched.
+pub fn simulate_to(ready: &Ready, place: &Place, meter: &Meter) -> Result<Tables, SweepError> {
+    let metadata = metadata_of(std::slice::from_ref(ready.scenario()));
+    let mut writer = Writer { place, metadata: &metadata, open: Vec::new(), fault: None };
+    let run = guarded(|| simulate_into(ready.scenario(), &mut writer, meter))?;
     let run = run.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     if let Some(fault) = writer.fault {
         return Err(fault.into());
     }
     let tables = Tables::of_run(&run);
-    // Not before: an interrupted run leaves nothing, unless it is so large that files have begun.
-    make_directory(directory)?;
+    let mut files = Vec::new();
     for table in tables.all() {
         if writer.open.iter().any(|(name, ..)| *name == table.name) {
             writer.write(table)?;
         } else {
-            write_table(directory, table, &metadata)?;
+            files.push(stage_table(place, table, &metadata)?);
         }
     }
-    for (name, open, staged) in writer.open {
-        let path = directory.join(format!("{name}.parquet"));
-        let file = open
-            .into_inner()
-            .map_err(|error| StoreError::io(&path, &std::io::Error::other(error)))?;
-        staged.commit(file)?;
+    for (_, open, staged) in writer.open {
+        open.close().map_err(|error| failed(&staged, error))?;
+        files.push(staged);
     }
+    commit(place, files)?;
     Ok(tables)
 }
 
@@ -130,8 +117,11 @@ mod tests {
         )
         .unwrap();
         let folder = Scratch::new("stream");
-        let tables = simulate_to(&scenario, &folder, &Meter::default()).unwrap();
-        let whole = Tables::of_run(&crate::simulate_one(&scenario).unwrap());
+        let meter = Meter::default();
+        let ready = Ready::new(&scenario, None, &meter, || false).unwrap();
+        let place = Place::open(&folder).unwrap();
+        let tables = simulate_to(&ready, &place, &meter).unwrap();
+        let whole = Tables::of_run(&crate::simulate_one(&ready).unwrap());
         let rows = whole.link_samples.batch.num_rows();
         assert!(rows > ackclock_sim::MOST_ROWS_HELD, "{rows}");
         assert!(tables.link_samples.batch.num_rows() < rows);

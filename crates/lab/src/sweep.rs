@@ -5,11 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ackclock_sim::{Meter, Run, Scenario, ScenarioError, simulate_metered};
+use ackclock_writer::WriteError;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::BadInput;
-use crate::store::StoreError;
+use crate::load::Ready;
 use crate::table::check_conservation;
 
 /// The most threads that may be asked for.
@@ -26,7 +27,7 @@ pub enum SweepError {
     Internal(String),
     /// A result that could not be kept.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] WriteError),
     /// What a live run needs, and this machine or this user lacks.
     #[error("{0}")]
     Machine(String),
@@ -39,15 +40,20 @@ pub enum SweepError {
 ///
 /// # Errors
 /// A scenario that cannot be run, or a fault of the simulator's.
-pub fn simulate_one(scenario: &Scenario) -> Result<Run, SweepError> {
-    simulate_watched(scenario, &Meter::default())
+pub fn simulate_one(ready: &Ready) -> Result<Run, SweepError> {
+    simulate_watched(ready, &Meter::default())
 }
 
 /// The same, while `meter` says how far the run is and may stop it.
 ///
 /// # Errors
 /// The same, and a cancellation.
-pub fn simulate_watched(scenario: &Scenario, meter: &Meter) -> Result<Run, SweepError> {
+pub fn simulate_watched(ready: &Ready, meter: &Meter) -> Result<Run, SweepError> {
+    simulate_plain(ready.scenario(), meter)
+}
+
+/// The same of a scenario that need not be ready, as the search for its rate runs it.
+pub(crate) fn simulate_plain(scenario: &Scenario, meter: &Meter) -> Result<Run, SweepError> {
     let run = guarded(|| simulate_metered(scenario, meter))?.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     Ok(run)
@@ -69,14 +75,14 @@ pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, ScenarioError>) -> Res
 /// # Errors
 /// The first scenario that cannot be run, before any is; a fault of the simulator's; a cancellation.
 pub fn simulate_many(
-    scenarios: &[Scenario],
+    scenarios: &[Ready],
     threads: Option<usize>,
     progress: impl Fn(usize) + Sync,
     cancelled: impl Fn() -> bool + Sync,
 ) -> Result<Vec<Run>, SweepError> {
     let pool = pool(threads)?;
     for (cell, scenario) in scenarios.iter().enumerate() {
-        scenario.check().map_err(|error| {
+        scenario.scenario().check().map_err(|error| {
             BadInput::new(format_args!("cell {cell}: {}: {}", error.key, error.message))
         })?;
     }

@@ -5,7 +5,7 @@
     clippy::disallowed_methods,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "drawn numbers need no last bit, and how long a refusal takes is tested"
+    reason = "drawn numbers need no last bit"
 )]
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 use std::{env, thread};
 
-use ackclock_lab::{Meter, SweepError, from_json, schema, simulate_watched};
+use ackclock_lab::{Meter, Ready, SweepError, from_json, schema, simulate_watched};
 use ackclock_units::random::Stream;
 use serde_json::{Map, Value, json};
 
@@ -250,7 +250,8 @@ fn absurd_scenarios_are_refused_or_run() {
         thread::spawn(move || {
             let result = from_json(&input)
                 .map_err(SweepError::from)
-                .and_then(|scenario| simulate_watched(&scenario, &of_run))
+                .and_then(|scenario| Ready::new(&scenario, None, &of_run, || false))
+                .and_then(|ready| simulate_watched(&ready, &of_run))
                 .map(|_| ());
             let _ = sender.send(result);
         });
@@ -306,7 +307,7 @@ fn impossible(draw: &mut Draw<'_>) -> Value {
             }
             3 => {
                 scenario["flow"][0]["count"] =
-                    json!(400_000 + draw.random.next_u64() % 4_000_000_000 % 3_800_000_000)
+                    json!(400_000 + draw.random.next_u64() % 3_800_000_000);
             }
             4 => {
                 let rate = power(draw, 12.0, 18.0);
@@ -351,10 +352,12 @@ fn impossible_scenarios_are_refused_in_a_second() {
     let mut draw = Draw { random: Stream::new(1, "impossible"), definitions: &schema["$defs"] };
     for n in 0..number_of("ACKCLOCK_IMPOSSIBLE", 1000) {
         let text = impossible(&mut draw).to_string();
-        let began = std::time::Instant::now();
-        let refused = from_json(&text);
-        let took = began.elapsed();
-        assert!(refused.is_err(), "case {n} was accepted:\n{text}");
-        assert!(took < Duration::from_secs(1), "case {n} took {took:?}:\n{text}");
+        let (sender, receiver) = channel();
+        let input = text.clone();
+        thread::spawn(move || {
+            let _ = sender.send(from_json(&input).is_err());
+        });
+        let refused = receiver.recv_timeout(Duration::from_secs(1));
+        assert_eq!(refused, Ok(true), "case {n}:\n{text}");
     }
 }

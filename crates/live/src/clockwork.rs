@@ -217,9 +217,6 @@ impl Clockwork {
         for port in &self.ports {
             lost_in_devices += port.counters()?.dropped.iter().sum::<u64>();
         }
-        if let Some(captor) = self.captor.take() {
-            captor.finish()?;
-        }
         Ok(PathReport {
             lost_in_devices,
             snapshots,

@@ -106,6 +106,9 @@ pub enum LiveError {
     /// A step failed that should not.
     #[error("cannot {0} ({1})")]
     Step(&'static str, io::Error),
+    /// A capture cannot be written.
+    #[error(transparent)]
+    Store(#[from] ackclock_writer::WriteError),
     /// It was asked to stop.
     #[error("interrupted")]
     Cancelled,

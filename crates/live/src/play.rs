@@ -124,12 +124,40 @@ fn content_length(head: &str) -> Result<u64, String> {
         let said: String = status.chars().filter(|c| !c.is_control()).take(100).collect();
         return Err(format!("the server answered `{said}`, expected 200"));
     }
-    let field = lines.filter_map(|line| line.split_once(':'));
-    let length = field.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    let length = length.map(|(_, value)| value.trim()).next();
-    length
-        .and_then(|value| value.parse().ok())
-        .ok_or_else(|| "the server told no Content-Length".to_owned())
+    let mut length = None;
+    for line in lines {
+        let field = line.split_once(':').filter(|(name, _)| is_token(name));
+        let Some((name, value)) = field else {
+            // Also a line that goes on (obsolete folding), and a blank before the colon (RFC 9112 sections 5.1 and 5.2).
+            return Err("the server's answer has a line that is no field".to_owned());
+        };
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            // It would overrule a length (section 6.3), and a file in chunks is not played.
+            return Err(
+                "the server answered with a Transfer-Encoding, expected a Content-Length alone"
+                    .to_owned(),
+            );
+        }
+        if !name.eq_ignore_ascii_case("content-length") {
+            continue;
+        }
+        let value = value.trim_matches([' ', '\t']);
+        // Digits alone (RFC 9110 section 8.6): no sign, no list, and no more than a file can have.
+        let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        let bytes = value.parse::<u64>().ok().filter(|_| digits);
+        match (length, bytes) {
+            (_, None) => return Err("the server's Content-Length is no length".to_owned()),
+            (Some(_), _) => return Err("the server told more than one Content-Length".to_owned()),
+            (None, Some(bytes)) => length = Some(bytes),
+        }
+    }
+    length.ok_or_else(|| "the server told no Content-Length".to_owned())
+}
+
+/// Whether it can be the name of a field (RFC 9110 section 5.6.2).
+fn is_token(name: &str) -> bool {
+    let of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(of_token)
 }
 
 /// Plays a file until its end, the limit of `plan`, or until `cancelled`.
@@ -360,6 +388,24 @@ mod tests {
         let head = |fields: &str| content_length(&format!("HTTP/1.1 200 OK\r\n{fields}"));
         assert_eq!(head("Server: x\r\ncontent-LENGTH:  42"), Ok(42));
         assert!(head("Transfer-Encoding: chunked").is_err());
+        // Heads that others read another way: what cannot be relied on is refused (RFC 9112 section 6.3).
+        let more = "the server told more than one Content-Length";
+        assert_eq!(head("Content-Length: 42\r\nContent-Length: 43"), Err(more.to_owned()));
+        assert_eq!(head("Content-Length: 42\r\ncontent-length: 42"), Err(more.to_owned()));
+        let both = "the server answered with a Transfer-Encoding, expected a Content-Length alone";
+        assert_eq!(head("Content-Length: 42\r\nTransfer-Encoding: chunked"), Err(both.to_owned()));
+        let none = "the server's Content-Length is no length";
+        // The last is 2^64.
+        for value in ["-42", "+42", "42, 42", "0x2a", "4 2", "", "18446744073709551616"] {
+            assert_eq!(head(&format!("Content-Length: {value}")), Err(none.to_owned()), "{value}");
+        }
+        assert_eq!(head("Content-Length: 18446744073709551615"), Ok(u64::MAX));
+        let line = "the server's answer has a line that is no field";
+        for fields in
+            ["Content-Length : 42", "X: a\r\n Content-Length: 42", "Content-Length", ": 42"]
+        {
+            assert_eq!(head(fields), Err(line.to_owned()), "{fields}");
+        }
         let missing = content_length("HTTP/1.1 404 Not Found\r\nContent-Length: 5").unwrap_err();
         assert_eq!(missing, "the server answered `HTTP/1.1 404 Not Found`, expected 200");
         assert!(content_length("SSH-2.0-x").is_err());

@@ -13,6 +13,7 @@ use ackclock_sim::scenario::{AppSpec, NetworkSpec, Scenario};
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
+use ackclock_writer::Place;
 
 use crate::LiveError;
 use crate::capture::Captor;
@@ -45,7 +46,7 @@ pub struct Options {
     /// Whose the senders and the receivers are, whatever the scenario says.
     pub ends: [Option<End>; 2],
     /// A folder for captures of what passes the hosts' devices.
-    pub pcap: Option<PathBuf>,
+    pub pcap: Option<Place>,
     /// Whether the path's thread polls, and has a processor to itself.
     pub busy: bool,
     /// A folder for what programs print and write; one that is gone with the run if not given.
@@ -171,6 +172,7 @@ pub fn run(
     let mut programs = Programs::start(scenario, &plan, spaces, law, options, &cancelled)?;
     let acting = Acting { clockwork: &mut clockwork, hosts: &mut hosts, programs: &mut programs };
     let outcome = drive(acting, watcher, &moments, plan.end, cancelled)?;
+    clockwork.captor.take().map_or(Ok(()), Captor::finish)?;
     let own = own_left(&mut clockwork, &mut hosts, &plan);
     let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);
     let mut report = Report::new(kind, &plan, &outcome.path, &outcome.watched);
@@ -337,15 +339,14 @@ fn captor(
     pairs: &[HostPair],
     options: &Options,
 ) -> Result<(Option<Captor>, Vec<PathBuf>), LiveError> {
-    let Some(directory) = &options.pcap else { return Ok((None, Vec::new())) };
+    let Some(place) = &options.pcap else { return Ok((None, Vec::new())) };
     let mut taken = Vec::new();
     let names = pairs.iter().flat_map(|pair| {
         let name = file_name(&pair.name, &mut taken);
         ["sender", "receiver"].map(|side| format!("{name}-{side}"))
     });
     let names: Vec<String> = names.collect();
-    let (captor, paths) = Captor::begin(directory, &names, &scenario.title)
-        .map_err(LiveError::step("write a capture"))?;
+    let (captor, paths) = Captor::begin(place, &names, &scenario.title)?;
     Ok((Some(captor), paths))
 }
 

@@ -3,6 +3,7 @@
 //! Conversion only. Text comes in and Arrow goes out; the work is done by `lab` on threads that know
 //! nothing of Python, while the caller waits without the GIL and listens for interrupts.
 
+mod place;
 mod table;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,18 +11,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On, Scenario,
-    SweepError, Tables, Ticket, calculator, to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On, Ready, Scenario,
+    SweepError, Tables, Ticket, WriteError, calculator, to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use place::Place;
 use table::Table;
 
 /// How often a caller wakes to report progress and to look for an interrupt.
-const WAKE_EVERY: Duration = Duration::from_millis(50);
+const WAKE_EVERY: Duration = Duration::from_millis(20);
 
 /// How long an interrupt waits for a job to remove the files that it has begun.
 const TIDY_UP_WITHIN: Duration = Duration::from_secs(2);
@@ -132,13 +134,17 @@ impl Run {
     /// Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all.
     #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
     fn write(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
-        py.detach(|| match (&self.live, self.scenarios.as_slice()) {
-            (Some(report), [scenario]) => {
-                ackclock_lab::write_live(&directory, &self.tables, scenario, report)
+        let write = || {
+            let place = ackclock_lab::Place::open(&directory)?;
+            ackclock_lab::expect_tables(&place)?;
+            match (&self.live, self.scenarios.as_slice()) {
+                (Some(report), [scenario]) => {
+                    ackclock_lab::write_live(&place, &self.tables, scenario, report)
+                }
+                _ => ackclock_lab::write(&place, &self.tables, &self.scenarios),
             }
-            _ => ackclock_lab::write(&directory, &self.tables, &self.scenarios),
-        })
-        .map_err(|error| PyOSError::new_err(error.to_string()))
+        };
+        py.detach(write).map_err(|error| store_error(&error))
     }
 }
 
@@ -176,21 +182,21 @@ fn schema() -> String {
 
 /// Read a TOML (or .json) scenario file and return it as JSON text. Raises ``BadInput``.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 fn load_scenario(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    py.detach(|| guarded(|| ackclock_lab::load(&path).map(|scenario| to_json(&scenario))))
+    in_background(py, Work::default(), move |_: &Ticket| Ok(to_json(&ackclock_lab::load(&path)?)))
 }
 
 /// Return a table (JSON text) with the list of the file of numbers that it names. Raises ``BadInput``.
 #[pyfunction]
-fn read_columns(py: Python<'_>, table: &str) -> PyResult<String> {
-    py.detach(|| guarded(|| ackclock_lab::read_columns(table)))
+fn read_columns(py: Python<'_>, table: String) -> PyResult<String> {
+    in_background(py, Work::default(), move |_: &Ticket| Ok(ackclock_lab::read_columns(&table)?))
 }
 
 /// Validate a scenario given as JSON text and return it with defaults. Raises ``BadInput``.
 #[pyfunction]
-fn check_scenario(scenario: &str) -> PyResult<String> {
-    guarded(|| ackclock_lab::from_json(scenario).map(|scenario| to_json(&scenario)))
+fn check_scenario(py: Python<'_>, scenario: String) -> PyResult<String> {
+    let job = move |_: &Ticket| Ok(to_json(&ackclock_lab::from_json(&scenario)?));
+    in_background(py, Work::default(), job)
 }
 
 /// Return the canonical name of a sender. Raises ``BadInput``.
@@ -221,29 +227,30 @@ fn registry() -> String {
 #[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new(), progress = None))]
 fn simulate(
     py: Python<'_>,
-    scenario: &str,
+    scenario: String,
     seed: Option<&Bound<'_, PyAny>>,
     pcap: Option<PathBuf>,
     pcap_links: Vec<String>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
-    let scenario = seeded(scenario, seed)?;
-    let captures = pcap.map(|directory| Captures { directory, links: pcap_links });
-    // Files under way are to be gone when the caller goes on.
-    let tidy = if captures.is_some() { TIDY_UP_WITHIN } else { Duration::ZERO };
+    let seed = seed.map(read_seed).transpose()?;
+    let place = opened(py, pcap)?;
+    let work = Work::into(place.as_ref());
+    let captures = place.map(|place| Captures { place, links: pcap_links });
     let job = move |ticket: &Ticket| {
-        let scenario = with_rate(&scenario, ticket)?;
+        let ready = ready(&scenario, seed, ticket)?;
         let (run, captures) = match captures {
             Some(captures) => {
-                ackclock_lab::simulate_captured(&scenario, &captures, ticket.meter(), || {
+                ackclock_lab::simulate_captured(&ready, &captures, ticket.meter(), || {
                     ticket.is_cancelled()
                 })?
             }
-            None => (ackclock_lab::simulate_watched(&scenario, ticket.meter())?, Vec::new()),
+            None => (ackclock_lab::simulate_watched(&ready, ticket.meter())?, Vec::new()),
         };
-        Ok(Run { tables: Tables::of_run(&run), scenarios: vec![scenario], captures, live: None })
+        let scenarios = vec![ready.into_scenario()];
+        Ok(Run { tables: Tables::of_run(&run), scenarios, captures, live: None })
     };
-    in_background(py, Told::Seconds(progress), tidy, job)
+    in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
 }
 
 /// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
@@ -263,7 +270,7 @@ fn simulate(
 #[expect(clippy::too_many_arguments, reason = "each is a key of the Python function")]
 fn live(
     py: Python<'_>,
-    scenario: &str,
+    scenario: String,
     seed: Option<&Bound<'_, PyAny>>,
     ports: Option<String>,
     pcap: Option<PathBuf>,
@@ -275,7 +282,10 @@ fn live(
     allow_programs: bool,
     as_root: bool,
 ) -> PyResult<Run> {
-    let scenario = seeded(scenario, seed)?;
+    let seed = seed.map(read_seed).transpose()?;
+    let pcap = opened(py, pcap)?;
+    // Namespaces are to be gone when the caller goes on.
+    let work = Work { tidy: TIDY_UP_WITHIN, ..Work::into(pcap.as_ref()) };
     let plan = LivePlan {
         ports,
         sender,
@@ -288,6 +298,7 @@ fn live(
         as_root,
     };
     let job = move |ticket: &Ticket| {
+        let scenario = seeded(&scenario, seed)?;
         let lived = ackclock_lab::live(&scenario, &plan, || ticket.is_cancelled())?;
         Ok(Run {
             tables: Tables::of_run(&lived.run),
@@ -296,8 +307,7 @@ fn live(
             live: Some(lived.report),
         })
     };
-    // Namespaces are to be gone when the caller goes on.
-    in_background(py, Told::Nothing, TIDY_UP_WITHIN, job)
+    in_background(py, work, job)
 }
 
 /// Return what a live run of a scenario (JSON text) would run and write for it that has to be allowed, a line each.
@@ -323,7 +333,7 @@ fn closed_to_programs(paths: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
 fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyResult<String> {
     let job =
         move |ticket: &Ticket| ackclock_lab::play(&url, &video, limit_s, || ticket.is_cancelled());
-    in_background(py, Told::Nothing, Duration::ZERO, job)
+    in_background(py, Work::default(), job)
 }
 
 /// Run one scenario (JSON text), with another seed if given, and write its tables into a folder, the
@@ -332,31 +342,54 @@ fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyR
 /// ``progress`` is called with the simulated time, in seconds, as it grows.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, out, progress = None))]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 fn simulate_to(
     py: Python<'_>,
-    scenario: &str,
+    scenario: String,
     seed: Option<&Bound<'_, PyAny>>,
     out: PathBuf,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
-    let scenario = seeded(scenario, seed)?;
+    let seed = seed.map(read_seed).transpose()?;
+    let place = py.detach(|| {
+        let place = ackclock_lab::Place::open(&out)?;
+        ackclock_lab::expect_tables(&place).map(|()| place)
+    });
+    let place = place.map_err(|error| store_error(&error))?;
+    let work = Work::into(Some(&place));
     let job = move |ticket: &Ticket| {
-        let tables = ackclock_lab::simulate_to(&scenario, &out, ticket.meter())?;
-        Ok(Run { tables, scenarios: vec![scenario], captures: Vec::new(), live: None })
+        let ready = ready(&scenario, seed, ticket)?;
+        let tables = ackclock_lab::simulate_to(&ready, &place, ticket.meter())?;
+        Ok(Run { tables, scenarios: vec![ready.into_scenario()], captures: Vec::new(), live: None })
     };
-    in_background(py, Told::Seconds(progress), Duration::ZERO, job)
+    in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
+}
+
+/// A seed that a caller gave.
+fn read_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
+    seed.extract().map_err(|_| {
+        let expected = format!("expected a whole number from 0 to {}", u64::MAX);
+        BadInput::new_err(format!("seed: found {}, {expected}", shown(seed)))
+    })
 }
 
 /// A scenario, with another seed if given.
-fn seeded(scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Scenario> {
-    let mut scenario = guarded(|| ackclock_lab::from_json(scenario))?;
-    if let Some(seed) = seed {
-        scenario.seed = seed.extract().map_err(|_| {
-            let expected = format!("expected a whole number from 0 to {}", u64::MAX);
-            BadInput::new_err(format!("seed: found {}, {expected}", shown(seed)))
-        })?;
-    }
+fn seeded(scenario: &str, seed: Option<u64>) -> Result<Scenario, SweepError> {
+    let mut scenario = ackclock_lab::from_json(scenario)?;
+    scenario.seed = seed.unwrap_or(scenario.seed);
     Ok(scenario)
+}
+
+/// The same, ready to be run.
+fn ready(scenario: &str, seed: Option<u64>, ticket: &Ticket) -> Result<Ready, SweepError> {
+    let cache = ackclock_lab::cache();
+    Ready::new(&seeded(scenario, seed)?, cache.as_deref(), ticket.meter(), || ticket.is_cancelled())
+}
+
+/// The folder that a run is to write into, if any.
+fn opened(py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<ackclock_lab::Place>> {
+    let place = path.map(|path| py.detach(|| ackclock_lab::Place::open(&path))).transpose();
+    place.map_err(|error| store_error(&error))
 }
 
 /// Run scenarios (JSON texts) over all cores; tables get a first column ``cell``, the index.
@@ -365,36 +398,31 @@ fn seeded(scenario: &str, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Scenario>
 /// with the number of finished runs; an interrupt raises ``KeyboardInterrupt``.
 #[pyfunction]
 #[pyo3(signature = (scenarios, threads = None, progress = None))]
-#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 fn simulate_many(
     py: Python<'_>,
     scenarios: Vec<String>,
     threads: Option<usize>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
-    let read = |(cell, text): (usize, &String)| {
-        guarded(|| ackclock_lab::from_json(text)).map_err(|error| {
-            if error.is_instance_of::<BadInput>(py) {
-                BadInput::new_err(format!("cell {cell}: {}", error.value(py)))
-            } else {
-                error
-            }
-        })
-    };
-    let scenarios: Vec<Scenario> =
-        scenarios.iter().enumerate().map(read).collect::<PyResult<_>>()?;
     let job = move |ticket: &Ticket| {
-        let scenarios: Vec<Scenario> =
-            scenarios.iter().map(|each| with_rate(each, ticket)).collect::<Result<_, _>>()?;
+        let in_cell = |cell: usize, error: SweepError| match error {
+            SweepError::Input(error) => SweepError::Input(error.in_cell(cell)),
+            other => other,
+        };
+        let made = |(cell, text): (usize, &String)| {
+            ready(text, None, ticket).map_err(|error| in_cell(cell, error))
+        };
+        let ready: Vec<Ready> = scenarios.iter().enumerate().map(made).collect::<Result<_, _>>()?;
         let runs = ackclock_lab::simulate_many(
-            &scenarios,
+            &ready,
             threads,
             |finished| ticket.report(finished),
             || ticket.is_cancelled(),
         )?;
+        let scenarios = ready.into_iter().map(Ready::into_scenario).collect();
         Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new(), live: None })
     };
-    in_background(py, Told::Runs(progress.as_ref()), Duration::ZERO, job)
+    in_background(py, Work { told: Told::Runs(progress), ..Work::default() }, job)
 }
 
 /// Run packetdrill scripts against our own end point (``on="sim"``), this machine's kernel (``"live"``), or both.
@@ -423,7 +451,7 @@ fn drill(
     let overrides = settings;
     let plan = DrillPlan { paths, profile, overrides, compare_push, strict_end, threads, on };
     let job = move |ticket: &Ticket| ackclock_lab::drill(&plan, || ticket.is_cancelled());
-    in_background(py, Told::Nothing, Duration::ZERO, job).map(|drilled| Drill { drilled })
+    in_background(py, Work::default(), job).map(|drilled| Drill { drilled })
 }
 
 /// Give cases to our end point and to this machine's kernel; JSON of where they differ. Raises ``OSError``.
@@ -438,9 +466,11 @@ fn judge(
     out: Option<PathBuf>,
     at_once: Option<usize>,
 ) -> PyResult<String> {
+    let out = opened(py, out)?;
+    let work = Work::into(out.as_ref());
     let plan = DuelPlan { grid, random, seed, windows, out, at_once };
     let job = move |ticket: &Ticket| ackclock_lab::duel(&plan, &|| ticket.is_cancelled());
-    in_background(py, Told::Nothing, Duration::ZERO, job).map(|dueled| dueled.to_json())
+    in_background(py, work, job).map(|dueled| dueled.to_json())
 }
 
 /// Altman et al.'s fluid model: JSON in, JSON out. Raises ``BadInput``.
@@ -463,8 +493,9 @@ fn response(py: Python<'_>, parameters: &str) -> PyResult<String> {
 
 /// Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises ``BadInput``.
 #[pyfunction]
-fn packmime(py: Python<'_>, parameters: &str) -> PyResult<String> {
-    py.detach(|| guarded(|| ackclock_lab::packmime(parameters)))
+fn packmime(py: Python<'_>, parameters: String) -> PyResult<String> {
+    let job = move |ticket: &Ticket| ackclock_lab::packmime(&parameters, || ticket.is_cancelled());
+    in_background(py, Work::default(), job)
 }
 
 /// Run W(flows, rate) behind a ``queue`` once; return ``delivered_packets``, ``events``, ``utilisation``,
@@ -483,7 +514,7 @@ fn bench_dumbbell<'py>(
     let job = move |_: &Ticket| {
         ackclock_lab::bench_dumbbell(flows, rate_bps, duration_s, &variant, &queue)
     };
-    bench_dict(py, &in_background(py, Told::Nothing, Duration::ZERO, job)?)
+    bench_dict(py, &in_background(py, Work::default(), job)?)
 }
 
 /// Run the workload of short connections once, ``count`` of them; return what ``bench_dumbbell`` does.
@@ -497,7 +528,7 @@ fn bench_short<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (variant, queue) = (variant.to_owned(), queue.to_owned());
     let job = move |_: &Ticket| ackclock_lab::bench_short(count, &variant, &queue);
-    bench_dict(py, &in_background(py, Told::Nothing, Duration::ZERO, job)?)
+    bench_dict(py, &in_background(py, Work::default(), job)?)
 }
 
 /// A router in memory: ``kind`` is ``ignorant``, ``lowering`` or ``admitting``, ``share`` that of packets
@@ -533,20 +564,31 @@ fn bench_dict<'py>(py: Python<'py>, result: &BenchResult) -> PyResult<Bound<'py,
     Ok(dict)
 }
 
-/// A scenario that asks for a utilisation, with the rate that gives it; any other as it is.
-fn with_rate(scenario: &Scenario, ticket: &Ticket) -> Result<Scenario, SweepError> {
-    let cache = ackclock_lab::cache();
-    ackclock_lab::find_rate(scenario, cache.as_deref(), ticket.meter(), || ticket.is_cancelled())
-}
-
 /// What of a job's progress its caller is told, and by which function.
-#[derive(Clone, Copy)]
-enum Told<'a, 'py> {
+#[derive(Default)]
+enum Told<'py> {
+    #[default]
     Nothing,
     /// How many runs are finished.
-    Runs(Option<&'a Bound<'py, PyAny>>),
+    Runs(Option<Bound<'py, PyAny>>),
     /// The simulated time of the run under way.
-    Seconds(Option<&'a Bound<'py, PyAny>>),
+    Seconds(Option<Bound<'py, PyAny>>),
+}
+
+/// What goes with a job.
+#[derive(Default)]
+struct Work<'py> {
+    told: Told<'py>,
+    /// How long an interrupt waits for the job to put something away.
+    tidy: Duration,
+    /// Where it writes: an interrupt leaves nothing there that is not finished.
+    place: Option<ackclock_lab::Place>,
+}
+
+impl Work<'_> {
+    fn into(place: Option<&ackclock_lab::Place>) -> Self {
+        Self { place: place.cloned(), ..Self::default() }
+    }
 }
 
 /// Let every run of this process take so much memory (text such as ``"16 GB"``) and so many events; what is left out
@@ -561,38 +603,45 @@ fn allow(memory: Option<&str>, events: Option<f64>) -> PyResult<(f64, f64)> {
 /// Does `job` on another thread, without the GIL, and tells its progress from this one.
 ///
 /// An interrupt, or an exception of the function that is told, is raised at once: the job ends by itself after the
-/// runs under way, and holds nothing of Python's. It is raised up to `tidy` later if the job has
+/// runs under way, holds nothing of Python's, and writes nothing any more. It is raised up to `tidy` later if the job has
 /// something to put away first.
 fn in_background<T: Send + 'static>(
     py: Python<'_>,
-    told: Told<'_, '_>,
-    tidy: Duration,
+    work: Work<'_>,
     job: impl FnOnce(&Ticket) -> Result<T, SweepError> + Send + 'static,
 ) -> PyResult<T> {
+    let Work { told, tidy, place } = work;
     let mut job = Background::start(job).map_err(|error| sweep_error(&error))?;
     let (mut finished, mut reached) = (0, 0.0);
-    loop {
+    let stopped = loop {
         let result = py.detach(|| job.wait(WAKE_EVERY));
-        match told {
+        let heard = match &told {
             Told::Runs(Some(progress)) if job.finished() > finished => {
                 finished = job.finished();
-                progress.call1((finished,))?;
+                progress.call1((finished,)).map(drop)
             }
             Told::Seconds(Some(progress)) if job.reached_s() > reached => {
                 reached = job.reached_s();
-                progress.call1((reached,))?;
+                progress.call1((reached,)).map(drop)
             }
-            _ => {}
+            _ => Ok(()),
+        };
+        if let Err(error) = heard {
+            break error;
         }
         if let Some(result) = result {
             return result.map_err(|error| sweep_error(&error));
         }
         if let Err(interrupt) = py.check_signals() {
-            job.cancel();
-            py.detach(|| job.wait(tidy));
-            return Err(interrupt);
+            break interrupt;
         }
-    }
+    };
+    job.cancel();
+    py.detach(|| {
+        job.wait(tidy);
+        place.iter().for_each(ackclock_lab::Place::abandon);
+    });
+    Err(stopped)
 }
 
 /// The result of `call`, with a panic as a one-line error of its own kind.
@@ -601,6 +650,10 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, ackclock_lab::BadInput>) -> PyRes
         Ok(result) => result.map_err(|error| BadInput::new_err(error.to_string())),
         Err(panic) => Err(sweep_error(&SweepError::Internal(ackclock_lab::panic_message(&*panic)))),
     }
+}
+
+fn store_error(error: &WriteError) -> PyErr {
+    PyOSError::new_err(error.to_string())
 }
 
 fn sweep_error(error: &SweepError) -> PyErr {
@@ -622,8 +675,10 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::place::{copy_file, try_file, write_file};
+    #[pymodule_export]
     use super::{
-        BadInput, Drill, RouterBench, Run, Table, allow, altman_infer, altman_predict,
+        BadInput, Drill, Place, RouterBench, Run, Table, allow, altman_infer, altman_predict,
         bench_dumbbell, bench_short, check_scenario, closed_to_programs, drill, judge, live,
         load_scenario, packmime, play, programs_asked, read_columns, registry, response, schema,
         simulate, simulate_many, simulate_to, variant_name, variant_slug, version,

@@ -319,9 +319,10 @@ fn app_bytes(app: &AppSpec) -> f64 {
             drawn.max(video.pictures.len() as f64)
         }
         AppSpec::Dash(dash) => {
-            let segments = dash.length.map_or(0.0, |length| {
-                length.0.as_secs_f64() / dash.segment.0.as_secs_f64().max(1e-9)
-            });
+            // The check refuses segments of no time later.
+            let lasting = dash.length.filter(|_| dash.segment.0 > Duration::ZERO);
+            let segments =
+                lasting.map_or(0.0, |length| length.0.as_secs_f64() / dash.segment.0.as_secs_f64());
             segments.max(dash.pictures.len() as f64) * dash.rates.len() as f64
         }
         _ => 0.0,

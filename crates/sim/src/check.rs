@@ -91,8 +91,15 @@ pub fn check(scenario: &Scenario) -> Result {
     for (n, cross) in scenario.cross_traffic.iter().enumerate() {
         check_cross(n, cross, &links)?;
     }
+    let mut measures = BTreeSet::new();
     for (n, measure) in scenario.measures.iter().enumerate() {
         moments::check_measure(n, measure, scenario, &flows, &links)?;
+        // Rows are told apart by the measure and the flow or link.
+        if !measures.insert(measure.name.as_str()) {
+            let message =
+                format!("`{}` is the name of another measure; expected a new one", measure.name);
+            return refuse(&format!("measure[{n}].name"), &message);
+        }
     }
     for (n, event) in scenario.events.iter().enumerate() {
         moments::check_event(n, event, scenario, &flows, &layout)?;

@@ -124,5 +124,11 @@ def to_svg(made: Figure, key: str, *, title: str = "", description: str = "") ->
     return f"{head}>{inside}{body}".strip() + "\n"
 
 
+def to_svg_file(made: Figure, key: str) -> str:
+    """Return a figure as a file of its own, in a font that every machine has."""
+    font = "var(--figure-font, 'DejaVu Sans', sans-serif)"
+    return to_svg(made, key).replace(font, "sans-serif")
+
+
 def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

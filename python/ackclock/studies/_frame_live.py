@@ -18,6 +18,7 @@ from rich.text import Text
 from ackclock._printing import plain
 from ackclock.report.page import Block, Cell, Drawing, Page, Prose, Section, Sheet
 from ackclock.studies._frame_parts import Part, PartStore, digest
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies._frame_study import LIVE as KEY
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ class Live:
         BadInput
             What this machine or this user lacks for live runs, or that no run was a measurement.
         """
+        from ackclock._writing import Folder  # noqa: PLC0415 - slow imports
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
-        from ackclock.studies._frame_report import write_figure  # noqa: PLC0415
+        from ackclock.studies._frame_report import stage_figure  # noqa: PLC0415
 
         store = self._store(out)
         refused: list[str] = []
@@ -100,7 +102,9 @@ class Live:
         if found is None:
             raise BadInput(f"{study}/{KEY}: no run was a measurement ({refused[0]})")
         metadata = {"study": study, "quick": "yes" if quick else "no"}
-        write_figure(out, KEY, self.draw(found), {KEY: found}, metadata)
+        with Folder(out) as folder:
+            stage_figure(folder, KEY, self.draw(found), {KEY: found}, metadata)
+            folder.commit()
 
     def added(self, page: Page, study: str, out: Path, *, quick: bool) -> Page:
         """Return the page with a section on what lies finished in ``out``."""
@@ -208,7 +212,7 @@ def compared(
     """
     by = list(heads)
     means = rows.group_by(*by, "on", maintain_order=True).agg(
-        pl.col(value).mean(), pl.col("number").n_unique().alias("runs")
+        mean_of(pl.col(value)), pl.col("number").n_unique().alias("runs")
     )
     cells: list[tuple[Cell, ...]] = []
     for names, here in means.group_by(by, maintain_order=True):

@@ -51,11 +51,13 @@ class Sheaf(Generic[R]):
         sections: Sequence[Section],
         lead: Sequence[str] = (),
         and_that: str = ".",
+        timed: str = "",
     ) -> Page:
         """Return the page.
 
         ``banner`` is shown of a quick run alone. ``and_that`` ends the sentence on how verdicts
-        come about; ``lead`` are paragraphs after it.
+        come about; ``lead`` are paragraphs after it. ``timed`` is what was measured by a clock, and
+        is another each time.
         """
         study = self.study.key
         return Page(
@@ -76,7 +78,8 @@ class Sheaf(Generic[R]):
                 Prose(
                     f"Made by Ackclock {self.version} with <code>ackclock reproduce {study}"
                     f"{' --quick' if self.quick else ''}</code>. The same version gives the same "
-                    "bytes; what the run cost is in <code>data/cost.parquet</code> alone."
+                    f"bytes{f', but for {timed}' if timed else ''}; what the run cost is in "
+                    "<code>data/cost.parquet</code> alone."
                 ),
             ),
         )

@@ -7,6 +7,7 @@ reduces them and the compiled core. What the work cost is kept apart, in ``data/
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import platform
@@ -31,6 +32,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from ackclock._writing import write_file
+
 Advance = Callable[[int], None]
 """Called with the number of a part's runs that are finished."""
 
@@ -45,27 +48,42 @@ class Part:
     compute: Callable[[Advance], pl.DataFrame]
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, then move it there: a reader sees all of it or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(unfinished)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write text, whole or not at all."""
-    write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
-
-
-def write_parquet(path: Path, frame: pl.DataFrame, metadata: Mapping[str, str]) -> None:
-    """Write a table, whole or not at all, its bytes a function of content and metadata alone."""
+def parquet(frame: pl.DataFrame, metadata: Mapping[str, str]) -> bytes:
+    """Return a table as Parquet, its bytes a function of content and metadata alone."""
     table: pa.Table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     table = table.replace_schema_metadata(dict(sorted(metadata.items())))
-    write_atomically(path, lambda unfinished: pq.write_table(table, unfinished, compression="zstd"))
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    return buffer.getvalue()
+
+
+_CHECKSUM = "checksum"
+_NO_CHECKSUM = "0" * 64
+
+
+def sealed(frame: pl.DataFrame, metadata: Mapping[str, str]) -> bytes:
+    """Return a table as Parquet with a checksum of the whole file among its metadata."""
+    content = parquet(frame, {**metadata, _CHECKSUM: _NO_CHECKSUM})
+    checksum = hashlib.sha256(content).hexdigest()
+    return content.replace(_NO_CHECKSUM.encode(), checksum.encode())
+
+
+def unsealed(content: bytes, metadata: Mapping[str, str]) -> pl.DataFrame | None:
+    """Return the table of such a file; None if it was damaged, or has other metadata."""
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+        table = file.read()
+        pairs = (file.metadata.metadata or {}).items()
+        found = {key.decode(): value.decode() for key, value in pairs}
+    except (OSError, UnicodeDecodeError, pa.ArrowException):
+        return None
+    # Arrow's own form of the columns.
+    found.pop("ARROW:schema", None)
+    checksum = found.pop(_CHECKSUM, "")
+    blank = content.replace(checksum.encode(), _NO_CHECKSUM.encode()) if checksum else b""
+    if hashlib.sha256(blank).hexdigest() != checksum or found != dict(metadata):
+        return None
+    return pl.DataFrame(pl.from_arrow(table))
 
 
 def digest(*pieces: Any) -> str:
@@ -95,18 +113,22 @@ class PartStore:
         return self.directory / f"{part.name}-{digest(self.salt, part.name, part.inputs)}.parquet"
 
     def load(self, part: Part) -> pl.DataFrame | None:
-        """Return a finished part, None if it is not there or cannot be read."""
+        """Return a finished part, None if it is not there, was damaged or is another's."""
         path = self.path(part)
-        if not path.is_file():
-            return None
         try:
-            return pl.DataFrame(pl.from_arrow(pq.read_table(path)))
-        except (OSError, pa.ArrowException):
+            content = path.read_bytes() if path.is_file() else None
+        except OSError:
             return None
+        return None if content is None else unsealed(content, self._metadata(part))
 
     def save(self, part: Part, frame: pl.DataFrame) -> None:
         """Write a part's result."""
-        write_parquet(self.path(part), frame, {**self.metadata, "part": part.name})
+        content = sealed(frame, self._metadata(part))
+        write_file(self.path(part), content, make_folder=True)
+
+    def _metadata(self, part: Part) -> dict[str, str]:
+        key = digest(self.salt, part.name, part.inputs)
+        return {**self.metadata, "part": part.name, "key": key}
 
 
 class Ledger:
@@ -130,12 +152,14 @@ class Ledger:
         self.path = path
         self.threads = threads or os.cpu_count() or 1
         self.rows: dict[str, dict[str, Any]] = {}
-        if path.is_file():
-            try:
-                for row in pl.read_parquet(path).iter_rows(named=True):
-                    self.rows[row["part"]] = row
-            except (OSError, pl.exceptions.PolarsError, KeyError):
-                self.rows = {}
+        try:
+            content = path.read_bytes() if path.is_file() else b""
+        except OSError:
+            content = b""
+        found = unsealed(content, {})
+        # One that was damaged says nothing of what parts cost.
+        if found is not None and found.schema == self.SCHEMA:
+            self.rows = {row["part"]: row for row in found.iter_rows(named=True)}
 
     def record(self, part: str, runs: int, wall_s: float, cpu_s: float) -> None:
         """Note what a part cost, and write the ledger."""
@@ -152,7 +176,7 @@ class Ledger:
             "python": platform.python_version(),
         }
         frame = pl.DataFrame(list(self.rows.values()), schema=self.SCHEMA)
-        write_parquet(self.path, frame.sort("part"), {})
+        write_file(self.path, sealed(frame.sort("part"), {}), make_folder=True)
 
 
 def run_parts(

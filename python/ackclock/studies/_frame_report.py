@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
 import polars as pl
 
-from ackclock.plots.style import to_svg
+from ackclock._writing import Folder
+from ackclock.plots.style import to_svg, to_svg_file
 from ackclock.report.page import Drawing
 from ackclock.studies._frame import ClaimResult, R
-from ackclock.studies._frame_parts import write_parquet, write_text
+from ackclock.studies._frame_parts import parquet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,29 +55,31 @@ def drawing(
     )
 
 
-def write_figure(
-    out: Path, key: str, made: Figure, data: Mapping[str, pl.DataFrame], metadata: Mapping[str, str]
+def stage_figure(
+    folder: Folder,
+    key: str,
+    made: Figure,
+    data: Mapping[str, pl.DataFrame],
+    metadata: Mapping[str, str],
 ) -> None:
     """Write a figure as a file of its own, in a font that every machine has, and its data."""
     for name, frame in data.items():
-        write_parquet(out / "data" / f"{name}.parquet", frame, metadata)
-    svg = to_svg(made, key)
-    font = "var(--figure-font, 'DejaVu Sans', sans-serif)"
-    write_text(out / f"{key}.svg", svg.replace(font, "sans-serif"))
+        folder.stage(f"data/{name}.parquet", parquet(frame, metadata))
+    folder.stage(f"{key}.svg", to_svg_file(made, key))
 
 
-def write_tables(
-    out: Path,
+def stage_tables(
+    folder: Folder,
     tables: Mapping[str, pl.DataFrame],
     judged: Sequence[ClaimResult],
     metadata: Mapping[str, str],
 ) -> None:
     """Write every table, every observation of every predicate, and the verdicts for programs."""
     for name, frame in {**tables, "predicates": predicate_rows(judged)}.items():
-        write_parquet(out / "data" / f"{name}.parquet", frame, {**metadata, "table": name})
+        folder.stage(f"data/{name}.parquet", parquet(frame, {**metadata, "table": name}))
     claims = [claim.as_json() for claim in judged]
     text = json.dumps(claims, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text(out / "claims.json", text + "\n")
+    folder.stage("claims.json", text + "\n")
 
 
 def predicate_rows(judged: Sequence[ClaimResult]) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from rich.console import Console
 from ackclock.studies._frame import Claim, ClaimResult, Study
 
 if TYPE_CHECKING:
+    from ackclock._writing import Folder
     from ackclock.report.page import Page
     from ackclock.studies._frame_core import Core
     from ackclock.studies._frame_live import Live
@@ -119,6 +120,23 @@ class Definition(Generic[P, T]):
 
         With ``figure`` only that figure's parts run, and ``FIGURE.svg`` and its data are written.
         """
+        from ackclock._writing import Folder  # noqa: PLC0415 - slow imports
+
+        plan = self.plan(quick)
+        whole = ("index.html", "claims.json") if figure is None else (f"{figure}.svg",)
+        with Folder(out, *whole) as folder:
+            return self._reproduce(core, out, folder, plan, threads, console, figure)
+
+    def _reproduce(
+        self,
+        core: Core,
+        out: Path,
+        folder: Folder,
+        plan: P,
+        threads: int | None,
+        console: Console,
+        figure: str | None,
+    ) -> list[ClaimResult]:
         from ackclock.report import render  # noqa: PLC0415 - slow imports
         from ackclock.studies._frame_core import core_identity  # noqa: PLC0415
         from ackclock.studies._frame_page import Sheaf  # noqa: PLC0415
@@ -127,11 +145,10 @@ class Definition(Generic[P, T]):
             PartStore,
             digest,
             run_parts,
-            write_text,
         )
-        from ackclock.studies._frame_report import write_figure, write_tables  # noqa: PLC0415
+        from ackclock.studies._frame_report import stage_figure, stage_tables  # noqa: PLC0415
 
-        plan = self.plan(quick)
+        quick = plan.quick
         if self.live is not None and figure == LIVE:
             self.live.measure(self.key, out, quick=quick, console=console)
             return []
@@ -141,7 +158,7 @@ class Definition(Generic[P, T]):
         def needed(parts: list[Part]) -> list[Part]:
             return [part for part in parts if wanted is None or _is_needed(part.name, wanted)]
 
-        code = digest(*(self.folder / name for name in self.code), _CORE)
+        code = digest(*(self.folder / name for name in self.code), *_SHARED)
         store = PartStore(out / "parts", digest(*core_identity(core), code), metadata)
         ledger = Ledger(out / "data" / "cost.parquet", threads)
         try:
@@ -158,24 +175,27 @@ class Definition(Generic[P, T]):
             if figure is not None:
                 recipe = self.figures[figure]
                 data = {name: results[name] for name in recipe.data}
-                write_figure(out, figure, recipe.draw(results), data, metadata)
+                stage_figure(folder, figure, recipe.draw(results), data, metadata)
+                folder.commit()
                 return []
             judged = [claim.judge(results) for claim in self.claims]
-            write_tables(out, results.tables, judged, metadata)
+            stage_tables(folder, results.tables, judged, metadata)
             drawn = {key: recipe.draw(results) for key, recipe in self.figures.items()}
             shown: Study = import_module(f"ackclock.studies.{self.key}").STUDY
             sheaf = Sheaf(shown, judged, drawn, self.figures, core.version(), plan.quick)
             page = self.build(results, sheaf)
             if self.live is not None:
                 page = self.live.added(page, self.key, out, quick=quick)
-            write_text(out / "index.html", render(page))
+            folder.stage("index.html", render(page))
+            folder.commit()
         return judged
 
 
 LIVE = "live"
 """The figure that is made on real packets."""
 
-_CORE = Path(__file__).parent / "_frame_core.py"
+_SHARED = tuple(Path(__file__).parent / f"_frame_{name}.py" for name in ("core", "reduce"))
+"""What decides the parts of every study."""
 
 
 def _is_needed(part: str, names: tuple[str, ...]) -> bool:

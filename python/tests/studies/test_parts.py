@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
@@ -14,9 +17,8 @@ from ackclock.studies._frame_parts import (
     Part,
     PartStore,
     digest,
+    parquet,
     run_parts,
-    write_atomically,
-    write_parquet,
 )
 
 QUIET = Console(quiet=True)
@@ -82,26 +84,59 @@ def test_a_part_that_cannot_be_read_is_computed_again(tmp_path: Path) -> None:
     assert work.ran == ["a", "a"]
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text("old")
+def test_a_byte_that_has_changed_in_a_part_is_noticed(tmp_path: Path) -> None:
+    work = Work()
+    part = work.part("a")
+    run(tmp_path, [part])
+    path = store(tmp_path).path(part)
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        assert store(tmp_path).load(part) is None, at
+    path.write_bytes(whole[: len(whole) // 2])
+    assert store(tmp_path).load(part) is None
+    path.write_bytes(whole)
+    assert store(tmp_path).load(part) is not None
 
-    def fail(unfinished: Path) -> None:
-        unfinished.write_text("half")
-        raise OSError
 
-    with pytest.raises(OSError):  # noqa: PT011 - any failure of the writer
-        write_atomically(path, fail)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
+def test_the_part_of_another_run_is_not_taken_for_this(tmp_path: Path) -> None:
+    work = Work()
+    one, other = work.part("a", 1), work.part("a", 2)
+    run(tmp_path, [other])
+    store(tmp_path).path(other).rename(store(tmp_path).path(one))
+    assert store(tmp_path).load(one) is None
+    # A file of somebody's by that name, and what is no file: nobody waits for a FIFO.
+    store(tmp_path).path(one).unlink()
+    pl.DataFrame({"a": [1]}).write_parquet(store(tmp_path).path(one))
+    assert store(tmp_path).load(one) is None
+    store(tmp_path).path(one).unlink()
+    os.mkfifo(store(tmp_path).path(one))
+    assert store(tmp_path).load(one) is None
+    run(tmp_path, [one])
+    assert work.ran == ["a", "a"]
 
 
-def test_equal_tables_are_equal_bytes(tmp_path: Path) -> None:
+def test_a_damaged_ledger_begins_anew(tmp_path: Path) -> None:
+    work = Work()
+    run(tmp_path, [work.part("a")])
+    path = tmp_path / "data" / "cost.parquet"
+    content = bytearray(path.read_bytes())
+    content[20] ^= 1
+    path.write_bytes(content)
+    run(tmp_path, [work.part("b")])
+    assert pl.read_parquet(path)["part"].to_list() == ["b"]
+
+
+def test_equal_tables_are_equal_bytes_with_checksums_of_their_pages() -> None:
     frame = pl.DataFrame({"a": [1, 2], "b": ["x", None]})
-    write_parquet(tmp_path / "1", frame, {"k": "v", "a": "b"})
-    write_parquet(tmp_path / "2", frame, {"a": "b", "k": "v"})
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-    assert pl.read_parquet(tmp_path / "1").equals(frame)
+    content = parquet(frame, {"k": "v", "a": "b"})
+    assert content == parquet(frame, {"a": "b", "k": "v"})
+    assert pl.read_parquet(content).equals(frame)
+    # A page's byte, not the footer's: the file begins with PAR1 and the header of the first page.
+    damaged = bytearray(content)
+    damaged[content.index(b"\x28\xb5\x2f\xfd") + 8] ^= 1  # behind zstd's magic number (RFC 8878)
+    with pytest.raises(OSError, match="CRC"):
+        pq.read_table(pa.BufferReader(bytes(damaged)), page_checksum_verification=True)
 
 
 def test_digest_tells_pieces_apart() -> None:

@@ -1,11 +1,15 @@
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use ackclock_sim::Meter;
+
 use super::*;
 use crate::scratch::Scratch;
-use crate::{Run, from_json, simulate_many, simulate_one};
+use crate::{Ready, Run, from_json, simulate_many, simulate_one};
 
 fn scenario(seed: u64) -> Scenario {
     let text = format!(
@@ -20,6 +24,10 @@ fn scenario(seed: u64) -> Scenario {
                 {{"link": "bottleneck", "every": "100 ms"}}]}}"#
     );
     from_json(&text).unwrap()
+}
+
+fn ready(scenario: &Scenario) -> Ready {
+    Ready::new(scenario, None, &Meter::default(), || false).unwrap()
 }
 
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -46,8 +54,9 @@ fn read(path: &Path) -> (RecordBatch, BTreeMap<String, String>) {
 fn what_is_written_is_read_back() {
     let folder = Scratch::new("round-trip");
     let scenario = scenario(1);
-    let tables = Tables::of_run(&simulate_one(&scenario).unwrap());
-    write(&folder.join("a/b"), &tables, std::slice::from_ref(&scenario)).unwrap();
+    let tables = Tables::of_run(&simulate_one(&ready(&scenario)).unwrap());
+    write(&Place::open(&folder.join("a/b")).unwrap(), &tables, std::slice::from_ref(&scenario))
+        .unwrap();
     for table in tables.all() {
         let (batch, metadata) = read(&folder.join(format!("a/b/{}.parquet", table.name)));
         assert_eq!(batch.columns(), table.batch.columns(), "{}", table.name);
@@ -63,8 +72,9 @@ fn the_number_of_threads_changes_no_byte() {
     let scenarios: Vec<Scenario> = (0..8).map(scenario).collect();
     let written = |threads: usize| {
         let folder = Scratch::new(&format!("threads-{threads}"));
-        let runs = simulate_many(&scenarios, Some(threads), |_| (), || false).unwrap();
-        write(&folder, &Tables::of_cells(&runs), &scenarios).unwrap();
+        let scenarios_ready: Vec<Ready> = scenarios.iter().map(ready).collect();
+        let runs = simulate_many(&scenarios_ready, Some(threads), |_| (), || false).unwrap();
+        write(&Place::open(&folder).unwrap(), &Tables::of_cells(&runs), &scenarios).unwrap();
         files(&folder)
     };
     let one = written(1);
@@ -92,36 +102,35 @@ fn the_number_of_threads_changes_no_byte() {
 fn the_scenarios_of_a_sweep_are_a_table() {
     let folder = Scratch::new("scenarios");
     let scenarios = [scenario(3), scenario(u64::MAX)];
-    write(&folder, &Tables::of_cells(&[Run::default(), Run::default()]), &scenarios).unwrap();
+    write(
+        &Place::open(&folder).unwrap(),
+        &Tables::of_cells(&[Run::default(), Run::default()]),
+        &scenarios,
+    )
+    .unwrap();
     let (batch, metadata) = read(&folder.join("scenarios.parquet"));
     assert_eq!(batch.num_rows(), 2);
     assert_eq!(metadata.keys().collect::<Vec<_>>(), ["ackclock.version"]);
 }
 
 #[test]
-fn a_failure_leaves_what_was_there() {
-    let folder = Scratch::new("failure");
-    let path = folder.join("x.parquet");
-    fs::write(&path, "old").unwrap();
-    let error = write_atomically(&path, |file| {
-        file.write_all(b"half")?;
-        Err(io::Error::from(io::ErrorKind::StorageFull))
-    });
-    assert!(
-        error.unwrap_err().to_string().ends_with("x.parquet: cannot be written (no storage space)")
-    );
-    assert_eq!(files(&folder), BTreeMap::from([("x.parquet".to_owned(), b"old".to_vec())]));
-    write_atomically(&path, |file| file.write_all(b"new")).unwrap();
-    assert_eq!(files(&folder), BTreeMap::from([("x.parquet".to_owned(), b"new".to_vec())]));
+fn the_tables_of_two_kinds_of_runs_do_not_lie_side_by_side() {
+    let folder = Scratch::new("kinds");
+    let tables = Tables::of_run(&Run::default());
+    let place = Place::open(&folder).unwrap();
+    write_live(&place, &tables, &scenario(1), "{}").unwrap();
+    assert!(files(&folder).contains_key("live.json"));
+    write(&place, &tables, &[scenario(1), scenario(2)]).unwrap();
+    assert!(!files(&folder).contains_key("live.json"));
+    assert!(files(&folder).contains_key("scenarios.parquet"));
+    write(&place, &tables, &[scenario(1)]).unwrap();
+    assert_eq!(files(&folder).len(), 11);
 }
 
 #[test]
-fn a_file_in_the_place_of_the_folder_is_told() {
-    let folder = Scratch::new("file");
-    fs::write(folder.join("out"), "").unwrap();
-    let tables = Tables::of_run(&Run::default());
-    for place in ["out", "out/below"] {
-        let error = write(&folder.join(place), &tables, &[scenario(1)]).unwrap_err().to_string();
-        assert!(error.ends_with(&format!("{place}: is a file, expected a folder")), "{error}");
-    }
+fn a_folder_in_the_place_of_a_table_is_told_before_the_run() {
+    let folder = Scratch::new("folder");
+    fs::create_dir(folder.join("links.parquet")).unwrap();
+    let error = expect_tables(&Place::open(&folder).unwrap()).unwrap_err().to_string();
+    assert!(error.ends_with("links.parquet: is a folder, expected a file (EISDIR)"), "{error}");
 }

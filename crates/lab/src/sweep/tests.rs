@@ -15,9 +15,13 @@ fn scenario(flows: u32) -> Scenario {
     from_json(&text).unwrap()
 }
 
+fn ready(scenario: &Scenario) -> Ready {
+    Ready::new(scenario, None, &Meter::default(), || false).unwrap()
+}
+
 #[test]
 fn results_come_in_the_order_of_the_scenarios() {
-    let scenarios: Vec<Scenario> = (1..20).rev().map(scenario).collect();
+    let scenarios: Vec<Ready> = (1..20).rev().map(|n| ready(&scenario(n))).collect();
     let runs = |threads| simulate_many(&scenarios, Some(threads), |_| (), || false).unwrap();
     let one = runs(1);
     assert_eq!(
@@ -30,7 +34,7 @@ fn results_come_in_the_order_of_the_scenarios() {
 #[test]
 fn progress_counts_every_run_once() {
     let seen = Mutex::new(Vec::new());
-    let scenarios: Vec<Scenario> = (1..6).map(scenario).collect();
+    let scenarios: Vec<Ready> = (1..6).map(|n| ready(&scenario(n))).collect();
     simulate_many(&scenarios, None, |finished| seen.lock().unwrap().push(finished), || false)
         .unwrap();
     let mut seen = seen.into_inner().unwrap();
@@ -40,7 +44,7 @@ fn progress_counts_every_run_once() {
 
 #[test]
 fn no_run_begins_after_a_cancellation() {
-    let scenarios: Vec<Scenario> = (0..50).map(|_| scenario(1)).collect();
+    let scenarios: Vec<Ready> = (0..50).map(|_| ready(&scenario(1))).collect();
     let finished = AtomicU32::new(0);
     let error = simulate_many(
         &scenarios,
@@ -56,8 +60,9 @@ fn no_run_begins_after_a_cancellation() {
 
 #[test]
 fn a_scenario_that_cannot_be_run_is_told_before_any_is() {
-    let mut scenarios = vec![scenario(1), scenario(1)];
-    scenarios[1].flows.clear();
+    let mut empty = scenario(1);
+    empty.flows.clear();
+    let scenarios = [ready(&scenario(1)), ready(&empty)];
     let error =
         simulate_many(&scenarios, None, |_| panic!("a run"), || false).unwrap_err().to_string();
     assert!(error.starts_with("cell 1: flow: a scenario needs at least one "), "{error}");

@@ -109,17 +109,6 @@ impl Directory {
         check(unsafe { libc::unlinkat(self.0.as_raw_fd(), name.as_ptr(), 0) }).map(drop)
     }
 
-    /// Gives the file `from` the name `to`, in the place of what has it.
-    ///
-    /// # Errors
-    /// There is no such file, or a folder has the name.
-    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let (from, to) = (text(from.as_ref())?, text(to.as_ref())?);
-        let here = self.0.as_raw_fd();
-        // SAFETY: texts that end in zero.
-        check(unsafe { libc::renameat(here, from.as_ptr(), here, to.as_ptr()) }).map(drop)
-    }
-
     /// Whose it is, and who may do what.
     ///
     /// # Errors

@@ -125,6 +125,7 @@ fn check_app(key: &str, app: &TrafficApp) -> Result {
             check_draw(key, "response", response)?;
             check_draw(key, "server_delay", server_delay)?;
             check_draw(key, "exchanges", exchanges)?;
+            check_number(key, "exchanges", exchanges)?;
             check_draw(key, "gap", gap)
         }
         TrafficApp::Packmime { .. } => Ok(()),
@@ -157,7 +158,10 @@ fn check_browser(key: &str, browser: &BrowserSpec) -> Result {
     some("think", &browser.think)?;
     some("active_off", &browser.active_off)?;
     browser.size.as_ref().map_or(Ok(()), |size| check_draw(key, "size", size))?;
-    browser.embedded.as_ref().map_or(Ok(()), |count| check_draw(key, "embedded", count))?;
+    if let Some(count) = &browser.embedded {
+        check_draw(key, "embedded", count)?;
+        check_number(key, "embedded", count)?;
+    }
     check_draw(key, "request", &browser.request)?;
     check_draw(key, "server_delay", &browser.server_delay)
 }
@@ -167,16 +171,32 @@ fn check_line(key: &str, line: &AccessLine) -> Result {
     line.rate.as_ref().map_or(Ok(()), |rate| check_draw(key, "rate", rate))?;
     for (word, loss) in [("loss", &line.loss), ("syn_loss", &line.syn_loss)] {
         check_draw(key, word, loss)?;
-        if let Draw::Fixed(share) = loss
-            && !(0.0..=1.0).contains(share)
+        // Of the laws without an end what exceeds 1 is a certain loss.
+        let (least, most) = loss.bounds();
+        if let Some(share) =
+            [Some(least), most].into_iter().flatten().find(|share| !(0.0..=1.0).contains(share))
         {
             return refuse(
                 &format!("{key}.{word}"),
-                &format!("{share} is not a probability, expected a number from 0 to 1"),
+                &format!("{share} is not a probability, expected numbers from 0 to 1"),
             );
         }
     }
     Ok(())
+}
+
+/// How many there are of something.
+fn check_number(table: &str, key: &str, draw: &Draw<f64>) -> Result {
+    let (least, most) = draw.bounds();
+    let finite = least.is_finite() && most.is_none_or(f64::is_finite);
+    if finite && least >= 0.0 {
+        return Ok(());
+    }
+    let found = if finite { least } else { most.unwrap_or(least) };
+    refuse(
+        &format!("{table}.{key}"),
+        &format!("{found} is no number of them, expected numbers from 0 on"),
+    )
 }
 
 fn check_draw<T: Quantity>(table: &str, key: &str, draw: &Draw<T>) -> Result {

@@ -253,6 +253,35 @@ fn is_distribution<T: Quantity>(quantiles: &[Quantile<T>]) -> bool {
     ends && quantiles.len() > 1 && quantiles.windows(2).all(ascends)
 }
 
+impl<T: Quantity> Draw<T> {
+    /// The least value, and the most unless there is none, in base units.
+    pub fn bounds(&self) -> (f64, Option<f64>) {
+        let of = |values: &mut dyn Iterator<Item = f64>| {
+            let ends =
+                |(least, most): (f64, f64), value| (f64::min(least, value), f64::max(most, value));
+            let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+            (least, Some(most))
+        };
+        match self {
+            Self::Fixed(value) => of(&mut [value.amount()].into_iter()),
+            Self::Uniform(UniformDraw { uniform }) => of(&mut uniform.iter().map(Quantity::amount)),
+            Self::Values(ValuesDraw { values }) => of(&mut values.iter().map(Quantity::amount)),
+            Self::Quantiles(QuantilesDraw { quantiles }) => {
+                of(&mut quantiles.iter().map(|quantile| quantile.value.amount()))
+            }
+            // Of a negative mean, scale or median all values are negative.
+            Self::Exponential(ExponentialDraw { exponential }) => {
+                (exponential.amount().min(0.0), None)
+            }
+            Self::Pareto(ParetoDraw { pareto }) => (pareto.scale.amount(), None),
+            Self::Weibull(WeibullDraw { weibull }) => (weibull.scale.amount().min(0.0), None),
+            Self::Lognormal(LognormalDraw { lognormal }) => {
+                (lognormal.median.amount().min(0.0), None)
+            }
+        }
+    }
+}
+
 impl DurationDraw {
     /// A draw.
     pub fn sample(&self, random: &mut Stream) -> Duration {

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from ackclock.studies._frame_core import Core
+from ackclock.studies._frame_reduce import sum_of
 from ackclock.studies._frame_stats import estimate
 from ackclock.studies._frame_study import ByName
 from ackclock.studies.altman1997 import bursts, model
@@ -295,7 +296,7 @@ def _priority(seeds: pl.DataFrame) -> pl.DataFrame:
     """Return output rates of a standing queue: pooled over seeds, by case and phase."""
     return (
         seeds.group_by("table", "case", "mu_pps", "lambda_pps", "phase", maintain_order=True)
-        .agg(pl.col("observed_s", "tcp_packets", "exogenous_packets").sum())
+        .agg(sum_of(pl.col("observed_s")), pl.col("tcp_packets", "exogenous_packets").sum())
         .with_columns(
             (pl.col("tcp_packets") / pl.col("observed_s")).alias("tcp_out_pps"),
             (pl.col("exogenous_packets") / pl.col("observed_s")).alias("exogenous_out_pps"),

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from ackclock.studies._frame_core import Core
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.altman1997.runs import predict
 from ackclock.studies.altman1997.scenarios import Plan, random_points
 
@@ -59,7 +60,7 @@ def map_points(core: Core, plan: Plan, seeds: pl.DataFrame) -> pl.DataFrame:
     keys += ["tau1_s", "tau2_s"]
     means = seeds.group_by(keys, maintain_order=True).agg(
         pl.len().alias("seeds"),
-        pl.col("thp_pps", "rtt_s", "slow_starts_per_cycle", "exogenous_loss").mean(),
+        mean_of(pl.col("thp_pps", "rtt_s", "slow_starts_per_cycle", "exogenous_loss")),
         (pl.col("congestion_events") - pl.col("congestion_events_in_slow_start"))
         .sum()
         .alias("cycles"),

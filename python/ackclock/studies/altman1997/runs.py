@@ -11,6 +11,7 @@ import polars as pl
 
 from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
 from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies._frame_reduce import sum_of
 from ackclock.studies.altman1997 import bursts
 from ackclock.studies.altman1997.published import Case, Path, cases
 from ackclock.studies.altman1997.scenarios import (
@@ -48,9 +49,8 @@ def measure(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
         .group_by("cell", maintain_order=True)
         .agg(
             pl.col("duration_s").first(),
+            sum_of(pl.col("thp_pps", "rtt_s")),
             pl.col(
-                "thp_pps",
-                "rtt_s",
                 "segments_sent",
                 "segments_retransmitted",
                 "timeouts",
@@ -76,7 +76,11 @@ def measure(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
         pl.col("dropped_packets").alias("bottleneck_dropped_packets"),
         "queue_delay_mean_s",
     )
-    rows = flow_rows.join(sources, on="cell").join(links, on="cell").sort("cell")
+    rows = (
+        flow_rows.join(sources, on="cell", maintain_order="left")
+        .join(links, on="cell", maintain_order="left")
+        .sort("cell")
+    )
     if rows.height != len(settings):
         msg = f"{rows.height} of {len(settings)} runs have a complete result"
         raise BrokenRunError(msg)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ackclock.studies._frame_core import Core
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies._frame_stats import Estimate, estimate
 from ackclock.studies._frame_study import ByName
 from ackclock.studies.biswas2010.scenarios import Plan
@@ -108,7 +109,7 @@ def _delays(rows: pl.DataFrame) -> pl.DataFrame:
     each = (
         rows.filter(pl.col("message") < FIRST)
         .group_by(*keys, "seed", maintain_order=True)
-        .agg(pl.col("message_delay_s").mean(), pl.col("missing").sum())
+        .agg(mean_of(pl.col("message_delay_s")), pl.col("missing").sum())
     )
     reduced: list[dict[str, Any]] = []
     for key, group in each.group_by(keys, maintain_order=True):
@@ -131,7 +132,7 @@ def _videos(rows: pl.DataFrame) -> pl.DataFrame:
         rows.filter(pl.col("segment") > 0)
         .group_by(*keys, "seed", maintain_order=True)
         .agg(
-            pl.col("took_s").mean(),
+            mean_of(pl.col("took_s")),
             pl.col("took_s").quantile(0.95).alias("took_p95_s"),
             pl.col("resent").first(),
         )

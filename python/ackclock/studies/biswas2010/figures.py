@@ -9,6 +9,7 @@ import polars as pl
 from matplotlib.ticker import StrMethodFormatter
 
 from ackclock.plots.style import COLOURS, figure, styled
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.biswas2010.scenarios import CUBICS, CWV, CWV_RTOS, NEWCWV, RFC5681, STANDARD
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def delays(rows: pl.DataFrame, means: pl.DataFrame) -> Figure:
         by_message = (
             rows.filter(pl.col("idle_s") == 1.5)
             .group_by("changed_bps", "variant", "message")
-            .agg(pl.col("message_delay_s").mean(), pl.col("missing").sum())
+            .agg(mean_of(pl.col("message_delay_s")), pl.col("missing").sum())
             # Where messages are missing, the mean would be of the lucky ones.
             .filter(pl.col("missing") == 0)
         )

@@ -9,6 +9,7 @@ import polars as pl
 
 from ackclock.studies._frame_core import Core, Tables, simulated
 from ackclock.studies._frame_parts import Part
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.biswas2010 import scenarios
 from ackclock.studies.biswas2010.scenarios import (
     MESSAGES,
@@ -64,10 +65,10 @@ def restart(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
         tables.flows.filter(here)
         .group_by("cell", _group())
         .agg(
-            (pl.col("arrived_packets") * (8 * PACKET_BYTES) / pl.col("duration_s"))
-            .mean()
-            .alias("rate_bps"),
-            pl.col("timeouts").mean(),
+            mean_of(pl.col("arrived_packets") * (8 * PACKET_BYTES) / pl.col("duration_s")).alias(
+                "rate_bps"
+            ),
+            mean_of(pl.col("timeouts")),
             pl.len().alias("flows"),
         )
     )
@@ -107,13 +108,13 @@ def delay(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
         .filter(pl.col("message") < MESSAGES)
     )
     means = messages.group_by("cell", "message").agg(
-        pl.col("delay_s").mean().alias("message_delay_s"),
+        mean_of(pl.col("delay_s")).alias("message_delay_s"),
         pl.col("delay_s").null_count().alias("missing"),
     )
     return (
         _settings(settings)
         .drop("group")
-        .join(means, on="cell", how="left")
+        .join(means, on="cell", how="left", maintain_order="left")
         .drop("cell")
         .sort("changed_bps", "period_s", "variant", "seed", "message", nulls_last=True)
     )

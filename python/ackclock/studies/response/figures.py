@@ -120,7 +120,7 @@ def cycles(traces: pl.DataFrame, approach: pl.DataFrame, limit: float) -> Figure
     """Draw the window over a few losses, and its mean from different beginnings on."""
     with styled():
         made, (left, right) = figure(2.8, 1, 2, width_ratios=(1.35, 1))
-        ends = traces.group_by("law").agg(pl.col("time_s").max())["time_s"]
+        ends = traces.group_by("law", maintain_order=True).agg(pl.col("time_s").max())["time_s"]
         for law, name, colour in (("cubic", "CUBIC", BLUE), ("reno", "Reno", ORANGE)):
             curve = traces.filter(pl.col("law") == law)
             left.step(curve["time_s"], curve["window_packets"], where="post", color=colour,

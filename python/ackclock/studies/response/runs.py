@@ -11,6 +11,7 @@ import polars as pl
 
 from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulated
 from ackclock.studies._frame_parts import Part
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.response import scenarios
 from ackclock.studies.response.scenarios import (
     LAWS,
@@ -65,13 +66,13 @@ def measure(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
         "rto_mean_s",
     )
     windows = tables.flow_samples.group_by("cell").agg(
-        pl.col("cwnd_segments").mean().alias("window_packets"),
+        mean_of(pl.col("cwnd_segments")).alias("window_packets"),
         pl.col("cwnd_segments").max().alias("largest_window_packets"),
     )
     way = tables.links.filter(steady, pl.col("direction") == "forward")
     back = tables.links.filter(steady, pl.col("direction") == "reverse")
     rows = (
-        flows.join(windows, on="cell")
+        flows.join(windows, on="cell", maintain_order="left")
         .join(
             way.select(
                 "cell",
@@ -192,7 +193,7 @@ def _approached(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
         )
         .filter(pl.col("bin") < BINS)
         .group_by("start", "bin", "formula_packets", maintain_order=True)
-        .agg(pl.col("window_packets").mean())
+        .agg(mean_of(pl.col("window_packets")))
         .with_columns((FIRST_LOSSES * ((pl.col("bin") + 0.5) * factor).exp()).alias("losses"))
         .sort("start", "bin")
     )

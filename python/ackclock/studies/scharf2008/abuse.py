@@ -16,6 +16,7 @@ import polars as pl
 from ackclock.report.page import Cell, Sheet
 from ackclock.studies._frame_core import Core, Tables, simulated
 from ackclock.studies._frame_parts import Part
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies._frame_stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
@@ -106,12 +107,12 @@ def outcomes(tables: Tables, settings: Sequence[Abuse]) -> pl.DataFrame:
     opened = tables.connections.filter(pl.col("class") == "honest")
     took = (
         tables.objects.filter(pl.col("flow") == "honest")
-        .join(opened, on=["cell", "connection"])
+        .join(opened, on=["cell", "connection"], maintain_order="left")
         .with_columns((pl.col("completed_s") - pl.col("established_s")).alias("response_s"))
         .group_by("cell")
         .agg(
             pl.len().alias("downloads"),
-            pl.col("response_s").mean(),
+            mean_of(pl.col("response_s")),
             pl.col("response_s").quantile(0.95, "linear").alias("response_p95_s"),
         )
     )
@@ -119,9 +120,9 @@ def outcomes(tables: Tables, settings: Sequence[Abuse]) -> pl.DataFrame:
         pl.col("flow") == "honest", pl.col("link") == "first", pl.col("direction") == "forward"
     )
     approved = decided.group_by("cell").agg(
-        (pl.col("approved_bps") == HIGH_BPS).mean().alias("whole"),
-        (pl.col("approved_bps") == 0).mean().alias("refused"),
-        pl.col("approved_bps").mean().alias("approved_bps"),
+        mean_of(pl.col("approved_bps") == HIGH_BPS).alias("whole"),
+        mean_of(pl.col("approved_bps") == 0).alias("refused"),
+        mean_of(pl.col("approved_bps")).alias("approved_bps"),
     )
     dropped = (
         tables.links.filter(pl.col("measure") == "run", pl.col("direction") == "forward")

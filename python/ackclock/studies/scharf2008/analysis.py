@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ackclock.studies._frame_core import Core
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.scharf2008.scenarios import LINK_BPS, Plan
 
 RESPONSE = ("rtt_s", "size_bytes", "growth", "buffer", "startup", "ssthresh_rule", "seed",
@@ -77,7 +78,7 @@ def full(traces: pl.DataFrame) -> pl.DataFrame:
     there = pl.col("rate_bps") >= FULL * LINK_BPS
     first = pl.col("since_request_s").filter(there).min().alias("full_s")
     early = pl.col("since_request_s") <= 4.0
-    mean = pl.col("rate_bps").filter(early).mean().alias("early_bps")
+    mean = mean_of(pl.col("rate_bps").filter(early)).alias("early_bps")
     second = pl.col("rate_bps").sort_by("since_request_s").slice(1, 2).max().alias("at_once_bps")
     return traces.group_by(keys, maintain_order=True).agg(first, mean, second)
 

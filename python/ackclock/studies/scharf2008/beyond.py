@@ -14,6 +14,7 @@ import polars as pl
 
 from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulated
 from ackclock.studies._frame_parts import Part
+from ackclock.studies._frame_reduce import mean_of, sum_of
 from ackclock.studies._frame_stats import estimate
 from ackclock.studies.scharf2008 import pages, scenarios
 from ackclock.studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS, RTTS_S, SIZES, WINDOW, Plan
@@ -271,7 +272,7 @@ def rates(tables: Tables, settings: Sequence[Begin]) -> pl.DataFrame:
     since = (pl.col("time_s") - pl.col("established_s")).alias("since_request_s")
     return (
         labels.join(samples, on="cell", how="left", maintain_order="left_right")
-        .join(opened, on="cell")
+        .join(opened, on="cell", maintain_order="left")
         .with_columns((arrived / span).alias("rate_bps"), since)
         .filter(pl.col("since_request_s") > 0)
         .select("rtt_s", "startup", "since_request_s", "rate_bps")
@@ -289,7 +290,7 @@ def suffered(tables: Tables, settings: Sequence[Beside]) -> pl.DataFrame:
         tables.flows.filter(pl.col("measure") == "beside", pl.col("flow") != "web")
         .group_by("cell")
         .agg(
-            pl.col("goodput_bps").sum().alias("flows_goodput_bps"),
+            sum_of(pl.col("goodput_bps")).alias("flows_goodput_bps"),
             pl.col("segments_retransmitted").sum().alias("flows_again"),
             pl.col("timeouts").sum().alias("flows_timeouts"),
         )
@@ -325,7 +326,7 @@ def page_times(tables: Tables, settings: Sequence[Users]) -> pl.DataFrame:
     seen = (
         tables.pages.filter(pl.col("completed_s").is_not_null())
         .group_by("cell")
-        .agg(pl.len().alias("pages"), took.mean().alias("page_s"))
+        .agg(pl.len().alias("pages"), mean_of(took).alias("page_s"))
     )
     labels = pl.DataFrame(
         [

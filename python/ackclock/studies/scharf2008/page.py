@@ -25,6 +25,7 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
         lead=(
             "What routers and end points cost depends on the machine; all other numbers do not.",
         ),
+        timed="what routers and end points cost, which is measured by this machine’s clock",
         sections=(
             Section(
                 "start",

@@ -18,6 +18,7 @@ import polars as pl
 from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
 from ackclock.studies._frame_core import Core, Tables, simulate
 from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies._frame_stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
@@ -206,10 +207,10 @@ def page_times(tables: Tables, settings: Sequence[Hour]) -> pl.DataFrame:
         .group_by("cell")
         .agg(
             pl.len().alias("pages"),
-            pl.col("objects").mean().alias("objects_per_page"),
+            mean_of(pl.col("objects")).alias("objects_per_page"),
             (pl.col("bytes").sum() / pl.col("objects").sum()).alias("bytes_per_object"),
-            pl.col("connections_opened").mean().alias("connections_per_page"),
-            took.mean().alias("page_s"),
+            mean_of(pl.col("connections_opened")).alias("connections_per_page"),
+            mean_of(took).alias("page_s"),
             took.median().alias("page_median_s"),
             took.quantile(0.9, "linear").alias("page_p90_s"),
         )

@@ -67,7 +67,7 @@ def trace(tables: Tables, settings: Sequence[Trace]) -> pl.DataFrame:
     span = pl.col("time_s").diff().over("cell")
     return (
         labels.join(samples, on="cell", how="left", maintain_order="left_right")
-        .join(opened, on="cell")
+        .join(opened, on="cell", maintain_order="left")
         .with_columns((arrived / span).alias("rate_bps"))
         .with_columns((pl.col("time_s") - pl.col("established_s")).alias("since_request_s"))
         .filter(pl.col("since_request_s") > 0)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies._frame_stats import estimate
 from ackclock.studies.tambuwal2018.scenarios import (
     BEST,
@@ -198,7 +199,7 @@ def _bars(
                        linestyle="none", linewidth=0.8, capsize=1.5, zorder=3)  # fmt: skip
     # With two seeds an interval is thirteen times the standard error: the means are what is drawn.
     most = max(scale * float(each or 0) for each in rows.group_by("load", "variant").agg(
-        pl.col(column).mean())[column])  # fmt: skip
+        mean_of(pl.col(column)))[column])  # fmt: skip
     panel.set_ylim(0, 1.45 * most)
     panel.set_xticks(np.arange(len(loads)), [f"{100 * load:g} %" for load in loads])
     panel.grid(visible=False, axis="x")

@@ -107,7 +107,7 @@ def reduce(run: Run) -> pl.DataFrame:
         pl.col("flow").cast(pl.String).alias("class"), "bytes", "completed_s"
     )
     return (
-        objects.join(connections, on="class")
+        objects.join(connections, on="class", maintain_order="left")
         .with_columns(
             (pl.col("bytes") // SEGMENT_BYTES).alias("segments"),
             (pl.col("completed_s") - pl.col("opened_s")).alias("response_s"),

@@ -13,6 +13,7 @@ import polars as pl
 
 from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
 from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.tambuwal2018.scenarios import (
     BEST,
     BOTTLENECK_BPS,
@@ -84,7 +85,7 @@ def responses(tables: Tables) -> pl.DataFrame:
             "bytes",
             (pl.col("completed_s") - pl.col("requested_s")).alias("response_s"),
         )
-        .join(opened, on="connection", how="inner")
+        .join(opened, on="connection", how="inner", maintain_order="left")
     )
 
 
@@ -325,7 +326,7 @@ def rate_part(core: Core, plan: Plan, load: float, threads: int | None) -> Part:
 def found_rate(search_rows: pl.DataFrame) -> float:
     """Return the rate of a search whose mean utilisation is nearest to the load."""
     means = search_rows.group_by("conn_rate_per_s").agg(
-        (pl.col("utilisation").mean() - pl.col("load").first()).abs().alias("off")
+        (mean_of(pl.col("utilisation")) - pl.col("load").first()).abs().alias("off")
     )
     return float(means.sort("off", "conn_rate_per_s")["conn_rate_per_s"][0])
 

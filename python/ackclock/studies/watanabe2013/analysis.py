@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from ackclock.studies._frame_core import Core
+from ackclock.studies._frame_reduce import mean_of, sum_of
 from ackclock.studies._frame_stats import estimate
 from ackclock.studies._frame_study import ByName
 from ackclock.studies.watanabe2013.scenarios import DEFAULT, Plan
@@ -120,9 +121,9 @@ def sharing(rows: pl.DataFrame) -> pl.DataFrame:
     """
     spent = pl.col("stall_s") + pl.col("startup_s")
     runs = rows.group_by("first", "variant", "videos", "trial", maintain_order=True).agg(
-        pl.col("discards", "underflows", "retransmissions", "stall_s", "startup_s").mean(),
+        mean_of(pl.col("discards", "underflows", "retransmissions", "stall_s", "startup_s")),
         pl.col("stall_s").max().alias("worst_stall_s"),
-        (spent.sum() ** 2 / (pl.len() * (spent**2).sum())).alias("fairness"),
+        (sum_of(spent) ** 2 / (pl.len() * sum_of(spent**2))).alias("fairness"),
     )
     metrics = (
         *("discards", "underflows", "retransmissions", "stall_s", "startup_s"),

@@ -8,18 +8,21 @@ own, and to VLC.
 from __future__ import annotations
 
 import shutil
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ackclock._writing import copy_file
 from ackclock.errors import BadInput
 from ackclock.film import make_film
 from ackclock.playing import why_no_vlc, write_trace
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies._frame_live import Live, Trial as LiveTrial, Worlds
+from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
 from ackclock.video import Video, read_video
 
@@ -74,10 +77,12 @@ def _scenario(case: str, sender: str, length_s: int) -> dict[str, Any]:
 def _film(out: Path, length_s: int) -> tuple[Path, Video]:
     """Return the film that lighttpd serves, made if it is not there, and all of its bytes."""
     folder = (out / "film").resolve()
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"film-{length_s}s.mp4"
     if not path.is_file():
-        make_film(path, length_s=length_s, exact=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            made = Path(scratch, "film.mp4")
+            make_film(made, length_s=length_s, exact=True)
+            copy_file(made, path, make_folder=True)
     video = read_video(path)
     sizes = list(video.pictures or ())
     # A player that is to show the first picture has to have the index before it.
@@ -193,7 +198,7 @@ def draw(rows: pl.DataFrame) -> Figure:
                     means = (
                         rows.filter(*chosen)
                         .group_by("sender", maintain_order=True)
-                        .agg(pl.col(column).mean())
+                        .agg(mean_of(pl.col(column)))
                     )
                     shift = (n - (len(looks) - 1) / 2) * width
                     at = [list(SENDERS).index(sender) + shift for sender in means["sender"]]
@@ -220,7 +225,7 @@ def _sheet(rows: pl.DataFrame) -> Sheet:
     }
     cells: list[tuple[Cell, ...]] = []
     for names, here in rows.group_by("case", "sender", "by", maintain_order=True):
-        means = here.group_by("on").agg(pl.col(*columns).mean())
+        means = here.group_by("on", maintain_order=True).agg(mean_of(pl.col(*columns)))
         of = {row["on"]: row for row in means.iter_rows(named=True)}
         told = [of[on][name] for name in columns for on in ("sim", "live")]
         values = ["–" if value is None else f"{value:.4g}" for value in told]

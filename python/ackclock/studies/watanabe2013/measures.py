@@ -99,7 +99,7 @@ def shared(tables: Tables, settings: Sequence[Shared]) -> pl.DataFrame:
     rows = (
         videos.with_columns(pl.col("cell").cast(pl.Int64))
         .join(flows, on=["cell", "flow"])
-        .join(objects, on=["cell", "flow"])
+        .join(objects, on=["cell", "flow"], maintain_order="left")
         .sort("cell", "flow")
     )
     broken = rows.filter(

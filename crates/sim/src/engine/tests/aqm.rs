@@ -202,7 +202,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         (r#"{"kind": "fq_codel", "quantum": "0 B"}"#, "quantum: expected from 1 B to 1 GiB"),
         (r#"{"kind": "fq_codel", "drop_batch": 0}"#, "drop_batch: expected at least 1 packet"),
-        (r#"{"kind": "pie", "update": "0 s"}"#, "update: expected more than 0 s"),
+        (r#"{"kind": "pie", "update": "0 s"}"#, "update: expected at least 10 us"),
         (r#"{"kind": "pie", "beta": -1}"#, "beta: expected 0 or more"),
     ] {
         assert_eq!(refused(queue), expected, "{queue}");

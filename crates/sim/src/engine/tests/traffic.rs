@@ -342,3 +342,43 @@ fn a_collector_gets_every_row_once() {
     assert_eq!(all(|run| &run.link_samples.time_ns), whole.link_samples.time_ns);
     assert_eq!(last.links, whole.links);
 }
+
+#[test]
+fn numbers_that_make_no_sense_are_refused() {
+    let said = |class: &str, more: &str| {
+        let read = serde_json::from_str::<crate::Scenario>(&one_class(class, more));
+        read.unwrap().check().unwrap_err().to_string()
+    };
+    let request = |exchanges: &str| {
+        let app = r#"{"kind": "request", "response": "1 kB", "exchanges": "#;
+        at_start(&format!("{app}{exchanges}}}"))
+    };
+    for exchanges in
+        ["-1", r#"{"uniform": [-3, 5]}"#, r#"{"values": [1, -1]}"#, r#"{"exponential": -2}"#]
+    {
+        let error = said(&request(exchanges), "");
+        assert!(error.contains("traffic[0].app.exchanges: -"), "{error}");
+        assert!(error.contains(" is no number of them, expected numbers from 0 on"), "{error}");
+    }
+    let error = said(&at_start(r#"{"kind": "browser", "embedded": -4}"#), "");
+    assert!(error.contains("traffic[0].app.embedded: -4 is no number of them"), "{error}");
+    let lossy = |loss: &str| {
+        let app = at_start(r#"{"kind": "request", "response": "1 kB"}"#);
+        format!(r#"{app}, "access": {{"client": {{"loss": {loss}}}}}"#)
+    };
+    for loss in [
+        "5",
+        r#"{"uniform": [0, 5]}"#,
+        r#"{"values": [0.1, 5]}"#,
+        r#"{"pareto": {"shape": 2, "scale": 5}}"#,
+    ] {
+        let error = said(&lossy(loss), "");
+        let expected =
+            "traffic[0].access.client.loss: 5 is not a probability, expected numbers from 0 to 1";
+        assert!(error.contains(expected), "{error}");
+    }
+    let twice = r#", "measure": [{"name": "a", "from": "1 s"}, {"name": "a", "from": "2 s"}]"#;
+    let error = said(&request("1"), twice);
+    let expected = "measure[1].name: `a` is the name of another measure; expected a new one";
+    assert!(error.contains(expected), "{error}");
+}
