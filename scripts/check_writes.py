@@ -30,12 +30,7 @@ _CACHE = "makes the folder of the cache, in which `write_file` writes"
 
 ALLOWED: dict[tuple[str, str], tuple[int, str]] = {
     ("crates/lab/src/load.rs", "create_dir_all"): (1, _CACHE),
-    ("crates/live/src/programs.rs", "fs::write"): (1, _PROGRAMS),
-    ("crates/live/src/programs.rs", "File::create"): (2, _PROGRAMS),
-    ("crates/live/src/programs.rs", "create_dir_all"): (2, _PROGRAMS),
-    ("crates/live/src/programs.rs", "DirBuilder"): (1, _PROGRAMS),
-    ("crates/live/src/programs.rs", "OpenOptions"): (1, _PROGRAMS),
-    ("crates/live/src/programs.rs", "set_permissions"): (1, _PROGRAMS),
+    ("crates/live/src/folder.rs", "create_dir_all"): (1, _PROGRAMS),
     ("crates/live/src/run.rs", "OpenOptions"): (1, _DEVICE),
     ("crates/live/src/space.rs", "fs::write"): (1, _PROC),
     ("crates/live/src/sys.rs", "OpenOptions"): (2, _DEVICE),
