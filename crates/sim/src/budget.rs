@@ -49,9 +49,9 @@ impl Budget {
     }
 }
 
-/// An end of a flow with its two links at rest, and a packet, of which a sender and a queue keep records: measured with
-/// 1,000 and 100,000 flows (docs/performance-log.md), rounded up.
-const FLOW_BYTES: f64 = 12_000.0;
+/// A flow with its two links, as a counting allocator finds it (docs/performance.md), and a packet, of which a sender and a
+/// queue keep records.
+const FLOW_BYTES: f64 = 17_000.0;
 const PACKET_BYTES: f64 = 250.0;
 /// A connection that is open, of a class.
 const CONNECTION_BYTES: f64 = 8_000.0;

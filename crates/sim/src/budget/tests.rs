@@ -47,7 +47,7 @@ fn what_no_machine_could_carry_out_is_refused_by_its_key() {
         ),
         // 10 Mbit/s for 10^9 s are 8.6 10^11 segments of 1460 B.
         ("1e9 s", flow(""), "flow[0]", "events"),
-        // 500,000 flows of 12 kB: 6 GB.
+        // 500,000 flows of 17 kB: 8.5 GB.
         ("1 s", flow(r#", "count": 500000"#), "flow[0].count", "GB"),
         (
             "1 s",
