@@ -217,6 +217,7 @@ mod tests {
         rtt.sample(MS(180));
         // RTTVAR = (3 * 50 + 80) / 4 = 57.5; SRTT = (700 + 180) / 8 = 110; RTO = 110 + 230 = 340.
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(MS(110)), MS(340)));
+        assert_eq!((rtt.rttvar(), rtt.min()), (Duration::from_micros(57_500), MS(100)));
     }
 
     #[test]
@@ -258,9 +259,9 @@ mod tests {
             })
             .collect();
         let seconds = [2, 4, 8, 16, 32, 60, 60, 60].map(Duration::from_secs);
-        assert_eq!(backed_off, seconds);
+        assert_eq!((backed_off, rtt.backoff()), (seconds.to_vec(), 8));
         rtt.sample(MS(100));
-        assert_eq!(rtt.rto(), MS(1000));
+        assert_eq!((rtt.rto(), rtt.backoff()), (MS(1000), 0));
     }
 
     #[test]
