@@ -113,7 +113,8 @@ def rust_share(sample: int, seed: int) -> tuple[int, int]:
     with tempfile.TemporaryDirectory() as out:
         subprocess.run(
             [
-                "cargo", "mutants", "--shard", f"{shard}/{shards}", "--sharding", "round-robin", "--output", out,
+                "cargo", "mutants", "--shard", f"{shard}/{shards}", "--sharding", "round-robin",
+                "--output", out,
                 "--jobs", str(max(1, (os.cpu_count() or 2) // 2)), "--no-shuffle",
             ],
             cwd=ROOT, check=False, env={**os.environ, "PROPTEST_CASES": "32"},

@@ -36,8 +36,7 @@ def refuse_programs(scenario: str, *, allowed: bool) -> None:
         printing.say(line)
     if asked:
         raise BadInput(
-            "the file would run programs on this machine; expected --allow-programs from who "
-            "trusts it"
+            "the file would run programs on this machine; if you trust it, add --allow-programs"
         )
 
 

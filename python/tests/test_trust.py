@@ -33,6 +33,7 @@ home = os.stat(os.environ["HOME"])
 print(json.dumps({
     "ids": [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()], "sets": sets,
     "home": [os.environ["HOME"], home.st_uid, home.st_mode & 0o777],
+    "leaked": os.path.exists("/proc/self/fd/77"),
     "secret": "ACKCLOCK_TEST_SECRET" in os.environ,
 }))
 """
@@ -79,8 +80,8 @@ def test_a_file_says_what_it_would_run_and_runs_nothing(
         "ackclock: flow[0].app.receiver: would run nc -l {port}\n"
         # Two bytes in UTF-8.
         "ackclock: flow[0].app.files.conf: would write 2 bytes for them\n"
-        "ackclock: the file would run programs on this machine; expected --allow-programs from who "
-        "trusts it\n",
+        "ackclock: the file would run programs on this machine; if you trust it, add "
+        "--allow-programs\n",
     )
     assert not made.exists()
 
@@ -93,7 +94,9 @@ def test_python_runs_no_programs_unasked(tmp_path: Path) -> None:
         with pytest.raises(ac.BadInput) as error:
             call(scenario)
         assert "\n" not in str(error.value)
-        assert str(error.value).startswith(f"flow[0].app.sender: would run touch {tmp_path}/made; ")
+        assert str(error.value).startswith(
+            f"flow[0].app.sender: would run touch {tmp_path}/made, and 1 more; "
+        )
         assert "allow_programs=True" in str(error.value)
     assert not (tmp_path / "made").exists()
 
@@ -144,6 +147,21 @@ def test_programs_are_an_ordinary_users_without_capabilities(
     assert (owner, mode) == (uid, 0o700)
     assert not Path(folder).exists()
     assert not told["secret"]
+
+
+@_ROOT
+@live
+@pytest.mark.parametrize("as_root", [False, True])
+def test_programs_get_no_file_that_the_caller_has_open(common: Path, *, as_root: bool) -> None:
+    secret = common / "secret"
+    secret.write_text("root's alone", encoding="utf-8")
+    opened = os.open(secret, os.O_RDONLY)
+    try:
+        os.dup2(opened, 77, inheritable=True)
+        assert not who(as_root=as_root)["leaked"]
+    finally:
+        os.close(77)
+        os.close(opened)
 
 
 @_ROOT

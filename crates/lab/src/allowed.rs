@@ -1,7 +1,7 @@
 //! The budget of this process, as people write it.
 
 use ackclock_sim::Budget;
-use ackclock_units::Bytes;
+use ackclock_units::{Bytes, ParseError};
 
 use crate::input::BadInput;
 
@@ -13,8 +13,9 @@ use crate::input::BadInput;
 pub fn allow(memory: Option<&str>, events: Option<f64>) -> Result<Budget, BadInput> {
     let mut budget = Budget::allowed();
     if let Some(text) = memory {
-        let bytes: Bytes =
-            text.parse().map_err(|error| BadInput::new(format_args!("memory: {error}")))?;
+        let bytes: Bytes = text.parse().map_err(|_: ParseError| {
+            BadInput::new(format_args!("memory: `{text}` is not a size such as \"4 GB\""))
+        })?;
         budget.memory_bytes = bytes.get() as f64;
     }
     if let Some(events) = events {

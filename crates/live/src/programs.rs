@@ -100,12 +100,15 @@ pub struct Programs {
 /// # Errors
 /// The first of them; of one that is not there the package that has it if that is known.
 pub fn check(scenario: &Scenario, options: &crate::Options) -> Result<(), LiveError> {
-    if let Some((key, what)) = programs_asked(scenario).first().filter(|_| !options.allow_programs)
-    {
+    let asked = programs_asked(scenario);
+    if let Some((key, what)) = asked.first().filter(|_| !options.allow_programs) {
         let what = shortened(what);
-        let expected =
-            "expected --allow-programs, or allow_programs=True, from who trusts the file";
-        return Err(ScenarioError::new(key, &format!("{what}; {expected}")).into());
+        let more = match asked.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let expected = "if you trust the file, add --allow-programs, or allow_programs=True";
+        return Err(ScenarioError::new(key, &format!("{what}{more}; {expected}")).into());
     }
     if scenario.flows.iter().all(|flow| flow.app.program().is_none()) {
         return Ok(());

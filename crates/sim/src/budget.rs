@@ -56,6 +56,10 @@ const PACKET_BYTES: f64 = 250.0;
 /// A connection that is open, of a class.
 const CONNECTION_BYTES: f64 = 8_000.0;
 const LINK_BYTES: f64 = 3_000.0;
+/// The rows of a window of a measure, a flow: its own and those of its two links, with what was counted when it began.
+const MEASURED_BYTES: f64 = 6_500.0;
+/// A packet that waits in a queue and is nobody's to repeat.
+const WAITING_BYTES: f64 = 60.0;
 /// Rows of tables, as `Run` holds them.
 const CONNECTION_ROW_BYTES: f64 = 150.0;
 const OBJECT_ROW_BYTES: f64 = 60.0;
@@ -144,6 +148,10 @@ impl Estimate {
             let packets = cross.rate.0.as_pps() * cross_span(cross, scenario);
             estimate.add(format!("cross_traffic[{n}].rate"), 0.0, packets * SEGMENT_EVENTS / 2.0);
         }
+        let flows: f64 = scenario.flows.iter().map(|flow| f64::from(flow.count)).sum();
+        // A row of each flow and of its links, a window.
+        let measured = scenario.measures.len() as f64 * flows;
+        estimate.add("measure".to_owned(), measured * MEASURED_BYTES, measured);
         for (n, probe) in scenario.probes.iter().enumerate() {
             if let Every::Interval(interval) = probe.every.0 {
                 let rows = probe_span(probe, scenario) / interval.as_secs_f64().max(1e-9);
@@ -183,6 +191,22 @@ impl Estimate {
             let objects = objects(&flow.app, whole) * count;
             let key = format!("flow[{n}].app");
             estimate.add(key, objects * OBJECT_ROW_BYTES, objects);
+        }
+        let mut served: BTreeMap<usize, f64> = BTreeMap::new();
+        for (n, cross) in scenario.cross_traffic.iter().enumerate() {
+            let Some(wire) = layout.wire(&cross.link, cross.direction) else { continue };
+            let config = &layout.wires[wire].config;
+            let size = cross.size.0.get().max(1) as f64;
+            let bytes = cross.rate.0.as_pps() * cross_span(cross, scenario) * size;
+            let left = served.entry(wire).or_insert(config.rate.as_bps() as f64 / 8.0 * whole);
+            let carried = bytes.min(*left);
+            *left -= carried;
+            let room = match config.limit.unit {
+                QueueUnit::Packets => config.limit.amount as f64,
+                QueueUnit::Bytes => config.limit.amount as f64 / size,
+            };
+            let waiting = ((bytes - carried) / size).min(room);
+            estimate.add(format!("cross_traffic[{n}].rate"), waiting * WAITING_BYTES, 0.0);
         }
         for (n, class) in scenario.traffic.iter().enumerate() {
             let path = Path::new(layout, &layout.class_paths[n]);
@@ -233,7 +257,11 @@ impl Estimate {
     /// # Errors
     /// The key that takes most of what is exceeded.
     pub fn check(&self, budget: Budget) -> Result<(), ScenarioError> {
-        let refuse = |of: fn(&Cost) -> f64, allowed: f64, say: fn(f64) -> String, option: &str| {
+        let refuse = |of: fn(&Cost) -> f64,
+                      allowed: f64,
+                      say: fn(f64) -> String,
+                      what: [&str; 2]| {
+            let [unit, option] = what;
             let total: f64 = self.costs.iter().map(of).sum();
             // Not a number, too.
             if total <= allowed {
@@ -242,21 +270,26 @@ impl Estimate {
             let most = self.costs.iter().max_by(|a, b| of(a).total_cmp(&of(b)));
             let key = most.map_or("duration", |cost| &cost.key);
             let message = format!(
-                "the run would take about {}, more than {}; expected less, or `{option}` before the command",
+                "the run would take about {} {unit}, more than {}; expected less, or `ackclock {option}` before the command",
                 say(total),
                 say(allowed),
             );
             Err(ScenarioError::new(key, &message))
         };
-        let memory = |bytes: f64| format!("{} of memory", bytes_in_words(bytes));
-        let events = |events: f64| format!("{events:.2e} events");
-        refuse(|cost| cost.memory_bytes, budget.memory_bytes, memory, "ackclock --memory SIZE")?;
-        refuse(|cost| cost.events, budget.events, events, "ackclock --events NUMBER")
+        let memory = ["of memory", "--memory SIZE"];
+        refuse(|cost| cost.memory_bytes, budget.memory_bytes, bytes_in_words, memory)?;
+        let events = |events: f64| format!("{events:.2e}");
+        refuse(|cost| cost.events, budget.events, events, ["events", "--events NUMBER"])
     }
 }
 
 fn bytes_in_words(bytes: f64) -> String {
-    if bytes < 1e12 { format!("{:.1} GB", bytes / 1e9) } else { format!("{:.1e} GB", bytes / 1e9) }
+    match bytes {
+        ..1e6 => format!("{:.1} kB", bytes / 1e3),
+        1e6..1e9 => format!("{:.1} MB", bytes / 1e6),
+        1e9..1e15 => format!("{:.1} GB", bytes / 1e9),
+        _ => format!("{:.1e} GB", bytes / 1e9),
+    }
 }
 
 /// A way across links, there and back.

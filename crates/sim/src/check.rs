@@ -12,6 +12,7 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate, check_line, check_name};
 
 use crate::budget::{Budget, Estimate};
+use crate::cross::source_name;
 use crate::scenario::{
     A_RATE, AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow,
     LinkSpec, LossSpec, PeriodicLoss, Probe, QuickStartSpec, QuickStartTcp, ReorderSpec, Scenario,
@@ -88,8 +89,14 @@ pub fn check(scenario: &Scenario) -> Result {
     of_entries.and(Estimate::of_packets(scenario, &layout)).check(Budget::allowed())?;
     feedback::check_paths(scenario, &entries, &layout)?;
     let links: Vec<&str> = layout.wires.iter().step_by(2).map(|wire| wire.name.as_str()).collect();
+    let mut sources = BTreeSet::new();
     for (n, cross) in scenario.cross_traffic.iter().enumerate() {
         check_cross(n, cross, &links)?;
+        let name = source_name(cross, n);
+        if !sources.insert(name.clone()) {
+            let message = format!("`{name}` is the name of another source; expected a new one");
+            return refuse(&format!("cross_traffic[{n}].name"), &message);
+        }
     }
     let mut measures = BTreeSet::new();
     for (n, measure) in scenario.measures.iter().enumerate() {
@@ -378,6 +385,22 @@ fn check_probe(
             }
         }
         _ => return refuse(&format!("probe[{n}]"), "expected either `flow` or `link`"),
+    }
+    if probe.from.0 >= scenario.duration.0 {
+        return refuse(&key("from"), "expected a moment before the end of the run");
+    }
+    if probe.until.is_some_and(|until| until.0 <= probe.from.0) {
+        return refuse(&key("until"), "expected a moment after `from`");
+    }
+    let same = |other: &Probe| {
+        (&other.flow, &other.link, other.direction) == (&probe.flow, &probe.link, probe.direction)
+            && (other.every.0, &other.what) == (probe.every.0, &probe.what)
+            && (other.from.0, other.until.map(|until| until.0))
+                == (probe.from.0, probe.until.map(|until| until.0))
+    };
+    if let Some(twin) = scenario.probes[..n].iter().position(same) {
+        let message = format!("the same as probe[{twin}]; leave one out");
+        return refuse(&format!("probe[{n}]"), &message);
     }
     if let Every::Interval(interval) = probe.every.0 {
         let rows = scenario.duration.0.as_nanos() / interval.as_nanos();

@@ -36,7 +36,7 @@ impl fmt::Display for NameError {
             }
             Self::Unprintable { char, place } => write!(
                 f,
-                "character {place} is U+{:04X}, expected printable characters alone",
+                "character {place} is U+{:04X}, expected characters that are seen, and no blank at an end",
                 u32::from(*char)
             ),
         }
@@ -45,7 +45,7 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Checks a name: 1 to [`LONGEST_NAME`] printable characters, not blanks alone.
+/// Checks a name: 1 to [`LONGEST_NAME`] printable characters that are seen, without a blank at an end.
 ///
 /// # Errors
 /// The first thing that is wrong.
@@ -53,7 +53,23 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.chars().all(|char| char == ' ') {
         return Err(NameError::Empty);
     }
+    let last = name.chars().count().saturating_sub(1);
+    let unseen = |(at, char): (usize, char)| {
+        let at_an_end = char == ' ' && (at == 0 || at == last);
+        (at_an_end || is_blank(char)).then_some(NameError::Unprintable { char, place: at + 1 })
+    };
+    if let Some(error) = name.chars().enumerate().find_map(unseen) {
+        return Err(error);
+    }
     check_line(name, LONGEST_NAME)
+}
+
+/// Whether a character counts as printable and yet shows nothing: fillers of Hangul, the blank of braille, selectors of
+/// variants.
+const fn is_blank(char: char) -> bool {
+    matches!(char,
+        '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
 /// Checks a line of text: printable characters, `most` of them at most.
@@ -108,15 +124,33 @@ mod tests {
 
     #[test]
     fn names_have_one_to_64_printable_characters() {
-        for name in ["a", "[/x]", "$\\tau$", "<b>&\"'", "../x", " a ", "漢", "e\u{301}"] {
+        for name in ["a", "[/x]", "$\\tau$", "<b>&\"'", "../x", "a b", "漢", "e\u{301}"] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
         assert_eq!(check_name(&"é".repeat(64)), Ok(()));
         assert_eq!(check_name(&"é".repeat(65)), Err(NameError::Long { found: 65, most: 64 }));
         assert_eq!(check_name(""), Err(NameError::Empty));
         assert_eq!(check_name("   "), Err(NameError::Empty));
+        // Of these `a` would look the same in a table: blanks at an end, fillers, the blank of braille, selectors.
+        for (name, place) in [
+            (" a", 1),
+            ("a ", 2),
+            ("a\u{3164}", 2),
+            ("a\u{2800}b", 2),
+            ("a\u{fe0f}", 2),
+            ("a\u{e0100}", 2),
+        ] {
+            let found = check_name(name);
+            assert!(
+                matches!(found, Err(NameError::Unprintable { place: at, .. }) if at == place),
+                "{name:?}"
+            );
+        }
         let error = check_name("a\x1b[31m").unwrap_err();
         assert_eq!(error, NameError::Unprintable { char: '\x1b', place: 2 });
-        assert_eq!(error.to_string(), "character 2 is U+001B, expected printable characters alone");
+        assert_eq!(
+            error.to_string(),
+            "character 2 is U+001B, expected characters that are seen, and no blank at an end"
+        );
     }
 }

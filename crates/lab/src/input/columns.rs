@@ -113,7 +113,15 @@ fn load(
     table: &Map<String, Value>,
     folder: &Path,
 ) -> Result<Vec<Value>, Fault> {
-    let text = read(&folder.join(name), "expected a file of numbers")
+    let path = folder.join(name);
+    // A FIFO or a terminal would keep the reader waiting without a word.
+    if path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return Err(Fault::new(
+            key,
+            format!("`{name}` is no plain file, expected a file of numbers"),
+        ));
+    }
+    let text = read(&path, "expected a file of numbers")
         .map_err(|fault| Fault::new(key, format!("`{name}`: {}", fault.message)))?;
     let rows = rows(&text)
         .map_err(|(line, message)| Fault::new(key, format!("`{name}` line {line}: {message}")))?;

@@ -17,6 +17,8 @@ use std::time::Duration;
 use super::check;
 use super::rights::{User, give_up};
 
+const CLOSE_ON_EXEC: libc::c_int = libc::CLOSE_RANGE_CLOEXEC.cast_signed();
+
 /// A shell waits for a line, and becomes the program: nothing is forked while a run lasts, for which
 /// the kernel would hold the path's memory.
 const LAUNCHER: &str = "read -r line && exec \"$@\" </dev/null";
@@ -72,6 +74,12 @@ impl Program {
         }
         let start = move || {
             enclose(network, parent)?;
+            // What whoever called this program has open is not for programs of a scenario. The standard library's own
+            // descriptor, by which it hears of a failed exec, closes with exec too.
+            // SAFETY: takes no pointer.
+            if unsafe { libc::close_range(3, u32::MAX, CLOSE_ON_EXEC) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
             match rights {
                 Rights::All => Ok(()),
                 Rights::Ordinary(user) => give_up(user),

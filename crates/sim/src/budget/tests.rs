@@ -69,11 +69,71 @@ fn what_no_machine_could_carry_out_is_refused_by_its_key() {
             "probe[0].every",
             "GB",
         ),
+        // 1000 windows of 2000 flows, of 6.5 kB each: 13 GB.
+        (
+            "10 s",
+            format!(
+                r#"{}, "measure": [{}]"#,
+                flow(r#", "count": 2000"#),
+                (0..1000)
+                    .map(|n| format!(r#"{{"name": "m{n}", "from": "1 s"}}"#))
+                    .collect::<Vec<_>>()
+                    .join(",")
+            ),
+            "measure: ",
+            "GB",
+        ),
     ];
     for (duration, rest, key, of) in cases {
         let text = fault(&scenario(duration, &rest));
-        assert!(text.starts_with(&format!("{key}: ")) && text.contains(of), "{rest}: {text}");
+        assert!(text.starts_with(key) && text.contains(of), "{text}");
     }
+}
+
+#[test]
+fn cross_traffic_that_waits_without_limit_takes_memory() {
+    // 10^6 packets a second of 100 B on 1 kbit/s: of 10^8 all but 125 wait, 60 B each.
+    let text = r#"{"duration": "100 s",
+        "topology": {"kind": "graph", "link": [{"name": "l", "from": "a", "to": "b", "rate": "1 kbit/s", "delay": "1 ms"}]},
+        "cross_traffic": [{"link": "l", "kind": "poisson", "rate": "1e6 packet/s", "size": "100 B"}]}"#;
+    let text = fault(&serde_json::from_str(text).unwrap());
+    assert!(
+        text.starts_with("cross_traffic[0].rate: ") && text.contains("6.0 GB of memory"),
+        "{text}"
+    );
+}
+
+#[test]
+fn probes_that_record_nothing_or_twice_are_refused() {
+    let probed = |rest: &str| {
+        let text = format!(r#"{}, "probe": [{rest}]"#, flow(""));
+        fault(&scenario("2 s", &text))
+    };
+    for (probes, expected) in [
+        (
+            r#"{"flow": "a", "every": "1 ms", "from": "2 s"}"#,
+            "probe[0].from: expected a moment before the end",
+        ),
+        (
+            r#"{"flow": "a", "every": "1 ms", "from": "1 s", "until": "1 s"}"#,
+            "probe[0].until: expected a moment after `from`",
+        ),
+        (
+            r#"{"flow": "a", "every": "1 ms"}, {"flow": "a", "every": "1 ms"}"#,
+            "probe[1]: the same as probe[0]",
+        ),
+    ] {
+        let text = probed(probes);
+        assert!(text.starts_with(expected), "{text}");
+    }
+}
+
+#[test]
+fn sources_have_names_of_their_own() {
+    let source = r#"{"link": "bottleneck", "kind": "poisson", "rate": "1 packet/s", "size": "100 B", "name": "x"}"#;
+    let rest = format!(r#""cross_traffic": [{source}, {source}]"#);
+    let text = fault(&scenario("2 s", &rest));
+    assert!(text.starts_with("cross_traffic[1].name: `x` is the name of another source"), "{text}");
 }
 
 #[test]
