@@ -212,6 +212,14 @@ def compare(
         Probe(link=link, every="10 ms"),
     ]
     scenario = replace(scenario, probes=probes)
+    try:
+        _core.check_scenario(scenario.to_json())
+    except BadInput as error:
+        # These probes are not the file's.
+        place, _, what = str(error).partition(": ")
+        if place.startswith("probe["):
+            raise BadInput(f"compare: its own records of windows and queues: {what}") from None
+        raise
     runs: dict[Substrate, list[Run]] = {}
     doubts: list[str] = []
     for substrate in on:

@@ -10,11 +10,14 @@ import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from types import ModuleType
+from typing import cast
 
 import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
+from ackclock import _entry
 from support import Answer, wait_until_it_simulates
 
 ALTMAN = ("--mu", "170", "--lambda", "10", "--tau1", "0.05", "--tau2", "0.05", "--buffer", "5")
@@ -69,6 +72,20 @@ def test_a_run_beyond_the_budget_is_refused(
     finally:
         ac.allow(f"{allowed[0]:.0f} B", allowed[1])
     assert ackclock("run", str(path)).code == 0
+
+
+def test_compare_says_that_records_are_its_own(
+    small: ac.Scenario, tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    # Some 850 segments a second for 10^5 s, a row of 48 B before and after each: 8 GB.
+    path = tmp_path / "long.json"
+    long = dataclasses.replace(small, duration="100000 s", probes=[])
+    path.write_text(long.to_json(), encoding="utf-8")
+    answer = ackclock("compare", str(path), "--on", "sim")
+    assert answer.code == 2
+    assert answer.err.startswith(
+        "ackclock: compare: its own records of windows and queues: the run"
+    )
 
 
 def test_a_long_run_says_how_far_it_is(small: ac.Scenario) -> None:
@@ -245,3 +262,19 @@ def test_an_interrupt_leaves_one_line(tmp_path: Path, small: ac.Scenario) -> Non
     assert out == ""
     assert err.splitlines() == ["ackclock: interrupted"]
     assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupt_while_the_command_is_loaded_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted:
+        """Stands for what is loaded when the interrupt comes."""
+
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "ackclock.cli", cast("ModuleType", Interrupted()))
+    with pytest.raises(SystemExit) as left:
+        _entry.main()
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "ackclock: interrupted\n"

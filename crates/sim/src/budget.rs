@@ -166,26 +166,28 @@ impl Estimate {
     pub fn of_packets(scenario: &Scenario, layout: &Layout) -> Self {
         let mut estimate = Self::default();
         let whole = scenario.duration.0.as_secs_f64();
-        let mut shared: BTreeMap<usize, f64> = BTreeMap::new();
+        let mut pools = Pools { layout, whole, capacity: BTreeMap::new(), room: BTreeMap::new() };
+        // Of a dumbbell each flow has the links but the first for itself.
+        let private =
+            if matches!(scenario.topology, Topology::Dumbbell { .. }) { 2 } else { usize::MAX };
         let entries = flow_entries(scenario);
         let mut packets_of = vec![0.0; scenario.flows.len()];
         let mut first = 0;
         for (n, flow) in scenario.flows.iter().enumerate() {
             let count = f64::from(flow.count);
-            let path = Path::new(layout, &layout.paths[first]);
+            let [there, back] = &layout.paths[first];
+            let links = |wire: usize| if wire >= private { count } else { 1.0 };
             first += entries[first..].iter().take_while(|entry| **entry == n).count();
             let Ok(config) = flow.config() else { continue };
             let mss = f64::from(config.mss.get());
-            let most = path.rate / 8.0 * whole;
-            let volume = volume(&flow.app, whole).min(most);
+            let volume = volume(&flow.app, whole);
             let window = config.autotune.map_or(config.receive_window, |autotune| autotune.most);
-            let flight = volume.min(window.get() as f64).min(path.holds);
+            let rtt = pools.rtt(there) + pools.rtt(back);
+            let flight =
+                pools.under_way(there, rtt, count * volume.min(window.get() as f64), links);
             let key = format!("flow[{n}]");
-            estimate.add(key.clone(), count * flight / mss * PACKET_BYTES, 0.0);
-            // What one link carries, all flows that it is the narrowest of share.
-            let left = shared.entry(path.narrowest).or_insert(most);
-            let carried = (count * volume).min(*left);
-            *left -= carried;
+            estimate.add(key.clone(), flight / mss * PACKET_BYTES, 0.0);
+            let carried = pools.carried(there, count * volume, links);
             estimate.add(key, 0.0, carried / mss * SEGMENT_EVENTS);
             packets_of[n] = carried / mss;
             let objects = objects(&flow.app, whole) * count;
@@ -209,14 +211,13 @@ impl Estimate {
             estimate.add(format!("cross_traffic[{n}].rate"), waiting * WAITING_BYTES, 0.0);
         }
         for (n, class) in scenario.traffic.iter().enumerate() {
-            let path = Path::new(layout, &layout.class_paths[n]);
+            let [there, back] = &layout.class_paths[n];
             let opened = connections(class, scenario);
-            let each = volume_of_connection(class, path.rtt, whole);
-            let most = path.rate / 8.0 * whole;
+            let each = volume_of_connection(class, pools.rtt(there) + pools.rtt(back), whole);
             let asked = opened * each.bytes;
-            let left = shared.entry(path.narrowest).or_insert(most);
-            let carried = asked.min(*left);
-            *left -= carried;
+            // Responses cross the path the other way, and are most of it.
+            let way = if matches!(class.app, TrafficApp::Bulk { .. }) { there } else { back };
+            let carried = pools.carried(way, asked, |_| 1.0);
             let waiting = if asked > 0.0 { opened * (1.0 - carried / asked) } else { 0.0 };
             let events = carried / 1460.0 * SEGMENT_EVENTS;
             let rows = carried / each.bytes.max(1.0) * each.objects * OBJECT_ROW_BYTES;
@@ -292,33 +293,69 @@ fn bytes_in_words(bytes: f64) -> String {
     }
 }
 
-/// A way across links, there and back.
-struct Path {
-    /// The wire of the lowest rate, and that rate in bit/s.
-    narrowest: usize,
-    rate: f64,
-    /// The propagation delay there and back, in s.
-    rtt: f64,
-    /// The bytes that may be under way.
-    holds: f64,
+/// What links can still carry, and hold, while flows are counted one after another.
+struct Pools<'a> {
+    layout: &'a Layout,
+    whole: f64,
+    /// The bytes that a wire still carries.
+    capacity: BTreeMap<usize, f64>,
+    /// The bytes that still fit into its queue and onto the paths across it.
+    room: BTreeMap<usize, f64>,
 }
 
-impl Path {
-    fn new(layout: &Layout, path: &[Vec<usize>; 2]) -> Self {
-        let rate = |wire: &usize| layout.wires[*wire].config.rate.as_bps() as f64;
-        let narrowest =
-            path[0].iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).copied().unwrap_or_default();
-        let delay = |wire: &usize| layout.wires[*wire].config.delay.as_secs_f64();
-        let rtt = path.iter().flatten().map(delay).sum();
-        // A packet is of 1500 bytes at most, and what waits, waits where the path is narrowest.
-        let limit = layout.wires[narrowest].config.limit;
-        let waiting = match limit.unit {
-            QueueUnit::Packets => limit.amount as f64 * 1500.0,
-            QueueUnit::Bytes => limit.amount as f64,
-        };
-        let rate = rate(&narrowest);
-        Self { narrowest, rate, rtt, holds: rate / 8.0 * rtt + waiting + 3000.0 }
+impl Pools<'_> {
+    fn bytes_per_s(&self, wire: usize) -> f64 {
+        self.layout.wires[wire].config.rate.as_bps() as f64 / 8.0
     }
+
+    /// The propagation delay of a way, in s.
+    fn rtt(&self, way: &[usize]) -> f64 {
+        way.iter().map(|wire| self.layout.wires[*wire].config.delay.as_secs_f64()).sum()
+    }
+
+    /// How much of `bytes` a way carries; `links` says how many links there are in the place of each.
+    fn carried(&mut self, way: &[usize], bytes: f64, links: impl Fn(usize) -> f64) -> f64 {
+        let whole = self.whole;
+        let most: Vec<f64> =
+            way.iter().map(|wire| self.bytes_per_s(*wire) * whole * links(*wire)).collect();
+        take(&mut self.capacity, way, &most, bytes)
+    }
+
+    /// How much of `bytes` is under way at once: what waits for a link, and what fits onto the path that it feeds.
+    fn under_way(
+        &mut self,
+        way: &[usize],
+        rtt: f64,
+        bytes: f64,
+        links: impl Fn(usize) -> f64,
+    ) -> f64 {
+        let holds = |wire: &usize| {
+            // A packet is of 1500 bytes at most.
+            let limit = self.layout.wires[*wire].config.limit;
+            let waiting = match (limit.unit, limit.amount) {
+                (_, u64::MAX) => f64::INFINITY,
+                (QueueUnit::Packets, amount) => amount as f64 * 1500.0,
+                (QueueUnit::Bytes, amount) => amount as f64,
+            };
+            (self.bytes_per_s(*wire) * rtt + waiting + 3000.0) * links(*wire)
+        };
+        let most: Vec<f64> = way.iter().map(holds).collect();
+        take(&mut self.room, way, &most, bytes)
+    }
+}
+
+/// Takes `bytes` from the pool of every wire of a way, of which each had `most` at first, or as much as all have.
+fn take(pools: &mut BTreeMap<usize, f64>, way: &[usize], most: &[f64], bytes: f64) -> f64 {
+    let mut taken = bytes;
+    for (wire, most) in way.iter().zip(most) {
+        taken = taken.min(*pools.entry(*wire).or_insert(*most));
+    }
+    for wire in way {
+        if let Some(left) = pools.get_mut(wire) {
+            *left -= taken;
+        }
+    }
+    taken
 }
 
 /// The opportunities that are drawn of a link, both ways.

@@ -214,6 +214,22 @@ fn estimates_are_near_the_events_of_runs() {
 }
 
 #[test]
+fn flows_share_what_a_link_holds() {
+    // 100,000 flows on 100 Gbit/s and 20 ms: 1.7 GB of flows, and at most 2 * 250 MB of packets under way, of 250 B each:
+    // 0.1 GB. A flow may have 64 MB under way, all together not.
+    let text = r#"{"duration": "10 s",
+        "topology": {"kind": "dumbbell",
+            "bottleneck": {"rate": "100 Gbit/s", "delay": "8 ms"},
+            "access": {"rate": "1 Gbit/s", "delay": "1 ms"}},
+        "flow": [{"name": "a", "variant": "cubic", "count": 100000}]}"#;
+    let scenario: Scenario = serde_json::from_str(text).unwrap();
+    let layout = Layout::new(&scenario, &flow_entries(&scenario)).unwrap();
+    let estimate = Estimate::of_entries(&scenario).and(Estimate::of_packets(&scenario, &layout));
+    let bytes: f64 = estimate.costs.iter().map(|cost| cost.memory_bytes).sum();
+    assert!((1.7e9..2.0e9).contains(&bytes), "{bytes}");
+}
+
+#[test]
 fn a_run_is_stopped_by_its_meter() {
     let meter = crate::Meter::default();
     meter.stop();
