@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import pytest
 import typer
 
 from ackclock import cli
-from support import SMALL, wait_until_it_simulates
+from support import SMALL, Answer, wait_until_it_simulates
 
 COMMAND = Path(sys.executable).parent / "ackclock"
 
@@ -291,7 +291,6 @@ def cpu(pid: int) -> list[str]:
     [
         ("run", "fifo"),
         ("run", "fifo", "--out", "out"),
-        ("run", "trace.toml"),
         ("compare", "fifo", "--on", "sim"),
         ("drill", "fifo"),
         ("play", "http://127.0.0.1:9/x", "--trace", "fifo.csv"),
@@ -300,14 +299,24 @@ def cpu(pid: int) -> list[str]:
 def test_an_interrupt_ends_the_wait_for_a_fifo(arguments: tuple[str, ...], work: Path) -> None:
     os.mkfifo(work / "fifo")
     os.mkfifo(work / "fifo.csv")
-    channel = 'channel = { kind = "trace", times_ms = "fifo" }'
-    trace = SMALL.replace('delay = "20 ms",', f'delay = "20 ms", {channel},')
-    (work / "trace.toml").write_text(trace, encoding="utf-8")
     child = started(work, *arguments)
     wait_until_it_waits(child.pid)
     # 0.2 s, and what a busy machine takes to end a process.
     assert interrupted_after_s(child) < 1.0
     assert not (work / "out").exists()
+
+
+def test_a_scenario_makes_no_run_wait_for_a_fifo(
+    work: Path, ackclock: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(work / "fifo")
+    channel = 'channel = { kind = "trace", times_ms = "fifo" }'
+    trace = SMALL.replace('delay = "20 ms",', f'delay = "20 ms", {channel},')
+    (work / "trace.toml").write_text(trace, encoding="utf-8")
+    monkeypatch.chdir(work)
+    answer = ackclock("run", "trace.toml")
+    assert (answer.code, answer.out) == (2, "")
+    assert "`fifo` is no plain file, expected a file of numbers" in answer.err
 
 
 @pytest.mark.parametrize(
