@@ -254,7 +254,7 @@ def allow(memory: str | None = None, events: float | None = None) -> tuple[float
     """Allow every run of this process so much memory and so many events.
 
     What a run will take is estimated before it begins, and a run that would take more is refused by
-    the key that takes most. The limits are 4 GB and 10¹¹ events, some three hours, at first.
+    the key that takes most. The limits are 4 GB and 10¹¹ events, about an hour, at first.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ def root(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="The events that a run may take. Default: 1e11, which take some three hours.",
+            help="The events that a run may take. Default: 1e11, which take about an hour.",
         ),
     ] = None,
 ) -> None:

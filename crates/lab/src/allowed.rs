@@ -47,7 +47,7 @@ mod tests {
             assert!(text.starts_with(word), "{text}");
         }
         assert_eq!(Budget::allowed(), before);
-        // Of this process, in which other tests run beside this one: the same as before.
+        // The budget is the process's, in which other tests run: it stays as it was.
         assert_eq!(allow(Some("4 GB"), Some(1e11)).unwrap(), before);
     }
 }

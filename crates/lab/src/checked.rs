@@ -140,7 +140,7 @@ fn checked(
 /// `DICTIONARY_PAGE` of parquet.thrift.
 const DICTIONARY: i64 = 2;
 
-/// What is to be known of a page's header.
+/// The fields of a page's header that are read.
 #[derive(Debug, PartialEq, Eq)]
 struct Header {
     kind: i64,
@@ -172,7 +172,7 @@ impl Header {
     }
 }
 
-/// What comes next in a struct: a field with its number and type, or the end.
+/// The next element of a struct: a field with its number and type, or the end.
 enum Next {
     Field(i64, u8),
     End,
@@ -208,7 +208,7 @@ impl Thrift<'_> {
         Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
-    /// What comes after field number `last`.
+    /// The element after field number `last`.
     fn field(&mut self, last: i64) -> Option<Next> {
         let head = self.byte()?;
         if head == 0 {
@@ -224,7 +224,7 @@ impl Thrift<'_> {
     /// Passes over a value.
     fn skip(&mut self, kind: u8) -> Option<()> {
         match kind {
-            // Of a field a truth is in its type.
+            // The type of a boolean field holds its value.
             1 | 2 => {}
             3 => drop(self.byte()?),
             4..=6 => drop(self.varint()?),

@@ -46,7 +46,7 @@ impl BadInput {
         Self { text: printable(&text.to_string(), MAX_MESSAGE_CHARS) }
     }
 
-    /// The same of a cell of a sweep.
+    /// An error of a cell of a sweep, likewise.
     #[must_use]
     pub fn in_cell(&self, cell: usize) -> Self {
         Self::new(format_args!("cell {cell}: {}", self.text))

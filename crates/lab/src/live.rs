@@ -25,9 +25,9 @@ pub struct LivePlan {
     pub programs: Option<PathBuf>,
     /// The words that start the command `ackclock`, for programs that are that.
     pub ackclock: Vec<String>,
-    /// Whether programs that the scenario names may be run.
+    /// Permission to run the programs that the scenario names.
     pub allow_programs: bool,
-    /// Whether they have this process's rights and not those of an ordinary user.
+    /// Programs have this process's rights, and not those of an ordinary user.
     pub as_root: bool,
 }
 

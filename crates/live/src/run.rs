@@ -53,7 +53,7 @@ pub struct Options {
     pub programs: Option<PathBuf>,
     /// The words that start ourselves, for programs that are `ackclock`; found on the `PATH` if empty.
     pub ackclock: Vec<String>,
-    /// Whether programs that the scenario names may be run: a scenario is data.
+    /// Permission to run the programs that the scenario names: a scenario is data.
     pub allow_programs: bool,
     /// Whether programs have the rights of this process, root's for instance, and not those of an ordinary user.
     pub as_root: bool,

@@ -26,7 +26,7 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// 4 GB, which most machines have, and 10^11 events, which take some three hours.
+    /// 4 GB, which most machines have, and 10^11 events, which take about an hour.
     fn default() -> Self {
         Self { memory_bytes: 4e9, events: 1e11 }
     }
