@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -338,6 +339,11 @@ def packmime(
     BadInput
         A number out of range.
     """
+    if not math.isfinite(rate_per_s):
+        raise BadInput(f"rate_per_s: {rate_per_s}, expected a number above 0")
+    bad = next((p for p in probabilities or () if not math.isfinite(p)), None)
+    if bad is not None:
+        raise BadInput(f"probabilities: {bad}, expected numbers from 0 to below 1")
     question: dict[str, Any] = {"rate_per_s": rate_per_s, "draws": draws, "seed": seed}
     if probabilities is not None:
         question["probabilities"] = list(probabilities)

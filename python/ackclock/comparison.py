@@ -206,6 +206,8 @@ def compare(
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.from_file(scenario)
+    if not scenario.flows:
+        raise BadInput("compare: flow: missing; flows are compared, and classes of traffic are not")
     link = _shared_link(scenario)
     probes = [
         *(Probe(flow=flow.name, every="change") for flow in scenario.flows),

@@ -212,3 +212,22 @@ def test_from_python(change: dict[str, Any], word: str, small: ac.Scenario) -> N
 def test_seeds_from_python(seed: Any, small: ac.Scenario) -> None:
     with pytest.raises(ac.BadInput, match="seed"):
         ac.simulate(small, seed=seed)
+
+
+@pytest.mark.parametrize("rate", [float("nan"), float("inf"), 0.0])
+def test_a_rate_of_the_model_that_is_none(rate: float) -> None:
+    with pytest.raises(ac.BadInput, match=r"^rate_per_s: .*, expected a number above 0$"):
+        ac.packmime(rate_per_s=rate)
+
+
+def test_nothing_to_compare(small: ac.Scenario) -> None:
+    traffic = {
+        "name": "web",
+        "variant": "reno",
+        "arrivals": {"kind": "poisson", "rate": "10 /s"},
+        "app": {"kind": "bulk", "size": "10 kB"},
+    }
+    kept = ("duration", "topology")
+    table = {key: small.to_dict()[key] for key in kept} | {"traffic": [traffic]}
+    with pytest.raises(ac.BadInput, match=r"^compare: flow: missing"):
+        ac.compare(ac.Scenario.from_dict(table), on=["sim"])

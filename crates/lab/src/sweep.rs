@@ -4,7 +4,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ackclock_sim::{Meter, Run, Scenario, ScenarioError, simulate_metered};
+use ackclock_sim::budget::bytes_in_words;
+use ackclock_sim::{Budget, Estimate, Meter, Run, Scenario, ScenarioError, simulate_metered};
 use ackclock_writer::WriteError;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -80,12 +81,15 @@ pub fn simulate_many(
     progress: impl Fn(usize) + Sync,
     cancelled: impl Fn() -> bool + Sync,
 ) -> Result<Vec<Run>, SweepError> {
-    let pool = pool(threads)?;
+    let mut estimates = Vec::with_capacity(scenarios.len());
     for (cell, scenario) in scenarios.iter().enumerate() {
-        scenario.scenario().check().map_err(|error| {
+        estimates.push(scenario.scenario().estimate().map_err(|error| {
             BadInput::new(format_args!("cell {cell}: {}: {}", error.key, error.message))
-        })?;
+        })?);
     }
+    let pool = pool(threads)?;
+    let most = runs_at_once(&estimates, Budget::allowed())?;
+    let pool = if most < pool.current_num_threads() { self::pool(Some(most))? } else { pool };
     let finished = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let results: Vec<Result<Run, SweepError>> = pool.install(|| {
@@ -118,6 +122,25 @@ pub fn simulate_many(
         Some((_, error)) => Err(error.clone()),
         None => results.into_iter().collect(),
     }
+}
+
+/// How many of the runs fit into the memory at once, beside the rows of all.
+fn runs_at_once(estimates: &[Estimate], budget: Budget) -> Result<usize, BadInput> {
+    let rows: f64 = estimates.iter().map(Estimate::kept_bytes).sum();
+    let of_run = |estimate: &Estimate| estimate.memory_bytes() - estimate.kept_bytes();
+    let largest = estimates.iter().map(of_run).fold(0.0, f64::max);
+    if rows + largest <= budget.memory_bytes {
+        let fit =
+            (1..MAX_THREADS).take_while(|n| rows + (n + 1) as f64 * largest <= budget.memory_bytes);
+        return Ok(1 + fit.count());
+    }
+    Err(BadInput::new(format_args!(
+        "the {} runs together would take about {} of memory, more than {}; expected fewer runs or rows, or \
+         `ackclock --memory SIZE` before the command",
+        estimates.len(),
+        bytes_in_words(rows + largest),
+        bytes_in_words(budget.memory_bytes),
+    )))
 }
 
 /// As many threads as are asked for, or as there are cores.

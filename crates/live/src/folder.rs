@@ -50,7 +50,13 @@ impl Folder {
         };
         match asked {
             Some(path) => Self::asked(path, user),
-            None => Self::temporary(&std::env::temp_dir(), user),
+            None => {
+                let temporary = std::env::temp_dir();
+                Self::temporary(&temporary, user).map_err(|error| {
+                    let reason = format!("TMPDIR, {}: {error}", temporary.display());
+                    io::Error::new(error.kind(), reason)
+                })
+            }
         }
     }
 

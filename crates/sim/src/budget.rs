@@ -86,6 +86,8 @@ const WEB_BYTES: f64 = 20_000.0;
 struct Cost {
     key: String,
     memory_bytes: f64,
+    /// The part of the memory that the results keep: rows.
+    kept_bytes: f64,
     events: f64,
 }
 
@@ -136,12 +138,13 @@ impl Estimate {
             // Each arrival is drawn whether or not it can be served.
             let memory_bytes = opened * CONNECTION_ROW_BYTES;
             let key = format!("traffic[{n}].arrivals");
-            estimate.add(key, memory_bytes, opened * CONNECTION_EVENTS);
+            estimate.add_rows(key, memory_bytes, opened * CONNECTION_EVENTS);
             if let TrafficApp::Request { exchanges, .. } = &class.app {
                 let each = mean(exchanges, f64::MAX).ceil().max(1.0);
                 let rows = opened * each * OBJECT_ROW_BYTES;
                 let key = format!("traffic[{n}].app.exchanges");
-                estimate.add(key, rows + each * EXCHANGE_BYTES, 0.0);
+                estimate.add(key.clone(), each * EXCHANGE_BYTES, 0.0);
+                estimate.add_rows(key, rows, 0.0);
             }
         }
         for (n, cross) in scenario.cross_traffic.iter().enumerate() {
@@ -151,12 +154,12 @@ impl Estimate {
         let flows: f64 = scenario.flows.iter().map(|flow| f64::from(flow.count)).sum();
         // A row of each flow and of its links, a window.
         let measured = scenario.measures.len() as f64 * flows;
-        estimate.add("measure".to_owned(), measured * MEASURED_BYTES, measured);
+        estimate.add_rows("measure".to_owned(), measured * MEASURED_BYTES, measured);
         for (n, probe) in scenario.probes.iter().enumerate() {
             if let Every::Interval(interval) = probe.every.0 {
                 let rows = probe_span(probe, scenario) / interval.as_secs_f64().max(1e-9);
                 let rows = rows * probed(probe, scenario);
-                estimate.add(format!("probe[{n}].every"), rows * SAMPLE_ROW_BYTES, rows);
+                estimate.add_rows(format!("probe[{n}].every"), rows * SAMPLE_ROW_BYTES, rows);
             }
         }
         estimate
@@ -192,7 +195,7 @@ impl Estimate {
             packets_of[n] = carried / mss;
             let objects = objects(&flow.app, whole) * count;
             let key = format!("flow[{n}].app");
-            estimate.add(key, objects * OBJECT_ROW_BYTES, objects);
+            estimate.add_rows(key, objects * OBJECT_ROW_BYTES, objects);
         }
         let mut served: BTreeMap<usize, f64> = BTreeMap::new();
         for (n, cross) in scenario.cross_traffic.iter().enumerate() {
@@ -223,7 +226,7 @@ impl Estimate {
             let rows = carried / each.bytes.max(1.0) * each.objects * OBJECT_ROW_BYTES;
             let key = format!("traffic[{n}].arrivals");
             estimate.add(key.clone(), waiting * CONNECTION_BYTES, 0.0);
-            estimate.add(format!("traffic[{n}].app"), rows, events);
+            estimate.add_rows(format!("traffic[{n}].app"), rows, events);
         }
         for (n, probe) in scenario.probes.iter().enumerate() {
             if probe.every.0 == Every::Change {
@@ -236,14 +239,29 @@ impl Estimate {
                     None => packets_of.iter().sum(),
                 };
                 let rows = 2.0 * packets * share;
-                estimate.add(format!("probe[{n}].every"), rows * SAMPLE_ROW_BYTES, rows);
+                estimate.add_rows(format!("probe[{n}].every"), rows * SAMPLE_ROW_BYTES, rows);
             }
         }
         estimate
     }
 
     fn add(&mut self, key: String, memory_bytes: f64, events: f64) {
-        self.costs.push(Cost { key, memory_bytes, events });
+        self.costs.push(Cost { key, memory_bytes, kept_bytes: 0.0, events });
+    }
+
+    /// Rows, which are kept after the run.
+    fn add_rows(&mut self, key: String, memory_bytes: f64, events: f64) {
+        self.costs.push(Cost { key, memory_bytes, kept_bytes: memory_bytes, events });
+    }
+
+    /// The memory of the run, its rows included.
+    pub fn memory_bytes(&self) -> f64 {
+        self.costs.iter().map(|cost| cost.memory_bytes).sum()
+    }
+
+    /// The memory of the run's rows.
+    pub fn kept_bytes(&self) -> f64 {
+        self.costs.iter().map(|cost| cost.kept_bytes).sum()
     }
 
     /// Both estimates.
@@ -284,7 +302,8 @@ impl Estimate {
     }
 }
 
-fn bytes_in_words(bytes: f64) -> String {
+/// A size for a message, such as 4.0 GB.
+pub fn bytes_in_words(bytes: f64) -> String {
     match bytes {
         ..1e6 => format!("{:.1} kB", bytes / 1e3),
         1e6..1e9 => format!("{:.1} MB", bytes / 1e6),

@@ -3,26 +3,29 @@
 mod feedback;
 mod moments;
 mod queue;
+mod times;
 mod traffic;
 
 use std::collections::BTreeSet;
 
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Rate, check_line, check_name};
+use ackclock_units::{Bytes, Duration, Rate, check_line, check_name};
 
 use crate::budget::{Budget, Estimate};
 use crate::cross::source_name;
 use crate::scenario::{
-    A_RATE, AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Every, Flow,
-    LinkSpec, LossSpec, PeriodicLoss, Probe, QuickStartSpec, QuickStartTcp, ReorderSpec, Scenario,
-    TcpSpec, Text, Topology, What, is_below_all,
+    A_RATE, AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Direction,
+    Every, Flow, LinkSpec, LossSpec, PeriodicLoss, Probe, QuickStartSpec, QuickStartTcp,
+    ReorderSpec, Scenario, TcpSpec, Text, Topology, What, is_below_all,
 };
 use crate::topology::{Layout, flow_names};
 use crate::{ScenarioError, flow_entries};
 
 /// Rows that a probe may record: at 48 bytes each about 2.4 GB.
 const MOST_SAMPLES: u64 = 50_000_000;
+/// RFC 7323 §2.3: no window exceeds 2^30 bytes.
+const LARGEST_WINDOW: u64 = 1 << 30;
 /// Flows in one run.
 const MOST_FLOWS: u64 = 1_000_000;
 
@@ -40,8 +43,9 @@ fn check_named(key: &str, name: &str) -> Result {
     check_name(name).map_err(|why| ScenarioError::new(key, &why.to_string()))
 }
 
-/// Checks all that can be checked without running.
-pub fn check(scenario: &Scenario) -> Result {
+/// Checks all that can be checked without running, and estimates what the run will take.
+pub fn check(scenario: &Scenario) -> std::result::Result<Estimate, ScenarioError> {
+    let refuse = |key: &str, message: &str| Err(ScenarioError::new(key, message));
     check_line(&scenario.title, LONGEST_TITLE)
         .map_err(|why| ScenarioError::new("title", &why.to_string()))?;
     if scenario.duration.0 == Duration::ZERO {
@@ -86,7 +90,8 @@ pub fn check(scenario: &Scenario) -> Result {
         return refuse("flow", &format!("two flows are named `{twice}`"));
     }
     let layout = Layout::new(scenario, &entries)?;
-    of_entries.and(Estimate::of_packets(scenario, &layout)).check(Budget::allowed())?;
+    let estimate = of_entries.and(Estimate::of_packets(scenario, &layout));
+    estimate.check(Budget::allowed())?;
     feedback::check_paths(scenario, &entries, &layout)?;
     let links: Vec<&str> = layout.wires.iter().step_by(2).map(|wire| wire.name.as_str()).collect();
     let mut sources = BTreeSet::new();
@@ -114,7 +119,7 @@ pub fn check(scenario: &Scenario) -> Result {
     for (n, probe) in scenario.probes.iter().enumerate() {
         check_probe(n, probe, scenario, &flows, &links)?;
     }
-    Ok(())
+    Ok(estimate)
 }
 
 fn first_repeated(names: &[String]) -> Option<&str> {
@@ -156,6 +161,7 @@ fn check_topology(topology: &Topology) -> Result {
 }
 
 fn check_link(key: &str, link: &LinkSpec) -> Result {
+    times::check_link(key, link)?;
     check_loss(&format!("{key}.loss"), link.loss)?;
     check_channel(&format!("{key}.channel"), link.channel.as_ref(), link.rate.0)?;
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
@@ -280,6 +286,11 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
     if let Some((at, expected)) = flow.start.fault() {
         return refuse(&key(&format!("start{at}")), expected);
     }
+    times::check_start(&key("start"), flow, scenario)?;
+    if matches!(flow.app, AppSpec::Bulk { size: Some(size) } if size.0 == Bytes::ZERO) {
+        let expected = "expected at least 1 B; a transfer without an end has no `size`";
+        return refuse(&key("app.size"), expected);
+    }
     let in_graph = matches!(scenario.topology, Topology::Graph { .. });
     for (word, node) in [("from", &flow.from), ("to", &flow.to)] {
         if node.is_some() && !in_graph {
@@ -295,6 +306,12 @@ fn check_tcp(key: &str, tcp: &TcpSpec, config: &Config) -> Result {
     if tcp.initial_window == Some(0) {
         return refuse(&key("initial_window"), "expected at least 1 segment");
     }
+    let window =
+        tcp.initial_window.map(|segments| u64::from(segments) * u64::from(config.mss.get()));
+    if window.is_some_and(|window| window > LARGEST_WINDOW) {
+        return refuse(&key("initial_window"), "expected at most 1 GiB of segments");
+    }
+    times::check_tcp(&key, tcp)?;
     if config.rto.initial == Duration::ZERO {
         return refuse(&key("initial_rto"), "expected more than 0 s");
     }
@@ -307,8 +324,7 @@ fn check_tcp(key: &str, tcp: &TcpSpec, config: &Config) -> Result {
         return refuse(&key("delayed_ack.every"), "expected at least 1 segment");
     }
     if let Some(autotune) = config.autotune {
-        // RFC 7323 §2.3: no window exceeds 2^30 bytes.
-        if autotune.most.get() > 1 << 30 {
+        if autotune.most.get() > LARGEST_WINDOW {
             return refuse(&key("receive_autotune.most"), "expected at most 1 GiB");
         }
         if autotune.initial.get() == 0 || autotune.initial > autotune.most {
@@ -339,6 +355,7 @@ fn check_cross(n: usize, cross: &CrossTraffic, links: &[&str]) -> Result {
     if cross.size.0.get() == 0 || cross.size.0.get() > 65_535 {
         return refuse(&key("size"), "expected a packet size from 1 B to 65535 B");
     }
+    times::check_rate(&key("rate"), cross.rate.0.as_pps())?;
     if let Some(phase) = cross.phase {
         if !(0.0..1.0).contains(&phase) {
             return refuse(&key("phase"), "expected a number from 0 to below 1");
@@ -386,6 +403,12 @@ fn check_probe(
         }
         _ => return refuse(&format!("probe[{n}]"), "expected either `flow` or `link`"),
     }
+    if (1..probe.what.len()).any(|n| probe.what[..n].contains(&probe.what[n])) {
+        return refuse(&key("what"), "a word stands twice; leave one out");
+    }
+    if probe.flow.is_some() && probe.direction != Direction::default() {
+        return refuse(&key("direction"), "a flow has no direction; leave this key out");
+    }
     if probe.from.0 >= scenario.duration.0 {
         return refuse(&key("from"), "expected a moment before the end of the run");
     }
@@ -413,3 +436,6 @@ fn check_probe(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

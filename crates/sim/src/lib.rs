@@ -42,7 +42,7 @@ mod wheel;
 
 use std::fmt;
 
-pub use budget::Budget;
+pub use budget::{Budget, Estimate};
 pub use changes::WireChange;
 pub use meter::Meter;
 pub use objects::ObjectLog;
@@ -93,6 +93,14 @@ impl Scenario {
     /// # Errors
     /// The first key whose value cannot be run.
     pub fn check(&self) -> Result<(), ScenarioError> {
+        self.estimate().map(|_| ())
+    }
+
+    /// The memory and the events that a run will take, roughly.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be run.
+    pub fn estimate(&self) -> Result<Estimate, ScenarioError> {
         check::check(self)
     }
 }

@@ -55,12 +55,7 @@ impl Ladder {
         segment: Duration,
         weights: &[u64],
     ) -> Result<Self, (&'static str, &'static str)> {
-        if rates.is_empty() || rates.len() > Self::MOST_RATES {
-            return Err(("rates", "expected from 1 to 32 rates"));
-        }
-        if !rates.is_sorted_by(|a, b| a.as_bps() < b.as_bps()) || rates[0].as_bps() == 0 {
-            return Err(("rates", "expected rates above 0 in growing order"));
-        }
+        Self::check_rates(rates)?;
         if segment == Duration::ZERO {
             return Err(("segment", "expected more than 0 s"));
         }
@@ -85,6 +80,20 @@ impl Ladder {
             }
         }
         Ok(Self { rates: rates.into(), sizes: sizes.into(), segment })
+    }
+
+    /// Checks the rates alone.
+    ///
+    /// # Errors
+    /// The key and the reason.
+    pub fn check_rates(rates: &[Rate]) -> Result<(), (&'static str, &'static str)> {
+        if rates.is_empty() || rates.len() > Self::MOST_RATES {
+            return Err(("rates", "expected from 1 to 32 rates"));
+        }
+        if !rates.is_sorted_by(|a, b| a.as_bps() < b.as_bps()) || rates[0].as_bps() == 0 {
+            return Err(("rates", "expected rates above 0 in growing order"));
+        }
+        Ok(())
     }
 
     /// How many segments.

@@ -69,6 +69,29 @@ fn a_scenario_that_cannot_be_run_is_told_before_any_is() {
 }
 
 #[test]
+fn runs_share_the_memory_that_is_allowed() {
+    let estimate = |flows, probe: &str| {
+        let mut text = serde_json::to_value(scenario(flows)).unwrap();
+        text["probe"] = serde_json::from_str(probe).unwrap();
+        from_json(&text.to_string()).unwrap().estimate().unwrap()
+    };
+    let gigabytes = |n: f64| Budget { memory_bytes: n * 1e9, ..Budget::default() };
+    // A flow takes 17 kB, and little more at 2 Mbit/s: 100,000 of them 1.7 to 2 GB, and no rows.
+    let large = [estimate(100_000, "[]"), estimate(100_000, "[]"), estimate(1, "[]")];
+    assert_eq!(runs_at_once(&large, gigabytes(3.0)), Ok(1));
+    assert_eq!(runs_at_once(&large, gigabytes(4.0)), Ok(2));
+    // A sample a microsecond of a second: 10^6 rows of 48 B.
+    let rows = vec![estimate(1, r#"[{"flow": "a", "every": "1 us"}]"#); 20];
+    assert!(runs_at_once(&rows, gigabytes(1.0)).is_ok());
+    let error = runs_at_once(&rows, gigabytes(0.9)).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the 20 runs together would take about 960.0 MB of memory, more than 900.0 MB; expected fewer runs or rows, or \
+         `ackclock --memory SIZE` before the command"
+    );
+}
+
+#[test]
 fn a_senseless_number_of_threads_is_refused() {
     for threads in [0, 1025] {
         let error = simulate_many(&[], Some(threads), |_| (), || false).unwrap_err();

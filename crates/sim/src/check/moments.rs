@@ -297,6 +297,7 @@ pub fn check_event(
                 return refuse(&key("set"), "expected `rate`, `delay`, `queue` or `loss`");
             }
             check_rate(&key, link, event, layout)?;
+            super::times::check_delay(&key("set.delay"), set.delay)?;
             if !event.via.is_empty() {
                 return refuse(
                     &key("via"),

@@ -2,7 +2,7 @@
 
 use ackclock_units::{Bytes, Duration};
 
-use super::{Result, check_asks, check_named, check_tcp, refuse};
+use super::{Result, check_asks, check_named, check_tcp, refuse, times};
 use crate::ScenarioError;
 use crate::scenario::{
     AccessLine, ArrivalsSpec, BrowserHttp, BrowserSpec, Draw, DurationDraw, Quantity, Scenario,
@@ -19,6 +19,9 @@ pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
         check_tcp(&key("tcp"), &class.tcp, config)?;
     }
     check_arrivals(&key("arrivals"), &class.arrivals)?;
+    if let Some(rate) = class.arrivals.rate() {
+        times::check_rate(&key("arrivals.rate"), rate.as_hz())?;
+    }
     if let Some(wanted) = &class.utilisation {
         if !(wanted.target() > 0.0 && wanted.target() < 1.0) {
             return refuse(&key("utilisation"), "expected a share above 0 and below 1");

@@ -75,6 +75,8 @@ impl DashSpec {
         if segment == Duration::ZERO {
             return Err(("segment", "expected more than 0 s"));
         }
+        let rates: Vec<Rate> = self.rates.iter().map(|rate| rate.0).collect();
+        Ladder::check_rates(&rates)?;
         let weights = match (&*self.pictures, self.length) {
             ([], Some(length)) => {
                 let count = length.0.as_nanos() / segment.as_nanos();
@@ -94,7 +96,6 @@ impl DashSpec {
                 pictures.chunks(each).map(sum).collect()
             }
         };
-        let rates: Vec<Rate> = self.rates.iter().map(|rate| rate.0).collect();
         let ladder = Ladder::new(&rates, segment, &weights)?;
         let start = self.start.map_or(segment * 2, |start| start.0);
         let settings = DashSettings {
