@@ -338,7 +338,10 @@ fn with_own_ends(mut row: FlowRow, flow: usize, between: &Between<'_>) -> FlowRo
     if let (Some(earlier), Some(later)) = (before[0], after[0]) {
         let count = |of: fn(&SenderStats) -> u64| of(&later.stats) - of(&earlier.stats);
         let samples = count(|s| s.rtt_samples);
-        let mean = |sum: u64| (samples > 0).then(|| sum as f64 / samples as f64 / 1e9);
+        let mean = |sum: fn(&SenderStats) -> u128| {
+            let sum_ns = sum(&later.stats) - sum(&earlier.stats);
+            (samples > 0).then(|| sum_ns as f64 / samples as f64 / 1e9)
+        };
         let by_now =
             |at: Option<Instant>| at.filter(|at| *at <= between.until).map(Instant::as_secs_f64);
         row = FlowRow {
@@ -347,8 +350,8 @@ fn with_own_ends(mut row: FlowRow, flow: usize, between: &Between<'_>) -> FlowRo
             timeouts: count(|s| s.timeouts),
             congestion_events: count(|s| s.congestion_events),
             congestion_events_in_slow_start: count(|s| s.congestion_events_in_slow_start),
-            srtt_mean_s: mean(count(|s| s.srtt_sum_ns)),
-            rto_mean_s: mean(count(|s| s.rto_sum_ns)),
+            srtt_mean_s: mean(|s| s.srtt_sum_ns),
+            rto_mean_s: mean(|s| s.rto_sum_ns),
             established_s: by_now(later.established),
             completed_s: by_now(later.completed),
             ..row

@@ -66,7 +66,7 @@ pub struct Host {
     pub arrived_bytes: u64,
     /// The sum, in nanoseconds, and number of round trips from the first link's start of
     /// transmission.
-    pub path_rtt_sum_ns: u64,
+    pub path_rtt_sum_ns: u128,
     pub path_rtts: u64,
     pub endpoint: Endpoint,
     /// When the connection opens, if it is to be.
@@ -567,7 +567,7 @@ impl<'o> Engine<'o> {
             this.arrived_packets += 1;
             this.arrived_bytes += packet.segment.wire_size().get();
         } else if packet.first_sent != Instant::NEVER {
-            this.path_rtt_sum_ns += now.since(packet.first_sent).as_nanos();
+            this.path_rtt_sum_ns += u128::from(now.since(packet.first_sent).as_nanos());
             this.path_rtts += 1;
         }
         self.network.release(id);

@@ -54,7 +54,7 @@ struct Source {
 struct FlowSnapshot {
     delivered_bytes: u64,
     sender: SenderStats,
-    path_rtt_sum_ns: u64,
+    path_rtt_sum_ns: u128,
     path_rtts: u64,
     arrived_packets: u64,
     arrived_bytes: u64,
@@ -378,6 +378,7 @@ impl Measures {
         let (name, variant) = (&self.flows[flow], &self.variants[flow]);
         let later = after.flows[flow];
         let sender = |count: fn(&SenderStats) -> u64| count(&later.sender) - count(&earlier.sender);
+        let sum = |of: fn(&SenderStats) -> u128| of(&later.sender) - of(&earlier.sender);
         let delivered_bytes = later.delivered_bytes - earlier.delivered_bytes;
         let by_now = |at: Option<Instant>| at.filter(|at| *at <= until);
         FlowRow {
@@ -395,8 +396,8 @@ impl Measures {
             timeouts: sender(|s| s.timeouts),
             congestion_events: sender(|s| s.congestion_events),
             congestion_events_in_slow_start: sender(|s| s.congestion_events_in_slow_start),
-            srtt_mean_s: mean_seconds(sender(|s| s.srtt_sum_ns), sender(|s| s.rtt_samples)),
-            rto_mean_s: mean_seconds(sender(|s| s.rto_sum_ns), sender(|s| s.rtt_samples)),
+            srtt_mean_s: mean_seconds(sum(|s| s.srtt_sum_ns), sender(|s| s.rtt_samples)),
+            rto_mean_s: mean_seconds(sum(|s| s.rto_sum_ns), sender(|s| s.rtt_samples)),
             path_rtt_mean_s: mean_seconds(
                 later.path_rtt_sum_ns - earlier.path_rtt_sum_ns,
                 later.path_rtts - earlier.path_rtts,
@@ -521,6 +522,6 @@ fn outcome(sender: &Endpoint, receiver: &Endpoint) -> Outcome {
     })
 }
 
-fn mean_seconds(sum_ns: u64, count: u64) -> Option<f64> {
+fn mean_seconds(sum_ns: u128, count: u64) -> Option<f64> {
     (count > 0).then(|| sum_ns as f64 / count as f64 / 1e9)
 }

@@ -70,9 +70,9 @@ pub struct SenderStats {
     /// Round-trip times measured.
     pub rtt_samples: u64,
     /// The sum of srtt after each of them, in nanoseconds.
-    pub srtt_sum_ns: u64,
+    pub srtt_sum_ns: u128,
     /// The sum of the retransmission timeout after each of them, in nanoseconds.
-    pub rto_sum_ns: u64,
+    pub rto_sum_ns: u128,
 }
 
 /// An ACK that arrived.
@@ -687,8 +687,8 @@ impl Sender {
         self.rtt.on_sample(rtt, self.space.una, self.space.nxt);
         self.growth.on_rtt(&RttSample { now, rtt });
         self.stats.rtt_samples += 1;
-        self.stats.srtt_sum_ns += self.rtt.srtt().unwrap_or_default().as_nanos();
-        self.stats.rto_sum_ns += self.rtt.rto().as_nanos();
+        self.stats.srtt_sum_ns += u128::from(self.rtt.srtt().unwrap_or_default().as_nanos());
+        self.stats.rto_sum_ns += u128::from(self.rtt.rto().as_nanos());
     }
 
     fn on_congestion(&mut self, now: Instant, signal: Signal, rwnd: Bytes) {
