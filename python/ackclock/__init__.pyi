@@ -5,6 +5,7 @@ from .api import (
     Part as Part,
     allow as allow,
     packmime as packmime,
+    run as run,
     run_live as run_live,
     schema as schema,
     simulate as simulate,

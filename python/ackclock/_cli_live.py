@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ackclock import _core, _printing as printing
-from ackclock._words import Substrate
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -20,7 +19,17 @@ if TYPE_CHECKING:
 
     from ackclock.comparison import Comparison
 
-__all__ = ["comparison_table", "play", "program_lines", "refuse_programs", "tell_capacity"]
+__all__ = [
+    "comparison_table",
+    "play",
+    "program_lines",
+    "refuse_programs",
+    "tell_capacity",
+    "theory_lines",
+]
+
+#: Of so many columns the difference is told.
+PAIR = 2
 
 
 def refuse_programs(scenario: str, *, allowed: bool) -> None:
@@ -40,34 +49,56 @@ def refuse_programs(scenario: str, *, allowed: bool) -> None:
         )
 
 
-def comparison_table(found: Comparison, substrates: Sequence[Substrate]) -> Table:
-    """Return the metrics of every flow, with 95 % intervals, a column a substrate."""
+def comparison_table(found: Comparison) -> Table:
+    """Return the metrics of every flow, with 95 % intervals, a column each.
+
+    With two columns or more, the last one is the difference of the last from the first.
+    """
     from rich.table import Table
 
     from ackclock.comparison import METRICS
 
+    titles = list(found.columns)
     table = Table("flow", "", box=None, header_style="bold")
-    for substrate in substrates:
-        table.add_column(substrate, justify="right", no_wrap=True)
-    if len(substrates) > 1:
+    for title in titles:
+        table.add_column(printing.plain(title), justify="right", no_wrap=True)
+    if len(titles) == PAIR:
         table.add_column("difference", justify="right", no_wrap=True)
     shown = {key: (name, unit, factor, digits) for key, name, unit, factor, digits in METRICS}
     for row in found.rows():
         name, unit, factor, decimals = shown[row["metric"]]
         cells: list[str] = []
-        for substrate in substrates:
-            value = row[substrate]
+        for title in titles:
+            value = row[title]
             if not math.isfinite(value.mean):
                 cells.append("–")
                 continue
             ci = "" if value.ci is None else f" ± {value.ci * factor:.{decimals}f}"
             cells.append(f"{value.mean * factor:.{decimals}f}{ci}")
-        if len(substrates) > 1:
-            first, last = (row[substrate].mean for substrate in (substrates[0], substrates[-1]))
+        if len(titles) == PAIR:
+            first, last = (row[title].mean for title in titles)
             apart = (last / first - 1) * 100 if first else math.nan
             cells.append(f"{apart:+.2f} %" if math.isfinite(apart) else "–")
         table.add_row(printing.plain(row["flow"]), f"{name} ({unit})" if unit else name, *cells)
     return table
+
+
+def theory_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines on the closed form of each flow: which, whose, and what else it says."""
+    for told in report["flows"]:
+        yield f"{told['flow']}: {told['form']} ({told['source']})"
+        said = told["details"]
+        if told["cwnd_mean_segments"] is not None:
+            said = {"cwnd_mean_segments": told["cwnd_mean_segments"], **said}
+        numbers = [f"{key} {value:.6g}" for key, value in said.items() if _is_number(value)]
+        if numbers:
+            yield f"  {', '.join(numbers)}"
+        for reason in told["reasons"]:
+            yield f"  Not to be believed here: {reason}."
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def program_lines(

@@ -33,6 +33,7 @@ __all__ = [
     "simulate",
     "simulate_many",
     "simulate_to",
+    "theory",
     "try_file",
     "variant_name",
     "variant_slug",
@@ -84,6 +85,8 @@ class Run:
     def captures(self) -> list[Path]: ...
     @property
     def live_report(self) -> str | None: ...
+    @property
+    def theory_report(self) -> str | None: ...
     def write(self, directory: str) -> None:
         """Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all."""
 
@@ -245,6 +248,9 @@ def altman_infer(parameters: str) -> str:
 
 def response(parameters: str) -> str:
     """Mathis, PFTK and CUBIC response functions: JSON in, JSON out. Raises BadInput."""
+
+def theory(scenario: str) -> Run:
+    """Answer for a scenario (JSON text) by the closed form that it matches. Raises ``BadInput`` where none does."""
 
 def packmime(parameters: str) -> str:
     """Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises BadInput."""

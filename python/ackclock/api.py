@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
-from ackclock._words import Profile
+from ackclock._words import SUBSTRATES, Profile, Substrate
 from ackclock.errors import BadInput
 from ackclock.results import Run
 
@@ -23,6 +24,7 @@ __all__ = [
     "Part",
     "allow",
     "packmime",
+    "run",
     "run_live",
     "schema",
     "simulate",
@@ -191,6 +193,54 @@ def run_live(
         )  # fmt: skip
     except OSError as error:
         raise BadInput(str(error)) from None
+
+
+def run(
+    scenario: Scenario | ScenarioFile | str | os.PathLike[str],
+    *,
+    on: Substrate = "sim",
+    seed: int | None = None,
+    **options: Any,
+) -> Run:
+    """Run a scenario on a substrate: the same scenario, and the same tables, whichever it is.
+
+    Parameters
+    ----------
+    scenario
+        The scenario, or the path of a scenario file.
+    on
+        ``"sim"``: packet simulation (:func:`simulate`). ``"live"``: real packets and the kernel's
+        TCP (:func:`run_live`). ``"theory"``: the closed form that the scenario matches, where there
+        is one; the columns that it does not give are null, and ``run.theory`` says which form it is
+        and whether it is to be believed.
+    seed
+        A seed in place of the scenario's own, 0 to 2⁶⁴ − 1. A closed form has none.
+    **options
+        Further options of the substrate's own function.
+
+    Returns
+    -------
+    Run
+        The tables, and the report of the substrate.
+
+    Raises
+    ------
+    BadInput
+        The first key that cannot be used or that the substrate does not have; an option that is
+        another substrate's.
+    """
+    if on not in SUBSTRATES:
+        raise BadInput(f"on: `{on}` is no substrate, expected one of {', '.join(SUBSTRATES)}")
+    if on == "theory":
+        if options:
+            raise BadInput(f'run: on="theory" has no option `{next(iter(options))}`')
+        return Run(_core.theory(_text(scenario)))
+    function = simulate if on == "sim" else run_live
+    known = inspect.signature(function).parameters
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise BadInput(f'run: on="{on}" has no option `{unknown}`')
+    return function(scenario, seed=seed, **options)
 
 
 def run_to(

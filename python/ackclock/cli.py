@@ -23,15 +23,16 @@ from ackclock._cli_live import (
     program_lines,
     refuse_programs,
     tell_capacity,
+    theory_lines,
 )
 from ackclock._cli_run import print_run, rows_of_measure
+from ackclock._cli_theory import theory_app
 from ackclock._plain import read_plainly
-from ackclock._words import Substrate
+from ackclock._words import SUBSTRATES, Substrate
 from ackclock._writing import Folder
 from ackclock.errors import BadInput, UnfinishedError
 
 if TYPE_CHECKING:
-    from ackclock import theory as theory_module
     from ackclock.api import ScenarioFile
 
 __all__ = ["app", "main"]
@@ -46,7 +47,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-theory_app = typer.Typer(help="Closed forms: a calculator.", no_args_is_help=True)
 app.add_typer(theory_app, name="theory")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -170,9 +170,10 @@ def run(
         ),
     ] = None,
     on: Annotated[
-        Literal["sim", "live"],
+        Literal["sim", "live", "theory"],
         typer.Option(
-            help="sim: packet simulation; live: real packets, and the kernel's TCP at their ends."
+            help="sim: packet simulation; live: real packets, and the kernel's TCP at their ends; "
+            "theory: the closed form that the scenario matches."
         ),
     ] = "sim",
     ports: Annotated[
@@ -209,6 +210,10 @@ def run(
             raise BadInput(f"{option}: stands alone, expected --on live beside it")
     if pcap_link and on == "live":
         raise BadInput("--pcap-link: a live run captures hosts, expected --pcap alone")
+    if on == "theory":
+        for option, given in (("--seed", seed is not None), ("--pcap", pcap is not None)):
+            if given:
+                raise BadInput(f"{option}: a closed form has none, expected --on sim or --on live")
     scenario = ScenarioFile(file)
     if on == "live":
         refuse_programs(scenario.to_json(), allowed=allow_programs)
@@ -249,6 +254,9 @@ def _run(
 ) -> None:
     from ackclock.api import run_to
 
+    if on == "theory":
+        _tell_theory(ackclock.run(scenario, on="theory"), out=out, as_json=as_json)
+        return
     if on == "live":
         with printing.status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
@@ -274,6 +282,18 @@ def _run(
     else:
         print_run(result, out)
     _tell_failures(result)
+
+
+def _tell_theory(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None:
+    if out is not None:
+        result.write(out)
+    report = result.theory or {}
+    if as_json:
+        printing.print_json({"flows": run_as_json(result)["flows"], "theory": report})
+        return
+    print_run(result, out)
+    for line in theory_lines(report):
+        print(printing.plain(line))
 
 
 def _tell_failures(result: ackclock.Run) -> None:
@@ -325,8 +345,22 @@ def run_as_json(result: ackclock.Run) -> dict[str, Any]:
 @app.command()
 def compare(
     file: Annotated[Path, typer.Argument(help="The scenario, a TOML or JSON file.")],
-    on: Annotated[str, typer.Option(help="The substrates, with commas between them.")] = "sim,live",
-    repeat: Annotated[int, typer.Option(min=1, help="Runs on each, every one with its seed.")] = 3,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            help="The substrates, with commas between them: theory, sim, live. Default: sim,live; "
+            "with --variants sim."
+        ),
+    ] = None,
+    variants: Annotated[
+        str | None,
+        typer.Option(
+            help="Senders in place of every flow's own, with commas between: newreno,cubic,bbr."
+        ),
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Runs in each column, every one with its seed.")
+    ] = 3,
     out: Annotated[
         Path | None, typer.Option(help="Write compare.json and compare.svg into this folder.")
     ] = None,
@@ -334,14 +368,17 @@ def compare(
     as_root: AsRoot = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the same scenario on several substrates, side by side."""
-    words = on.split(",")
-    for word in words:
-        if word not in ("sim", "live"):
-            raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, ('sim', 'live'))}")
-    substrates: list[Substrate] = [word for word in ("sim", "live") if word in words]
+    """Run the same scenario on several substrates, or with several senders, side by side."""
+    words = None if on is None else on.split(",")
+    for word in words or ():
+        if word not in SUBSTRATES:
+            raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, SUBSTRATES)}")
+    substrates: list[Substrate] | None = None
+    if words is not None:
+        substrates = [each for each in SUBSTRATES if each in words]
+    names = [] if variants is None else _words_outside_parentheses(variants)
     scenario = ackclock.Scenario.from_file(file)
-    if "live" in substrates:
+    if "live" in (substrates or ()) or (substrates is None and not names):
         refuse_programs(scenario.to_json(), allowed=allow_programs)
     with ExitStack() as held:
         folder = None
@@ -349,7 +386,7 @@ def compare(
             folder = held.enter_context(Folder(out, "compare.json", "compare.svg"))
         with printing.status("comparing") as status:
             found = ackclock.compare(
-                scenario, on=substrates, repeat=repeat, progress=status,
+                scenario, on=substrates, variants=names, repeat=repeat, progress=status,
                 allow_programs=allow_programs, as_root=as_root,
             )  # fmt: skip
         if folder is not None:
@@ -360,197 +397,16 @@ def compare(
         printing.print_json(found.as_json())
         return
     console = printing.output()
-    console.print(comparison_table(found, substrates))
+    console.print(comparison_table(found))
     for why in found.doubts:
-        printing.tell(f"Made again: {why}")
+        printing.tell(f"In doubt: {why}")
     if out is not None:
         printing.tell(f"The figure: {out / 'compare.svg'}")
 
 
-#: The parameters of the models by the options that set them.
-_OPTIONS = {
-    "mu_pps": "--mu",
-    "lambda_pps": "--lambda",
-    "tau1_s": "--tau1",
-    "tau2_s": "--tau2",
-    "buffer_packets": "--buffer",
-    "bw_in_pps": "--bw-in",
-    "rto_s": "--rto",
-    "t_rto_s": "--rto",
-    "throughput_pps": "--throughput",
-    "throughput_ci_pps": "--throughput-ci",
-    "rtt_s": "--rtt",
-    "rtt_ci_s": "--rtt-ci",
-    "loss_rate": "--loss",
-    "packets_per_ack": "--packets-per-ack",
-    "w_max_packets": "--w-max",
-}
-
-
-@contextmanager
-def _as_options() -> Generator[None]:
-    """Say of bad input which option holds it."""
-    try:
-        yield
-    except BadInput as error:
-        text = re.sub(r"\b\w+\b", lambda word: _OPTIONS.get(word[0], word[0]), str(error))
-        raise BadInput(text) from None
-
-
-@theory_app.command("altman")
-def theory_altman(
-    mu: Annotated[float, typer.Option(help="Rate of the bottleneck, packets/s.")],
-    lambda_: Annotated[
-        float, typer.Option("--lambda", help="Rate of the exogenous traffic, packets/s.")
-    ],
-    tau1: Annotated[float, typer.Option(help="One-way delay, source to queue, s.")],
-    tau2: Annotated[float, typer.Option(help="One-way delay, queue to destination, s.")],
-    buffer: Annotated[float, typer.Option(help="Size of the buffer, packets.")],
-    bw_in: Annotated[
-        float | None, typer.Option(help="Rate of the link from source to queue, packets/s.")
-    ] = None,
-    rto: Annotated[
-        float | None,
-        typer.Option(help="Also the throughput if a timer of so many seconds finds each loss."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Throughput and round-trip time of a Tahoe connection beside exogenous traffic."""
-    from ackclock import theory as theory_module
-
-    with _as_options():
-        answer = theory_module.altman(
-            mu_pps=mu,
-            lambda_pps=lambda_,
-            tau1_s=tau1,
-            tau2_s=tau2,
-            buffer_packets=buffer,
-            bw_in_pps=bw_in,
-            rto_s=rto,
-        )
-    shown: dict[str, Any] = {
-        "throughput_pps": answer.throughput_pps,
-        "rtt_s": answer.rtt_s,
-        "slow_starts_per_cycle": answer.slow_starts_per_cycle,
-        "validity": asdict(answer.validity),
-    }
-    if rto is not None:
-        shown["throughput_with_timeout_pps"] = answer.details["throughput_with_timeout_pps"]
-    if as_json:
-        printing.print_json(shown)
-        return
-    validity = shown.pop("validity")
-    verdict = "holds here" if validity["ok"] else "doubtful here"
-    printing.print_values({**shown, "the model": verdict})
-    for reason in validity["reasons"]:
-        print(f"  {reason}")
-
-
-@theory_app.command("infer")
-def theory_infer(
-    unknown: Annotated[
-        Literal["mu", "lambda", "tau", "buffer"], typer.Argument(help="What is to be inferred.")
-    ],
-    throughput: Annotated[
-        float | None, typer.Option(help="Measured throughput, packets/s.")
-    ] = None,
-    throughput_ci: Annotated[
-        float | None,
-        typer.Option(help="Half-width of its 95 % interval, packets/s; default: 1 % of it."),
-    ] = None,
-    rtt: Annotated[float | None, typer.Option(help="Measured round-trip time, s.")] = None,
-    rtt_ci: Annotated[
-        float | None, typer.Option(help="Half-width of its 95 % interval, s; default: 1 % of it.")
-    ] = None,
-    mu: Annotated[float | None, typer.Option(help="Rate of the bottleneck, packets/s.")] = None,
-    lambda_: Annotated[
-        float | None, typer.Option("--lambda", help="Rate of the exogenous traffic, packets/s.")
-    ] = None,
-    tau1: Annotated[float | None, typer.Option(help="Delay, source to queue, s.")] = None,
-    tau2: Annotated[float | None, typer.Option(help="Delay, queue to destination, s.")] = None,
-    buffer: Annotated[float | None, typer.Option(help="Size of the buffer, packets.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """One parameter of the path, from the throughput and round-trip time of a Tahoe connection."""
-    from ackclock import theory as theory_module
-
-    with _as_options():
-        answer = theory_module.infer(
-            unknown,
-            throughput_pps=_measured("throughput", throughput, throughput_ci),
-            rtt_s=_measured("rtt", rtt, rtt_ci),
-            mu_pps=mu,
-            lambda_pps=lambda_,
-            tau1_s=tau1,
-            tau2_s=tau2,
-            buffer_packets=buffer,
-        )
-    if as_json:
-        printing.print_json(
-            {
-                "parameter": answer.parameter,
-                "identifiable": answer.best is not None,
-                "estimate": answer.best and answer.best.estimate,
-                "interval": answer.best and [answer.best.low, answer.best.high],
-                "reason": answer.reason,
-                "solutions": [asdict(solution) for solution in answer.solutions],
-                "validity": answer.validity and asdict(answer.validity),
-            }
-        )
-        return
-    if answer.best is None:
-        print(f"not identifiable: {answer.reason}")
-        return
-    unit = {"tau": "s", "buffer": "packets"}.get(unknown, "packets/s")
-    best = answer.best
-    print(f"{unknown} = {best.estimate:.5g} {unit} (95 %: {best.low:.5g} to {best.high:.5g})")
-    for reason in answer.validity.reasons if answer.validity else ():
-        print(f"  {reason}")
-
-
-def _measured(
-    name: str, value: float | None, half_width: float | None
-) -> float | theory_module.Measured | None:
-    if half_width is None:
-        return value
-    if value is None:
-        raise BadInput(f"--{name}-ci: stands alone, expected --{name} beside it")
-    from ackclock.theory import Measured
-
-    return Measured(value, half_width)
-
-
-@theory_app.command("response")
-def theory_response(
-    loss: Annotated[float, typer.Option(help="Loss rate, between 0 and 1.")],
-    rtt: Annotated[float, typer.Option(help="Round-trip time, s.")],
-    packets_per_ack: Annotated[float, typer.Option(help="Packets acknowledged by an ACK.")] = 1.0,
-    rto: Annotated[
-        float | None,
-        typer.Option(help="Retransmission timeout, s; default: 4 rtt, at least 1 s."),
-    ] = None,
-    w_max: Annotated[
-        float | None, typer.Option(help="The receiver's largest window, packets.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Throughput over loss rate and round-trip time: Mathis, PFTK, TFRC, CUBIC."""
-    from ackclock import theory as theory_module
-
-    with _as_options():
-        answer = asdict(
-            theory_module.response(
-                loss_rate=loss,
-                rtt_s=rtt,
-                packets_per_ack=packets_per_ack,
-                t_rto_s=rto,
-                w_max_packets=w_max,
-            )
-        )
-    if as_json:
-        printing.print_json(answer)
-    else:
-        printing.print_values(answer)
+def _words_outside_parentheses(text: str) -> list[str]:
+    """Split at commas; those within parentheses belong to a sender's name."""
+    return [word.strip() for word in re.split(r",(?![^()]*\))", text)]
 
 
 app.command()(drill)

@@ -1,4 +1,4 @@
-"""The same scenario on several substrates, side by side."""
+"""The same scenario on several substrates, or with several senders, side by side."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ackclock import _core
-from ackclock._words import Substrate
-from ackclock.api import run_live
+from ackclock import _core, api
+from ackclock._words import SUBSTRATES, Substrate
 from ackclock.errors import BadInput
 from ackclock.results import Run
 from ackclock.scenario import Dumbbell, Probe, Scenario
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-__all__ = ["METRICS", "Comparison", "Value", "compare"]
+__all__ = ["METRICS", "Column", "Comparison", "Value", "compare"]
 
 #: How often a live run that is no measurement is tried again.
 MOST_TRIES = 3
@@ -29,6 +28,7 @@ MOST_TRIES = 3
 #: What is compared of a flow: key, unit in tables, factor to it, decimals.
 METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("goodput_bps", "goodput", "Mbit/s", 1e-6, 3),
+    ("completed_s", "all data acknowledged", "s", 1, 3),
     ("segments_retransmitted", "sent again", "segments", 1, 1),
     ("congestion_events", "reductions", "", 1, 1),
     ("timeouts", "timeouts", "", 1, 1),
@@ -56,8 +56,24 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Column:
+    """What a column of a comparison is of.
+
+    Attributes
+    ----------
+    on
+        The substrate.
+    variant
+        The sender that took the place of the scenario's own; None where its own stayed.
+    """
+
+    on: Substrate
+    variant: str | None = None
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """What the same scenario gave on several substrates.
+    """What the same scenario gave on several substrates, or with several senders.
 
     Attributes
     ----------
@@ -65,29 +81,42 @@ class Comparison:
         The scenario, with the probes that were added to it.
     link
         The link whose queue is compared.
+    columns
+        What each column is of, by its title: the substrate, the sender, or both.
     runs
-        The runs of each substrate that count.
+        The runs of each column that count.
     doubts
-        For each live run that was no measurement, and was made again, why.
+        Why a live run was no measurement, and was made again; why a closed form is not to be
+        believed.
     """
 
     scenario: Scenario
     link: str
-    runs: dict[Substrate, list[Run]]
+    columns: dict[str, Column]
+    runs: dict[str, list[Run]]
     doubts: tuple[str, ...]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row a (flow, metric), with a :class:`Value` for each substrate."""
-        table: dict[tuple[str, str], dict[Substrate, list[float]]] = {}
-        for substrate, runs in self.runs.items():
+        """Return one row a (flow, metric), with a :class:`Value` for each column."""
+        table: dict[tuple[str, str], dict[str, list[float]]] = {}
+        for title, runs in self.runs.items():
             for run in runs:
                 for flow, metrics in _metrics(run, self.link):
                     for metric, value in metrics.items():
                         values = table.setdefault((flow, metric), {})
-                        values.setdefault(substrate, []).append(value)
+                        values.setdefault(title, []).append(value)
+        order = [key for key, *_ in METRICS]
+        flows = list(dict.fromkeys(flow for flow, _ in table))
         return [
-            {"flow": flow, "metric": metric} | {on: _value(values.get(on, [])) for on in self.runs}
-            for (flow, metric), values in table.items()
+            {"flow": flow, "metric": metric}
+            | {title: _value(table[flow, metric].get(title, [])) for title in self.runs}
+            for flow in flows
+            for metric in order
+            if any(
+                math.isfinite(value)
+                for values in table.get((flow, metric), {}).values()
+                for value in values
+            )
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -101,10 +130,15 @@ class Comparison:
         return {
             "title": self.scenario.title,
             "link": self.link,
-            "runs": {on: len(runs) for on, runs in self.runs.items()},
+            "runs": {title: len(runs) for title, runs in self.runs.items()},
+            "columns": {
+                title: {"on": column.on, "variant": column.variant}
+                for title, column in self.columns.items()
+            },
             "rows": [{key: plain(cell) for key, cell in row.items()} for row in self.rows()],
-            "live": [run.live for run in self.runs.get("live", [])],
-            "made_again": list(self.doubts),
+            "live": [run.live for runs in self.runs.values() for run in runs if run.live],
+            "theory": [run.theory for runs in self.runs.values() for run in runs if run.theory],
+            "doubts": list(self.doubts),
         }
 
     def plot(self) -> Figure:
@@ -114,29 +148,33 @@ class Comparison:
         from ackclock.plots import COLOURS, figure, styled  # noqa: PLC0415
 
         flows = list(dict.fromkeys(row["flow"] for row in self.rows()))
-        colours = {"sim": COLOURS["blue"], "live": COLOURS["orange"]}
+        names = ("blue", "orange", "green", "purple", "red", "sky", "pink", "grey")
+        colours = {title: COLOURS[names[n % len(names)]] for n, title in enumerate(self.columns)}
         with styled():
             made, axes = figure(
                 1.7 * (len(flows) + 1) + 0.4, len(flows) + 1, 1, sharex=True, squeeze=False
             )
-            for on, runs in self.runs.items():
+            for place, (title, runs) in enumerate(self.runs.items()):
                 for n, run in enumerate(runs):
                     style = {
-                        "color": colours[on],
+                        "color": colours[title],
                         "alpha": 1.0 if n == 0 else 0.35,
-                        # Where they agree, the live line lies within the simulated one.
-                        "lw": 2.4 if on == "sim" else 0.9,
+                        # Where they agree, a later line lies within the one before.
+                        "lw": max(2.4 - 0.8 * place, 0.9) if len(self.runs) > 1 else 1.2,
                     }
+                    if run.theory is not None:
+                        _draw_theory(axes, flows, run.theory, title, style)
+                        continue
                     samples = pl.DataFrame(run.flow_samples).with_columns(
                         pl.col("flow").cast(pl.String)
                     )
-                    for place, flow in enumerate(flows):
+                    for row, flow in enumerate(flows):
                         of = samples.filter(pl.col("flow") == flow)
-                        axes[place][0].step(
+                        axes[row][0].step(
                             of["time_s"].to_numpy(),
                             of["cwnd_segments"].to_numpy(),
                             where="post",
-                            label=on if n == 0 else None,
+                            label=title if n == 0 else None,
                             **style,
                         )
                     queue = _of_link(run, self.link)
@@ -150,7 +188,8 @@ class Comparison:
                 # A name is shown as it is, whatever signs of a dollar it holds.
                 axes[place][0].set_title(f"{flow}: congestion window", parse_math=False)
                 axes[place][0].set(ylabel="segments", ylim=(0, None))
-            axes[0][0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+            if axes[0][0].get_legend_handles_labels()[0]:
+                axes[0][0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4)
             axes[-1][0].set_title(f"{self.link}: queue", parse_math=False)
             axes[-1][0].set(ylabel="packets", ylim=(0, None), xlabel="time (s)")
         return made
@@ -165,19 +204,31 @@ class Comparison:
             return to_svg_file(self.plot(), "compare")
 
 
+def _draw_theory(
+    axes: Any, flows: Sequence[str], report: dict[str, Any], title: str, style: dict[str, Any]
+) -> None:
+    """Draw the mean window that closed forms give as a line across the run."""
+    known = {told["flow"]: told["cwnd_mean_segments"] for told in report["flows"]}
+    for row, flow in enumerate(flows):
+        if known.get(flow) is not None:
+            axes[row][0].axhline(known[flow], label=title, linestyle="--", **style)
+
+
 def compare(
     scenario: Scenario | str | os.PathLike[str],
     *,
-    on: Sequence[Substrate] = ("sim", "live"),
+    on: Sequence[Substrate] | None = None,
+    variants: Sequence[str] = (),
     repeat: int = 3,
     progress: Callable[[str], None] | None = None,
     allow_programs: bool = False,
     as_root: bool = False,
 ) -> Comparison:
-    """Run the same scenario on several substrates.
+    """Run the same scenario on several substrates, or with several senders.
 
-    Each repetition has a seed of its own, counted up from the scenario's, and the same on every
-    substrate. A live run whose path did not keep its promises is made again, up to twice.
+    Each repetition has a seed of its own, counted up from the scenario's, and the same in every
+    column. A live run whose path did not keep its promises is made again, up to twice. A closed
+    form is evaluated once.
 
     Parameters
     ----------
@@ -185,9 +236,11 @@ def compare(
         The scenario, or the path of a scenario file. Probes of every flow's changes and of the
         queue are added to it.
     on
-        The substrates.
+        The substrates. Default: ``("sim", "live")``, and with ``variants`` ``("sim",)``.
+    variants
+        Senders, each of which takes the place of every flow's own. Default: the scenario's own.
     repeat
-        Runs on each.
+        Runs in each column.
     progress
         Called before each run with what is about to be run.
     allow_programs, as_root
@@ -202,39 +255,106 @@ def compare(
     Raises
     ------
     BadInput
-        The scenario cannot be run on one of them, or a live run was no measurement three times.
+        The scenario cannot be run in one of the columns, or a live run was no measurement three
+        times.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.from_file(scenario)
     if not scenario.flows:
         raise BadInput("compare: flow: missing; flows are compared, and classes of traffic are not")
+    columns = _columns(on, variants)
     link = _shared_link(scenario)
-    probes = [
-        *(Probe(flow=flow.name, every="change") for flow in scenario.flows),
-        Probe(link=link, every="10 ms"),
-    ]
-    scenario = replace(scenario, probes=probes)
+    scenario = _probed(scenario, link)
+    made: dict[str, Scenario] = {}
+    for title, column in columns.items():
+        made[title] = _with_variant(scenario, column.variant)
+        _check(made[title], column)
+    runs: dict[str, list[Run]] = {}
+    doubts: list[str] = []
+    for title, column in columns.items():
+        repeats = 1 if column.on == "theory" else repeat
+        for n in range(repeats):
+            if progress is not None:
+                progress(f"{title}: run {n + 1} of {repeats}")
+            seed = scenario.seed + n
+            if column.on == "live":
+                found = _measured(made[title], seed, doubts, allow_programs, as_root)
+            else:
+                found = api.run(made[title], on=column.on, seed=seed)
+            doubts += _doubts_of_theory(found, title)
+            runs.setdefault(title, []).append(found)
+    return Comparison(scenario, link, columns, runs, tuple(doubts))
+
+
+def _columns(on: Sequence[Substrate] | None, variants: Sequence[str]) -> dict[str, Column]:
+    """Return what each column is of, by its title."""
+    if isinstance(variants, str):
+        raise BadInput('compare: variants: expected a list such as ["newreno", "cubic"]')
+    substrates = on if on is not None else ("sim",) if variants else ("sim", "live")
+    if not substrates:
+        raise BadInput("compare: on: expected at least one substrate")
+    for substrate in substrates:
+        if substrate not in SUBSTRATES:
+            known = ", ".join(SUBSTRATES)
+            raise BadInput(f"compare: on: `{substrate}` is no substrate, expected one of {known}")
+    columns: dict[str, Column] = {}
+    for variant in variants or (None,):
+        for substrate in substrates:
+            words = [] if variant is None else [variant]
+            if variant is None or len(substrates) > 1:
+                words.append(substrate)
+            title = " ".join(words)
+            if title in columns:
+                raise BadInput(f"compare: `{title}` stands twice; leave one out")
+            columns[title] = Column(substrate, variant)
+    return columns
+
+
+def _probed(scenario: Scenario, link: str) -> Scenario:
+    """Return the scenario with records of windows and the queue; of every change where they fit."""
+
+    def probed(every: str) -> Scenario:
+        flows = [Probe(flow=flow.name, every=every) for flow in scenario.flows]
+        return replace(scenario, probes=[*flows, Probe(link=link, every="10 ms")])
+
+    made = probed("change")
     try:
-        _core.check_scenario(scenario.to_json())
+        _core.check_scenario(made.to_json())
+    except BadInput as error:
+        if str(error).startswith("probe["):
+            return probed("10 ms")
+    return made
+
+
+def _with_variant(scenario: Scenario, variant: str | None) -> Scenario:
+    if variant is None:
+        return scenario
+    flows = [replace(flow, variant=variant) for flow in scenario.flows]
+    return replace(scenario, flows=flows)
+
+
+def _check(scenario: Scenario, column: Column) -> None:
+    """Refuse what a column cannot be run with before any is run."""
+    try:
+        if column.on == "theory":
+            _core.theory(scenario.to_json())
+        else:
+            _core.check_scenario(scenario.to_json())
     except BadInput as error:
         # These probes are not the file's.
-        place, _, what = str(error).partition(": ")
+        place, _, what = str(error).removeprefix("theory: ").partition(": ")
         if place.startswith("probe["):
             raise BadInput(f"compare: its own records of windows and queues: {what}") from None
+        if place.endswith(".variant") and column.variant is not None:
+            raise BadInput(f"compare: variants: {what}") from None
         raise
-    runs: dict[Substrate, list[Run]] = {}
-    doubts: list[str] = []
-    for substrate in on:
-        for n in range(repeat):
-            if progress is not None:
-                progress(f"{substrate}: run {n + 1} of {repeat}")
-            seed = scenario.seed + n
-            if substrate == "sim":
-                run = Run(_core.simulate(scenario.to_json(), seed))
-            else:
-                run = _measured(scenario, seed, doubts, allow_programs, as_root)
-            runs.setdefault(substrate, []).append(run)
-    return Comparison(scenario, link, runs, tuple(doubts))
+
+
+def _doubts_of_theory(found: Run, title: str) -> Iterator[str]:
+    """Yield a line for each reason against a closed form."""
+    for told in (found.theory or {}).get("flows", ()):
+        for reason in told["reasons"]:
+            yield f"{title}: {told['flow']}, {told['form']}: {reason}"
 
 
 def _measured(
@@ -242,12 +362,12 @@ def _measured(
 ) -> Run:
     why = ""
     for _ in range(MOST_TRIES):
-        run = run_live(scenario, seed=seed, allow_programs=allow_programs, as_root=as_root)
-        report = run.live or {}
+        found = api.run_live(scenario, seed=seed, allow_programs=allow_programs, as_root=as_root)
+        report = found.live or {}
         if report.get("valid"):
-            return run
+            return found
         why = "; ".join(report.get("doubts", ()))
-        doubts.append(why)
+        doubts.append(f"live, made again: {why}")
     raise BadInput(f"live: no measurement in {MOST_TRIES} runs of seed {seed}: {why}")
 
 
@@ -276,6 +396,17 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
     import polars as pl  # noqa: PLC0415
 
     rows = [row for row in run.flows.to_pylist() if row["measure"] == "run"]
+    if run.theory is not None:
+        windows = {told["flow"]: told["cwnd_mean_segments"] for told in run.theory["flows"]}
+        for row in rows:
+            said = {
+                "goodput_bps": row["goodput_bps"],
+                "completed_s": row["completed_s"],
+                "srtt_mean_s": row["srtt_mean_s"],
+                "cwnd_mean_segments": windows[row["flow"]],
+            }
+            yield row["flow"], {key: math.nan if v is None else v for key, v in said.items()}
+        return
     links = [row for row in run.links.to_pylist() if row["measure"] == "run"]
     dropped = next(
         row["dropped_packets"]
@@ -291,6 +422,7 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
             row["flow"],
             {
                 "goodput_bps": row["goodput_bps"],
+                "completed_s": math.nan if row["completed_s"] is None else row["completed_s"],
                 "segments_retransmitted": row["segments_retransmitted"],
                 "congestion_events": row["congestion_events"],
                 "timeouts": row["timeouts"],

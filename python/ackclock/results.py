@@ -131,6 +131,17 @@ class Run:
         report = self._core.live_report
         return None if report is None else json.loads(report)
 
+    @cached_property
+    def theory(self) -> dict[str, Any] | None:
+        """What closed forms say, and whether they are to be believed; None of other runs.
+
+        ``valid`` says whether no reason is known against any of them; ``flows`` has of each flow
+        the ``form``, its ``source``, the ``reasons`` against it and ``details``, whose names have
+        units.
+        """
+        report = self._core.theory_report
+        return None if report is None else json.loads(report)
+
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table, each a dict by column, without loading pyarrow.
 

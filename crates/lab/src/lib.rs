@@ -12,6 +12,7 @@ pub mod bench;
 pub mod calculator;
 mod capture;
 mod checked;
+mod closed_form;
 mod drill;
 mod duel;
 mod input;
@@ -31,6 +32,7 @@ pub use allowed::allow;
 pub use background::{Background, Ticket};
 pub use bench::{BenchResult, bench_dumbbell, bench_short};
 pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
+pub use closed_form::{Prediction, Theory, closed_form};
 pub use drill::{Difference, DrillPlan, Drilled, On, drill};
 pub use duel::{DuelPlan, Dueled, Found, duel};
 pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, to_json};
@@ -38,7 +40,7 @@ pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use load::{Ready, cache};
 pub use packmime::packmime;
 pub use routing::{BenchRouter, RouterBench};
-pub use store::{expect_tables, write, write_live};
+pub use store::{Report, expect_tables, write, write_reported};
 pub use stream::simulate_to;
 pub use sweep::{
     MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one, simulate_watched,

@@ -43,6 +43,7 @@ const TABLES: [&str; 11] = [
 ];
 const SCENARIOS: &str = "scenarios.parquet";
 const LIVE: &str = "live.json";
+const THEORY: &str = "theory.json";
 
 /// Tries what the files of a run will be called in `place`, before it begins.
 ///
@@ -50,7 +51,7 @@ const LIVE: &str = "live.json";
 /// Where a file is to be there is a folder.
 pub fn expect_tables(place: &Place) -> Result<(), WriteError> {
     let names: Vec<String> = TABLES.iter().map(|table| format!("{table}.parquet")).collect();
-    place.expect(names.iter().map(|name| &**name).chain([SCENARIOS, LIVE]))
+    place.expect(names.iter().map(|name| &**name).chain([SCENARIOS, LIVE, THEORY]))
 }
 
 /// Writes every table as `<table>.parquet`, all of them together.
@@ -65,24 +66,37 @@ pub fn write(place: &Place, tables: &Tables, scenarios: &[Scenario]) -> Result<(
     commit(place, files)
 }
 
-/// The same of a live run, whose `report` (JSON text) stands in the files' metadata and, to be read by
-/// people, in `live.json`.
+/// The same of a run that has a report: of a live run, or of theory. The report (JSON text) stands in the files' metadata
+/// and, to be read by people, in `live.json` or `theory.json`.
 ///
 /// # Errors
 /// As those of [`write`](fn@write).
-pub fn write_live(
+pub fn write_reported(
     place: &Place,
     tables: &Tables,
     scenario: &Scenario,
-    report: &str,
+    report: &Report,
 ) -> Result<(), WriteError> {
     let scenarios = std::slice::from_ref(scenario);
     let mut metadata = metadata_of(scenarios);
-    metadata.push(("ackclock.substrate", "live".to_owned()));
-    metadata.push(("ackclock.live", report.to_owned()));
+    let (substrate, key, file, text) = match report {
+        Report::Live(text) => ("live", "ackclock.live", LIVE, text),
+        Report::Theory(text) => ("theory", "ackclock.theory", THEORY, text),
+    };
+    metadata.push(("ackclock.substrate", substrate.to_owned()));
+    metadata.push((key, text.clone()));
     let mut files = stage_all(place, tables, scenarios, &metadata)?;
-    files.push(place.stage(LIVE, |file| writeln!(file, "{report}"))?);
+    files.push(place.stage(file, |file| writeln!(file, "{text}"))?);
     commit(place, files)
+}
+
+/// How a run of another substrate than the simulator was made, as JSON text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// Whether a live run is a measurement.
+    Live(String),
+    /// Which closed forms answered, and whether they are to be believed.
+    Theory(String),
 }
 
 fn stage_all(
@@ -112,7 +126,7 @@ fn stage_all(
 /// Gives the files of a run their names. Files that it has not, and a run before it had, go.
 pub(crate) fn commit(place: &Place, files: Vec<Staged>) -> Result<(), WriteError> {
     let has = |name: &&str| files.iter().any(|staged| staged.path().ends_with(name));
-    let gone: Vec<&str> = [SCENARIOS, LIVE].into_iter().filter(|name| !has(name)).collect();
+    let gone: Vec<&str> = [SCENARIOS, LIVE, THEORY].into_iter().filter(|name| !has(name)).collect();
     place.commit(files, &gone)
 }
 

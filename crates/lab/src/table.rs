@@ -16,9 +16,11 @@ use ackclock_units::Instant;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
-    StringArray,
+    StringArray, new_null_array,
 };
 use arrow_schema::{Field, Schema};
+
+use crate::closed_form::{Prediction, Theory};
 
 /// A table, named as its file.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +69,11 @@ impl Tables {
     /// The tables of many runs, one below the other, under a first column `cell`: the run's index.
     pub fn of_cells(runs: &[Run]) -> Self {
         Self::of(runs, true)
+    }
+
+    /// What theory says: the flows, of whose columns those are null that no closed form gives, and no other table.
+    pub fn of_theory(theory: &Theory) -> Self {
+        Self { flows: predicted(theory), ..Self::of(&[], false) }
     }
 
     /// Every table.
@@ -169,6 +176,29 @@ fn flows(runs: &[Run], cells: bool) -> Table {
         .optional("completed_s", rows().map(|row| row.completed_s))
         .optional_text("outcome", rows().map(|row| row.outcome.map(|o| o.as_str().to_owned())))
         .table("flows")
+}
+
+/// The columns of [`flows`], in their order.
+fn predicted(theory: &Theory) -> Table {
+    let flows = || theory.flows.iter();
+    let empty = self::flows(&[], false);
+    let mut columns = Columns::default();
+    for field in empty.batch.schema_ref().fields() {
+        let name = field.name();
+        let number = |of: fn(&Prediction) -> Option<f64>| flows().map(of);
+        columns = match &**name {
+            "measure" => columns.text(name, flows().map(|_| "run")),
+            "flow" => columns.text(name, flows().map(|flow| &*flow.flow)),
+            "variant" => columns.text(name, flows().map(|flow| &*flow.variant)),
+            "duration_s" => columns.number(name, flows().map(|_| theory.duration_s)),
+            "goodput_bps" => columns.optional(name, number(|flow| flow.goodput_bps)),
+            "srtt_mean_s" => columns.optional(name, number(|flow| flow.rtt_s)),
+            "established_s" => columns.optional(name, number(|flow| flow.established_s)),
+            "completed_s" => columns.optional(name, number(|flow| flow.completed_s)),
+            _ => columns.column(name, true, new_null_array(field.data_type(), theory.flows.len())),
+        };
+    }
+    columns.table("flows")
 }
 
 fn links(runs: &[Run], cells: bool) -> Table {

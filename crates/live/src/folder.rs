@@ -48,16 +48,14 @@ impl Folder {
             Rights::Ordinary(Some(user)) => user,
             Rights::Ordinary(None) | Rights::All => acting_user(),
         };
-        match asked {
-            Some(path) => Self::asked(path, user),
-            None => {
-                let temporary = std::env::temp_dir();
-                Self::temporary(&temporary, user).map_err(|error| {
-                    let reason = format!("TMPDIR, {}: {error}", temporary.display());
-                    io::Error::new(error.kind(), reason)
-                })
-            }
+        if let Some(path) = asked {
+            return Self::asked(path, user);
         }
+        let temporary = std::env::temp_dir();
+        Self::temporary(&temporary, user).map_err(|error| {
+            let reason = format!("TMPDIR, {}: {error}", temporary.display());
+            io::Error::new(error.kind(), reason)
+        })
     }
 
     fn asked(path: &Path, user: User) -> io::Result<Self> {

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On, Ready, Scenario,
-    SweepError, Tables, Ticket, WriteError, calculator, to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On, Ready, Report,
+    Scenario, SweepError, Tables, Ticket, WriteError, calculator, to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -41,8 +41,8 @@ struct Run {
     tables: Tables,
     scenarios: Vec<Scenario>,
     captures: Vec<PathBuf>,
-    /// Of a live run, its report.
-    live: Option<String>,
+    /// Of a live run or of theory, its report.
+    report: Option<Report>,
 }
 
 #[pymethods]
@@ -128,7 +128,19 @@ impl Run {
     /// How a live run was made and how well its path kept time, as JSON text; None of a simulation.
     #[getter]
     fn live_report(&self) -> Option<&str> {
-        self.live.as_deref()
+        match &self.report {
+            Some(Report::Live(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Which closed forms answered and whether they are to be believed, as JSON text; None of other runs.
+    #[getter]
+    fn theory_report(&self) -> Option<&str> {
+        match &self.report {
+            Some(Report::Theory(text)) => Some(text),
+            _ => None,
+        }
     }
 
     /// Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all.
@@ -137,9 +149,9 @@ impl Run {
         let write = || {
             let place = ackclock_lab::Place::open(&directory)?;
             ackclock_lab::expect_tables(&place)?;
-            match (&self.live, self.scenarios.as_slice()) {
+            match (&self.report, self.scenarios.as_slice()) {
                 (Some(report), [scenario]) => {
-                    ackclock_lab::write_live(&place, &self.tables, scenario, report)
+                    ackclock_lab::write_reported(&place, &self.tables, scenario, report)
                 }
                 _ => ackclock_lab::write(&place, &self.tables, &self.scenarios),
             }
@@ -248,9 +260,22 @@ fn simulate(
             None => (ackclock_lab::simulate_watched(&ready, ticket.meter())?, Vec::new()),
         };
         let scenarios = vec![ready.into_scenario()];
-        Ok(Run { tables: Tables::of_run(&run), scenarios, captures, live: None })
+        Ok(Run { tables: Tables::of_run(&run), scenarios, captures, report: None })
     };
     in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
+}
+
+/// Answer for a scenario (JSON text) by the closed form that it matches. Raises ``BadInput`` where none does.
+#[pyfunction]
+fn theory(py: Python<'_>, scenario: String) -> PyResult<Run> {
+    let job = move |_: &Ticket| {
+        let scenario = ackclock_lab::from_json(&scenario).map_err(SweepError::from)?;
+        let found = ackclock_lab::closed_form(&scenario).map_err(SweepError::from)?;
+        let report = Some(Report::Theory(found.report()));
+        let tables = Tables::of_theory(&found);
+        Ok(Run { tables, scenarios: vec![scenario], captures: Vec::new(), report })
+    };
+    in_background(py, Work::default(), job)
 }
 
 /// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
@@ -304,7 +329,7 @@ fn live(
             tables: Tables::of_run(&lived.run),
             scenarios: vec![scenario],
             captures: lived.captures,
-            live: Some(lived.report),
+            report: Some(Report::Live(lived.report)),
         })
     };
     in_background(py, work, job)
@@ -360,7 +385,12 @@ fn simulate_to(
     let job = move |ticket: &Ticket| {
         let ready = ready(&scenario, seed, ticket)?;
         let tables = ackclock_lab::simulate_to(&ready, &place, ticket.meter())?;
-        Ok(Run { tables, scenarios: vec![ready.into_scenario()], captures: Vec::new(), live: None })
+        Ok(Run {
+            tables,
+            scenarios: vec![ready.into_scenario()],
+            captures: Vec::new(),
+            report: None,
+        })
     };
     in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
 }
@@ -420,7 +450,7 @@ fn simulate_many(
             || ticket.is_cancelled(),
         )?;
         let scenarios = ready.into_iter().map(Ready::into_scenario).collect();
-        Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new(), live: None })
+        Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new(), report: None })
     };
     in_background(py, Work { told: Told::Runs(progress), ..Work::default() }, job)
 }
@@ -681,7 +711,7 @@ mod _core {
         BadInput, Drill, Place, RouterBench, Run, Table, allow, altman_infer, altman_predict,
         bench_dumbbell, bench_short, check_scenario, closed_to_programs, drill, judge, live,
         load_scenario, packmime, play, programs_asked, read_columns, registry, response, schema,
-        simulate, simulate_many, simulate_to, variant_name, variant_slug, version,
+        simulate, simulate_many, simulate_to, theory, variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

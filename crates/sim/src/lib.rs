@@ -30,6 +30,7 @@ mod meter;
 mod network;
 mod objects;
 mod observe;
+pub mod paths;
 pub mod plan;
 mod prefetch;
 mod probe;

@@ -3,7 +3,7 @@
 //! [`altman`] is the fluid model of one Tahoe connection that shares a finite drop-tail buffer with
 //! exogenous traffic (Altman et al., 1997), with its inversion; [`mathis`], [`reno`], [`pftk`] and
 //! [`cubic`] are response functions of the loss rate; [`slow_start`] counts the rounds of a short
-//! transfer. Windows are in packets, rates in packets per second and times in seconds, the units of
+//! transfer, and [`transfer`] says how long it takes, with Quick-Start too. Windows are in packets, rates in packets per second and times in seconds, the units of
 //! the models themselves.
 //!
 //! A model also says where it is not to be believed:
@@ -32,5 +32,6 @@ pub mod mathis;
 pub mod pftk;
 pub mod reno;
 pub mod slow_start;
+pub mod transfer;
 
 pub use error::InvalidParameter;

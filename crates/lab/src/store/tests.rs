@@ -118,8 +118,12 @@ fn the_tables_of_two_kinds_of_runs_do_not_lie_side_by_side() {
     let folder = Scratch::new("kinds");
     let tables = Tables::of_run(&Run::default());
     let place = Place::open(&folder).unwrap();
-    write_live(&place, &tables, &scenario(1), "{}").unwrap();
-    assert!(files(&folder).contains_key("live.json"));
+    write_reported(&place, &tables, &scenario(1), &Report::Theory("{}".into())).unwrap();
+    assert!(files(&folder).contains_key("theory.json"));
+    write_reported(&place, &tables, &scenario(1), &Report::Live("{}".into())).unwrap();
+    assert!(
+        files(&folder).contains_key("live.json") && !files(&folder).contains_key("theory.json")
+    );
     write(&place, &tables, &[scenario(1), scenario(2)]).unwrap();
     assert!(!files(&folder).contains_key("live.json"));
     assert!(files(&folder).contains_key("scenarios.parquet"));
