@@ -1,4 +1,4 @@
-"""What the command ``ackclock`` says of live runs, and its player."""
+"""Texts of the command ``ackclock`` about live runs, and its player."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from typing import Literal, TypeAlias
 
 __all__ = ["Profile", "Substrate"]
 
-#: Whose habits decide where a scenario says nothing.
+#: The profile that supplies what a scenario does not say.
 Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
 
-#: What a scenario is run on.
+#: The substrate on which a scenario is run.
 Substrate: TypeAlias = Literal["sim", "live"]

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["METRICS", "Comparison", "Value", "compare"]
 
-#: How often a live run that is no measurement is tried again.
+#: The number of times that a live run that is no measurement is tried again.
 MOST_TRIES = 3
 
-#: What is compared of a flow: key, unit in tables, factor to it, decimals.
+#: The metrics of a flow that are compared: key, unit in tables, factor to it, decimals.
 METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("goodput_bps", "goodput", "Mbit/s", 1e-6, 3),
     ("segments_retransmitted", "sent again", "segments", 1, 1),
@@ -57,7 +57,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the same scenario gave on several substrates.
+    """The results of one scenario on several substrates.
 
     Attributes
     ----------
@@ -191,8 +191,8 @@ def compare(
     progress
         Called before each run with what is about to be run.
     allow_programs, as_root
-        Whether programs that the scenario names may be run, and with what rights, as
-        :func:`run_live` has them.
+        True if programs that the scenario names may be run, and their rights, as :func:`run_live`
+        has them.
 
     Returns
     -------

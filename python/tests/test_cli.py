@@ -1,4 +1,4 @@
-"""What the command prints."""
+"""The output of the command."""
 
 from __future__ import annotations
 
