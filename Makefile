@@ -29,7 +29,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
 SOURCES := $(RUST_SOURCES) $(PACKAGE_SOURCES)
-PYTHON_FILES := python scripts
+PYTHON_FILES := python scripts examples
 # The Cargo profile of `make build`. Compiled dependencies of `dev` serve the tests, too.
 PROFILE ?= dev
 TEST_FLAGS ?=
@@ -66,7 +66,7 @@ test: lint test-rust test-python ## Everything: lints, Rust tests, Python tests
 	@echo "All tests passed."
 
 .PHONY: lint
-lint: lint-rust lint-python ## Formatting, lints, types, the law of dependence
+lint: lint-rust lint-python ## Formatting, lints, types, words, the law of dependence
 
 .PHONY: lint-rust
 lint-rust: .venv/.dev
@@ -75,6 +75,8 @@ lint-rust: .venv/.dev
 	$(BIN)/python scripts/check_layers.py
 	$(BIN)/python scripts/check_dependencies.py
 	$(BIN)/python scripts/check_writes.py
+	$(BIN)/python scripts/check_words.py
+	$(BIN)/python scripts/check_commits.py
 	scripts/audit.sh
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
