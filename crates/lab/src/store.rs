@@ -65,8 +65,8 @@ pub fn write(place: &Place, tables: &Tables, scenarios: &[Scenario]) -> Result<(
     commit(place, files)
 }
 
-/// The same of a live run, whose `report` (JSON text) stands in the files' metadata and, to be read by
-/// people, in `live.json`.
+/// Writes the tables of a live run, whose `report` (JSON text) stands in the files' metadata and, to
+/// be read by people, in `live.json`.
 ///
 /// # Errors
 /// As those of [`write`](fn@write).
@@ -116,7 +116,7 @@ pub(crate) fn commit(place: &Place, files: Vec<Staged>) -> Result<(), WriteError
     place.commit(files, &gone)
 }
 
-/// What files of the tables of these scenarios tell of them.
+/// The metadata in files of the tables of these scenarios.
 pub(crate) fn metadata_of(scenarios: &[Scenario]) -> Vec<(&'static str, String)> {
     let mut metadata = vec![("ackclock.version", version().to_owned())];
     if let [scenario] = scenarios {
@@ -135,7 +135,7 @@ pub(crate) fn stage_table(
     place.stage(&name, |file| encode(file, table, metadata).map_err(io_error))
 }
 
-/// What the system said, where that is what Parquet says.
+/// The system's error, where Parquet reports one.
 pub(crate) fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
@@ -146,7 +146,8 @@ pub(crate) fn io_error(error: ParquetError) -> io::Error {
     }
 }
 
-/// How tables are written: one thread, fixed sizes, and nothing of time, host or build.
+/// The settings with which tables are written: one thread, fixed sizes, and nothing of time, host
+/// or build.
 pub(crate) fn properties(
     table: &Table,
     metadata: &[(&str, String)],

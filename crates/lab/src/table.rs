@@ -1,4 +1,4 @@
-//! What runs leave, as Arrow tables.
+//! Arrow tables of runs.
 //!
 //! Counts are signed 64-bit, since a difference of two unsigned columns wraps around in the tools
 //! that read them. Names that repeat with every sample are dictionaries. A value that a probe did not
