@@ -29,16 +29,15 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
 SOURCES := $(RUST_SOURCES) $(PACKAGE_SOURCES)
-PYTHON_FILES := python scripts
-# What the package is built with. CI names one that shares the compiled dependencies with the tests.
-PROFILE ?= release
+PYTHON_FILES := python scripts examples
+# The Cargo profile of `make build`. Compiled dependencies of `dev` serve the tests, too.
+PROFILE ?= dev
 TEST_FLAGS ?=
 SAMPLE ?= 60
-# The engine is built twice, first to learn by running it which of its ways are common (decision 24).
-# `make LEARN=off build` leaves that out: sooner done, and up to a fifth slower.
+# `make wheel` builds the engine twice: first to count which branches are common, then with those counts
+# (decision 32). `make LEARN=off wheel` leaves the first build out.
 LEARN ?= on
-# Of another profile of Cargo functions have other names: there is nothing to learn for it.
-ifeq ($(LEARN) $(PROFILE),on release)
+ifeq ($(LEARN),on)
 LEARNED := target/profile/ackclock.profdata
 endif
 
@@ -47,7 +46,14 @@ help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 .PHONY: build
-build: .venv/.installed ## .venv with the command .venv/bin/ackclock (release build)
+build: .venv/.installed ## .venv with the command .venv/bin/ackclock (no link-time optimisation)
+
+.PHONY: wheel
+wheel: dist/.built ## dist/*.whl, for machines without Rust: optimised across crates, from a profile
+
+.PHONY: test-wheel
+test-wheel: wheel ## Install the wheel without Rust in a new environment, and run a study with it
+	PYTHON="$(PYTHON)" scripts/test_wheel.sh dist/*.whl
 
 .PHONY: demo
 demo: build ## Reproduce the study altman1997 and say where its report lies
@@ -60,7 +66,7 @@ test: lint test-rust test-python ## Everything: lints, Rust tests, Python tests
 	@echo "All tests passed."
 
 .PHONY: lint
-lint: lint-rust lint-python ## Formatting, lints, types, the law of dependence
+lint: lint-rust lint-python ## Formatting, lints, types, words, the law of dependence
 
 .PHONY: lint-rust
 lint-rust: .venv/.dev
@@ -69,6 +75,8 @@ lint-rust: .venv/.dev
 	$(BIN)/python scripts/check_layers.py
 	$(BIN)/python scripts/check_dependencies.py
 	$(BIN)/python scripts/check_writes.py
+	$(BIN)/python scripts/check_words.py
+	$(BIN)/python scripts/check_commits.py
 	scripts/audit.sh
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -85,7 +93,7 @@ test-rust: ## The Rust tests
 	cargo test --workspace --locked $(TEST_FLAGS)
 
 .PHONY: test-python
-test-python: .venv/.dev build ## The Python tests, on the installed release build
+test-python: .venv/.dev build ## The Python tests, on the installed package
 	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python -m pytest -m "not live" --numprocesses=auto --dist=loadfile
 	$(BIN)/python -m pytest -m live --reruns 1
@@ -104,8 +112,8 @@ fuzz-seeds: ## What the fuzzers begin with, in fuzz/corpus (see CONTRIBUTING.md)
 	cargo run --quiet --locked --manifest-path fuzz/Cargo.toml --example seed
 
 .PHONY: bench
-bench: build ## The simulator's own speed, beside ns-2 if that is installed
-	$(BIN)/ackclock bench --peers
+bench: dist/.venv/.installed ## The speed of the wheel, beside ns-2 and ns-3 if they are installed
+	dist/.venv/bin/ackclock bench --peers
 
 .PHONY: docs
 docs: build ## Generate docs/reference, and docs/images from the reports in report/
@@ -152,12 +160,28 @@ clean: ## Remove everything that was built
 target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 	scripts/profile.sh $@
 
-.venv/.installed: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime
+.venv/.installed: .venv/.sources $(SOURCES) .venv/.runtime
 	@rm -rf target/wheels
-	if [ -s "$(LEARNED)" ]; then export CARGO_ENCODED_RUSTFLAGS="-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
-	$(BIN)/maturin build --profile $(PROFILE) --quiet --interpreter $(BIN)/python --out target/wheels
-	if [ -s "$(LEARNED)" ]; then scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/release; fi
+	ACKCLOCK_BUILD=$(PROFILE) $(BIN)/maturin build --profile $(PROFILE) --quiet --interpreter $(BIN)/python \
+	--out target/wheels
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/*.whl
+	@touch $@
+
+# An empty file of counts says that they cannot be made here.
+dist/.built: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime
+	@mkdir -p dist
+	@rm -f dist/*.whl
+	export ACKCLOCK_BUILD="wheel without a profile"; \
+	if [ -s "$(LEARNED)" ]; then export ACKCLOCK_BUILD=wheel \
+	CARGO_ENCODED_RUSTFLAGS="-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
+	$(BIN)/maturin build --profile release --quiet --interpreter $(BIN)/python --out dist
+	if [ -s "$(LEARNED)" ]; then scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/release; fi
+	@touch $@
+
+dist/.venv/.installed: dist/.built requirements/runtime.txt
+	"$(PYTHON)" -m venv --clear dist/.venv
+	dist/.venv/bin/python -m pip install --quiet --require-hashes --requirement requirements/runtime.txt
+	dist/.venv/bin/python -m pip install --quiet --no-deps dist/*.whl
 	@touch $@
 
 .PHONY: FORCE

@@ -25,7 +25,7 @@ MAX_LINES = 800
 
 _CORE = frozenset({"units", "packet", "tcp", "net", "app"})
 
-#: What each crate may depend on. `wire`, `tcp` and `net` do not know one another.
+#: The crates on which each crate may depend. `wire`, `tcp` and `net` do not know one another.
 LAW: Mapping[str, frozenset[str]] = {
     "units": frozenset(),
     "packet": frozenset({"units"}),
@@ -54,7 +54,7 @@ HOME: Mapping[str, frozenset[str]] = {
     "std::thread": frozenset({"lab", "live"}),
 }
 
-#: What those rules do not mean: the number of one's own process starts none.
+#: Calls that those rules do not mean: the number of one's own process starts none.
 HARMLESS = frozenset({"std::process::id"})
 
 #: The crates that may depend on a library, for libraries that have a home.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the engine so that it counts which ways it goes, runs it, and writes what it counted to FILE, for
-# `make build` (docs/decisions/0024-built-from-a-profile.md). An empty FILE says that it cannot be done here.
+# `make wheel` (docs/decisions/0032-one-order-many-shortcuts.md). An empty FILE says that it cannot be done here.
 # With --check it fails unless the functions built in DIR bear the names under which FILE has their counts.
 #
 # scripts/profile.sh FILE

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -135,23 +136,24 @@ class ScenarioPage:
         yield ""
         yield f"## {_title(name)}"
         yield ""
-        yield _flat(definition.get("description", ""))
+        yield from _wrapped(definition.get("description", ""))
         yield ""
         if "properties" in definition:
             yield from self._keys(definition)
         for form in definition.get("oneOf", ()):
             if "const" in form:
-                yield f"* `{json.dumps(form['const'])}`: {_flat(form.get('description', ''))}"
+                said = f"* `{json.dumps(form['const'])}`: {form.get('description', '')}"
+                yield from _wrapped(said, "  ")
             else:
                 kind = form["properties"]["kind"]["const"]
                 yield f"### `kind = {json.dumps(kind)}`"
                 yield ""
-                yield _flat(form.get("description", ""))
+                yield from _wrapped(form.get("description", ""))
                 yield ""
                 yield from self._keys(form)
                 yield ""
         for form in definition.get("anyOf", ()):
-            yield f"* {self._type(form)}: {_flat(form.get('description', ''))}"
+            yield from _wrapped(f"* {self._type(form)}: {form.get('description', '')}", "  ")
 
     def _keys(self, table: Mapping[str, Any]) -> Iterator[str]:
         yield "| Key | Type | Default | Meaning |"
@@ -198,7 +200,7 @@ def _draw_section(name: str) -> Iterator[str]:
     yield ""
     yield f"## {_title(name)}"
     yield ""
-    yield (
+    yield from _wrapped(
         "A quantity, or a distribution to draw it from: as a [duration draw](#duration-draw), with "
         f"{_DRAWS[name]} for durations."
     )
@@ -218,6 +220,13 @@ def _flat(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def _wrapped(text: str, hang: str = "") -> list[str]:
+    """Return a paragraph in lines as wide as those of documents may be."""
+    return textwrap.wrap(
+        _flat(text), 120, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
+    ) or [""]
+
+
 def cli_page() -> str:
     """Return the page of the commands."""
     lines = [_CLI_INTRO]
@@ -228,7 +237,7 @@ def cli_page() -> str:
             for each in parameters
             if each.param_type_name == "argument"
         )
-        lines += [f"## `{f'{path} {arguments}'.strip()}`", "", _flat(command.help or ""), ""]
+        lines += [f"## `{f'{path} {arguments}'.strip()}`", "", *_wrapped(command.help or ""), ""]
         if parameters:
             lines += ["| | | Meaning |", "| --- | --- | --- |"]
         for each in parameters:

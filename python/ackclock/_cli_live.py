@@ -1,4 +1,4 @@
-"""What the command ``ackclock`` says of live runs, and its player."""
+"""Texts of the command ``ackclock`` about live runs, and its player."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
     "theory_lines",
 ]
 
-#: Of so many columns the difference is told.
+#: The number of columns of which the difference is told.
 PAIR = 2
 
 

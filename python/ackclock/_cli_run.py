@@ -1,4 +1,4 @@
-"""How the command ``ackclock`` shows a run."""
+"""The way in which the command ``ackclock`` shows a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows_of_measure(
     ]
 
 
-#: What people look at first: column, heading, factor to the heading's unit, decimals.
+#: The columns that people look at first: column, heading, factor to the heading's unit, decimals.
 _SHOWN: tuple[tuple[str, str, float, int], ...] = (
     ("goodput_bps", "goodput (Mbit/s)", 1e-6, 3),
     ("segments_sent", "sent", 1, 0),
@@ -43,7 +43,7 @@ _SHOWN: tuple[tuple[str, str, float, int], ...] = (
 )
 
 
-#: So many rows of a table are printed; with thousands of flows Rich would take minutes.
+#: The most rows of a table that are printed; with thousands of flows Rich would take minutes.
 _MOST_ROWS = 60
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "altman_predict",
     "bench_dumbbell",
     "bench_short",
+    "build",
     "check_scenario",
     "closed_to_programs",
     "copy_file",
@@ -55,7 +56,7 @@ class Table:
 
 @final
 class Run:
-    """What one run, or many runs under a column ``cell``, left behind."""
+    """The tables of one run, or of many runs under a column ``cell``."""
 
     @property
     def flows(self) -> Table: ...
@@ -92,7 +93,7 @@ class Run:
 
 @final
 class Drill:
-    """What became of packetdrill scripts."""
+    """The outcomes of packetdrill scripts."""
 
     def tap(self, notes: bool = False) -> str:
         """Return the outcomes in the Test Anything Protocol, with the notes as comments or without."""
@@ -127,6 +128,9 @@ def try_file(path: str) -> None:
     """Say whether a file can be written, before work begins. Raises OSError, whose text is one line."""
 
 def version() -> str: ...
+def build() -> str:
+    """Return the kind of build: ``dev``, ``wheel``, ``wheel without a profile``, or ``unknown``."""
+
 def schema() -> str:
     """Return the JSON schema of a scenario, as JSON text."""
 

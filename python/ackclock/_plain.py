@@ -16,7 +16,7 @@ __all__ = ["read_plainly"]
 
 
 class _Plain:
-    """What turns the text of a parameter into its value."""
+    """The reading of a parameter's text as its value."""
 
     def __init__(self, read: Callable[[str], Any]) -> None:
         self._read = read
@@ -32,7 +32,7 @@ class _Plain:
 
 
 class _Given:
-    """The same, which is made when a value is given."""
+    """A plain value that is made when a value is given."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""How the command ``ackclock`` prints."""
+"""Printing by the command ``ackclock``."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias
 
 __all__ = ["SUBSTRATES", "Profile", "Substrate"]
 
-#: Whose habits decide where a scenario says nothing.
+#: The profile that supplies what a scenario does not say.
 Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
 
-#: What a scenario is run on.
+#: The substrates on which a scenario is run.
 Substrate: TypeAlias = Literal["theory", "sim", "live"]
 SUBSTRATES: tuple[Substrate, ...] = ("theory", "sim", "live")

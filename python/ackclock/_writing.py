@@ -34,11 +34,11 @@ class Folder:
     Parameters
     ----------
     path
-        Where it is.
+        The path of the folder.
     names
         Files that are to be written, to be tried.
     tables
-        Whether a run's tables are.
+        True for the folder of a run's tables.
 
     Raises
     ------

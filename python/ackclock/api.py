@@ -43,11 +43,11 @@ class Part:
     word
         The word.
     argument
-        What stands in parentheses behind it, if anything.
+        The text in parentheses behind it, if any.
     slot
         Which of the choices it makes.
     help
-        What it means, in one line.
+        Its meaning, in one line.
     """
 
     word: str
@@ -74,7 +74,7 @@ class ScenarioFile:
 
     @property
     def duration(self) -> str:
-        """How long it lasts, as text with its unit."""
+        """The duration of the run, as text with its unit."""
         return json.loads(self._json)["duration"]
 
 
@@ -153,20 +153,20 @@ def run_live(
     pcap
         A folder for packet captures, ``<flow>-sender.pcapng`` and ``<flow>-receiver.pcapng``.
     sender, receiver
-        Whose the ends of all connections are: the kernel's, or our own transport in real bytes.
-        Default: as each entry's ``endpoint`` says, the kernel's if it does not.
+        The ends of all connections: the kernel's, or our own transport in real bytes. Default: as
+        each entry's ``endpoint`` says, the kernel's if it does not.
     busy
-        Whether the path's thread polls, nine tenths of the time, and so has a processor to itself:
+        True if the path's thread polls, nine tenths of the time, and so has a processor to itself:
         packets are then seen without a wake-up's delay.
     programs
         A folder for what programs that are ends of flows print and write; default: one that is gone
         with the run. What they tell is in ``run.live["programs"]`` too.
     allow_programs
-        Whether programs that the scenario names may be run: a scenario is data, and runs nothing
-        unless whoever runs it says so. They are run as an ordinary user without capabilities: of
+        True if programs that the scenario names may be run: a scenario is data, and runs nothing
+        unless the caller allows it. They are run as an ordinary user without capabilities: of
         root's runs the user who called ``sudo``, or ``nobody``.
     as_root
-        Whether programs have the rights of this process instead.
+        True if programs have the rights of this process instead.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def simulate_many(
     scenarios
         The scenarios, or the paths of scenario files.
     threads
-        How many runs go on at once; default: one a core.
+        The number of runs at once; default: one a core.
     progress
         Called with the number of finished runs as it grows.
 
@@ -322,7 +322,7 @@ def allow(memory: str | None = None, events: float | None = None) -> tuple[float
     Raises
     ------
     BadInput
-        What is no size, or no number of events.
+        A size or a number of events that is none.
     """
     return _core.allow(memory, events)
 
@@ -340,7 +340,7 @@ def variant_name(variant: str, profile: Profile = "rfc") -> str:
     variant
         Any spelling of it, such as ``"reno+partialack"``.
     profile
-        Whose habits supply the parts that are not spelled out.
+        The profile that supplies the parts that are not spelled out.
 
     Returns
     -------
@@ -374,7 +374,7 @@ def packmime(
     seed
         The seed of the first value.
     probabilities
-        Where quantiles are given.
+        The probabilities at which quantiles are given.
 
     Returns
     -------

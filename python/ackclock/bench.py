@@ -10,6 +10,10 @@ The workload ``short`` is connections that come and go: 10 kB each, 10,000 a sec
 process on 1 Gbit/s with a base round trip of 20 ms. Its measure is connections per second of user
 CPU.
 
+The workload ``packmime`` is web traffic by PackMime-HTTP: 54 connections a second over
+10 Mbit/s, with the tables of the run in Python. Its measure is connections per second of user
+CPU, too.
+
 Each workload runs in a child process of its own, on one core, repeated until it has used enough
 CPU to be measured. Memory is the most that a run takes beyond what the child held before that
 run, when a tiny workload had loaded all code and made what is made once. Every run is held
@@ -24,7 +28,6 @@ import contextlib
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import statistics
@@ -34,14 +37,16 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from rich.table import Table
 
-from ackclock import _core, bench_peers
+from ackclock import _core, bench_child, bench_peers
+from ackclock.bench_child import EXIT_BAD_INPUT, EXIT_UNFINISHED, build
 from ackclock.errors import BadInput, UnfinishedError
 
 __all__ = [
+    "AGAINST_WORKLOADS",
     "DEFAULT_VARIANTS",
     "DEFAULT_WORKLOADS",
     "QUEUES",
@@ -52,13 +57,12 @@ __all__ = [
     "as_table",
     "measure",
     "notes",
+    "one_core",
     "queue",
+    "run_child",
     "selected",
     "workload",
 ]
-
-#: What a child ends with when it cannot give a result, and has said why in its last line.
-EXIT_BAD_INPUT, EXIT_UNFINISHED = 2, 3
 
 #: The senders that are measured if none is named.
 DEFAULT_VARIANTS = ("newreno+sack", "cubic", "bbr")
@@ -80,7 +84,7 @@ class Workload:
     name
         Its name, such as ``"W(100,1G)"`` or ``"short"``.
     flows
-        The number of flows, N; 0 for short connections.
+        The number of flows, N; 0 for connections that come and go.
     rate_bps
         The rate of the bottleneck, C, in bit/s.
     queue
@@ -98,9 +102,9 @@ class Workload:
         return replace(self, name=name, queue=queue)
 
     @property
-    def is_short(self) -> bool:
-        """Whether connections come and go."""
-        return self.flows == 0
+    def is_bulk(self) -> bool:
+        """True for W(N, C), false for connections that come and go."""
+        return self.flows > 0
 
 
 #: The workloads by name.
@@ -111,20 +115,27 @@ WORKLOADS = {
         Workload("W(100,1G)", 100, 1_000_000_000),
         Workload("W(1000,1G)", 1000, 1_000_000_000),
         Workload("short", 0, 1_000_000_000),
+        Workload("packmime", 0, 10_000_000),
         Workload("W(100000,100G)", 100_000, 100_000_000_000),
     )
 }
 
-#: Those that run if none is named: not the last, which takes minutes and three gigabytes.
-DEFAULT_WORKLOADS = tuple(WORKLOADS)[:4]
+#: The workloads that run if none is named.
+DEFAULT_WORKLOADS = ("W(1,100M)", "W(100,1G)", "W(1000,1G)", "short")
 
-#: Those that run if queues are named and workloads are not.
+#: The workloads that run beside another installation if none is named.
+AGAINST_WORKLOADS = (*DEFAULT_WORKLOADS, "packmime")
+
+#: The connections that arrive in a second of ``packmime``.
+_PACKMIME_PER_S = 54.0
+
+#: The workloads that run if queues are named and workloads are not.
 QUEUE_WORKLOADS = ("W(100,1G)",)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run.
+    """The amount of work.
 
     Attributes
     ----------
@@ -133,13 +144,13 @@ class Plan:
     least_cpu_s
         User CPU that a measurement lasts at least, in s.
     pairs
-        How often each workload is measured; with peers, in turns with the peer.
+        The number of measurements of each workload; with peers, in turns with the peer.
     peers
-        Whether ns-2 and ns-3 run too.
+        True if ns-2 and ns-3 run, too.
     instructions
-        Whether the instructions of a packet are counted, under valgrind.
+        True if the instructions of a packet are counted, under valgrind.
     connections
-        The number of short connections of a run.
+        The number of short connections of a run; a run of ``packmime`` has about a fiftieth of it.
     """
 
     duration_s: float
@@ -160,7 +171,14 @@ class Plan:
     def task(self, of: Workload, variant: str) -> dict[str, Any]:
         """Return what a child is to run."""
         sender = {"variant": variant, "queue": of.queue}
-        if of.is_short:
+        if of.name.startswith("packmime"):
+            return {
+                "connections_per_s": _PACKMIME_PER_S,
+                "rate_bps": of.rate_bps,
+                "duration_s": self.connections / 50 / _PACKMIME_PER_S,
+                "variant": variant,
+            }
+        if not of.is_bulk:
             return {"count": self.connections, **sender}
         return {
             "flows": of.flows,
@@ -198,17 +216,25 @@ def queue(name: str) -> str:
     raise _unknown("queue", name, QUEUES)
 
 
-def selected(workloads: Sequence[str] | None, queues: Sequence[str] | None) -> list[Workload]:
+def selected(
+    workloads: Sequence[str] | None,
+    queues: Sequence[str] | None,
+    usual: Sequence[str] = DEFAULT_WORKLOADS,
+) -> list[Workload]:
     """Return what is to be measured: each workload, or the usual ones, behind each queue.
 
     Raises
     ------
     BadInput
-        There is no workload or no queue of a name.
+        There is no workload or no queue of a name, or a workload has no other queue.
     """
-    usual = QUEUE_WORKLOADS if queues else DEFAULT_WORKLOADS
+    names = workloads or (QUEUE_WORKLOADS if queues else usual)
     kinds = [queue(name) for name in queues or [DROPTAIL]]
-    return [workload(name).behind(kind) for name in workloads or usual for kind in kinds]
+    found = [workload(name).behind(kind) for name in names for kind in kinds]
+    for each in found:
+        if each.name.startswith("packmime") and each.queue != DROPTAIL:
+            raise BadInput(f"queue: `{each.queue}` is not possible with packmime (droptail alone)")
+    return found
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> BadInput:
@@ -229,7 +255,7 @@ def measure(
     variant
         The sender.
     plan
-        How much is run.
+        The amount of work.
     say
         Called with what is being done.
 
@@ -248,9 +274,9 @@ def measure(
     UnfinishedError
         A run ended before it was done, or its result cannot be right.
     """
-    with _one_core(), contextlib.ExitStack() as held:
+    with one_core(), contextlib.ExitStack() as held:
         peers: list[bench_peers.Peer] = []
-        if plan.peers and not of.is_short and of.queue == DROPTAIL:
+        if plan.peers and of.is_bulk and of.queue == DROPTAIL:
             say(f"{of.name}: the set-up of peers")
             canonical = _core.variant_name(variant)
             peers = bench_peers.ready(of.flows, of.rate_bps, canonical, plan.pairs, held)
@@ -262,10 +288,10 @@ def measure(
             pairs = max(pairs, PAIRS_BESIDE_DROPTAIL)
         for pair in range(1, pairs + 1):
             say(f"{of.name} {variant}: ackclock, {pair} of {pairs}")
-            ours.append(_run_child(of, variant, plan))
+            ours.append(run_child(of, variant, plan))
             if of.queue != DROPTAIL:
                 say(f"{of.name} {variant}: drop-tail, {pair} of {pairs}")
-                droptail = _run_child(replace(of, queue=DROPTAIL), variant, plan)
+                droptail = run_child(replace(of, queue=DROPTAIL), variant, plan)
                 beside.append(ours[-1]["ns_per_packet"] / droptail["ns_per_packet"])
             for peer, rows in zip(peers, theirs, strict=True):
                 say(f"{of.name} {variant}: {peer.name}, {pair} of {pairs}")
@@ -308,7 +334,7 @@ def _median(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _one_core() -> Generator[None]:
+def one_core() -> Generator[None]:
     """Bind this process, and the children that it starts, to one core."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(before)})
@@ -318,8 +344,12 @@ def _one_core() -> Generator[None]:
         os.sched_setaffinity(0, before)
 
 
-def _run_child(of: Workload, variant: str, plan: Plan) -> dict[str, Any]:
-    return json.loads(_finished(_child_command(plan.task(of, variant), plan.least_cpu_s)).stdout)
+def run_child(
+    of: Workload, variant: str, plan: Plan, python: str = sys.executable
+) -> dict[str, Any]:
+    """Run one workload once in a process of its own; return what the child measured."""
+    command = _child_command(plan.task(of, variant), plan.least_cpu_s, python)
+    return json.loads(_finished(command).stdout)
 
 
 def _finished(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -338,11 +368,12 @@ def _finished(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return child
 
 
-def _child_command(task: Mapping[str, Any], least_cpu_s: float) -> list[str]:
-    return [
-        *(sys.executable, "-P", "-m", "ackclock.bench"),
-        *("--child", json.dumps(task), str(least_cpu_s)),
-    ]
+def _child_command(
+    task: Mapping[str, Any], least_cpu_s: float, python: str = sys.executable
+) -> list[str]:
+    # By its path, so that an older installation is measured by this code, too. With `-P` it imports
+    # the package of its interpreter, and not the one beside the file.
+    return [python, "-P", str(Path(bench_child.__file__)), json.dumps(task), str(least_cpu_s)]
 
 
 def _instructions(of: Workload, variant: str) -> float | None:
@@ -364,60 +395,6 @@ def _instructions(of: Workload, variant: str) -> float | None:
         counts.append((int(collected[1]), json.loads(child.stdout)["delivered"]))
     (less, few), (more, many) = counts
     return (more - less) / (many - few)
-
-
-def _child(task: Mapping[str, Any], least_cpu_s: float) -> dict[str, Any]:
-    """Run a workload in this process until it has used so much CPU."""
-    run = _core.bench_short if "count" in task else _core.bench_dumbbell
-    # Code is loaded as it is first called: 3 MB that no workload is to blame for.
-    run(**_smallest(task))
-    began_s = _user_cpu_s()
-    cpu_s, runs, packets, events, connections, peak_bytes = 0.0, 0, 0, 0, 0, 0
-    last: dict[str, Any] = {}
-    while runs == 0 or cpu_s <= least_cpu_s:
-        # Of each run what it takes: what the one before left with the allocator is none of its own.
-        held_bytes = _status_bytes("VmRSS")
-        # Forget the peak of what came before, such as importing.
-        with contextlib.suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        last = run(**task)
-        peak_bytes = max(peak_bytes, _status_bytes("VmHWM") - held_bytes)
-        runs += 1
-        packets += last["delivered_packets"]
-        events += last["events"]
-        connections += last["connections"]
-        cpu_s = _user_cpu_s() - began_s
-    # A run so short that no tick of the clock fell into it.
-    cpu_s = max(cpu_s, 1e-6)
-    return {
-        "packets_per_cpu_s": packets / cpu_s,
-        "connections_per_cpu_s": connections / cpu_s if connections else None,
-        "ns_per_packet": 1e9 * cpu_s / packets,
-        "events_per_packet": events / packets,
-        "peak_rss_bytes": peak_bytes,
-        "utilisation": last["utilisation"],
-        "dropped": last["dropped_packets"],
-        "delivered": last["delivered_packets"],
-        "runs": runs,
-        "cpu_s": cpu_s,
-    }
-
-
-def _smallest(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a workload of the same kind and sender that takes next to nothing."""
-    if "count" in task:
-        return {**task, "count": 10}
-    return {**task, "flows": 1, "rate_bps": 1_000_000, "duration_s": 2.0}
-
-
-def _user_cpu_s() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
-
-
-def _status_bytes(key: str) -> int:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    found = re.search(rf"^{key}:\s+(\d+) kB", status, re.MULTILINE)
-    return int(found[1]) * 1024 if found else 0
 
 
 def as_table(results: Sequence[Mapping[str, Any]]) -> Table:
@@ -455,7 +432,7 @@ def notes(results: Sequence[Mapping[str, Any]], plan: Plan) -> list[str]:
         "CPU, on one core; events: a packet; MB: the peak beyond what was held before the run; "
         "used: the share of the bottleneck."
     )
-    found = [columns]
+    found = [columns, f"The build of ackclock: {build()}."]
     found += [
         f"{result['workload']} {result['variant']}: {result['connections_per_cpu_s']:,.0f} "
         "connections a second of user CPU."
@@ -487,20 +464,3 @@ def notes(results: Sequence[Mapping[str, Any]], plan: Plan) -> list[str]:
         else:
             found.append("no peer has such a sender or workload, so nothing stands beside.")
     return found
-
-
-def _main() -> NoReturn:
-    _, flag, task, least_cpu_s = sys.argv
-    if flag != "--child":
-        raise SystemExit("this module is the child of `ackclock bench`")
-    try:
-        result = _child(json.loads(task), float(least_cpu_s))
-    except (BadInput, RuntimeError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT if isinstance(error, BadInput) else EXIT_UNFINISHED)
-    print(json.dumps(result))
-    sys.exit(0)
-
-
-if __name__ == "__main__":
-    _main()

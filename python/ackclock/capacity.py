@@ -26,19 +26,19 @@ class Carried:
     rate
         The bottleneck's rate.
     valid
-        Whether the run was a measurement.
+        True if the run was a measurement.
     tries
         Runs that were made until one was, or at most.
     goodput_bps, simulated_bps
         The goodput of one ``cubic`` flow, live and simulated.
     lateness_p50_s, lateness_p99_s
-        How much later than the model says packets were released.
+        The times by which packets were released later than the model says.
     unread_p99_s
         The longest that 99 % of the packets can have waited in a device before the path took them.
     awake
         The share of a processor that the path's thread took.
     doubts
-        What made the last run no measurement.
+        The reasons why the last run was no measurement.
     """
 
     rate: str

@@ -1,4 +1,4 @@
-"""What a link loses, and what takes the place of its constant rate."""
+"""Channels: the losses of a link, and the rates that take the place of a constant one."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ class PeriodicLoss(Table):
     Attributes
     ----------
     every
-        Of the packets that carry a flow's data, new or sent again, every so-manieth is lost.
-        Packets without data, and cross-traffic, are neither lost nor counted.
+        The distance between losses: of the packets that carry a flow's data, new or sent
+        again, one in so many is lost. Packets without data, and cross-traffic, are
+        neither lost nor counted.
     first
         The number of the first that is lost, from 1; default: ``every``.
     """
@@ -73,7 +74,7 @@ class Wifi(Table):
     bundle
         The most packets of a bundle.
     overhead
-        What a bundle costs besides its bits, in the mean, such as ``"200 us"``.
+        The mean cost of a bundle besides its bits, such as ``"200 us"``.
     levels
         Rates of the air over their mean, in order; the channel steps to a neighbour.
     hold
@@ -111,7 +112,7 @@ class Cellular(Table):
     Attributes
     ----------
     wander
-        How far the rate wanders in a second, such as ``"200 packet/s"``.
+        The distance that the rate wanders in a second, such as ``"200 packet/s"``.
     period
         After how long the trace begins again.
     """

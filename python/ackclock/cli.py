@@ -16,6 +16,7 @@ import typer
 
 import ackclock
 from ackclock import _printing as printing
+from ackclock._cli_bench import bench
 from ackclock._cli_drill import drill, judge
 from ackclock._cli_live import (
     comparison_table,
@@ -503,57 +504,7 @@ def doctor(
             print(f"{'':<{width + 6}} for {finding.needed_for}: {finding.remedy}")
 
 
-@app.command()
-def bench(
-    peers: Annotated[
-        bool,
-        typer.Option("--peers", help="Run the same on ns-2 and ns-3, and print the ratios."),
-    ] = False,
-    workload: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="W(1,100M), W(100,1G), W(1000,1G), short or W(100000,100G); may be repeated. "
-            "Default: all but the last."
-        ),
-    ] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(help="The sender; may be repeated. Default: newreno+sack, cubic and bbr."),
-    ] = None,
-    queue: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="droptail (default), fair, red, codel, fq_codel or pie, in turns with droptail."
-        ),
-    ] = None,
-    instructions: Annotated[
-        bool,
-        typer.Option("--instructions", help="Count the instructions of a packet, under valgrind."),
-    ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, rougher numbers.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Measure the simulator's own speed."""
-    from ackclock import bench as bench_module
-
-    workloads = bench_module.selected(workload, queue)
-    variants = variant or list(bench_module.DEFAULT_VARIANTS)
-    for each in variants:
-        ackclock.variant_name(each)
-    plan = bench_module.Plan.of(quick=quick, peers=peers, instructions=instructions)
-    with printing.status("measuring") as status:
-        results = [
-            bench_module.measure(of, sender, plan, say=status)
-            for of in workloads
-            for sender in variants
-        ]
-    if as_json:
-        printing.print_json(results)
-        return
-    console = printing.output()
-    console.print(bench_module.as_table(results))
-    for note in bench_module.notes(results, plan):
-        console.print(note)
+app.command()(bench)
 
 
 @app.command()

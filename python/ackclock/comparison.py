@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["METRICS", "Column", "Comparison", "Value", "compare"]
 
-#: How often a live run that is no measurement is tried again.
+#: The number of times that a live run that is no measurement is tried again.
 MOST_TRIES = 3
 
-#: What is compared of a flow: key, unit in tables, factor to it, decimals.
+#: The metrics of a flow that are compared: key, unit in tables, factor to it, decimals.
 METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("goodput_bps", "goodput", "Mbit/s", 1e-6, 3),
     ("completed_s", "all data acknowledged", "s", 1, 3),
@@ -57,7 +57,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Column:
-    """What a column of a comparison is of.
+    """A column of a comparison.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the same scenario gave on several substrates, or with several senders.
+    """The results of one scenario on several substrates, or with several senders.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Comparison:
     link
         The link whose queue is compared.
     columns
-        What each column is of, by its title: the substrate, the sender, or both.
+        The columns by their titles: the substrate, the sender, or both.
     runs
         The runs of each column that count.
     doubts
@@ -244,8 +244,8 @@ def compare(
     progress
         Called before each run with what is about to be run.
     allow_programs, as_root
-        Whether programs that the scenario names may be run, and with what rights, as
-        :func:`run_live` has them.
+        True if programs that the scenario names may be run, and their rights, as :func:`run_live`
+        has them.
 
     Returns
     -------

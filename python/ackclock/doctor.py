@@ -1,4 +1,4 @@
-"""What this machine can and cannot do, and what to install."""
+"""An examination of the machine: the features that it has, and what to install."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Finding:
     state
         ``ok``, ``missing``, or ``info`` for a fact that is neither.
     found
-        What was found.
+        The state or version found.
     needed_for
-        What of the laboratory needs it.
+        The parts of the laboratory that need it.
     remedy
-        What to do if it is missing.
+        The remedy if it is missing.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""What the package raises for input that cannot be used, and for work that cannot be finished."""
+"""Exceptions of the package, for input that cannot be used and for work that cannot be finished."""
 
 from ackclock._core import BadInput
 

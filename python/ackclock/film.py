@@ -71,9 +71,9 @@ def make_film(
     path
         The file.
     length_s
-        How long it lasts, in seconds; the first scenes of a longer film are those of a shorter one.
+        The length, in seconds; the first scenes of a longer film are those of a shorter one.
     exact
-        Whether x264 goes over it twice, and so meets the rate of a short film too.
+        True if x264 goes over it twice, and so meets the rate of a short film too.
 
     Raises
     ------

@@ -26,13 +26,13 @@ class CaseDifference:
     kind
         The fields that differ, and the flags of both packets.
     count
-        How many cases have it.
+        The number of cases that have it.
     sim, live
         The first packets that differ, or ``nothing``.
     script
         The case, shrunk, as a packetdrill script that the kernel passes.
     file
-        Where that was written.
+        The file that holds the case.
     """
 
     case: str
@@ -46,19 +46,19 @@ class CaseDifference:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What became of the cases.
+    """The outcome of the cases.
 
     Attributes
     ----------
     cases
-        How many were tried.
+        The number of cases that were tried.
     alike
         Those in which every packet was alike.
     unsteady
         Those that differed, and did not when they were tried again or with steps at slightly other
         times.
     meant
-        How many differ as is meant, by the reason.
+        The number of differences that are meant, by the reason.
     differences
         The differences that are not meant.
     """
@@ -91,13 +91,13 @@ def judge(
     Parameters
     ----------
     grid
-        Whether every state is tried with every segment.
+        True if every state is tried with every segment.
     random
-        How many random cases are tried: overlapping segments, SACKs, windows, resets.
+        The number of random cases: overlapping segments, SACKs, windows, resets.
     seed
-        Of the random cases.
+        The seed of the random cases.
     windows
-        Whether windows are compared, too.
+        True if windows are compared, too.
     out
         A folder for the scripts of differences that are not meant.
     at_once

@@ -1,4 +1,4 @@
-"""What applications do in time, what is measured from then, and what changes on the way.
+"""Applications over time, measures that begin with an event, and changes of the path.
 
 The names of this module are those of :mod:`ackclock`.
 """
@@ -58,7 +58,7 @@ class Idle(Table):
     at
         When it begins, from the start of the run, such as ``"10 s"``, or a distribution.
     duration
-        How long it lasts; ``for`` in a file.
+        The length of the period; ``for`` in a file.
     """
 
     at: Draw = key(read=read_draw)
@@ -74,7 +74,7 @@ class Limited(Table):
     at
         When it begins, from the start of the run, such as ``"10 s"``, or a distribution.
     duration
-        How long it lasts; ``for`` in a file.
+        The length of the period; ``for`` in a file.
     rate
         The rate meanwhile, such as ``"12 kbit/s"``.
     """
@@ -132,7 +132,7 @@ class OnOff(Table):
     message
         The size of a message.
     on, off
-        How long the source is on, and off: durations or distributions.
+        The times for which the source is on, and off: durations or distributions.
     stop
         When the connection closes; default: not before the run ends.
     """
@@ -213,8 +213,8 @@ class Measure(Table):
         When it begins: a moment such as ``"10 s"``, or :class:`After`, with which each flow has a
         window of its own; ``from`` in a file.
     duration
-        How long it lasts, such as ``"1 s"`` or ``"5 RTT"``; default: to the end of the run. ``for``
-        in a file.
+        The length of the measure, such as ``"1 s"`` or ``"5 RTT"``; default: to the end of the run.
+        ``for`` in a file.
     flow
         The flow that is measured; default: all.
     crossings
@@ -234,7 +234,7 @@ class Measure(Table):
 
 @dataclass(frozen=True)
 class QueueChange(Table):
-    """What a queue is from a moment on.
+    """The keys of a queue that change at a moment.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ def _read_loss(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class LinkChange(Table):
-    """What a link is from a moment on; what is left out stays.
+    """The keys of a link that change at a moment; others stay.
 
     Attributes
     ----------
@@ -280,7 +280,7 @@ class Event(Table):
     link
         The link that changes.
     set
-        What it becomes.
+        The new values.
     direction
         The direction in which it does; default: both.
     flow

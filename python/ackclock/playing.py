@@ -83,7 +83,7 @@ def play(url: str, video: Video, *, limit_s: float | None = None) -> dict[str, A
     Parameters
     ----------
     url
-        Where the film is, ``http://HOST[:PORT]/PATH``.
+        The address of the film, ``http://HOST[:PORT]/PATH``.
     video
         Its pictures, and the player's buffer.
     limit_s
@@ -101,11 +101,11 @@ def play(url: str, video: Video, *, limit_s: float | None = None) -> dict[str, A
         raise BadInput(str(error)) from None
 
 
-#: What VLC 3 writes into its log, and what it means.
+#: The lines of VLC 3's log that count, and their meanings.
 _LATE = re.compile(r"picture is too late to be displayed")
 _EMPTY = re.compile(r"PCR\s+is called too late")
 _BUFFERED = re.compile(r"Stream buffering done \(\d+ ms in (\d+) ms\)")
-#: What its interface answers to `stats`.
+#: The lines of its answer to `stats`.
 _SHOWN = re.compile(r"frames displayed\s*:\s*(\d+)")
 _LOST = re.compile(r"frames lost\s*:\s*(\d+)")
 _READ = re.compile(r"input bytes read\s*:\s*(\d+) KiB")
@@ -115,7 +115,7 @@ _NOBODY = 65534
 
 @dataclass
 class _Log:
-    """What VLC's log has told so far."""
+    """The facts read from VLC's log so far."""
 
     began: float
     late: int = 0
@@ -135,7 +135,7 @@ class _Log:
 
 @dataclass
 class _Stats:
-    """What VLC's statistics said last."""
+    """The numbers of VLC's last statistics."""
 
     counted: dict[str, int] = field(default_factory=dict)
 

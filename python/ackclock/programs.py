@@ -28,10 +28,10 @@ class Program(Table):
     sender, receiver
         The commands on the hosts that the flow's data comes from, and goes to.
     server
-        Whose program is the server: it is started first, and the run begins when it listens. The
-        other is started at the flow's start.
+        The end whose program is the server: it is started first, and the run begins when it
+        listens. The other is started at the flow's start.
     port
-        What ``{port}`` stands for.
+        The port that ``{port}`` stands for.
     files
         Text files that are written into ``{folder}`` before anything starts, by name; words in
         braces stand for the same in them.

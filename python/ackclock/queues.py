@@ -1,4 +1,4 @@
-"""What waits in front of a link, and who goes next: the queues of a scenario.
+"""Queues of a scenario: the packets in front of a link, and the order in which they leave.
 
 What each discipline does, and where its defaults come from, stands in ``docs/queues``.
 """
@@ -16,7 +16,7 @@ __all__ = ["AnyQueue", "CoDel", "FqCoDel", "Pie", "Queue", "Red", "read_queue"]
 
 @dataclass(frozen=True)
 class Queue(Table):
-    """What waits in front of a link, and who goes next.
+    """The queue in front of a link, and its discipline: which packet is dequeued next.
 
     Attributes
     ----------
@@ -25,10 +25,10 @@ class Queue(Table):
     kind
         ``"droptail"``: first in, first out. ``"fair"``: the flows are served in turn.
     counts_in_service
-        Whether the packet being sent counts against the limit too.
+        True if the packet being sent counts against the limit, too.
     mark
-        What waits when an arrival is marked with congestion (ECN), written and counted like the
-        limit; never if left out.
+        The length of the queue from which an arrival is marked with congestion (ECN), written and
+        counted like the limit; never if left out.
     """
 
     limit: str = "unlimited"
@@ -49,16 +49,16 @@ class Red(Table):
     limit
         The most that waits, whatever the average is.
     weight
-        What a new sample weighs in the average, above 0 and up to 1.
+        The weight of a new sample in the average, above 0 and up to 1.
     max_p
         The probability as the average comes to `max_th`, above 0 and up to 1.
     gentle
-        Whether the probability rises to 1 between `max_th` and twice that; otherwise all arrivals
+        True if the probability rises to 1 between `max_th` and twice that; otherwise all arrivals
         are dropped from `max_th` on.
     adaptive
-        Whether `max_p` moves so that the average comes to the middle of the thresholds.
+        True if `max_p` moves so that the average comes to the middle of the thresholds.
     ecn
-        Whether packets that ask for ECN are marked where others are dropped by chance.
+        True if packets that ask for ECN are marked where others are dropped by chance.
     packet_size
         A full packet, such as ``"1500 B"``.
     """
@@ -89,7 +89,7 @@ class CoDel(Table):
     limit
         The most that waits.
     ecn
-        Whether packets that ask for ECN are marked instead of dropped.
+        True if packets that ask for ECN are marked instead of dropped.
     ce_threshold
         The delay above which every packet that asks for ECN is marked; default: none.
     """
@@ -114,14 +114,14 @@ class FqCoDel(Table):
     limit
         The most that waits, in all flow queues together.
     ecn
-        Whether packets that ask for ECN are marked instead of dropped.
+        True if packets that ask for ECN are marked instead of dropped.
     quantum
-        What a flow queue sends in its turn, such as ``"1514 B"``.
+        The bytes that a flow queue sends in its turn, such as ``"1514 B"``.
     classify
-        How a packet finds its flow queue: by a ``"hash"`` of its flow, or each ``"flow"`` has one
-        of its own.
+        The way to a packet's flow queue: by a ``"hash"`` of its flow, or each ``"flow"`` has one of
+        its own.
     queues
-        How many flow queues the hash leads to; default: 1024.
+        The number of flow queues that the hash leads to; default: 1024.
     drop_batch
         The most packets that the longest flow queue loses at once when the buffer is full.
     """
@@ -148,26 +148,26 @@ class Pie(Table):
     target
         The delay that is aimed at, such as ``"15 ms"``.
     update
-        How often the probability is computed, such as ``"15 ms"``.
+        The interval at which the probability is computed, such as ``"15 ms"``.
     limit
         The most that waits.
     alpha, beta
-        What a second of delay beyond the target, and a second by which the delay has grown, add to
-        the probability before the steps are made smaller for small probabilities.
+        The weights of a second of delay beyond the target, and of a second by which the delay has
+        grown, in the probability before the steps are made smaller for small probabilities.
     burst
         For how long nothing is dropped as congestion begins, such as ``"150 ms"``.
     estimate
-        How the delay is known: by what the packet that left last has waited, or by the rate at
-        which packets have left.
+        The estimate of the delay: by the wait of the packet that left last, or by the rate at which
+        packets have left.
     packet_size
         The mean size of a packet: where no more than two wait, nothing is dropped.
     byte_mode
-        Whether smaller packets are dropped with a smaller probability.
+        True if smaller packets are dropped with a smaller probability.
     ecn, mark_below
-        Whether packets that ask for ECN are marked instead of dropped while the probability is
+        True if packets that ask for ECN are marked instead of dropped while the probability is
         below `mark_below`.
     derandomise
-        Whether drops keep a distance from one another.
+        True if drops keep a distance from one another.
     """
 
     KIND: ClassVar[str | None] = "pie"

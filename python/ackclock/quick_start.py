@@ -13,7 +13,7 @@ __all__ = ["Admission", "QuickStart", "Router", "read_router"]
 
 @dataclass(frozen=True)
 class Admission(Table):
-    """How the router in front of a link admits Quick-Start requests.
+    """The admission of Quick-Start requests by the router in front of a link.
 
     What it carried in slots of time and what it approved in the last of them may together not
     exceed a share of the capacity.
@@ -21,7 +21,7 @@ class Admission(Table):
     Attributes
     ----------
     admission
-        Where the other keys' defaults come from: ``"slots"`` is the router of Scharf et al. (2008),
+        The source of the other keys' defaults: ``"slots"`` is the router of Scharf et al. (2008),
         ``"target"`` the target algorithm of RFC 4782, appendix D.
     capacity
         The rate of the link as the router knows it; default: as it is.
@@ -32,12 +32,12 @@ class Admission(Table):
     history
         For how many slots an approved rate is reserved, the current one included; default: 2.
     samples
-        Of how many whole slots the busiest counts as the traffic; default: 1 with ``slots``, 10
-        with ``target``.
+        The number of whole slots of which the busiest counts as the traffic; default: 1 with
+        ``slots``, 10 with ``target``.
     most
         The most that one request gets, such as ``"40.96 Mbit/s"``.
     denial
-        How a request is denied: its option is cleared, or taken out.
+        The form of a denial: the request's option is cleared, or taken out.
     cheat
         A router that cheats raises every rate to this one, and guesses the nonce.
     """
@@ -53,23 +53,23 @@ class Admission(Table):
     cheat: str | None = None
 
 
-#: What a router does with Quick-Start requests; one that is left out takes no part.
+#: A router's treatment of Quick-Start requests; one that is left out takes no part.
 Router: TypeAlias = Literal["approve", "deny"] | Admission
 
 
 @dataclass(frozen=True)
 class QuickStart(Table):
-    """How the ends of a connection take part in Quick-Start, besides the rate of the variant.
+    """The part that the ends of a connection take in Quick-Start, besides the rate of the variant.
 
     Attributes
     ----------
     at_setup
-        Whether to ask with the SYN or SYN-ACK; default: yes.
+        True to ask with the SYN or SYN-ACK; default: yes.
     after_idle
-        Whether to ask with the first data after silence, if the window is then less than what the
-        rate fills; default: yes.
+        True to ask with the first data after silence, if the window is then less than what the rate
+        fills; default: yes.
     answer
-        Whether to answer requests although the variant asks for nothing; default: no.
+        True to answer requests although the variant asks for nothing; default: no.
     most
         The most that the receiver lets the sender have, such as ``"5.12 Mbit/s"``.
     lie

@@ -1,4 +1,4 @@
-"""What a run leaves behind: Arrow tables, and the first picture of them."""
+"""Results of a run: Arrow tables, and the first picture of them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NAMED_FAILURES = 3
 
 
 class Run:
-    """What one run, or many, left behind.
+    """The tables of one run, or of many.
 
     The tables are Arrow tables over the core's own memory: pyarrow, Polars, pandas and DuckDB read
     them without a copy. Columns carry their unit in their name. The tables of
@@ -103,12 +103,12 @@ class Run:
 
     @cached_property
     def flow_samples(self) -> pa.Table:
-        """What the probes of flows recorded over time."""
+        """The samples of the probes of flows."""
         return _arrow(self._core.flow_samples)
 
     @cached_property
     def link_samples(self) -> pa.Table:
-        """What the probes of links recorded over time."""
+        """The samples of the probes of links."""
         return _arrow(self._core.link_samples)
 
     @property
@@ -123,7 +123,7 @@ class Run:
 
     @cached_property
     def live(self) -> dict[str, Any] | None:
-        """How a live run was made, and how well its path kept time; None of a simulation.
+        """The report of a live run, and how well its path kept time; None of a simulation.
 
         ``valid`` says whether the path kept its promises; if not, ``doubts`` says which it broke,
         and the tables are no measurement. docs/guides/live.md lists the other keys.
@@ -133,7 +133,7 @@ class Run:
 
     @cached_property
     def theory(self) -> dict[str, Any] | None:
-        """What closed forms say, and whether they are to be believed; None of other runs.
+        """The closed forms' answers, and whether they hold here; None of other runs.
 
         ``valid`` says whether no reason is known against any of them; ``flows`` has of each flow
         the ``form``, its ``source``, the ``reasons`` against it and ``details``, whose names have

@@ -142,7 +142,7 @@ class Reorder(_Table):
 
 @dataclass(frozen=True)
 class Reverse(_Table):
-    """What differs on the way back of a link; what is left out is as on the way there.
+    """The keys of a link's way back that differ; others are as on the way there.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Reverse(_Table):
         Which packets are lost after they were sent: a probability, 0 to 1, a
         :class:`PeriodicLoss` or a :class:`BurstLoss`.
     channel
-        What takes the place of a constant rate.
+        The channel that takes the place of a constant rate.
     reorder
         Packets that others overtake.
     duplicate
@@ -164,7 +164,7 @@ class Reverse(_Table):
     corrupt
         The probability that a bit of a packet is flipped, 0 to 1.
     quick_start
-        What the router in front of the way back does for Quick-Start.
+        The treatment of Quick-Start requests by the router in front of the way back.
     rcp, xcp
         The router in front of the way back, for flows of RCP and of XCP.
     """
@@ -199,9 +199,9 @@ class Link(_Table):
         Which packets are lost after they were sent, both ways: a probability, 0 to 1, a
         :class:`PeriodicLoss` or a :class:`BurstLoss`.
     channel
-        What takes the place of a constant rate.
+        The channel that takes the place of a constant rate.
     reverse
-        What differs on the way back.
+        The keys that differ on the way back.
     reorder
         Packets that others overtake.
     duplicate
@@ -210,9 +210,9 @@ class Link(_Table):
         The probability that a bit of a packet is flipped on the way, 0 to 1: the host that it is
         for discards it, as its checksum is wrong.
     quick_start
-        What the router in front of this link does for Quick-Start: ``"approve"``, ``"deny"`` or an
-        :class:`Admission`. A path's first link has no router in front. Default: it takes no part,
-        and requests fail.
+        The treatment of Quick-Start requests by the router in front of this link: ``"approve"``,
+        ``"deny"`` or an :class:`Admission`. A path's first link has no router in front. Default: it
+        takes no part, and requests fail.
     rcp, xcp
         The router in front of this link, the path's first too, rules flows of RCP and of XCP:
         :class:`RcpRouter`, :class:`XcpRouter`. Every link on the way of such a flow needs it.
@@ -352,14 +352,14 @@ class Flow(_Table):
     variant
         The sender: a growth law and what differs from its default parts, as in ``"newreno+iw10"``.
     app
-        What asks for data.
+        The application, which asks for data.
     name
         The name; with ``count`` above 1 the flows are ``name-1``, ``name-2`` ... A flow without a
         name is called ``flow-1``, ``flow-2`` ... by its place in the scenario.
     count
-        How many alike.
+        The number of flows of this kind.
     profile
-        Whose habits supply what is not said.
+        The profile that supplies what is not said.
     tcp
         Settings of the connection that differ from the profile's.
     start
@@ -369,9 +369,9 @@ class Flow(_Table):
     from_node, to_node
         The nodes of sender and receiver, in a graph; ``from`` and ``to`` in a file.
     endpoint
-        Whose the ends are in a live run; default: the kernel's. A simulation has our own always.
+        The kind of end point in a live run; default: the kernel's. A simulation has our own always.
     network
-        What the ends speak in a live run. A simulation's packets are those of IPv4 always.
+        The network protocol in a live run. A simulation's packets are those of IPv4 always.
     """
 
     variant: str
@@ -404,16 +404,16 @@ class Traffic(_Table):
     arrivals
         When connections open.
     app
-        What a connection does.
+        The application of a connection.
     utilisation
         The share to which a dumbbell's bottleneck is to be used, or a :class:`Utilisation`: the
         rate of the arrivals is then searched for, from the one that stands there.
     profile
-        Whose habits supply what is not said.
+        The profile that supplies what is not said.
     tcp
         Settings of the connections that differ from the profile's.
     count
-        How many open at most; default: any number.
+        The most connections that open; default: any number.
     start, stop
         When the arrivals begin and end; default: with the run.
     clients
@@ -422,11 +422,11 @@ class Traffic(_Table):
     from_node, to_node
         The nodes of clients and servers, in a graph; ``from`` and ``to`` in a file.
     access
-        What every connection has to itself at each end, before the links that all share.
+        The private links of every connection at each end, before the links that all share.
     endpoint
-        Whose the ends are in a live run; default: the kernel's. A simulation has our own always.
+        The kind of end point in a live run; default: the kernel's. A simulation has our own always.
     network
-        What the ends speak in a live run. A simulation's packets are those of IPv4 always.
+        The network protocol in a live run. A simulation's packets are those of IPv4 always.
     """
 
     name: str
@@ -461,7 +461,7 @@ class CrossTraffic(_Table):
     link
         The link at whose queue they enter.
     rate
-        How many come, such as ``"100 packet/s"``.
+        The rate of arrivals, such as ``"100 packet/s"``.
     size
         Their size on the wire, such as ``"576 B"``.
     kind
@@ -535,11 +535,11 @@ class Scenario(_Table):
     flows
         The TCP connections; none if there is traffic.
     duration
-        How much time is simulated, such as ``"60 s"``.
+        The simulated time, such as ``"60 s"``.
     seed
         The seed of every random stream, 0 to 2⁶⁴ − 1.
     title
-        What the scenario shows, in one line.
+        The title, in one line.
     traffic
         Connections that come and go.
     cross_traffic
@@ -549,7 +549,7 @@ class Scenario(_Table):
     measures
         Windows of time over which flows and links are measured.
     probes
-        What is recorded over time.
+        The probes, which record over time.
     """
 
     topology: Topology = _key(read=_read_topology)

@@ -24,7 +24,7 @@ class ScriptFailure:
     line, column
         The place in the script, both from 1.
     message
-        What is wrong, in one line.
+        The fault, in one line.
     expected, actual
         Both packets in packetdrill's notation, if packets differ.
     """
@@ -38,7 +38,7 @@ class ScriptFailure:
 
 @dataclass(frozen=True)
 class ScriptReport:
-    """What a script that passed did.
+    """The report of a script that passed.
 
     Attributes
     ----------
@@ -49,9 +49,10 @@ class ScriptReport:
     assertions
         Assertions that held.
     took_s
-        How long it took, in seconds: virtual ones of our end point, real ones of the kernel.
+        The time that it took, in seconds: virtual ones of our end point, real ones of the kernel.
     notes
-        What it asked for that has no meaning here, or was passed over; each with its place.
+        Notes on what it asked for that has no meaning here, or was passed over; each with its
+        place.
     """
 
     packets_in: int
@@ -63,7 +64,7 @@ class ScriptReport:
 
 @dataclass(frozen=True)
 class ScriptOutcome:
-    """What became of a script.
+    """The outcome of a script.
 
     Attributes
     ----------
@@ -74,7 +75,7 @@ class ScriptOutcome:
     failure
         Why it failed, if it did.
     report
-        What it did, if it passed.
+        The report, if it passed.
     """
 
     file: str
@@ -84,13 +85,13 @@ class ScriptOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether everything was as the script says."""
+        """True if everything was as the script says."""
         return self.failure is None
 
 
 @dataclass(frozen=True)
 class ScriptDifference:
-    """Where the packets of our end point and of the kernel differ first in a script.
+    """The place in a script where the packets of our end point and of the kernel differ first.
 
     Attributes
     ----------
@@ -111,7 +112,7 @@ class ScriptDifference:
 
 
 class Drill:
-    """What became of scripts.
+    """The outcomes of scripts.
 
     Attributes
     ----------
@@ -119,7 +120,7 @@ class Drill:
         In the order of the paths; of a folder, in the order of the names. On two stacks, each
         script has two.
     differences : tuple of ScriptDifference
-        Where the stacks differ, on two of them; the first of each script.
+        The places where the stacks differ, on two of them; the first of each script.
     again : int
         Scripts that were given to the kernel a second time, because the machine disturbed them.
     notes : tuple of str
@@ -150,7 +151,7 @@ class Drill:
         Parameters
         ----------
         notes
-            Whether notes follow as comments.
+            True if notes follow as comments.
         """
         return self._core.tap(notes)
 
@@ -206,22 +207,22 @@ def drill(
     paths
         Scripts, and folders of which every ``*.pkt`` is run.
     profile
-        Whose habits decide where a script says nothing.
+        The profile that decides where a script says nothing.
     settings
         Settings by name that come after a script's own, such as ``{"tcp_sack": 0}``.
     compare_push
-        Whether the flag ``P`` is compared.
+        True if the flag ``P`` is compared.
     strict_end
-        Whether a packet that is left over at the end of a script is a failure.
+        True if a packet that is left over at the end of a script is a failure.
     threads
-        How many scripts go on at once; default: one a core, or 16 on the kernel.
+        The number of scripts at once; default: one a core, or 16 on the kernel.
     on
         The stack: ``"sim"``, ``"live"``, or ``"sim,live"`` for both, which are then compared.
 
     Returns
     -------
     Drill
-        What became of them. A script that cannot be read as one has failed like others.
+        The outcomes. A script that cannot be read as one has failed like others.
 
     Raises
     ------

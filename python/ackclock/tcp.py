@@ -13,7 +13,7 @@ __all__ = ["Autotune", "DelayedAck", "Tcp"]
 
 @dataclass(frozen=True)
 class DelayedAck(Table):
-    """How long an ACK may wait.
+    """The time for which an ACK may wait.
 
     Attributes
     ----------
@@ -22,9 +22,9 @@ class DelayedAck(Table):
     every
         An ACK goes out at the latest for every this many full segments.
     quick
-        Whether to do as Linux does: the first segments are acknowledged at once, and so are those
-        that come while the receive window grows; the wait then follows the sender's rhythm, up to
-        200 ms.
+        True to do as Linux does: the first segments are acknowledged at once, and so are those that
+        come while the receive window grows; the wait then follows the sender's rhythm, up to 200
+        ms.
     """
 
     timeout: str
@@ -38,7 +38,7 @@ def read_delayed_ack(value: Any) -> Literal["off"] | DelayedAck:
 
 @dataclass(frozen=True)
 class Autotune(Table):
-    """How the receive buffer grows with what is read, as Linux has it.
+    """The growth of the receive buffer with what is read, as Linux has it.
 
     Attributes
     ----------
@@ -77,14 +77,14 @@ class Tcp(Table):
     receive_window
         The receive buffer, of a fixed size such as ``"64 kB"``.
     receive_autotune
-        How the receive buffer grows: ``"off"`` or an :class:`Autotune`. Off if `receive_window` is
-        given.
+        The growth of the receive buffer: ``"off"`` or an :class:`Autotune`. Off if `receive_window`
+        is given.
     window_scaling
-        Whether to offer window scaling.
+        True to offer window scaling.
     timestamps
-        Whether to offer timestamps, which take 12 bytes of every segment's payload.
+        True to offer timestamps, which take 12 bytes of every segment's payload.
     sack
-        Whether to offer SACK.
+        True to offer SACK.
     loss_reduces
         Which volume a loss reduces.
     pacing
@@ -94,7 +94,7 @@ class Tcp(Table):
         When less than a full segment waits: never, while anything is unacknowledged, or while
         another short segment is.
     syn_retries, syn_ack_retries
-        How often a SYN or SYN-ACK that is not answered is sent again.
+        The number of times that a SYN or SYN-ACK without an answer is sent again.
     data_retries
         The connection is given up once data was not answered for as long as so many
         retransmissions take from the smallest timeout on.
@@ -102,22 +102,22 @@ class Tcp(Table):
         Retransmissions of the SYN or SYN-ACK that count as none before the variant's answer to a
         lost SYN; in place of that answer's own number.
     answer_repeated_syn
-        Whether a SYN that comes again before the SYN-ACK is acknowledged is answered with another
+        True if a SYN that comes again before the SYN-ACK is acknowledged is answered with another
         SYN-ACK at once, rather than by its timer.
     handshake_tick
         The step at which timers of SYN and SYN-ACK expire; ``"32 ms"`` with Linux at 250 Hz.
     three_seconds_after_lost_syn
-        Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
+        True if the timeout is at least 3 s after a lost SYN or SYN-ACK.
     ecn
         Explicit congestion notification: never, if the peer asks for it, or asked for (as `dctcp`
         does).
     ecn_echo
-        How the receiver tells of marks: until the sender has reduced its window (RFC 3168), or
-        exactly (RFC 8257, with `dctcp`).
+        The way in which the receiver tells of marks: until the sender has reduced its window (RFC
+        3168), or exactly (RFC 8257, with `dctcp`).
     abe
-        Whether a mark costs less than a loss (RFC 8511).
+        True if a mark costs less than a loss (RFC 8511).
     quick_start
-        How the ends take part in Quick-Start.
+        The part that the ends take in Quick-Start.
     """
 
     mss: str | None = None

@@ -32,12 +32,12 @@ Parameter: TypeAlias = Literal["mu", "lambda", "tau", "buffer"]
 
 @dataclass(frozen=True)
 class Validity:
-    """Whether a model is to be believed at a point.
+    """The validity of a model at a point.
 
     Attributes
     ----------
     ok
-        Whether no reason is known against it.
+        True if no reason is known against it.
     reasons
         The reasons against it, a sentence each.
     """
@@ -48,7 +48,7 @@ class Validity:
 
 @dataclass(frozen=True)
 class Altman:
-    """What the fluid model of Altman et al. (1997) says of a path.
+    """The prediction of the fluid model of Altman et al. (1997) for a path.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Altman:
     slow_starts_per_cycle
         Slow starts in one cycle of the window.
     validity
-        Whether the model is to be believed here.
+        The validity of the model for this path.
     details
         Everything else that the model says, by name: windows in packets, times in s.
     """
@@ -167,7 +167,7 @@ class Inference:
     best
         The estimate and its interval; none if the measurements do not determine the parameter.
     validity
-        Whether the model is to be believed at the estimate; none without an estimate.
+        The validity of the model at the estimate; none without an estimate.
     reason
         Why the parameter is not identifiable; none with an estimate.
     solutions
@@ -233,7 +233,7 @@ def infer(
         The measured means, in packets/s and s; at least one of them. A plain number is taken to be
         known within 1 %.
     mu_pps, lambda_pps, tau1_s, tau2_s, buffer_packets, bw_in_pps
-        What is known of the path, as in :func:`altman`.
+        The known quantities of the path, as in :func:`altman`.
 
     Returns
     -------

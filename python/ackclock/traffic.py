@@ -40,7 +40,7 @@ class Poisson(_Table):
     Attributes
     ----------
     rate
-        How many a second, such as ``"100 /s"``.
+        The arrivals in a second, such as ``"100 /s"``.
     """
 
     KIND: ClassVar[str | None] = "poisson"
@@ -55,7 +55,7 @@ class Periodic(_Table):
     Attributes
     ----------
     rate
-        How many a second, such as ``"100 /s"``.
+        The arrivals in a second, such as ``"100 /s"``.
     phase
         The first comes this fraction of an interval after the class begins; drawn when left out.
     """
@@ -92,9 +92,9 @@ class PackMimeArrivals(_Table):
     Attributes
     ----------
     rate
-        How many a second on average, such as ``"50 /s"``.
+        The mean arrivals in a second, such as ``"50 /s"``.
     memory
-        How far back the gaps remember: ``"long"``, all the way, or ``"ns2"``, a thousand of them.
+        The memory of the gaps: ``"long"``, all the way back, or ``"ns2"``, a thousand of them.
     """
 
     KIND: ClassVar[str | None] = "packmime"
@@ -140,11 +140,11 @@ class Request(_Table):
     server_delay
         The time from the last byte of a request, at the server, to the response.
     exchanges
-        How many requests a connection carries, rounded up.
+        The number of requests that a connection carries, rounded up.
     gap
         The time from a response to the next request.
     closes
-        Who closes first: the server with its last byte, or the client once it has all.
+        The end that closes first: the server with its last byte, or the client once it has all.
     quick_start
         The rate that the server asks the routers for with each response, whatever the variant.
     """
@@ -174,8 +174,8 @@ class PackMime(_Table):
     http
         The version of HTTP.
     memory
-        How far back the sizes of requests and the round-trip times remember: ``"long"``, all the
-        way, or ``"ns2"``, five thousand and a thousand connections.
+        The memory of the sizes of requests and of the round-trip times: ``"long"``, all the way
+        back, or ``"ns2"``, five thousand and a thousand connections.
     """
 
     KIND: ClassVar[str | None] = "packmime"
@@ -196,8 +196,8 @@ class Browser(_Table):
     Attributes
     ----------
     constants
-        Whose constants supply what is not said: Barford and Crovella's of 1998, or their revision
-        of 1999. Both are quoted, not read in the original.
+        The constants that supply what is not said: Barford and Crovella's of 1998, or their
+        revision of 1999. Both are quoted, not read in the original.
     http
         A connection an object, connections that persist with one request at a time, or with all
         embedded objects asked for at once.
@@ -205,9 +205,9 @@ class Browser(_Table):
         The most connections of a user at a time for embedded objects; default: 4 with ``"1.0"``,
         else 1.
     keep_alive
-        How long a connection that persists is kept open when a page is complete.
+        The time for which a connection that persists is kept open when a page is complete.
     pages
-        How many pages a user looks at; default: any number.
+        The number of pages that a user looks at; default: any number.
     sizes
         Which of SURGE's two laws of sizes objects have, if ``size`` does not say: of a server's
         files, or of what is asked for.
@@ -262,7 +262,7 @@ class Share(_Table):
     variant
         The sender.
     weight
-        How often, in proportion to the other weights.
+        The frequency, in proportion to the other weights.
     """
 
     variant: str
@@ -310,7 +310,7 @@ class Utilisation(_Table):
     target
         The share of time in which the link is to send, over the whole run.
     within
-        How far from it the search for the rate may end.
+        The distance from it at which the search for the rate may end.
     link
         The link, by its name.
     """
@@ -351,7 +351,7 @@ class AccessLine(_Table):
 
 @dataclass(frozen=True)
 class Access(_Table):
-    """What every connection of a class has to itself at each end.
+    """The private links of every connection of a class at each end.
 
     Attributes
     ----------

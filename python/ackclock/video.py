@@ -33,10 +33,10 @@ class Video(Table):
     buffer
         The most that the playout buffer holds, such as ``"656 kB"``.
     start, resume
-        What it holds when play begins (default: ``buffer``), and when play goes on after it ran
-        empty (default: as ``start``).
+        The bytes that it holds when play begins (default: ``buffer``), and when play goes on after
+        it ran empty (default: as ``start``).
     catch_up
-        How many times as fast as usual late pictures are shown.
+        The speed at which late pictures are shown, as a multiple of the usual one.
     resize
         The most that the buffer grows to, such as ``"20 MB"``, if it is to follow the path: play
         then also waits until at the measured rate the rest would not make it wait again.
@@ -78,8 +78,8 @@ class Dash(Table):
     buffer
         The most play that the buffer holds.
     start, resume
-        What it holds when play begins (default: two segments), and when play goes on after it ran
-        empty (default: as ``start``).
+        The play that it holds when play begins (default: two segments), and when play goes on after
+        it ran empty (default: as ``start``).
     adapt
         ``"throughput"``: by the harmonic mean of what came before (FESTIVE); ``"buffer"``: by what
         the buffer holds (BBA-0).

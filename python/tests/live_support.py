@@ -1,4 +1,4 @@
-"""What tests of live runs share: whether they can be, a path, runs that are measurements."""
+"""Helpers of tests of live runs: are they possible here, a path, runs that are measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several test modules share."""
+"""Helpers of several test modules."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def wait_until_it_simulates(pid: int) -> None:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command printed, and its exit code."""
+    """The output of a command, and its exit code."""
 
     code: int
     out: str

@@ -216,7 +216,7 @@ def test_theory_is_typed() -> None:
 
 
 def address(column: pa.ChunkedArray) -> int:
-    """Where the values of a column of one chunk lie in memory."""
+    """Return the place in memory of the values of a column of one chunk."""
     return column.chunk(0).buffers()[1].address
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 import ackclock as ac
-from ackclock import bench, cli
+from ackclock import bench, bench_against, cli
 from ackclock.errors import UnfinishedError
 from support import Answer
 
@@ -90,7 +92,7 @@ def test_a_measurement() -> None:
 def test_a_run_that_fails(
     monkeypatch: pytest.MonkeyPatch, program: str, error: type[Exception], said: str
 ) -> None:
-    def child(_task: object, _least_cpu_s: float) -> list[str]:
+    def child(_task: object, _least_cpu_s: float, _python: str) -> list[str]:
         return [sys.executable, "-c", program]
 
     monkeypatch.setattr(bench, "_child_command", child)
@@ -134,6 +136,91 @@ def test_short_connections() -> None:
     assert 9 * 300 <= result["delivered"] <= 11 * 300
     assert result["connections_per_cpu_s"] > 0
     assert any("connections a second" in note for note in bench.notes([result], plan))
+
+
+def test_web_traffic() -> None:
+    plan = bench.Plan(2.0, 0.0, 1, peers=False, connections=50_000)
+    result = bench.measure(bench.workload("packmime"), "newreno+sack", plan)
+    # 1000 connections are expected; their number is a sum of gaps with a long memory.
+    assert 500 < result["connections_per_cpu_s"] * result["cpu_s"] / result["runs"] < 2000
+    assert 0 < result["utilisation"] < 1
+    assert any("connections a second" in note for note in bench.notes([result], plan))
+
+
+def test_web_traffic_has_one_queue() -> None:
+    with pytest.raises(ac.BadInput, match=r"^queue: `red` is not possible with packmime"):
+        bench.selected(["packmime"], ["red"])
+
+
+def test_the_build_is_said() -> None:
+    result = bench.measure(bench.workload("W(1,100M)"), "newreno", QUICK)
+    assert result["build"] in {"dev", "wheel", "wheel without a profile", "unknown"}
+    assert f"The build of ackclock: {result['build']}." in bench.notes([result], QUICK)
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """Return another command: in front of this interpreter, so that only its path differs."""
+    folder = tmp_path / "venv" / "bin"
+    folder.mkdir(parents=True)
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    (folder / "ackclock").write_text(f"#!{python}\n", encoding="utf-8")
+    return folder / "ackclock"
+
+
+def test_the_interpreter_of_another_command(tmp_path: Path, other: Path) -> None:
+    assert bench_against.interpreter(other) == str(other.parent / "python")
+    # As pip writes it where the path is long, and with no Python beside it.
+    lone = tmp_path / "ackclock"
+    python = other.parent / "python"
+    lone.write_text(f"#!/bin/sh\n'''exec' \"{python}\" \"$0\"\n", encoding="utf-8")
+    assert bench_against.interpreter(lone) == str(python)
+
+
+@pytest.mark.parametrize("text", [None, "#!/bin/sh\n", "#!/no/such/python\n"])
+def test_a_command_that_is_none(tmp_path: Path, text: str | None) -> None:
+    command = tmp_path / "ackclock"
+    if text is not None:
+        command.write_text(text, encoding="utf-8")
+    with pytest.raises(ac.BadInput, match=r"^--against: "):
+        bench_against.interpreter(command)
+
+
+def test_pairs_in_turns(ackclock: Callable[..., Answer], other: Path) -> None:
+    one = ("--workload", "W(1,100M)", "--variant", "newreno")
+    answer = ackclock("bench", "--against", other, "--quick", *one, "--json")
+    assert answer.code == 0, answer.err
+    (result,) = json.loads(answer.out)
+    assert result["same_result"]
+    assert len(result["ratios"]) == bench_against.QUICK_PAIRS
+    # One and the same engine; other work on the machine may disturb a pair, hardly the median.
+    assert 0.5 < result["ratio"] < 2
+
+
+def test_a_slower_installation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    def run_child(_of: object, _variant: str, _plan: object, python: str) -> dict[str, object]:
+        order.append(python)
+        # The median of 106/100, 104/100 and 120/100 is 1.06.
+        ours = (106.0, 104.0, 120.0)[(len(order) - 1) // 2]
+        time = 100.0 if python == "other" else ours
+        return {"build": python, "ns_per_packet": time, "delivered": len(order), "dropped": 0}
+
+    monkeypatch.setattr(bench, "run_child", run_child)
+    plan = bench_against.plan(quick=True)
+    result = bench_against.measure(bench.workload("short"), "bbr", plan, "other")
+    us = sys.executable
+    assert order == [us, "other", "other", us, us, "other"]
+    assert result["ratios"] == pytest.approx([1.06, 1.04, 1.2])
+    assert result["slower"]
+    assert not result["same_result"]
+    notes = bench_against.notes([result], plan)
+    assert "More than 5% slower than the other: short bbr." in notes
+    assert any("not of one kind" in note for note in notes)
+    assert bench_against.as_table([result]).row_count == 1
 
 
 def test_the_command(ackclock: Callable[..., Answer]) -> None:

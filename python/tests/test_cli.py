@@ -1,4 +1,4 @@
-"""What the command prints."""
+"""The output of the command."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ def test_compare_says_that_records_are_its_own(
     path.write_text(long.to_json(), encoding="utf-8")
     answer = ackclock("compare", str(path), "--on", "sim")
     assert answer.code == 2
-    assert answer.err.startswith(
-        "ackclock: compare: its own records of windows and queues: "
-    )
+    assert answer.err.startswith("ackclock: compare: its own records of windows and queues: ")
 
 
 def test_a_long_run_says_how_far_it_is(small: ac.Scenario) -> None:

@@ -1,4 +1,4 @@
-"""What the documents say is so."""
+"""The statements of the documents are so."""
 
 from __future__ import annotations
 
@@ -13,15 +13,8 @@ import pytest
 import ackclock as ac
 from support import ROOT, Answer
 
-PAGES = [
-    *("README.md", "CONTRIBUTING.md", "docs/README.md", "docs/map.md"),
-    *(
-        "docs/guides/drill.md",
-        "docs/guides/trust.md",
-        "docs/reference/scenario.md",
-        "docs/studies/response.md",
-    ),
-]
+_DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *_DOCS]
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -69,7 +62,22 @@ def test_the_examples_of_the_guide_to_drill(
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
-    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
     for link in links:
         if "://" not in link:
             assert (path.parent / link).exists(), f"{page}: {link}"
+
+
+@pytest.mark.parametrize("folder", ["concepts", "tutorials", "guides", "studies", "theory"])
+def test_every_page_is_found_from_the_first(folder: str) -> None:
+    first = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for path in sorted((ROOT / "docs" / folder).glob("*.md")):
+        assert f"({folder}/{path.name})" in first, path
+
+
+def test_the_vocabulary_is_small_and_each_word_has_one_meaning() -> None:
+    page = (ROOT / "docs/concepts/vocabulary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| ([\w ]+?) \|", page, re.MULTILINE)
+    words = [word for word in words if word != "word"]
+    assert 30 < len(words) <= 60
+    assert len(set(words)) == len(words)

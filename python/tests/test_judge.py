@@ -13,7 +13,7 @@ from live_support import WHY_NOT, live
 from support import Answer
 from test_drill import GOOD, read_tap
 
-#: What the kernel's first segment is not: it has no payload of 999 bytes.
+#: A statement that is false of the kernel's first segment: it has no payload of 999 bytes.
 DIFFERENT = GOOD.replace("1:1001(1000)", "1:1000(999)")
 #: 10 segments are a first window of both (RFC 6928); the RTO is a matter of profiles.
 PROFILED = """\

@@ -22,7 +22,7 @@ from live_support import live, measured, path, processes
 from support import ROOT
 
 MBIT = 1e6
-#: How late a processor may wake, in us, by what all processes ask for together (PM QoS).
+#: The time that a processor may take to wake, in us, by the requests of all processes (PM QoS).
 LATENCY = Path("/dev/cpu_dma_latency")
 
 

@@ -18,7 +18,7 @@ import ackclock as ac
 from live_support import PYTHON, live, measured, path, processes, with_python
 from support import ROOT
 
-#: What asks a web server for a file, and says how much came.
+#: A program that asks a web server for a file, and says how much came.
 FETCH = """
 import json, sys, urllib.request
 with urllib.request.urlopen(sys.argv[1], timeout=20) as answer:

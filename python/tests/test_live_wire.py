@@ -1,4 +1,4 @@
-"""What our transport and the kernel write to each other, as tshark reads it."""
+"""The packets between our transport and the kernel, as tshark reads them."""
 
 from __future__ import annotations
 

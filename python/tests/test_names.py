@@ -40,7 +40,7 @@ HOSTILE = [
     ),
     *("漢字", "e\u0301", "\u05d0", "🦆", "a b", "%s", "{0}", "a,b;c", "#", "a\\nb", "x" * 64),
 ]
-#: Of one character or more that no name may have: what sets it apart, by Unicode's category.
+#: Names that are refused, of one character or more: what sets it apart, by Unicode's category.
 REFUSED = {
     "an escape (Cc)": "a\x1b[31mb",
     "a line feed (Cc)": "a\nb",

@@ -1,4 +1,4 @@
-"""Where results go: bad places told in one line before work begins, and nothing torn or left."""
+"""The places of results: bad ones told in one line before work begins, and nothing torn or left."""
 
 from __future__ import annotations
 

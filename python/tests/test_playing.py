@@ -125,7 +125,7 @@ def test_a_film_is_made_twice_the_same(tmp_path: Path) -> None:
     assert video.picture_rate == 30.0
 
 
-#: Of VLC 3.0.24's log and interface.
+#: Lines of VLC 3.0.24's log and interface.
 _LOG = """\
 [00007f4a] main input debug: Stream buffering done (1250 ms in 312 ms)
 [00007f4b] main vout display error: picture is too late to be displayed (missing 45 ms)

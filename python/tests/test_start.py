@@ -1,4 +1,4 @@
-"""What a command imports, and what the package does without being asked."""
+"""The imports of a command, and what the package does without being asked."""
 
 from __future__ import annotations
 

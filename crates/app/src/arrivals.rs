@@ -45,7 +45,7 @@ impl Arrivals for Poisson {
 pub struct Periodic {
     origin: Option<Instant>,
     period_ns: f64,
-    /// Where in the first interval the first comes, from 0 to 1.
+    /// The place of the first arrival in the first interval, from 0 to 1.
     phase: f64,
     came: u64,
 }

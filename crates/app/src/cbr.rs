@@ -10,7 +10,7 @@ pub struct Turn {
     pub at: Instant,
     /// The rate; `None` is silence.
     pub rate: Option<Rate>,
-    /// What that is.
+    /// The event behind the change.
     pub moment: Moment,
 }
 
@@ -20,7 +20,7 @@ pub struct Turn {
 pub struct Cbr {
     message: Bytes,
     rate: Option<Rate>,
-    /// What is to come, the latest first.
+    /// The changes of rate to come, the latest first.
     turns: Vec<Turn>,
     /// Messages come this much later than they would, at most, each by a draw of its own.
     jitter: Duration,
@@ -56,7 +56,7 @@ impl Cbr {
         }
     }
 
-    /// The same, each message later by a draw from zero to `most`, less than the time between two.
+    /// Delays each message by a draw from zero to `most`, less than the time between two.
     #[must_use]
     pub fn with_jitter(mut self, most: Duration, random: Stream) -> Self {
         self.jitter = most;

@@ -1,4 +1,5 @@
-//! What asks for data: an application sits on an end point, writes, reads and closes.
+//! Applications, the sources of data: an application sits on an end point, writes, reads and
+//! closes.
 
 mod arrivals;
 mod browser;
@@ -32,7 +33,7 @@ use std::fmt::Debug;
 use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, Instant};
 
-/// What an application tells a run, besides what it does with its end point.
+/// A note of an application to the run, besides its calls of the end point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
     /// It gives the connection an object (a message, a file, a picture) of so many bytes, more than
@@ -107,13 +108,13 @@ pub enum AnyApp<T = Endpoint> {
     WebClient(Box<WebClient>),
     /// The answering end of it.
     WebServer(Box<WebServer>),
-    /// What sends a video.
+    /// The server of a video.
     VideoServer(Box<VideoServer>),
-    /// What plays it.
+    /// The player of a video.
     VideoClient(Box<VideoClient>),
-    /// What sends the segments of a video at several rates.
+    /// The server of a video in segments at several rates.
     DashServer(Box<DashServer>),
-    /// What chooses and plays them.
+    /// The player that chooses the segments' rates.
     DashClient(Box<DashClient>),
     /// Messages at a constant rate; boxed, as it is larger than the others.
     Cbr(Box<Cbr>),
@@ -124,7 +125,7 @@ pub enum AnyApp<T = Endpoint> {
 }
 
 impl<T: Transport> AnyApp<T> {
-    /// The same as [`poll`](App::poll) of those that have more to do than to write at once or to read.
+    /// [`poll`](App::poll) for applications that have more to do than to write at once or to read.
     #[inline(never)]
     fn poll_another(
         &mut self,

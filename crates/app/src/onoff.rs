@@ -8,7 +8,7 @@ use crate::{App, Moment, Note, Transport};
 pub struct Draws<T>(Box<dyn FnMut() -> T + Send>);
 
 impl<T> Draws<T> {
-    /// What `draw` returns.
+    /// Draws that call `draw`.
     pub fn new(draw: impl FnMut() -> T + Send + 'static) -> Self {
         Self(Box::new(draw))
     }
@@ -24,7 +24,7 @@ impl<T> fmt::Debug for Draws<T> {
     }
 }
 
-/// What comes next in time.
+/// The state of the source, with the time of the next change.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// A burst begins.
@@ -48,11 +48,11 @@ pub struct OnOff {
     phase: Phase,
     stop: Instant,
     began: bool,
-    /// What is asked of the routers with each volume.
+    /// The rate that each volume asks of the routers (Quick-Start).
     asks: Option<Rate>,
 }
 
-/// What a burst consists of.
+/// The contents of a burst.
 #[derive(Debug)]
 pub enum Burst {
     /// A volume at once: one object.
@@ -63,7 +63,7 @@ pub enum Burst {
         message: Bytes,
         /// From one to the next.
         every: Duration,
-        /// How long.
+        /// The length of the burst.
         on: Draws<Duration>,
     },
 }
@@ -74,7 +74,7 @@ impl OnOff {
         Self { burst, off, period, phase: Phase::Over, stop, began: false, asks: None }
     }
 
-    /// The same, and it asks the routers for `rate` with each volume (RFC 4782).
+    /// Lets each volume ask the routers for `rate` (RFC 4782).
     #[must_use]
     pub const fn asking(mut self, rate: Option<Rate>) -> Self {
         self.asks = rate;

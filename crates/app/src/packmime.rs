@@ -23,7 +23,7 @@ pub use quantile::{PACKMIME_QUANTITIES, packmime_reference};
 use normal::{ABREAST, Place, gamma_of_mean_one, normal_pairs};
 use quantile::Tables;
 
-/// How far back the connections are that say something of the next.
+/// The distance in connections over which the model has a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PackMimeMemory {
     /// All of them: the rate of a whole run is still a matter of chance.
@@ -41,7 +41,8 @@ impl PackMimeMemory {
         }
     }
 
-    /// How many numbers to draw at once for `count` connections: their memory begins anew after so many.
+    /// The numbers to draw at once for `count` connections: their memory begins anew after each such
+    /// block.
     fn block(self, count: Option<u64>) -> usize {
         let most = match self {
             Self::Long => 1 << 20,
@@ -65,7 +66,7 @@ pub struct WebConnection {
     pub client_rtt: Duration,
     /// The server's part, likewise.
     pub server_rtt: Duration,
-    /// Whether the first response validates a cache rather than bringing an object.
+    /// True if the first response validates a cache, false if it brings an object.
     pub validates_cache: bool,
     /// The objects that it still asks for.
     pages: Pages,
@@ -93,7 +94,8 @@ struct Series {
     d: f64,
     /// √(1−v), √v.
     weights: (f64, f64),
-    /// How many of g are drawn at once, and how many before one say something of it if not all do.
+    /// The number of g that are drawn at once, and, in `terms`, the number of earlier ones that
+    /// count if not all do.
     block: usize,
     terms: Option<usize>,
     /// They come from one stream, block after block.
@@ -121,7 +123,7 @@ impl Series {
         }
     }
 
-    /// Whether the next number begins another block.
+    /// True if the next number begins another block.
     fn is_over(&self) -> bool {
         self.at == self.memory.len()
     }
@@ -177,7 +179,7 @@ impl Runs {
         self.left = (libm::ceil(length) as u64).max(1);
     }
 
-    /// Whether the next connection validates a cache.
+    /// True if the next connection validates a cache.
     fn next(&mut self) -> bool {
         if self.left == 0 {
             self.turn();
@@ -187,7 +189,7 @@ impl Runs {
     }
 }
 
-/// How long the gaps of one kind are: a power of two, normal in the exponent.
+/// The distribution of the gaps of one kind: a power of two, normal in the exponent.
 #[derive(Clone, Copy, Debug)]
 struct GapHabit {
     location: f64,
@@ -265,7 +267,7 @@ impl PackMimeArrivals {
     }
 }
 
-/// What the connections of PackMime-HTTP do.
+/// The sessions of PackMime-HTTP's connections.
 #[derive(Debug)]
 pub struct PackMimeSessions {
     persistent: bool,
@@ -355,7 +357,7 @@ fn seconds(s: f64) -> Duration {
     Duration::from_secs_f64(s.min(3.2e7))
 }
 
-/// How many objects a connection asks for.
+/// The number of objects that a connection asks for, page by page.
 #[derive(Clone, Copy, Debug)]
 struct Pages {
     /// Pages after this one.
@@ -384,7 +386,7 @@ impl Pages {
         if self.several && random.bernoulli(0.69) { 1 } else { one_and_more(1.578, random) }
     }
 
-    /// Whether another object comes, and then whether it is the first of a page.
+    /// The next object, if there is one: true if it is the first of a page.
     fn next(&mut self, random: &mut Stream) -> Option<bool> {
         let turns = self.objects == 0;
         if turns {
@@ -397,7 +399,7 @@ impl Pages {
 }
 
 impl WebConnection {
-    /// What it asks for, in order, into `exchanges`; drawn from `random`, its own stream.
+    /// Writes its exchanges, in order, into `exchanges`; drawn from `random`, its own stream.
     pub fn exchanges_into(mut self, random: &mut Stream, exchanges: &mut Vec<Exchange>) {
         let mut later = None;
         exchanges.clear();

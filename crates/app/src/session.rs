@@ -48,8 +48,8 @@ pub enum Side {
 pub struct Session {
     /// At least one.
     pub exchanges: Vec<Exchange>,
-    /// Who closes first: the server with the last byte that it sends, as HTTP without persistence
-    /// has it, or the client once it has all. The other follows.
+    /// The end that closes first: the server with the last byte that it sends, as HTTP without
+    /// persistence has it, or the client once it has all. The other follows.
     pub closes: Side,
     /// The one-way delays of the client's and the server's private lines, where the model draws them;
     /// otherwise the scenario does.
@@ -70,7 +70,7 @@ pub trait Sessions: Debug + Send {
     /// made.
     fn plan(&mut self, number: u64, random: &mut Stream, session: &mut Session);
 
-    /// Whether it fills in [`Session::delays`].
+    /// True if it fills in [`Session::delays`].
     fn draws_delays(&self) -> bool {
         false
     }
@@ -92,7 +92,7 @@ pub struct Requests {
     pub server_delay: Law,
     /// The response, in B, rounded up.
     pub response: Law,
-    /// Who closes first.
+    /// The end that closes first.
     pub closes: Side,
     /// The rate that the server asks the routers for with each response.
     pub asks: Option<Rate>,

@@ -1,4 +1,4 @@
-//! What an application sits on.
+//! The transport that an application sits on.
 
 use std::fmt::Debug;
 
@@ -23,10 +23,10 @@ pub trait Transport: Debug {
     /// Data received in order since the connection began, read or not.
     fn received(&self) -> Bytes;
 
-    /// Whether the peer has closed and all of its data has arrived.
+    /// True once the peer has closed and all of its data has arrived.
     fn peer_finished(&self) -> bool;
 
-    /// Whether it ended other than by closing.
+    /// True if the connection ended other than by closing.
     fn failed(&self) -> bool;
 
     /// When the handshake was done.
@@ -35,10 +35,10 @@ pub trait Transport: Debug {
     /// Data that the peer has acknowledged.
     fn acked(&self) -> Bytes;
 
-    /// Whether it has acknowledged all that was written, the FIN included if there is one.
+    /// True if the peer has acknowledged all that was written, the FIN included if there is one.
     fn all_acked(&self) -> bool;
 
-    /// Whether less than a full segment may wait (`TCP_NODELAY` is [`Nagle::Off`]).
+    /// Sets Nagle's algorithm: may less than a full segment wait? `TCP_NODELAY` is [`Nagle::Off`].
     fn set_nagle(&mut self, nagle: Nagle);
 
     /// Asks the routers for `rate` with what is written next (RFC 4782); where the transport cannot,

@@ -20,7 +20,7 @@ pub use synthetic::Synthetic;
 /// The pictures of a video, shared by all that play it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pictures {
-    /// Where each picture ends, counted from the beginning of the file.
+    /// The end of each picture, counted in bytes from the beginning of the file.
     ends: Arc<[u64]>,
     interval: Duration,
 }
@@ -51,7 +51,7 @@ impl Pictures {
         Ok(Self { ends: ends.collect(), interval })
     }
 
-    /// How many there are.
+    /// The number of pictures.
     pub fn count(&self) -> usize {
         self.ends.len()
     }
@@ -66,17 +66,17 @@ impl Pictures {
         Bytes::new(self.ends.last().copied().unwrap_or(0))
     }
 
-    /// Where picture `n` begins.
+    /// The first byte of picture `n`.
     pub fn start(&self, n: usize) -> u64 {
         n.checked_sub(1).map_or(0, |before| self.ends[before])
     }
 
-    /// Where it ends.
+    /// The end of picture `n`.
     pub fn end(&self, n: usize) -> u64 {
         self.ends[n]
     }
 
-    /// How many are whole when so many bytes came.
+    /// The number of pictures that are whole when so many bytes have come.
     pub fn whole(&self, bytes: u64) -> usize {
         self.ends.partition_point(|end| *end <= bytes)
     }
@@ -99,8 +99,8 @@ impl Pictures {
         Some(rate)
     }
 
-    /// What has to be there when play begins with picture `n`, so that it never waits while `rate`
-    /// bytes a second arrive.
+    /// The bytes needed in the buffer when play begins with picture `n`, so that it never waits
+    /// while `rate` bytes a second arrive.
     pub fn head_start(&self, n: usize, rate: f64) -> Bytes {
         let (from, each) = (self.start(n), rate * self.interval.as_secs_f64());
         let behind = self.ends.iter().skip(n).zip(0_u32..);
@@ -115,7 +115,7 @@ impl Pictures {
     }
 }
 
-/// So many bytes, rounded up.
+/// A volume in whole bytes, rounded up.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
 fn whole_bytes(volume: f64) -> Bytes {
     Bytes::new(volume.ceil() as u64)

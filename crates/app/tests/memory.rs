@@ -1,4 +1,4 @@
-//! What PackMime-HTTP's long memory takes of the machine's: as much as is said for a million connections.
+//! The memory that PackMime-HTTP's long memory takes: as much as is said for a million connections.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -11,7 +11,7 @@ use ackclock_sim::Meter;
 
 use crate::sweep::{SweepError, panic_message};
 
-/// What a job and the one who waits for it tell each other.
+/// The messages between a job and its caller.
 #[derive(Debug, Default)]
 pub struct Ticket {
     finished: AtomicUsize,
@@ -25,17 +25,17 @@ impl Ticket {
         self.finished.fetch_max(finished, Ordering::Relaxed);
     }
 
-    /// How many runs are finished.
+    /// The number of finished runs.
     pub fn finished(&self) -> usize {
         self.finished.load(Ordering::Relaxed)
     }
 
-    /// How far the run under way is, of a job of one run at a time.
+    /// The progress of the run under way, of a job of one run at a time.
     pub const fn meter(&self) -> &Meter {
         &self.meter
     }
 
-    /// Whether nobody waits for the result any more.
+    /// True if nobody waits for the result any more.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -85,7 +85,7 @@ impl<T: Send + 'static> Background<T> {
         }
     }
 
-    /// How many runs are finished.
+    /// The number of finished runs.
     pub fn finished(&self) -> usize {
         self.ticket.finished()
     }

@@ -15,7 +15,7 @@ const LEAST_ACCESS_BPS: u64 = 1_000_000_000;
 const MSS_BYTES: u64 = 1448;
 const PACKET_BYTES: u64 = 1488;
 
-/// What one run of a workload did.
+/// The result of one run of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchResult {
     /// Packets that crossed the bottleneck from the senders to the receivers.
@@ -120,7 +120,7 @@ fn check_carried(row: &LinkRow, rate_bps: u64, duration_s: f64) -> Result<(), Sw
     Ok(())
 }
 
-/// What the flows say agrees with what the bottleneck says.
+/// Checks that flows and bottleneck agree.
 fn check_flows(run: &Run, row: &LinkRow) -> Result<(), SweepError> {
     let sum =
         |of: fn(&ackclock_sim::records::FlowRow) -> u64| run.flows.iter().map(of).sum::<u64>();
@@ -182,7 +182,7 @@ pub fn bench_short(count: u64, variant: &str, queue: &str) -> Result<BenchResult
     Ok(result(&run, row, count))
 }
 
-/// What a short connection carries.
+/// The volume of a short connection.
 const SHORT_BYTES: u64 = 10_000;
 
 /// Counts what connections did, and forgets them.

@@ -106,7 +106,7 @@ pub fn response(parameters: &str) -> Result<String, BadInput> {
     })
 }
 
-/// How many slow starts a cycle is taken to have.
+/// The number of slow starts that a cycle is taken to have.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ModeChoice {

@@ -1,5 +1,5 @@
-//! What links sent, as pcapng files: one a link, with one interface, since libpcap refuses a file of
-//! more. Forward is outbound, reverse is inbound.
+//! Captures of links as pcapng files: one a link, with one interface, since libpcap refuses a file
+//! of more. Forward is outbound, reverse is inbound.
 //!
 //! The simulator's segments have 64-bit numbers and no addresses. Here each flow gets what the wire
 //! has: two addresses, two ports, two initial sequence numbers. All of it follows from the scenario
@@ -33,7 +33,7 @@ use crate::version;
 /// The most links that are captured at once: each keeps a file open.
 pub const MAX_CAPTURES: usize = 256;
 
-/// What is to be captured of a run.
+/// The captures that are made of a run.
 #[derive(Clone, Debug)]
 pub struct Captures {
     /// The folder of the files.
@@ -85,7 +85,7 @@ pub fn simulate_captured(
     Ok((run, paths))
 }
 
-/// Whether the law of `flow` is one that routers rule.
+/// True if the law of `flow` is one that routers rule.
 fn goes_by_routers(flow: &Flow) -> bool {
     let growth = flow.config().map(|config| config.parts.growth);
     matches!(growth, Ok(GrowthChoice::Rcp | GrowthChoice::Xcp))
@@ -297,7 +297,7 @@ impl LinkFile {
     }
 }
 
-/// What every interface says of itself.
+/// The comment of every interface.
 const CAPTURE_POINT: &str = "outbound is forward, inbound is reverse; a packet is recorded as its transmission begins, behind \
      the queue: what the queue dropped is not here, what the link then lost is";
 

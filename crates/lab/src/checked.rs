@@ -146,9 +146,9 @@ struct Header {
     kind: i64,
     /// Bytes of the page that follows.
     page: usize,
-    /// Where the field after `compressed_page_size` begins.
+    /// The offset of the field after `compressed_page_size`.
     behind_size: usize,
-    /// Where the header ends.
+    /// The end of the header.
     end: usize,
 }
 

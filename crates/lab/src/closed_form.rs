@@ -31,7 +31,7 @@ const CUBIC_NEAR: f64 = 0.05;
 /// A SYN with the options of today (MSS, SACK, timestamps, window scale), and an ACK, in bytes.
 const SYN_BYTES: f64 = 60.0;
 
-/// What a closed form says of a flow.
+/// A closed form's answer for a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Prediction {
     /// The flow's name.
@@ -41,9 +41,9 @@ pub struct Prediction {
     pub variant: String,
     /// The form, in a word.
     pub form: &'static str,
-    /// Whose it is.
+    /// The form's source.
     pub source: &'static str,
-    /// Whether no reason is known against it here.
+    /// True if no reason is known against the form here.
     pub valid: bool,
     /// The reasons against it, a sentence each.
     pub reasons: Vec<String>,
@@ -61,14 +61,14 @@ pub struct Prediction {
     /// When all data is acknowledged, s.
     #[serde(skip)]
     pub completed_s: Option<f64>,
-    /// Whatever else the form says, by name, with the unit in it.
+    /// The form's other values, by names with units.
     pub details: Map<String, Value>,
 }
 
-/// What theory says of a scenario.
+/// Theory's answer for a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Theory {
-    /// Whether the forms are to be believed for every flow.
+    /// True if the form of every flow is valid.
     pub valid: bool,
     /// The flows, in the order of the file.
     pub flows: Vec<Prediction>,

@@ -22,13 +22,13 @@ use crate::variant;
 pub struct DrillPlan {
     /// Scripts, and folders that are searched for `*.pkt`, those inside them too.
     pub paths: Vec<PathBuf>,
-    /// Whose habits decide where a script says nothing: `rfc`, `linux` or `ns2`.
+    /// The profile that decides where a script says nothing: `rfc`, `linux` or `ns2`.
     pub profile: String,
     /// Settings by name and value that come after a script's own; `net.ipv4.` in front is left out.
     pub overrides: Vec<(String, String)>,
-    /// Whether the flag `P` is compared.
+    /// True if the flag `P` is compared.
     pub compare_push: bool,
-    /// Whether a packet that is left over at the end of a script is a failure.
+    /// True if a packet that is left over at the end of a script is a failure.
     pub strict_end: bool,
     /// Scripts at once; `None`: one a core, or sixteen of those that wait in real time.
     pub threads: Option<usize>,
@@ -43,7 +43,8 @@ pub struct Drilled {
     pub outcomes: Vec<Outcome>,
     /// The stacks, in whose order the outcomes of a script are.
     pub on: Vec<On>,
-    /// Where the packets of our end point and of the kernel differed first, a script each.
+    /// The places where the packets of our end point and of the kernel differed first, a script
+    /// each.
     pub differences: Vec<Difference>,
     /// Scripts that were given to the kernel a second time, because the machine disturbed the first.
     pub again: usize,
@@ -216,7 +217,7 @@ impl Drilled {
         self.on[n % self.on.len()]
     }
 
-    /// How many passed.
+    /// The number of scripts that passed.
     pub fn passed(&self) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.result.is_ok()).count()
     }

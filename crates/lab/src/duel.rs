@@ -57,7 +57,7 @@ pub struct Found {
     pub case: String,
     /// The fields, and the flags of both packets.
     pub kind: String,
-    /// How many cases have it.
+    /// The number of cases that have it.
     pub count: usize,
     /// The first that differs: our end point's packet, or `nothing`.
     pub sim: String,
@@ -133,7 +133,7 @@ pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<D
 #[derive(Clone, Debug)]
 struct Trial {
     difference: Option<Difference>,
-    /// What the kernel answered.
+    /// The kernel's answers.
     live: Vec<Answer>,
 }
 
@@ -197,7 +197,7 @@ impl<'a, C: Fn() -> bool + Sync> Ring<'a, C> {
         Ok(Self { kernel: Kernel::new()?, fields, at_once, cancelled })
     }
 
-    /// What becomes of each case. Those that the machine was late with are tried again, fewer at once.
+    /// The outcome of each case. Those that the machine was late with are tried again, fewer at once.
     fn try_all(&self, cases: &[Case]) -> Result<Vec<Trial>, SweepError> {
         let mut trials = Vec::with_capacity(cases.len());
         let mut answers = self.kernel.answers(cases, self.at_once, self.cancelled);
@@ -259,7 +259,7 @@ impl<'a, C: Fn() -> bool + Sync> Ring<'a, C> {
     }
 }
 
-/// What our end point answers.
+/// The answers of our end point.
 fn on_sim(case: &Case) -> Result<Vec<Answer>, SweepError> {
     let run = || play(case, &mut EndpointStack::new(Profile::Linux));
     catch_unwind(AssertUnwindSafe(run))

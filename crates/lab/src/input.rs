@@ -1,4 +1,4 @@
-//! What people write, read strictly.
+//! Strict reading of files that people write.
 //!
 //! A text is parsed into a tree whose every node knows its line, the tree is held against the JSON
 //! schema of the type that is wanted, and only then does serde build the value. The schema, which is
@@ -60,14 +60,14 @@ impl BadInput {
     }
 }
 
-/// What is wrong at a key.
+/// A fault at a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The key, as in `flow[0].count`; empty for the whole document.
     pub(crate) key: String,
     /// The line, where the key does not say it.
     pub(crate) line: Option<usize>,
-    /// What is wrong, and what was expected.
+    /// The fault, and what was expected.
     pub(crate) message: String,
 }
 

@@ -8,18 +8,18 @@ use ackclock_writer::Place;
 
 use crate::{BadInput, SweepError, printable};
 
-/// How a live run is made.
+/// The settings of a live run.
 #[derive(Clone, Debug, Default)]
 pub struct LivePlan {
     /// `tun` or `veth`; the best that there is if not given.
     pub ports: Option<String>,
-    /// Whose the senders are, `kernel` or `ackclock`; as the scenario says if not given.
+    /// The kind of the senders, `kernel` or `ackclock`; as the scenario says if not given.
     pub sender: Option<String>,
-    /// Whose the receivers are, likewise.
+    /// The kind of the receivers, likewise.
     pub receiver: Option<String>,
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<Place>,
-    /// Whether the path's thread polls, and has a processor to itself.
+    /// True if the path's thread polls, and has a processor to itself.
     pub busy: bool,
     /// A folder for what programs print and write; one that is gone with the run if not given.
     pub programs: Option<PathBuf>,
@@ -31,12 +31,12 @@ pub struct LivePlan {
     pub as_root: bool,
 }
 
-/// What a live run left.
+/// The result of a live run.
 #[derive(Debug)]
 pub struct Lived {
     /// The rows.
     pub run: Run,
-    /// How it was made and how well the path kept time, as JSON text.
+    /// The report, as JSON text: how the run was made, and how well the path kept time.
     pub report: String,
     /// The captures that were written.
     pub captures: Vec<PathBuf>,
@@ -96,7 +96,8 @@ pub fn live(
     Ok(Lived { run: lived.run, report: lived.report.to_json(), captures: lived.captures })
 }
 
-/// What a live run of `scenario` would run and write for it, a line each, that has to be allowed: a scenario is data.
+/// The commands that a live run of `scenario` would run, and the files that it would write for it, a line each, that
+/// have to be allowed: a scenario is data.
 pub fn programs_asked(scenario: &Scenario) -> Vec<String> {
     let asked = ackclock_sim::scenario::programs_asked(scenario);
     asked.iter().map(|(key, what)| printable(&format!("{key}: {what}"), 1000)).collect()

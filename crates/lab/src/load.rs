@@ -61,7 +61,7 @@ struct Found {
     scenario: String,
     /// Connections per second, and the utilisation that it gave, of every step; the last is the answer.
     steps: Vec<(f64, f64)>,
-    /// Of all of that, so that a file that was damaged is not believed.
+    /// The checksum of all of that, so that a file that was damaged is not believed.
     checksum: String,
 }
 

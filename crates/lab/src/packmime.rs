@@ -13,7 +13,7 @@ use crate::BadInput;
 use crate::SweepError;
 use crate::input::value_from_json;
 
-/// Where the answer gives quantiles.
+/// The probabilities of the quantiles in the answer.
 const PROBABILITIES: [f64; 9] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
 
 /// Connections of a run from which one is taken: the first of every run is a download.
@@ -29,7 +29,7 @@ struct Question {
     /// Seed of the first.
     #[serde(default)]
     seed: u64,
-    /// Where the answer gives quantiles.
+    /// The probabilities of the quantiles in the answer.
     #[serde(default)]
     probabilities: Option<Vec<f64>>,
 }

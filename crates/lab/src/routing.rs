@@ -22,7 +22,7 @@ const TABLE_BITS: u32 = 16;
 /// The rates between which requests and what is left of them lie.
 const ASKED: u8 = 11;
 
-/// What the router of a bench does with requests.
+/// The treatment of requests by the router of a bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchRouter {
     /// It takes no part.

@@ -66,7 +66,7 @@ pub fn write(place: &Place, tables: &Tables, scenarios: &[Scenario]) -> Result<(
     commit(place, files)
 }
 
-/// The same of a run that has a report: of a live run, or of theory. The report (JSON text) stands in the files' metadata
+/// Writes the tables of a run that has a report: of a live run, or of theory. The report (JSON text) stands in the files' metadata
 /// and, to be read by people, in `live.json` or `theory.json`.
 ///
 /// # Errors
@@ -90,10 +90,10 @@ pub fn write_reported(
     commit(place, files)
 }
 
-/// How a run of another substrate than the simulator was made, as JSON text.
+/// The report of a run on another substrate than the simulator, as JSON text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// Whether a live run is a measurement.
+    /// A live run's: says if the run is a measurement.
     Live(String),
     /// Which closed forms answered, and whether they are to be believed.
     Theory(String),
@@ -130,7 +130,7 @@ pub(crate) fn commit(place: &Place, files: Vec<Staged>) -> Result<(), WriteError
     place.commit(files, &gone)
 }
 
-/// What files of the tables of these scenarios tell of them.
+/// The metadata in files of the tables of these scenarios.
 pub(crate) fn metadata_of(scenarios: &[Scenario]) -> Vec<(&'static str, String)> {
     let mut metadata = vec![("ackclock.version", version().to_owned())];
     if let [scenario] = scenarios {
@@ -149,7 +149,7 @@ pub(crate) fn stage_table(
     place.stage(&name, |file| encode(file, table, metadata).map_err(io_error))
 }
 
-/// What the system said, where that is what Parquet says.
+/// The system's error, where Parquet reports one.
 pub(crate) fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
@@ -160,7 +160,8 @@ pub(crate) fn io_error(error: ParquetError) -> io::Error {
     }
 }
 
-/// How tables are written: one thread, fixed sizes, and nothing of time, host or build.
+/// The settings with which tables are written: one thread, fixed sizes, and nothing of time, host
+/// or build.
 pub(crate) fn properties(
     table: &Table,
     metadata: &[(&str, String)],

@@ -20,7 +20,7 @@ struct Writer<'a> {
     place: &'a Place,
     metadata: &'a [(&'a str, String)],
     open: Vec<Open>,
-    /// What went wrong first.
+    /// The first fault.
     fault: Option<WriteError>,
 }
 

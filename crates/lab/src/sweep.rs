@@ -29,7 +29,7 @@ pub enum SweepError {
     /// A result that could not be kept.
     #[error(transparent)]
     Store(#[from] WriteError),
-    /// What a live run needs, and this machine or this user lacks.
+    /// A need of live runs that this machine or this user lacks.
     #[error("{0}")]
     Machine(String),
     /// It was asked to stop.
@@ -45,7 +45,7 @@ pub fn simulate_one(ready: &Ready) -> Result<Run, SweepError> {
     simulate_watched(ready, &Meter::default())
 }
 
-/// The same, while `meter` says how far the run is and may stop it.
+/// Simulates while `meter` says how far the run is and may stop it.
 ///
 /// # Errors
 /// The same, and a cancellation.
@@ -53,14 +53,14 @@ pub fn simulate_watched(ready: &Ready, meter: &Meter) -> Result<Run, SweepError>
     simulate_plain(ready.scenario(), meter)
 }
 
-/// The same of a scenario that need not be ready, as the search for its rate runs it.
+/// Simulates a scenario that need not be ready, as the search for its rate runs it.
 pub(crate) fn simulate_plain(scenario: &Scenario, meter: &Meter) -> Result<Run, SweepError> {
     let run = guarded(|| simulate_metered(scenario, meter))?.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     Ok(run)
 }
 
-/// What `call` to the simulator returns, with a panic as an error like others.
+/// The result of `call` to the simulator, with a panic as an error like others.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, ScenarioError>) -> Result<T, SweepError> {
     catch_unwind(AssertUnwindSafe(call))
         .map_err(|panic| SweepError::Internal(panic_message(&*panic)))?
@@ -124,7 +124,7 @@ pub fn simulate_many(
     }
 }
 
-/// How many of the runs fit into the memory at once, beside the rows of all.
+/// The number of runs that fit into the memory at once, beside the rows of all.
 fn runs_at_once(estimates: &[Estimate], budget: Budget) -> Result<usize, BadInput> {
     let rows: f64 = estimates.iter().map(Estimate::kept_bytes).sum();
     let of_run = |estimate: &Estimate| estimate.memory_bytes() - estimate.kept_bytes();
@@ -156,7 +156,7 @@ pub(crate) fn pool(threads: Option<usize>) -> Result<ThreadPool, SweepError> {
         .map_err(|error| SweepError::Internal(error.to_string()))
 }
 
-/// What a panic said, without where: a path of the machine that built this says nothing.
+/// The message of a panic, without its place: a path of the machine that built this says nothing.
 pub fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<&str>()

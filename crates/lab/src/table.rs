@@ -1,4 +1,4 @@
-//! What runs leave, as Arrow tables.
+//! Arrow tables of runs.
 //!
 //! Counts are signed 64-bit, since a difference of two unsigned columns wraps around in the tools
 //! that read them. Names that repeat with every sample are dictionaries. A value that a probe did not
@@ -71,7 +71,7 @@ impl Tables {
         Self::of(runs, true)
     }
 
-    /// What theory says: the flows, of whose columns those are null that no closed form gives, and no other table.
+    /// Theory's answer: the flows, in which columns that no closed form gives are null, and no other table.
     pub fn of_theory(theory: &Theory) -> Self {
         Self { flows: predicted(theory), ..Self::of(&[], false) }
     }

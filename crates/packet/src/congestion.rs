@@ -1,6 +1,6 @@
 //! Headers by which routers rule senders, packet by packet.
 
-/// What a packet of RCP or XCP carries beside its segment, in an option of the IP header.
+/// The fields of a packet of RCP or XCP beside its segment, in an option of the IP header.
 ///
 /// Neither protocol's header has a number of its own in IPv4: here both are an experimental option
 /// (RFC 4727) of 20 bytes, [`CongestionHeader::LEN`], as long as the header of XCP

@@ -1,5 +1,5 @@
-//! What crosses the wire, in fields: a [`Segment`] is what one end point says to the other, an
-//! [`IpMeta`] what it asks of the network. Encoding to bytes is another crate's work.
+//! Packets in fields: a [`Segment`] is what one end point says to the other, an [`IpMeta`] what it
+//! asks of the network. Encoding to bytes is another crate's work.
 //!
 //! Sequence numbers are 64 bits wide inside the laboratory and never wrap: 0 is the SYN, the first
 //! byte of data is 1. The encoder narrows them to the 32 bits of RFC 9293.

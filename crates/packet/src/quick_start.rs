@@ -1,5 +1,5 @@
-//! What Quick-Start (RFC 4782) puts into packets: the IP option that a sender and the routers write
-//! on, and the TCP option with which the receiver answers.
+//! Quick-Start (RFC 4782) in packets: the IP option that a sender and the routers write on, and the
+//! TCP option with which the receiver answers.
 
 use ackclock_units::Rate;
 
@@ -67,7 +67,7 @@ impl QuickStartNonce {
         Self((self.0 & !steps) | (random & steps))
     }
 
-    /// Whether the fields agree with those of `sent` below the rate `approved`: nobody on the way had
+    /// True if the fields agree with those of `sent` below the rate `approved`: nobody on the way had
     /// lowered the rate further than that. A rate raised by n steps agrees with probability 4^-n.
     pub const fn proves(self, sent: Self, approved: QuickStartRate) -> bool {
         (self.0 ^ sent.0) & field_mask(approved) == 0

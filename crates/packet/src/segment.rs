@@ -197,7 +197,7 @@ impl SackBlocks {
         }
     }
 
-    /// How many are present.
+    /// The number of blocks.
     pub const fn count(&self) -> u8 {
         self.count
     }
@@ -233,8 +233,8 @@ impl NearBlocks {
         Some(all)
     }
 
-    /// Whether a block can be kept here: a window of 2^30 bytes (RFC 7323 §2.3) holds no others, but what comes again after
-    /// two of them is reported as well (RFC 2883).
+    /// True if a block can be kept here: a window of 2^30 bytes (RFC 7323 §2.3) holds no others, but what comes again
+    /// after two of them is reported as well (RFC 2883).
     #[inline]
     pub fn hold(block: Range, ack: Seq) -> bool {
         let after = block.start.0.wrapping_sub(ack.0).cast_signed();
@@ -284,7 +284,7 @@ pub struct Options {
     pub quick_start: Option<QuickStart>,
     /// The Quick-Start Response (RFC 4782 §4.2).
     pub quick_start_response: Option<QuickStartResponse>,
-    /// What routers read and write on every packet of RCP or XCP: in the IP header too.
+    /// The header that routers read and write on every packet of RCP or XCP: in the IP header too.
     pub congestion: Option<CongestionHeader>,
     /// TCP Fast Open (on a SYN; RFC 7413 §4.1.1).
     pub fast_open: Option<FastOpen>,
@@ -297,8 +297,8 @@ impl Options {
         self.len(false)
     }
 
-    /// The same of a segment with timestamps. With [`sack_permitted`](Self::sack_permitted) they
-    /// share their padding.
+    /// The length of the options on a segment with timestamps. With
+    /// [`sack_permitted`](Self::sack_permitted) they share their padding.
     pub const fn wire_len_with_timestamps(&self) -> u8 {
         self.len(true)
     }
@@ -348,7 +348,7 @@ pub enum Ecn {
     Ce,
 }
 
-/// What a segment asks of the network, and what the network writes on it.
+/// The requests of a segment to the network, and the network's marks on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpMeta {
     /// The ECN field.

@@ -22,10 +22,10 @@ use pyo3::types::PyDict;
 use place::Place;
 use table::Table;
 
-/// How often a caller wakes to report progress and to look for an interrupt.
+/// The interval at which a caller wakes to report progress and to look for an interrupt.
 const WAKE_EVERY: Duration = Duration::from_millis(20);
 
-/// How long an interrupt waits for a job to remove the files that it has begun.
+/// The time that an interrupt gives a job to remove the files that it has begun.
 const TIDY_UP_WITHIN: Duration = Duration::from_secs(2);
 
 create_exception!(
@@ -35,13 +35,13 @@ create_exception!(
     "Input that cannot be used; its text is one line: where, what was expected, the nearest valid word."
 );
 
-/// What one run, or many runs under a column ``cell``, left behind.
+/// The tables of one run, or of many runs under a column ``cell``.
 #[pyclass(frozen, module = "ackclock._core")]
 struct Run {
     tables: Tables,
     scenarios: Vec<Scenario>,
     captures: Vec<PathBuf>,
-    /// Of a live run or of theory, its report.
+    /// The report of a live run or of theory.
     report: Option<Report>,
 }
 
@@ -125,7 +125,8 @@ impl Run {
         self.captures.clone()
     }
 
-    /// How a live run was made and how well its path kept time, as JSON text; None of a simulation.
+    /// The report of a live run, as JSON text: how it was made and how well its path kept time;
+    /// None of a simulation.
     #[getter]
     fn live_report(&self) -> Option<&str> {
         match &self.report {
@@ -160,7 +161,7 @@ impl Run {
     }
 }
 
-/// What became of packetdrill scripts.
+/// The outcomes of packetdrill scripts.
 #[pyclass(frozen, module = "ackclock._core")]
 struct Drill {
     drilled: Drilled,
@@ -184,6 +185,15 @@ impl Drill {
 #[pyfunction]
 const fn version() -> &'static str {
     ackclock_lab::version()
+}
+
+/// The kind of build, as the Makefile names it: a Cargo profile, or ``wheel``; ``unknown`` of other builds.
+#[pyfunction]
+const fn build() -> &'static str {
+    match option_env!("ACKCLOCK_BUILD") {
+        Some(kind) => kind,
+        None => "unknown",
+    }
 }
 
 /// The JSON schema of a scenario, as JSON text.
@@ -410,7 +420,7 @@ fn seeded(scenario: &str, seed: Option<u64>) -> Result<Scenario, SweepError> {
     Ok(scenario)
 }
 
-/// The same, ready to be run.
+/// The scenario with its seed, ready to be run.
 fn ready(scenario: &str, seed: Option<u64>, ticket: &Ticket) -> Result<Ready, SweepError> {
     let cache = ackclock_lab::cache();
     Ready::new(&seeded(scenario, seed)?, cache.as_deref(), ticket.meter(), || ticket.is_cancelled())
@@ -594,24 +604,24 @@ fn bench_dict<'py>(py: Python<'py>, result: &BenchResult) -> PyResult<Bound<'py,
     Ok(dict)
 }
 
-/// What of a job's progress its caller is told, and by which function.
+/// The kind of progress that the caller is told, and the function that is called.
 #[derive(Default)]
 enum Told<'py> {
     #[default]
     Nothing,
-    /// How many runs are finished.
+    /// The number of finished runs.
     Runs(Option<Bound<'py, PyAny>>),
     /// The simulated time of the run under way.
     Seconds(Option<Bound<'py, PyAny>>),
 }
 
-/// What goes with a job.
+/// The circumstances of a job.
 #[derive(Default)]
 struct Work<'py> {
     told: Told<'py>,
-    /// How long an interrupt waits for the job to put something away.
+    /// The time that an interrupt gives the job to put something away.
     tidy: Duration,
-    /// Where it writes: an interrupt leaves nothing there that is not finished.
+    /// The place where it writes: an interrupt leaves nothing there that is not finished.
     place: Option<ackclock_lab::Place>,
 }
 
@@ -709,7 +719,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, Place, RouterBench, Run, Table, allow, altman_infer, altman_predict,
-        bench_dumbbell, bench_short, check_scenario, closed_to_programs, drill, judge, live,
+        bench_dumbbell, bench_short, build, check_scenario, closed_to_programs, drill, judge, live,
         load_scenario, packmime, play, programs_asked, read_columns, registry, response, schema,
         simulate, simulate_many, simulate_to, theory, variant_name, variant_slug, version,
     };

@@ -95,7 +95,7 @@ pub fn write_file(py: Python<'_>, path: PathBuf, content: &[u8]) -> PyResult<()>
         .map_err(|error| store_error(&error))
 }
 
-/// The same with what another file holds, and with its rights.
+/// Copy another file to ``path``, with its rights, whole or not at all.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 pub fn copy_file(py: Python<'_>, source: PathBuf, path: PathBuf) -> PyResult<()> {

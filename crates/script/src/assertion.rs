@@ -139,12 +139,12 @@ impl Program {
         Ok(Self { statements })
     }
 
-    /// How many assertions it makes.
+    /// The number of assertions.
     pub fn len(&self) -> usize {
         self.statements.iter().filter(|statement| matches!(statement, Statement::Assert(_))).count()
     }
 
-    /// Whether it asserts nothing.
+    /// True if it asserts nothing.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

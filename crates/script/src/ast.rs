@@ -1,4 +1,4 @@
-//! What a script says.
+//! The syntax tree of a script.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Script {
 /// A line `--name=value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptOption {
-    /// Where it stands.
+    /// The place of the event.
     pub span: Span,
     /// The name.
     pub name: String,
@@ -32,13 +32,13 @@ pub struct ScriptOption {
 /// Something that happens, or is to be seen, at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Where it stands.
+    /// The place of the event.
     pub span: Span,
     /// When.
     pub time: Time,
     /// For a call that blocks: when it returns, counted from where [`time`](Self::time) counts.
     pub until: Option<Duration>,
-    /// What.
+    /// The action.
     pub action: Action,
 }
 
@@ -57,7 +57,7 @@ pub enum Time {
     AfterBetween(Duration, Duration),
 }
 
-/// What an event is.
+/// An action of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A packet that comes in, or is expected to go out.
@@ -73,7 +73,7 @@ pub enum Action {
 /// A captured text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Where its first character stands.
+    /// The place of its first character.
     pub span: Span,
     /// The text.
     pub text: String,
@@ -109,7 +109,7 @@ pub struct Packet {
     pub options: OptionList,
 }
 
-/// What a script may say of the ECN field.
+/// A script's statement about the ECN field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnTag {
     /// `[noecn]`, `[ect0]`, `[ect1]`, `[ce]`.
@@ -127,7 +127,7 @@ impl EcnTag {
         ("ect01", Self::Ect),
     ];
 
-    /// Whether a packet with the field `ecn` is meant.
+    /// True if a packet with the field `ecn` is meant.
     pub fn admits(self, ecn: Ecn) -> bool {
         match self {
             Self::Is(expected) => ecn == expected,
@@ -143,7 +143,7 @@ impl fmt::Display for EcnTag {
     }
 }
 
-/// What a script says of a packet's options.
+/// A script's statement about a packet's options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionList {
     /// Nothing.
@@ -266,13 +266,13 @@ impl fmt::Display for Packet {
 /// A system call, and what it is to return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Where it stands.
+    /// The place in the script.
     pub span: Span,
     /// Its name.
     pub name: String,
     /// Its arguments.
     pub args: Vec<Expr>,
-    /// What it returns, if that is stated.
+    /// The result of the call, if that is stated.
     pub result: Option<Expr>,
     /// The error that it sets.
     pub errno: Option<String>,
@@ -283,13 +283,13 @@ pub struct Call {
 /// An argument or a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expr {
-    /// Where it stands.
+    /// The place in the script.
     pub span: Span,
-    /// What it is.
+    /// The kind of expression.
     pub kind: ExprKind,
 }
 
-/// What an [`Expr`] is.
+/// The kind of an [`Expr`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExprKind {
     /// `...`: whatever is needed.

@@ -6,7 +6,7 @@ use ackclock_units::{Duration, Instant};
 use crate::ast::{OptionList, Packet, TcpOption};
 use crate::run::Seen;
 
-/// What is compared besides numbers, flags, payload, ECN field and options.
+/// The fields that are compared besides numbers, flags, payload, ECN field and options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     /// The flag `P`.
@@ -71,8 +71,8 @@ fn options(list: &OptionList) -> Found<'_> {
     found
 }
 
-/// Whether two packets that follow others sent at `since` are at one time. Of what a timer sends again and again, each
-/// time is rounded up to a tick: a sixteenth of the time since the beginning is not looked at either.
+/// True if two packets that follow others sent at `since` are at one time. A timer that expires again and again has
+/// each of its times rounded up to a tick: a sixteenth of the time since the beginning is not looked at either.
 pub fn at_one_time(one: Instant, other: Instant, since: Instant) -> bool {
     let (first, last) = (one.min(other), one.max(other));
     let eighth = last.since(since.min(last)).as_nanos() / 8;

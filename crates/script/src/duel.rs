@@ -23,7 +23,7 @@ use crate::stack::{Stack, Write};
 pub use grid::{SEGMENTS, STATES, grid};
 pub use random::random;
 
-/// What happens at a moment of a case.
+/// A step of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// This packet comes in.
@@ -45,7 +45,7 @@ pub enum Step {
 pub struct Act {
     /// Since the step before.
     pub after: Duration,
-    /// What happens.
+    /// The step.
     pub step: Step,
 }
 
@@ -56,13 +56,13 @@ pub struct Case {
     pub state: String,
     /// The segment's name, or the seed.
     pub segment: String,
-    /// Whether this end connects, rather than listens.
+    /// True if this end connects, false if it listens.
     pub active: bool,
     /// The steps in their order.
     pub acts: Vec<Act>,
     /// Steps at the beginning that make the state; shrinking leaves them.
     pub fixed: usize,
-    /// How long answers are awaited after the last.
+    /// The time for which answers are awaited after the last step.
     pub tail: Duration,
 }
 
@@ -82,9 +82,9 @@ impl Answer {
     }
 }
 
-/// What the first timestamp of the stack counts as.
+/// The value that the stack's first timestamp counts as.
 const CLOCK: u32 = 1000;
-/// What a stack may do in one instant before it is taken to be stuck.
+/// The number of steps in one instant from which a stack is taken to be stuck.
 const MOST_STEPS: u32 = 100_000;
 
 /// Gives `case` to `stack`, which is fresh; returns what went out.
@@ -169,7 +169,7 @@ impl<S: Stack> Player<'_, S> {
     }
 }
 
-/// Where the answers of two stacks part.
+/// The place at which the answers of two stacks part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The place among the answers.
@@ -214,7 +214,7 @@ impl Difference {
         None
     }
 
-    /// What kind it is: the fields, and both packets' flags. A shrunk case must keep it.
+    /// The kind of difference: the fields, and both packets' flags. A shrunk case must keep it.
     pub fn kind(&self) -> String {
         let flags = |answer: &Option<Answer>| {
             answer.as_ref().map_or("nothing".to_owned(), |answer| answer.packet.flags.to_string())
@@ -230,12 +230,12 @@ impl Case {
         Instant::START + steps + self.tail
     }
 
-    /// How many steps can be left out.
+    /// The number of steps that can be left out.
     pub const fn free(&self) -> usize {
         self.acts.len() - self.fixed
     }
 
-    /// The same without the steps from `from` to before `to` of those that can be left out; later ones come at their
+    /// The case without the steps from `from` to before `to` of those that can be left out; later ones come at their
     /// times.
     #[must_use]
     pub fn without(&self, from: usize, to: usize) -> Self {
@@ -250,8 +250,8 @@ impl Case {
         case
     }
 
-    /// The same, every wait between the steps that can be left out longer by `more`. A difference that is gone
-    /// then is one of timers that expire at about the time of a step.
+    /// The case with every wait between the steps that can be left out longer by `more`. A difference that is
+    /// gone then is one of timers that expire at about the time of a step.
     #[must_use]
     pub fn delayed(&self, more: Duration) -> Self {
         let mut case = self.clone();

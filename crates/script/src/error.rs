@@ -1,4 +1,4 @@
-//! Where something stands in a script, and what is wrong with it.
+//! Errors: the place in a script, and the fault.
 
 use std::fmt;
 
@@ -25,11 +25,11 @@ pub struct ScriptError {
     pub file: String,
     /// The place.
     pub span: Span,
-    /// What was expected and what was found.
+    /// The message: what was expected and what was found.
     pub message: String,
 }
 
-/// What is wrong at a place; the file's name is added on the way out.
+/// A fault at a place; the file's name is added on the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) span: Span,

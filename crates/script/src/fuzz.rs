@@ -1,4 +1,4 @@
-//! What a fuzzer calls.
+//! The entry of a fuzzer.
 
 use crate::ast::Action;
 use crate::{Settings, drill, parse};

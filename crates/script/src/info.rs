@@ -1,6 +1,6 @@
-//! What a stack says of its connection: the field's `tcp_info`.
+//! The state of a connection that a stack reports: the field's `tcp_info`.
 
-/// What became of a look-up by name.
+/// The outcome of a look-up by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// The field's value.

@@ -21,22 +21,22 @@ use crate::stack::{EndpointStack, Meaning, Stack};
 use calls::Sockets;
 use compare::Expectation;
 
-/// How scripts are run.
+/// The settings with which scripts are run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Whose habits decide where a script says nothing.
+    /// The profile that decides where a script says nothing.
     pub profile: Profile,
     /// Settings by name and value that come after a script's own.
     pub overrides: Vec<(String, String)>,
-    /// Whether the flag `P` is compared. Where a stack pushes depends on how it cuts its buffer
-    /// (RFC 9293 §3.9.1 leaves it free), so that it is passed over unless this is set.
+    /// True if the flag `P` is compared. The place at which a stack pushes depends on how it cuts
+    /// its buffer (RFC 9293 §3.9.1 leaves it free), so that it is passed over unless this is set.
     pub compare_push: bool,
-    /// Whether a packet that is left over at the end of a script is a failure. packetdrill does not
+    /// True if a packet that is left over at the end of a script is a failure. packetdrill does not
     /// look for any.
     pub strict_end: bool,
 }
 
-/// What went well.
+/// The report of a script that passed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Packets that came in.
@@ -45,9 +45,10 @@ pub struct Report {
     pub packets_out: usize,
     /// Assertions that held.
     pub assertions: usize,
-    /// How long it took, in virtual time.
+    /// The virtual time that it took.
     pub took: Duration,
-    /// What the script asked for that has no meaning here, or was not compared; each with its place.
+    /// Notes on what the script asked for that has no meaning here, or was not compared; each with
+    /// its place.
     pub notes: Vec<String>,
 }
 
@@ -58,7 +59,7 @@ pub struct Failure {
     pub file: String,
     /// The event.
     pub span: Span,
-    /// What is wrong, in one line.
+    /// The fault, in one line.
     pub message: String,
     /// The expected and the actual packet in packetdrill's notation, if packets differ.
     pub packets: Option<(String, String)>,
@@ -83,7 +84,7 @@ pub struct Seen {
     pub span: Span,
     /// When it was sent, since the script began.
     pub at: Instant,
-    /// What went out; segments that follow one another are one packet as in the script.
+    /// The packet; segments that follow one another are one packet as in the script.
     pub packet: Packet,
 }
 
@@ -98,7 +99,7 @@ impl fmt::Display for Seen {
 pub struct Outcome {
     /// The file's name, as the caller gave it.
     pub file: String,
-    /// What became of it.
+    /// The outcome of the script.
     pub result: Result<Report, Failure>,
 }
 
@@ -187,7 +188,7 @@ fn failure(file: &str, fault: Fault) -> Failure {
     Failure { file: file.to_owned(), span: fault.span, message: fault.message, packets: None }
 }
 
-/// How far an event may be from its time.
+/// The tolerance of an event's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tolerance {
     /// At the least.
@@ -236,7 +237,7 @@ const IDLE_OPTIONS: [&str; 23] = [
     "send_omit_free",
 ];
 
-/// What a stack may do in one instant before it is taken to be stuck.
+/// The number of steps in one instant from which a stack is taken to be stuck.
 const MOST_STEPS: u32 = 1_000_000;
 
 /// Why a run stops.
@@ -258,8 +259,8 @@ pub(crate) struct Numbers {
     theirs: Unwrapper,
     /// Those that the end point sends.
     ours: Unwrapper,
-    /// What the script gives the first SYN of each side. As in packetdrill, SYNs alone count from it, and all other
-    /// numbers from 0.
+    /// The number that the script gives the first SYN of each side. As in packetdrill, SYNs alone count from it,
+    /// and all other numbers from 0.
     their_syn: Option<u32>,
     our_syn: Option<u32>,
     /// The end point's timestamps minus the script's.
@@ -287,17 +288,18 @@ impl Numbers {
         self.theirs.narrow(seq).wrapping_add(offset(self.their_syn, flags))
     }
 
-    /// The same of this end's.
+    /// The number that this end's segment has or acknowledges, as it stands in a script's packet
+    /// with these flags.
     fn ours(&self, seq: Seq, flags: Flags) -> u32 {
         self.ours.narrow(seq).wrapping_add(offset(self.our_syn, flags))
     }
 
-    /// What such a number means.
+    /// The peer's sequence number that a script's number stands for.
     fn their_seq(&self, number: u32, flags: Flags) -> Seq {
         self.theirs.widen(number.wrapping_sub(offset(self.their_syn, flags)))
     }
 
-    /// The same of this end's.
+    /// This end's sequence number that a script's number stands for.
     fn our_seq(&self, number: u32, flags: Flags) -> Seq {
         self.ours.widen(number.wrapping_sub(offset(self.our_syn, flags)))
     }
@@ -333,14 +335,14 @@ struct Runner<'a, S> {
     /// When the last event was.
     last: Instant,
     tolerance: Tolerance,
-    /// What that is for the event at hand.
+    /// The tolerance of the event at hand.
     slack: Duration,
     /// The longest segment that the script's packets arrive in (`--mss`), if they are cut.
     cut_at: Option<u32>,
-    /// Whether the values of timestamps are compared (`--tcp_ts_tick_usecs`), and an echo stands for a time; else it
+    /// True if the values of timestamps are compared (`--tcp_ts_tick_usecs`), and an echo stands for a time; else it
     /// stands for the packet that had the value.
     compare_stamps: bool,
-    /// What went out and was not expected yet.
+    /// Packets that went out and were not expected yet.
     queue: VecDeque<(Instant, Transmit)>,
     sent: Numbers,
     scales: Scales,

@@ -9,7 +9,7 @@ use crate::error::{Fault, Span, hint, shown};
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// Where each line begins.
+    /// The offset of each line.
     lines: Vec<usize>,
 }
 

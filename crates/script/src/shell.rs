@@ -1,4 +1,4 @@
-//! What the shell blocks of a script ask for, read by a whitelist. Nothing is ever executed.
+//! Shell blocks of a script, read by a whitelist of commands. Nothing is ever executed.
 //!
 //! | command | meaning |
 //! | --- | --- |
@@ -16,7 +16,7 @@
 use crate::ast::Block;
 use crate::error::{Fault, Span, hint, shown};
 
-/// What a command asks for.
+/// The request of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// A setting by its short name: `tcp_sack`, `tcp_cubic.hystart`.

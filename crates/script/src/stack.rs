@@ -1,4 +1,4 @@
-//! What a script is run against: a stack of its own, or ours.
+//! The stack that a script is run against: a stack of its own, or ours.
 
 mod endpoint;
 mod fast_open;
@@ -13,7 +13,7 @@ use crate::info::TcpInfo;
 
 pub use endpoint::EndpointStack;
 
-/// What became of a setting.
+/// The outcome of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// It is set.
@@ -41,7 +41,7 @@ pub enum SocketOption {
     FastOpen(bool),
 }
 
-/// What the application says about a write.
+/// The application's word about a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Write {
     /// Nothing.
@@ -53,7 +53,7 @@ pub enum Write {
     Record,
 }
 
-/// How far a connection is.
+/// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Not opened.
@@ -141,7 +141,8 @@ pub trait Stack {
         Err("this stack has no TCP Fast Open".to_owned())
     }
 
-    /// What TCP Fast Open is to clients: not allowed, or whether data could go into a SYN now.
+    /// The state of TCP Fast Open for clients: none if it is not allowed, else true if data could
+    /// go into a SYN now.
     fn fast_open(&self) -> Option<bool> {
         None
     }
@@ -178,10 +179,10 @@ pub trait Stack {
     /// Data that could be read.
     fn readable(&self) -> Bytes;
 
-    /// Whether everything that the peer sent has come, its FIN included.
+    /// True once everything that the peer sent has come, its FIN included.
     fn peer_finished(&self) -> bool;
 
-    /// How far the connection is.
+    /// The stage of the connection.
     fn stage(&self) -> Stage;
 
     /// A segment comes in.

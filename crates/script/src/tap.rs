@@ -59,7 +59,7 @@ pub fn tap(outcomes: &[Outcome], notes: bool, out: &mut impl Write) -> io::Resul
     by_folder(outcomes, out)
 }
 
-/// How many passed of how many, a line a folder.
+/// Writes the number that passed of all, a line a folder.
 fn by_folder(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
     let mut folders: BTreeMap<&Path, (usize, usize)> = BTreeMap::new();
     for outcome in outcomes {

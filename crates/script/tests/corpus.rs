@@ -10,7 +10,7 @@ use ackclock_units::random::Stream;
 
 const INPUTS: usize = 20_000;
 
-/// What stands where a number stood.
+/// Texts that replace a number.
 const NUMBERS: [&[u8]; 12] = [
     b"0",
     b"1",
@@ -26,7 +26,7 @@ const NUMBERS: [&[u8]; 12] = [
     b"0.0000000001",
 ];
 
-/// What is put in anywhere.
+/// Texts that are put in anywhere.
 const WORDS: [&[u8]; 20] = [
     b"...", b"<", b">", b"(", b")", b"[", b"]", b"{", b"}", b"~", b"*", b"|", b"`", b"%{", b"}%",
     b"\"", b"/*", b"\n", b"\0", b"\xff",

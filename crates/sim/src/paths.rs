@@ -20,13 +20,13 @@ pub struct PathLink {
     pub delay: Duration,
     /// The most that waits.
     pub limit: QueueLimit,
-    /// Whether a queue of drop-tail stands in front, without marks.
+    /// True if the queue in front is drop-tail, without marks.
     pub is_drop_tail: bool,
-    /// Whether the packet being sent counts against the limit.
+    /// True if the packet being sent counts against the limit.
     pub counts_in_service: bool,
     /// Which packets are lost after they were sent.
     pub loss: Loss,
-    /// Whether packets are reordered, duplicated or corrupted.
+    /// True if packets are reordered, duplicated or corrupted.
     pub is_impaired: bool,
     /// The Quick-Start function of the router in front, if it has one.
     pub quick_start: Option<QuickStartConfig>,

@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use crate::error::{InvalidParameter, require};
 
-/// What the model says of a path.
+/// The model's prediction for a path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
     /// Mean throughput of the reference connection, packets/s (equation 4 and its like in section 4).
@@ -61,7 +61,7 @@ pub struct Prediction {
     /// counted from the window at which the first overflow is detected. A third slow start is
     /// possible where this is below about 3, and rare elsewhere; the model has no place for it.
     pub third_slow_start_gap_packets: Option<f64>,
-    /// Whether the model is to be believed here.
+    /// The validity of the model for this path.
     pub validity: Validity,
 }
 

@@ -11,7 +11,7 @@ pub struct InvalidParameter {
     pub parameter: &'static str,
     /// The value that was given.
     pub value: f64,
-    /// What would have been accepted.
+    /// The input that would have been accepted.
     pub expected: String,
 }
 

@@ -13,7 +13,7 @@ pub enum NameError {
     Empty,
     /// It has so many characters.
     Long {
-        /// So many are there.
+        /// The number of characters found.
         found: usize,
         /// And so many may be.
         most: usize,
@@ -64,7 +64,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     check_line(name, LONGEST_NAME)
 }
 
-/// Whether a character counts as printable and yet shows nothing: fillers of Hangul, the blank of braille, selectors of
+/// True if a character counts as printable and yet shows nothing: fillers of Hangul, the blank of braille, selectors of
 /// variants.
 const fn is_blank(char: char) -> bool {
     matches!(char,
@@ -85,7 +85,7 @@ pub fn check_line(text: &str, most: usize) -> Result<(), NameError> {
     if found > most { Err(NameError::Long { found, most }) } else { Ok(()) }
 }
 
-/// Whether a character is shown as itself: no control or format character (those that turn the direction of text
+/// True if a character is shown as itself: no control or format character (those that turn the direction of text
 /// are), no separator but the blank, nothing private or unassigned. Python's `str.isprintable` is the same rule.
 pub fn is_printable(char: char) -> bool {
     match char {

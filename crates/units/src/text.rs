@@ -1,4 +1,4 @@
-//! How quantities are written and read: a number, a blank, a unit.
+//! The text form of quantities: a number, a blank, a unit.
 
 use std::fmt;
 use std::str::FromStr;

@@ -19,7 +19,7 @@ pub fn tcp(addresses: &Addresses, len: u32, parts: &[&[u8]]) -> u16 {
     transport(addresses, TCP, len, parts)
 }
 
-/// The same of a datagram; zero where UDP says 0xffff.
+/// The checksum of a datagram; zero where UDP says 0xffff.
 pub fn udp(addresses: &Addresses, len: u32, parts: &[&[u8]]) -> u16 {
     transport(addresses, UDP, len, parts)
 }

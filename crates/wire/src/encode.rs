@@ -12,15 +12,15 @@ use crate::{checksum, ip_options, tcp_options};
 /// The longest headers that [`encode`] writes: IPv6 with Quick-Start, TCP with 40 bytes of options.
 pub const MAX_HEADERS: usize = Ipv6Header::LEN + ip_options::HOP_BY_HOP_LEN + TcpHeader::MAX_LEN;
 
-/// What follows the headers.
+/// The payload after the headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
     /// These bytes.
     Bytes(&'a [u8]),
-    /// So many zeros.
+    /// This number of zeros.
     Zeros(u32),
-    /// So many zeros that lengths and checksums count and that are not written: for a capture of
-    /// headers alone.
+    /// This number of zeros, which lengths and checksums count and which are not written: for a
+    /// capture of headers alone.
     Omitted(u32),
 }
 
@@ -39,7 +39,7 @@ impl Payload<'_> {
     }
 }
 
-/// What [`encode`] has done.
+/// The result of [`encode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// Bytes written into the buffer.
@@ -247,9 +247,9 @@ const fn ecn(ecn: Ecn) -> IpEcn {
 const MAX_IPV4: usize = 65_535;
 const MAX_IPV6: usize = Ipv6Header::LEN + 65_535;
 
-/// Where the checksum stands in a TCP header.
+/// The offset of the checksum in a TCP header.
 pub const CHECKSUM: usize = 16;
-/// Where it stands in a UDP header.
+/// The offset of the checksum in a UDP header.
 const UDP_CHECKSUM: usize = 6;
 
 #[cfg(test)]

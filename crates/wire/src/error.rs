@@ -39,7 +39,7 @@ pub enum ParseError {
     Truncated {
         /// The header.
         layer: Layer,
-        /// Where it begins.
+        /// The offset of its first byte.
         offset: usize,
         /// The bytes it needs.
         expected: usize,
@@ -57,27 +57,27 @@ pub enum ParseError {
     HeaderLength {
         /// The header.
         layer: Layer,
-        /// Where the length stands.
+        /// The offset of the length.
         offset: usize,
         /// The least number of 32-bit words (RFC 791 §3.1, RFC 9293 §3.1).
         expected: u8,
-        /// What it says.
+        /// The value of the field.
         found: u8,
     },
     /// The length of the packet is not the number of bytes.
     #[error("packet length at byte {offset}: expected {expected}, found {found}")]
     PacketLength {
-        /// Where the length stands.
+        /// The offset of the length.
         offset: usize,
-        /// What should stand there for the bytes there are.
+        /// The value that agrees with the bytes there are.
         expected: usize,
-        /// What stands there.
+        /// The value of the field.
         found: usize,
     },
     /// A fragment of a packet.
     #[error("fragment field at byte {offset}: expected a whole packet, found {found:#06x}")]
     Fragment {
-        /// Where the flags and the fragment offset stand.
+        /// The offset of the flags and the fragment offset.
         offset: usize,
         /// Both.
         found: u16,
@@ -85,7 +85,7 @@ pub enum ParseError {
     /// Something other than TCP.
     #[error("next protocol at byte {offset}: expected 6 (TCP), found {found}")]
     Protocol {
-        /// Where the protocol or next header stands.
+        /// The offset of the protocol or next header.
         offset: usize,
         /// Its number.
         found: u8,
@@ -95,11 +95,11 @@ pub enum ParseError {
     Checksum {
         /// The header it stands in.
         layer: Layer,
-        /// Where it stands.
+        /// The offset of the field.
         offset: usize,
         /// The checksum of the bytes.
         expected: u16,
-        /// What stands there.
+        /// The value of the field.
         found: u16,
     },
     /// An option that reaches beyond its header, or that does not have its length.
@@ -111,7 +111,7 @@ pub enum ParseError {
         layer: Layer,
         /// The option's kind.
         kind: u8,
-        /// Where the option begins.
+        /// The offset of the option.
         offset: usize,
         /// The length it may have.
         expected: &'static str,
@@ -125,11 +125,11 @@ pub enum ParseError {
         layer: Layer,
         /// The option's kind.
         kind: u8,
-        /// Where the option begins.
+        /// The offset of the option.
         offset: usize,
-        /// What it may be.
+        /// The permitted values.
         expected: &'static str,
-        /// What it is.
+        /// The value found.
         found: u32,
     },
     /// An option that stands there twice.
@@ -139,7 +139,7 @@ pub enum ParseError {
         layer: Layer,
         /// The option's kind.
         kind: u8,
-        /// Where it stands the second time.
+        /// The offset of the second one.
         offset: usize,
     },
     /// An unknown IPv6 option that asks to be discarded with its packet (RFC 8200 §4.2).
@@ -149,7 +149,7 @@ pub enum ParseError {
         layer: Layer,
         /// The option's type.
         kind: u8,
-        /// Where it begins.
+        /// The offset of its first byte.
         offset: usize,
     },
     /// Something after the end of the options (RFC 9293 §3.1: padding is zeros).
@@ -157,7 +157,7 @@ pub enum ParseError {
     Padding {
         /// The header.
         layer: Layer,
-        /// Where the byte stands.
+        /// The offset of the byte.
         offset: usize,
         /// The byte.
         found: u8,

@@ -1,4 +1,4 @@
-//! What several modules' tests need: a connection, and arbitrary packets.
+//! Fixtures of several modules' tests: a connection, and arbitrary packets.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 

@@ -1,5 +1,5 @@
-//! What a router does to the bytes of an IP packet that goes on: checks the header, counts the TTL
-//! down, and, if it takes part in Quick-Start (RFC 4782 §3.3), changes that option, all in place.
+//! Forwarding: a router checks the header of an IP packet, counts the TTL down and, if it takes
+//! part in Quick-Start (RFC 4782 §3.3), changes that option, all in place.
 //!
 //! A packet without IP options costs a router that takes part no more than one that does not: both
 //! have to look at the length of the header.
@@ -22,7 +22,7 @@ pub enum Undeliverable {
     Expired,
 }
 
-/// What becomes of a Quick-Start option.
+/// The fate of a Quick-Start option at a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionFate {
     /// It is written back, changed or not.
@@ -41,9 +41,9 @@ pub fn forward(packet: &mut [u8]) -> Result<(), Undeliverable> {
     forward_with(packet, |_| OptionFate::Written, false)
 }
 
-/// The same by a router that takes part: `change` sees a Quick-Start option and says what becomes of
-/// it. An option that is malformed, or that stands behind one of another kind than padding, is passed
-/// on as it is: such a request fails, and costs the router nothing.
+/// Forwarding by a router that takes part in Quick-Start: `change` sees the option and returns its
+/// fate. An option that is malformed, or that stands behind one of another kind than padding, is
+/// passed on as it is: such a request fails, and costs the router nothing.
 ///
 /// # Errors
 /// Why it is to be dropped; the packet is then as it was.

@@ -1,4 +1,4 @@
-//! What a fuzzer calls, and what it begins with.
+//! The entry of a fuzzer, and its first inputs.
 
 use ackclock_packet::{
     Cookie, Ecn, FastOpen, Flags, IpMeta, QuickStart, QuickStartNonce, QuickStartRate,

@@ -6,7 +6,7 @@ use ackclock_packet::{Flags, IpMeta, QuickStart};
 
 use crate::TcpOptions;
 
-/// Where a packet comes from and goes to: IPv4 (RFC 791) or IPv6 (RFC 8200).
+/// The addresses of a packet, source and destination: IPv4 (RFC 791) or IPv6 (RFC 8200).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addresses {
     /// IPv4.

@@ -212,7 +212,7 @@ const IPV4_QUICK_START: u8 = 25;
 /// RFC 8200 §4.2.
 pub const PAD1: u8 = 0;
 pub const PADN: u8 = 1;
-/// What a node does that does not know the option; zero: skip it.
+/// The bits that tell a node what to do with an option that it does not know; zero: skip it.
 const IPV6_ACTION: u8 = 0xc0;
 /// RFC 4782 §3.1: skipped by those who do not know it, may change on the way, number 6.
 const IPV6_QUICK_START: u8 = 0x26;

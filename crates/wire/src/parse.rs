@@ -17,7 +17,7 @@ pub struct Parsed<'a> {
     pub headers: Headers,
     /// Bytes of its headers that are options, of IP and TCP together.
     pub options_len: usize,
-    /// What follows them.
+    /// The payload after them.
     pub payload: &'a [u8],
 }
 
@@ -266,7 +266,7 @@ const IPV4_FIXED: usize = 20;
 const IPV6_FIXED: usize = 40;
 const TCP_FIXED: usize = 20;
 
-/// Where the fields stand in their headers.
+/// The offsets of fields in their headers.
 const IPV4_TOTAL_LENGTH: usize = 2;
 const IPV4_FRAGMENT: usize = 6;
 const IPV4_PROTOCOL: usize = 9;

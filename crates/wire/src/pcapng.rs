@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Write};
 
 use ackclock_units::Instant;
 
-/// What a capture says of itself.
+/// The description of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Section<'a> {
     /// The program that wrote it (`shb_userappl`).
@@ -44,7 +44,7 @@ pub enum PacketDirection {
     Outbound,
 }
 
-/// What is said of a packet beside its bytes. The default is nothing.
+/// The description of a packet beside its bytes. The default is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct About<'a> {
     /// Which way it went (`epb_flags`).
@@ -139,7 +139,7 @@ impl<W: Write> Writer<W> {
         self.inner.flush()
     }
 
-    /// What is beneath, flushed. The capture is complete: there is no trailer.
+    /// Flushes and returns the writer beneath. The capture is complete: there is no trailer.
     pub fn finish(mut self) -> io::Result<W> {
         self.inner.flush()?;
         Ok(self.inner)

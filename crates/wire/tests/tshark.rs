@@ -110,7 +110,7 @@ fn capture(snaplen: u32, damage: impl Fn(usize, &mut [u8])) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// What tshark says of these fields, a line a packet; `None` where it is not installed.
+/// The values of these fields by tshark, a line a packet; `None` where it is not installed.
 fn tshark(capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let mut command = Command::new("tshark");
     command.args(["-r", "-", "-n", "-T", "fields", "-E", "separator=;"]);

@@ -26,7 +26,7 @@ impl WriteError {
     }
 }
 
-/// What the system said, in words and by the name that manuals have for it.
+/// The text of the system's error, in words and by the name that manuals have for it.
 pub fn in_words(error: &io::Error) -> String {
     let code = error.raw_os_error();
     let known = TABLE.iter().find(|(number, kind, ..)| match code {

@@ -31,7 +31,7 @@ struct Inner {
     id: (u64, u64),
     /// The folder itself, locked; nothing is left of such a lock when the process ends, however it does.
     lock: File,
-    /// Whether others of this process join in.
+    /// True if other steps of this process share the lock.
     shared: bool,
     /// Folders that were made for this, the outermost first.
     made: Mutex<Vec<PathBuf>>,
@@ -65,7 +65,8 @@ impl Place {
         Self::take(path, false)
     }
 
-    /// The same for several steps of this process that are one run: each of them [opens](Self::open) it again.
+    /// Reserves a place for several steps of this process that are one run: each of them [opens](Self::open)
+    /// it again.
     ///
     /// # Errors
     /// As those of [`open`](Self::open).
@@ -131,7 +132,7 @@ impl Place {
         done.map_err(fault)
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
@@ -343,7 +344,7 @@ fn folder_of(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// The same with what another file holds, and with its rights.
+/// Copies another file to `path`, with its rights, whole or not at all.
 ///
 /// # Errors
 /// As those of [`write_file`]; the other file cannot be read.

@@ -25,7 +25,7 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Where it will stand.
+    /// The final path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

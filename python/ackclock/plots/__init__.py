@@ -1,4 +1,4 @@
-"""How Ackclock's figures look. Figures are returned, never shown."""
+"""The style of Ackclock's figures. Figures are returned, never shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every study is made of: claims, the predicates that judge them, and the verdicts.
+"""The parts of every study: claims, the predicates that judge them, and the verdicts.
 
 A claim is one published statement. Its predicates are written before the study's first full run;
 a verdict is computed from them and from nothing else.
@@ -80,7 +80,7 @@ class Predicate(Generic[R]):
 
 @dataclass(frozen=True)
 class PartResult:
-    """What a predicate found."""
+    """The finding of a predicate."""
 
     predicate: Predicate[Any]
     observations: tuple[Observation, ...]
@@ -88,7 +88,7 @@ class PartResult:
 
     @property
     def holds(self) -> bool:
-        """Whether there is something to judge and all of it passes."""
+        """True if there is something to judge and all of it passes."""
         return bool(self.passed) and all(self.passed)
 
     @property

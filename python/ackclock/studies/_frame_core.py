@@ -51,7 +51,7 @@ class BrokenRunError(AssertionError):
 
 @dataclass(frozen=True)
 class Tables:
-    """What a batch of runs left behind; ``cell`` is the index of the run."""
+    """The tables of a batch of runs; ``cell`` is the index of the run."""
 
     flows: pl.DataFrame
     links: pl.DataFrame

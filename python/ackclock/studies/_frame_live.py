@@ -33,7 +33,7 @@ MOST_TRIES = 4
 
 @dataclass(frozen=True)
 class Worlds:
-    """What is simulated, and what is run live, where these cannot be the same scenario."""
+    """The scenario that is simulated and the one that is run live, where these must differ."""
 
     sim: Mapping[str, Any]
     live: Mapping[str, Any]
@@ -58,7 +58,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Live:
-    """What a study runs on real packets, and how it is shown.
+    """A study's runs on real packets, and how they are shown.
 
     ``reduce`` makes the rows of one run; ``draw`` and ``blocks`` see the rows of all trials, which
     begin with the trial's labels, then ``on`` (``sim`` or ``live``) and ``number``, the run's.
@@ -78,7 +78,7 @@ class Live:
         Raises
         ------
         BadInput
-            What this machine or this user lacks for live runs, or that no run was a measurement.
+            A lack of this machine or this user for live runs, or no run that was a measurement.
         """
         from ackclock._writing import Folder  # noqa: PLC0415 - slow imports
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports

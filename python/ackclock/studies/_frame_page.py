@@ -1,4 +1,4 @@
-"""What every study's page has in common: its first sentence, its figures, its verdicts, its end."""
+"""The common parts of every study's page: first sentence, figures, verdicts, end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sheaf(Generic[R]):
-    """What a page is written from, besides the results."""
+    """The context from which a page is written, besides the results."""
 
     study: Study
     judged: Sequence[ClaimResult]

@@ -109,7 +109,7 @@ class PartStore:
         self.metadata = metadata
 
     def path(self, part: Part) -> Path:
-        """Where the part's result lies once it is finished."""
+        """Return the path of the part's result once it is finished."""
         return self.directory / f"{part.name}-{digest(self.salt, part.name, part.inputs)}.parquet"
 
     def load(self, part: Part) -> pl.DataFrame | None:
@@ -132,7 +132,7 @@ class PartStore:
 
 
 class Ledger:
-    """What the parts cost, on which machine: the one file that differs between equal runs."""
+    """The costs of the parts, on which machine: the one file that differs between equal runs."""
 
     SCHEMA = pl.Schema(
         {

@@ -1,4 +1,4 @@
-"""What every study's report is written with: figures and their recipes, verdicts as data."""
+"""The means to write every study's report: figures and their recipes, verdicts as data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawn(Generic[R]):
-    """How a figure is made: the parts it needs, the tables it reads, the function, the call."""
+    """The recipe of a figure: the parts it needs, the tables it reads, the function, the call."""
 
     draw: Callable[[R], Figure]
     parts: tuple[str, ...]

@@ -48,7 +48,7 @@ class Sized(Protocol):
 
     @property
     def quick(self) -> bool:
-        """Whether it is less than what the study asks for."""
+        """True if it is less than what the study asks for."""
         ...
 
 
@@ -84,7 +84,7 @@ class ByName(Generic[P]):
 
 @dataclass(frozen=True)
 class Definition(Generic[P, T]):
-    """What makes a study.
+    """The definition of a study.
 
     ``code`` are the files of its folder that decide what a part holds: with another text of theirs
     a finished part is not taken for finished. A figure names the parts that it needs by their whole

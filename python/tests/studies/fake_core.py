@@ -17,7 +17,7 @@ from ackclock.studies.altman1997 import model
 
 
 class FakeCore:
-    """What studies call of ``ackclock._core``."""
+    """The functions of ``ackclock._core`` that studies call."""
 
     def __init__(self, interrupt_at: int | None = None, leak: int = 0) -> None:
         self.interrupt_at = interrupt_at

@@ -1,4 +1,4 @@
-"""What decides verdicts is what was written before the studies' first full runs.
+"""The bounds that decide verdicts are those written before the studies' first full runs.
 
 ``bounds.csv`` has a row a predicate, with its comparison, its bound and what its measure was made
 with, and a row a constant of the modules that measure. Whoever changes one changes the file too and

@@ -13,7 +13,7 @@ use crate::{App, Note, Transport};
 pub struct WebClient {
     /// Requests that are not yet written.
     unwritten: Bytes,
-    /// What is still to come of each response, in order.
+    /// The bytes still to come of each response, in order.
     missing: VecDeque<Bytes>,
     /// Some of the first has come.
     begun: bool,
@@ -23,7 +23,7 @@ pub struct WebClient {
 }
 
 impl WebClient {
-    /// The same as a new one, in the memory of this one.
+    /// Resets the client to a new one, in the memory of this one.
     pub fn restart(&mut self) {
         self.missing.clear();
         *self = Self { missing: std::mem::take(&mut self.missing), ..Self::default() };

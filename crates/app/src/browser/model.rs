@@ -20,7 +20,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// What its objects have in all.
+    /// The bytes of its objects in all.
     pub fn volume(&self) -> Bytes {
         self.objects.iter().map(|object| object.response).sum()
     }
@@ -96,7 +96,7 @@ impl PageModel {
     }
 }
 
-/// What `draw` gives, up to `most`.
+/// The result of `draw`, at most `most`.
 fn bounded(most: f64, mut draw: impl FnMut() -> f64) -> f64 {
     (0..MOST_DRAWS).map(|_| draw()).find(|value| *value <= most).unwrap_or(most)
 }
@@ -113,7 +113,7 @@ pub enum Surge {
     /// "Generating Representative Web Workloads for Network and Server Performance Evaluation",
     /// SIGMETRICS 1998 (BU-CS-97-006).
     Of1998,
-    /// What "A Performance Evaluation of Hyper Text Transfer Protocols", SIGMETRICS 1999, changed.
+    /// The changes of "A Performance Evaluation of Hyper Text Transfer Protocols", SIGMETRICS 1999.
     Of1999,
 }
 
@@ -136,7 +136,7 @@ impl Surge {
         SizeLaw::One(Law::Pareto { shape: 1.0, scale: 1000.0 })
     }
 
-    /// Where sizes are cut off, without which those with an exponent of 1 have no mean: 10 MB, about
+    /// The largest size: without a limit, sizes with an exponent of 1 have no mean. 10 MB is about
     /// the largest of the 2000 files of a SURGE server with the constants of 1998 (140 are of the
     /// tail, and 133 kB · 140^(1/1.1) is 12 MB).
     pub const LARGEST: Bytes = Bytes::new(10_000_000);

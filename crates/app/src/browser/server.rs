@@ -14,14 +14,14 @@ use crate::{App, Note, Transport};
 pub struct WebServer {
     http: Http,
     expected: VecDeque<Exchange>,
-    /// Of requests, and not yet attended to.
+    /// Bytes of requests that arrived and are not answered yet.
     came: Bytes,
     /// When the answer to the first is due, once all of it has come.
     due: Option<Instant>,
 }
 
 impl WebServer {
-    /// The same as a new one that closes as `http` has it, in the memory of this one.
+    /// Resets the server to a new one that closes as `http` has it, in the memory of this one.
     pub fn restart(&mut self, http: Http) {
         self.expected.clear();
         *self = Self { http, expected: std::mem::take(&mut self.expected), ..Self::default() };

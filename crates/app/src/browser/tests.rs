@@ -19,7 +19,7 @@ fn distance(mut draws: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
     gaps.fold(0.0, f64::max)
 }
 
-/// What the distance exceeds once in a hundred: 1.63/sqrt(n).
+/// The distance that is exceeded once in a hundred: 1.63/sqrt(n).
 fn critical() -> f64 {
     1.63 / (DRAWS as f64).sqrt()
 }
@@ -142,7 +142,7 @@ const fn ms(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// What a user does when objects come 50 ms after they were asked for: (ms, what), and the pages.
+/// The acts of a user when objects come 50 ms after they were asked for: (ms, act), and the pages.
 fn story(browsing: Browsing, until: u64) -> (Vec<(u64, String)>, Vec<PageView>) {
     let model = four_objects();
     let mut user = User::new(ms(0), browsing, &model, Stream::new(1, "user"));

@@ -4,7 +4,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 use super::{Page, PageModel};
 use crate::session::Exchange;
 
-/// How objects share connections.
+/// The way in which objects share connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Http {
     /// HTTP/1.0: a new connection an object, which the server closes.
@@ -16,22 +16,22 @@ pub enum Http {
     Pipelined,
 }
 
-/// How a user browses.
+/// The settings of a user: connections, waiting time and number of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Browsing {
-    /// How objects share connections.
+    /// The way in which objects share connections.
     pub http: Http,
     /// The most connections at a time on which embedded objects are asked for; at least one.
     pub connections: u32,
-    /// How long a connection that persists is kept when a page is complete.
+    /// The time for which a persistent connection is kept when a page is complete.
     pub keep_alive: Duration,
-    /// How many pages a user looks at.
+    /// The number of pages that a user looks at.
     pub pages: u64,
     /// No page begins from then on.
     pub stop: Instant,
 }
 
-/// What is to be done for a user.
+/// The next act of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// A connection is to be opened: [`User::opened`] tells its name.
@@ -42,7 +42,7 @@ pub enum Act {
     Close(u32),
 }
 
-/// What became of a page.
+/// The outcome of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageView {
     /// Which of the user's pages, from 0.
@@ -51,7 +51,7 @@ pub struct PageView {
     pub objects: u64,
     /// Those that came.
     pub came: u64,
-    /// What the objects have in all.
+    /// The bytes of its objects in all.
     pub bytes: Bytes,
     /// The connections on which they were asked for.
     pub connections: u32,
@@ -92,7 +92,7 @@ pub struct User {
     browsing: Browsing,
     random: Stream,
     page: Page,
-    /// Of the page under way; nothing while the user thinks.
+    /// The outcome so far of the page under way; nothing while the user thinks.
     view: Option<PageView>,
     /// The number of the next page.
     number: u64,
@@ -157,7 +157,7 @@ impl User {
         self.view.as_ref()
     }
 
-    /// What is to be done at `now`.
+    /// The act that is due at `now`.
     pub fn act(&mut self, now: Instant) -> Option<Act> {
         if self.expires.is_some_and(|at| at <= now) {
             self.close_all();

@@ -105,7 +105,7 @@ impl std::ops::Mul for Pair {
 pub(super) struct Row(Vec<Pair>);
 
 impl Row {
-    /// So many zeros; an even number.
+    /// A row of `length` zeros, an even number.
     pub(super) fn zeros(length: usize) -> Self {
         Self(vec![Pair::default(); length / 2])
     }
@@ -144,9 +144,9 @@ impl Row {
         }
     }
 
-    /// The same of a row that is longer than the cache: a number's mirror is far away, and so are those of
-    /// its neighbours from one another, but `EDGE` neighbours at each of `EDGE` places that differ in the
-    /// first bits have their mirrors in as few places (Carter and Gatlin, FOCS 1998).
+    /// The reversal of bits in a row that is longer than the cache: a number's mirror is far away, and so
+    /// are those of its neighbours from one another, but `EDGE` neighbours at each of `EDGE` places that
+    /// differ in the first bits have their mirrors in as few places (Carter and Gatlin, FOCS 1998).
     fn reverse_bits_by_blocks(&mut self) {
         let length = 2 * self.0.len();
         let places = length / (EDGE * EDGE);
@@ -191,15 +191,16 @@ pub(super) struct Fft {
     length: usize,
     /// exp(−πi k/length), k up to half of the length.
     roots: Vec<Complex>,
-    /// Of each pass, over parts of the length, a quarter of it, a sixteenth …: exp(−2πi k/part) and its
-    /// square, k below a quarter of the part.
+    /// Factors of each pass, over parts of the length, a quarter of it, a sixteenth …: exp(−2πi k/part)
+    /// and its square, k below a quarter of the part.
     passes: Vec<Vec<[Pair; 2]>>,
 }
 
 /// Below it a part of the transform lies in the first cache, and passes over all of it are cheap.
 const IN_CACHE: usize = 1 << 10;
 
-/// So many numbers side by side are a few lines of the cache, and the square of it lies in the first.
+/// The side of a block: a row of it is a few lines of the cache, and the whole block fits into the
+/// first level.
 const EDGE: usize = 1 << 4;
 
 impl Fft {
@@ -231,7 +232,7 @@ impl Fft {
         Self { length, roots, passes }
     }
 
-    /// How many numbers it takes.
+    /// The number of complex numbers that it transforms.
     pub(super) const fn length(&self) -> usize {
         self.length
     }

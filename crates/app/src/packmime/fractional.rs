@@ -82,9 +82,9 @@ fn eigenvalues_of_terms(d: f64, fft: &Fft, terms: usize) -> Row {
     circle
 }
 
-/// What `take` makes of the terms 0..=m of the transform of 2m real numbers, two of which stand in each
-/// complex one: half the transform. It is left in their place, term k below m as a real part, m as the
-/// first imaginary part.
+/// Applies `take` to the terms 0..=m of the transform of 2m real numbers, two of which stand in each
+/// complex one: half the transform. The results are left in their place, term k below m as a real part,
+/// m as the first imaginary part.
 fn real_transform(fft: &Fft, z: &mut Row, take: impl Fn(Complex) -> f64) {
     let m = fft.length();
     fft.forward(z);

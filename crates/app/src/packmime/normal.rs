@@ -24,7 +24,7 @@ impl Normal {
     }
 }
 
-/// How many pairs are made side by side.
+/// The number of pairs that are made side by side.
 pub(super) const ABREAST: usize = 4;
 
 /// A number of each.
@@ -151,7 +151,7 @@ pub(super) fn gamma_of_mean_one(shape: f64, stream: &mut Stream) -> f64 {
     }
 }
 
-/// How far along a distribution: from below, or where that is too close to 1 from above.
+/// A cumulative probability: from below or, where that is too close to 1, from above.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Place {
     /// p, at most 1/2.
@@ -161,7 +161,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// Where the standard normal number `y` is in its distribution.
+    /// The cumulative probability of the standard normal number `y`.
     pub(super) fn of_normal(y: f64) -> Self {
         let tail = 0.5 * libm::erfc(y.abs() / SQRT_2);
         if y > 0.0 { Self::Above(tail) } else { Self::Below(tail) }

@@ -10,7 +10,7 @@ use super::normal::Place;
 
 const CSV: &str = include_str!("quantiles.csv");
 
-/// What goes on beyond the last row.
+/// The distribution beyond the last row.
 #[derive(Clone, Copy, Debug)]
 enum Tail {
     /// value ∝ (1−p)^−exponent, a Pareto tail of shape 1/exponent.

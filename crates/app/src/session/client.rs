@@ -32,7 +32,7 @@ pub struct Client {
     exchange: Exchange,
     /// When its request is due.
     due: Instant,
-    /// What is still to come of the response.
+    /// The bytes still to come of the response.
     missing: Bytes,
     /// Some of the response has come.
     begun: bool,
@@ -55,7 +55,7 @@ impl Client {
         client
     }
 
-    /// The same as a new one, in the memory of this one.
+    /// Resets the client to a new one with `session`, in the memory of this one.
     pub fn restart(&mut self, session: &Session) {
         self.exchanges.clear();
         self.exchanges.extend_from_slice(&session.exchanges);

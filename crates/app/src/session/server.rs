@@ -13,7 +13,7 @@ pub struct Server {
     /// The number of the exchange under way, and the exchange, if there is one.
     at: usize,
     exchange: Option<Exchange>,
-    /// What is still to come of the request.
+    /// The bytes still to come of the request.
     missing: Bytes,
     /// Some of it has come.
     begun: bool,
@@ -38,7 +38,7 @@ impl Server {
         server
     }
 
-    /// The same as a new one, in the memory of this one.
+    /// Resets the server to a new one with `session`, in the memory of this one.
     pub fn restart(&mut self, session: &Session) {
         self.exchanges.clear();
         self.exchanges.extend_from_slice(&session.exchanges);

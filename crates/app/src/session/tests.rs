@@ -10,7 +10,7 @@ struct Play {
     apps: (Client, Server),
     wire: Vec<(u64, usize, Transmit)>,
     app_at: [Option<Instant>; 2],
-    /// What each end told, and when in ms.
+    /// The notes: the time in ms, the end, and the note.
     notes: Vec<(u64, usize, Note)>,
 }
 

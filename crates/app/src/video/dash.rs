@@ -18,11 +18,11 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::{App, Note, Transport};
 
-/// What a request for a segment takes, with the headers that players send (RFC 9110).
+/// The size of a request for a segment, with the headers that players send (RFC 9110).
 const REQUEST: Bytes = Bytes::new(300);
-/// Of how many segments the throughput is the harmonic mean, and which share of it is trusted (J.
-/// Jiang, V. Sekar and H. Zhang, "Improving Fairness, Efficiency, and Stability in HTTP-based Adaptive
-/// Video Streaming with FESTIVE", `CoNEXT` 2012, section 4).
+/// The number of segments of whose throughputs the harmonic mean is taken, and below it the share of
+/// the mean that is trusted (J. Jiang, V. Sekar and H. Zhang, "Improving Fairness, Efficiency, and
+/// Stability in HTTP-based Adaptive Video Streaming with FESTIVE", `CoNEXT` 2012, section 4).
 const SEGMENTS: usize = 20;
 const TRUSTED: f64 = 0.85;
 /// BBA-0's reservoir and cushion, 90 s and 126 s of a buffer of 240 s (T.-Y. Huang et al., "A
@@ -34,7 +34,7 @@ const CUSHION: f64 = 0.525;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladder {
     rates: Arc<[Rate]>,
-    /// Of segment n at level l: n · levels + l.
+    /// The size of segment n at level l, at the index n · levels + l.
     sizes: Arc<[Bytes]>,
     segment: Duration,
 }
@@ -96,7 +96,7 @@ impl Ladder {
         Ok(())
     }
 
-    /// How many segments.
+    /// The number of segments.
     pub fn count(&self) -> usize {
         self.sizes.len() / self.rates.len()
     }
@@ -122,7 +122,7 @@ impl Ladder {
     }
 }
 
-/// How the rate of the next segment is chosen.
+/// The choice of the next segment's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adaptation {
     /// The highest rate of at most 85 % of the harmonic mean of the last 20 segments' throughputs, each
@@ -138,30 +138,30 @@ pub enum Adaptation {
 pub struct DashSettings {
     /// The most play that the buffer holds; at least two segments.
     pub buffer: Duration,
-    /// What it holds when play begins; at most `buffer`.
+    /// The play that the buffer holds when play begins; at most `buffer`.
     pub start: Duration,
-    /// What it holds when play goes on after a stop; at most `buffer`.
+    /// The play that the buffer holds when play goes on after a stop; at most `buffer`.
     pub resume: Duration,
-    /// How rates are chosen.
+    /// The choice of rates.
     pub adaptation: Adaptation,
     /// The time from a picture to the next.
     pub picture: Duration,
 }
 
-/// What became of a video in segments so far.
+/// The outcome of a video in segments so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DashReport {
     /// Segments that came whole.
     pub segments: u64,
-    /// How much was played.
+    /// The play that was shown.
     pub played: Duration,
-    /// How often the buffer ran empty before the end.
+    /// The number of times that the buffer ran empty before the end.
     pub underflows: u64,
-    /// How long play stood still, up to the time of the report.
+    /// The time for which play stood still, up to the time of the report.
     pub stalled: Duration,
-    /// How much of `played` was played later than if play had never stopped.
+    /// The part of `played` that was shown later than if play had never stopped.
     pub late: Duration,
-    /// How often a segment had another rate than the one before.
+    /// The number of segments that had another rate than the one before.
     pub switches: u64,
     /// The mean of the rates of the segments that came, in bits a second.
     pub mean_bps: f64,
@@ -173,7 +173,7 @@ pub struct DashReport {
     pub taken: Bytes,
 }
 
-/// What requests say, since bytes here have no contents: the level of each segment, written before the
+/// The contents of requests, since bytes here have none: the level of each segment, written before the
 /// request is and read when it has arrived.
 type Asked = Arc<[AtomicU8]>;
 
@@ -287,7 +287,7 @@ impl DashClient {
         &self.ladder
     }
 
-    /// How many pictures there are in so much of play.
+    /// The number of pictures in so much of play.
     pub fn pictures(&self, play: Duration) -> u64 {
         // Half of one for what the time between two was rounded to whole nanoseconds.
         let picture = self.settings.picture.as_nanos();
@@ -299,7 +299,7 @@ impl DashClient {
         self.opened
     }
 
-    /// What became of the video by `now`.
+    /// The outcome of the video by `now`.
     pub fn report(&self, now: Instant) -> DashReport {
         let mut report = self.report;
         match self.state {

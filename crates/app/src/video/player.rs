@@ -29,17 +29,18 @@ const SPANS: usize = 8;
 pub struct PlayerSettings {
     /// The most that the playout buffer holds; at least the largest picture.
     pub buffer: Bytes,
-    /// What it holds when play begins; at most `buffer`.
+    /// The bytes that the buffer holds when play begins; at most `buffer`.
     pub start: Bytes,
-    /// What it holds when play goes on after an underflow; at most `buffer`.
+    /// The bytes that the buffer holds when play goes on after an underflow; at most `buffer`.
     pub resume: Bytes,
-    /// How many times as fast as usual late pictures are shown: 1 makes up for nothing.
+    /// The speed at which late pictures are shown, as a multiple of the usual one: 1 makes up for
+    /// nothing.
     pub catch_up: f64,
     /// The most that the buffer grows to, if it follows the path; at least `buffer`.
     pub resize: Option<Bytes>,
 }
 
-/// What became of a video so far.
+/// The outcome of a video so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlayerReport {
     /// Pictures shown.
@@ -48,15 +49,15 @@ pub struct PlayerReport {
     pub late: u64,
     /// Pictures discarded.
     pub discarded: u64,
-    /// How often the buffer ran empty.
+    /// The number of times that the buffer ran empty.
     pub underflows: u64,
-    /// How long play stood still, up to the time of the report.
+    /// The time for which play stood still, up to the time of the report.
     pub stalled: Duration,
     /// When play began.
     pub began: Option<Instant>,
     /// When the last picture had been shown or discarded, and its time was over.
     pub finished: Option<Instant>,
-    /// What the playout buffer may hold by now.
+    /// The present limit of the playout buffer.
     pub buffer: Bytes,
 }
 
@@ -69,7 +70,7 @@ enum State {
     Over,
 }
 
-/// How fast data comes while the player takes all that there is.
+/// A meter of the rate of arrivals while the player takes all that there is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meter {
     /// When the span began that is being measured, and what had been taken by then.
@@ -119,12 +120,12 @@ pub struct Player {
     next: usize,
     /// Its deadline, while playing.
     due: Instant,
-    /// What it would be if play had never stopped.
+    /// The deadline if play had never stopped.
     nominal: Instant,
-    /// What was taken from the connection.
+    /// The bytes taken from the connection.
     taken: u64,
     meter: Meter,
-    /// What play waits for, until the rate changes.
+    /// The bytes for which play waits, until the rate changes.
     awaited: Option<Bytes>,
     report: PlayerReport,
 }
@@ -161,12 +162,12 @@ impl Player {
         })
     }
 
-    /// How much more the playout buffer takes.
+    /// The bytes for which the playout buffer has room.
     pub fn room(&self) -> Bytes {
         self.report.buffer.saturating_sub(self.held())
     }
 
-    /// What the playout buffer holds.
+    /// The bytes in the playout buffer.
     pub fn held(&self) -> Bytes {
         // What is left of a discarded picture is thrown away as it comes.
         Bytes::new(self.taken.saturating_sub(self.pictures.start(self.next)))
@@ -233,7 +234,7 @@ impl Player {
         Some(self.due)
     }
 
-    /// What became of the video by `now`.
+    /// The outcome of the video by `now`.
     pub fn report(&self, now: Instant) -> PlayerReport {
         let mut report = self.report;
         if let State::Frozen(since) = self.state {
@@ -242,12 +243,12 @@ impl Player {
         report
     }
 
-    /// Whether play has begun.
+    /// True once play has begun.
     pub const fn has_begun(&self) -> bool {
         self.report.began.is_some()
     }
 
-    /// What was taken from the connection.
+    /// The bytes taken from the connection.
     pub const fn taken(&self) -> Bytes {
         Bytes::new(self.taken)
     }
@@ -257,7 +258,7 @@ impl Player {
         &self.pictures
     }
 
-    /// What the buffer is to hold at least, if play waits.
+    /// The least bytes in the buffer for play to begin or go on, while it waits.
     const fn waits_for(&self) -> Option<Bytes> {
         match self.state {
             State::Filling => Some(self.settings.start),
@@ -266,8 +267,8 @@ impl Player {
         }
     }
 
-    /// Whether play may begin or go on, that is to wait for `least`; makes room for what else it waits
-    /// for.
+    /// True if play may begin or go on: the buffer holds `least` and, if it may grow, all that play waits
+    /// for. Raises the buffer's limit to that.
     fn may_play(&mut self, now: Instant, least: Bytes) -> bool {
         if self.taken == self.pictures.volume().get() {
             return true;

@@ -6,10 +6,10 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use super::{Pictures, Player, PlayerReport};
 use crate::{App, Note, Transport};
 
-/// What a request for a file takes, with the headers that players send (RFC 9110).
+/// The size of a request for a file, with the headers that players send (RFC 9110).
 const REQUEST: Bytes = Bytes::new(300);
 
-/// How often a server that paces looks at what has arrived.
+/// The interval at which a server that paces looks at what has arrived.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A bound on the rate at which a server sends: `gain` times the least constant rate at which the rest
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// there is no bound.
 #[derive(Clone, Debug)]
 pub struct VideoPace {
-    /// How many times that rate.
+    /// The bound as a multiple of that rate.
     pub gain: f64,
     /// The film.
     pub pictures: Pictures,
@@ -55,7 +55,7 @@ impl VideoServer {
         Self { volume, pace: None, asked: None, look: Instant::NEVER }
     }
 
-    /// The same, within a bound on its rate.
+    /// A server with a bound on its rate.
     pub fn paced(pace: VideoPace) -> Self {
         let volume = pace.pictures.volume();
         Self { pace: Some(pace), ..Self::new(volume) }
@@ -97,7 +97,7 @@ impl VideoClient {
         Self { player, asked: None, at_start: None }
     }
 
-    /// What became of the video by `now`.
+    /// The outcome of the video by `now`.
     pub fn report(&self, now: Instant) -> PlayerReport {
         self.player.report(now)
     }
@@ -107,7 +107,7 @@ impl VideoClient {
         self.asked
     }
 
-    /// What had arrived in order when play began.
+    /// The bytes that had arrived in order when play began.
     pub const fn at_start(&self) -> Option<Bytes> {
         self.at_start
     }

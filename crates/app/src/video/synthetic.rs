@@ -14,7 +14,7 @@ use super::Pictures;
 pub struct Synthetic {
     /// All bytes, exactly.
     pub volume: Bytes,
-    /// How many pictures.
+    /// The number of pictures.
     pub count: usize,
     /// The time between two.
     pub interval: Duration,

@@ -61,7 +61,7 @@ impl FromStr for On {
     }
 }
 
-/// Where the packets of our end point and of the kernel differ first.
+/// The place where the packets of our end point and of the kernel differ first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The script.

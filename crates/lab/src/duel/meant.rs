@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// The list.
 const LIST: &str = include_str!("meant.toml");
 
-/// What the list says.
+/// An entry of the list of differences that are meant.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Meant {
@@ -79,7 +79,7 @@ impl Meant {
     }
 }
 
-/// Whether `text` is as `pattern` says, in which `*` stands for any text.
+/// True if `text` matches `pattern`, in which `*` stands for any text.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

@@ -18,7 +18,7 @@ use super::{Fault, did_you_mean, nearest, printable};
 /// The longest text that a value may be: no quantity, name or title is as long.
 const MAX_TEXT_CHARS: usize = 500;
 
-/// How much of a text a message shows.
+/// The characters of a text that a message shows.
 const SHOWN_CHARS: usize = 60;
 
 /// Reads a text and says what is wrong with it.
@@ -186,7 +186,7 @@ impl<'s> Checker<'s> {
             .max_by_key(shared)
     }
 
-    /// Whether a value has the outer shape that a schema asks for.
+    /// True if a value has the outer shape that a schema asks for.
     fn fits(&self, schema: &Value, value: &Value) -> bool {
         let schema = self.resolve(schema);
         if !words(schema).is_empty() {
@@ -212,7 +212,7 @@ impl<'s> Checker<'s> {
         reference(schema).and_then(|name| self.root.get("$defs")?.get(name)).unwrap_or(schema)
     }
 
-    /// What a schema asks for, in words.
+    /// The expectation of a schema, in words.
     fn expectation(&self, schema: &Value) -> String {
         let schema = self.resolve(schema);
         let words = words(schema);

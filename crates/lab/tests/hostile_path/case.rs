@@ -13,10 +13,10 @@ use proptest::prelude::*;
 /// The most that one side sends, in bytes.
 pub const MOST: u32 = 200_000;
 
-/// Of a jumbo frame.
+/// The MSS of a jumbo frame.
 const LARGEST_MSS: u32 = 9_000;
 
-/// How bad the path is.
+/// The severity of the path.
 #[derive(Clone, Copy, Debug)]
 pub enum Hostility {
     /// A fifth is lost; reordering, duplicates and damage abound.
@@ -33,7 +33,8 @@ pub struct Case {
     pub ends: [End; 2],
     /// From the first end to the second, and back.
     pub ways: [Way; 2],
-    /// Whether both ends open the connection, at about the same time, or the first alone.
+    /// True if both ends open the connection, at about the same time, false if the first does
+    /// alone.
     pub simultaneous: bool,
     pub ipv6: bool,
     /// The initial sequence number of each end.
@@ -58,11 +59,12 @@ pub struct End {
     pub pacing: Pacing,
     pub ecn: EcnMode,
     pub opens_at: Duration,
-    /// What is written: how long after the connection is open, and how much.
+    /// The writes: the time after the connection is open, and the volume.
     pub writes: Vec<(Duration, u32)>,
-    /// How long after the last write the application closes.
+    /// The time after the last write at which the application closes.
     pub closes_after: Duration,
-    /// How often the application reads, and at most how much at once; `None`: all, at once.
+    /// The interval at which the application reads, and the most that it reads at once; `None`:
+    /// all, at once.
     pub reads: Option<(Duration, u32)>,
 }
 
@@ -114,7 +116,7 @@ pub struct Way {
     pub rate_bps: u64,
     pub delay: Duration,
     pub queue_packets: u64,
-    /// What waits when packets are marked instead of dropped.
+    /// The queue from which packets are marked instead of dropped.
     pub mark_packets: Option<u64>,
     pub loss: f64,
     pub late_share: f64,
@@ -191,7 +193,7 @@ fn writes() -> impl Strategy<Value = Vec<(Duration, u32)>> {
     )
 }
 
-/// How the other end is told that data has come.
+/// The setting of delayed ACKs at the other end.
 fn delayed_ack() -> impl Strategy<Value = Option<DelayedAck>> {
     let delayed = (1_u32..=4, micros(1_000, 500_000), any::<bool>());
     prop::option::of(delayed.prop_map(|(every, timeout, quick)| DelayedAck {

@@ -5,7 +5,7 @@ pub fn flip(bytes: &mut [u8], bit: usize) {
     bytes[bit / 8] ^= 0x80 >> (bit % 8);
 }
 
-/// Whether a flip of this bit must be noticed: everywhere but in the three fields of an IPv6 header
+/// True if a flip of this bit must be noticed: everywhere but in the three fields of an IPv6 header
 /// that no checksum covers (RFC 8200 §8.1), its traffic class, flow label and hop limit.
 pub fn is_seen(flipped: &[u8], bit: usize) -> bool {
     let mut bytes = [flipped[0]];
@@ -65,7 +65,7 @@ mod tests {
         })
     }
 
-    /// What notices a flip of each of these bits, each word once.
+    /// The checks that notice a flip of each of these bits, each word once.
     fn noticed(packet: &[u8], bits: std::ops::Range<usize>) -> Vec<&'static str> {
         let found = bits.map(|bit| {
             let mut bytes = packet.to_vec();

@@ -13,19 +13,19 @@ use crate::case::End;
 pub struct Host {
     pub endpoint: Endpoint,
     end: End,
-    /// How its segments become headers, and how the other's are read.
+    /// The translation of its segments into headers, and of the other's back.
     out: Direction,
     into: Direction,
     /// The window scales of the two SYNs, ours first.
     offered: [Option<u8>; 2],
-    /// What it writes, and what it is to read.
+    /// The bytes that it writes, and those that it is to read.
     ours: &'static [u8],
     theirs: &'static [u8],
     /// When its application began.
     began: Option<Instant>,
     writes_done: usize,
     closed: bool,
-    /// What has arrived, in numbers, and the bytes of it.
+    /// The data that has arrived, in numbers, and the bytes of it.
     arrived: Ranges,
     bytes: Vec<u8>,
     /// Bytes that the application has read.
@@ -137,17 +137,17 @@ impl Host {
         Ok(())
     }
 
-    /// Whether all that the other side wrote has arrived, and that there is no more.
+    /// True if all that the other side wrote has arrived, and there is no more.
     pub fn has_everything(&self) -> bool {
         span(self.endpoint.received().get()) == self.theirs.len() && self.endpoint.peer_finished()
     }
 
-    /// Whether all of it has been read.
+    /// True if all of it has been read.
     pub fn has_read_everything(&self) -> bool {
         self.has_everything() && span(self.read) == self.theirs.len()
     }
 
-    /// Whether the connection was open and is closed.
+    /// True if the connection was open and is closed.
     pub fn is_over(&self) -> bool {
         self.began.is_some() && self.endpoint.state() == State::Closed
     }

@@ -19,7 +19,7 @@ use crate::case::{Case, MOST, Way};
 use crate::flips::{flip, is_seen};
 use crate::host::Host;
 
-/// How a run ended well.
+/// The good outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything arrived.
@@ -28,7 +28,7 @@ pub enum Outcome {
     TimedOut,
 }
 
-/// What all runs together did.
+/// The totals of all runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     pub runs: u64,
@@ -111,7 +111,7 @@ pub fn trace(case: &Case) -> String {
     Vec::from(run.trace.unwrap_or_default()).join("\n")
 }
 
-/// What each end writes: no stretch looks like another.
+/// The content that each end writes: no stretch looks like another.
 static CONTENT: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     ["first", "second"].map(|end| {
         let mut random = Stream::new(1, &format!("content of the {end} end"));

@@ -96,7 +96,7 @@ impl Value {
     }
 }
 
-/// What the names of an expression stand for.
+/// The values of the names in an expression.
 pub(super) struct Scope<'a> {
     pub(super) info: &'a TcpInfo,
     pub(super) variables: &'a Variables,

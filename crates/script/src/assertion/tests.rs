@@ -4,7 +4,7 @@ fn outcome(text: &str) -> Result<(), String> {
     outcomes(&[text])
 }
 
-/// Of the blocks of one script, one after the other.
+/// The outcome of the blocks of one script, one after the other.
 fn outcomes(texts: &[&str]) -> Result<(), String> {
     let info = TcpInfo { snd_cwnd: Some(10), ca_state: Some(3), ..TcpInfo::default() };
     let (mut known, mut variables) = (BTreeSet::new(), Variables::default());

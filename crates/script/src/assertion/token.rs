@@ -19,7 +19,7 @@ pub(super) enum Kind {
 pub(super) struct Token {
     pub(super) span: Span,
     pub(super) kind: Kind,
-    /// Where it begins and ends in the text.
+    /// The place in the text of its first byte, and after its last one.
     pub(super) from: usize,
     pub(super) to: usize,
 }

@@ -74,7 +74,8 @@ pub const SEGMENTS: [&str; 45] = [
     "timestamp missing",
 ];
 
-/// What the peer has sent so far in each state, what this end has, and whether there are timestamps.
+/// The state of a connection in the grid: the peer's segments so far, this end's numbers, and
+/// timestamps or none.
 struct Reached {
     acts: Vec<Act>,
     active: bool,

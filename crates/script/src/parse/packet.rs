@@ -6,7 +6,7 @@ use crate::ast::{Direction, EcnTag, OptionList, Packet, ShownCookie, TcpOption};
 use crate::error::Fault;
 use crate::scan::{Parsed, Scanner, unknown};
 
-/// What packetdrill also knows and this interpreter does not.
+/// Protocols that packetdrill also knows and this interpreter does not.
 const OTHER_PROTOCOLS: [&str; 8] = ["icmp", "icmpv6", "udp", "gre", "ipv4", "ipv6", "mpls", "psp"];
 
 pub(super) fn packet(scanner: &mut Scanner<'_>) -> Parsed<Packet> {

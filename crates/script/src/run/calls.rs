@@ -45,7 +45,7 @@ pub(super) struct Socket {
     /// `TCP_FASTOPEN_CONNECT`; a connect then waits for the first write.
     pub(super) fast: bool,
     pub(super) deferred: bool,
-    /// What a write that waits for the handshake has put into the SYN.
+    /// The data that a write before the handshake has put into the SYN.
     pub(super) in_syn: Bytes,
 }
 
@@ -70,7 +70,7 @@ impl Sockets {
 struct Pending {
     call: Call,
     until: Instant,
-    /// How far from `until` it may return.
+    /// The distance from `until` at which it may return.
     slack: Duration,
     /// When it returned after all, and what.
     done: Option<(Instant, Answer)>,
@@ -146,7 +146,7 @@ const ERRORS: [(&str, i64); 31] = [
     ("EINPROGRESS", 115),
 ];
 
-/// Whether two names are of one error, as packetdrill compares numbers.
+/// True if two names are of one error, as packetdrill compares numbers.
 fn is_same_error(one: &str, other: &str) -> bool {
     let number = |name: &str| ERRORS.iter().find(|(known, _)| *known == name).map(|(_, n)| *n);
     one == other || (number(one).is_some() && number(one) == number(other))
@@ -226,7 +226,8 @@ impl<S: Stack> Runner<'_, S> {
         }
     }
 
-    /// What became of the call that blocks: by `by`, or else by its own time.
+    /// Waits for the call that blocks, until `by` or else until its own time, and judges its
+    /// result.
     pub(super) fn wait_for_call(&mut self, by: Option<Instant>) -> Called<()> {
         let Some(pending) = &self.sockets.pending else { return Ok(()) };
         let (until, slack, span) = (pending.until, pending.slack, pending.call.span);

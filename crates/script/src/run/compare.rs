@@ -240,7 +240,7 @@ pub(crate) fn as_packet(transmit: &Transmit, numbers: &Numbers, scales: Scales) 
     }
 }
 
-/// The same, so that it can be laid beside `packet`.
+/// Shows a packet in the form of `packet`, so that the two can be laid side by side.
 pub(super) fn shown_like(
     at: Instant,
     transmit: &Transmit,

@@ -19,7 +19,8 @@ pub struct EndpointStack {
     listening: bool,
     /// The queue below takes nothing: what would go out does not.
     closed_below: bool,
-    /// What a client knows of its server, and with what of it the connection was opened until its answer came.
+    /// The client's memory of its server; below it, the part with which the connection was opened, until its
+    /// answer came.
     memory: Memory,
     asked: Option<FastOpenClient>,
 }

@@ -81,7 +81,7 @@ impl FastOpenPlan {
         self.listener = on;
     }
 
-    /// Whether clients may use it.
+    /// True if clients may use it.
     pub(super) const fn client(&self) -> bool {
         self.bits & CLIENT != 0
     }
@@ -125,7 +125,8 @@ fn key(value: &str) -> Option<[u8; 16]> {
     words.next().is_none().then_some(key)
 }
 
-/// What a client keeps of its server (RFC 7413 §4.1.3), as Linux's `tcp_fastopen_cache_set` does.
+/// The client's memory of its server (RFC 7413 §4.1.3), as Linux's `tcp_fastopen_cache_set` does
+/// it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
     known: FastOpenClient,
@@ -134,7 +135,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// What the next connection is opened with.
+    /// The Fast Open settings of the next connection.
     pub(super) const fn client(&self, plan: &FastOpenPlan) -> FastOpenClient {
         FastOpenClient {
             without_cookie: plan.without_cookie(),

@@ -397,7 +397,7 @@ impl Plan {
         self.profile
     }
 
-    /// What `TCP_NODELAY` gives way to when it is taken back.
+    /// The mode of Nagle's algorithm when `TCP_NODELAY` is taken back.
     pub(super) const fn nagle(&self) -> Nagle {
         match self.profile {
             Profile::Linux => Nagle::Minshall,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Path, limit_burst_rate_pps};
 
-/// How many slow starts a cycle of the window has.
+/// The number of slow starts in a cycle of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {

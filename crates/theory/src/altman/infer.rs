@@ -44,7 +44,7 @@ pub struct Measured {
     pub half_width: f64,
 }
 
-/// What was measured of the reference connection; at least one of the two.
+/// Measurements of the reference connection; at least one of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Measurements {
     /// Mean throughput, packets/s.
@@ -380,7 +380,7 @@ impl<'a> Search<'a> {
         (with, without)
     }
 
-    /// Whether an interval ends at a limit that is ours and not nature's: a λ of 0 or of all of μ, a
+    /// True if an interval ends at a limit that is ours and not nature's: a λ of 0 or of all of μ, a
     /// vanishing B or τ and a μ of hardly more than λ bound an interval; a very large μ, B or τ does
     /// not.
     fn leaves_range(&self, found: &Candidate) -> bool {

@@ -132,7 +132,7 @@ impl Path {
         self.tau_s() + 1.0 / self.0.mu_pps
     }
 
-    /// What the exogenous traffic leaves of the bottleneck (μ − λ), packets/s.
+    /// The rate that the exogenous traffic leaves of the bottleneck (μ − λ), packets/s.
     pub fn available_pps(&self) -> f64 {
         self.0.mu_pps - self.0.lambda_pps
     }

@@ -1,4 +1,4 @@
-//! Where the fluid model is not to be believed.
+//! Validity: the limits within which the fluid model is to be believed.
 
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub const CRITERION_MARGIN: f64 = 0.05;
 /// start is suspected; a heuristic of this crate.
 pub const THIRD_SLOW_START_GAP: f64 = 2.0;
 
-/// Whether a prediction is to be believed, and why not.
+/// The validity of a prediction, and the reasons against it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Validity {
     /// No reason against it was found.
@@ -153,7 +153,8 @@ fn detected_threshold(path: &Path) -> f64 {
     (2.0 * path.w_b()).min(path.w_th()) / 2.0
 }
 
-/// How far below the next overflow the second slow start ends, packets; none with one slow start.
+/// The distance from the end of the second slow start to the next overflow, packets; none with one
+/// slow start.
 pub(super) fn third_slow_start_gap(path: &Path, mode: Mode) -> Option<f64> {
     (mode == Mode::TwoSlowStarts).then(|| path.w_b() - detected_threshold(path))
 }

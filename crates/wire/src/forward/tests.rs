@@ -47,7 +47,7 @@ fn packet(v6: bool, option: Option<QuickStart>, ttl: u8) -> Vec<u8> {
     buffer
 }
 
-/// What arrives after one router: its TTL and its option. The parser checks every checksum.
+/// The TTL and the option that arrive after one router. The parser checks every checksum.
 fn read(packet: &[u8]) -> (u8, Option<QuickStart>) {
     let parsed = parse(packet).unwrap();
     (parsed.headers.ip.ttl, parsed.headers.quick_start)

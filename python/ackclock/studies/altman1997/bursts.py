@@ -1,4 +1,4 @@
-"""What passes the queue packet by packet: output rates by phase, and the bursts of slow start."""
+"""The burst analysis, packet by packet: output rates by phase, and the bursts of slow start."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _packets(link: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _in_slow_start(flow: pl.DataFrame, moments: np.ndarray) -> np.ndarray:
-    """Whether the sender was in slow start at each of the moments."""
+    """Return at each of the moments True if the sender was in slow start."""
     changes = flow["time_s"].to_numpy()
     window = flow["cwnd_segments"].to_numpy()
     threshold = np.nan_to_num(flow["ssthresh_segments"].cast(pl.Float64).to_numpy(), nan=np.inf)

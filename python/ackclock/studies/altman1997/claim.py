@@ -1,4 +1,4 @@
-"""What the predicates share: how they are written, and how numbers go into ``claims.json``."""
+"""Helpers of the predicates: their form, and how numbers go into ``claims.json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the paper could not draw: the map of the model's error, and the extras."""
+"""Figures that the paper could not draw: the map of the model's error, and the extras."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def within(frame: pl.DataFrame, column: str, limit: float) -> float:
 
 
 def in_paper_box() -> pl.Expr:
-    """Whether a point lies in the ranges that the paper's good cases span."""
+    """Return True for a point in the ranges that the paper's good cases span."""
     return pl.all_horizontal(
         [pl.col(name).is_between(low, high) for name, (low, high) in PAPER_BOX.items()]
     )

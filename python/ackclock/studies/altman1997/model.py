@@ -26,7 +26,7 @@ def utilisation(
     buffer
         The buffer B, in packets.
     overshoot
-        How many packets W_max lies above W_loss.
+        The packets by which W_max lies above W_loss.
     """
     free = 1 - share
     whole = tau + 1

@@ -28,7 +28,7 @@ class Path:
 
     @property
     def free_pps(self) -> float:
-        """What the exogenous traffic leaves, μ − λ."""
+        """The rate that the exogenous traffic leaves, μ − λ."""
         return self.mu_pps - self.lambda_pps
 
     @property
@@ -65,7 +65,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """How the report names the case: table and row."""
+        """The name of the case in the report: table and row."""
         return f"{self.table}.{self.case}"
 
     @property

@@ -17,7 +17,7 @@ MEASURED_S = 1400.0
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run: the study, or its quick version."""
+    """The amount of work: the study, or its quick version."""
 
     quick: bool
 
@@ -28,12 +28,12 @@ class Plan:
 
     @property
     def warm_up_s(self) -> float:
-        """What is simulated before the measurement."""
+        """The time that is simulated before the measurement."""
         return 50.0 if self.quick else WARM_UP_S
 
     @property
     def measured_s(self) -> float:
-        """What is measured of each case."""
+        """The time that is measured of each case."""
         return 300.0 if self.quick else MEASURED_S
 
     @property
@@ -63,12 +63,12 @@ class Plan:
 
     @property
     def probe_s(self) -> float:
-        """How much of a case is recorded packet by packet."""
+        """The time of a case that is recorded packet by packet."""
         return 150.0 if self.quick else 400.0
 
     @property
     def burst_probe_s(self) -> float:
-        """How much of a case is recorded for the bursts of slow start."""
+        """The time of a case that is recorded for the bursts of slow start."""
         return 100.0 if self.quick else 200.0
 
     @property

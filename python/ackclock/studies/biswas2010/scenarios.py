@@ -84,7 +84,7 @@ def cwv_rto(variant: str) -> str | None:
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run: the study, or its quick version."""
+    """The amount of work: the study, or its quick version."""
 
     quick: bool
 
@@ -95,17 +95,17 @@ class Plan:
 
     @property
     def flows(self) -> tuple[int, ...]:
-        """How many flows share the path."""
+        """The numbers of flows that share the path."""
         return (4, 16, 32) if self.quick else FLOWS
 
     @property
     def idles(self) -> tuple[float, ...]:
-        """How long the silence lasts."""
+        """The lengths of the silence."""
         return (0.5, 1.5, 5.0) if self.quick else IDLES_S
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """How long the flows are limited."""
+        """The times for which the flows are limited."""
         return (1.0, 5.0) if self.quick else PERIODS_S
 
 

@@ -38,7 +38,7 @@ TRACED = {"rtt_ms": 100, "period": 10_000}
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run: the study, or its quick version."""
+    """The amount of work: the study, or its quick version."""
 
     quick: bool
 
@@ -114,12 +114,12 @@ class Setting:
 
     @property
     def warm_up_s(self) -> float:
-        """What is simulated before the measurement."""
+        """The time that is simulated before the measurement."""
         return self.warm_up * self.loss_s
 
     @property
     def duration_s(self) -> float:
-        """What is simulated."""
+        """The time that is simulated."""
         return (self.warm_up + self.measured) * self.loss_s
 
     @property

@@ -1,4 +1,4 @@
-"""What was expected of the other ways to begin, and what came.
+"""Expectations of the other ways to begin, and what came.
 
 Written before the first full run of the comparison. None of it is the paper's.
 """

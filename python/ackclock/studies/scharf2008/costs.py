@@ -1,4 +1,4 @@
-"""What Quick-Start costs a router and an end point on this machine.
+"""The costs of Quick-Start for a router and an end point on this machine.
 
 The router forwards packets of 50 bytes in memory (:class:`ackclock._core.RouterBench`), one with
 and one without the function, two batches each in turn, by the processor time of the thread; what

@@ -68,7 +68,7 @@ NEAR = 0.25
 
 @dataclass(frozen=True)
 class Reading:
-    """What the paper leaves open."""
+    """A reading of what the paper leaves open."""
 
     name: str
     constants: str = "surge-1998"

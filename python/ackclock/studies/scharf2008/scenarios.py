@@ -1,4 +1,4 @@
-"""What is run: one path, two routers, and what the paper's figures vary.
+"""The runs: one path, two routers, and what the paper's figures vary.
 
 Sizes in bytes, rates in bit/s, times in s. Where the paper is silent the choice stands beside it.
 """
@@ -32,18 +32,18 @@ SHARES = (0.0, 0.01, 0.5)
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run; ``quick`` is a smaller honest version."""
+    """The amount of work; ``quick`` is a smaller honest version."""
 
     quick: bool
 
     @property
     def long_s(self) -> float:
-        """How long the slowest rates of Figures 4 and 6 are watched."""
+        """The time for which the slowest rates of Figures 4 and 6 are watched."""
         return 60.0 if self.quick else 420.0
 
     @property
     def flood_s(self) -> float:
-        """How long the routers are flooded."""
+        """The time for which the routers are flooded."""
         return 24.0 if self.quick else 120.0
 
     @property

@@ -59,7 +59,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run: the study, or its quick version."""
+    """The amount of work: the study, or its quick version."""
 
     quick: bool
 
@@ -96,7 +96,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Feedback:
-    """What stops TSL: a server whose SYN-ACKs are lost too often gives new connections 1,2.
+    """The end of TSL: a server whose SYN-ACKs are lost too often gives new connections 1,2.
 
     No bit on the wire, nothing of the client: an exponential mean over the server's last hundred
     connections, of the share whose SYN-ACK it had to send again.
@@ -149,7 +149,7 @@ class Setting:
 
     @property
     def duration_s(self) -> int:
-        """What is simulated: the warm-up, then the time that so many arrivals take on average."""
+        """The simulated time: the warm-up, then the time that so many arrivals take on average."""
         return WARM_UP_S + max(1, round(self.connections / self.rate_per_s))
 
     def scenario(self) -> dict[str, Any]:

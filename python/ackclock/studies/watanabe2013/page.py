@@ -1,4 +1,4 @@
-"""What the report says: its sections, tables and captions, every number from the results."""
+"""The text of the report: its sections, tables and captions, every number from the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report says beyond the paper's figures."""
+"""The text of the report beyond the paper's figures."""
 
 from __future__ import annotations
 

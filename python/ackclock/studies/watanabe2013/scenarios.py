@@ -103,7 +103,7 @@ BY_KEY = {case.key: case for case in CASES}
 
 @dataclass(frozen=True)
 class Choice:
-    """What the paper leaves open: the buffer, over the product at 100 ms; CCP's reading; the film.
+    """A choice of what the paper leaves open: buffer (over the product at 100 ms), CCP, film.
 
     A film of a constant rate has the same pictures, each second of them scaled to the mean.
     """
@@ -129,7 +129,7 @@ ALTERNATIVES = (
 
 @dataclass(frozen=True)
 class Plan:
-    """How much runs."""
+    """The amount of work."""
 
     quick: bool
 
@@ -145,7 +145,7 @@ class Plan:
 
     @property
     def length_s(self) -> int:
-        """How much of the video is played."""
+        """The length of the video that is played."""
         return 120 if self.quick else LENGTH_S
 
 

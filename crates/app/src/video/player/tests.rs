@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// What arrives: (ms, bytes). Deadlines are served between arrivals, an arrival before a deadline of
-/// the same moment.
+/// Arrivals: (ms, bytes). Deadlines are served between arrivals, an arrival before a deadline of the
+/// same moment.
 struct Story {
     player: Player,
     wake: Option<Instant>,

@@ -7,7 +7,7 @@ use crate::ast::{Call, Expr, ExprKind};
 use crate::error::{Fault, Span, shown};
 use crate::stack::Write;
 
-/// Whether the buffer is where no memory is.
+/// True if the buffer is where no memory is.
 pub(super) fn is_null(call: &Call) -> bool {
     matches!(call.args.get(1).map(|buffer| &buffer.kind), Some(ExprKind::Name(name)) if name == "NULL")
 }
@@ -52,7 +52,7 @@ pub(super) fn constant(expr: &Expr) -> Called<i64> {
     }
 }
 
-/// Whether `{onoff=1, linger=0}` asks for a reset on close.
+/// True if `{onoff=1, linger=0}` asks for a reset on close.
 pub(super) fn no_linger(expr: &Expr) -> Called<bool> {
     let ExprKind::Struct(fields) = &only(expr).kind else {
         return Err(Fault::new(expr.span, "expected `{onoff=1, linger=0}`"));
@@ -78,12 +78,12 @@ pub(super) fn names(expr: &Expr) -> Vec<&str> {
     }
 }
 
-/// How much a call moves, and what its flags say.
+/// The volume that a call moves, and its flags.
 pub(super) struct Volume {
     pub(super) data: Bytes,
     /// It must not block.
     pub(super) at_once: bool,
-    /// What is read stays to be read.
+    /// True if the data stays in the buffer (`MSG_PEEK`).
     pub(super) peek: bool,
     /// It opens the connection.
     pub(super) fast: bool,

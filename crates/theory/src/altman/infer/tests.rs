@@ -28,7 +28,7 @@ fn within(value: f64, relative_half_width: f64) -> Measured {
     Measured { value, half_width: relative_half_width * value }
 }
 
-/// What a measurement of `parameters` with the given relative uncertainty would report.
+/// The report of a measurement of `parameters` with the given relative uncertainty.
 fn measured(parameters: &Parameters, throughput: bool, rtt: bool, width: f64) -> Measurements {
     let prediction = predict(&Path::new(parameters).unwrap());
     Measurements {
@@ -84,7 +84,7 @@ fn the_inferred_field_is_not_read() {
     }
 }
 
-/// Of one measure, the interval is where the prediction stays within the half-width.
+/// The interval of a single measure is where the prediction stays within the half-width.
 #[test]
 fn a_single_measure_bounds_by_its_half_width() {
     // Rarer traffic than 22 packets/s could be mistaken for that of a cycle with two slow starts.

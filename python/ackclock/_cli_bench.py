@@ -1,0 +1,101 @@
+"""The command ``ackclock bench``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ackclock
+from ackclock import _printing as printing
+from ackclock.errors import BadInput
+
+__all__ = ["bench"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def bench(
+    peers: Annotated[
+        bool,
+        typer.Option("--peers", help="Run the same on ns-2 and ns-3, and print the ratios."),
+    ] = False,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="W(1,100M), W(100,1G), W(1000,1G), short, packmime or W(100000,100G); may be "
+            "repeated. Default: the first four; with --against the first five."
+        ),
+    ] = None,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(help="The sender; may be repeated. Default: newreno+sack, cubic and bbr."),
+    ] = None,
+    queue: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="droptail (default), fair, red, codel, fq_codel or pie, in turns with droptail."
+        ),
+    ] = None,
+    instructions: Annotated[
+        bool,
+        typer.Option("--instructions", help="Count the instructions of a packet, under valgrind."),
+    ] = False,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OTHER", help="Another installed `ackclock`: run both in turns and compare."
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, rougher numbers.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the simulator's own speed."""
+    from ackclock import bench as bench_module
+
+    variants = variant or list(bench_module.DEFAULT_VARIANTS)
+    for each in variants:
+        ackclock.variant_name(each)
+    if against is not None:
+        if peers or instructions or queue:
+            raise BadInput("--against: not with --peers, --instructions or --queue")
+        _bench_against(against, workload, variants, quick=quick, as_json=as_json)
+        return
+    workloads = bench_module.selected(workload, queue)
+    plan = bench_module.Plan.of(quick=quick, peers=peers, instructions=instructions)
+    with printing.status("measuring") as status:
+        results = [
+            bench_module.measure(of, sender, plan, say=status)
+            for of in workloads
+            for sender in variants
+        ]
+    if as_json:
+        printing.print_json(results)
+        return
+    console = printing.output()
+    console.print(bench_module.as_table(results))
+    for note in bench_module.notes(results, plan):
+        console.print(note)
+
+
+def _bench_against(
+    other: Path, workload: list[str] | None, variants: list[str], *, quick: bool, as_json: bool
+) -> None:
+    from ackclock import bench, bench_against
+
+    python = bench_against.interpreter(other)
+    plan = bench_against.plan(quick=quick)
+    with printing.status("measuring") as status:
+        results = [
+            bench_against.measure(of, sender, plan, python, say=status)
+            for of in bench.selected(workload, None, bench.AGAINST_WORKLOADS)
+            for sender in variants
+        ]
+    if as_json:
+        printing.print_json(results)
+        return
+    console = printing.output()
+    console.print(bench_against.as_table(results))
+    for note in bench_against.notes(results, plan):
+        console.print(note)

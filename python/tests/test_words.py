@@ -1,0 +1,135 @@
+"""The check of words, on comments and documents that break its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+Script = Callable[[str], ModuleType]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "What waits although the window has room.",
+        "Whether a block can be kept.",
+        "Of each pass, its factors.",
+        "Who goes next.",
+        "Whose habits decide.",
+        "So many hops.",
+        "How often it is sent.",
+        "Where it stands.",
+        "The same as before, later.",
+        "The same.",
+        "The same, within a bound.",
+        "The same of a datagram.",
+    ],
+)
+def test_a_sentence_without_a_subject_is_seen(line: str, script: Script) -> None:
+    module = script("check_words")
+    rust = f"/// {line}\nfn f() {{}}\n"
+    python = f'def f():\n    """{line}"""\n'
+    assert list(module.rust_comments(rust)) == [(1, line)]
+    assert module.BEGINNINGS.match(line)
+    assert [text for _, text in module.python_comments(python)] == [line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The queueing discipline: which packet is dequeued next.",
+        "The same path as before.",
+        "Offset of the field.",
+        "True if a block can be kept.",
+        "Howard's algorithm.",
+        "Sockets of the host.",
+    ],
+)
+def test_a_sentence_with_a_subject_is_not(line: str, script: Script) -> None:
+    assert not script("check_words").BEGINNINGS.match(line)
+
+
+def test_the_first_line_of_a_comment_counts(script: Script) -> None:
+    text = """
+        //! A module.
+        //! What it is.
+
+        /// A function, of
+        /// which this is no sentence.
+        ///
+        /// Whether this is one does not matter.
+        #[inline]
+        /// How a comment goes on after an attribute.
+        fn f() {} // Of no account.
+        //// Whether four slashes are a comment: no.
+    """
+    found = [line for _, line in script("check_words").rust_comments(text)]
+    assert found == ["A module.", "A function, of", "How a comment goes on after an attribute."]
+
+
+def test_entries_and_constants_of_python_count(script: Script) -> None:
+    text = '''
+#: How many.
+#: Whether this goes on.
+N = 3
+
+
+class C:
+    """A class.
+
+    Attributes
+    ----------
+    n
+        How often.
+    sender, receiver : str
+        The ends.
+        What follows is no entry.
+    """
+'''
+    found = dict(script("check_words").python_comments(text))
+    assert found == {2: "How many.", 8: "A class.", 13: "How often.", 15: "The ends."}
+
+
+def test_a_long_line_is_seen_and_tables_and_links_are_free(script: Script) -> None:
+    # 4 · 30 = 120 columns, and one more.
+    lines = [
+        *("abc " * 30 + "x", "abc " * 29 + "abcd", "| " + "abc " * 40 + "|"),
+        "abc " * 20 + "[a decision](decisions/0031-one-writer-and-no-other-for-every-file.md)",
+    ]
+    assert list(script("check_words").long_lines("\n".join(lines))) == [(1, 121)]
+
+
+def test_a_part_keeps_its_number(tmp_path: Path, script: Script) -> None:
+    module = script("check_words")
+    folder = tmp_path / "crates" / "x" / "src"
+    folder.mkdir(parents=True)
+    (folder / "lib.rs").write_text("/// What.\nfn f() {}\n/// How.\nfn g() {}\n", encoding="utf-8")
+    assert list(module.violations(tmp_path, {"crates/x": 2})) == []
+    (*places, last) = module.violations(tmp_path, {"crates/x": 1})
+    assert places == ["crates/x/src/lib.rs:1: What.", "crates/x/src/lib.rs:3: How."]
+    assert last.startswith("crates/x: 2 doc comments begin without a subject, 1 allowed")
+    (tmp_path / "README.md").write_text("a " * 70, encoding="utf-8")
+    assert list(module.violations(tmp_path, {"crates/x": 2})) == [
+        "README.md:1: 140 columns, at most 120"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("subject", "fault"),
+    [
+        ("Refuse rates below zero", None),
+        ("Speed up the scoreboard", None),
+        ("Merge branch 'one-with-a-name-that-is-longer-than-any-subject-should-be'", None),
+        ("x" * 73, "73 characters, at most 72"),
+        ("refuse rates", "does not begin with a capital letter"),
+        ("Refuse rates.", "ends with a full stop"),
+        ("Refused rates below zero", "begins with `Refused`, which is no imperative"),
+        ("Refusing rates below zero", "begins with `Refusing`, which is no imperative"),
+    ],
+)
+def test_the_subject_of_a_commit(subject: str, fault: str | None, script: Script) -> None:
+    found = list(script("check_commits").faults(subject))
+    assert found[:1] == ([] if fault is None else [fault])

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Check the words of doc comments, and the length of lines in documents.
+
+* A doc comment (``///``, ``//!`` or a docstring) begins with its subject or, of a function, with
+  its verb. It does not begin with a relative clause without a noun: ``BEGINNINGS``.
+* A line of a document is at most ``MAX_COLUMNS`` wide, but for tables and links.
+
+``words_allowed.json`` beside this file says how many such doc comments each part of the tree may
+still have. The number of a part may fall and not rise. Prints one line a violation; the exit code
+is 1 if there is any. With ``--list`` it prints the doc comments that are still allowed, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import itertools
+import json
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ALLOWED = Path(__file__).with_name("words_allowed.json")
+MAX_COLUMNS = 120
+
+#: The first words of a sentence without a subject. "The same" may have a noun: "The same path".
+BEGINNINGS = re.compile(
+    r"(What|Whether|Of|Who|Whom|Whose|So|How|Where)\b"
+    r"|The same(?=[,.:;]|$| (as|of|for|with|without|in|by|but|that|when|if|from|on|to|at|and)\b)"
+)
+
+_RUST = re.compile(r"^\s*//[/!](?!/) ?(.*)$")
+_ENTRY = re.compile(r"^\s*[\w*, .\[\]|:\"']+$")
+_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "examples/**/*.md")
+_LINK = re.compile(r"\]\([^)]*\)|https?://\S+")
+
+
+def rust_comments(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the number and the first line of each doc comment of a Rust file."""
+    before = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _RUST.match(line)
+        kind = line.lstrip()[:3] if found else ""
+        if found and kind != before and found[1].strip():
+            yield number, found[1].strip()
+        before = kind
+
+
+def python_comments(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each docstring, each entry of its lists, and each ``#:``."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, kinds) or ast.get_docstring(node) is None:
+            continue
+        said = ast.get_docstring(node, clean=False) or ""
+        lines = said.splitlines()
+        yield node.body[0].lineno, lines[0].strip()
+        for number, (before, line) in enumerate(itertools.pairwise(lines), 1):
+            # A parameter or an attribute (numpydoc): its name, and one level deeper what it is.
+            if _ENTRY.match(before) and _indent(line) == _indent(before) + 4:
+                yield node.body[0].lineno + number, line.strip()
+    last = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and token.string.startswith("#: "):
+            if token.start[0] != last + 1:
+                yield token.start[0], token.string[3:]
+            last = token.start[0]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def part(relative: str) -> str:
+    """Return the part of the tree to which a file belongs: a crate, or a folder of Python."""
+    folders = relative.split("/")
+    return "/".join(folders[:2]) if folders[0] in {"crates", "python"} else folders[0]
+
+
+def comments(root: Path) -> Iterator[tuple[str, int, str]]:
+    """Yield file, line and text of each doc comment that begins without a subject."""
+    files = [
+        *(root / "crates").rglob("*.rs"),
+        *(path for path in (root / "python").rglob("*.py*") if path.suffix in {".py", ".pyi"}),
+        *(root / "scripts").glob("*.py"),
+        *(root / "examples").rglob("*.py"),
+    ]
+    for path in sorted(files):
+        read = rust_comments if path.suffix == ".rs" else python_comments
+        for number, line in sorted(read(path.read_text(encoding="utf-8"))):
+            if BEGINNINGS.match(line):
+                yield path.relative_to(root).as_posix(), number, line
+
+
+def long_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the number and the width of each line of a document that is too long."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("|"):
+            continue
+        if len(line) > MAX_COLUMNS and len(_LINK.sub("]", line)) > MAX_COLUMNS:
+            yield number, len(line)
+
+
+def violations(root: Path, allowed: dict[str, int]) -> Iterator[str]:
+    """Yield everything that is wrong with the checkout at ``root``."""
+    by_part: dict[str, list[str]] = {}
+    for relative, number, line in comments(root):
+        by_part.setdefault(part(relative), []).append(f"{relative}:{number}: {line}")
+    for name, found in sorted(by_part.items()):
+        most = allowed.get(name, 0)
+        if len(found) > most:
+            yield from found
+            yield (
+                f"{name}: {len(found)} doc comments begin without a subject, {most} allowed: "
+                "begin with a noun or, of a function, with its verb (CONTRIBUTING.md)"
+            )
+    for pattern in _DOCUMENTS:
+        for path in sorted(root.glob(pattern)):
+            for number, width in long_lines(path.read_text(encoding="utf-8")):
+                where = f"{path.relative_to(root).as_posix()}:{number}"
+                yield f"{where}: {width} columns, at most {MAX_COLUMNS}"
+
+
+def main() -> int:
+    """Print every violation; return the exit code."""
+    allowed: dict[str, int] = json.loads(ALLOWED.read_text(encoding="utf-8"))
+    if "--list" in sys.argv[1:]:
+        for relative, number, line in comments(ROOT):
+            print(f"{relative}:{number}: {line}")
+    found = list(violations(ROOT, allowed))
+    for line in found:
+        print(line)
+    counts = dict.fromkeys(allowed, 0)
+    for relative, _, _ in comments(ROOT):
+        counts[part(relative)] = counts.get(part(relative), 0) + 1
+    for name, count in counts.items():
+        if count < allowed.get(name, 0):
+            print(f"words: {name} has {count} left of {allowed[name]}: lower it in {ALLOWED.name}")
+    print(f"words: {len(found)} violations" if found else "words: kept")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+#!/bin/bash
+# Installs a wheel with pip in a new environment, as on a machine without Rust, and reproduces a study quickly with it.
+#
+# scripts/test_wheel.sh WHEEL
+set -euo pipefail
+wheel=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"${PYTHON:-python3}" -m venv "$folder/venv"
+# Neither the compiler nor this checkout can be found there. Dependencies come as wheels, too.
+cd "$folder"
+PATH="$folder/venv/bin:/usr/bin:/bin"
+if command -v cargo rustc; then
+    echo "test_wheel: Rust is in /usr/bin: this is no machine without it" >&2
+    exit 1
+fi
+pip install --quiet --disable-pip-version-check --only-binary :all: "$wheel"
+ackclock reproduce altman1997 --quick --out report
+test -s report/index.html
+echo "wheel: installs without Rust, and runs"
