@@ -16,7 +16,7 @@ from statistics import fmean, median
 from typing import Any
 
 import ackclock as ac
-from ackclock.studies._frame_stats import estimate
+from ackclock.studies.framework.stats import estimate
 
 REPETITIONS = 3
 MOST_TRIES = 3

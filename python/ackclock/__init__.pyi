@@ -21,7 +21,7 @@ from .comparison import (
     Comparison as Comparison,
     compare as compare,
 )
-from .draws import (
+from .distributions import (
     Exponential as Exponential,
     Lognormal as Lognormal,
     Pareto as Pareto,

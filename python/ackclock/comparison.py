@@ -461,7 +461,7 @@ def _over_time(samples: pl.DataFrame, column: str, until_s: float) -> float:
 
 
 def _value(values: Sequence[float]) -> Value:
-    from ackclock.studies._frame_stats import estimate  # noqa: PLC0415 - brings all studies
+    from ackclock.studies.framework.stats import estimate  # noqa: PLC0415 - brings all studies
 
     found = estimate(list(values))
     return Value(found.mean, found.ci, found.n)

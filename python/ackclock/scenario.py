@@ -16,6 +16,20 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 from ackclock import _core
 from ackclock._table import Table as _Table, each as _each, key as _key
 from ackclock._words import Profile
+from ackclock.apps import (
+    App,
+    Bulk,
+    Bursts,
+    Cbr,
+    Dash,
+    Idle,
+    Iperf3,
+    Limited,
+    OnOff,
+    Program,
+    Video,
+    read_app,
+)
 from ackclock.channels import (
     BurstLoss,
     Cellular,
@@ -28,28 +42,10 @@ from ackclock.channels import (
     read_channel,
     read_loss,
 )
-from ackclock.draws import Draw, Exponential, Uniform, read_draw
+from ackclock.distributions import Draw, Exponential, Uniform, read_draw
 from ackclock.errors import BadInput
+from ackclock.events import After, Event, LinkChange, Measure, QueueChange
 from ackclock.feedback import RcpRouter, XcpRouter
-from ackclock.moments import (
-    After,
-    App,
-    Bulk,
-    Bursts,
-    Cbr,
-    Dash,
-    Event,
-    Idle,
-    Iperf3,
-    Limited,
-    LinkChange,
-    Measure,
-    OnOff,
-    Program,
-    QueueChange,
-    Video,
-    read_app,
-)
 from ackclock.queues import AnyQueue, CoDel, FqCoDel, Pie, Queue, Red, read_queue
 from ackclock.quick_start import Admission, QuickStart, Router, read_router
 from ackclock.tcp import DelayedAck, Tcp

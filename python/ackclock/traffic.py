@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table as _Table, key as _key
-from ackclock.draws import Draw, NumberDraw, read_draw
+from ackclock.distributions import Draw, NumberDraw, read_draw
 
 __all__ = [
     "Access",

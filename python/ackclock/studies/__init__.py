@@ -13,7 +13,14 @@ from ackclock.studies import (
     tambuwal2018,
     watanabe2013,
 )
-from ackclock.studies._frame import Claim, ClaimResult, Observation, Predicate, Study, Verdict
+from ackclock.studies.framework.claims import (
+    Claim,
+    ClaimResult,
+    Observation,
+    Predicate,
+    Study,
+    Verdict,
+)
 
 STUDIES: dict[str, Study] = {
     study.key: study

@@ -17,7 +17,6 @@ from rich.console import Console
 
 from ackclock.plots.style import to_svg
 from ackclock.studies import STUDIES
-from ackclock.studies._frame_core import BrokenRunError
 from ackclock.studies.altman1997 import bursts, figures, maps, model
 from ackclock.studies.altman1997.analysis import Results
 from ackclock.studies.altman1997.predicates import CLAIMS
@@ -31,6 +30,7 @@ from ackclock.studies.altman1997.scenarios import (
     random_points,
 )
 from ackclock.studies.altman1997.study import FIGURES, reproduce
+from ackclock.studies.framework.core import BrokenRunError
 
 QUIET = Console(quiet=True)
 

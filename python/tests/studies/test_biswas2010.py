@@ -12,13 +12,13 @@ import pytest
 from rich.console import Console
 
 from ackclock.studies import STUDIES
-from ackclock.studies._frame_core import Core, compiled_core, simulate
-from ackclock.studies._frame_stats import t_975
 from ackclock.studies.biswas2010 import runs, scenarios
 from ackclock.studies.biswas2010.analysis import Results, difference
 from ackclock.studies.biswas2010.predicates import CLAIMS
 from ackclock.studies.biswas2010.scenarios import CWV, STANDARD, Plan, Setting
 from ackclock.studies.biswas2010.study import FIGURES, reproduce
+from ackclock.studies.framework.core import Core, compiled_core, simulate
+from ackclock.studies.framework.stats import t_975
 
 QUIET = Console(quiet=True)
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from ackclock.studies import STUDIES
-from ackclock.studies._frame import Claim, Observation, Predicate
+from ackclock.studies.framework.claims import Claim, Observation, Predicate
 
 BOUNDS = Path(__file__).with_name("bounds.csv")
 HEADER = ("study", "claim", "predicate", "comparison", "bound", "measure")

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock.studies._frame import Claim, Observation, Predicate, decide
-from ackclock.studies._frame_core import BrokenRunError, check_conservation
-from ackclock.studies._frame_stats import autocorrelation, estimate, t_975
+from ackclock.studies.framework.claims import Claim, Observation, Predicate, decide
+from ackclock.studies.framework.core import BrokenRunError, check_conservation
+from ackclock.studies.framework.stats import autocorrelation, estimate, t_975
 
 
 def predicate(tolerance: float = 0.1) -> Predicate[list[float]]:

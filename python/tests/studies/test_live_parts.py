@@ -11,8 +11,8 @@ from rich.console import Console
 import ackclock as ac
 from ackclock.report.page import Page, Prose
 from ackclock.studies import STUDIES
-from ackclock.studies._frame_live import Live, Trial, Worlds, compared
 from ackclock.studies.biswas2010 import live as biswas2010
+from ackclock.studies.framework.live import Live, SimAndLive, Trial, compared
 from ackclock.studies.scharf2008 import live as scharf2008
 from ackclock.studies.tambuwal2018 import live as tambuwal2018
 from ackclock.studies.watanabe2013 import live as watanabe2013
@@ -121,14 +121,14 @@ def test_a_trial_whose_program_its_user_may_not_run_is_left_out(
         "flow": [{"name": "f", "variant": "reno", "from": "s", "to": "r"}],
     }
     live = _live(tmp_path)
-    trial = Trial("one", {"path": "a"}, scenario, worlds=lambda _out, it: Worlds(it, it))
+    trial = Trial("one", {"path": "a"}, scenario, worlds=lambda _out, it: SimAndLive(it, it))
     object.__setattr__(live, "trials", lambda _quick: [trial])
     with pytest.raises(ac.BadInput, match=r"one: skipped: .*user 65534 may not run it"):
         live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
 
 
 def test_a_trial_that_lacks_a_program_is_left_out_by_name(tmp_path: Path) -> None:
-    def worlds(_out: Path, _scenario: dict[str, object]) -> Worlds:
+    def worlds(_out: Path, _scenario: dict[str, object]) -> SimAndLive:
         raise ac.BadInput("no `lighttpd` to serve the film")
 
     live = _live(tmp_path)

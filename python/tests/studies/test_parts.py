@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from ackclock.studies._frame_parts import (
+from ackclock.studies.framework.parts import (
     Advance,
     Ledger,
     Part,

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from ackclock import studies
-from ackclock.studies._frame_reduce import mean_of, sum_of
+from ackclock.studies.framework.reduce import mean_of, sum_of
 
 FOLDER = Path(studies.__file__).parent
 
@@ -39,7 +39,7 @@ def test_several_columns_and_filters_go_as_with_polars() -> None:
 
 _SUMS = """
 import polars as pl
-from ackclock.studies._frame_reduce import mean_of, sum_of
+from ackclock.studies.framework.reduce import mean_of, sum_of
 n = 200_000
 frame = pl.DataFrame({"k": [i % 7 for i in range(n)], "x": [(i * 0.7351) % 1 for i in range(n)]})
 x = pl.col("x")

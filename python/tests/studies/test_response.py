@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from ackclock.studies import STUDIES
-from ackclock.studies._frame_core import BrokenRunError, Core, compiled_core, simulate
+from ackclock.studies.framework.core import BrokenRunError, Core, compiled_core, simulate
 from ackclock.studies.response import model, runs, scenarios
 from ackclock.studies.response.analysis import Results, analyse
 from ackclock.studies.response.predicates import CLAIMS

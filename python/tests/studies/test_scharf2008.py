@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from ackclock import _core
-from ackclock.studies._frame_core import BrokenRunError, simulate
+from ackclock.studies.framework.core import BrokenRunError, simulate
 from ackclock.studies.scharf2008 import abuse, pages, runs, scenarios
 from ackclock.studies.scharf2008.analysis import RESPONSE, full, speedups
 from ackclock.studies.scharf2008.predicates import CLAIMS

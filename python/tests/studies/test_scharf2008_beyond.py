@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from ackclock import _core
-from ackclock.studies._frame_core import simulate
+from ackclock.studies.framework.core import simulate
 from ackclock.studies.scharf2008 import beyond
 from ackclock.studies.scharf2008.beyond import Alone, Beside
 from ackclock.studies.scharf2008.beyond_expected import EXPECTED

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from ackclock.studies import STUDIES
-from ackclock.studies._frame_core import BrokenRunError, Core, compiled_core, simulate
+from ackclock.studies.framework.core import BrokenRunError, Core, compiled_core, simulate
 from ackclock.studies.tambuwal2018 import analysis, predicates, runs, study
 from ackclock.studies.tambuwal2018.analysis import Results
 from ackclock.studies.tambuwal2018.predicates import CLAIMS, PUBLISHED_T2, PUBLISHED_T3

@@ -8,8 +8,8 @@ import itertools
 import polars as pl
 import pytest
 
-from ackclock.studies._frame_core import BrokenRunError, Core, compiled_core, simulate
-from ackclock.studies.watanabe2013 import extras, lumps, measures, scenarios
+from ackclock.studies.framework.core import BrokenRunError, Core, compiled_core, simulate
+from ackclock.studies.watanabe2013 import bursts, extras, measures, scenarios
 from ackclock.studies.watanabe2013.analysis import METRICS, Results, means, shapes, sharing
 from ackclock.studies.watanabe2013.predicates import CLAIMS, best_in, flips
 from ackclock.studies.watanabe2013.scenarios import (
@@ -297,17 +297,17 @@ def test_the_players_rules_by_themselves() -> None:
     # 10,000 B; picture n is due n/30 s later, with 10,000 + 800 n there: whole while 800 n + 10,000
     # >= 1000 (n + 1), up to 45. Of 46 to 49 800, 600, 400 and 200 B are there: discarded. Of 50
     # nothing: it waits for 10,000 B, which are all that is left.
-    assert lumps.play([1000] * 60, 24_000, 0.0, 10_000) == (4, 1)
+    assert bursts.play([1000] * 60, 24_000, 0.0, 10_000) == (4, 1)
     # In lumps of 100 ms, 2400 B: 10,000 B are there with the fifth, 12,000. With k more 12,000 +
     # 2400 k at n = 3 k, k = n // 3: of n = 3 k + 2, the last of three, 1000 (3 k + 3): short from
     # 12,000 + 2400 k < 3000 (k + 1), k = 16 on: 50,400 B are there, and of picture 50 400. It is
     # discarded; of 51, with 52,800, all; 52 has 800 and is discarded; of 53 nothing is there.
-    assert lumps.play([1000] * 60, 24_000, 0.1, 10_000) == (2, 1)
+    assert bursts.play([1000] * 60, 24_000, 0.1, 10_000) == (2, 1)
 
 
 def test_even_arrival_is_what_a_lossless_sender_gives() -> None:
     # Playout loses nothing on this path: 105 underflows and 221 discards of the whole film.
-    found = lumps.table(Plan(quick=False)).filter(
+    found = bursts.table(Plan(quick=False)).filter(
         pl.col("film") == "own", pl.col("scenario") == "below"
     )
     even = found.row(by_predicate=pl.col("lump_s") == 0, named=True)

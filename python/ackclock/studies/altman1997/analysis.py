@@ -10,10 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_reduce import sum_of
-from ackclock.studies._frame_stats import estimate
-from ackclock.studies._frame_study import ByName
 from ackclock.studies.altman1997 import bursts, model
 from ackclock.studies.altman1997.maps import (
     RTT_LIMIT,
@@ -26,6 +22,10 @@ from ackclock.studies.altman1997.maps import (
 from ackclock.studies.altman1997.published import Case, cases
 from ackclock.studies.altman1997.runs import TRACED, predict
 from ackclock.studies.altman1997.scenarios import Plan
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.reduce import sum_of
+from ackclock.studies.framework.stats import estimate
+from ackclock.studies.framework.study import ByName
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
 from ackclock.studies.altman1997.analysis import Results
 from ackclock.studies.altman1997.claim import Measure, rounded
 from ackclock.studies.altman1997.maps import RTT_LIMIT, THP_LIMIT, in_paper_box, within
+from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
 
 # ------------------------------------------------------------------------ the paper's real claim
 

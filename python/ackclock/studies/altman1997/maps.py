@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.altman1997.runs import predict
 from ackclock.studies.altman1997.scenarios import Plan, random_points
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.reduce import mean_of
 
 THP_LIMIT = 0.11
 RTT_LIMIT = 0.075

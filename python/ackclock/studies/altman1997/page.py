@@ -7,20 +7,20 @@ from typing import Any
 import polars as pl
 
 from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet
-from ackclock.studies._frame_page import Sheaf
 from ackclock.studies.altman1997.analysis import Results
 from ackclock.studies.altman1997.maps import PAPER_BOX, RTT_LIMIT, THP_LIMIT
 from ackclock.studies.altman1997.scenarios import MAP_BUFFER_PACKETS, MAP_RANGES
+from ackclock.studies.framework.page import PageContext
 
 
-def build(results: Results, sheaf: Sheaf[Results]) -> Page:
+def build(results: Results, context: PageContext[Results]) -> Page:
     """Return the report."""
-    verdict = sheaf.verdict
+    verdict = context.verdict
 
     def draw(key: str, label: str, caption: str) -> Drawing:
-        return sheaf.draw(key, caption, label=label)
+        return context.draw(key, caption, label=label)
 
-    return sheaf.page(
+    return context.page(
         title="A fluid model of TCP, held against a packet simulation",
         subtitle=(
             "Tahoe behind one bottleneck, beside traffic that never reacts: the model of Altman "

@@ -9,9 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
-from ackclock.studies._frame_parts import Advance, Part
-from ackclock.studies._frame_reduce import sum_of
 from ackclock.studies.altman1997 import bursts
 from ackclock.studies.altman1997.published import Case, Path, cases
 from ackclock.studies.altman1997.scenarios import (
@@ -27,6 +24,9 @@ from ackclock.studies.altman1997.scenarios import (
     of_seed,
     random_points,
 )
+from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulate
+from ackclock.studies.framework.parts import Advance, Part
+from ackclock.studies.framework.reduce import sum_of
 
 TRACED = {"f2": "1.5", "f3": "1.3", "f6": "2.3", "f7": "3.5"}
 """Which case each figure of W(t) shows; the paper names those of figures 6 and 7 alone."""

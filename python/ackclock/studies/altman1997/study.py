@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.studies._frame_report import Drawn
-from ackclock.studies._frame_study import Definition
 from ackclock.studies.altman1997 import figures, figures_beyond
 from ackclock.studies.altman1997.analysis import Results, analyse
 from ackclock.studies.altman1997.page import build
 from ackclock.studies.altman1997.predicates import CLAIMS
 from ackclock.studies.altman1997.runs import parts
 from ackclock.studies.altman1997.scenarios import Plan
+from ackclock.studies.framework.report import FigureSpec
+from ackclock.studies.framework.study import Definition
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,31 +31,31 @@ def _beside(results: Results) -> Figure:
     )
 
 
-FIGURES: Mapping[str, Drawn[Results]] = {
-    "f1": Drawn(lambda _results: figures.diagram(), (), (), "figures.diagram()"),
-    "f2": Drawn(lambda r: figures.window(r["f2"]), ("traces",), ("f2",), "figures.window(f2)"),
-    "f3": Drawn(lambda r: figures.window(r["f3"]), ("traces",), ("f3",), "figures.window(f3)"),
-    "f4": Drawn(
+FIGURES: Mapping[str, FigureSpec[Results]] = {
+    "f1": FigureSpec(lambda _results: figures.diagram(), (), (), "figures.diagram()"),
+    "f2": FigureSpec(lambda r: figures.window(r["f2"]), ("traces",), ("f2",), "figures.window(f2)"),
+    "f3": FigureSpec(lambda r: figures.window(r["f3"]), ("traces",), ("f3",), "figures.window(f3)"),
+    "f4": FigureSpec(
         lambda r: figures.utilisation_by_delay(r["f4"]),
         (),
         ("f4",),
         "figures.utilisation_by_delay(f4)",
     ),
-    "f5": Drawn(
+    "f5": FigureSpec(
         lambda r: figures.utilisation_by_buffer(r["f5"]),
         (),
         ("f5",),
         "figures.utilisation_by_buffer(f5)",
     ),
-    "f6": Drawn(lambda r: figures.window(r["f6"]), ("traces",), ("f6",), "figures.window(f6)"),
-    "f7": Drawn(
+    "f6": FigureSpec(lambda r: figures.window(r["f6"]), ("traces",), ("f6",), "figures.window(f6)"),
+    "f7": FigureSpec(
         _beside,
         ("traces",),
         ("f7", "f2"),
         'figures.window(f7, title="Poisson", others=(f2, "periodic"))',
     ),
     **{
-        f"t{number}": Drawn(
+        f"t{number}": FigureSpec(
             lambda r, number=number: figures.table(r["cases"], r["published"], number),
             _TABLES,
             ("cases", "published"),
@@ -63,31 +63,31 @@ FIGURES: Mapping[str, Drawn[Results]] = {
         )
         for number in (1, 2, 3)
     },
-    "priority": Drawn(
+    "priority": FigureSpec(
         lambda r: figures.priority(r["priority"]),
         ("priority",),
         ("priority",),
         "figures.priority(priority)",
     ),
-    "map": Drawn(
+    "map": FigureSpec(
         lambda r: figures_beyond.error_maps(r["map"]),
         ("map",),
         ("map",),
         "figures_beyond.error_maps(map)",
     ),
-    "shares": Drawn(
+    "shares": FigureSpec(
         lambda r: figures_beyond.error_shares(r["map"]),
         ("map",),
         ("map",),
         "figures_beyond.error_shares(map)",
     ),
-    "fair": Drawn(
+    "fair": FigureSpec(
         lambda r: figures_beyond.fair(r["fair"], r["cases"]),
         (*_TABLES, "fair"),
         ("fair", "cases"),
         "figures_beyond.fair(fair, cases)",
     ),
-    "sources": Drawn(
+    "sources": FigureSpec(
         lambda r: figures_beyond.varied(
             r["sources"], "sources", {1: "1 source", 2: "2 sources", 4: "4 sources"}
         ),
@@ -95,7 +95,7 @@ FIGURES: Mapping[str, Drawn[Results]] = {
         ("sources",),
         'figures_beyond.varied(sources, "sources", {1: "1 source", 2: "2", 4: "4"})',
     ),
-    "senders": Drawn(
+    "senders": FigureSpec(
         lambda r: figures_beyond.varied(
             r["senders"], "variant", {"tahoe": "Tahoe", "reno": "Reno", "newreno": "NewReno"}
         ),
@@ -103,13 +103,13 @@ FIGURES: Mapping[str, Drawn[Results]] = {
         ("senders",),
         'figures_beyond.varied(senders, "variant", {"tahoe": "Tahoe", "reno": "Reno"})',
     ),
-    "bursts": Drawn(
+    "bursts": FigureSpec(
         lambda r: figures_beyond.bursts(r["bursts"]),
         ("bursts",),
         ("bursts",),
         "figures_beyond.bursts(bursts)",
     ),
-    "inference": Drawn(
+    "inference": FigureSpec(
         lambda r: figures_beyond.inference(r["inference"]),
         _TABLES,
         ("inference",),

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_reduce import mean_of
-from ackclock.studies._frame_stats import Estimate, estimate
-from ackclock.studies._frame_study import ByName
 from ackclock.studies.biswas2010.scenarios import Plan
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.stats import Estimate, estimate
+from ackclock.studies.framework.study import ByName
 
 GROUP = ("mix", "mode", "n", "variant", "rival", "cwv_rto", "period_s", "delay_s", "choice")
 

@@ -14,7 +14,6 @@ import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Prose
-from ackclock.studies._frame_live import Live, Trial, compared
 from ackclock.studies.biswas2010.scenarios import (
     ACCESS_DELAY_S,
     MSS_BYTES,
@@ -25,6 +24,7 @@ from ackclock.studies.biswas2010.scenarios import (
     VIDEO_SEGMENTS,
     Video,
 )
+from ackclock.studies.framework.live import Live, Trial, compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
-from ackclock.studies._frame_page import Sheaf
 from ackclock.studies.biswas2010.analysis import FIRST, Results
 from ackclock.studies.biswas2010.figures import LOOKS
 from ackclock.studies.biswas2010.predicates import (
@@ -27,12 +26,13 @@ from ackclock.studies.biswas2010.scenarios import (
     STANDARD,
     VARIANTS,
 )
+from ackclock.studies.framework.page import PageContext
 
 
-def build(results: Results, sheaf: Sheaf[Results]) -> Page:
+def build(results: Results, context: PageContext[Results]) -> Page:
     """Return the report."""
-    draw, verdict = sheaf.draw, sheaf.verdict
-    return sheaf.page(
+    draw, verdict = context.draw, context.verdict
+    return context.page(
         title="Bursty traffic, and what its window is worth",
         subtitle=(
             "Constant-rate senders fall silent or slow down, the path shrinks from 100 to 2 Mbit/s "

@@ -11,7 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
 from ackclock.studies.biswas2010.analysis import Results, difference
 from ackclock.studies.biswas2010.scenarios import (
     CWV,
@@ -22,6 +21,7 @@ from ackclock.studies.biswas2010.scenarios import (
     SHORT_S,
     STANDARD,
 )
+from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
 
 SAME = 0.10
 """Two rates, or delays, are the same within this share."""

@@ -7,9 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core, Tables, simulated
-from ackclock.studies._frame_parts import Part
-from ackclock.studies._frame_reduce import mean_of
 from ackclock.studies.biswas2010 import scenarios
 from ackclock.studies.biswas2010.scenarios import (
     MESSAGES,
@@ -19,6 +16,9 @@ from ackclock.studies.biswas2010.scenarios import (
     Video,
     cwv_rto,
 )
+from ackclock.studies.framework.core import Core, Tables, simulated
+from ackclock.studies.framework.parts import Part
+from ackclock.studies.framework.reduce import mean_of
 
 
 def _settings(settings: Sequence[Setting]) -> pl.DataFrame:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from ackclock.studies._frame_report import Drawn
-from ackclock.studies._frame_study import Definition
 from ackclock.studies.biswas2010 import figures
 from ackclock.studies.biswas2010.analysis import Results, analyse
 from ackclock.studies.biswas2010.live import LIVE
@@ -15,6 +13,8 @@ from ackclock.studies.biswas2010.page import build
 from ackclock.studies.biswas2010.predicates import CLAIMS
 from ackclock.studies.biswas2010.runs import parts
 from ackclock.studies.biswas2010.scenarios import CHOICES, LONG_S, SHORT_S, VIDEO_RULES, Plan
+from ackclock.studies.framework.report import FigureSpec
+from ackclock.studies.framework.study import Definition
 
 KEY = "biswas2010"
 
@@ -24,7 +24,7 @@ TRADED = 16
 
 def _by_flows(
     table: str, column: str, mix: str, period_s: float, delay_s: float = SHORT_S
-) -> Drawn[Results]:
+) -> FigureSpec[Results]:
     options = {"mix": mix, "period_s": period_s, "delay_s": delay_s}
     part = {"applimited_means": "limited"}.get(table, "long" if delay_s == LONG_S else "idle")
 
@@ -33,11 +33,11 @@ def _by_flows(
 
     words = ", ".join(f"{name}={value!r}" for name, value in options.items())
     call = f'figures.by_flows({table}, "{column}", {words})'
-    return Drawn(draw, (f"{part}-{period_s:g}",), (table,), call)  # type: ignore[arg-type]
+    return FigureSpec(draw, (f"{part}-{period_s:g}",), (table,), call)  # type: ignore[arg-type]
 
 
-FIGURES: Mapping[str, Drawn[Results]] = {
-    "f1": Drawn(
+FIGURES: Mapping[str, FigureSpec[Results]] = {
+    "f1": FigureSpec(
         lambda r: figures.windows(r["traces"]), ("traces",), ("traces",), "figures.windows(traces)"
     ),
     "f3": _by_flows("idle_means", "rate_bps", "hetero", 1.5),
@@ -45,7 +45,7 @@ FIGURES: Mapping[str, Drawn[Results]] = {
     "f5": _by_flows("idle_means", "drop_rate", "homo", 1.5),
     "f6": _by_flows("idle_means", "rate_bps", "homo", 2.0, LONG_S),
     "f7": _by_flows("idle_means", "drop_rate", "homo", 2.0, LONG_S),
-    "f8": Drawn(
+    "f8": FigureSpec(
         lambda r: figures.delays(r["delay"], r["delay_means"]),
         ("delay",),
         ("delay", "delay_means"),
@@ -54,13 +54,13 @@ FIGURES: Mapping[str, Drawn[Results]] = {
     "f9": _by_flows("applimited_means", "rate_bps", "hetero", 5.0),
     "f10": _by_flows("applimited_means", "rate_bps", "homo", 5.0),
     "f11": _by_flows("applimited_means", "drop_rate", "homo", 5.0),
-    "silence": Drawn(
+    "silence": FigureSpec(
         lambda r: figures.silences(r["idle_means"], "period_s", (4, 16, 32), label="silence, s"),
         ("idle",),
         ("idle_means",),
         'figures.silences(idle_means, "period_s", (4, 16, 32), label="silence, s")',
     ),
-    "limits": Drawn(
+    "limits": FigureSpec(
         lambda r: figures.silences(
             r["applimited_means"], "period_s", (4, 16, 32), label="limited for, s"
         ),
@@ -68,19 +68,19 @@ FIGURES: Mapping[str, Drawn[Results]] = {
         ("applimited_means",),
         'figures.silences(applimited_means, "period_s", (4, 16, 32), label="limited for, s")',
     ),
-    "choices": Drawn(
+    "choices": FigureSpec(
         lambda r: figures.choices(r["choices_means"], tuple(CHOICES)),
         ("choices",),
         ("choices_means",),
         f"figures.choices(choices_means, {tuple(CHOICES)!r})",
     ),
-    "trade": Drawn(
+    "trade": FigureSpec(
         lambda r: figures.trade(r["idle_means"], r["applimited_means"], TRADED),
         ("idle-1.5", "limited-5"),
         ("idle_means", "applimited_means"),
         f"figures.trade(idle_means, applimited_means, {TRADED})",
     ),
-    "video": Drawn(
+    "video": FigureSpec(
         lambda r: figures.videos(r["video_means"], tuple(VIDEO_RULES)),
         ("video",),
         ("video_means",),

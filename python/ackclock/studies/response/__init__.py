@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ackclock.studies._frame_study import listed
+from ackclock.studies.framework.study import listed
 
 FIGURES = {
     "windows": "Mean windows with one loss in exactly 1/p packets",

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_stats import estimate
-from ackclock.studies._frame_study import ByName
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.stats import estimate
+from ackclock.studies.framework.study import ByName
 from ackclock.studies.response import model
 from ackclock.studies.response.scenarios import Plan
 

@@ -7,16 +7,16 @@ from typing import Any
 import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
-from ackclock.studies._frame_page import Sheaf
+from ackclock.studies.framework.page import PageContext
 from ackclock.studies.response.analysis import Results
 from ackclock.studies.response.predicates import LARGEST_RATE, RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS, RTTS_MS, START
 
 
-def build(results: Results, sheaf: Sheaf[Results]) -> Page:
+def build(results: Results, context: PageContext[Results]) -> Page:
     """Return the report."""
-    draw, verdict = sheaf.draw, sheaf.verdict
-    return sheaf.page(
+    draw, verdict = context.draw, context.verdict
+    return context.page(
         title="Response functions, held against a packet simulation",
         subtitle=(
             "How large a window Reno and CUBIC keep at a given loss rate: formulas that everybody "

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulated
-from ackclock.studies._frame_parts import Part
-from ackclock.studies._frame_reduce import mean_of
+from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulated
+from ackclock.studies.framework.parts import Part
+from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.response import scenarios
 from ackclock.studies.response.scenarios import (
     LAWS,

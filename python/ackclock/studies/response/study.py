@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ackclock.studies._frame_report import Drawn
-from ackclock.studies._frame_study import Definition
+from ackclock.studies.framework.report import FigureSpec
+from ackclock.studies.framework.study import Definition
 from ackclock.studies.response import figures
 from ackclock.studies.response.analysis import Results, analyse
 from ackclock.studies.response.page import build
@@ -16,20 +16,20 @@ from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS, Plan
 
 KEY = "response"
 
-FIGURES: Mapping[str, Drawn[Results]] = {
-    "windows": Drawn(
+FIGURES: Mapping[str, FigureSpec[Results]] = {
+    "windows": FigureSpec(
         lambda r: figures.windows(r["periodic"], WINDOW_LIMIT),
         ("periodic",),
         ("periodic",),
         f"figures.windows(periodic, {WINDOW_LIMIT})",
     ),
-    "random": Drawn(
+    "random": FigureSpec(
         lambda r: figures.random(r["random"], RATE_LIMIT, RANDOM_RTT_MS, MIN_RTOS_MS[0]),
         ("random",),
         ("random",),
         f"figures.random(random, {RATE_LIMIT}, {RANDOM_RTT_MS}, {MIN_RTOS_MS[0]})",
     ),
-    "cycles": Drawn(
+    "cycles": FigureSpec(
         lambda r: figures.cycles(r["traces"], r["approach"], WINDOW_LIMIT),
         ("traces", "approach"),
         ("traces", "approach"),

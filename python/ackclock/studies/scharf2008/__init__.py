@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ackclock.studies._frame_study import listed
+from ackclock.studies.framework.study import listed
 
 FIGURES = {
     "f4": "Rates at the beginning of a download, round trip 100 ms (Figure 4)",

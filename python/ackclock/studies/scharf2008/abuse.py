@@ -14,10 +14,10 @@ from typing import Any
 import polars as pl
 
 from ackclock.report.page import Cell, Sheet
-from ackclock.studies._frame_core import Core, Tables, simulated
-from ackclock.studies._frame_parts import Part
-from ackclock.studies._frame_reduce import mean_of
-from ackclock.studies._frame_stats import estimate
+from ackclock.studies.framework.core import Core, Tables, simulated
+from ackclock.studies.framework.parts import Part
+from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
     FLOOD_PER_S,

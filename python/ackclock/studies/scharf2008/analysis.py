@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_reduce import mean_of
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.scharf2008.scenarios import LINK_BPS, Plan
 
 RESPONSE = ("rtt_s", "size_bytes", "growth", "buffer", "startup", "ssthresh_rule", "seed",

@@ -12,10 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulated
-from ackclock.studies._frame_parts import Part
-from ackclock.studies._frame_reduce import mean_of, sum_of
-from ackclock.studies._frame_stats import estimate
+from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulated
+from ackclock.studies.framework.parts import Part
+from ackclock.studies.framework.reduce import mean_of, sum_of
+from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008 import pages, scenarios
 from ackclock.studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS, RTTS_S, SIZES, WINDOW, Plan
 

@@ -19,8 +19,8 @@ from functools import partial
 import polars as pl
 
 from ackclock import _core
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.scharf2008 import scenarios
 from ackclock.studies.scharf2008.scenarios import SHARES, Plan
 

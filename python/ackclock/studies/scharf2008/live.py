@@ -13,7 +13,7 @@ import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Prose
-from ackclock.studies._frame_live import Live, Trial, compared
+from ackclock.studies.framework.live import Live, Trial, compared
 from ackclock.studies.scharf2008.scenarios import (
     HIGH_BPS,
     LINK_BPS,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
-from ackclock.studies._frame_page import Sheaf
+from ackclock.studies.framework.page import PageContext
 from ackclock.studies.scharf2008 import abuse, beyond_report
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.pages_report import kept, table_1
 
 
-def build(results: Results, sheaf: Sheaf[Results]) -> Page:
+def build(results: Results, context: PageContext[Results]) -> Page:
     """Return the report."""
-    draw, verdict = sheaf.draw, sheaf.verdict
-    return sheaf.page(
+    draw, verdict = context.draw, context.verdict
+    return context.page(
         title="Quick-Start TCP, from end points to routers",
         subtitle=(
             "A sender asks the routers on its way for a rate, and begins with what they approve: "

@@ -15,11 +15,11 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
-from ackclock.studies._frame_core import Core, Tables, simulate
-from ackclock.studies._frame_parts import Advance, Part
-from ackclock.studies._frame_reduce import mean_of
-from ackclock.studies._frame_stats import estimate
+from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
+from ackclock.studies.framework.core import Core, Tables, simulate
+from ackclock.studies.framework.parts import Advance, Part
+from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
     GROWTHS,

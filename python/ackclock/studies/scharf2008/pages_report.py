@@ -8,7 +8,7 @@ import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Sheet
-from ackclock.studies._frame_stats import estimate
+from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.pages import (
     HTTPS,

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
-from ackclock.studies._frame_parts import Advance, Part
+from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulate
+from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.scharf2008 import abuse, beyond, costs, pages, scenarios
 from ackclock.studies.scharf2008.scenarios import Attack, Plan, Trace, Transfer
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_report import Drawn
-from ackclock.studies._frame_study import Definition
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.report import FigureSpec
+from ackclock.studies.framework.study import Definition
 from ackclock.studies.scharf2008 import beyond, beyond_report, figures, pages, pages_report
 from ackclock.studies.scharf2008.analysis import Results, analyse
 from ackclock.studies.scharf2008.live import LIVE
@@ -20,51 +20,51 @@ from ackclock.studies.scharf2008.scenarios import Plan
 
 KEY = "scharf2008"
 
-FIGURES: Mapping[str, Drawn[Results]] = {
-    "f4": Drawn(
+FIGURES: Mapping[str, FigureSpec[Results]] = {
+    "f4": FigureSpec(
         lambda r: figures.rates(r["traces"], 0.1), ("traces",), ("traces",),
         "figures.rates(traces, 0.1)",
     ),
-    "f6": Drawn(
+    "f6": FigureSpec(
         lambda r: figures.rates(r["traces"], 0.2), ("traces",), ("traces",),
         "figures.rates(traces, 0.2)",
     ),
-    "f7": Drawn(
+    "f7": FigureSpec(
         lambda r: figures.downloads(r["routers"], "f7"), ("routers",), ("routers",),
         'figures.downloads(routers, "f7")',
     ),
-    "f8": Drawn(
+    "f8": FigureSpec(
         lambda r: figures.downloads(r["routers"], "f8"), ("routers",), ("routers",),
         'figures.downloads(routers, "f8")',
     ),
-    "f9": Drawn(
+    "f9": FigureSpec(
         lambda r: figures.flood(r["flood"]), ("flood",), ("flood",), "figures.flood(flood)"
     ),
-    "f10": Drawn(
+    "f10": FigureSpec(
         lambda r: figures.speedup(r["speedup"]), ("response",), ("speedup",),
         "figures.speedup(speedup)",
     ),
-    "t1": Drawn(
+    "t1": FigureSpec(
         lambda r: pages_report.page_times(r["table1"]), ("pages",), ("table1",),
         "pages_report.page_times(table1)",
     ),
-    "begin": Drawn(
+    "begin": FigureSpec(
         lambda r: beyond_report.begins(r["begins"]), ("begins",), ("begins",),
         "beyond_report.begins(begins)",
     ),
-    "compared": Drawn(
+    "compared": FigureSpec(
         lambda r: beyond_report.compared(r["compared"]), ("response", "beyond"), ("compared",),
         "beyond_report.compared(compared)",
     ),
-    "harm": Drawn(
+    "harm": FigureSpec(
         lambda r: beyond_report.harm(r["harm"]), ("beside",), ("harm",),
         "beyond_report.harm(harm)",
     ),
-    "waits": Drawn(
+    "waits": FigureSpec(
         lambda r: beyond_report.waits(r["waits"]), ("users",), ("waits",),
         "beyond_report.waits(waits)",
     ),
-    "f11": Drawn(
+    "f11": FigureSpec(
         lambda r: figures.times(r["router"]), ("router",), ("router",), "figures.times(router)"
     ),
 }  # fmt: skip

@@ -14,7 +14,7 @@ import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Prose
-from ackclock.studies._frame_live import Live, Trial, compared
+from ackclock.studies.framework.live import Live, Trial, compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
-from ackclock.studies._frame_page import Sheaf
-from ackclock.studies._frame_stats import Estimate, estimate
+from ackclock.studies.framework.page import PageContext
+from ackclock.studies.framework.stats import Estimate, estimate
 from ackclock.studies.tambuwal2018.analysis import Results
 from ackclock.studies.tambuwal2018.predicates import PUBLISHED_T2, PUBLISHED_T3
 from ackclock.studies.tambuwal2018.runs import found_rate
@@ -28,10 +28,10 @@ from ackclock.studies.tambuwal2018.scenarios import (
 )
 
 
-def build(results: Results, sheaf: Sheaf[Results]) -> Page:
+def build(results: Results, context: PageContext[Results]) -> Page:
     """Return the report."""
-    draw, verdict = sheaf.draw, sheaf.verdict
-    return sheaf.page(
+    draw, verdict = context.draw, context.verdict
+    return context.page(
         title="What a lost SYN-ACK should cost",
         subtitle=(
             "Six ways to begin after a lost SYN-ACK, and RFC 6928’s, under web traffic that uses a "

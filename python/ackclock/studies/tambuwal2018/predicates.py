@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ackclock.studies._frame import Claim, Observation, Predicate
+from ackclock.studies.framework.claims import Claim, Observation, Predicate
 from ackclock.studies.tambuwal2018.analysis import Results
 from ackclock.studies.tambuwal2018.scenarios import BEST, OTHERS, STANDARD, TSL
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame_core import BrokenRunError, Core, Tables, simulate
-from ackclock.studies._frame_parts import Advance, Part
-from ackclock.studies._frame_reduce import mean_of
+from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulate
+from ackclock.studies.framework.parts import Advance, Part
+from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.tambuwal2018.scenarios import (
     BEST,
     BOTTLENECK_BPS,

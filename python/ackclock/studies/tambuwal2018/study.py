@@ -9,10 +9,10 @@ from typing import Any, Protocol, cast
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_parts import Part
-from ackclock.studies._frame_report import Drawn
-from ackclock.studies._frame_study import Definition
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.parts import Part
+from ackclock.studies.framework.report import FigureSpec
+from ackclock.studies.framework.study import Definition
 from ackclock.studies.tambuwal2018 import figures
 from ackclock.studies.tambuwal2018.analysis import Results, analyse
 from ackclock.studies.tambuwal2018.live import LIVE
@@ -28,9 +28,9 @@ _RATES = ("rate",)
 _ALL = (*_RATES, "runs")
 
 
-def _drawn(name: str, needs: Sequence[str], *tables: str) -> Drawn[Results]:
+def _drawn(name: str, needs: Sequence[str], *tables: str) -> FigureSpec[Results]:
     draw = getattr(figures, name)
-    return Drawn(
+    return FigureSpec(
         lambda results: draw(*(results[table] for table in tables)),
         tuple(needs),
         tables,
@@ -38,7 +38,7 @@ def _drawn(name: str, needs: Sequence[str], *tables: str) -> Drawn[Results]:
     )
 
 
-FIGURES: Mapping[str, Drawn[Results]] = {
+FIGURES: Mapping[str, FigureSpec[Results]] = {
     "f2": _drawn("marginals", (), "curves"),
     "f4": _drawn("short", _ALL, "lost"),
     "f5": _drawn("high_rtt", _ALL, "lost"),

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_reduce import mean_of, sum_of
-from ackclock.studies._frame_stats import estimate
-from ackclock.studies._frame_study import ByName
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.reduce import mean_of, sum_of
+from ackclock.studies.framework.stats import estimate
+from ackclock.studies.framework.study import ByName
 from ackclock.studies.watanabe2013.scenarios import DEFAULT, Plan
 
 METRICS = ("discards", "underflows", "retransmissions", "packets_lost", "stall_s", "startup_s")

@@ -21,8 +21,8 @@ from ackclock.film import make_film
 from ackclock.playing import why_no_vlc, write_trace
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
-from ackclock.studies._frame_live import Live, Trial as LiveTrial, Worlds
-from ackclock.studies._frame_reduce import mean_of
+from ackclock.studies.framework.live import Live, SimAndLive, Trial as LiveTrial
+from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
 from ackclock.video import Video, read_video
 
@@ -90,7 +90,7 @@ def _film(out: Path, length_s: int) -> tuple[Path, Video]:
     return path, Video(pictures=tuple(sizes), picture_rate=video.picture_rate)
 
 
-def _served(out: Path, scenario: dict[str, Any], *, length_s: int, vlc: bool) -> Worlds:
+def _served(out: Path, scenario: dict[str, Any], *, length_s: int, vlc: bool) -> SimAndLive:
     """Return the scenario with the film from lighttpd, and the same film simulated."""
     if shutil.which("lighttpd") is None:
         msg = "no `lighttpd` to serve the film (apt install lighttpd)"
@@ -120,7 +120,7 @@ def _served(out: Path, scenario: dict[str, Any], *, length_s: int, vlc: bool) ->
     (flow,) = scenario["flow"]
     simulated: dict[str, Any] = {"kind": "video", "pictures": list(film.pictures or ())}
     simulated["picture_rate"] = film.picture_rate
-    return Worlds(
+    return SimAndLive(
         sim={**scenario, "flow": [{**flow, "app": simulated}]},
         live={**scenario, "flow": [{**flow, "app": program}]},
     )

@@ -5,18 +5,18 @@ from __future__ import annotations
 import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
-from ackclock.studies._frame_page import Sheaf
-from ackclock.studies.watanabe2013 import lumps, page_beyond
+from ackclock.studies.framework.page import PageContext
+from ackclock.studies.watanabe2013 import bursts, page_beyond
 from ackclock.studies.watanabe2013.analysis import Results
 from ackclock.studies.watanabe2013.page_beyond import number
 from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, BY_KEY, CASES, DEFAULT, VARIANTS
 
 
-def build(results: Results, sheaf: Sheaf[Results]) -> Page:
+def build(results: Results, context: PageContext[Results]) -> Page:
     """Return the report."""
-    draw, verdict = sheaf.draw, sheaf.verdict
+    draw, verdict = context.draw, context.verdict
     trials = results.plan.trials
-    return sheaf.page(
+    return context.page(
         title="Streaming video over TCP variants, once more",
         subtitle=(
             "Which sender discards the fewest pictures: the measurements of Watanabe et al. with "
@@ -85,7 +85,7 @@ def build(results: Results, sheaf: Sheaf[Results]) -> Page:
                     verdict("watanabe-none-best"),
                 ),
             ),
-            *page_beyond.sections(results, sheaf),
+            *page_beyond.sections(results, context),
             Section("made", "How this was made", (_choices(results),)),
         ),
     )
@@ -136,7 +136,7 @@ def _lumps(results: Results) -> Sheet:
         label = BY_KEY[str(case)].label
         numbers = (f"{row['discards']} / {row['underflows']}" for row in here.iter_rows(named=True))
         rows.append((Cell(f"{film}, {label}"), *(Cell(text) for text in numbers)))
-    heads = (f"{1000 * lump:g} ms" if lump else "evenly" for lump in lumps.LUMPS_S)
+    heads = (f"{1000 * lump:g} ms" if lump else "evenly" for lump in bursts.LUMPS_S)
     return Sheet(
         key="lumps",
         label="Why who loses more may discard less",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from ackclock.report.page import Cell, Prose, Section, Sheet
-from ackclock.studies._frame_page import Sheaf
+from ackclock.studies.framework.page import PageContext
 from ackclock.studies.watanabe2013.analysis import Results
 from ackclock.studies.watanabe2013.extras import BUNDLED_CASES, LADDER_MBPS, RIVALS, STREAMS
 from ackclock.studies.watanabe2013.scenarios import (
@@ -20,14 +20,14 @@ from ackclock.studies.watanabe2013.scenarios import (
 )
 
 
-def sections(results: Results, sheaf: Sheaf[Results]) -> tuple[Section, ...]:
+def sections(results: Results, context: PageContext[Results]) -> tuple[Section, ...]:
     """Return the sections."""
     return (
-        _choices(results, sheaf),
-        _made_for_video(results, sheaf),
-        _resized(sheaf),
-        _shared(sheaf),
-        _segmented(sheaf),
+        _choices(results, context),
+        _made_for_video(results, context),
+        _resized(context),
+        _shared(context),
+        _segmented(context),
     )
 
 
@@ -36,7 +36,7 @@ def number(mean: float, ci: float | None, digits: int = 1) -> Cell:
     return Cell(f"{mean:.{digits}f}" + (f" ± {ci:.{digits}f}" if ci else ""))
 
 
-def _choices(results: Results, sheaf: Sheaf[Results]) -> Section:
+def _choices(results: Results, context: PageContext[Results]) -> Section:
     return Section(
         "open",
         "What the paper leaves open",
@@ -48,9 +48,9 @@ def _choices(results: Results, sheaf: Sheaf[Results]) -> Section:
                 "hold under one and not under another the statement is under-specified."
             ),
             _flips(results["flips"]),
-            sheaf.draw("choices", "Means with 95 % intervals; read literally CCP loses no more."),
-            sheaf.draw("rates", "Round trip 100 ms, a buffer of one product."),
-            sheaf.draw("queues", "Buffers from a quarter of a product to four."),
+            context.draw("choices", "Means with 95 % intervals; read literally CCP loses no more."),
+            context.draw("rates", "Round trip 100 ms, a buffer of one product."),
+            context.draw("queues", "Buffers from a quarter of a product to four."),
             _bundles(results),
             _eras(results["summary"]),
         ),
@@ -145,7 +145,7 @@ def _eras(summary: pl.DataFrame) -> Sheet:
     )
 
 
-def _made_for_video(results: Results, sheaf: Sheaf[Results]) -> Section:
+def _made_for_video(results: Results, context: PageContext[Results]) -> Section:
     rows: list[tuple[Cell, ...]] = []
     whole = results["summary"].filter(pl.col("choice") == DEFAULT.key)
     halves = results["halves_means"]
@@ -177,7 +177,7 @@ def _made_for_video(results: Results, sheaf: Sheaf[Results]) -> Section:
                 f"server sends at {PACE:g} times the least constant rate at which the rest of the "
                 "film is there in time. The table takes the two apart."
             ),
-            sheaf.verdict("watanabe-goal"),
+            context.verdict("watanabe-goal"),
             Sheet(
                 key="halves",
                 label="The law, and the server that paces",
@@ -190,7 +190,7 @@ def _made_for_video(results: Results, sheaf: Sheaf[Results]) -> Section:
                 stubs=2,
                 data=("halves", "summary"),
             ),
-            sheaf.draw(
+            context.draw(
                 "rivals",
                 f"{RIVALS} videos of each sender (dots) and {RIVALS} of CUBIC’s (crosses) on a "
                 "path of eight times 5.6 Mbit/s: means, with 95 % intervals. Where the dot is to "
@@ -200,7 +200,7 @@ def _made_for_video(results: Results, sheaf: Sheaf[Results]) -> Section:
     )
 
 
-def _resized(sheaf: Sheaf[Results]) -> Section:
+def _resized(context: PageContext[Results]) -> Section:
     return Section(
         "resized",
         "A playout buffer that follows the path",
@@ -211,12 +211,12 @@ def _resized(sheaf: Sheaf[Results]) -> Section:
                 "stop, waits until the rest would not make it wait again, within a bound. What it "
                 "no longer stands still for it waits for at the beginning."
             ),
-            sheaf.draw("resized", "Leftmost: the paper’s fixed buffer of 656 kB."),
+            context.draw("resized", "Leftmost: the paper’s fixed buffer of 656 kB."),
         ),
     )
 
 
-def _shared(sheaf: Sheaf[Results]) -> Section:
+def _shared(context: PageContext[Results]) -> Section:
     return Section(
         "streams",
         "Several videos on one path",
@@ -226,7 +226,7 @@ def _shared(sheaf: Sheaf[Results]) -> Section:
                 f"{STREAMS[-1]} videos of one sender, each at another place of the film, share a "
                 "path of so many times 5.6 Mbit/s with a buffer of one product."
             ),
-            sheaf.draw(
+            context.draw(
                 "streams",
                 "Means over the videos, with 95 % intervals over the trials. Waiting is start-up "
                 "and stops.",
@@ -235,7 +235,7 @@ def _shared(sheaf: Sheaf[Results]) -> Section:
     )
 
 
-def _segmented(sheaf: Sheaf[Results]) -> Section:
+def _segmented(context: PageContext[Results]) -> Section:
     ladder = ", ".join(f"{mbps:g}" for mbps in LADDER_MBPS)
     return Section(
         "segmented",
@@ -246,6 +246,6 @@ def _segmented(sheaf: Sheaf[Results]) -> Section:
                 "and a client that chooses by the throughput of the segments before or by what its "
                 "buffer holds."
             ),
-            sheaf.draw("segmented", "Means, with 95 % intervals."),
+            context.draw("segmented", "Means, with 95 % intervals."),
         ),
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies._frame import Claim, Observation, PartResult, Predicate
+from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
 from ackclock.studies.watanabe2013.analysis import Results
 from ackclock.studies.watanabe2013.scenarios import (
     ALTERNATIVES,

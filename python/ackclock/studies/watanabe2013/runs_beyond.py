@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core, Tables, simulated
-from ackclock.studies._frame_parts import Part
+from ackclock.studies.framework.core import Core, Tables, simulated
+from ackclock.studies.framework.parts import Part
 from ackclock.studies.watanabe2013 import extras, measures
 from ackclock.studies.watanabe2013.scenarios import Plan, Trial
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from ackclock.studies._frame_core import Core
-from ackclock.studies._frame_report import Drawn
-from ackclock.studies._frame_study import Definition
-from ackclock.studies.watanabe2013 import figures, figures_beyond, lumps
+from ackclock.studies.framework.core import Core
+from ackclock.studies.framework.report import FigureSpec
+from ackclock.studies.framework.study import Definition
+from ackclock.studies.watanabe2013 import bursts, figures, figures_beyond
 from ackclock.studies.watanabe2013.analysis import Results, analyse
 from ackclock.studies.watanabe2013.live import LIVE
 from ackclock.studies.watanabe2013.page import build
@@ -26,10 +26,10 @@ _TRIALS = ("trials", "choice")
 
 def _drawn(
     name: str, parts: tuple[str, ...], *tables: str, module: object = figures
-) -> Drawn[Results]:
+) -> FigureSpec[Results]:
     draw = getattr(module, name)
     of = "figures" if module is figures else "figures_beyond"
-    return Drawn(
+    return FigureSpec(
         lambda results: draw(*(results[table] for table in tables)),
         parts,
         tables,
@@ -37,12 +37,12 @@ def _drawn(
     )
 
 
-def _beyond(name: str, *more: str) -> Drawn[Results]:
+def _beyond(name: str, *more: str) -> FigureSpec[Results]:
     parts = (name, *_TRIALS) if more else (name,)
     return _drawn(name, parts, f"{name}_means", *more, module=figures_beyond)
 
 
-FIGURES: Mapping[str, Drawn[Results]] = {
+FIGURES: Mapping[str, FigureSpec[Results]] = {
     "f2": _drawn("buffers", ("buffers",), "buffers"),
     "bars": _drawn("bars", ("trials",), "summary"),
     "windows": _drawn("windows", ("traces",), "traces"),
@@ -61,7 +61,7 @@ def analysed(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Resul
     """Return the tables, and of a whole run what is made from several of them."""
     results = analyse(core, plan, found)
     if "shapes" in results.tables and "details" in results.tables:
-        more = {"flips": flips(results), "lumps": lumps.table(plan)}
+        more = {"flips": flips(results), "lumps": bursts.table(plan)}
         return replace(results, tables={**results.tables, **more})
     return results
 

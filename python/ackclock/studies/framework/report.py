@@ -12,15 +12,15 @@ import polars as pl
 from ackclock._writing import Folder
 from ackclock.plots.style import to_svg, to_svg_file
 from ackclock.report.page import Drawing
-from ackclock.studies._frame import ClaimResult, R
-from ackclock.studies._frame_parts import parquet
+from ackclock.studies.framework.claims import ClaimResult, R
+from ackclock.studies.framework.parts import parquet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
-class Drawn(Generic[R]):
+class FigureSpec(Generic[R]):
     """The recipe of a figure: the parts it needs, the tables it reads, the function, the call."""
 
     draw: Callable[[R], Figure]
@@ -32,7 +32,7 @@ class Drawn(Generic[R]):
 def drawing(
     study: str,
     key: str,
-    recipe: Drawn[R],
+    recipe: FigureSpec[R],
     made: Figure,
     *,
     label: str,

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import polars as pl
 from rich.console import Console
 
-from ackclock.studies._frame import Claim, ClaimResult, Study
+from ackclock.studies.framework.claims import Claim, ClaimResult, Study
 
 if TYPE_CHECKING:
     from ackclock._writing import Folder
     from ackclock.report.page import Page
-    from ackclock.studies._frame_core import Core
-    from ackclock.studies._frame_live import Live
-    from ackclock.studies._frame_page import Sheaf
-    from ackclock.studies._frame_parts import Part
-    from ackclock.studies._frame_report import Drawn
+    from ackclock.studies.framework.core import Core
+    from ackclock.studies.framework.live import Live
+    from ackclock.studies.framework.page import PageContext
+    from ackclock.studies.framework.parts import Part
+    from ackclock.studies.framework.report import FigureSpec
 
 
-class Tabled(Protocol):
+class ResultTables(Protocol):
     """Results that are tables by name."""
 
     @property
@@ -40,7 +40,7 @@ class Tabled(Protocol):
         ...
 
 
-T = TypeVar("T", bound=Tabled)
+T = TypeVar("T", bound=ResultTables)
 
 
 class Sized(Protocol):
@@ -55,7 +55,7 @@ class Sized(Protocol):
 class Build(Protocol[T]):
     """The signature of what writes a study's page."""
 
-    def __call__(self, results: T, sheaf: Sheaf[T], /) -> Page:
+    def __call__(self, results: T, context: PageContext[T], /) -> Page:
         """Return the page."""
         ...
 
@@ -99,7 +99,7 @@ class Definition(Generic[P, T]):
     parts: Callable[[Core, P, int | None], list[Part]]
     analyse: Callable[[Core, P, Mapping[str, pl.DataFrame]], T]
     claims: Sequence[Claim[T]]
-    figures: Mapping[str, Drawn[T]]
+    figures: Mapping[str, FigureSpec[T]]
     build: Build[T]
     code: tuple[str, ...] = ("runs.py", "scenarios.py")
     then: Callable[[Core, P, Mapping[str, pl.DataFrame], int | None], list[Part]] = _nothing
@@ -138,15 +138,15 @@ class Definition(Generic[P, T]):
         figure: str | None,
     ) -> list[ClaimResult]:
         from ackclock.report import render  # noqa: PLC0415 - slow imports
-        from ackclock.studies._frame_core import core_identity  # noqa: PLC0415
-        from ackclock.studies._frame_page import Sheaf  # noqa: PLC0415
-        from ackclock.studies._frame_parts import (  # noqa: PLC0415
+        from ackclock.studies.framework.core import core_identity  # noqa: PLC0415
+        from ackclock.studies.framework.page import PageContext  # noqa: PLC0415
+        from ackclock.studies.framework.parts import (  # noqa: PLC0415
             Ledger,
             PartStore,
             digest,
             run_parts,
         )
-        from ackclock.studies._frame_report import stage_figure, stage_tables  # noqa: PLC0415
+        from ackclock.studies.framework.report import stage_figure, stage_tables  # noqa: PLC0415
 
         quick = plan.quick
         if self.live is not None and figure == LIVE:
@@ -182,8 +182,8 @@ class Definition(Generic[P, T]):
             stage_tables(folder, results.tables, judged, metadata)
             drawn = {key: recipe.draw(results) for key, recipe in self.figures.items()}
             shown: Study = import_module(f"ackclock.studies.{self.key}").STUDY
-            sheaf = Sheaf(shown, judged, drawn, self.figures, core.version(), plan.quick)
-            page = self.build(results, sheaf)
+            context = PageContext(shown, judged, drawn, self.figures, core.version(), plan.quick)
+            page = self.build(results, context)
             if self.live is not None:
                 page = self.live.added(page, self.key, out, quick=quick)
             folder.stage("index.html", render(page))
@@ -194,7 +194,7 @@ class Definition(Generic[P, T]):
 LIVE = "live"
 """The figure that is made on real packets."""
 
-_SHARED = tuple(Path(__file__).parent / f"_frame_{name}.py" for name in ("core", "reduce"))
+_SHARED = tuple(Path(__file__).with_name(f"{name}.py") for name in ("core", "reduce"))
 """What decides the parts of every study."""
 
 
@@ -213,7 +213,7 @@ def listed(key: str, title: str, citation: str, figures: Mapping[str, str]) -> S
         console: Console,
         figure: str | None = None,
     ) -> list[ClaimResult]:
-        from ackclock.studies._frame_core import compiled_core  # noqa: PLC0415 - slow imports
+        from ackclock.studies.framework.core import compiled_core  # noqa: PLC0415 - slow imports
 
         definition: Definition[Any, Any] = import_module(f"ackclock.studies.{key}.study").DEFINITION
         return definition.reproduce(

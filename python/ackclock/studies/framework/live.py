@@ -17,9 +17,9 @@ from rich.text import Text
 
 from ackclock._printing import plain
 from ackclock.report.page import Block, Cell, Drawing, Page, Prose, Section, Sheet
-from ackclock.studies._frame_parts import Part, PartStore, digest
-from ackclock.studies._frame_reduce import mean_of
-from ackclock.studies._frame_study import LIVE as KEY
+from ackclock.studies.framework.parts import Part, PartStore, digest
+from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.study import LIVE as KEY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ MOST_TRIES = 4
 
 
 @dataclass(frozen=True)
-class Worlds:
+class SimAndLive:
     """The scenario that is simulated and the one that is run live, where these must differ."""
 
     sim: Mapping[str, Any]
@@ -53,7 +53,7 @@ class Trial:
     """What its rows begin with."""
     scenario: Mapping[str, Any]
     repeat: int = 1
-    worlds: Callable[[Path, dict[str, Any]], Worlds] | None = None
+    worlds: Callable[[Path, dict[str, Any]], SimAndLive] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Live:
         """
         from ackclock._writing import Folder  # noqa: PLC0415 - slow imports
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
-        from ackclock.studies._frame_report import stage_figure  # noqa: PLC0415
+        from ackclock.studies.framework.report import stage_figure  # noqa: PLC0415
 
         store = self._store(out)
         refused: list[str] = []
@@ -160,7 +160,7 @@ class Live:
         import ackclock  # noqa: PLC0415 - the package imports the studies
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
 
-        worlds = Worlds(trial.scenario, trial.scenario)
+        worlds = SimAndLive(trial.scenario, trial.scenario)
         if trial.worlds is not None:
             try:
                 worlds = trial.worlds(out, dict(trial.scenario))

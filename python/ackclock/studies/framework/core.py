@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import polars as pl
 import pyarrow as pa
 
-from ackclock.studies._frame_parts import Advance, Part, digest
+from ackclock.studies.framework.parts import Advance, Part, digest
 
 Scenario = Mapping[str, Any]
 
@@ -20,16 +20,30 @@ Scenario = Mapping[str, Any]
 class Core(Protocol):
     """The functions of ``ackclock._core`` that studies call."""
 
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """Return the version of the core."""
+        ...
+
     def simulate_many(
         self,
         scenarios: Sequence[str],
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> Any: ...
-    def altman_predict(self, parameters: str) -> str: ...
-    def altman_infer(self, parameters: str) -> str: ...
-    def response(self, parameters: str) -> str: ...
+    ) -> Any:
+        """Run scenarios, each as JSON text."""
+        ...
+
+    def altman_predict(self, parameters: str) -> str:
+        """Return the prediction of the fluid model, JSON in and out."""
+        ...
+
+    def altman_infer(self, parameters: str) -> str:
+        """Return the path that the fluid model infers, JSON in and out."""
+        ...
+
+    def response(self, parameters: str) -> str:
+        """Return the values of the response functions, JSON in and out."""
+        ...
 
 
 def compiled_core() -> Core:

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic
 
 from ackclock.report.page import Drawing, Page, Prose, Section, Verdicts
-from ackclock.studies._frame import ClaimResult, R, Study
-from ackclock.studies._frame_report import Drawn, count, drawing
+from ackclock.studies.framework.claims import ClaimResult, R, Study
+from ackclock.studies.framework.report import FigureSpec, count, drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
-class Sheaf(Generic[R]):
+class PageContext(Generic[R]):
     """The context from which a page is written, besides the results."""
 
     study: Study
     judged: Sequence[ClaimResult]
     drawn: Mapping[str, Figure]
-    recipes: Mapping[str, Drawn[R]]
+    recipes: Mapping[str, FigureSpec[R]]
     version: str
     quick: bool
 

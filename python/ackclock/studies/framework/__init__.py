@@ -1,0 +1,1 @@
+"""The framework of studies: claims and verdicts, parts, statistics, reports, live runs."""
