@@ -274,4 +274,38 @@ mod tests {
         // Less than half of the buffer more is not worth an update.
         assert_eq!(window(600), 600);
     }
+
+    fn tuning() -> Tuning {
+        let config = Autotune { initial: Bytes::new(128 << 10), most: Bytes::new(32 << 20) };
+        Tuning::new(config, Mss::new(1460).unwrap())
+    }
+
+    #[test]
+    fn a_longer_round_trip_counts_an_eighth() {
+        // Linux's `tcp_rcv_rtt_update`: 7/8 of 80 ms and 1/8 of 160 ms are 90 ms.
+        let mut tuning = tuning();
+        tuning.time_by_echo(1, Duration::from_millis(80), true);
+        tuning.time_by_echo(2, Duration::from_millis(160), true);
+        assert_eq!(tuning.rtt(), Some(Duration::from_millis(90)));
+        // While something waits to be read only a shorter one counts, and an echo counts once.
+        tuning.time_by_echo(3, Duration::from_millis(170), false);
+        tuning.time_by_echo(3, Duration::from_millis(10), true);
+        assert_eq!(tuning.rtt(), Some(Duration::from_millis(90)));
+        tuning.time_by_echo(4, Duration::from_millis(40), false);
+        assert_eq!(tuning.rtt(), Some(Duration::from_millis(40)));
+    }
+
+    #[test]
+    fn segments_that_cost_more_memory_than_they_carry_open_the_window_by_their_own_size() {
+        // Half of the memory is payload: the first window is 44 of 1460 B, of 64 KiB. A segment of 200 B in a packet of 240 B
+        // takes (240 + 836) / 2 = 538 B of the share, more than it carries (Linux's `__tcp_grow_window`).
+        let mut tuning = tuning();
+        assert_eq!(tuning.threshold(), 44 * 1460);
+        assert!(tuning.grow(Bytes::new(200), Bytes::new(240), Bytes::ZERO));
+        assert_eq!(tuning.threshold(), 44 * 1460 + 2 * 200);
+        // A full one takes (1500 + 836) / 2 = 1168 B, less than it carries, and opens it by two segments, as far as there is room.
+        assert!(tuning.grow(Bytes::new(1460), Bytes::new(1500), Bytes::ZERO));
+        assert_eq!(tuning.threshold(), 64 << 10);
+        assert!(!tuning.grow(Bytes::new(1460), Bytes::new(1500), Bytes::ZERO));
+    }
 }

@@ -206,6 +206,9 @@ fn marks_replace_drops_below_a_tenth() {
     assert!((780..1020).contains(&marked) && refused == 0, "{marked} {refused}");
     let (marked, refused) = marked_of(0.11);
     assert!(marked == 0 && (970..1230).contains(&refused), "{marked} {refused}");
+    // At a tenth packets are dropped (RFC 8033 §5.1: only below it they are marked).
+    let (marked, refused) = marked_of(0.1);
+    assert!(marked == 0 && refused > 0, "{marked} {refused}");
 }
 
 #[test]
