@@ -112,10 +112,14 @@ for = "10 s"
 def test_a_flow_that_has_not_begun_says_so() -> None:
     link = ac.Link("10 Mbit/s", "10 ms")
     scenario = ac.Scenario(
-        ac.dumbbell(bottleneck=link, access=link), [ac.Flow("newreno", start="2 s")], duration="1 s"
+        ac.dumbbell(bottleneck=link, access=link),
+        [ac.Flow("newreno", start="2 s")],
+        duration="3 s",
+        measures=[ac.Measure("early", start="0 s", duration="1 s")],
     )
     run = ac.simulate(scenario)
-    assert [row["outcome"] for row in run.rows("flows")] == ["not_started"]
+    outcomes = {row["measure"]: row["outcome"] for row in run.rows("flows")}
+    assert outcomes == {"run": "open", "early": "not_started"}
     assert run.failures_line() is None
 
 
