@@ -334,8 +334,18 @@ fn what_acks_deliver_beyond_the_bandwidth_is_remembered_for_five_to_ten_rounds()
 
 /// Five rounds, of which the last ends with a fifth of what was delivered lost.
 fn lossy_interval(policer: &mut Policer, at: &mut Reading, rounds: u32, delivered: u64, lost: u64) {
+    lossy_rounds(policer, at, (rounds, Duration::from_millis(100)), delivered, lost);
+}
+
+fn lossy_rounds(
+    policer: &mut Policer,
+    at: &mut Reading,
+    (rounds, lasts): (u32, Duration),
+    delivered: u64,
+    lost: u64,
+) {
     for round in 0..rounds {
-        at.at += Duration::from_millis(100);
+        at.at += lasts;
         at.delivered += segments(delivered);
         at.lost += segments(lost);
         policer.update(&Seen {
@@ -383,6 +393,19 @@ fn few_losses_or_different_rates_are_no_policer() {
         lossy_interval(&mut policer, &mut at, 4, delivered, 4);
     }
     assert_eq!(policer.rate(), None);
+}
+
+#[test]
+fn an_interval_below_a_millisecond_says_nothing() {
+    // `bbr_lt_bw_sampling` of Linux leaves with t < 1 ms: four rounds of 0.2 ms are none, of 0.25 ms are one each.
+    for (round, known) in [(200, false), (250, true)] {
+        let (mut policer, mut at) = (Policer::default(), Reading::default());
+        lossy_interval(&mut policer, &mut at, 1, 10, 2);
+        for _ in 0..2 {
+            lossy_rounds(&mut policer, &mut at, (4, Duration::from_micros(round)), 10, 3);
+        }
+        assert_eq!(policer.rate().is_some(), known, "{round} us");
+    }
 }
 
 #[test]
