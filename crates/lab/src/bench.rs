@@ -166,15 +166,15 @@ pub fn bench_short(count: u64, variant: &str, queue: &str) -> Result<BenchResult
         }],
     });
     let scenario = from_json(&scenario.to_string())?;
-    let mut tally = Tally::default();
-    let run = guarded(|| simulate_into(&scenario, &mut tally, &Meter::default()))?;
+    let mut counts = ShortConnections::default();
+    let run = guarded(|| simulate_into(&scenario, &mut counts, &Meter::default()))?;
     let mut run = run.ok_or(SweepError::Cancelled)?;
-    tally.take(&mut run);
+    counts.take(&mut run);
     check_conservation(&run).map_err(SweepError::Internal)?;
     let row = bottleneck(&run)?;
     check_carried(row, RATE_BPS, duration_s)?;
-    if (tally.connections, tally.closed, tally.complete) != (count, count, count) {
-        return wrong(format!("of {count} connections {tally:?}"));
+    if (counts.connections, counts.closed, counts.complete) != (count, count, count) {
+        return wrong(format!("of {count} connections {counts:?}"));
     }
     if row.delivered_bytes < count * SHORT_BYTES {
         return wrong(format!("{} B for {count} connections", row.delivered_bytes));
@@ -187,13 +187,13 @@ const SHORT_BYTES: u64 = 10_000;
 
 /// Counts what connections did, and forgets them.
 #[derive(Debug, Default)]
-struct Tally {
+struct ShortConnections {
     connections: u64,
     closed: u64,
     complete: u64,
 }
 
-impl Collector for Tally {
+impl Collector for ShortConnections {
     fn take(&mut self, run: &mut Run) {
         let rows = run.take_rows();
         let Connections { outcome, bytes_to_server, .. } = &rows.connections;

@@ -5,14 +5,14 @@ use ackclock_tcp::{Endpoint, Failure, FastOpenClient, Nagle, Profile, Sender, St
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::fast_open::Memory;
-use super::plan::Plan;
+use super::plan::ConnectionSettings;
 use super::{Meaning, SocketOption, Stack, Stage, Write};
 use crate::info::TcpInfo;
 
 /// [`ackclock_tcp::Endpoint`] with its settings by name.
 #[derive(Debug)]
 pub struct EndpointStack {
-    plan: Plan,
+    plan: ConnectionSettings,
     endpoint: Option<Endpoint>,
     /// The end point in CLOSED that answers while there is no other: with resets (RFC 9293 §3.10.7.1).
     nobody: Option<Endpoint>,
@@ -43,7 +43,7 @@ impl EndpointStack {
     /// An end point with the defaults of `profile`.
     pub fn new(profile: Profile) -> Self {
         Self {
-            plan: Plan::new(profile),
+            plan: ConnectionSettings::new(profile),
             endpoint: None,
             nobody: None,
             listening: false,

@@ -18,7 +18,7 @@ use crate::error::hint;
 /// Settings of a connection before it is opened.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
-pub(super) struct Plan {
+pub(super) struct ConnectionSettings {
     profile: Profile,
     variant: String,
     sack: Option<bool>,
@@ -187,7 +187,7 @@ const CUBIC: [(&str, &str); 9] = [
     ("tcp_cubic.hystart_ack_delta", "2"),
 ];
 
-impl Plan {
+impl ConnectionSettings {
     pub(super) fn new(profile: Profile) -> Self {
         // The sender that the field calls a stack's default.
         let variant = match profile {
