@@ -158,12 +158,14 @@ def simulate(
     pcap: str | None = None,
     pcap_links: Sequence[str] = ...,
     progress: Callable[[float], None] | None = None,
+    engine: str | None = None,
 ) -> Run:
     """Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises BadInput.
 
     With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link;
     without names, a dumbbell's bottleneck or every link of a graph. Raises OSError if it cannot be.
-    ``progress`` is called with the simulated time, in seconds, as it grows.
+    ``progress`` is called with the simulated time, in seconds, as it grows. ``engine`` is ``fast``
+    or ``reference``; both leave the same results.
     """
 
 def live(
@@ -205,6 +207,7 @@ def simulate_to(
     seed: int | None,
     out: str,
     progress: Callable[[float], None] | None = None,
+    engine: str | None = None,
 ) -> Run: ...
 def allow(memory: str | None = None, events: float | None = None) -> tuple[float, float]: ...
 def simulate_many(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-__all__ = ["SUBSTRATES", "Profile", "Substrate"]
+__all__ = ["SUBSTRATES", "Engine", "Profile", "Substrate"]
+
+#: The engines that a simulation may run on.
+Engine: TypeAlias = Literal["fast", "reference"]
 
 #: The profile that supplies what a scenario does not say.
 Profile: TypeAlias = Literal["rfc", "linux", "ns2"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
-from ackclock._words import SUBSTRATES, Profile, Substrate
+from ackclock._words import SUBSTRATES, Engine, Profile, Substrate
 from ackclock.errors import BadInput
 from ackclock.results import Run
 
@@ -85,6 +85,7 @@ def simulate(
     pcap: str | os.PathLike[str] | None = None,
     pcap_links: str | Iterable[str] = (),
     progress: Callable[[float], None] | None = None,
+    engine: Engine = "fast",
 ) -> Run:
     """Run a scenario by packet simulation.
 
@@ -102,6 +103,9 @@ def simulate(
         The links to capture, by name; default: the bottleneck of a dumbbell, every link of a graph.
     progress
         Called some times a second with the simulated time, in seconds.
+    engine
+        ``"fast"``, or ``"reference"``: the plain engine that the fast one is tested against. Both
+        leave the same tables.
 
     Returns
     -------
@@ -117,9 +121,11 @@ def simulate(
     if pcap is None:
         if links:
             raise BadInput("pcap_links: stands alone, expected pcap=FOLDER beside it")
-        return Run(_core.simulate(_text(scenario), seed, progress=progress))
+        return Run(_core.simulate(_text(scenario), seed, progress=progress, engine=engine))
     try:
-        return Run(_core.simulate(_text(scenario), seed, os.fspath(pcap), links, progress))
+        return Run(
+            _core.simulate(_text(scenario), seed, os.fspath(pcap), links, progress, engine)
+        )
     except OSError as error:
         raise BadInput(str(error)) from None
 
@@ -249,6 +255,7 @@ def run_to(
     *,
     seed: int | None = None,
     progress: Callable[[float], None] | None = None,
+    engine: Engine = "fast",
 ) -> Run:
     """Run a scenario and write its tables into a folder, the large ones while it lasts.
 
@@ -256,7 +263,7 @@ def run_to(
     written on the way: they are in the files.
     """
     try:
-        return Run(_core.simulate_to(scenario.to_json(), seed, os.fspath(out), progress))
+        return Run(_core.simulate_to(scenario.to_json(), seed, os.fspath(out), progress, engine))
     except OSError as error:
         raise BadInput(str(error)) from None
 

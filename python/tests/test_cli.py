@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
@@ -39,6 +39,28 @@ def test_help(arguments: list[str], ackclock: Callable[..., Answer]) -> None:
     assert answer.code == 0
     assert "Usage: ackclock" in answer.out
     assert answer.err == ""
+
+
+def test_both_engines_leave_the_same(
+    small_file: Path, tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    answers = [ackclock("run", small_file, "--json", "--engine", e) for e in ("fast", "reference")]
+    assert answers[0] == answers[1]
+    assert answers[0].code == 0, answers[0].err
+    for engine in ("fast", "reference"):
+        ackclock("run", small_file, "--engine", engine, "--out", tmp_path / engine)
+    tables = [pq.read_table(tmp_path / e / "flows.parquet") for e in ("fast", "reference")]
+    assert tables[0].equals(tables[1])
+    run = ac.simulate(small_file, engine="reference")
+    assert run.flows == ac.simulate(small_file).flows
+
+
+def test_an_engine_is_of_simulations(small_file: Path, ackclock: Callable[..., Answer]) -> None:
+    answer = ackclock("run", small_file, "--on", "live", "--engine", "reference")
+    assert answer.code == 2
+    assert answer.err == "--engine: is of simulations, expected --on sim beside it\n"
+    with pytest.raises(ac.BadInput, match="engine: found `slow`, expected `fast` or `reference`"):
+        ac.simulate(small_file, engine=cast("Any", "slow"))
 
 
 def test_run(small_file: Path, ackclock: Callable[..., Answer]) -> None:

@@ -1,7 +1,7 @@
 //! The workloads by which simulators are compared.
 
 use ackclock_sim::records::{Connections, LinkRow, Outcome};
-use ackclock_sim::{Collector, Meter, Run, simulate_into};
+use ackclock_sim::{Collector, Engine, Meter, Run, simulate_into};
 use serde_json::{Value, json};
 
 use crate::from_json;
@@ -59,7 +59,7 @@ pub fn bench_dumbbell(
             "stagger": format!("{apart_ns} ns"),
         }],
     });
-    let run = simulate_plain(&from_json(&scenario.to_string())?, &Meter::default())?;
+    let run = simulate_plain(Engine::Fast, &from_json(&scenario.to_string())?, &Meter::default())?;
     let row = bottleneck(&run)?;
     check_carried(row, rate_bps, duration_s)?;
     check_flows(&run, row)?;

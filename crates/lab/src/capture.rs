@@ -13,9 +13,7 @@ use std::path::PathBuf;
 
 use ackclock_packet::IpMeta;
 use ackclock_sim::scenario::{Direction, Flow, Topology};
-use ackclock_sim::{
-    Meter, Names, Observer, Run, Scenario, Sent, SentSegment, Transmission, simulate_observed,
-};
+use ackclock_sim::{Meter, Names, Observer, Run, Scenario, Sent, SentSegment, Transmission};
 use ackclock_tcp::growth::GrowthChoice;
 use ackclock_units::random::Stream;
 use ackclock_wire::pcapng::{About, Interface, InterfaceId, PacketDirection, Section, Writer};
@@ -73,7 +71,8 @@ pub fn simulate_captured(
     }
     let links = choose(scenario, &names, &captures.links)?;
     let mut recorder = Recorder::new(scenario, &names, &links, &captures.place, &cancelled)?;
-    let run = guarded(|| simulate_observed(scenario, &links, &mut recorder, meter))?;
+    let engine = ready.engine();
+    let run = guarded(|| engine.simulate_observed(scenario, &links, &mut recorder, meter))?;
     let files = recorder.finish()?;
     let run = run.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;

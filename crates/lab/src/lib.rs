@@ -26,7 +26,7 @@ mod sweep;
 mod table;
 mod variant;
 
-pub use ackclock_sim::{Budget, Meter, Run, Scenario};
+pub use ackclock_sim::{Budget, Engine, Meter, Run, Scenario};
 pub use ackclock_writer::{Place, Staged, WriteError, copy_file, try_file, write_file};
 pub use allowed::allow;
 pub use background::{Background, Ticket};

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ackclock_live::read_own;
-use ackclock_sim::{Meter, Scenario};
+use ackclock_sim::{Engine, Meter, Scenario};
 use ackclock_units::Frequency;
 use ackclock_writer::{WriteError, write_file};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,10 @@ const MOST_STEPS: u32 = 16;
 /// Every way out of a run, whether to tables in memory, to files or to captures, takes one of these, so that none of them
 /// can run another scenario than the others.
 #[derive(Clone, Debug)]
-pub struct Ready(Scenario);
+pub struct Ready {
+    scenario: Scenario,
+    engine: Engine,
+}
 
 impl Ready {
     /// The scenario ready to be run. Rates found before are read from the folder `cache`, and new ones kept there as far as it can
@@ -39,17 +42,29 @@ impl Ready {
         meter: &Meter,
         cancelled: impl Fn() -> bool,
     ) -> Result<Self, SweepError> {
-        find_rate(scenario, cache, meter, cancelled).map(Self)
+        let scenario = find_rate(scenario, cache, meter, cancelled)?;
+        Ok(Self { scenario, engine: Engine::default() })
+    }
+
+    /// The same, to be run by `engine`.
+    #[must_use]
+    pub fn by(self, engine: Engine) -> Self {
+        Self { engine, ..self }
     }
 
     /// The scenario.
     pub const fn scenario(&self) -> &Scenario {
-        &self.0
+        &self.scenario
+    }
+
+    /// The engine that runs it.
+    pub const fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// The scenario, without what says that it is ready.
     pub fn into_scenario(self) -> Scenario {
-        self.0
+        self.scenario
     }
 }
 
@@ -131,7 +146,7 @@ fn find_rate(
         if cancelled() {
             return Err(SweepError::Cancelled);
         }
-        let run = simulate_plain(&with(rate), meter)?;
+        let run = simulate_plain(Engine::default(), &with(rate), meter)?;
         let used = run.links.iter().filter(|row| row.measure == "run" && row.link == link);
         used.map(|row| row.utilisation).reduce(f64::max).ok_or_else(|| {
             refuse(format!("`{link}` is not a link; name one as {{ target, link }}"))

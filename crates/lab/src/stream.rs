@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use ackclock_sim::{Collector, Meter, Run, simulate_into};
+use ackclock_sim::{Collector, Meter, Run};
 use ackclock_writer::{Place, Staged, WriteError};
 use parquet::errors::ParquetError;
 
@@ -71,7 +71,8 @@ impl Collector for Writer<'_> {
 pub fn simulate_to(ready: &Ready, place: &Place, meter: &Meter) -> Result<Tables, SweepError> {
     let metadata = metadata_of(std::slice::from_ref(ready.scenario()));
     let mut writer = Writer { place, metadata: &metadata, open: Vec::new(), fault: None };
-    let run = guarded(|| simulate_into(ready.scenario(), &mut writer, meter))?;
+    let engine = ready.engine();
+    let run = guarded(|| engine.simulate_into(ready.scenario(), &mut writer, meter))?;
     let run = run.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     if let Some(fault) = writer.fault {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ackclock_sim::budget::bytes_in_words;
-use ackclock_sim::{Budget, Estimate, Meter, Run, Scenario, ScenarioError, simulate_metered};
+use ackclock_sim::{Budget, Engine, Estimate, Meter, Run, Scenario, ScenarioError};
 use ackclock_writer::WriteError;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -50,12 +50,16 @@ pub fn simulate_one(ready: &Ready) -> Result<Run, SweepError> {
 /// # Errors
 /// The same, and a cancellation.
 pub fn simulate_watched(ready: &Ready, meter: &Meter) -> Result<Run, SweepError> {
-    simulate_plain(ready.scenario(), meter)
+    simulate_plain(ready.engine(), ready.scenario(), meter)
 }
 
 /// Simulates a scenario that need not be ready, as the search for its rate runs it.
-pub(crate) fn simulate_plain(scenario: &Scenario, meter: &Meter) -> Result<Run, SweepError> {
-    let run = guarded(|| simulate_metered(scenario, meter))?.ok_or(SweepError::Cancelled)?;
+pub(crate) fn simulate_plain(
+    engine: Engine,
+    scenario: &Scenario,
+    meter: &Meter,
+) -> Result<Run, SweepError> {
+    let run = guarded(|| engine.simulate(scenario, meter))?.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     Ok(run)
 }

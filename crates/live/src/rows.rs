@@ -1,5 +1,6 @@
 //! The rows that a live run leaves: those of the simulator.
 
+use ackclock_net::path::Decided;
 use ackclock_net::{Counters, DelayHistogram};
 use ackclock_sim::plan::{Plan, PlannedConnection};
 use ackclock_sim::records::{
@@ -12,7 +13,8 @@ use ackclock_units::Instant;
 use crate::diary::Diary;
 use crate::hosts::{Call, Ends, Hosts};
 use crate::kernel::Window;
-use crate::path::{Decided, PathSnapshot};
+
+use crate::path::PathSnapshot;
 use crate::run::Outcome as Left;
 use crate::speaker::{self, OwnEnd};
 use crate::tally::Tallied;
@@ -239,8 +241,8 @@ fn quick_start_rows(
         }
     };
     let routers = decisions.iter().map(|decided| {
-        let wire = narrow(decided.wire);
-        QuickStartRow::of_router(decided.at, of(decided.number), wire, &decided.decision)
+        let (link, number) = (narrow(decided.link), decided.flow as usize);
+        QuickStartRow::of_router(decided.at, of(number), link, &decided.decision)
     });
     let ends = requests.iter().map(|(number, event)| QuickStartRow::of_end(of(*number), event));
     let mut rows: Vec<_> = routers.chain(ends).collect();

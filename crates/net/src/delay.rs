@@ -62,7 +62,7 @@ impl DelayHistogram {
     }
 
     /// Counts a delay that is not zero, `times` times.
-    pub(crate) fn record_positive(&mut self, nanos: u64, times: u64) {
+    pub fn record_positive(&mut self, nanos: u64, times: u64) {
         let (octave, step) = place(nanos);
         let positive = self.positive.get_or_insert_default();
         let mut at = usize::from(positive.places[octave]);
@@ -74,7 +74,7 @@ impl DelayHistogram {
     }
 
     /// Takes one delay back that is not zero.
-    pub(crate) fn forget_positive(&mut self, nanos: u64) {
+    pub fn forget_positive(&mut self, nanos: u64) {
         let (octave, step) = place(nanos);
         let Some(positive) = &mut self.positive else { return };
         if let Some(counts) = positive.octaves.get_mut(usize::from(positive.places[octave])) {
@@ -83,7 +83,8 @@ impl DelayHistogram {
     }
 
     /// The same, of which so many are of no delay.
-    pub(crate) fn with_zeros(self, zeros: u64) -> Self {
+    #[must_use]
+    pub fn with_zeros(self, zeros: u64) -> Self {
         Self { zeros, ..self }
     }
 

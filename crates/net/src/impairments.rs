@@ -45,11 +45,13 @@ impl Fate {
     const COPY_LATE: Self = Self(1 << 4);
     const COPY_CORRUPTED: Self = Self(1 << 5);
 
-    pub(crate) const fn bits(self) -> u8 {
+    /// As bits, to be kept.
+    pub const fn bits(self) -> u8 {
         self.0
     }
 
-    pub(crate) const fn from_bits(bits: u8) -> Self {
+    /// From [`bits`](Self::bits).
+    pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 

@@ -2,7 +2,6 @@
 
 mod codel;
 mod fair;
-mod fifo;
 #[cfg(test)]
 mod fixtures;
 mod fq_codel;
@@ -12,7 +11,6 @@ mod red;
 mod scheduled;
 
 pub use codel::CoDelConfig;
-pub use fifo::{Fifo, Placed};
 pub use fq_codel::{Classes, FqCoDelConfig};
 pub use line::Waiting;
 pub use pie::{DelayEstimate, PieConfig};
@@ -46,7 +44,7 @@ impl QueueLimit {
     /// Whether a packet of `size` fits beside what is held, of which `in_service` is being sent
     /// and counts only if `counts_in_service`.
     #[inline]
-    pub(crate) const fn admits(
+    pub const fn admits(
         self,
         held: Volume,
         in_service: u32,
@@ -67,7 +65,7 @@ impl QueueLimit {
     }
 
     /// What may be held, in packets, when another comes; `None` of a limit in bytes.
-    pub(crate) const fn room(self, counts_in_service: bool) -> Option<u64> {
+    pub const fn room(self, counts_in_service: bool) -> Option<u64> {
         match self.unit {
             QueueUnit::Packets => Some(self.amount.saturating_add(!counts_in_service as u64)),
             QueueUnit::Bytes => None,
@@ -75,23 +73,13 @@ impl QueueLimit {
     }
 
     /// Whether what is held is more than this much, counted as in [`admits`](Self::admits).
-    pub(crate) const fn is_exceeded(
-        self,
-        held: Volume,
-        in_service: u32,
-        counts_in_service: bool,
-    ) -> bool {
+    pub const fn is_exceeded(self, held: Volume, in_service: u32, counts_in_service: bool) -> bool {
         let more = Self { amount: self.amount.saturating_add(1), unit: self.unit };
         more.is_reached(held, in_service, counts_in_service) && self.amount < u64::MAX
     }
 
     /// Whether what is held is at least this much, counted as in [`admits`](Self::admits).
-    pub(crate) const fn is_reached(
-        self,
-        held: Volume,
-        in_service: u32,
-        counts_in_service: bool,
-    ) -> bool {
+    pub const fn is_reached(self, held: Volume, in_service: u32, counts_in_service: bool) -> bool {
         let excused = (held.packets > 0 && !counts_in_service) as u64;
         match self.unit {
             QueueUnit::Packets => held.packets - excused >= self.amount,

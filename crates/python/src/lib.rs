@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, LivePlan, On, Ready, Report,
-    Scenario, SweepError, Tables, Ticket, WriteError, calculator, to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, Engine, LivePlan, On, Ready,
+    Report, Scenario, SweepError, Tables, Ticket, WriteError, calculator, to_json,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -244,9 +244,10 @@ fn registry() -> String {
 ///
 /// With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link;
 /// without names, a dumbbell's bottleneck or every link of a graph. Raises ``OSError`` if it cannot be.
-/// ``progress`` is called with the simulated time, in seconds, as it grows.
+/// ``progress`` is called with the simulated time, in seconds, as it grows. ``engine`` is ``fast`` or
+/// ``reference``; both leave the same results.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new(), progress = None))]
+#[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new(), progress = None, engine = None))]
 fn simulate(
     py: Python<'_>,
     scenario: String,
@@ -254,13 +255,15 @@ fn simulate(
     pcap: Option<PathBuf>,
     pcap_links: Vec<String>,
     progress: Option<&Bound<'_, PyAny>>,
+    engine: Option<&str>,
 ) -> PyResult<Run> {
     let seed = seed.map(read_seed).transpose()?;
+    let engine = read_engine(engine)?;
     let place = opened(py, pcap)?;
     let work = Work::into(place.as_ref());
     let captures = place.map(|place| Captures { place, links: pcap_links });
     let job = move |ticket: &Ticket| {
-        let ready = ready(&scenario, seed, ticket)?;
+        let ready = ready(&scenario, seed, ticket)?.by(engine);
         let (run, captures) = match captures {
             Some(captures) => {
                 ackclock_lab::simulate_captured(&ready, &captures, ticket.meter(), || {
@@ -376,7 +379,7 @@ fn play(py: Python<'_>, url: String, video: String, limit_s: Option<f64>) -> PyR
 /// Releases the GIL. Raises ``BadInput``, and ``OSError`` if a file cannot be written.
 /// ``progress`` is called with the simulated time, in seconds, as it grows.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, out, progress = None))]
+#[pyo3(signature = (scenario, seed, out, progress = None, engine = None))]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 fn simulate_to(
     py: Python<'_>,
@@ -384,8 +387,10 @@ fn simulate_to(
     seed: Option<&Bound<'_, PyAny>>,
     out: PathBuf,
     progress: Option<&Bound<'_, PyAny>>,
+    engine: Option<&str>,
 ) -> PyResult<Run> {
     let seed = seed.map(read_seed).transpose()?;
+    let engine = read_engine(engine)?;
     let place = py.detach(|| {
         let place = ackclock_lab::Place::open(&out)?;
         ackclock_lab::expect_tables(&place).map(|()| place)
@@ -393,7 +398,7 @@ fn simulate_to(
     let place = place.map_err(|error| store_error(&error))?;
     let work = Work::into(Some(&place));
     let job = move |ticket: &Ticket| {
-        let ready = ready(&scenario, seed, ticket)?;
+        let ready = ready(&scenario, seed, ticket)?.by(engine);
         let tables = ackclock_lab::simulate_to(&ready, &place, ticket.meter())?;
         Ok(Run {
             tables,
@@ -403,6 +408,15 @@ fn simulate_to(
         })
     };
     in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
+}
+
+/// An engine that a caller gave.
+fn read_engine(word: Option<&str>) -> PyResult<Engine> {
+    word.map_or(Ok(Engine::default()), |word| {
+        Engine::of(word).ok_or_else(|| {
+            BadInput::new_err(format!("engine: found `{word}`, expected `fast` or `reference`"))
+        })
+    })
 }
 
 /// A seed that a caller gave.

@@ -4,7 +4,7 @@
 //! prints what a delivered packet cost. `drive run FILE` says what a connection of a scenario in JSON
 //! cost. `drive digest FILE...` runs scenarios in JSON and prints a
 //! digest of all that each left behind, its packets as seen on every link included; the number of
-//! events is left out, for it is no result.
+//! events is left out, for it is no result. `drive reference ...` does the same by the reference engine.
 
 mod workload;
 
@@ -13,22 +13,26 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use ackclock_sim::{
-    Meter, Names, Observer, Run, Scenario, Transmission, simulate, simulate_observed,
-};
+use ackclock_sim::{Engine, Meter, Names, Observer, Run, Scenario, ScenarioError, Transmission};
 
 use workload::workload;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match words.as_slice() {
-        ["w", flows, bps, seconds, variant] => bench(flows, bps, seconds, variant, "1"),
-        ["w", flows, bps, seconds, variant, runs] => bench(flows, bps, seconds, variant, runs),
-        ["run", file] => timed(file),
-        ["digest", files @ ..] => files.iter().try_for_each(|file| digest(file)),
+    let (engine, words) = match words.as_slice() {
+        ["reference", words @ ..] => (Engine::Reference, words),
+        words => (Engine::Fast, words),
+    };
+    let done = match words {
+        ["w", flows, bps, seconds, variant] => bench(engine, flows, bps, seconds, variant, "1"),
+        ["w", flows, bps, seconds, variant, runs] => {
+            bench(engine, flows, bps, seconds, variant, runs)
+        }
+        ["run", file] => timed(engine, file),
+        ["digest", files @ ..] => files.iter().try_for_each(|file| digest(engine, file)),
         _ => {
-            Err("usage: drive w N BITS_PER_SECOND SECONDS VARIANT [RUNS] | drive run FILE | drive digest FILE..."
+            Err("usage: drive [reference] w N BITS_PER_SECOND SECONDS VARIANT [RUNS] | run FILE | digest FILE..."
                 .into())
         }
     };
@@ -41,7 +45,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn bench(flows: &str, bps: &str, seconds: &str, variant: &str, runs: &str) -> Result<(), String> {
+fn simulate(engine: Engine, scenario: &Scenario) -> Result<Run, ScenarioError> {
+    let run = engine.simulate(scenario, &Meter::default())?;
+    Ok(run.expect("nobody is there to stop it"))
+}
+
+fn bench(
+    engine: Engine,
+    flows: &str,
+    bps: &str,
+    seconds: &str,
+    variant: &str,
+    runs: &str,
+) -> Result<(), String> {
     let bps: u64 = bps.parse().map_err(|_| format!("no rate: {bps}"))?;
     let runs: u32 = runs.parse().map_err(|_| format!("no number of runs: {runs}"))?;
     let flows: usize = flows.parse().map_err(|_| format!("no number of flows: {flows}"))?;
@@ -50,7 +66,7 @@ fn bench(flows: &str, bps: &str, seconds: &str, variant: &str, runs: &str) -> Re
     let (mut packets, mut events) = (0, 0);
     let before = cpu_ns();
     for _ in 0..runs {
-        let run = simulate(&scenario).map_err(|why| why.to_string())?;
+        let run = simulate(engine, &scenario).map_err(|why| why.to_string())?;
         packets += run.links[0].delivered_packets;
         events += run.events;
     }
@@ -63,11 +79,11 @@ fn bench(flows: &str, bps: &str, seconds: &str, variant: &str, runs: &str) -> Re
     Ok(())
 }
 
-fn timed(file: &str) -> Result<(), String> {
+fn timed(engine: Engine, file: &str) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|why| format!("{file}: {why}"))?;
     let scenario: Scenario = serde_json::from_str(&text).map_err(|why| format!("{file}: {why}"))?;
     let before = cpu_ns();
-    let run = simulate(&scenario).map_err(|why| format!("{file}: {why}"))?;
+    let run = simulate(engine, &scenario).map_err(|why| format!("{file}: {why}"))?;
     let used = cpu_ns() - before;
     let packets: u64 = run.links.iter().map(|link| link.delivered_packets).sum();
     println!(
@@ -105,7 +121,7 @@ impl Observer for Digest {
     }
 }
 
-fn digest(file: &str) -> Result<(), String> {
+fn digest(engine: Engine, file: &str) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|why| format!("{file}: {why}"))?;
     let of = |run: &Run| {
         let mut digest = Digest(0xcbf2_9ce4_8422_2325);
@@ -113,11 +129,12 @@ fn digest(file: &str) -> Result<(), String> {
         digest.0
     };
     let scenario: Scenario = serde_json::from_str(&text).map_err(|why| format!("{file}: {why}"))?;
-    let run = simulate(&scenario).map_err(|why| format!("{file}: {why}"))?;
+    let run = simulate(engine, &scenario).map_err(|why| format!("{file}: {why}"))?;
     let links: Vec<usize> =
         (0..Names::of(&scenario).map_err(|why| why.to_string())?.links.len()).collect();
     let mut seen = Digest(0xcbf2_9ce4_8422_2325);
-    let observed = simulate_observed(&scenario, &links, &mut seen, &Meter::default())
+    let observed = engine
+        .simulate_observed(&scenario, &links, &mut seen, &Meter::default())
         .map_err(|why| format!("{file}: {why}"))?
         .ok_or("the observer ended the run")?;
     println!("{file} {:016x} {:016x} {:016x} {}", of(&run), of(&observed), seen.0, run.events);

@@ -1,53 +1,20 @@
 //! Changes of the path, made ready before the run.
 
 use ackclock_app::Moment;
-use ackclock_net::{Link, Loss, QueueLimit};
+use ackclock_net::LinkChange;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
-use crate::network::Network;
-use crate::scenario::{After, Direction, EventTime, PathEvent, RateOrZero, Scenario};
+use crate::scenario::{After, Direction, EventTime, PathEvent, Scenario};
 use crate::topology::Layout;
 
-/// What one direction of a link is from then on.
+/// A change of the path: links become others, and flows take other ways.
 #[derive(Clone, Debug)]
-pub struct WireChange {
-    /// Which.
-    pub wire: usize,
-    rate: Option<RateOrZero>,
-    delay: Option<Duration>,
-    limit: Option<QueueLimit>,
-    loss: Option<(Loss, Stream)>,
-}
-
-impl WireChange {
-    /// The change of `link`, which is the wire's, at `now`; returns the moment at which the link is to be woken besides
-    /// those that are known.
-    pub fn apply(&self, now: Instant, link: &mut Link) -> Option<Instant> {
-        let wake = self.rate.and_then(|rate| link.set_rate(now, rate.0));
-        if let Some(delay) = self.delay {
-            link.set_delay(delay);
-        }
-        if let Some((loss, random)) = &self.loss {
-            link.set_loss(*loss, random.clone());
-        }
-        if let Some(limit) = self.limit {
-            link.set_limit(limit);
-        }
-        wake
-    }
-
-    /// Whether the rate is another from then on.
-    pub const fn changes_rate(&self) -> bool {
-        self.rate.is_some()
-    }
-}
-
-/// The way of a flow from then on: the first hops of its two ends.
-#[derive(Clone, Copy, Debug)]
-struct NewRoute {
-    flow: usize,
-    hops: [u32; 2],
+pub struct PathChange {
+    /// By wire.
+    pub wires: Vec<(usize, LinkChange)>,
+    /// Flows, each with its wires from then on: from its sender to its receiver, and back.
+    pub routes: Vec<(usize, [Vec<usize>; 2])>,
 }
 
 #[derive(Clone, Debug)]
@@ -57,8 +24,6 @@ struct Change {
     /// How often each flow has had the event.
     seen: Vec<u64>,
     due: bool,
-    wires: Vec<WireChange>,
-    routes: Vec<NewRoute>,
 }
 
 /// The changes of a scenario.
@@ -68,42 +33,16 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// The changes of a checked scenario, whose flows have these names.
-    pub fn new(
-        scenario: &Scenario,
-        entries: &[usize],
-        names: &[String],
-        layout: &Layout,
-        network: &mut Network,
-    ) -> Self {
-        let mut changes = Vec::new();
-        for (n, event) in scenario.events.iter().enumerate() {
+    /// The changes of a checked scenario with so many flows.
+    pub fn new(scenario: &Scenario, flows: usize) -> Self {
+        let changes = scenario.events.iter().map(|event| {
             let (at, after) = match &event.at {
                 EventTime::At(at) => (Some(Instant::START + at.0), None),
                 EventTime::After(after) => (None, Some(after.clone())),
             };
-            let stream =
-                |wire: usize| Stream::new(scenario.seed, &format!("event {n} wire {wire}"));
-            let mut routes = Vec::new();
-            for (flow, name) in names.iter().enumerate() {
-                let entry = &scenario.flows[entries[flow]];
-                let meant = event.flow.as_ref().is_some_and(|f| f == name || *f == entry.name);
-                if let Some([there, back]) = layout.via(entry, &event.via).filter(|_| meant) {
-                    let host = u32::try_from(2 * flow).expect("the check bounds the flows");
-                    let hops = [network.add_path(&there, host + 1), network.add_path(&back, host)];
-                    routes.push(NewRoute { flow, hops });
-                }
-            }
-            changes.push(Change {
-                at,
-                after,
-                seen: vec![0; names.len()],
-                due: true,
-                wires: wire_changes(event, layout, stream),
-                routes,
-            });
-        }
-        Self { changes }
+            Change { at, after, seen: vec![0; flows], due: true }
+        });
+        Self { changes: changes.collect() }
     }
 
     /// The changes that come at a moment of the run: (subject, when).
@@ -125,23 +64,33 @@ impl Changes {
         }
         due
     }
-
-    /// Change `n` happens; returns the flows that take another way, with their two first hops.
-    pub fn apply(&self, n: u32, now: Instant, network: &mut Network) -> Vec<(usize, [u32; 2])> {
-        let change = &self.changes[n as usize];
-        for wire in &change.wires {
-            network.change(now, wire.wire, |link| wire.apply(now, link));
-        }
-        change.routes.iter().map(|route| (route.flow, route.hops)).collect()
-    }
 }
 
-/// What `event` makes of wires.
-pub fn wire_changes(
+/// The change of the path by each event of a checked scenario.
+pub fn path_changes(
+    scenario: &Scenario,
+    entries: &[usize],
+    names: &[String],
+    layout: &Layout,
+) -> Vec<PathChange> {
+    let changes = scenario.events.iter().enumerate().map(|(n, event)| {
+        let stream = |wire: usize| Stream::new(scenario.seed, &format!("event {n} wire {wire}"));
+        let routes = names.iter().enumerate().filter_map(|(flow, name)| {
+            let entry = &scenario.flows[entries[flow]];
+            let meant = event.flow.as_ref().is_some_and(|f| f == name || *f == entry.name);
+            Some((flow, layout.via(entry, &event.via).filter(|_| meant)?))
+        });
+        PathChange { wires: wire_changes(event, layout, stream), routes: routes.collect() }
+    });
+    changes.collect()
+}
+
+/// The changes of wires by `event`.
+fn wire_changes(
     event: &PathEvent,
     layout: &Layout,
     stream: impl Fn(usize) -> Stream,
-) -> Vec<WireChange> {
+) -> Vec<(usize, LinkChange)> {
     let (Some(link), Some(set)) = (&event.link, &event.set) else { return Vec::new() };
     let Some(first) = layout.link(link) else { return Vec::new() };
     let wires: Vec<usize> = match event.direction {
@@ -156,11 +105,10 @@ pub fn wire_changes(
         }
     }
     let change = |wire: &usize| {
-        let rate = set.rate.map(|rate| rate.0);
+        let rate = set.rate.map(|rate| rate.0.0);
         // The check refuses a limit in BDP at a rate of zero.
-        let now = rate.and_then(|rate| rate.0).unwrap_or(layout.wires[*wire].config.rate);
-        WireChange {
-            wire: *wire,
+        let now = rate.flatten().unwrap_or(layout.wires[*wire].config.rate);
+        let becomes = LinkChange {
             rate,
             delay: set.delay.map(|delay| delay.0),
             limit: set
@@ -168,7 +116,8 @@ pub fn wire_changes(
                 .as_ref()
                 .map(|queue| queue.limit.0.resolve(now, layout.longest_rtt(*wire, &delays))),
             loss: set.loss.map(|loss| (loss.model(), stream(*wire))),
-        }
+        };
+        (*wire, becomes)
     };
     wires.iter().map(change).collect()
 }

@@ -22,35 +22,36 @@ pub mod budget;
 mod changes;
 mod check;
 mod choice;
+mod class;
 mod cross;
-mod engine;
-mod fusing;
+mod fast;
+mod host;
+mod links;
 mod measure;
 mod meter;
-mod network;
 mod objects;
 mod observe;
 pub mod paths;
 pub mod plan;
-mod prefetch;
 mod probe;
 pub mod records;
+mod reference;
 pub mod scenario;
+mod setup;
+#[cfg(test)]
+mod tests;
 mod topology;
 mod traffic;
-mod turns;
-mod wheel;
 
 use std::fmt;
 
 pub use budget::{Budget, Estimate};
-pub use changes::WireChange;
+pub use class::Class;
 pub use meter::Meter;
 pub use objects::ObjectLog;
 pub use observe::{Names, Observer, Sent, SentSegment, Transmission};
 pub use records::Run;
 pub use scenario::Scenario;
-pub use wheel::Class;
 
 /// Why a scenario that reads well still cannot be run: which key, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +117,102 @@ fn flow_entries(scenario: &Scenario) -> Vec<usize> {
         .collect()
 }
 
+/// The engine that moves packets. Both leave the same results behind, to the last bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The one for every day.
+    #[default]
+    Fast,
+    /// The plain one: every hop an event, nothing for speed. It is what the fast one is tested against.
+    Reference,
+}
+
+impl Engine {
+    /// Its word, as options and scenarios have it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Reference => "reference",
+        }
+    }
+
+    /// The engine of a word.
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::Fast, Self::Reference].into_iter().find(|engine| engine.word() == word)
+    }
+
+    /// Runs `scenario` from its beginning to its end, while `meter` says how far the run is and may stop it: then there
+    /// is no result.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be run.
+    pub fn simulate(
+        self,
+        scenario: &Scenario,
+        meter: &Meter,
+    ) -> Result<Option<Run>, ScenarioError> {
+        self.run(scenario, Watcher::Nobody, meter)
+    }
+
+    /// The same, while `observer` sees what `links` send, each an index into [`Names::links`]. `None` if
+    /// the observer ended it.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be run.
+    ///
+    /// # Panics
+    /// With an index that is none of a link.
+    pub fn simulate_observed(
+        self,
+        scenario: &Scenario,
+        links: &[usize],
+        observer: &mut dyn Observer,
+        meter: &Meter,
+    ) -> Result<Option<Run>, ScenarioError> {
+        self.run(scenario, Watcher::Observer(links, observer), meter)
+    }
+
+    /// The same, while `collector` takes rows. Those that it did not take are in the result, and
+    /// one that takes all of them and puts them together has the same tables.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be run.
+    pub fn simulate_into(
+        self,
+        scenario: &Scenario,
+        collector: &mut dyn Collector,
+        meter: &Meter,
+    ) -> Result<Option<Run>, ScenarioError> {
+        self.run(scenario, Watcher::Collector(collector), meter)
+    }
+
+    /// Not inlined, so that there is one copy of the loop.
+    #[inline(never)]
+    fn run<'o>(
+        self,
+        scenario: &Scenario,
+        watcher: Watcher<'o>,
+        meter: &'o Meter,
+    ) -> Result<Option<Run>, ScenarioError> {
+        scenario.check()?;
+        let run = match self {
+            Self::Fast => fast::Engine::new(scenario, watcher, meter)?.run(),
+            Self::Reference => reference::Engine::new(scenario, watcher, meter)?.run(),
+        };
+        match meter.stuck() {
+            Some(at) => {
+                let message = format!(
+                    "simulated time stands still at {} s of them: events without end at one moment; expected a link, an \
+                     application or a distribution that takes time",
+                    at.as_secs_f64()
+                );
+                Err(ScenarioError::new("duration", &message))
+            }
+            None => Ok(run),
+        }
+    }
+}
+
 /// Runs `scenario` from its beginning to its end.
 ///
 /// # Errors
@@ -124,20 +221,19 @@ fn flow_entries(scenario: &Scenario) -> Vec<usize> {
 /// # Panics
 /// Never: only an observer ends a run early.
 pub fn simulate(scenario: &Scenario) -> Result<Run, ScenarioError> {
-    let run = run(scenario, Watcher::Nobody, &Meter::default())?;
+    let run = Engine::Fast.simulate(scenario, &Meter::default())?;
     Ok(run.expect("nobody is there to stop it"))
 }
 
-/// The same, while `meter` says how far the run is and may stop it: then there is no result.
+/// [`Engine::simulate`] by the fast engine.
 ///
 /// # Errors
 /// The first key whose value cannot be run.
 pub fn simulate_metered(scenario: &Scenario, meter: &Meter) -> Result<Option<Run>, ScenarioError> {
-    run(scenario, Watcher::Nobody, meter)
+    Engine::Fast.simulate(scenario, meter)
 }
 
-/// The same, while `observer` sees what `links` send, each an index into [`Names::links`]. `None` if
-/// the observer ended it.
+/// [`Engine::simulate_observed`] by the fast engine.
 ///
 /// # Errors
 /// The first key whose value cannot be run.
@@ -150,7 +246,19 @@ pub fn simulate_observed(
     observer: &mut dyn Observer,
     meter: &Meter,
 ) -> Result<Option<Run>, ScenarioError> {
-    run(scenario, Watcher::Observer(links, observer), meter)
+    Engine::Fast.simulate_observed(scenario, links, observer, meter)
+}
+
+/// [`Engine::simulate_into`] by the fast engine.
+///
+/// # Errors
+/// The first key whose value cannot be run.
+pub fn simulate_into(
+    scenario: &Scenario,
+    collector: &mut dyn Collector,
+    meter: &Meter,
+) -> Result<Option<Run>, ScenarioError> {
+    Engine::Fast.simulate_into(scenario, collector, meter)
 }
 
 /// Takes rows from a run while it lasts, so that a long run does not hold them all.
@@ -166,50 +274,12 @@ pub trait Collector {
 /// which each brings some thousands.
 pub const MOST_ROWS_HELD: usize = 1 << 14;
 
-/// The same as [`simulate`], while `collector` takes rows. Those that it did not take are in the result, and
-/// one that takes all of them and puts them together has the same tables.
-///
-/// # Errors
-/// The first key whose value cannot be run.
-pub fn simulate_into(
-    scenario: &Scenario,
-    collector: &mut dyn Collector,
-    meter: &Meter,
-) -> Result<Option<Run>, ScenarioError> {
-    run(scenario, Watcher::Collector(collector), meter)
-}
+/// Time stands still with more events than this at one moment, beside those that hosts have.
+const MOST_AT_ONE_MOMENT: u64 = 1 << 20;
 
-/// Who looks at a run.
+/// Those who look at a run.
 enum Watcher<'o> {
     Nobody,
     Observer(&'o [usize], &'o mut dyn Observer),
     Collector(&'o mut dyn Collector),
-}
-
-/// Not inlined, so that there is one copy of the loop.
-#[inline(never)]
-fn run(
-    scenario: &Scenario,
-    watcher: Watcher<'_>,
-    meter: &Meter,
-) -> Result<Option<Run>, ScenarioError> {
-    scenario.check()?;
-    let engine = engine::Engine::new(scenario)?.metered(meter);
-    let engine = match watcher {
-        Watcher::Nobody => engine,
-        Watcher::Observer(links, observer) => engine.observed(links, observer),
-        Watcher::Collector(collector) => engine.relieved(collector),
-    };
-    let run = engine.run();
-    match meter.stuck() {
-        Some(at) => {
-            let message = format!(
-                "simulated time stands still at {} s of them: events without end at one moment; expected a link, an \
-                 application or a distribution that takes time",
-                at.as_secs_f64()
-            );
-            Err(ScenarioError::new("duration", &message))
-        }
-        None => Ok(run),
-    }
 }

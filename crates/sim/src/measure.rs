@@ -10,8 +10,8 @@ use ackclock_net::{Counters, DelayHistogram, SourceCounters};
 use ackclock_tcp::{Endpoint, SenderStats, State};
 use ackclock_units::{Duration, Instant};
 
-use crate::engine::Host;
-use crate::network::Network;
+use crate::host::Host;
+use crate::links::Links;
 use crate::records::{CrossingRow, FlowRow, LinkRow, Outcome, Run, SourceRow};
 use crate::scenario::{EventTime, Measure, Scenario, Span};
 use crate::topology::Layout;
@@ -194,7 +194,7 @@ impl Measures {
         flow: usize,
         moment: Moment,
         now: Instant,
-        network: &mut Network,
+        network: &mut impl Links,
         hosts: &[Host],
     ) -> Vec<(u32, Instant)> {
         let mut ends = Vec::new();
@@ -216,7 +216,7 @@ impl Measures {
         n: usize,
         flows: &[usize],
         now: Instant,
-        network: &mut Network,
+        network: &mut impl Links,
         hosts: &[Host],
     ) -> Option<(u32, Instant)> {
         let whole = self.windows[n].before.is_none();
@@ -239,7 +239,7 @@ impl Measures {
         &mut self,
         subject: u32,
         now: Instant,
-        network: &mut Network,
+        network: &mut impl Links,
         hosts: &[Host],
     ) -> Option<(u32, Instant)> {
         let n = subject as usize / 2;
@@ -266,7 +266,7 @@ impl Measures {
         &mut self,
         n: usize,
         now: Instant,
-        network: &mut Network,
+        network: &mut impl Links,
         hosts: &[Host],
     ) -> Option<Instant> {
         let own = self.windows[n].own.as_mut()?;
@@ -291,7 +291,13 @@ impl Measures {
     }
 
     /// The run ends: rows of every window, in the order of the file.
-    pub fn finish(&mut self, now: Instant, network: &mut Network, hosts: &[Host], run: &mut Run) {
+    pub fn finish(
+        &mut self,
+        now: Instant,
+        network: &mut impl Links,
+        hosts: &[Host],
+        run: &mut Run,
+    ) {
         self.close(0, now, network, hosts);
         for n in 1..self.windows.len() {
             if self.windows[n].own.as_ref().is_some_and(|own| own.is_open()) {
@@ -314,7 +320,7 @@ impl Measures {
     fn snapshot_of(
         &self,
         now: Instant,
-        network: &mut Network,
+        network: &mut impl Links,
         hosts: &[Host],
         whole: bool,
     ) -> Snapshot {
@@ -330,18 +336,22 @@ impl Measures {
                 checksum_errors: ends.iter().map(|end| end.checksum_errors).sum(),
             })
             .collect();
-        let crossings = network.crossings().to_vec();
+        let crossings = if self.crossed().is_empty() {
+            Vec::new()
+        } else {
+            (0..network.count()).map(|wire| network.crossings(wire).to_vec()).collect()
+        };
         if !whole {
             return Snapshot { flows, crossings, ..Snapshot::default() };
         }
-        let links =
-            network.links.iter_mut().map(|link| (link.counters(now), link.delays(now))).collect();
-        let sources =
-            self.sources.iter().map(|s| network.links[s.wire].sources()[s.number]).collect();
+        let links = (0..network.count())
+            .map(|wire| (network.counters(wire, now), network.delays(wire, now)))
+            .collect();
+        let sources = self.sources.iter().map(|s| network.sources(s.wire)[s.number]).collect();
         Snapshot { flows, crossings, links, sources }
     }
 
-    fn close(&mut self, n: usize, now: Instant, network: &mut Network, hosts: &[Host]) {
+    fn close(&mut self, n: usize, now: Instant, network: &mut impl Links, hosts: &[Host]) {
         let after = &self.snapshot_of(now, network, hosts, false);
         let window = &self.windows[n];
         let (from, until) = (window.from, window.until);
@@ -434,7 +444,7 @@ impl Measures {
     }
 
     /// The rows of links and sources of the window `n`, one after another, as thousands of links are read.
-    fn close_network(&mut self, n: usize, now: Instant, network: &mut Network) {
+    fn close_network(&mut self, n: usize, now: Instant, network: &mut impl Links) {
         let window = &self.windows[n];
         let before = window.before.as_ref();
         let duration_s = window.until.since(window.from).as_secs_f64();
@@ -443,8 +453,7 @@ impl Measures {
         for (l, (link, direction)) in self.links.iter().enumerate() {
             let (earlier, delays_before) =
                 before.map_or((&no_counters, &no_delays), |b| (&b.links[l].0, &b.links[l].1));
-            let wire = &mut network.links[l];
-            let (later, delays) = (wire.counters(now), wire.delays(now));
+            let (later, delays) = (network.counters(l, now), network.delays(l, now));
             links.push(LinkRow::between(
                 &window.name,
                 (link, direction),
@@ -455,7 +464,7 @@ impl Measures {
         }
         for (s, source) in self.sources.iter().enumerate() {
             let earlier = before.map(|b| b.sources[s]).unwrap_or_default();
-            let later = network.links[source.wire].sources()[source.number];
+            let later = network.sources(source.wire)[source.number];
             sources.push(SourceRow {
                 measure: window.name.clone(),
                 source: source.name.clone(),

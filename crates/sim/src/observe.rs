@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use ackclock_net::Link;
+use ackclock_net::Counters;
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
 use ackclock_units::{Bytes, Instant};
 
@@ -193,16 +193,17 @@ impl Taps {
         self.on_placed(wire, at, packet);
     }
 
-    /// Tells of the packets of `link` that have left by `now` and before which no other can come.
+    /// Tells of the packets of `link` that have left by `now` and before which no other can come; `counters` are those
+    /// of a direction of a link by then.
     pub fn tell(
         &mut self,
         now: Instant,
         link: usize,
-        links: &mut [Link],
+        mut counters: impl FnMut(usize) -> Counters,
         observer: &mut dyn Observer,
     ) -> ControlFlow<()> {
         let Some(tap) = &mut self.taps[link] else { return ControlFlow::Continue(()) };
-        let counters = [0, 1].map(|n| links[2 * link + n].counters(now));
+        let counters = [0, 1].map(|n| counters(2 * link + n));
         // Before this nothing more can come, where nothing waits. What a scheduled link is sending
         // now began when the packet before left, at the earliest.
         let horizon = |lane: &Lane, n: usize| {
@@ -229,18 +230,17 @@ impl Taps {
         }
     }
 
-    /// The run is over: tells the rest.
+    /// The run is over: tells the rest. `counters` are those of a direction of a link at the end.
     pub fn finish(
         &mut self,
-        end: Instant,
-        links: &mut [Link],
+        mut counters: impl FnMut(usize) -> Counters,
         observer: &mut dyn Observer,
     ) -> ControlFlow<()> {
         for (link, tap) in self.taps.iter_mut().enumerate() {
             let Some(tap) = tap else { continue };
             let mut rest = Vec::new();
             for (n, lane) in tap.lanes.iter_mut().enumerate() {
-                let sent = links[2 * link + n].counters(end).delivered.packets - lane.told;
+                let sent = counters(2 * link + n).delivered.packets - lane.told;
                 rest.extend(lane.waiting.drain(..).take(usize::try_from(sent).unwrap_or(0)));
             }
             // Stable: each direction keeps its order.

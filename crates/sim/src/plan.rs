@@ -3,20 +3,22 @@
 //! What a run draws before it begins, such as when a flow opens, and what its links draw on the way are the
 //! same in both worlds.
 
-use ackclock_net::{Link, QuickStartRouter};
+use ackclock_net::Link;
+use ackclock_net::path::Router;
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
 
-use crate::changes::{WireChange, wire_changes};
+use crate::changes::path_changes;
 use crate::cross::source_name;
-use crate::engine::{links, routers};
 use crate::records::Connections;
 use crate::scenario::{EventTime, Scenario};
+use crate::setup::{link_parts, routers};
 use crate::topology::{Layout, flow_names};
 use crate::traffic::Classes;
 use crate::{ScenarioError, flow_entries};
 
+pub use crate::changes::PathChange;
 pub use crate::cross::CrossSource;
 pub use crate::traffic::PlannedConnection;
 
@@ -53,8 +55,8 @@ pub struct PlannedWire {
     pub rate: Option<Rate>,
     /// The queue, the losses, the delay.
     pub model: Link,
-    /// The Quick-Start router in front, and whether its decisions are told.
-    pub router: Option<(QuickStartRouter, bool)>,
+    /// The router in front.
+    pub router: Option<Router>,
 }
 
 /// A change of the path of a [`Plan`].
@@ -62,10 +64,8 @@ pub struct PlannedWire {
 pub struct PlannedChange {
     /// When.
     pub at: Instant,
-    /// What wires are from then on.
-    pub wires: Vec<WireChange>,
-    /// The flows that take other ways from then on, as in [`PlannedFlow::ways`].
-    pub routes: Vec<(usize, [Vec<usize>; 2])>,
+    /// What changes; routes are as in [`PlannedFlow::ways`].
+    pub change: PathChange,
 }
 
 /// A cross-traffic source of a [`Plan`].
@@ -116,7 +116,8 @@ impl Plan {
         let entries = flow_entries(scenario);
         let names = flow_names(scenario, &entries);
         let layout = Layout::new(scenario, &entries)?;
-        let mut models = links(scenario, &layout);
+        let parts = link_parts(scenario, &layout);
+        let mut models: Vec<Link> = parts.into_iter().map(Link::new).collect();
         let flows: Vec<PlannedFlow> = openings(scenario, &entries, &names)?
             .into_iter()
             .enumerate()
@@ -145,8 +146,8 @@ impl Plan {
         });
         let sources = sources.collect();
         let mut routers: Vec<_> = models.iter().map(|_| None).collect();
-        for (wire, router, told) in self::routers(scenario, &layout) {
-            routers[wire] = Some((router, told));
+        for (wire, router) in self::routers(scenario, &layout) {
+            routers[wire] = Some(router);
         }
         let wires = layout
             .wires
@@ -195,22 +196,12 @@ fn planned_changes(
     names: &[String],
     layout: &Layout,
 ) -> Vec<PlannedChange> {
-    let mut changes = Vec::new();
-    for (n, event) in scenario.events.iter().enumerate() {
-        let EventTime::At(at) = &event.at else { continue };
-        let stream = |wire: usize| Stream::new(scenario.seed, &format!("event {n} wire {wire}"));
-        let routes = names.iter().enumerate().filter_map(|(flow, name)| {
-            let entry = &scenario.flows[entries[flow]];
-            let meant = event.flow.as_ref().is_some_and(|f| f == name || *f == entry.name);
-            Some((flow, layout.via(entry, &event.via).filter(|_| meant)?))
-        });
-        changes.push(PlannedChange {
-            at: Instant::START + at.0,
-            wires: wire_changes(event, layout, stream),
-            routes: routes.collect(),
-        });
-    }
-    changes
+    let changes = path_changes(scenario, entries, names, layout).into_iter();
+    let timed = changes.zip(&scenario.events).filter_map(|(change, event)| match &event.at {
+        EventTime::At(at) => Some(PlannedChange { at: Instant::START + at.0, change }),
+        EventTime::After(_) => None,
+    });
+    timed.collect()
 }
 
 /// How a flow begins.

@@ -3,8 +3,8 @@
 use ackclock_app::AnyApp;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::engine::Host;
-use crate::network::Network;
+use crate::host::Host;
+use crate::links::Links;
 use crate::records::{FlowSamples, LinkSamples, Run};
 use crate::scenario::{Every, Probe, Scenario, What};
 use crate::topology::Layout;
@@ -171,7 +171,7 @@ impl Probes {
         &mut self,
         n: u32,
         now: Instant,
-        network: &mut Network,
+        network: &mut impl Links,
         hosts: &[Host],
         run: &mut Run,
     ) -> Option<Instant> {
@@ -208,7 +208,7 @@ impl Probes {
         &mut self,
         wire: usize,
         now: Instant,
-        network: &mut Network,
+        network: &mut impl Links,
         run: &mut Run,
     ) {
         for probe in &self.probes {
@@ -266,15 +266,6 @@ fn record_flow(
     samples.playout_s.push(seconds(values.playout_ns));
 }
 
-fn record_wire(samples: &mut LinkSamples, now: Instant, wire: usize, network: &mut Network) {
-    let counters = network.links[wire].counters(now);
-    samples.time_ns.push(now.as_nanos());
-    samples.link.push(u32::try_from(wire).expect("fewer than 2^32 links"));
-    samples.queue_packets.push(counters.queued.packets);
-    samples.queue_bytes.push(counters.queued.bytes);
-    samples.delivered_cross_packets.push(counters.delivered_cross.packets);
-    samples
-        .delivered_flow_packets
-        .push(counters.delivered.packets - counters.delivered_cross.packets);
-    samples.dropped_packets.push(counters.dropped.packets);
+fn record_wire(samples: &mut LinkSamples, now: Instant, wire: usize, network: &mut impl Links) {
+    samples.record(now, wire, &network.counters(wire, now));
 }

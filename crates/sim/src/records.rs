@@ -5,10 +5,13 @@ mod quick_start;
 
 use std::sync::Arc;
 
-use ackclock_app::{DashClient, VideoClient};
+use ackclock_app::{AnyApp, DashClient, VideoClient};
 use ackclock_net::{Counters, DelayHistogram};
 use ackclock_tcp::Failure;
 use ackclock_units::{Bytes, Duration, Instant};
+
+use crate::host::Host;
+use crate::{Collector, MOST_ROWS_HELD};
 
 pub use pages::PageRow;
 pub use quick_start::{QuickStartRow, QuickStartWhat};
@@ -53,6 +56,34 @@ impl Run {
     pub(crate) fn rows_held(&self) -> usize {
         let samples = self.flow_samples.time_ns.len().max(self.link_samples.time_ns.len());
         self.connections.len().max(self.objects.flow.len()).max(self.pages.len()).max(samples)
+    }
+
+    /// Has `collector` take rows if there are many. Objects of which some are `pending` stay: their rows are not
+    /// finished.
+    pub(crate) fn give_rows(&mut self, pending: bool, collector: &mut dyn Collector) {
+        if self.rows_held() < MOST_ROWS_HELD {
+            return;
+        }
+        if pending {
+            let objects = std::mem::take(&mut self.objects);
+            collector.take(self);
+            self.objects = objects;
+        } else {
+            collector.take(self);
+        }
+    }
+
+    /// Adds a row for each of the flows, of two hosts each, that is a video.
+    pub(crate) fn add_videos(&mut self, hosts: &[Host], end: Instant) {
+        for (n, ends) in hosts.chunks_exact(2).enumerate() {
+            let flow = || self.flow_names[n].clone();
+            let row = match &ends[1].app {
+                AnyApp::VideoClient(client) => VideoRow::of_file(flow(), client, end),
+                AnyApp::DashClient(client) => VideoRow::of_segments(flow(), client, end),
+                _ => continue,
+            };
+            self.videos.push(row);
+        }
     }
 
     /// Takes all rows that a [`Collector`](crate::Collector) is to take: a run of those rows alone, and
@@ -183,10 +214,10 @@ impl LinkRow {
         let delivered = later.delivered.since(earlier.delivered);
         let dropped = later.dropped.since(earlier.dropped);
         let busy = later.busy.saturating_sub(earlier.busy);
-        let waited = later.queue_delay.saturating_sub(earlier.queue_delay);
+        let waited = later.queue_delay_ns - earlier.queue_delay_ns;
         // What still waits in a scheduled queue has no delay yet.
         let delayed = delays.count() - delays_before.count();
-        let mean = || waited.as_nanos() as f64 / delayed as f64 / 1e9;
+        let mean = || waited as f64 / delayed as f64 / 1e9;
         Self {
             measure: measure.to_owned(),
             link: link.to_owned(),
@@ -616,4 +647,21 @@ pub struct LinkSamples {
     pub delivered_cross_packets: Vec<u64>,
     /// Packets dropped since the run began.
     pub dropped_packets: Vec<u64>,
+}
+
+impl LinkSamples {
+    /// Adds what a link had counted by `now`.
+    ///
+    /// # Panics
+    /// With 2^32 links.
+    pub fn record(&mut self, now: Instant, wire: usize, counters: &Counters) {
+        self.time_ns.push(now.as_nanos());
+        self.link.push(u32::try_from(wire).expect("fewer than 2^32 links"));
+        self.queue_packets.push(counters.queued.packets);
+        self.queue_bytes.push(counters.queued.bytes);
+        let cross = counters.delivered_cross.packets;
+        self.delivered_cross_packets.push(cross);
+        self.delivered_flow_packets.push(counters.delivered.packets - cross);
+        self.dropped_packets.push(counters.dropped.packets);
+    }
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
 use ackclock_net::{
-    Arrival, Discipline, Fate, ImpairmentConfig, Impairments, Link, LinkConfig, Loss, Packet,
+    Arrival, Discipline, ImpairmentConfig, Impairments, Link, LinkConfig, LinkParts, Loss, Packet,
     PacketId, PacketKind, QueueLimit, QueueUnit, Reorder, Verdict,
 };
 use ackclock_packet::Ecn;
@@ -271,9 +271,10 @@ impl<'a> Run<'a> {
         let packet = Packet { id, size, class: 0, kind: PacketKind::flow(true) };
         let link = &mut self.links[from];
         let (arrival, copy) = match link.offer(self.now, packet) {
-            Verdict::Arrives { at, .. } => link.arrivals(at, Fate::INTACT),
-            Verdict::Impaired { at, fate, .. } => link.arrivals(at, fate),
-            Verdict::Lost | Verdict::Dropped => return,
+            Verdict::Placed { departs, fate, .. } if !fate.is_lost() => {
+                link.arrivals(departs, fate)
+            }
+            Verdict::Placed { .. } | Verdict::Dropped => return,
             Verdict::Waits { .. } => unreachable!("a FIFO says at once"),
         };
         let mut push = |bytes, Arrival { at, corrupted }| {
@@ -358,5 +359,8 @@ fn link(way: &Way, seed: u64, n: usize) -> Link {
         corrupt: way.damaged,
     };
     let stream = |what: &str| Stream::new(seed, &format!("link {n} {what}"));
-    Link::impaired(&config, stream("loss"), Impairments::new(impairments, stream))
+    Link::new(LinkParts {
+        impairments: Some(Impairments::new(impairments, stream)),
+        ..LinkParts::new(config, stream("loss"))
+    })
 }

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Counters, Discipline, Link, LinkConfig, Packet, PacketId, PacketKind, QueueLimit, Verdict,
+    Counters, Discipline, Link, LinkConfig, LinkParts, Packet, PacketId, PacketKind, QueueLimit,
+    Verdict,
 };
 
 const NONE: ImpairmentConfig = ImpairmentConfig {
@@ -24,7 +25,10 @@ fn link(discipline: Discipline, loss: f64, impairments: ImpairmentConfig) -> Lin
         loss: crate::Loss::Random(loss),
     };
     let impairments = Impairments::new(impairments, |what| Stream::new(1, &format!("link {what}")));
-    Link::impaired(&config, Stream::new(1, "link"), impairments)
+    Link::new(LinkParts {
+        impairments: Some(impairments),
+        ..LinkParts::new(config, Stream::new(1, "link"))
+    })
 }
 
 /// The arrivals of `packets` packets, one a millisecond, each with its number; and the counters when
@@ -40,17 +44,17 @@ fn arrivals(mut link: Link, packets: u32) -> (Vec<(u32, Arrival)>, Counters) {
         let packet =
             Packet { id: PacketId::new(id), size: 1000, class: 0, kind: PacketKind::flow(true) };
         match link.offer(now, packet) {
-            Verdict::Arrives { at, .. } => note(id, link.arrivals(at, Fate::INTACT)),
-            Verdict::Impaired { at, fate, .. } => note(id, link.arrivals(at, fate)),
+            Verdict::Placed { fate, .. } if fate.is_lost() => {}
+            Verdict::Placed { departs, fate, .. } => note(id, link.arrivals(departs, fate)),
             Verdict::Waits { wake } => {
                 now = wake.expect("an idle link");
                 let departure = link.depart(now).expect("it sends this packet");
-                if let Some(at) = departure.arrives {
-                    note(id, link.arrivals(at, departure.fate));
+                if !departure.fate.is_lost() {
+                    note(id, link.arrivals(now, departure.fate));
                 }
                 continue;
             }
-            Verdict::Lost | Verdict::Dropped => {}
+            Verdict::Dropped => {}
         }
         now += Duration::from_millis(1);
     }

@@ -1,4 +1,4 @@
-use ackclock_net::{Discipline, LinkConfig, QueueLimit};
+use ackclock_net::{Discipline, Link, LinkConfig, LinkParts, QueueLimit};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate};
 
@@ -210,9 +210,9 @@ fn what_waits_to_be_told_is_no_more_than_what_the_link_holds() {
         mark: None,
         loss: ackclock_net::Loss::NONE,
     };
-    let mut links = vec![
-        Link::new(&config(8_000_000, Discipline::Fifo), Stream::new(1, "there")),
-        Link::new(&config(16_000, Discipline::Fifo), Stream::new(1, "back")),
+    let mut links = [
+        Link::new(LinkParts::new(config(8_000_000, Discipline::Fifo), Stream::new(1, "there"))),
+        Link::new(LinkParts::new(config(16_000, Discipline::Fifo), Stream::new(1, "back"))),
     ];
     let mut taps = Taps::new(&[0], 1, 2);
     let mut seen = Seen::default();
@@ -229,14 +229,14 @@ fn what_waits_to_be_told_is_no_more_than_what_the_link_holds() {
                 class: 0,
                 kind: ackclock_net::PacketKind::flow(true),
             };
-            let ackclock_net::Verdict::Arrives { starts, .. } =
+            let ackclock_net::Verdict::Placed { starts, .. } =
                 links[wire as usize].offer(now, offered)
             else {
                 panic!("a FIFO link without loss");
             };
             taps.on_placed(wire, starts, packet);
         }
-        assert!(taps.tell(now, 0, &mut links, &mut seen).is_continue());
+        assert!(taps.tell(now, 0, |wire| links[wire].counters(now), &mut seen).is_continue());
         let waiting: usize =
             taps.taps[0].iter().flat_map(|tap| &tap.lanes).map(|l| l.waiting.len()).sum();
         assert!(waiting <= 502, "{waiting} wait at {now:?}");

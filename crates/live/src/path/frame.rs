@@ -1,0 +1,86 @@
+//! Frames of bytes, as the path carries them.
+
+use ackclock_net::QuickStartRouter;
+use ackclock_net::path::{Forwarded, Payload};
+use ackclock_packet::CongestionHeader;
+use ackclock_units::Instant;
+use ackclock_wire::OptionFate;
+
+use crate::header::{self, LEAD, Sight};
+
+/// A packet that a host has sent.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// [`LEAD`] bytes, then the packet, then room.
+    pub bytes: Box<[u8]>,
+    /// Bytes of the packet.
+    pub len: usize,
+    /// Its flow.
+    pub flow: usize,
+    /// 0 to the receiver, 1 back.
+    pub way: usize,
+    /// Its headers' words for the path.
+    pub sight: Sight,
+    /// Of a pure ACK, when the data packet that it answers began its way; `NEVER` if it answers none.
+    pub echo: Instant,
+}
+
+impl Frame {
+    /// The packet.
+    pub fn packet(&mut self) -> &mut [u8] {
+        &mut self.bytes[LEAD..LEAD + self.len]
+    }
+}
+
+impl Payload for Frame {
+    fn size(&self) -> u32 {
+        u32::try_from(self.len).expect("packets are short")
+    }
+
+    fn flow(&self) -> u32 {
+        u32::try_from(self.flow).expect("fewer than 2^32 flows")
+    }
+
+    fn has_data(&self) -> bool {
+        self.sight.data
+    }
+
+    fn opens(&self) -> bool {
+        self.sight.opening.is_some()
+    }
+
+    fn asks_for_ecn(&self) -> bool {
+        self.sight.ecn
+    }
+
+    fn mark(&mut self) -> bool {
+        if self.sight.ecn {
+            header::mark(self.packet());
+        }
+        self.sight.ecn
+    }
+
+    fn forward(&mut self, quick_start: Option<&mut QuickStartRouter>) -> Forwarded {
+        if !self.sight.options {
+            return Forwarded { goes_on: true, decision: None };
+        }
+        let Some(router) = quick_start else {
+            let goes_on = ackclock_wire::forward(self.packet()).is_ok();
+            return Forwarded { goes_on, decision: None };
+        };
+        let mut decision = None;
+        let passed = ackclock_wire::forward_quick_start(self.packet(), |option| {
+            decision = router.process(option);
+            match decision {
+                Some(decision) if decision.delete => OptionFate::Deleted,
+                _ => OptionFate::Written,
+            }
+        });
+        Forwarded { goes_on: passed.is_ok(), decision }
+    }
+
+    fn congestion_header(&mut self) -> Option<&mut CongestionHeader> {
+        // Neither RCP nor XCP is spoken on a real path.
+        None
+    }
+}

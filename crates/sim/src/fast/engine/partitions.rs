@@ -1,0 +1,251 @@
+//! Hosts and the links that they share take turns: `docs/decisions/0025-hosts-and-links-take-turns.md`.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ackclock_units::{Duration, Instant};
+
+use super::Engine;
+use crate::class::Class;
+use crate::fast::lookahead::Turns;
+use crate::fast::network::Visit;
+use crate::fast::prefetch::{prefetch_lines, prefetch_place};
+use crate::fast::wheel::Rank;
+
+const NEXT: Duration = Duration::from_nanos(1);
+
+/// What is to be done while hosts and links take turns.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    /// When measures and probes look at everything, each with its place in the order of such.
+    moments: BinaryHeap<Reverse<(Instant, Class, u64, u32)>>,
+    added: u64,
+    /// The hosts to be served in this turn.
+    visits: Vec<Visit>,
+    /// When, and in which order among hosts, each row of a flow's probe of this turn was recorded.
+    recorded: Vec<(Instant, Rank)>,
+    /// Rows before this turn.
+    rows: usize,
+    /// Of several flows every change is recorded.
+    mixed: bool,
+}
+
+impl Schedule {
+    fn new(mixed: bool) -> Self {
+        let (moments, visits, recorded) = (BinaryHeap::new(), Vec::new(), Vec::new());
+        Self { moments, added: 0, visits, recorded, rows: 0, mixed }
+    }
+
+    pub(super) fn add(&mut self, at: Instant, class: Class, subject: u32) {
+        self.moments.push(Reverse((at, class, self.added, subject)));
+        self.added += 1;
+    }
+
+    /// Rows were recorded of a flow, of which there are `rows` now.
+    pub(super) fn note(&mut self, now: Instant, rank: Rank, rows: usize) {
+        if self.mixed {
+            self.recorded.resize(rows - self.rows, (now, rank));
+        }
+    }
+}
+
+impl Engine<'_> {
+    /// From now on hosts and the links that they share take turns.
+    fn take_turns(&mut self, turns: &Turns) {
+        self.network.take_turns(self.hosts.iter().map(|host| host.first_hop), turns);
+        let mixed = self.probes.flows_seen_on_change().len() > 1;
+        let mut schedule = Schedule::new(mixed);
+        for event in self.network.wheel.take_all() {
+            match event.class() {
+                Class::Measure | Class::Probe => {
+                    schedule.add(event.at(), event.class(), event.subject());
+                }
+                Class::Timer => self.network.wake_host(event.subject() as usize, event.at()),
+                class => self.network.wheel.push(event.at(), class, event.subject()),
+            }
+        }
+        self.schedule = Some(Box::new(schedule));
+    }
+
+    /// Runs to the end; in how many turns.
+    pub(super) fn run_in_turns(&mut self, turns: &Turns) -> u64 {
+        let Turns { sides, between_hosts, longest, packets, .. } = turns;
+        self.take_turns(turns);
+        let end = self.end + NEXT;
+        let mut hosts_until = vec![Instant::START; sides.len()];
+        let mut links_until = hosts_until.clone();
+        // In so long hosts of a side send as many packets as they should in a turn, if they go on as in the last one.
+        let mut enough = vec![Duration::MAX; sides.len()];
+        let mut taken = 0;
+        // Events since the hosts and links of any side got on.
+        let (mut got_to, mut then) = (Duration::ZERO, 0);
+        loop {
+            let moment = self.next_moment().filter(|at| *at <= self.end);
+            let until = moment.map_or(end, |at| at + NEXT);
+            while hosts_until.iter().chain(&links_until).any(|reached| *reached < until) {
+                let before = self.events;
+                taken += 1;
+                for (n, side) in sides.iter().enumerate() {
+                    let other = (n + 1) % sides.len();
+                    // Nothing comes to a host but from the links of the other side and from its other end.
+                    let mut served = until;
+                    if let Some(rest) = sides[other].to_hosts {
+                        let leaves =
+                            self.network.leaves_after(links_until[other], &sides[other].gates);
+                        served = served.min(leaves + rest);
+                    }
+                    if let Some(whole) = *between_hosts {
+                        served = served.min(hosts_until[n] + whole);
+                    }
+                    if let Some(longest) = *longest {
+                        served = served.min(hosts_until[n] + longest);
+                    }
+                    served = served.min(hosts_until[n] + enough[n]);
+                    self.network.turn_to(n);
+                    self.serve_hosts(served);
+                    let took = served.since(hosts_until[n]);
+                    hosts_until[n] = served;
+                    // Of what enters there otherwise hosts that share none hear nothing.
+                    let heard = side.to_hosts.map_or(until, |_| until.min(served + side.to_links));
+                    let sent = self.serve_links(heard);
+                    links_until[n] = heard;
+                    if took > Duration::ZERO {
+                        let lasts = (sent > 0).then(|| took * *packets / sent);
+                        enough[n] = lasts.map_or(Duration::MAX, |lasts| lasts.max(NEXT));
+                    }
+                }
+                let reached = hosts_until.iter().chain(&links_until);
+                let sum = reached.map(|at| at.since(Instant::START)).sum();
+                if sum > got_to {
+                    (got_to, then) = (sum, self.events);
+                }
+                let now = hosts_until.iter().min().copied().unwrap_or(end);
+                if !self.mark(now.min(self.end), self.events - then) {
+                    return taken;
+                }
+                if self.events == before {
+                    // Where nothing happens for long, turns would be many.
+                    let next = self.network.next_at().min(until);
+                    for reached in hosts_until.iter_mut().chain(&mut links_until) {
+                        *reached = (*reached).max(next);
+                    }
+                }
+            }
+            // Hosts' own links may have been reached since they were served.
+            self.network.admit(until);
+            if moment.is_none() {
+                return taken;
+            }
+            self.handle_moments(until);
+        }
+    }
+
+    fn next_moment(&self) -> Option<Instant> {
+        let Reverse((at, ..)) = self.schedule.as_ref()?.moments.peek()?;
+        Some(*at)
+    }
+
+    fn handle_moments(&mut self, until: Instant) {
+        while let Some(schedule) = &mut self.schedule
+            && let Some(Reverse((at, class, _, subject))) = schedule.moments.peek().copied()
+            && at < until
+        {
+            schedule.moments.pop();
+            self.events += 1;
+            self.look(at, class, subject);
+        }
+    }
+
+    /// What comes to shared links before `until`; how many packets hosts sent there.
+    #[inline(never)]
+    fn serve_links(&mut self, until: Instant) -> u64 {
+        self.network.close_entrance(until);
+        while let Some(event) = self.network.cross_links(until, &mut self.events) {
+            self.handle_apart(event);
+        }
+        self.events += self.network.depart_before(until);
+        self.network.open_entrance()
+    }
+
+    /// What happens at hosts before `until`.
+    fn serve_hosts(&mut self, until: Instant) {
+        let Some(schedule) = &mut self.schedule else { return };
+        let mut visits = std::mem::take(&mut schedule.visits);
+        schedule.rows = self.run.flow_samples.time_ns.len();
+        self.network.visit(until, &mut visits);
+        for at in 0..visits.len() {
+            // First the host, then what is found by it, and then what is found by that.
+            if let Some(soon) = visits.get(at + 4) {
+                self.fetch_for(soon.host as usize);
+            }
+            if let Some(soon) = visits.get(at + 2) {
+                let endpoint = &self.hosts[soon.host as usize].endpoint;
+                if soon.host.is_multiple_of(2) {
+                    endpoint.sender().each_outlying(prefetch_place);
+                } else {
+                    endpoint.each_outlying_of_receiver(prefetch_place);
+                }
+            }
+            if let Some(next) = visits.get(at + 1)
+                && next.host.is_multiple_of(2)
+            {
+                self.hosts[next.host as usize].endpoint.sender().each_farther(prefetch_place);
+            }
+            self.serve_host(visits[at], until);
+        }
+        if let Some(schedule) = &mut self.schedule {
+            schedule.visits = visits;
+            if !schedule.recorded.is_empty() {
+                self.run.flow_samples.put_in_order(&schedule.recorded);
+                schedule.recorded.clear();
+            }
+        }
+        self.relieve();
+    }
+
+    /// Has fetched what a host will need.
+    fn fetch_for(&self, host: usize) {
+        let place = &self.hosts[host];
+        prefetch_lines(place, 0..3);
+        prefetch_lines(place, 5..10);
+        if host.is_multiple_of(2) {
+            prefetch_lines(place, 10..17);
+            prefetch_lines(place, 21..26);
+        }
+        self.network.prefetch_links_of(host);
+    }
+
+    /// What happens at one host before `until`. In a function of its own, so that registers need not hold what is around it.
+    #[inline(never)]
+    fn serve_host(&mut self, mut visit: Visit, until: Instant) {
+        let host = visit.host;
+        let h = host as usize;
+        self.network.begin_visit(&visit);
+        let mut next = None;
+        loop {
+            let armed = self.hosts[h].armed;
+            if next.is_none() {
+                next = self.network.arriving(&mut visit);
+            }
+            if let Some(arriving) = next
+                && arriving.at < until
+                && arriving.at <= armed
+            {
+                next = None;
+                self.network.begin_arrival(&arriving);
+                self.events += 1;
+                self.arrive::<true>(arriving.at, host, arriving.id);
+            } else if armed < until {
+                self.network.begin_timer(host);
+                self.events += 1;
+                self.wake::<true>(armed, host);
+            } else {
+                break;
+            }
+        }
+        self.network.leave_host(&mut visit, next, self.hosts[h].armed);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+use serde_json::json;
+
+use super::*;
+
+/// Twenty flows that fill a queue of one bandwidth-delay product, over a path of 102 ms there and back.
+fn engine() -> Engine<'static> {
+    let scenario = json!({
+        "duration": "8 s",
+        "topology": {
+            "kind": "dumbbell",
+            "bottleneck": {"rate": "20 Mbit/s", "delay": "49 ms",
+                "queue": {"kind": "droptail", "limit": "1 BDP"}},
+            "access": {"rate": "1 Gbit/s", "delay": "1 ms"},
+        },
+        "flow": [{"name": "f", "count": 20, "variant": "newreno+sack"}],
+    });
+    Engine::unwatched(&serde_json::from_value(scenario).unwrap())
+}
+
+#[test]
+fn a_turn_is_as_long_as_what_is_queued() {
+    let many = |gates: bool| {
+        let mut engine = engine();
+        let mut turns = engine.turns.take().unwrap();
+        if !gates {
+            turns.sides.iter_mut().for_each(|side| side.gates.clear());
+        }
+        engine.run_in_turns(&turns)
+    };
+    // 8 s at 102 ms a turn are 78.
+    let always = many(false);
+    assert!((78..=85).contains(&always), "{always}");
+    // With the queue, which is half full at least when slow start is over, a turn is 150 to 200 ms.
+    let queued = many(true);
+    assert!((40..=60).contains(&queued), "{queued}");
+}
+
+#[test]
+fn hosts_are_served_there_and_back() {
+    let mut engine = engine();
+    let turns = engine.turns.take().unwrap();
+    engine.take_turns(&turns);
+    // Connections open at the same time at all senders, and nobody serves them.
+    let mut served = || {
+        let mut visits = Vec::new();
+        engine.network.visit(Instant::from_nanos(1), &mut visits);
+        visits.iter().map(|visit| visit.host).collect::<Vec<_>>()
+    };
+    let (there, back) = (served(), served());
+    assert_eq!(there.len(), 20);
+    assert!(there.iter().eq(back.iter().rev()), "{there:?} {back:?}");
+}

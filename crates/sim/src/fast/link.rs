@@ -1,0 +1,644 @@
+//! A link: a queue, a rate, a delay, a loss model, impairments.
+
+mod changing;
+mod fifo;
+mod quiet;
+mod reading;
+
+use std::collections::VecDeque;
+
+use ackclock_net::{
+    Admission, Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, LinkParts, Packet,
+    QueueLimit, Reason, Room, Scheduled, Serializer, Serving, SourceCounters, Volume, Waiting,
+};
+use ackclock_units::{Bytes, Duration, Instant, Rate};
+
+use changing::Halted;
+use fifo::{Fifo, Placed};
+use quiet::{Full, Gone, Quiet};
+
+/// What became of a packet that was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It will arrive at the link's end; when its first bit leaves and when its last arrives.
+    Arrives {
+        /// The start of transmission.
+        starts: Instant,
+        /// The arrival.
+        at: Instant,
+    },
+    /// It will be sent, and lost on the way.
+    Lost,
+    /// It will be sent, and something else befalls it on the way: [`Link::arrivals`].
+    Impaired {
+        /// The start of transmission.
+        starts: Instant,
+        /// When it would arrive if nothing befell it.
+        at: Instant,
+        /// What befalls it.
+        fate: Fate,
+    },
+    /// The queue refused it.
+    Dropped,
+    /// It waits for its turn; if the link was idle, [`Link::depart`] is to be called at `wake`.
+    Waits {
+        /// When the link is to be woken, if it was idle.
+        wake: Option<Instant>,
+    },
+}
+
+/// A packet that left a link whose departures are events.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// The packet.
+    pub packet: Packet,
+    /// When its transmission began.
+    pub started: Instant,
+    /// When it arrives at the link's end if nothing befalls it; `None` if it is lost on the way.
+    pub arrives: Option<Instant>,
+    /// What befalls it: [`Link::arrivals`].
+    pub fate: Fate,
+    /// When [`Link::depart`] is to be called again, if something waits.
+    pub wake: Option<Instant>,
+}
+
+#[derive(Clone, Debug)]
+enum Queue {
+    Fifo(Fifo),
+    Scheduled(Box<Scheduled>),
+}
+
+/// One direction of a link.
+///
+/// What every packet touches stands here; the rest is boxed, so that the links of a thousand flows
+/// stay in the cache.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Link {
+    quiet: Quiet,
+    /// What has left without a trace before the last change of sizes, as far as it is not counted below.
+    gone: Gone,
+    /// With this many packets held the queue is full; zero if only the limit itself can tell.
+    room: u64,
+    serializer: Serializer,
+    queue: Queue,
+    /// What the queue took, and what of it has left.
+    taken: Volume,
+    left: Volume,
+    busy: Duration,
+    /// `None` where nothing can befall a packet, so that such links ask no more than that.
+    hazards: Option<Box<Hazards>>,
+    rare: Box<Rare>,
+    /// All that the queue took from this on is of one size.
+    alike_from: u64,
+}
+
+/// What only some packets touch.
+#[derive(Clone, Debug)]
+struct Rare {
+    queue_delay_ns: u128,
+    /// Packets that waited at all.
+    waited: u64,
+    limit: QueueLimit,
+    counts_in_service: bool,
+    mark: Option<QueueLimit>,
+    /// Whether the discipline marks packets by itself.
+    discipline_marks: bool,
+    delays: DelayHistogram,
+    /// Until then nobody asks: [`Link::nobody_asks_before`].
+    unasked_until: Instant,
+    /// For the size for which that was asked last.
+    full: Option<Box<Full>>,
+    /// `None` where every packet was a flow's, was taken, and arrives as it was.
+    tally: Option<Box<Tally>>,
+    /// The link's rate is zero: nothing is sent until it has another.
+    halted: Option<Halted>,
+}
+
+/// What most links have nothing of.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    /// All that is not counted in [`Link`] itself.
+    counters: Counters,
+    sources: Vec<SourceCounters>,
+    /// Packets refused after the clock's time: when, and their size.
+    refused_ahead: VecDeque<(Instant, u32)>,
+}
+
+impl Link {
+    /// An idle link.
+    pub fn new(parts: LinkParts) -> Self {
+        let LinkParts { config, losses, queue, impairments, channel } = parts;
+        let hazards = Hazards::new(config.loss, losses, impairments);
+        let serializer = Serializer::new(config.rate);
+        Self {
+            queue: match Scheduled::new(&config.discipline, config.rate, queue) {
+                Some(scheduled) => Queue::Scheduled(Box::new(scheduled)),
+                None => Queue::Fifo(Fifo::new(hazards.any())),
+            },
+            serializer: match channel {
+                Some(channel) => serializer.over(channel),
+                None => serializer,
+            },
+            quiet: Quiet::new(config.delay),
+            gone: Gone::default(),
+            room: config.limit.room(config.counts_in_service).unwrap_or(0),
+            taken: Volume::default(),
+            left: Volume::default(),
+            busy: Duration::ZERO,
+            hazards: hazards.any().then(|| Box::new(hazards)),
+            rare: Box::new(Rare {
+                queue_delay_ns: 0,
+                waited: 0,
+                limit: config.limit,
+                counts_in_service: config.counts_in_service,
+                mark: config.mark,
+                discipline_marks: config.discipline.marks(),
+                delays: DelayHistogram::default(),
+                unasked_until: Instant::START,
+                full: None,
+                tally: None,
+                halted: None,
+            }),
+            alike_from: 0,
+        }
+    }
+
+    /// Adds a cross-traffic source and returns its number at this link.
+    ///
+    /// # Panics
+    /// With more than 65,536 sources at one link.
+    pub fn add_source(&mut self) -> u16 {
+        let sources = &mut self.rare.tally().sources;
+        sources.push(SourceCounters::default());
+        u16::try_from(sources.len() - 1).expect("a link has fewer than 65,536 sources")
+    }
+
+    /// Nobody will ask what was [counted](Self::counters) by a moment before `asked`, or what the
+    /// [delays](Self::delays) were: what was [offered ahead](Self::offer_ahead) and has left by then need not
+    /// be remembered until the clock comes to it.
+    pub fn nobody_asks_before(&mut self, asked: Instant) {
+        self.rare.unasked_until = asked;
+    }
+
+    /// Whether packets that it sends may arrive in another order.
+    pub fn reorders(&self) -> bool {
+        self.hazards.as_ref().is_some_and(|hazards| hazards.reorder())
+    }
+
+    /// Whether packets are ever marked here.
+    pub const fn marks(&self) -> bool {
+        self.rare.mark.is_some() || self.rare.discipline_marks
+    }
+
+    /// Whether a packet that comes now finds so much waiting that it is to be marked with congestion
+    /// (RFC 3168 §5), if it may be and is not [dropped](Self::offer). To be asked before it is
+    /// offered; [`count_marked`](Self::count_marked) afterwards. The two stand beside `offer` so that
+    /// links without marks, most of them, pay nothing.
+    pub fn is_marking(&mut self, now: Instant) -> bool {
+        self.advance(now);
+        let counts = self.rare.counts_in_service;
+        self.rare.mark.is_some_and(|mark| mark.is_reached(self.held(), self.in_service(), counts))
+    }
+
+    /// A packet of `size` bytes that was taken was marked.
+    pub fn count_marked(&mut self, size: u32) {
+        self.rare.tally().counters.marked.count(size);
+    }
+
+    /// What is held, the packet being sent included.
+    const fn held(&self) -> Volume {
+        self.taken.since(self.left)
+    }
+
+    /// Bytes of the packet being sent.
+    fn in_service(&self) -> u32 {
+        match &self.queue {
+            Queue::Fifo(_) if self.left.packets == self.taken.packets => 0,
+            Queue::Fifo(fifo) => fifo.get(self.left.packets).size,
+            Queue::Scheduled(queue) => queue.serving().map_or(0, |serving| serving.packet.size),
+        }
+    }
+
+    /// Bytes that wait, the packet being sent not among them; of a link that nothing was
+    /// [offered ahead](Self::offer_ahead).
+    pub fn waiting(&mut self, now: Instant) -> Bytes {
+        self.advance(now);
+        Bytes::new(self.held().bytes.saturating_sub(u64::from(self.in_service())))
+    }
+
+    /// A packet comes to the queue.
+    pub fn offer(&mut self, now: Instant, packet: Packet) -> Verdict {
+        self.offer_ahead(now, packet, now)
+    }
+
+    /// A packet comes to the queue at `comes`, which is known at `clock` already because the only
+    /// link that leads here has sent it. Nothing may have been offered for later.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
+    pub fn offer_ahead(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
+        if self.is_quietly_full(comes, packet.size) {
+            self.refuse(comes, packet, clock);
+            return Verdict::Dropped;
+        }
+        self.advance(comes);
+        if let Queue::Scheduled(_) = self.queue {
+            return self.schedule(comes, packet);
+        }
+        let held = self.taken.packets - self.left.packets;
+        if held >= self.room && !self.admits(packet.size) {
+            self.refuse(comes, packet, clock);
+            return Verdict::Dropped;
+        }
+        self.place(comes, packet, clock)
+    }
+
+    /// The same as [`offer_ahead`](Self::offer_ahead) for a flow's packet of `size` bytes that is taken and to which
+    /// nothing can happen, as on most links; when it is sent and when it arrives. `None`, and nothing is done, if it is
+    /// not as simple as that.
+    #[inline(never)]
+    pub fn pass_slowly(
+        &mut self,
+        comes: Instant,
+        size: u32,
+        clock: Instant,
+    ) -> Option<(Instant, Instant)> {
+        if self.is_quietly_full(comes, size) {
+            return None;
+        }
+        self.trace();
+        let Queue::Fifo(fifo) = &mut self.queue else { return None };
+        if !fifo.is_plain() || self.room == 0 {
+            return None;
+        }
+        if fifo.busy_until() > comes {
+            self.pass_busy(comes, size, clock)
+        } else {
+            self.pass_idle(comes, size, clock)
+        }
+    }
+
+    /// The same where it finds the wire free.
+    #[inline]
+    fn pass_idle(
+        &mut self,
+        comes: Instant,
+        size: u32,
+        clock: Instant,
+    ) -> Option<(Instant, Instant)> {
+        let Queue::Fifo(fifo) = &mut self.queue else { return None };
+        let time = self.serializer.at_rate(size, fifo.busy_until() < comes)?;
+        let departs = comes + time;
+        self.left = self.taken;
+        let known = || self.rare.known(clock);
+        fifo.place_plain(self.taken.packets, comes, departs, size, known);
+        self.taken.count(size);
+        self.busy += time;
+        self.be_quiet(comes, departs);
+        Some((comes, departs + self.quiet.delay))
+    }
+
+    /// The same where it finds the wire busy.
+    #[inline]
+    fn pass_busy(
+        &mut self,
+        comes: Instant,
+        size: u32,
+        clock: Instant,
+    ) -> Option<(Instant, Instant)> {
+        let Queue::Fifo(fifo) = &mut self.queue else { return None };
+        let starts = fifo.busy_until();
+        while self.left.packets < self.taken.packets {
+            let placed = fifo.get(self.left.packets);
+            if placed.departs > comes {
+                break;
+            }
+            self.left.count(placed.size);
+        }
+        if self.taken.packets - self.left.packets >= self.room {
+            return None;
+        }
+        if size != self.serializer.last_size() {
+            self.alike_from = self.taken.packets;
+        }
+        let time = self.serializer.at_rate(size, false)?;
+        let waited = starts.since(comes);
+        self.rare.queue_delay_ns += u128::from(waited.as_nanos());
+        self.rare.waited += 1;
+        self.rare.delays.record_positive(waited.as_nanos(), 1);
+        let departs = starts + time;
+        let placed = Placed::new(comes, departs, size, None, Fate::INTACT);
+        let known = || self.rare.known(clock);
+        fifo.place(self.taken.packets, placed, self.left.packets, known);
+        self.taken.count(size);
+        self.busy += time;
+        self.be_quiet_again(comes, departs);
+        Some((starts, departs + self.quiet.delay))
+    }
+
+    /// Refuses a flow's packet of `size` bytes, which comes at the clock's time, if a FIFO queue is full. Otherwise
+    /// nothing is done.
+    pub fn refuse_at_once(&mut self, now: Instant, size: u32) -> bool {
+        let full = self.is_quietly_full(now, size) || self.is_full_fifo(now, size);
+        if full {
+            self.rare.tally().counters.dropped.count(size);
+        }
+        full
+    }
+
+    fn is_full_fifo(&mut self, now: Instant, size: u32) -> bool {
+        if matches!(self.queue, Queue::Scheduled(_)) {
+            return false;
+        }
+        self.advance(now);
+        self.taken.packets - self.left.packets >= self.room && !self.admits(size)
+    }
+
+    /// A packet comes to a scheduled queue.
+    #[inline(never)]
+    fn schedule(&mut self, now: Instant, packet: Packet) -> Verdict {
+        let room = Room { fits: self.admits(packet.size), limit: self.rare.limit };
+        self.rare.count_offered(packet);
+        let Queue::Scheduled(queue) = &mut self.queue else {
+            unreachable!("a FIFO places what comes")
+        };
+        if let Admission::Refused(reason) = queue.offer(now, packet, &room) {
+            self.rare.count_dropped(packet, reason);
+            return Verdict::Dropped;
+        }
+        let idle = queue.serving().is_none();
+        self.taken.count(packet.size);
+        self.settle();
+        Verdict::Waits { wake: if idle { self.serve_next(now, false) } else { None } }
+    }
+
+    /// Counts what the discipline has done.
+    #[inline]
+    fn settle(&mut self) {
+        let Queue::Scheduled(queue) = &mut self.queue else { return };
+        if queue.log.is_empty() {
+            return;
+        }
+        for effect in queue.log.uncounted() {
+            match *effect {
+                Effect::Marked(packet) => self.rare.tally().counters.marked.count(packet.size),
+                Effect::Dropped(packet, reason) => {
+                    self.taken.uncount(packet.size);
+                    self.rare.count_dropped(packet, reason);
+                }
+            }
+        }
+    }
+
+    /// Whether there is something to [take](Self::take_effect).
+    #[inline]
+    pub fn has_effects(&self) -> bool {
+        matches!(&self.queue, Queue::Scheduled(queue) if !queue.log.is_empty())
+    }
+
+    /// What the discipline has done to a packet besides refusing it as it came: to be asked until
+    /// there is no more, whenever a packet [waits](Verdict::Waits), has [left](Self::depart), or the
+    /// [limit](Self::set_limit) has changed. The counters know it already.
+    #[inline]
+    pub fn take_effect(&mut self) -> Option<Effect> {
+        match &mut self.queue {
+            Queue::Fifo(_) => None,
+            Queue::Scheduled(queue) => queue.log.take(),
+        }
+    }
+
+    /// Whether the queue is not full after all: what its `room` does not say.
+    #[cold]
+    fn admits(&self, size: u32) -> bool {
+        let Rare { limit, counts_in_service, .. } = &*self.rare;
+        limit.admits(self.held(), self.in_service(), *counts_in_service, size)
+    }
+
+    #[cold]
+    fn refuse(&mut self, comes: Instant, packet: Packet, clock: Instant) {
+        let known = self.rare.known(clock);
+        self.rare.count_offered(packet);
+        self.rare.count_dropped(packet, Reason::Full);
+        if comes > known {
+            let refused = &mut self.rare.tally().refused_ahead;
+            while refused.front().is_some_and(|(at, _)| *at <= known) {
+                refused.pop_front();
+            }
+            refused.push_back((comes, packet.size));
+        }
+    }
+
+    #[inline]
+    fn place(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
+        let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only a FIFO places") };
+        let free = fifo.busy_until();
+        let starts = if free > comes {
+            let waited = free.since(comes);
+            self.rare.queue_delay_ns += u128::from(waited.as_nanos());
+            self.rare.waited += 1;
+            self.rare.delays.record_positive(waited.as_nanos(), 1);
+            free
+        } else {
+            // Back to back (free = comes) the fraction is kept.
+            if free < comes {
+                self.serializer.rest();
+            }
+            comes
+        };
+        if packet.size != self.serializer.last_size() {
+            self.alike_from = self.taken.packets;
+        }
+        let time = self.serializer.send(comes, starts, Bytes::new(u64::from(packet.size)));
+        let departs = starts + time;
+        let fate =
+            self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.has_data()));
+        let placed = Placed::new(comes, departs, packet.size, packet.source(), fate);
+        if !placed.is_plain() {
+            self.rare.count_offered(packet);
+        }
+        let known = || self.rare.known(clock);
+        fifo.place(self.taken.packets, placed, self.left.packets, known);
+        self.taken.count(packet.size);
+        self.busy += time;
+        let at = departs + self.quiet.delay;
+        match fate {
+            Fate::INTACT => Verdict::Arrives { starts, at },
+            Fate::LOST => Verdict::Lost,
+            _ => Verdict::Impaired { starts, at, fate },
+        }
+    }
+
+    /// Counts as delivered what has left by `now`. Ties: a packet that leaves at `now` makes room
+    /// for one that arrives at `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Instant) {
+        self.trace();
+        if let Queue::Fifo(fifo) = &mut self.queue {
+            if fifo.is_plain() && fifo.busy_until() <= now {
+                self.left = self.taken;
+                return;
+            }
+            while self.left.packets < self.taken.packets {
+                let placed = fifo.get(self.left.packets);
+                if placed.departs > now {
+                    break;
+                }
+                self.left.count(placed.size);
+                if !placed.is_plain() {
+                    self.rare.count_delivered(placed.size, placed.source(), placed.fate());
+                }
+            }
+        }
+    }
+
+    /// Starts sending the next packet of a scheduled queue; returns when it will have left.
+    fn serve_next(&mut self, now: Instant, back_to_back: bool) -> Option<Instant> {
+        let Queue::Scheduled(queue) = &mut self.queue else { return None };
+        let next = if self.rare.halted.is_some() { None } else { queue.next(now) };
+        let Some(next) = next else {
+            queue.rest();
+            self.settle();
+            return None;
+        };
+        if !back_to_back {
+            self.serializer.rest();
+        }
+        let Waiting { packet, came } = next;
+        let time = self.serializer.send(came, now, Bytes::new(u64::from(packet.size)));
+        let waited = now.since(came);
+        self.busy += time;
+        self.rare.queue_delay_ns += u128::from(waited.as_nanos());
+        self.rare.delays.record(waited);
+        let departs = now + time;
+        queue.serve(packet, now, departs);
+        self.settle();
+        Some(departs)
+    }
+
+    /// The packet that a scheduled queue is sending.
+    #[inline]
+    pub fn serving(&self) -> Option<Packet> {
+        match &self.queue {
+            Queue::Scheduled(queue) => Some(queue.serving()?.packet),
+            Queue::Fifo(_) => None,
+        }
+    }
+
+    /// Whether departures are events here, as the discipline decides then who goes next.
+    pub const fn is_scheduled(&self) -> bool {
+        matches!(self.queue, Queue::Scheduled(_))
+    }
+
+    /// When the packet that a scheduled queue is sending will have left.
+    #[inline]
+    pub fn departs_at(&self) -> Option<Instant> {
+        match &self.queue {
+            Queue::Scheduled(queue) => Some(queue.serving()?.departs),
+            Queue::Fifo(_) => None,
+        }
+    }
+
+    /// What is in the queue will have left by then, and what comes later leaves later. The start of the run where that
+    /// is not known, as of a scheduled queue.
+    #[inline]
+    pub fn busy_until(&self) -> Instant {
+        match &self.queue {
+            Queue::Fifo(_) if self.quiet.size > 0 => self.quiet.departs,
+            Queue::Fifo(fifo) => fifo.busy_until(),
+            Queue::Scheduled(_) => Instant::START,
+        }
+    }
+
+    /// Of a scheduled queue, whether nothing but the discipline marks packets, and nothing befalls them after they left.
+    pub const fn is_simple(&self) -> bool {
+        self.rare.mark.is_none() && self.hazards.is_none()
+    }
+
+    /// The packet being sent by a scheduled queue leaves, if it has left by `at`: the same as [`depart`](Self::depart).
+    #[inline]
+    pub fn depart_by(&mut self, at: Instant) -> Option<Departure> {
+        let departs = self.departs_at().filter(|departs| *departs <= at)?;
+        self.depart(departs)
+    }
+
+    /// The packet being sent by a scheduled queue leaves; `None` if there is none that does, as after a
+    /// [change of the rate](Self::set_rate), which moves departures.
+    pub fn depart(&mut self, now: Instant) -> Option<Departure> {
+        let Queue::Scheduled(queue) = &self.queue else { return None };
+        let Serving { packet, started, departs } = *queue.serving()?;
+        debug_assert!(departs >= now, "a departure event comes no later than the departure");
+        if departs != now {
+            return None;
+        }
+        let fate =
+            self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.has_data()));
+        self.left.count(packet.size);
+        self.rare.count_delivered(packet.size, packet.source(), fate);
+        let wake = self.serve_next(now, true);
+        let arrives = (!fate.is_lost()).then_some(now + self.quiet.delay);
+        Some(Departure { packet, started, arrives, fate, wake })
+    }
+
+    /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's if
+    /// there is one.
+    pub fn arrivals(&self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
+        match &self.hazards {
+            Some(hazards) => hazards.arrivals(at, fate),
+            None => (Arrival { at, corrupted: false }, None),
+        }
+    }
+
+    /// The rate.
+    pub const fn rate(&self) -> Rate {
+        self.serializer.rate()
+    }
+}
+
+impl Rare {
+    fn tally(&mut self) -> &mut Tally {
+        self.tally.get_or_insert_default()
+    }
+
+    /// Until when nobody can ask any more, the clock being there.
+    fn known(&self, clock: Instant) -> Instant {
+        clock.max(self.unasked_until)
+    }
+
+    /// A packet comes that may be cross-traffic.
+    #[cold]
+    fn count_offered(&mut self, packet: Packet) {
+        if let Some(source) = packet.source() {
+            self.tally().sources[usize::from(source)].offered.count(packet.size);
+        }
+    }
+
+    fn count_dropped(&mut self, packet: Packet, reason: Reason) {
+        let Tally { counters, sources, .. } = self.tally();
+        counters.dropped.count(packet.size);
+        if reason == Reason::Early {
+            counters.dropped_early.count(packet.size);
+        }
+        if let Some(source) = packet.source() {
+            sources[usize::from(source)].dropped.count(packet.size);
+        }
+    }
+
+    /// A packet left that is cross-traffic or that something befalls.
+    #[cold]
+    fn count_delivered(&mut self, size: u32, source: Option<u16>, fate: Fate) {
+        if fate == Fate::INTACT && source.is_none() {
+            return;
+        }
+        let Tally { counters, sources, .. } = self.tally();
+        if fate != Fate::INTACT {
+            counters.count_fate(fate, size);
+        }
+        if let Some(source) = source {
+            counters.delivered_cross.count(size);
+            sources[usize::from(source)].delivered.count(size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

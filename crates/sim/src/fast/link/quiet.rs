@@ -1,0 +1,328 @@
+//! Packets of one size that pass a link one after another, without a trace of each.
+//!
+//! As long as all that is in a queue is of one size, the moment at
+//! which the last packet will have left says how many wait and when each leaves. Then a packet is one more, and the
+//! queue's ring is not written; when something else happens, what is still there is put into it
+//! (`docs/decisions/0026-links-of-one-size-leave-no-trace.md`).
+
+use ackclock_net::{Fate, Serializer};
+use ackclock_units::{Duration, Instant};
+
+use super::fifo::Placed;
+use super::{Link, Queue};
+
+/// After so many packets a link that is never free looks whether all that it holds is of one size.
+const OFTEN: u64 = 1024;
+
+/// What such a packet touches of a link, and no more than that: one line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Quiet {
+    /// The size of the last packet, zero if the next must leave its trace, and its transmission time in nanoseconds.
+    pub(super) size: u32,
+    nanos: u32,
+    /// When the last packet came, and when it has left.
+    comes: Instant,
+    pub(super) departs: Instant,
+    /// A packet that would wait longer finds the queue full, in nanoseconds. Negative at a rate at which one that waits
+    /// may take a nanosecond more than another of its size: [`uneven`] says what it is then.
+    longest: i64,
+    /// The link's propagation delay.
+    pub(super) delay: Duration,
+    /// How long the last that waited did, in nanoseconds, and how many did so one after another.
+    wait: u64,
+    waits: u64,
+    /// How many packets have left no trace.
+    traceless: u64,
+}
+
+/// What [`Quiet::longest`] is where the last packet owes so much of a nanosecond, in units of 1/rate nanoseconds.
+#[expect(clippy::cast_possible_wrap, reason = "less than a rate, which is less than 2^63")]
+const fn uneven(owed: u64) -> i64 {
+    owed as i64 | i64::MIN
+}
+
+/// The same of one that found the wire free: it owes what every such packet of its size does.
+const RESTED: i64 = -1;
+
+/// When a queue is full of packets of one size of which each takes some nanoseconds and a fraction of one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Full {
+    size: u32,
+    /// A packet that would wait longer finds the queue full, in nanoseconds and 1/rate nanoseconds.
+    longest: u64,
+    rest: u64,
+}
+
+/// What has left without a trace and is not counted yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Gone {
+    packets: u64,
+    bytes: u64,
+    /// What they took, and what those that came since took more than the first of them.
+    busy: Duration,
+}
+
+impl Quiet {
+    pub(super) const fn new(delay: Duration) -> Self {
+        let (comes, departs) = (Instant::START, Instant::START);
+        let (wait, waits, traceless) = (0, 0, 0);
+        Self { size: 0, nanos: 0, comes, departs, longest: 0, delay, wait, waits, traceless }
+    }
+}
+
+/// Packets of one size that leave one after another.
+struct Train {
+    /// When the last will have left, and what each takes, in a unit of which `unit` are a nanosecond.
+    last: u128,
+    time: u128,
+    unit: u64,
+}
+
+impl Train {
+    /// What the wire sent, of which the last packet will have left at `departs` and owes so much of a nanosecond.
+    fn new(wire: &Serializer, owed: u64, departs: Instant) -> Self {
+        let (time, unit) = wire.fractions();
+        Self {
+            last: u128::from(departs.as_nanos()) * u128::from(unit) + u128::from(owed),
+            time,
+            unit,
+        }
+    }
+
+    /// How many leave later than this.
+    fn left_after(&self, at: Instant) -> u64 {
+        let next = (u128::from(at.as_nanos()) + 1) * u128::from(self.unit);
+        let many = self.last.checked_sub(next).map_or(0, |later| over(later, self.time) + 1);
+        u64::try_from(many).unwrap_or(u64::MAX)
+    }
+
+    /// When one leaves that so many come behind.
+    fn leaves(&self, behind: u64) -> Instant {
+        let at = over(self.last - u128::from(behind) * self.time, u128::from(self.unit));
+        Instant::from_nanos(u64::try_from(at).expect("no later than the last"))
+    }
+}
+
+/// `a` divided by `b`, as a rule both short: a processor divides no longer ones itself.
+fn over(a: u128, b: u128) -> u128 {
+    match (u64::try_from(a), u64::try_from(b)) {
+        (Ok(a), Ok(b)) => u128::from(a / b),
+        _ => a / b,
+    }
+}
+
+impl Link {
+    /// A flow's packet of `size` bytes comes, at `comes`; when it is sent and when it arrives, if it need not leave a
+    /// trace. Otherwise `None`, and nothing is done. Of what was before `comes` nobody may ask any more.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "two callers move nearly all packets")]
+    pub fn pass_quietly(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
+        if size != self.quiet.size {
+            return self.pass_resized(comes, size);
+        }
+        let (wait, longest) =
+            (self.quiet.departs.as_nanos().wrapping_sub(comes.as_nanos()), self.quiet.longest);
+        // Where two of a size may differ none may come even as the one before leaves.
+        let idle = wait.wrapping_neg().cast_signed() >= i64::from(longest < 0);
+        let starts = if idle {
+            // Without a branch: `RESTED` where two may differ.
+            self.quiet.longest = longest | longest >> 63;
+            comes
+        } else {
+            if wait.wrapping_sub(1).cast_signed() >= longest {
+                return self.pass_unevenly(comes, wait);
+            }
+            if wait != self.quiet.wait {
+                self.count_waits(wait);
+            }
+            self.quiet.waits += 1;
+            self.quiet.departs
+        };
+        let quiet = &mut self.quiet;
+        quiet.traceless += 1;
+        quiet.comes = comes;
+        quiet.departs = starts + Duration::from_nanos(u64::from(quiet.nanos));
+        Some((starts, quiet.departs + quiet.delay))
+    }
+
+    /// Whether a packet of this size surely finds the queue full.
+    #[inline]
+    pub(super) fn is_quietly_full(&mut self, comes: Instant, size: u32) -> bool {
+        let Quiet { size: last, departs, longest, .. } = self.quiet;
+        let wait = departs.as_nanos().saturating_sub(comes.as_nanos());
+        size == last
+            && if longest >= 0 { wait.cast_signed() > longest } else { self.is_unevenly_full(wait) }
+    }
+
+    /// Whether one does that takes fractions of a nanosecond and would wait so long, in nanoseconds.
+    #[inline]
+    fn is_unevenly_full(&mut self, wait: u64) -> bool {
+        // Each of the others that find room takes as much at least.
+        let surely_not = (self.room - 1).saturating_mul(u64::from(self.quiet.nanos));
+        wait > surely_not && self.is_full(wait)
+    }
+
+    #[inline(never)]
+    fn is_full(&mut self, wait: u64) -> bool {
+        let Full { longest, rest, .. } = self.when_full();
+        // One that would have to wait for `room` others finds the queue full: of the last of these a nanosecond is
+        // left at least, and what the last of all leaves of one.
+        wait.checked_sub(1).is_some_and(|all_but_one| (all_but_one, self.owed()) >= (longest, rest))
+    }
+
+    /// What the last packet left of a nanosecond, in 1/rate nanoseconds.
+    #[inline]
+    fn owed(&self) -> u64 {
+        match self.quiet.longest {
+            0.. => 0,
+            RESTED => self.serializer.owed_after_rest(),
+            longest => (longest ^ i64::MIN).cast_unsigned(),
+        }
+    }
+
+    /// What the other packets that find room take.
+    fn when_full(&mut self) -> Full {
+        let Quiet { size, .. } = self.quiet;
+        if let Some(full) = &self.rare.full
+            && full.size == size
+        {
+            return **full;
+        }
+        let (time, rate) = self.serializer.fractions();
+        let (longest, rate) = (u128::from(self.room - 1).saturating_mul(time), u128::from(rate));
+        let full = Full {
+            size,
+            longest: u64::try_from(longest / rate).unwrap_or(u64::MAX),
+            rest: u64::try_from(longest % rate).expect("less than a rate"),
+        };
+        self.rare.full = Some(Box::new(full));
+        full
+    }
+
+    /// A packet of the last size comes before the wire has rested, at a rate at which it may take a nanosecond more than
+    /// the last did: the same as [`pass_quietly`](Self::pass_quietly).
+    #[inline(never)]
+    fn pass_unevenly(&mut self, comes: Instant, wait: u64) -> Option<(Instant, Instant)> {
+        let Quiet { nanos, departs: starts, longest, .. } = self.quiet;
+        if longest >= 0 || self.is_unevenly_full(wait) {
+            return None;
+        }
+        let (owed, more) = self.serializer.owed_after(self.owed());
+        if wait > 0 {
+            if wait != self.quiet.wait {
+                self.count_waits(wait);
+            }
+            self.quiet.waits += 1;
+        }
+        self.gone.busy += Duration::from_nanos(more);
+        let quiet = &mut self.quiet;
+        quiet.traceless += 1;
+        quiet.comes = comes;
+        quiet.longest = uneven(owed);
+        quiet.departs = starts + Duration::from_nanos(u64::from(nanos) + more);
+        Some((starts, quiet.departs + quiet.delay))
+    }
+
+    /// The same of the first packet of another size: if those before it have left. Acknowledgments with and without SACK
+    /// blocks change places: what went by is counted when somebody asks.
+    fn pass_resized(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
+        let Quiet { size: before, nanos: took, departs, longest, traceless, .. } = self.quiet;
+        // Where sizes take fractions of a nanosecond the wire must have rested.
+        if before == 0 || departs.as_nanos() + u64::from(longest < 0) > comes.as_nanos() {
+            return None;
+        }
+        // One that takes seconds leaves its trace.
+        let nanos = self.serializer.nanos_after_rest(size)?;
+        self.gone.packets += traceless;
+        self.gone.bytes += traceless * u64::from(before);
+        self.gone.busy += Duration::from_nanos(traceless * u64::from(took));
+        let quiet = &mut self.quiet;
+        (quiet.size, quiet.nanos, quiet.traceless) = (size, nanos, 1);
+        quiet.longest = if longest < 0 { RESTED } else { longest_wait(self.room, nanos) };
+        quiet.comes = comes;
+        quiet.departs = comes + Duration::from_nanos(u64::from(nanos));
+        Some((comes, quiet.departs + quiet.delay))
+    }
+
+    /// Counts those that waited as long as the last, before one that waits so long.
+    fn count_waits(&mut self, next: u64) {
+        let (wait, waits) = (self.quiet.wait, self.quiet.waits);
+        (self.quiet.wait, self.quiet.waits) = (next, 0);
+        if waits > 0 {
+            self.rare.waited += waits;
+            self.rare.queue_delay_ns += u128::from(wait) * u128::from(waits);
+            self.rare.delays.record_positive(wait, waits);
+        }
+    }
+
+    /// The next packet leaves a trace again, and so do those that have left none and are still here.
+    #[inline]
+    pub(super) fn trace(&mut self) {
+        if self.quiet.traceless > 0 {
+            self.trace_back();
+        }
+        self.quiet.size = 0;
+    }
+
+    #[inline(never)]
+    fn trace_back(&mut self) {
+        self.count_waits(0);
+        let Quiet { comes, departs, size, nanos, traceless: all, .. } = self.quiet;
+        self.quiet.traceless = 0;
+        let before = std::mem::take(&mut self.gone);
+        self.busy += before.busy + Duration::from_nanos(all * u64::from(nanos));
+        self.taken.packets += before.packets;
+        self.taken.bytes += before.bytes;
+        self.serializer.has_sent(size, self.owed());
+        let train = Train::new(&self.serializer, self.owed(), departs);
+        let Queue::Fifo(fifo) = &mut self.queue else { return };
+        // What is here now has left one after another.
+        let here = train.left_after(comes).min(all);
+        let gone = all - here;
+        self.taken.packets += gone;
+        self.taken.bytes += gone * u64::from(size);
+        if gone + before.packets > 0 {
+            self.left = self.taken;
+            fifo.forget_all(self.taken.packets, comes);
+        } else {
+            while self.left.packets < self.taken.packets {
+                let placed = fifo.get(self.left.packets);
+                if placed.departs > comes {
+                    break;
+                }
+                self.left.count(placed.size);
+            }
+        }
+        for behind in (0..here).rev() {
+            let leaves = train.leaves(behind);
+            // When each came nobody asks any more, only whether it was before now.
+            let placed = Placed::new(comes, leaves, size, None, Fate::INTACT);
+            fifo.place(self.taken.packets, placed, self.left.packets, || comes);
+            self.taken.count(size);
+        }
+    }
+
+    /// A packet that came at `comes` to an empty queue has been placed, and will have left at `departs`: the next may
+    /// leave no trace.
+    #[inline]
+    pub(super) fn be_quiet(&mut self, comes: Instant, departs: Instant) {
+        let Some((size, nanos, owed)) = self.serializer.last() else { return };
+        let longest = owed.map_or_else(|| longest_wait(self.room, nanos), uneven);
+        self.quiet = Quiet { size, nanos, comes, departs, longest, ..self.quiet };
+    }
+
+    /// The same of one that came to a queue that is not empty, if all that is there is of one size.
+    #[inline]
+    pub(super) fn be_quiet_again(&mut self, comes: Instant, departs: Instant) {
+        if self.taken.packets.is_multiple_of(OFTEN) && self.left.packets >= self.alike_from {
+            self.be_quiet(comes, departs);
+        }
+    }
+}
+
+/// How long a packet may wait where `room` others that take so many nanoseconds each fill the queue.
+#[inline]
+fn longest_wait(room: u64, nanos: u32) -> i64 {
+    i64::try_from((room - 1).saturating_mul(u64::from(nanos))).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,741 @@
+//! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
+
+mod departing;
+mod ingress;
+mod mailboxes;
+mod meeting;
+mod observing;
+mod options;
+mod places;
+mod routers;
+
+use ackclock_net::{
+    Counters, DelayHistogram, Fate, Line, LineConfig, LinkChange, Packet, SourceCounters,
+};
+use ackclock_packet::{Flags, IpMeta, Options, Segment};
+use ackclock_tcp::{Beside, Written};
+use ackclock_units::random::Stream;
+use ackclock_units::{Duration, Instant};
+
+use super::link::{Departure, Link, Verdict};
+use super::prefetch::{prefetch, prefetch_lines};
+use super::wheel::Wheel;
+use crate::class::Class;
+use crate::links::Links;
+use crate::observe::Taps;
+use mailboxes::Inboxes;
+use meeting::{Became, Offering};
+use options::{Kept, Vacancy};
+use places::Places;
+use routers::Routers;
+
+pub use mailboxes::Visit;
+pub use routers::{Decided, SLOT};
+
+const NO_OPTIONS: u32 = u32::MAX;
+
+/// A segment on its way: one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct InFlight {
+    pub segment: Segment,
+    /// Of data: when its transmission on the first link began. Of an ACK: that moment of the data
+    /// packet that triggered it. `NEVER` while unknown.
+    pub first_sent: Instant,
+    /// The next step of its path, an index into [`Network::hops`].
+    hop: u32,
+    /// The flow, which is also its class at fair queues.
+    pub flow: u32,
+    /// The number of its options, or `NO_OPTIONS`.
+    options: u32,
+    pub ip: IpMeta,
+    /// A bit was flipped on the way: the host that it is for will see a wrong checksum.
+    pub corrupted: bool,
+}
+
+/// The last step of a path: not a link but the host that the packet is for.
+const DELIVER: u32 = 1 << 31;
+/// A link that a packet is offered to as soon as the link before has sent it.
+const FUSED: u32 = 1 << 30;
+/// A link that wants attention.
+const WANTED: u32 = 1 << 29;
+/// A private line, not a link.
+const LINE: u32 = 1 << 28;
+/// A link whose packets take its lane of the clock.
+const LANED: u32 = 1 << 27;
+/// A link that carries the packets of one host alone, where hosts and links take turns.
+const OWN: u32 = 1 << 26;
+/// A link's number, or a private line's.
+const WIRE: u32 = OWN - 1;
+
+/// So many hops are of so few flows that their links stay in the cache.
+const FEW_HOPS: usize = 64;
+/// The place of a packet is fetched when so many others are still to be taken: of the last packet that came it is in the
+/// cache, but who sends more than come takes places that packets left long ago.
+const PLACES_AHEAD: usize = 2;
+/// The lines of a link that a packet touches.
+const LINK_LINES: usize = 3;
+
+/// A packet of a connection that comes and goes is lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Gone {
+    /// Its flow.
+    pub flow: u32,
+    /// Its control bits.
+    pub flags: Flags,
+}
+
+/// What a packet meets next.
+pub enum Step {
+    /// It is on its way to a link's end, or gone.
+    UnderWay,
+    /// It has reached this host.
+    Arrived(u32),
+}
+
+/// A packet is to come to the end of a link.
+struct Passed {
+    comes: Instant,
+    wire: u32,
+    /// The step behind that link.
+    next: u32,
+    /// Bytes on the wire.
+    size: u32,
+    /// It is yet to be noted when its transmission on the first link began.
+    untimed: bool,
+}
+
+/// What an arrival at a link means beyond the link.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "reasons that do not depend on one another")]
+struct Attention {
+    /// A probe or an observer wants to see it.
+    watched: bool,
+    /// The packet may have to be marked.
+    marks: bool,
+    /// A measure counts the packets of each flow.
+    counts: bool,
+    /// A router in front of it takes part in Quick-Start, RCP or XCP.
+    quick_start: bool,
+}
+
+/// Packets, links and clock.
+#[derive(Debug)]
+pub struct Network {
+    pub wheel: Wheel,
+    pub links: Vec<Link>,
+    packets: Vec<InFlight>,
+    free: Places,
+    options: Kept,
+    /// Every path, one after another: links, `FUSED` or `WANTED` or neither, then the host with the
+    /// `DELIVER` bit.
+    hops: Vec<u32>,
+    /// What an arrival at each link means beyond the link.
+    attention: Vec<Attention>,
+    /// Which links are fused with the one before; empty if none is.
+    fused: Vec<bool>,
+    /// Which links' packets take a lane of the clock; empty if none do.
+    laned: Vec<bool>,
+    /// What hosts and shared links have for one another, where they take turns.
+    inboxes: Inboxes,
+    /// Nobody asks before this what any link has counted.
+    pub asked: Instant,
+    /// What a link sends so that it comes to a fused one after this comes to none: the run is over.
+    end: Instant,
+    touched: Vec<u32>,
+    /// Private lines of connections that come and go.
+    lines: Vec<Line>,
+    /// The first flow that is such a connection's, and how many packets each has in the network;
+    /// empty where there are none.
+    first_passing: u32,
+    aloft: Vec<u32>,
+    gone: Vec<Gone>,
+    /// Something was added to `touched` or to `gone`.
+    news: bool,
+    /// For each wire that counts, packets offered and dropped by flow.
+    crossings: Vec<Vec<[u64; 2]>>,
+    /// What an observer sees.
+    taps: Option<Box<Taps>>,
+    /// Routers that take part in Quick-Start, RCP or XCP.
+    routers: Option<Box<Routers>>,
+}
+
+impl Network {
+    /// Links and a clock. A packet is offered to a link that is `fused` when the only link that leads
+    /// there has sent it, with the time at which it will come: see [`super::elision`].
+    pub fn new(wheel: Wheel, links: Vec<Link>, fused: Vec<bool>) -> Self {
+        let attention = links
+            .iter()
+            .map(|link| Attention { marks: link.marks(), ..Attention::default() })
+            .collect();
+        Self {
+            attention,
+            fused,
+            laned: Vec::new(),
+            inboxes: Inboxes::default(),
+            asked: Instant::START,
+            end: Instant::NEVER,
+            wheel,
+            links,
+            packets: Vec::new(),
+            free: Places::default(),
+            options: Kept::default(),
+            hops: Vec::new(),
+            touched: Vec::new(),
+            lines: Vec::new(),
+            first_passing: 0,
+            aloft: Vec::new(),
+            gone: Vec::new(),
+            news: false,
+            crossings: Vec::new(),
+            taps: None,
+            routers: None,
+        }
+    }
+
+    /// Nothing is asked of the network after `end`.
+    pub const fn end_at(&mut self, end: Instant) {
+        self.end = end;
+    }
+
+    /// Nothing moves any more: the memory of packets and of the clock is given back, before the rows of
+    /// the run take theirs.
+    pub fn forget_packets(&mut self) {
+        self.packets = Vec::new();
+        self.free = Places::default();
+        self.options = Kept::default();
+        self.wheel = Wheel::new(Duration::ZERO, Duration::ZERO);
+    }
+
+    /// Offers packets to each link only when they come.
+    pub fn unfuse(&mut self) {
+        self.fused.clear();
+        self.note_hops();
+    }
+
+    /// Notes every arrival at these links; [`take_touched`](Self::take_touched) tells of them.
+    pub fn watch(&mut self, wires: impl Iterator<Item = usize>) {
+        for wire in wires {
+            self.attention[wire].watched = true;
+        }
+        self.note_hops();
+    }
+
+    /// Gives the packets of links `laned` a lane of the clock each.
+    pub fn give_lanes(&mut self, laned: Vec<bool>) {
+        self.wheel.add_lanes(laned.len());
+        self.laned = laned;
+        self.note_hops();
+    }
+
+    fn note_hops(&mut self) {
+        for at in 0..self.hops.len() {
+            if self.hops[at] & (DELIVER | LINE) == 0 {
+                self.hops[at] = self.hop((self.hops[at] & WIRE) as usize);
+            }
+        }
+    }
+
+    /// What a path says of a link.
+    fn hop(&self, wire: usize) -> u32 {
+        let number = index(wire);
+        assert!(number <= WIRE, "fewer than 2^26 links");
+        let Attention { watched, marks, counts, quick_start } = self.attention[wire];
+        let wanted = if watched || marks || counts || quick_start { WANTED } else { 0 };
+        let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
+        let laned = if self.laned.get(wire).is_some_and(|laned| *laned) { LANED } else { 0 };
+        number | wanted | fused | laned
+    }
+
+    /// Whether [`take_touched`](Self::take_touched) or [`take_gone`](Self::take_gone) have something.
+    #[inline]
+    pub const fn has_news(&mut self) -> bool {
+        std::mem::replace(&mut self.news, false)
+    }
+
+    /// A packet of a connection that comes and goes has been lost.
+    pub fn take_gone(&mut self) -> Option<Gone> {
+        self.gone.pop()
+    }
+
+    /// Counts the packets of each of `flows` flows at these links.
+    pub fn count(&mut self, wires: &[usize], flows: usize) {
+        if wires.is_empty() {
+            return;
+        }
+        self.crossings.resize(self.links.len(), Vec::new());
+        for wire in wires {
+            self.attention[*wire].counts = true;
+            self.crossings[*wire] = vec![[0; 2]; flows];
+        }
+        self.note_hops();
+    }
+
+    #[cold]
+    fn count_crossing(&mut self, wire: u32, packet: Packet, what: usize) {
+        if !packet.is_flows() {
+            return;
+        }
+        let counts = self.crossings.get_mut(wire as usize);
+        if let Some(count) = counts.and_then(|counts| counts.get_mut(packet.class as usize)) {
+            count[what] += 1;
+        }
+    }
+
+    /// A link changes.
+    pub fn change(&mut self, now: Instant, wire: usize, becomes: &LinkChange) {
+        let wake = self.links[wire].change(now, becomes);
+        self.wait(index(wire), wake);
+        if self.attention[wire].watched {
+            self.touched.push(index(wire));
+            self.news = true;
+        }
+    }
+
+    /// A watched link at which a packet has arrived.
+    #[inline]
+    pub fn take_touched(&mut self) -> Option<usize> {
+        self.touched.pop().map(|wire| wire as usize)
+    }
+
+    /// Adds a path over `wires` to `host`; returns the index of its first hop.
+    pub fn add_path(&mut self, wires: &[usize], host: u32) -> u32 {
+        let first = index(self.hops.len());
+        for wire in wires {
+            self.hops.push(self.hop(*wire));
+        }
+        self.hops.push(host | DELIVER);
+        first
+    }
+
+    /// The places of what a host [sends](Self::send) next.
+    #[inline]
+    pub fn vacancy(&mut self) -> Vacancy<'_> {
+        let id = self.free.next().unwrap_or_else(|| self.make_place());
+        Vacancy { segment: &mut self.packets[id as usize].segment, kept: &mut self.options }
+    }
+
+    /// A host sends the segment of `flow` that it wrote into the [vacancy](Self::vacancy), and what it wrote beside it,
+    /// on the path that begins at `first_hop`.
+    #[inline]
+    pub fn send<const TURNS: bool>(
+        &mut self,
+        now: Instant,
+        beside: Beside,
+        flow: u32,
+        first_hop: u32,
+        echo: Instant,
+    ) {
+        let id = self.free.take().expect("the vacancy was asked for");
+        if let Some(soon) = self.free.upcoming(PLACES_AHEAD) {
+            prefetch(&self.packets[soon as usize]);
+        }
+        let mut ip = beside.ip;
+        let mut kept = NO_OPTIONS;
+        if beside.written != Written::Nothing {
+            kept = if beside.written == Written::Blocks {
+                self.options.keep_blocks()
+            } else {
+                ip.ttl = self.ttl_at_end(&self.options.written, ip.ttl, first_hop);
+                self.options.keep_written(self.packets[id as usize].segment.ack)
+            };
+            if self.taps.is_some() {
+                self.note_options(id, kept, first_hop);
+            }
+        }
+        if let Some(aloft) = self.aloft_mut(flow) {
+            *aloft += 1;
+        }
+        // A private line knows no more than its own packets.
+        let first = self.hops[first_hop as usize];
+        let lined = first & (LINE | DELIVER) == LINE;
+        let packet = &mut self.packets[id as usize];
+        packet.first_sent = echo;
+        packet.hop = first_hop + u32::from(lined);
+        packet.flow = flow;
+        packet.options = kept;
+        packet.ip = ip;
+        packet.corrupted = false;
+        if TURNS {
+            self.leave(now, id, first);
+        } else if lined {
+            self.pass_line(now, id, first & WIRE);
+        } else {
+            self.forward(now, id);
+        }
+    }
+
+    /// Adds a path over `wires` to `host` of a connection that comes and goes, between private lines
+    /// if there are any.
+    pub fn add_passing_path(&mut self, wires: &[usize], lines: Option<[u32; 2]>, host: u32) -> u32 {
+        let first = index(self.hops.len());
+        self.hops.extend(lines.map(|[up, _]| up | LINE));
+        self.add_path(wires, host);
+        if let Some([_, down]) = lines {
+            let end = self.hops.len() - 1;
+            self.hops.insert(end, down | LINE);
+        }
+        first
+    }
+
+    /// The flows from `first` on come and go: their packets are counted.
+    pub const fn count_from(&mut self, first: u32) {
+        self.first_passing = first;
+    }
+
+    /// The first of them.
+    pub const fn first_passing(&self) -> u32 {
+        self.first_passing
+    }
+
+    /// Makes room for the packets of one more of them.
+    pub fn add_passing_flow(&mut self) {
+        self.aloft.push(0);
+    }
+
+    /// Whether the `n`th of them has packets in the network.
+    #[inline]
+    pub fn is_aloft(&self, n: u32) -> bool {
+        self.aloft[n as usize] > 0
+    }
+
+    /// Makes four private lines, to be renewed; returns the first's number.
+    pub fn add_lines(&mut self) -> u32 {
+        let unused = || Line::new(&LineConfig::default(), Stream::new(0, "line"));
+        self.lines.extend([(); 4].map(|()| unused()));
+        index(self.lines.len() - 4)
+    }
+
+    /// The four that begin with this one, to be renewed.
+    pub fn lines_from(&mut self, first: u32) -> &mut [Line; 4] {
+        self.lines[first as usize..].first_chunk_mut().expect("lines come in fours")
+    }
+
+    #[inline]
+    fn aloft_mut(&mut self, flow: u32) -> Option<&mut u32> {
+        self.aloft.get_mut(flow.wrapping_sub(self.first_passing) as usize)
+    }
+
+    /// The first of some places for more packets.
+    #[cold]
+    fn make_place(&mut self) -> u32 {
+        for _ in 0..self.free.add(index(self.packets.len())) {
+            make_room(&mut self.packets);
+            self.packets.push(InFlight {
+                segment: Segment::default(),
+                first_sent: Instant::NEVER,
+                hop: 0,
+                flow: 0,
+                options: NO_OPTIONS,
+                ip: IpMeta::default(),
+                corrupted: false,
+            });
+        }
+        self.free.next().expect("some are free now")
+    }
+
+    fn keep(&mut self, packet: InFlight) -> u32 {
+        if let Some(aloft) = self.aloft_mut(packet.flow) {
+            *aloft += 1;
+        }
+        self.vacancy();
+        let id = self.free.take().expect("there is a vacancy");
+        self.packets[id as usize] = packet;
+        id
+    }
+
+    /// Offers a packet to the link that comes next on its path, and to those that are fused with it.
+    fn forward(&mut self, now: Instant, id: u32) {
+        let hop = self.packets[id as usize].hop;
+        // Packets that a link which many share hands on come in its order, or nearly so.
+        let first = self.hops[hop as usize];
+        let Some(Passed { comes, wire, next, .. }) = self.travel(now, id) else { return };
+        let laned = first & (LANED | LINE) == LANED;
+        if !laned && self.hops.len() > FEW_HOPS && next & DELIVER == 0 {
+            // Where it comes next many meet; what comes after that is its flow's own.
+            self.prefetch_link(self.packets[id as usize].hop + 1);
+        }
+        self.under_way(comes, wire, id, next, laned.then_some(first & WIRE));
+    }
+
+    /// Offers a packet to the link that comes next on its path, and to those that are fused with it. `None` if it comes
+    /// to the end of none, or if that is taken care of.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "nearly all packets go here")]
+    fn travel(&mut self, now: Instant, id: u32) -> Option<Passed> {
+        let mut packet = &mut self.packets[id as usize];
+        // Headers, options and an MSS of 16 bits.
+        let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
+        let mut untimed = packet.segment.len > 0 && packet.first_sent == Instant::NEVER;
+        let mut hop = packet.hop as usize;
+        let mut step = self.hops[hop];
+        let mut comes = now;
+        let asked = now.max(self.asked);
+        loop {
+            hop += 1;
+            let next = self.hops[hop];
+            let wire = step & WIRE;
+            let idle = if step & (WANTED | LINE) == 0 {
+                let link = &mut self.links[wire as usize];
+                let quietly = if comes <= asked { link.pass_quietly(comes, size) } else { None };
+                match quietly {
+                    None => link.pass_slowly(comes, size, now),
+                    passed => passed,
+                }
+            } else {
+                None
+            };
+            if let Some((starts, at)) = idle {
+                if untimed {
+                    packet.first_sent = starts;
+                    untimed = false;
+                }
+                comes = at;
+            } else {
+                comes = self.meet(now, comes, id, hop)?;
+                packet = &mut self.packets[id as usize];
+                untimed = false;
+            }
+            if next & (FUSED | DELIVER) == FUSED && comes <= self.end {
+                step = next;
+                continue;
+            }
+            packet.hop = index(hop);
+            return Some(Passed { comes, wire, next, size, untimed });
+        }
+    }
+
+    /// An intact packet is to come at `at` to the end of the link `wire`, behind which `next` is next,
+    /// in the order of a `lane` or in none.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
+    fn under_way(&mut self, at: Instant, wire: u32, id: u32, next: u32, lane: Option<u32>) {
+        if next & (LINE | DELIVER) == LINE {
+            self.go_on(at, wire, id);
+        } else if let Some(lane) = lane {
+            self.wheel.push_in_lane(lane, at, id);
+        } else {
+            self.wheel.push(at, Class::Arrival, id);
+        }
+    }
+
+    /// An intact packet is to come at `at` to the end of the link `wire`, behind which a private line
+    /// is next: it passes that at once, without an event between the two.
+    fn go_on(&mut self, at: Instant, wire: u32, id: u32) {
+        if self.links[wire as usize].reorders() {
+            // A line is to be told of packets in the order in which they come to it.
+            self.wheel.push(at, Class::Arrival, id);
+            return;
+        }
+        let packet = &mut self.packets[id as usize];
+        let line = self.hops[packet.hop as usize] & WIRE;
+        packet.hop += 1;
+        self.pass_line(at, id, line);
+    }
+
+    /// A packet comes to a private line at `at`.
+    #[inline(never)]
+    fn pass_line(&mut self, at: Instant, id: u32, line: u32) {
+        let packet = &mut self.packets[id as usize];
+        let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
+        let syn = packet.segment.flags.contains(Flags::SYN);
+        let passage = self.lines[line as usize].pass(at, size, syn);
+        if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
+            packet.first_sent = passage.starts;
+        }
+        match passage.arrives {
+            Some(arrives) => self.wheel.push(arrives, Class::Arrival, id),
+            None => self.discard(id),
+        }
+    }
+
+    /// Cross-traffic comes to a link.
+    pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
+        self.depart_by(wire, now);
+        let Attention { watched, marks, counts, .. } = self.attention[wire as usize];
+        let wanted = watched || marks || counts;
+        let before =
+            if wanted { self.before_offer(now, wire, packet) } else { Offering::default() };
+        let verdict = self.links[wire as usize].offer(now, packet);
+        if wanted {
+            self.after_offer(now, wire, packet, Became::of(&verdict), before);
+        }
+        if let Verdict::Waits { wake } = verdict {
+            self.wait(wire, wake);
+        }
+    }
+
+    /// The packet being sent by a scheduled link leaves it.
+    pub fn depart(&mut self, now: Instant, wire: u32) {
+        let Some(departure) = self.links[wire as usize].depart(now) else { return };
+        self.wait(wire, departure.wake);
+        self.prefetch_serving(wire);
+        if self.taps.is_some() {
+            self.note_departure(now, wire, &departure);
+        }
+        self.go_on_from(wire, &departure);
+    }
+
+    /// The next packet to leave a scheduled link has left the cache while it waited.
+    #[inline]
+    fn prefetch_serving(&self, wire: u32) {
+        if let Some(next) = self.links[wire as usize].serving()
+            && let Some(packet) = self.packets.get(next.id.get() as usize)
+        {
+            prefetch(packet);
+        }
+    }
+
+    /// What has left a scheduled link goes on.
+    fn go_on_from(&mut self, wire: u32, departure: &Departure) {
+        if !departure.packet.is_flows() {
+            return;
+        }
+        let id = departure.packet.id.get();
+        let packet = &mut self.packets[id as usize];
+        if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
+            packet.first_sent = departure.started;
+        }
+        match departure.arrives {
+            Some(at) if departure.fate == Fate::INTACT => {
+                let next = self.hops[packet.hop as usize];
+                if next & (LINE | DELIVER) == LINE {
+                    self.go_on(at, wire, id);
+                } else if self.inboxes.in_use() {
+                    let hop = packet.hop;
+                    self.hand_over(at, id, hop);
+                } else {
+                    self.wheel.push(at, Class::Arrival, id);
+                }
+            }
+            Some(at) => self.impair(wire, id, departure.started, at, departure.fate),
+            None => self.discard(id),
+        }
+    }
+
+    /// A packet has reached the end of a link.
+    #[inline]
+    pub fn step(&mut self, now: Instant, id: u32) -> Step {
+        let next = self.hops[self.packets[id as usize].hop as usize];
+        if next & DELIVER != 0 {
+            return Step::Arrived(next & !DELIVER);
+        }
+        self.forward(now, id);
+        Step::UnderWay
+    }
+
+    /// The host at which the packet is about to arrive, if no link is before it, and whether it
+    /// carries data.
+    #[inline]
+    pub fn host_of(&self, id: u32) -> Option<(u32, bool)> {
+        let packet = &self.packets[id as usize];
+        let next = self.hops[packet.hop as usize];
+        (next & DELIVER != 0).then_some((next & !DELIVER, packet.segment.len > 0))
+    }
+
+    /// The link at `hop` of a path will be wanted soon.
+    #[inline]
+    pub fn prefetch_link(&self, hop: u32) {
+        let step = self.hops[hop as usize];
+        if step & (LINE | DELIVER) == 0 {
+            prefetch_lines(&self.links[(step & WIRE) as usize], 0..LINK_LINES);
+        }
+    }
+
+    /// The packet will be wanted soon.
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        prefetch(&self.packets[id as usize]);
+    }
+
+    /// The packet that has arrived, and its options.
+    #[inline]
+    pub fn packet(&mut self, id: u32) -> (&InFlight, Option<&Options>) {
+        let packet = &self.packets[id as usize];
+        (packet, self.options.get(packet.options, packet.segment.ack))
+    }
+
+    /// The packet is lost.
+    fn discard(&mut self, id: u32) {
+        let InFlight { flow, segment, options, .. } = self.packets[id as usize];
+        if let Some(aloft) = self.aloft_mut(flow) {
+            *aloft -= 1;
+            self.gone.push(Gone { flow, flags: segment.flags });
+            self.news = true;
+        }
+        self.options.give_back(options);
+        self.free.give_back(id);
+    }
+
+    /// The packet has come to the host that is served: its place is free.
+    #[inline]
+    pub fn release(&mut self, id: u32) {
+        let InFlight { flow, options, .. } = self.packets[id as usize];
+        if let Some(aloft) = self.aloft_mut(flow) {
+            *aloft -= 1;
+        }
+        if options != NO_OPTIONS {
+            self.options.free(options);
+        }
+        self.free.give(id);
+    }
+}
+
+impl Links for Network {
+    fn count(&self) -> usize {
+        self.links.len()
+    }
+
+    fn counters(&mut self, wire: usize, now: Instant) -> Counters {
+        self.links[wire].counters(now)
+    }
+
+    fn delays(&mut self, wire: usize, now: Instant) -> DelayHistogram {
+        self.links[wire].delays(now)
+    }
+
+    fn sources(&self, wire: usize) -> &[SourceCounters] {
+        self.links[wire].sources()
+    }
+
+    fn crossings(&self, wire: usize) -> &[[u64; 2]] {
+        self.crossings.get(wire).map_or(&[], |counts| counts)
+    }
+}
+
+/// Makes room for one more, and a quarter more than there are: an arena that doubles is half empty at its peak.
+#[inline]
+fn make_room<T>(arena: &mut Vec<T>) {
+    if arena.len() == arena.capacity() {
+        grow(arena);
+    }
+}
+
+#[cold]
+fn grow<T>(arena: &mut Vec<T>) {
+    arena.reserve_exact(arena.len() / 4 + 16);
+}
+
+/// An arena's index: 2^32 packets of 64 bytes would be 256 GB.
+fn index(n: usize) -> u32 {
+    u32::try_from(n).expect("an arena of fewer than 2^32 entries")
+}
+
+/// What the wheel should expect: the spacing of events at the fastest link that flows share, and
+/// how far ahead they are scheduled.
+pub fn clock_for(busiest_bps: u64, longest_delay: Duration) -> Wheel {
+    // A packet of 1500 bytes makes about four events; about eight events a slot.
+    let packets_per_second = (busiest_bps / 12_000).max(1);
+    let spacing = Duration::from_nanos(1_000_000_000 * 8 / (4 * packets_per_second).max(1));
+    Wheel::new(spacing, longest_delay)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert!(size_of::<InFlight>() <= 64, "{}", size_of::<InFlight>());
+    }
+}

@@ -1,0 +1,225 @@
+//! What comes to the links that hosts share, put in order once a turn.
+
+use std::cmp::Reverse;
+
+use ackclock_units::Instant;
+
+use super::make_room;
+use crate::fast::wheel::Rank;
+
+/// A packet that comes to the links that hosts share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entering {
+    pub(super) at: Instant,
+    pub(super) id: u32,
+    /// The host that sent it.
+    pub(super) host: u32,
+    /// Bytes on the wire.
+    pub(super) size: u32,
+    /// So many came before it in the order of hosts.
+    n: u32,
+}
+
+/// What is looked at where two packets come at one instant.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
+pub(super) struct Cause {
+    /// How long before it comes its host sent it, in nanoseconds: what was sent first goes first.
+    pub(super) ago: u32,
+    /// What made its host send it.
+    pub(super) rank: Rank,
+}
+
+impl Cause {
+    const fn order(&self) -> (Reverse<u32>, Rank) {
+        (Reverse(self.ago), self.rank)
+    }
+}
+
+/// Packets as hosts send them, and in the order in which they come.
+#[derive(Debug, Default)]
+pub(super) struct Entrance {
+    waiting: Vec<Entering>,
+    /// For each of them, apart as it is seldom asked for.
+    causes: Vec<Cause>,
+    /// What comes before `from`, in order, as many as `end`: what is behind that is old.
+    order: Vec<Entering>,
+    end: usize,
+    next: usize,
+    /// The end of the turn before, and what comes later.
+    from: Instant,
+    later: Vec<(Entering, Cause)>,
+    /// The same of the other side, if there is one, while nothing of it is waiting.
+    other: (Instant, Vec<(Entering, Cause)>),
+    /// Packets by the stretch of time in which they come, and then where those of each stretch begin.
+    counts: Vec<u32>,
+}
+
+impl Entrance {
+    /// A packet that comes at `at`.
+    #[inline]
+    pub(super) fn push(&mut self, at: Instant, id: u32, host: u32, size: u32, cause: Cause) {
+        #[expect(clippy::cast_possible_truncation, reason = "each is a packet in an arena of 2^32")]
+        let n = self.waiting.len() as u32;
+        make_room(&mut self.waiting);
+        self.waiting.push(Entering { at, id, host, size, n });
+        make_room(&mut self.causes);
+        self.causes.push(cause);
+    }
+
+    /// Puts what comes before `until` in order. Nothing may be added for a moment before that any more.
+    pub(super) fn close(&mut self, until: Instant) {
+        let mut later = std::mem::take(&mut self.later);
+        for (Entering { at, id, host, size, .. }, cause) in later.drain(..) {
+            self.push(at, id, host, size, cause);
+        }
+        self.later = later;
+        let Self { waiting, causes, order, end, next, from, later, counts, .. } = self;
+        // About one packet a stretch, of a power of two nanoseconds.
+        let span = until.since(*from).as_nanos();
+        let shift = (span / (waiting.len() as u64).max(1)).max(1).ilog2();
+        let begins = from.as_nanos();
+        #[expect(clippy::cast_possible_truncation, reason = "at most two for each packet")]
+        let stretch = |at: Instant| (at.as_nanos().wrapping_sub(begins) >> shift) as usize;
+        counts.clear();
+        counts.resize(stretch(until) + 2, 0);
+        for entering in waiting.iter().filter(|entering| entering.at < until) {
+            counts[stretch(entering.at) + 1] += 1;
+        }
+        let mut sum = 0;
+        for count in &mut *counts {
+            sum += *count;
+            *count = sum;
+        }
+        *end = sum as usize;
+        if order.len() < *end {
+            order.reserve_exact(*end - order.len());
+            order.resize(*end, Entering::default());
+        }
+        let order = &mut order[..*end];
+        for entering in &*waiting {
+            if entering.at < until {
+                let place = &mut counts[stretch(entering.at)];
+                order[*place as usize] = *entering;
+                *place += 1;
+            } else {
+                later.push((*entering, causes[entering.n as usize]));
+            }
+        }
+        let before = |a: &Entering, b: &Entering| {
+            let order = |entering: &Entering| causes[entering.n as usize].order();
+            a.at < b.at || (a.at == b.at && order(a) < order(b))
+        };
+        let mut n = 1;
+        while let Some([a, b]) = order.get(n - 1..=n) {
+            n += 1;
+            if before(b, a) {
+                // Of one stretch: `counts` has where each ends by now.
+                let of = stretch(b.at);
+                let begins = of.checked_sub(1).map_or(0, |last| counts[last] as usize);
+                let ends = counts[of] as usize;
+                match &mut order[begins..ends] {
+                    [a, b] => std::mem::swap(a, b),
+                    many => many.sort_unstable_by_key(|entering| {
+                        (entering.at, causes[entering.n as usize].order())
+                    }),
+                }
+                n = ends + 1;
+            }
+        }
+        (*next, *from) = (0, until);
+    }
+
+    /// All that was in order has been taken, so many, and more may be added.
+    pub(super) fn open(&mut self) -> u64 {
+        debug_assert_eq!(self.next, self.end, "a turn takes all that comes in it");
+        let taken = self.next as u64;
+        (self.next, self.end) = (0, 0);
+        self.waiting.clear();
+        self.causes.clear();
+        taken
+    }
+
+    /// What is added from now on comes to the links of the other side.
+    pub(super) const fn change_sides(&mut self) {
+        debug_assert!(self.waiting.is_empty(), "what hosts sent has been put in order");
+        let (from, later) = &mut self.other;
+        std::mem::swap(from, &mut self.from);
+        std::mem::swap(later, &mut self.later);
+    }
+
+    /// The next in order.
+    #[inline]
+    pub(super) fn first(&self) -> Option<&Entering> {
+        self.order[..self.end].get(self.next)
+    }
+
+    /// One that comes so many places later, if there is one.
+    #[inline]
+    pub(super) fn ahead(&self, places: usize) -> Option<&Entering> {
+        self.order[..self.end].get(self.next + places)
+    }
+
+    /// Why it comes.
+    #[inline]
+    pub(super) fn cause(&self, entering: &Entering) -> &Cause {
+        &self.causes[entering.n as usize]
+    }
+
+    /// It has been taken.
+    #[inline]
+    pub(super) const fn next(&mut self) {
+        self.next += 1;
+    }
+
+    /// Nothing comes before this.
+    pub(super) fn next_at(&self) -> Option<Instant> {
+        let later = self.later.iter().chain(&self.other.1).map(|(entering, _)| entering);
+        self.waiting.iter().chain(later).map(|entering| entering.at).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Every packet comes in the turn in which it is to come, in the order of time, of age and of rank.
+        #[test]
+        fn packets_come_in_their_order(
+            packets in prop::collection::vec((0_u64..400, 0_u32..3, 0_u64..4), 0..80),
+            // Some turns are far longer than packets are apart, and some are empty.
+            turns in prop::collection::vec(prop::sample::select(vec![1_u64, 7, 100, 5_000]), 1..9),
+        ) {
+            let mut entrance = Entrance::default();
+            for (id, (at, ago, what)) in (0..).zip(packets.iter().copied()) {
+                let rank = Rank { what, by: 0, n: id };
+                let at = Instant::from_nanos(at);
+                entrance.push(at, id, 0, 0, Cause { ago, rank });
+            }
+            let mut until = 0;
+            let mut taken = Vec::new();
+            for turn in turns {
+                until += turn;
+                entrance.close(Instant::from_nanos(until));
+                while let Some(entering) = entrance.first() {
+                    let Cause { ago, rank } = *entrance.cause(entering);
+                    taken.push((entering.at.as_nanos(), Reverse(ago), rank));
+                    entrance.next();
+                }
+                entrance.open();
+                let mut expected: Vec<_> = (0..)
+                    .zip(&packets)
+                    .filter(|(_, (at, ..))| *at < until)
+                    .map(|(n, (at, ago, what))| (*at, Reverse(*ago), Rank { what: *what, by: 0, n }))
+                    .collect();
+                expected.sort_unstable();
+                prop_assert_eq!(&taken, &expected);
+                let next = packets.iter().map(|(at, ..)| *at).filter(|at| *at >= until).min();
+                prop_assert_eq!(entrance.next_at(), next.map(Instant::from_nanos));
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! One end of a connection, and what is counted there.
+
+use ackclock_app::AnyApp;
+use ackclock_tcp::{Config, Endpoint, State};
+use ackclock_units::{Bytes, Instant};
+
+use crate::objects::NOTHING_AWAITED;
+
+/// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
+/// after those of all flows, the client and the server of each slot for connections that come and go.
+#[derive(Debug)]
+// In the order of use, the end point's first lines included, and at the start of a line.
+#[repr(C, align(64))]
+pub struct Host {
+    /// Whether a probe wants to see every change, or the connection comes and goes.
+    pub watched: bool,
+    /// Nobody lives here: a wake-up is the last tenant's.
+    pub vacant: bool,
+    /// Whether the application's data has an end.
+    pub sized: bool,
+    /// The connection is to be opened, at `opens`.
+    pub unopened: bool,
+    pub first_hop: u32,
+    pub flow: u32,
+    /// The moment for which the clock holds this host's one wake-up, or `NEVER`. An event for any
+    /// other moment is stale.
+    pub armed: Instant,
+    pub app_at: Option<Instant>,
+    pub app: AnyApp,
+    /// When the data packet that the next ACK answers began its way.
+    pub echo: Instant,
+    /// The volume to arrive at which an object begins or is complete.
+    pub awaited: Bytes,
+    /// Packets with data that arrived, and their bytes.
+    pub arrived_packets: u64,
+    pub arrived_bytes: u64,
+    /// The sum, in nanoseconds, and number of round trips from the first link's start of
+    /// transmission.
+    pub path_rtt_sum_ns: u128,
+    pub path_rtts: u64,
+    pub endpoint: Endpoint,
+    /// When the connection opens, if it is to be.
+    pub opens: Instant,
+    /// Packets that arrived with a bit flipped.
+    pub checksum_errors: u64,
+    /// When all of it was acknowledged.
+    pub completed: Option<Instant>,
+}
+
+impl Host {
+    /// An end of a flow whose connection opens at `opens`, or is opened by the other end.
+    pub fn new(app: AnyApp, flow: u32, first_hop: u32, endpoint: Endpoint) -> Self {
+        Self {
+            watched: false,
+            vacant: false,
+            sized: false,
+            unopened: false,
+            first_hop,
+            flow,
+            armed: Instant::NEVER,
+            app_at: None,
+            app,
+            echo: Instant::NEVER,
+            awaited: NOTHING_AWAITED,
+            arrived_packets: 0,
+            arrived_bytes: 0,
+            path_rtt_sum_ns: 0,
+            path_rtts: 0,
+            endpoint,
+            opens: Instant::NEVER,
+            checksum_errors: 0,
+            completed: None,
+        }
+    }
+
+    /// A host of a slot without a connection.
+    pub fn unused(app: AnyApp, flow: u32, first_hop: u32, config: Config) -> Self {
+        Self {
+            watched: true,
+            vacant: true,
+            ..Self::new(app, flow, first_hop, Endpoint::new(config))
+        }
+    }
+
+    /// A connection begins here. The wake-up that the clock holds for the tenant before stays: it will
+    /// find nothing to do, or come in time for what there is.
+    pub fn move_in(&mut self, (config, seed): (&Config, u64)) {
+        self.endpoint.renew(config, seed);
+        self.app_at = None;
+        self.echo = Instant::NEVER;
+        self.vacant = false;
+    }
+
+    /// Whether this end does nothing by itself any more, except to leave TIME-WAIT.
+    pub fn is_quiet(&self) -> bool {
+        // An application that waits for more learns of a failure only when it is next asked.
+        let waits = || self.app_at.is_some() && self.endpoint.failure().is_none();
+        let idle = || self.endpoint.poll_at().is_none() && !waits();
+        self.vacant || self.endpoint.state() == State::TimeWait || idle()
+    }
+}

@@ -1,0 +1,144 @@
+//! The parts of a run that are the same for both engines: links, routers, the hosts of flows.
+
+use std::sync::Arc;
+
+use ackclock_net::path::Router;
+use ackclock_net::{FeedbackRouter, Impairments, LinkParts, QuickStartRouter};
+use ackclock_tcp::{Config, Endpoint};
+use ackclock_units::Instant;
+use ackclock_units::random::Stream;
+
+use crate::ScenarioError;
+use crate::host::Host;
+use crate::plan::{Opening, openings};
+use crate::records::Run;
+use crate::scenario::{QuickStartSpec, RcpSpec, Scenario, XcpSpec};
+use crate::topology::{Layout, Wire};
+
+/// The parts of each link of `layout`, with random streams of its own.
+pub fn link_parts(scenario: &Scenario, layout: &Layout) -> Vec<LinkParts> {
+    layout
+        .wires
+        .iter()
+        .map(|wire| {
+            let name = format!("link {} {}", wire.name, wire.direction.as_str());
+            let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
+            let channel = wire.channel.as_ref().map(|spec| {
+                spec.channel(wire.config.rate, stream("channel"))
+                    .expect("the check found a channel that is possible")
+            });
+            LinkParts {
+                config: wire.config,
+                losses: Stream::new(scenario.seed, &name),
+                queue: stream("queue"),
+                impairments: wire
+                    .impairments
+                    .any()
+                    .then(|| Impairments::new(wire.impairments, stream)),
+                channel,
+            }
+        })
+        .collect()
+}
+
+/// The routers of `layout`, by the wire behind each.
+pub fn routers(scenario: &Scenario, layout: &Layout) -> Vec<(usize, Router)> {
+    let wires = layout.wires.iter().enumerate();
+    wires.filter_map(|(n, wire)| Some((n, router(scenario, wire)?))).collect()
+}
+
+fn router(scenario: &Scenario, wire: &Wire) -> Option<Router> {
+    if wire.quick_start.is_none() && wire.feedback.is_none() {
+        return None;
+    }
+    let rate = wire.config.rate;
+    let quick_start = wire.quick_start.as_ref().map(|spec| {
+        let name = format!("router {} {}", wire.name, wire.direction.as_str());
+        QuickStartRouter::new(spec.config(rate), Stream::new(scenario.seed, &name))
+    });
+    let feedback = wire.feedback.as_ref().map(|feedback| {
+        let (rcp, xcp) = &**feedback;
+        let (rcp, xcp) = (rcp.as_ref().map(RcpSpec::config), xcp.as_ref().map(XcpSpec::config));
+        FeedbackRouter::new(rcp, xcp, rate)
+    });
+    let tells = wire
+        .quick_start
+        .as_ref()
+        .is_some_and(|spec| matches!(**spec, QuickStartSpec::Admission(_)));
+    Some(Router { quick_start, tells, feedback })
+}
+
+/// An empty run of flows that have these names, over the links of `layout`.
+pub fn named(flows: Vec<String>, layout: &Layout) -> Run {
+    let name = |wire: &Wire| (wire.name.clone(), wire.direction.as_str());
+    let link_names = layout.wires.iter().map(name).collect();
+    Run { flow_names: flows.into(), link_names, ..Run::default() }
+}
+
+/// The hosts of flows.
+#[derive(Debug, Default)]
+pub struct FlowHosts {
+    /// Two hosts a flow: its sender, its receiver.
+    pub hosts: Vec<Host>,
+    /// By flow, the sender's canonical name.
+    pub variants: Vec<String>,
+}
+
+impl FlowHosts {
+    /// The hosts of each flow of a checked scenario. `add_paths` lays the way from its sender to its receiver and back,
+    /// and says where each begins.
+    pub fn new(
+        scenario: &Scenario,
+        entries: &[usize],
+        names: &[String],
+        mut add_paths: impl FnMut(usize) -> [u32; 2],
+    ) -> Result<Self, ScenarioError> {
+        let mut all = Self { hosts: Vec::with_capacity(2 * names.len()), variants: Vec::new() };
+        let (mut of_senders, mut of_receivers) = (Settings::default(), Settings::default());
+        for (n, opening) in openings(scenario, entries, names)?.into_iter().enumerate() {
+            let Opening { mut config, variant, opens } = opening;
+            let (name, spec) = (&names[n], &scenario.flows[entries[n]]);
+            all.variants.push(variant);
+            let stream = |what: &str| Stream::new(scenario.seed, &format!("flow {name} {what}"));
+            let (sends, receives) = spec.app.apps(stream).map_err(|(key, why)| {
+                ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
+            })?;
+            let [there, back] = add_paths(n);
+            let flow = u32::try_from(n).expect("the check bounds the number of flows");
+            let sender = Host::new(sends, flow, there, of_senders.endpoint(config));
+            // Only the end with the volume to send asks for its rate.
+            config.quick_start.asks = false;
+            let receiver = Host::new(receives, flow, back, of_receivers.endpoint(config));
+            let mut ends = [sender, receiver];
+            let opener = usize::from(spec.app.receiver_opens());
+            ends[1 - opener].endpoint.listen();
+            let active = &mut ends[opener];
+            (active.unopened, active.opens, active.armed) = (true, opens, opens);
+            for mut end in ends {
+                end.sized = spec.app.is_sized();
+                all.hosts.push(end);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The hosts that open connections: (when, which).
+    pub fn openers(&self) -> impl Iterator<Item = (Instant, u32)> {
+        let hosts = (0..).zip(&self.hosts).filter(|(_, host)| host.unopened);
+        hosts.map(|(n, host)| (host.opens, n))
+    }
+}
+
+/// The settings of the end point that was made last, which the next one shares if it has the same.
+#[derive(Debug, Default)]
+struct Settings(Option<Arc<Config>>);
+
+impl Settings {
+    fn endpoint(&mut self, config: Config) -> Endpoint {
+        let seed = config.seed;
+        let config = Config { seed: 0, ..config };
+        let last = self.0.take().filter(|last| **last == config);
+        let shared = self.0.insert(last.unwrap_or_else(|| Arc::new(config)));
+        Endpoint::sharing(Arc::clone(shared), seed)
+    }
+}

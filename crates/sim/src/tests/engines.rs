@@ -1,0 +1,268 @@
+//! The fast engine against the reference engine, on random scenarios of all kinds.
+//!
+//! `ACKCLOCK_SCENARIOS=1000 cargo test -p ackclock-sim engines` runs a thousand.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use ackclock_units::random::Stream;
+use serde_json::{Value, json};
+
+use crate::{Engine, Meter, Names, Observer, Run, Scenario, Transmission};
+
+/// As many as take some seconds.
+const SCENARIOS: u64 = 60;
+
+/// Draws of a scenario.
+struct Dice(Stream);
+
+impl Dice {
+    fn chance(&mut self, p: f64) -> bool {
+        self.0.bernoulli(p)
+    }
+
+    fn one<T: Clone>(&mut self, of: &[T]) -> T {
+        let n = usize::try_from(self.0.next_u64() % of.len() as u64).unwrap();
+        of[n].clone()
+    }
+
+    /// A link, mostly a plain one. Few rates and delays, so that many events fall on one instant.
+    fn link(&mut self) -> Value {
+        let mut link = json!({
+            "rate": self.one(&["1 Mbit/s", "2 Mbit/s", "3 Mbit/s", "10 Mbit/s", "100 Mbit/s"]),
+            "delay": self.one(&["0 s", "1 ms", "1 ms", "2 ms", "15 ms"]),
+        });
+        if self.chance(0.5) {
+            link["queue"] = self.one(&[
+                json!({"kind": "droptail", "limit": "3 packet"}),
+                json!({"kind": "droptail", "limit": "20 packet", "counts_in_service": true}),
+                json!({"kind": "droptail", "limit": "10 kB"}),
+                json!({"kind": "droptail", "limit": "30 packet", "mark": "5 packet"}),
+                json!({"kind": "fair", "limit": "20 packet"}),
+                json!({"kind": "red", "limit": "40 packet"}),
+                json!({"kind": "codel", "ecn": true}),
+                json!({"kind": "fq_codel"}),
+                json!({"kind": "pie", "ecn": true}),
+            ]);
+        }
+        if self.chance(0.15) {
+            link["loss"] = self.one(&[json!(0.01), json!({"every": 40})]);
+        }
+        if self.chance(0.08) {
+            link["reorder"] = json!({"share": 0.02, "delay": "3 ms"});
+        }
+        if self.chance(0.08) {
+            link["duplicate"] = json!(0.01);
+            link["corrupt"] = json!(0.005);
+        }
+        if self.chance(0.06) {
+            link["channel"] = json!({"kind": "wifi"});
+        }
+        if self.chance(0.15) {
+            link["quick_start"] = self.one(&[
+                json!("approve"),
+                json!({"threshold": 0.9, "slot": "100 ms", "history": 2}),
+            ]);
+        }
+        link
+    }
+
+    fn flow(&mut self, n: usize, laws: &[&str]) -> Value {
+        let mut flow = json!({"name": format!("f{n}"), "variant": self.one(laws)});
+        if self.chance(0.5) {
+            flow["tcp"] = self.one(&[
+                json!({"delayed_ack": "off"}),
+                json!({"ecn": "on"}),
+                json!({"mss": "536 B", "receive_window": "20 kB"}),
+            ]);
+        }
+        if self.chance(0.4) {
+            flow["count"] = json!(self.one(&[2, 3, 5]));
+            flow["stagger"] = json!(self.one(&["0 s", "1 ms", "70 ms"]));
+        }
+        if self.chance(0.3) {
+            flow["start"] = json!("300 ms");
+        }
+        if self.chance(0.4) {
+            flow["app"] = self.one(&[
+                json!({"kind": "bulk", "size": "60 kB"}),
+                json!({"kind": "cbr", "rate": "500 kbit/s", "message": "2000 B"}),
+                json!({"kind": "bursts", "size": "20 kB", "every": "400 ms"}),
+                json!({"kind": "onoff", "on": "0.3 s", "off": "0.2 s", "rate": "3 Mbit/s", "message": "700 B"}),
+                json!({"kind": "video", "size": "500 kB", "length": "2 s"}),
+            ]);
+        }
+        flow
+    }
+
+    fn class(&mut self, n: usize, laws: &[&str]) -> Value {
+        let mut class = json!({
+            "name": format!("t{n}"), "variant": self.one(laws),
+            "arrivals": {"kind": self.one(&["poisson", "periodic"]), "rate": "8 /s"},
+            "app": self.one(&[
+                json!({"kind": "bulk", "size": "20 kB"}),
+                json!({"kind": "request", "response": "9 kB", "exchanges": 2}),
+                json!({"kind": "browser", "request": "160 B", "size": "4 kB", "embedded": 2,
+                    "active_off": "0 s", "think": "300 ms", "pages": 2}),
+            ]),
+        });
+        if self.chance(0.5) {
+            class["access"] = self.one(&[
+                json!({"client": {"rate": "5 Mbit/s", "delay": "2 ms"}}),
+                json!({"client": {"delay": "3 ms", "loss": 0.02}, "server": {"rate": "20 Mbit/s", "syn_loss": 0.1}}),
+            ]);
+        }
+        class
+    }
+
+    fn scenario(&mut self, seed: u64) -> Value {
+        const LAWS: [&str; 7] = [
+            "newreno",
+            "newreno+sack",
+            "cubic",
+            "bbr",
+            "dctcp",
+            "cubic+rack",
+            "newreno+quickstart(5.12Mbps)",
+        ];
+        let mut scenario = json!({"duration": "2.5 s", "seed": seed});
+        let mut flows: Vec<Value> =
+            (0..self.one(&[1, 1, 2, 3])).map(|n| self.flow(n, &LAWS)).collect();
+        let mut classes: Vec<Value> = Vec::new();
+        if self.chance(0.3) {
+            classes = (0..self.one(&[1, 2])).map(|n| self.class(n, &LAWS)).collect();
+        }
+        let name = if self.chance(0.5) {
+            let (mut bottleneck, access) = (self.link(), self.link());
+            let mut topology = json!({"kind": "dumbbell", "access": access});
+            let ruled = self.chance(0.08);
+            if ruled {
+                let law = self.one(&["rcp", "xcp"]);
+                bottleneck[law] = json!({});
+                topology["access"][law] = json!({});
+                flows[0]["variant"] = json!(law);
+            }
+            topology["bottleneck"] = bottleneck;
+            scenario["topology"] = topology;
+            "bottleneck"
+        } else {
+            // A chain, or a star.
+            let star = self.chance(0.4);
+            let links: Vec<Value> = (0..3)
+                .map(|n| {
+                    let mut link = self.link();
+                    link["name"] = json!(format!("l{n}"));
+                    link["from"] = json!(if star { "hub".to_owned() } else { format!("n{n}") });
+                    link["to"] = json!(format!("n{}", n + 1));
+                    link
+                })
+                .collect();
+            scenario["topology"] = json!({"kind": "graph", "link": links});
+            for each in flows.iter_mut().chain(&mut classes) {
+                let ends = self.one(&[["n1", "n3"], ["n1", "n3"], ["n3", "n1"], ["n2", "n1"]]);
+                (each["from"], each["to"]) = (json!(ends[0]), json!(ends[1]));
+            }
+            self.one(&["l1", "l1", "l2"])
+        };
+        scenario["flow"] = json!(flows);
+        if !classes.is_empty() {
+            scenario["traffic"] = json!(classes);
+        }
+        if self.chance(0.3) {
+            scenario["cross_traffic"] = json!([
+                {"link": name, "kind": self.one(&["poisson", "periodic"]), "rate": "60 packet/s", "size": "500 B"}
+            ]);
+        }
+        if self.chance(0.2) {
+            scenario["event"] = json!([
+                {"at": "1 s", "link": name, "set": self.one(&[
+                    json!({"rate": "4 Mbit/s"}), json!({"delay": "5 ms"}), json!({"loss": 0.02}),
+                    json!({"rate": "0 bit/s"}), json!({"queue": {"limit": "5 packet"}}),
+                ])},
+                {"at": "1.4 s", "link": name, "set": {"rate": "8 Mbit/s"}},
+            ]);
+        }
+        if self.chance(0.4) {
+            scenario["measure"] = json!([
+                {"name": "m", "from": "0.31 s", "for": "0.77 s"},
+                {"name": "late", "from": "1.2 s", "crossings": [name]},
+            ]);
+        }
+        let mut probes = Vec::new();
+        for probe in [
+            json!({"flow": "f0", "every": "change"}),
+            json!({"link": name, "every": "change"}),
+            json!({"link": name, "every": "17 ms", "direction": "reverse"}),
+        ] {
+            if self.chance(0.2) {
+                probes.push(probe);
+            }
+        }
+        scenario["probe"] = json!(probes);
+        scenario
+    }
+}
+
+/// All that an observer was told.
+#[derive(Default)]
+struct Seen(String);
+
+impl Observer for Seen {
+    fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()> {
+        writeln!(self.0, "{transmission:?}").unwrap();
+        ControlFlow::Continue(())
+    }
+}
+
+/// A run as text, as NaN in samples is not equal to itself, and what was seen of it; without the number of events, which
+/// is no result.
+fn leaves(engine: Engine, scenario: &Scenario, observed: bool) -> [String; 2] {
+    let meter = Meter::default();
+    let mut seen = Seen::default();
+    let run = if observed {
+        let links: Vec<usize> = (0..Names::of(scenario).unwrap().links.len()).collect();
+        engine.simulate_observed(scenario, &links, &mut seen, &meter)
+    } else {
+        engine.simulate(scenario, &meter)
+    };
+    let run = Run { events: 0, ..run.unwrap().unwrap() };
+    [format!("{run:?}"), seen.0]
+}
+
+#[test]
+fn engines_leave_the_same_of_any_scenario() {
+    let count = std::env::var("ACKCLOCK_SCENARIOS").ok().map(|count| count.parse().unwrap());
+    let count: u64 = count.unwrap_or(SCENARIOS);
+    let mut refused = 0;
+    for seed in 0..count {
+        let text = Dice(Stream::new(seed, "engines")).scenario(seed);
+        let read: Result<Scenario, _> = serde_json::from_value(text.clone());
+        let checked = read
+            .map_err(|why| why.to_string())
+            .and_then(|read| read.check().map(|()| read).map_err(|why| why.to_string()));
+        let scenario = match checked {
+            Ok(scenario) => scenario,
+            Err(why) => {
+                println!("{seed}: {why}");
+                refused += 1;
+                continue;
+            }
+        };
+        for observed in [false, true] {
+            let [fast, reference] =
+                [Engine::Fast, Engine::Reference].map(|by| leaves(by, &scenario, observed));
+            for (a, b) in fast.iter().zip(&reference) {
+                let at = a.bytes().zip(b.bytes()).position(|(a, b)| a != b);
+                let at = at.unwrap_or(a.len().min(b.len()));
+                let near = |t: &str| t[at.saturating_sub(200)..t.len().min(at + 80)].to_owned();
+                assert!(
+                    a == b,
+                    "{seed} observed: {observed}: {text}\nfast      {}\nreference {}",
+                    near(a),
+                    near(b)
+                );
+            }
+        }
+    }
+    assert!(refused * 4 < count, "{refused} of {count} scenarios cannot be run");
+}
