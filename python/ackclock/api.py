@@ -123,9 +123,7 @@ def simulate(
             raise BadInput("pcap_links: stands alone, expected pcap=FOLDER beside it")
         return Run(_core.simulate(_text(scenario), seed, progress=progress, engine=engine))
     try:
-        return Run(
-            _core.simulate(_text(scenario), seed, os.fspath(pcap), links, progress, engine)
-        )
+        return Run(_core.simulate(_text(scenario), seed, os.fspath(pcap), links, progress, engine))
     except OSError as error:
         raise BadInput(str(error)) from None
 

@@ -46,7 +46,7 @@ impl Ready {
         Ok(Self { scenario, engine: Engine::default() })
     }
 
-    /// The same, to be run by `engine`.
+    /// A scenario made ready, to be run by `engine`.
     #[must_use]
     pub fn by(self, engine: Engine) -> Self {
         Self { engine, ..self }

@@ -12,11 +12,11 @@ use crate::objects::NOTHING_AWAITED;
 // In the order of use, the end point's first lines included, and at the start of a line.
 #[repr(C, align(64))]
 pub struct Host {
-    /// Whether a probe wants to see every change, or the connection comes and goes.
+    /// True if a probe wants to see every change, or the connection comes and goes.
     pub watched: bool,
     /// Nobody lives here: a wake-up is the last tenant's.
     pub vacant: bool,
-    /// Whether the application's data has an end.
+    /// True if the application's data has an end.
     pub sized: bool,
     /// The connection is to be opened, at `opens`.
     pub unopened: bool,
@@ -91,7 +91,7 @@ impl Host {
         self.vacant = false;
     }
 
-    /// Whether this end does nothing by itself any more, except to leave TIME-WAIT.
+    /// Says if this end does nothing by itself any more, except to leave TIME-WAIT.
     pub fn is_quiet(&self) -> bool {
         // An application that waits for more learns of a failure only when it is next asked.
         let waits = || self.app_at.is_some() && self.endpoint.failure().is_none();

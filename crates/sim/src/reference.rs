@@ -32,7 +32,7 @@ use crate::traffic::Classes;
 use crate::{Collector, MOST_AT_ONE_MOMENT, ScenarioError, Watcher, flow_entries};
 use packet::SimPacket;
 
-/// Of the subject of [`Class::Opening`]: not a class of connections, but a user who is woken.
+/// A bit of the subject of [`Class::Opening`]: not a class of connections opens, but a user is woken.
 const USER: u32 = 1 << 30;
 
 /// A run in progress.
@@ -56,7 +56,7 @@ pub struct Engine<'o> {
     traffic: Classes,
     users: Users,
     changes: Changes,
-    /// What the application that was asked last told.
+    /// Notes of the application that was asked last.
     notes: Vec<Note>,
     end: Instant,
     now: Instant,

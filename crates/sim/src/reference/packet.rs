@@ -15,7 +15,7 @@ pub struct SimPacket {
     pub flow: u32,
     /// The host that sent it.
     pub from: u32,
-    /// Of a pure ACK, when the data packet that triggered it began its way; otherwise `NEVER`.
+    /// The moment, of a pure ACK, when the data packet that triggered it began its way; otherwise `NEVER`.
     pub echo: Instant,
     /// Routers count its time to live down. Of other packets nobody but the end point reads it.
     counts_ttl: bool,
