@@ -1,6 +1,7 @@
 //! How data begins: the first window after the handshake, and the slow-start law.
 
 mod abc;
+mod contract;
 mod hystart;
 mod hystartpp;
 mod initial_window;
@@ -9,15 +10,15 @@ mod limited;
 mod standard;
 mod syn_loss;
 
-use std::fmt::Debug;
-
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::event::{Ack, Handshake, Proposal, SlowStartStep, Why};
 
 pub use abc::{Abc, AbcUnlimited};
+pub use contract::{SlowStart, Start};
 pub use hystart::HyStart;
+pub(crate) use hystart::is_far_below;
 pub use hystartpp::HyStartPlusPlus;
 pub use initial_window::WindowChoice;
 pub(crate) use initial_window::{LARGEST_INITIAL_WINDOW, whole_number};
@@ -41,64 +42,6 @@ pub enum SlowStartChoice {
     HyStart,
     /// Limited slow start.
     Limited,
-}
-
-/// A slow-start law: it says by how much the window grows on an ACK, and when slow start ends
-/// although nothing was lost.
-pub trait SlowStart: Debug + Send {
-    /// An ACK of new data during slow start, with the window `cwnd` and the threshold `ssthresh`. If
-    /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
-
-    /// Whether [`on_sample`](Self::on_sample) does anything. Never changes.
-    fn follows_samples(&self) -> bool {
-        false
-    }
-
-    /// In the states of Linux: an ACK during slow start, new or duplicate, that measured the round-trip time, before
-    /// anything else comes of it. `least` is the smallest delay that the growth law knows, if it knows one. Answers whether
-    /// slow start ends.
-    fn on_sample(
-        &mut self,
-        _: &Ack,
-        _least: Option<Duration>,
-        _cwnd: Bytes,
-        _: Option<Bytes>,
-    ) -> bool {
-        false
-    }
-
-    /// In the states of Linux: the retransmission timer expired, when SND.NXT was `nxt`.
-    fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
-}
-
-/// How data begins: the second of a sender's four choices.
-pub trait Start: Debug + Send {
-    /// The window to propose now that the handshake is done.
-    fn on_established(&mut self, handshake: &Handshake) -> Proposal;
-
-    /// An ACK of new data during slow start, with the window `cwnd` and the threshold `ssthresh`. If
-    /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
-
-    /// See [`SlowStart::follows_samples`].
-    fn follows_samples(&self) -> bool {
-        false
-    }
-
-    /// See [`SlowStart::on_sample`].
-    fn on_sample(
-        &mut self,
-        _: &Ack,
-        _least: Option<Duration>,
-        _cwnd: Bytes,
-        _: Option<Bytes>,
-    ) -> bool {
-        false
-    }
-
-    /// See [`SlowStart::on_timeout`].
-    fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
 }
 
 /// The slow-start laws of the registry.

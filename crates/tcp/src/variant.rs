@@ -17,7 +17,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Profile;
-use crate::growth::{GrowthChoice, LawForm};
+use crate::growth::{GrowthChoice, LawForm, RenoWord};
 use crate::idle::IdleChoice;
 use crate::recovery::RecoveryChoice;
 use crate::start::{
@@ -90,15 +90,6 @@ impl Part {
             Self::Idle(_) => Slot::Idle,
         }
     }
-}
-
-/// Which of the two words for RFC 5681's law was written: they differ in their default recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RenoWord {
-    /// `reno`: fast recovery.
-    Reno,
-    /// `newreno`: partial-ACK recovery.
-    NewReno,
 }
 
 /// A sender's complete choices.

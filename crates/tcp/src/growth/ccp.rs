@@ -13,7 +13,7 @@ mod settings;
 
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{Growth, whole_bytes};
+use super::contract::{Growth, whole_bytes};
 use crate::event::{
     Ack, Congestion, Delivery, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,
 };

@@ -8,7 +8,7 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Mss};
 
-use super::{Growth, whole_bytes};
+use super::contract::{Growth, whole_bytes};
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep};
 
 /// α: how fast the sum grows while there is no queue, α · wnd^k a round.

@@ -4,8 +4,8 @@
 
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
+use super::contract::{Growth, whole_bytes};
 use super::real::{larger, smaller};
-use super::{Growth, whole_bytes};
 use crate::event::{Ack, Congestion, Limit, Proposal, RecoveryEnd, Signal, SlowStartStep};
 
 /// β of §4.6: what is left of the window after a loss.

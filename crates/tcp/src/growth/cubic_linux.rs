@@ -5,7 +5,7 @@
 
 use ackclock_units::{Duration, Instant};
 
-use super::Delays;
+use super::contract::Delays;
 use super::linux::{Linux, Module, Step, Window};
 use crate::event::{RttSample, SendStart, Signal};
 

@@ -7,7 +7,8 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Mss};
 
-use super::{Growth, Reno};
+use super::contract::Growth;
+use super::reno::Reno;
 use crate::event::{Ack, Congestion, MarkReport, Proposal, RecoveryEnd, Signal, SlowStartStep};
 
 /// The weight of the last window in the mean: g of §3.3, in the value of the paper (Alizadeh et al.

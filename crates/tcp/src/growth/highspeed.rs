@@ -5,7 +5,7 @@
 
 use ackclock_units::{Bytes, Mss};
 
-use super::{Growth, whole_bytes};
+use super::contract::{Growth, whole_bytes};
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
 
 /// `Low_Window` of §5, in segments: up to here the law is Reno's.

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{Delays, Growth};
+use super::contract::{Delays, Growth};
 use crate::event::{
     Ack, Congestion, MarkReport, Proposal, RecoveryEnd, RttSample, SendStart, Signal,
     SlowStartStep, StateChange, Why,

@@ -11,7 +11,7 @@
 use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use super::bbr::{Rounds, pacing_rate};
-use super::{Growth, whole_bytes};
+use super::contract::{Growth, whole_bytes};
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Signal, SlowStartStep,
 };

@@ -3,8 +3,8 @@
 
 use ackclock_units::{Bytes, Duration, Mss, Rate};
 
-use super::Growth;
 use super::bbr::{Rounds, pacing_rate};
+use super::contract::Growth;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, Proposal, RecoveryEnd, Signal, SlowStartStep,
 };

@@ -5,7 +5,7 @@
 
 use ackclock_units::Bytes;
 
-use super::{Growth, Window};
+use super::contract::{Growth, Window};
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
 
 /// One segment a window in congestion avoidance; half the flight after a loss.

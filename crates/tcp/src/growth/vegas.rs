@@ -7,7 +7,7 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Mss};
 
-use super::{Growth, whole_bytes};
+use super::contract::{Growth, whole_bytes};
 use crate::event::{Ack, Congestion, Limit, Proposal, RecoveryEnd, Signal, SlowStartStep};
 
 /// α, in segments: with less waiting, the window grows (the paper's Vegas-2,4).

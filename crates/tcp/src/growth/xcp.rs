@@ -3,7 +3,7 @@
 
 use ackclock_units::{Bytes, Mss};
 
-use super::Growth;
+use super::contract::Growth;
 use crate::event::{Ack, Congestion, Feedback, Proposal, RecoveryEnd, Signal, SlowStartStep};
 
 /// The window is the routers' but for losses, which are answered as standard TCP does (§3.2).

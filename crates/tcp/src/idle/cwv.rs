@@ -6,7 +6,7 @@
 
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::{Idle, Usage};
+use super::contract::{Idle, Usage};
 use crate::event::{Ack, Limit, Proposal, Why};
 
 /// Which RTO the rule counts. RFC 2861 says "the RTO" and was written when it was at least 1 s; how

@@ -10,7 +10,7 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Instant};
 
-use super::{Idle, Usage};
+use super::contract::{Idle, Usage};
 use crate::event::{Ack, Limit, Proposal, Why};
 
 /// Linux's rules.

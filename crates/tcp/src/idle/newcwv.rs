@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::{Idle, Usage};
+use super::contract::{Idle, Usage};
 use crate::event::{Ack, Limit, Proposal, Why};
 
 /// How long a window that is not validated is kept (§4.4.3: five minutes is "the recommended value").

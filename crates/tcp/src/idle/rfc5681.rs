@@ -1,6 +1,6 @@
 //! Restart after idle: RFC 5681 §4.1.
 
-use super::{Idle, Usage};
+use super::contract::{Idle, Usage};
 use crate::event::{Proposal, Why};
 
 /// From when silence counts.

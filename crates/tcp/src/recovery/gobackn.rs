@@ -7,7 +7,7 @@
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant};
 
-use super::{AckSeen, DuplicateAcks, Outcome, Recovery, SendSpace, within};
+use super::contract::{AckSeen, DuplicateAcks, Outcome, Recovery, SendSpace, within};
 
 /// Resend everything from the lost segment.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,7 +4,7 @@
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant, Mss};
 
-use super::{
+use super::contract::{
     AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace, first_segment, within,
 };
 use crate::config::RecoveryConfig;

@@ -10,10 +10,11 @@
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::repair::{Phase, Repair};
-use super::{
-    AckSeen, Alarm, Clocks, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack,
+use super::contract::{
+    AckSeen, Alarm, Clocks, Outcome, Recovery, SendSpace, SentSegment, Tally, split_dsack,
 };
+use super::prr::Prr;
+use super::repair::{Phase, Repair};
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Delivered, Scoreboard, Told};
 

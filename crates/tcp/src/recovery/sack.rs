@@ -8,8 +8,9 @@
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant, Mss};
 
+use super::contract::{AckSeen, Outcome, Recovery, SendSpace, SentSegment, Tally, split_dsack};
+use super::prr::Prr;
 use super::repair::{Phase, Repair};
-use super::{AckSeen, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack};
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Scoreboard, Told};
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ackclock_units::Duration;
 use ackclock_units::random::Stream;
 use proptest::prelude::*;
 

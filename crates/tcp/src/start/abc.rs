@@ -3,7 +3,7 @@
 
 use ackclock_units::Bytes;
 
-use super::SlowStart;
+use super::contract::SlowStart;
 use crate::event::{Ack, SlowStartStep};
 
 /// L (§2.3), in segments.

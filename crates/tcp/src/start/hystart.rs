@@ -6,11 +6,11 @@
 //! smallest round-trip time, or when the delay has grown.
 
 use ackclock_packet::Seq;
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{AbcUnlimited, SlowStart};
+use super::abc::AbcUnlimited;
+use super::contract::SlowStart;
 use crate::event::{Ack, SlowStartStep};
-use crate::sender::is_far_below;
 
 /// `hystart_low_window`: below so many segments nothing is judged.
 const LOW_WINDOW: u64 = 16;
@@ -161,6 +161,13 @@ impl SlowStart for HyStart {
     }
 }
 
+/// Whether a window of `cwnd` is below half of the threshold, in whole segments, so that Linux paces at the ratio of slow
+/// start (`tcp_update_pacing_rate`).
+pub fn is_far_below(ssthresh: Option<Bytes>, cwnd: Bytes, mss: Mss) -> bool {
+    let half = |ssthresh: Bytes| ssthresh.whole_segments(mss) / 2;
+    ssthresh.is_none_or(|ssthresh| cwnd.whole_segments(mss) < half(ssthresh))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::Path;
@@ -273,5 +280,14 @@ mod tests {
         path.round(Duration::from_millis(100));
         assert!(!path.round(Duration::from_millis(200)));
         assert_eq!(path.cwnd, Bytes::new(16 * MSS));
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_avoidance_from_half_of_the_threshold_on() {
+        // tcp_update_pacing_rate: snd_cwnd < snd_ssthresh / 2. Of 21 segments the half is 10.
+        let mss = Mss::new(1000).unwrap();
+        let far = |cwnd| is_far_below(Some(mss.times(21)), mss.times(cwnd), mss);
+        assert_eq!([9, 10, 11].map(far), [true, false, false]);
+        assert!(is_far_below(None, mss.times(1000), mss));
     }
 }

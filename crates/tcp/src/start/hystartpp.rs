@@ -6,7 +6,8 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration};
 
-use super::{SlowStart, Standard};
+use super::contract::SlowStart;
+use super::standard::Standard;
 use crate::event::{Ack, SlowStartStep};
 
 /// `MIN_RTT_THRESH` (§4.3): the least increase that counts.

@@ -4,7 +4,7 @@
 use ackclock_packet::QuickStartRate;
 use ackclock_units::{Duration, Rate};
 
-use super::whole_number;
+use super::initial_window::whole_number;
 
 /// A jump past slow start, as a name spells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

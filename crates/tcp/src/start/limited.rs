@@ -2,7 +2,8 @@
 
 use ackclock_units::Bytes;
 
-use super::{SlowStart, Standard};
+use super::contract::SlowStart;
+use super::standard::Standard;
 use crate::event::{Ack, SlowStartStep};
 
 /// `max_ssthresh` (§2), in segments: beyond it growth is limited.

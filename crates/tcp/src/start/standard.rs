@@ -2,7 +2,7 @@
 
 use ackclock_units::Bytes;
 
-use super::SlowStart;
+use super::contract::SlowStart;
 use crate::event::{Ack, SlowStartStep};
 
 /// cwnd += min(N, SMSS) for an ACK of N new bytes.

@@ -2,7 +2,7 @@
 
 use ackclock_units::Bytes;
 
-use super::{LARGEST_INITIAL_WINDOW, whole_number};
+use super::initial_window::{LARGEST_INITIAL_WINDOW, whole_number};
 use crate::event::Handshake;
 
 /// An answer to a lost SYN or SYN-ACK, as a name spells it. An end knows of a loss by its own timer,

@@ -1,7 +1,7 @@
 //! Every word that a variant's name may contain.
 
-use super::{Part, RenoWord, Slot};
-use crate::growth::{CcpSettings, GrowthChoice, LawForm};
+use super::{Part, Slot};
+use crate::growth::{CcpSettings, GrowthChoice, LawForm, RenoWord};
 use crate::idle::{CwvRto, IdleChoice, IdleClock};
 use crate::recovery::RecoveryChoice;
 use crate::start::{

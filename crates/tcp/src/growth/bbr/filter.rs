@@ -1,7 +1,7 @@
 //! The largest value of a window of time.
 
+use crate::cache::Place;
 use crate::growth::real::larger;
-use crate::sender::Place;
 
 /// A sliding-window maximum over a clock that counts rounds.
 ///

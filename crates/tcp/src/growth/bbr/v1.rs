@@ -23,7 +23,7 @@ use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,
     Why,
 };
-use crate::growth::Growth;
+use crate::growth::contract::Growth;
 use aggregation::{Acked, Aggregation};
 use policer::{Policer, Reading, Seen};
 

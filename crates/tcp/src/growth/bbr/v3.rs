@@ -18,13 +18,13 @@ use super::{
     MIN_PIPE_SEGMENTS, MIN_RTT_WINDOW, NOMINAL_RTT, PACING_MARGIN, PROBE_RTT_DURATION, Rounds,
     bytes, pacing_rate, volume,
 };
+use crate::cache::Place;
 use crate::event::{
     Ack, Congestion, Delivery, Established, LostSegment, Proposal, RateSample, RecoveryEnd, Repair,
     Signal, SlowStartStep, Why,
 };
-use crate::growth::Growth;
+use crate::growth::contract::Growth;
 use crate::growth::real::{larger, smaller};
-use crate::sender::Place;
 use probe::Probing;
 use signals::{Latest, Undo};
 
