@@ -79,19 +79,24 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
         "data": (frozenset({"cache", "clock", "cookie", "near", "ring"}), frozenset()),
         "event": (frozenset({"event"}), frozenset()),
         "settings": (frozenset({"config/settings"}), frozenset()),
+        # How parts are named and described.
+        "words": (frozenset({"words"}), frozenset({"settings"})),
         "rtt": (frozenset({"rtt"}), frozenset({"settings"})),
         "scoreboard": (frozenset({"scoreboard"}), frozenset({"data"})),
         "delivery": (frozenset({"delivery"}), frozenset({"data", "event", "scoreboard"})),
         # The four choices know neither one another nor the sender.
-        "growth": (frozenset({"growth"}), frozenset({"data", "event", "settings"})),
-        "start": (frozenset({"start"}), frozenset({"event", "settings"})),
-        "idle": (frozenset({"idle"}), frozenset({"event", "settings"})),
-        "recovery": (frozenset({"recovery"}), frozenset({"data", "scoreboard", "settings"})),
+        "growth": (frozenset({"growth"}), frozenset({"data", "event", "settings", "words"})),
+        "start": (frozenset({"start"}), frozenset({"event", "settings", "words"})),
+        "idle": (frozenset({"idle"}), frozenset({"event", "settings", "words"})),
+        "recovery": (
+            frozenset({"recovery"}),
+            frozenset({"data", "scoreboard", "settings", "words"}),
+        ),
         "variant": (
             frozenset({"variant"}),
-            frozenset({"growth", "idle", "recovery", "settings", "start"}),
+            frozenset({"growth", "idle", "recovery", "settings", "start", "words"}),
         ),
-        "config": (frozenset({"config"}), frozenset({"growth", "settings", "variant"})),
+        "config": (frozenset({"config"}), frozenset({"settings", "variant"})),
         "receiver": (frozenset({"receiver"}), frozenset({"config", "data", "rtt", "settings"})),
         "sender": (
             frozenset({"sender"}),
@@ -115,7 +120,7 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
 }
 
 #: The most modules of a crate that may use one another in a circle.
-LARGEST_CIRCLE: Mapping[str, int] = {"tcp": 8, "net": 8, "sim": 15, "live": 22}
+LARGEST_CIRCLE: Mapping[str, int] = {"tcp": 8, "net": 8, "sim": 31, "live": 22}
 
 _PATH = re.compile(r"\bstd(?:::\w+)+")
 _FILES_OF_TESTS = re.compile(r"(^|/)(tests|benches|examples)(/|\.rs$)")
@@ -186,8 +191,8 @@ def module_violations(crate: str, source: Path) -> Iterator[str]:
     law = MODULE_LAW.get(crate)
     for module, used in sorted(uses.items()) if law else ():
         yield from _wall_violations(crate, law or {}, module, used)
-    most = LARGEST_CIRCLE.get(crate)
-    for circle in circles(uses) if most is not None else ():
+    most = LARGEST_CIRCLE.get(crate, len(uses))
+    for circle in circles(uses):
         if len(circle) > most:
             names = ", ".join(_name(module) for module in circle)
             yield f"{crate}: a circle of {len(circle)} modules, the most is {most}: {names}"

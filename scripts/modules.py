@@ -22,6 +22,7 @@ _COMMENT_OR_TEXT = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 USE = re.compile(r"\buse\s+([^;]+);")
+_CHILD = re.compile(r"(?<![\w:$])(\w+)(?:::\w+)+")
 _PATH = re.compile(r"\b(?:\$?crate|super|self)(?:::\w+)+")
 _TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*(?P<end>[{;])")
 
@@ -34,9 +35,18 @@ def without_comments(text: str) -> str:
     return _COMMENT_OR_TEXT.sub(" ", text)
 
 
+def without_tests(text: str) -> str:
+    """Return a file without comments and modules of tests, and with its texts."""
+    kept = _COMMENT_OR_TEXT.sub(lambda it: it[0] if it[0].startswith(('"', "r")) else " ", text)
+    return _without_tests(kept)
+
+
 def code_of(text: str) -> str:
     """Return the code of a file, without comments, texts and tests."""
-    code = without_comments(text)
+    return _without_tests(without_comments(text))
+
+
+def _without_tests(code: str) -> str:
     while found := _TESTS.search(code):
         end = found.end()
         if found["end"] == "{":
@@ -112,7 +122,11 @@ class Crate:
             # What is passed on is used by those who take it.
             own = re.sub(r"\bpub(?:\([^)]*\))?\s+use\s+[^;]+;", " ", code)
             paths = [path for tree in USE.findall(own) for path, _ in leaves(tree)]
-            paths += _PATH.findall(USE.sub(" ", own))
+            rest = USE.sub(" ", own)
+            paths += _PATH.findall(rest)
+            # Modules below, as the tables of macros name them.
+            children = _CHILD.finditer(rest)
+            paths += [path[0] for path in children if (*module, path[1]) in self.code]
             passed = self._names[module]
             body = USE.sub(" ", code)
             # A name that is passed on and used in the module itself.

@@ -4,7 +4,6 @@ mod settings;
 
 use ackclock_units::{Bytes, Duration, Mss};
 
-use crate::growth::GrowthChoice;
 use crate::variant::Parts;
 pub use settings::{
     AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
@@ -77,12 +76,14 @@ impl Config {
     /// The settings of `parts` under `profile`, every key at its default.
     pub fn new(parts: Parts, profile: Profile) -> Self {
         let delayed = |timeout| Some(DelayedAck { every: 2, timeout, quick: false });
-        // RFC 8257 §3: nothing of DCTCP works without marks, nor without a receiver that echoes each.
-        let ecn = |mode| match parts.growth {
-            GrowthChoice::Dctcp { .. } => {
+        // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
+        let (law, recovery) = (parts.growth.about(), parts.recovery.about());
+        let ecn = |mode| {
+            if law.needs_marks {
                 EcnConfig { mode: EcnMode::On, echo: EcnEcho::Exact, abe: false }
+            } else {
+                EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false }
             }
-            _ => EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false },
         };
         let rto = |min, granularity| RtoConfig {
             min,
@@ -103,7 +104,7 @@ impl Config {
             autotune: None,
             window_scaling: true,
             timestamps: false,
-            sack: parts.recovery.needs_sack(),
+            sack: recovery.needs_sack,
             loss_reduces: LossReduces::FlightSize,
             recovery: RecoveryConfig {
                 reordering: 3,
@@ -119,7 +120,7 @@ impl Config {
                 widens_after_reordering: false,
                 hurries_after_reneging: false,
             },
-            states: if parts.growth.is_linux() { States::Linux } else { States::Rfc },
+            states: if law.is_linux() { States::Linux } else { States::Rfc },
             pacing: Pacing::Law,
             seed: 0,
             nagle: Nagle::On,

@@ -24,6 +24,7 @@ pub mod scoreboard;
 pub mod sender;
 pub mod start;
 pub mod variant;
+pub mod words;
 
 pub use config::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,

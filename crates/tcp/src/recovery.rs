@@ -1,114 +1,122 @@
-//! Which segments are lost, and what is sent while repairing.
+//! Which segments are lost, and what is sent while repairing: one file a recovery.
 //!
 //! Recovery never writes cwnd. It says when a loss was found, which segment to send again, and,
 //! given the growth law's window, how far beyond the last acknowledged byte the sender may go:
 //! NewReno's inflation lives there.
+//!
+//! A recovery's file says all that is known of it ([`Repairing`]). Here it has one line, in `recoveries!`.
 
 mod contract;
-mod fastrecovery;
-mod gobackn;
-mod partialack;
 mod prr;
-mod rack;
 mod repair;
-mod sack;
 
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant, Mss};
 
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Scoreboard};
+use crate::words::{Choice, choices};
 
 pub(crate) use contract::reports_duplicate;
-pub use contract::{AckSeen, Alarm, Clocks, Outcome, Recovery, SendSpace, SentSegment, Tally};
-pub use fastrecovery::FastRecovery;
-pub use gobackn::GoBackN;
-pub use partialack::PartialAck;
+pub use contract::{
+    About, AckSeen, Alarm, Clocks, Outcome, Recovery, Repairing, SendSpace, SentSegment, Tally,
+};
 pub use prr::Prr;
-pub use rack::Rack;
-pub use sack::Sack;
+pub use sack::Reduction;
 
-/// A recovery, as a name spells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveryChoice {
-    /// Resend everything from the lost segment.
-    GoBackN,
-    /// Fast retransmit and fast recovery.
-    FastRecovery,
-    /// Fast recovery that stays until all is repaired.
-    PartialAck,
-    /// SACK-based recovery.
-    Sack,
-    /// SACK-based recovery with proportional rate reduction.
-    Prr,
-    /// Recovery by time, with tail loss probes and proportional rate reduction.
-    Rack,
+/// The table of recoveries: each is a file of this folder, and the type of the recovery there.
+macro_rules! recoveries {
+    ($($module:ident::$Recovery:ident,)*) => {
+        $(mod $module; pub use $module::$Recovery;)*
+
+        choices! {
+            /// A recovery, as a name spells it.
+            RecoveryChoice of Recovery: $($Recovery),*
+        }
+
+        impl RecoveryChoice {
+            /// The recovery's description of itself.
+            pub fn about(self) -> About {
+                match self {
+                    $(Self::$Recovery(settings) => <$Recovery as Repairing>::about(settings),)*
+                }
+            }
+        }
+
+        /// The recoveries of the table, and any other behind an indirect call.
+        #[derive(Debug)]
+        // A tag of its own: in a niche of a recovery every question takes three instructions more.
+        #[repr(u8)]
+        pub enum AnyRecovery {
+            $(
+                #[doc = concat!("[`", stringify!($Recovery), "`].")]
+                $Recovery($Recovery),
+            )*
+            /// A user's own.
+            Other(Box<dyn Recovery>),
+        }
+
+        impl AnyRecovery {
+            /// The recovery that `choice` names.
+            pub fn new(choice: RecoveryChoice, config: RecoveryConfig) -> Self {
+                match choice {
+                    $(RecoveryChoice::$Recovery(settings) => {
+                        Self::$Recovery(<$Recovery as Repairing>::make(settings, config))
+                    })*
+                }
+            }
+
+            #[inline(never)]
+            fn inside(&self) -> &dyn Recovery {
+                match self {
+                    $(Self::$Recovery(recovery) => recovery,)*
+                    Self::Other(recovery) => recovery.as_ref(),
+                }
+            }
+
+            #[inline(never)]
+            fn inside_mut(&mut self) -> &mut dyn Recovery {
+                match self {
+                    $(Self::$Recovery(recovery) => recovery,)*
+                    Self::Other(recovery) => recovery.as_mut(),
+                }
+            }
+        }
+    };
+}
+
+recoveries! {
+    gobackn::GoBackN,
+    fastrecovery::FastRecovery,
+    partialack::PartialAck,
+    rack::Rack,
+    sack::Sack,
 }
 
 impl RecoveryChoice {
     /// Whether it needs the peer's selective acknowledgments.
-    pub const fn needs_sack(self) -> bool {
-        matches!(self, Self::Sack | Self::Prr | Self::Rack)
+    pub fn needs_sack(self) -> bool {
+        self.about().needs_sack
     }
-}
 
-/// The recoveries of the registry, and any other behind an indirect call.
-#[derive(Debug)]
-// A tag of its own: in a niche of a recovery every question takes three instructions more.
-#[repr(u8)]
-pub enum AnyRecovery {
-    /// Resend everything.
-    GoBackN(GoBackN),
-    /// Fast recovery.
-    FastRecovery(FastRecovery),
-    /// Partial-ACK recovery.
-    PartialAck(PartialAck),
-    /// SACK-based, with or without proportional rate reduction.
-    Sack(Sack),
-    /// RACK-TLP.
-    Rack(Rack),
-    /// A user's own.
-    Other(Box<dyn Recovery>),
-}
+    /// The recovery in its place where losses are not found by time (`tcp_recovery=0`).
+    #[must_use]
+    pub fn without_time(self) -> Self {
+        Self::parse(self.about().without_time).unwrap_or(self)
+    }
 
-impl AnyRecovery {
-    /// The recovery that `choice` names.
-    pub fn new(choice: RecoveryChoice, config: RecoveryConfig) -> Self {
-        match choice {
-            RecoveryChoice::GoBackN => Self::GoBackN(GoBackN::default()),
-            RecoveryChoice::FastRecovery => Self::FastRecovery(FastRecovery::new(config)),
-            RecoveryChoice::PartialAck => Self::PartialAck(PartialAck::new(config)),
-            RecoveryChoice::Sack => Self::Sack(Sack::new(None, config)),
-            RecoveryChoice::Rack => Self::Rack(Rack::new(config)),
-            RecoveryChoice::Prr => Self::Sack(Sack::new(Some(Prr::default()), config)),
-        }
+    /// The recovery in its place where the peer sends no SACKs.
+    #[must_use]
+    pub fn without_sack(self) -> Self {
+        if self.needs_sack() { Self::PartialAck(()) } else { self }
     }
 }
 
 impl AnyRecovery {
-    /// The scoreboard, of those that have one.
-    pub(crate) const fn board(&self) -> Option<&Scoreboard> {
-        match self {
-            Self::Sack(sack) => Some(&sack.repair.board),
-            Self::Rack(rack) => Some(&rack.repair.board),
-            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => None,
-        }
-    }
-
-    /// The same.
-    const fn board_mut(&mut self) -> Option<&mut Scoreboard> {
-        match self {
-            Self::Sack(sack) => Some(&mut sack.repair.board),
-            Self::Rack(rack) => Some(&mut rack.repair.board),
-            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => None,
-        }
-    }
-
-    /// The same as [`new`](Self::new), in the memory of this one.
-    pub fn renew(&mut self, choice: RecoveryChoice, config: RecoveryConfig) {
+    /// The recovery of [`new`](Self::new), in the memory of this one.
+    pub fn reset(&mut self, choice: RecoveryChoice, config: RecoveryConfig) {
         match (&mut *self, choice) {
-            (Self::Sack(sack), RecoveryChoice::Sack) => sack.renew(None, config),
-            (Self::Sack(sack), RecoveryChoice::Prr) => sack.renew(Some(Prr::default()), config),
+            (Self::Sack(sack), RecoveryChoice::Sack(reduction)) => sack.reset(reduction, config),
             (recovery, choice) => {
                 let memory = recovery.board_mut().map(Scoreboard::take_memory).unwrap_or_default();
                 *recovery = Self::new(choice, config);
@@ -119,46 +127,10 @@ impl AnyRecovery {
         }
     }
 
-    /// Whether it keeps a scoreboard, and nothing is being repaired: then nothing is to be sent again.
-    #[inline]
-    pub fn is_open(&self) -> bool {
-        match self {
-            Self::Sack(sack) => sack.repair.is_open(),
-            Self::Rack(rack) => rack.repair.is_open(),
-            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => {
-                false
-            }
-        }
-    }
-
-    /// Whether the receiver has dropped what it had SACKed, and the timeout that repairs it is to come soon.
-    #[inline]
-    pub(crate) fn hurries(&self) -> bool {
-        match self {
-            Self::Sack(sack) => sack.repair.hurries(),
-            Self::Rack(rack) => rack.repair.hurries(),
-            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => {
-                false
-            }
-        }
-    }
-
     /// The segment at `start` keeps its first `len` bytes; the place of the rest among the segments, if there is one.
     #[cold]
     pub(crate) fn cut(&mut self, start: Seq, len: Bytes) -> Option<usize> {
         self.board_mut()?.cut(start, len)
-    }
-
-    /// When the retransmission timer is to expire, if setting the recovery's own has moved it.
-    #[inline]
-    pub(crate) fn moved_timeout(&mut self) -> Option<Instant> {
-        if let Self::Rack(rack) = self { rack.moved_timeout() } else { None }
-    }
-
-    /// Whether it ever sets a timer.
-    #[inline]
-    pub const fn has_timer(&self) -> bool {
-        !matches!(self, Self::Sack(_))
     }
 }
 
@@ -195,33 +167,37 @@ macro_rules! each {
     };
 }
 
-impl AnyRecovery {
-    #[inline(never)]
-    fn inside(&self) -> &dyn Recovery {
-        match self {
-            Self::GoBackN(recovery) => recovery,
-            Self::FastRecovery(recovery) => recovery,
-            Self::PartialAck(recovery) => recovery,
-            Self::Sack(recovery) => recovery,
-            Self::Rack(recovery) => recovery,
-            Self::Other(recovery) => recovery.as_ref(),
-        }
-    }
-
-    #[inline(never)]
-    fn inside_mut(&mut self) -> &mut dyn Recovery {
-        match self {
-            Self::GoBackN(recovery) => recovery,
-            Self::FastRecovery(recovery) => recovery,
-            Self::PartialAck(recovery) => recovery,
-            Self::Sack(recovery) => recovery,
-            Self::Rack(recovery) => recovery,
-            Self::Other(recovery) => recovery.as_mut(),
-        }
-    }
-}
-
 impl Recovery for AnyRecovery {
+    #[inline]
+    fn board(&self) -> Option<&Scoreboard> {
+        each!(self, recovery => recovery.board())
+    }
+
+    #[inline]
+    fn board_mut(&mut self) -> Option<&mut Scoreboard> {
+        each!(mut self, recovery => recovery.board_mut())
+    }
+
+    #[inline]
+    fn is_open(&self) -> bool {
+        each!(self, recovery => recovery.is_open())
+    }
+
+    #[inline]
+    fn hurries(&self) -> bool {
+        each!(self, recovery => recovery.hurries())
+    }
+
+    #[inline]
+    fn moved_timeout(&mut self) -> Option<Instant> {
+        each!(mut self, recovery => recovery.moved_timeout())
+    }
+
+    #[inline]
+    fn has_timer(&self) -> bool {
+        each!(self, recovery => recovery.has_timer())
+    }
+
     #[inline]
     fn on_sent(&mut self, sent: &SentSegment) {
         each!(mut self, recovery => recovery.on_sent(sent));

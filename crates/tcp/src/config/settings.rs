@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, Duration, ParseError};
 
 /// Whose habits decide the details on which stacks differ.
 ///
-/// A profile supplies the default of every key of [`Config`] and of every part of a variant's name
+/// A profile supplies the default of every key of [`Config`](crate::Config) and of every part of a variant's name
 /// that is not spelled out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {

@@ -8,6 +8,7 @@ use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
+use crate::words::{ANY, Defaults, Described, Slot};
 
 /// The delays of the path, for a slow-start law that judges them, where the growth law measures them, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +132,110 @@ pub trait Growth: Debug + Send {
     /// Routers have said something. Only of a law that goes by that, from end points and routers
     /// that take part; after the other events of the segment that brought it.
     fn on_feedback(&mut self, _: &Feedback) {}
+}
+
+/// The form of a law that has one form under `linux` and another elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LawForm {
+    /// The profile's.
+    OfProfile,
+    /// The published one.
+    Published,
+}
+
+/// The recoveries that go with a law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recoveries {
+    /// All.
+    Any,
+    /// Those with a scoreboard that leave the window to the law, for this reason.
+    LeavingTheWindow(&'static str),
+    /// This one alone, for the reason behind it.
+    Only(&'static str, &'static str),
+}
+
+/// The routers that a law goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routers {
+    /// Those that offer a rate to every flow (RCP).
+    Rate,
+    /// Those that ask each flow for a change of its throughput (XCP).
+    Throughput,
+}
+
+/// What a growth law says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The document that describes it.
+    pub source: &'static str,
+    /// The name of its module in Linux; empty if Linux has none.
+    pub linux: &'static str,
+    /// The words that mean this law under the profile `linux`, where it is Linux's form of a law.
+    pub linux_form_of: &'static [&'static str],
+    /// The words of other parts that come with it, unless its name or the profile says something else.
+    pub defaults: Defaults,
+    /// The slots that no part fills, as the law does that itself; and why.
+    pub owns: &'static [(Slot, &'static str)],
+    /// The recoveries that go with it.
+    pub recoveries: Recoveries,
+    /// Whether it lives on marks of congestion, each of them echoed (RFC 8257 §3).
+    pub needs_marks: bool,
+    /// The routers that it goes by.
+    pub routers: Option<Routers>,
+}
+
+impl About {
+    /// A law that goes with everything.
+    pub const PLAIN: Self = Self {
+        source: "",
+        linux: "",
+        linux_form_of: &[],
+        defaults: &[],
+        owns: &[],
+        recoveries: Recoveries::Any,
+        needs_marks: false,
+        routers: None,
+    };
+
+    /// A module of Linux's, which is the form of `words` there.
+    pub const fn linux(source: &'static str, words: &'static [&'static str]) -> Self {
+        Self {
+            source,
+            linux: words[0],
+            linux_form_of: words,
+            defaults: &[(ANY, "abc(unlimited)"), (ANY, "linuxidle")],
+            ..Self::PLAIN
+        }
+    }
+
+    /// Whether it is one of Linux's modules.
+    pub const fn is_linux(&self) -> bool {
+        !self.linux_form_of.is_empty()
+    }
+}
+
+/// A growth law that names can choose.
+pub trait Law: Growth + Described {
+    /// The description.
+    const ABOUT: About;
+
+    /// The law, before the handshake.
+    fn make(settings: Self::Settings) -> Self;
+
+    /// The settings, where the profile is not `linux`.
+    fn published(settings: Self::Settings) -> Self::Settings {
+        settings
+    }
+
+    /// Whether two settings are one law, which differs in its other parts alone.
+    fn is_same(one: Self::Settings, other: Self::Settings) -> bool {
+        one == other
+    }
+
+    /// The words of other parts that come with these settings: [`About::defaults`] unless they differ.
+    fn defaults(_settings: Self::Settings) -> Defaults {
+        Self::ABOUT.defaults
+    }
 }
 
 /// cwnd and ssthresh of a law that keeps no other state, with the steps such laws share.

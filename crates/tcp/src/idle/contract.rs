@@ -6,6 +6,7 @@ use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::event::{Ack, Limit, Proposal};
+use crate::words::Described;
 
 /// How a sender uses its window.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +55,17 @@ pub trait Idle: Debug + Send {
     /// it is to change.
     fn before_send(&mut self, usage: &Usage) -> Option<Proposal>;
 
+    /// Whether [`before_send`](Self::before_send) has nothing to say; `unused` says that no data ever went out, nor was
+    /// acknowledged.
+    fn says_nothing(&self, _unused: bool) -> bool {
+        false
+    }
+
+    /// Whether the rule learns from ACKs, or keeps the window from growing by them. Never changes.
+    fn heeds_acks(&self) -> bool {
+        true
+    }
+
     /// Whether [`after_burst`](Self::after_burst) is to be asked.
     fn looks_after_bursts(&self) -> bool {
         false
@@ -81,4 +93,14 @@ pub trait Idle: Debug + Send {
     fn after_repair(&mut self, _reduced_to: Bytes, _again: Bytes) -> Option<Bytes> {
         None
     }
+}
+
+/// An idle rule that names can choose.
+pub trait Rule: Idle + Described {
+    /// The rule.
+    fn make(settings: Self::Settings) -> Self;
+
+    /// The words of the rule by which silence costs nothing, where that is switched off
+    /// (`tcp_slow_start_after_idle=0`).
+    const WITHOUT_RESTART: &'static str = "noidle";
 }

@@ -1,5 +1,5 @@
 use ackclock_packet::Seq;
-use ackclock_units::{Instant, Mss};
+use ackclock_units::{Duration, Instant, Mss};
 
 use super::*;
 use crate::event::Limit;

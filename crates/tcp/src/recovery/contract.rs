@@ -6,7 +6,8 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::RecoveryConfig;
-use crate::scoreboard::Change;
+use crate::scoreboard::{Change, Scoreboard};
+use crate::words::Described;
 
 /// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
 pub(super) const DUP_THRESH: u32 = 3;
@@ -238,6 +239,62 @@ pub trait Recovery: Debug + Send {
     fn waits_to_resend(&mut self) -> bool {
         false
     }
+
+    /// The scoreboard, of a recovery that has one.
+    fn board(&self) -> Option<&Scoreboard> {
+        None
+    }
+
+    /// The scoreboard, to be changed.
+    fn board_mut(&mut self) -> Option<&mut Scoreboard> {
+        None
+    }
+
+    /// Whether there is a scoreboard, and nothing is being repaired: then nothing is to be sent again.
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    /// Whether the receiver has dropped what it had SACKed, and the timeout that repairs it is to come soon.
+    fn hurries(&self) -> bool {
+        false
+    }
+
+    /// When the retransmission timer is to expire, if setting the recovery's own has moved it.
+    fn moved_timeout(&mut self) -> Option<Instant> {
+        None
+    }
+
+    /// Whether the recovery ever sets a timer. Never changes.
+    fn has_timer(&self) -> bool {
+        true
+    }
+}
+
+/// What a recovery says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Whether it needs the peer's selective acknowledgments.
+    pub needs_sack: bool,
+    /// Whether it can leave the window to a law that models the path
+    /// ([`leave_to_law`](Recovery::leave_to_law)).
+    pub leaves_window: bool,
+    /// The words of the recovery in its place where losses are not found by time (`tcp_recovery=0`); empty if it stays.
+    pub without_time: &'static str,
+}
+
+impl About {
+    /// A recovery without a scoreboard.
+    pub const PLAIN: Self = Self { needs_sack: false, leaves_window: false, without_time: "" };
+}
+
+/// A recovery that names can choose.
+pub trait Repairing: Recovery + Described {
+    /// The description.
+    fn about(settings: Self::Settings) -> About;
+
+    /// The recovery, before the first segment.
+    fn make(settings: Self::Settings, config: RecoveryConfig) -> Self;
 }
 
 /// Whether `len` more of new data stays within `window` of SND.UNA: the rule of recoveries without a

@@ -2,7 +2,7 @@
 
 use super::Sender;
 use crate::cache::{Place, place};
-use crate::growth::AnyGrowth;
+use crate::recovery::Recovery;
 
 impl Sender {
     /// What the sender's own memory points to, and the part of that which only a law that models the path touches.
@@ -13,20 +13,13 @@ impl Sender {
         let Some(modelled) = &self.modelled else { return };
         see(place(&**modelled));
         see(place(&self.pacer));
-        match self.growth.inner() {
-            AnyGrowth::Bbr(law) => see(law.place()),
-            AnyGrowth::Bbr1(law) => see(place(&**law)),
-            _ => {}
-        }
+        see(self.growth.inner().place());
     }
 
     /// What that points to.
     pub fn each_farther(&self, mut see: impl FnMut(Place)) {
         if let Some(modelled) = &self.modelled {
             modelled.tracker().each_end(&mut see);
-        }
-        if let AnyGrowth::Bbr(law) = self.growth.inner() {
-            see(law.farther());
         }
     }
 }

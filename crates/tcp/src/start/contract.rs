@@ -6,6 +6,7 @@ use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::event::{Ack, Handshake, Proposal, SlowStartStep};
+use crate::words::Described;
 
 /// A slow-start law: it says by how much the window grows on an ACK, and when slow start ends
 /// although nothing was lost.
@@ -63,4 +64,13 @@ pub trait Start: Debug + Send {
 
     /// See [`SlowStart::on_timeout`].
     fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
+}
+
+/// A slow-start law that names can choose.
+pub trait Law: SlowStart + Described {
+    /// The law, before the first ACK.
+    fn make(settings: Self::Settings) -> Self;
+
+    /// The parameter of a Linux module that switches it off; empty if there is none.
+    const SWITCH: &'static str = "";
 }

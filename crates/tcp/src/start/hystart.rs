@@ -8,9 +8,10 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::abc::AbcUnlimited;
-use super::contract::SlowStart;
+use super::abc_unlimited::AbcUnlimited;
+use super::contract::{Law, SlowStart};
 use crate::event::{Ack, SlowStartStep};
+use crate::words::{Described, Word};
 
 /// `hystart_low_window`: below so many segments nothing is judged.
 const LOW_WINDOW: u64 = 16;
@@ -114,6 +115,24 @@ impl HyStart {
         let least = self.delay_min.map_or(rtt, |least| least.min(rtt));
         self.delay_min = Some(least);
         least
+    }
+}
+
+impl Described for HyStart {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "hystart",
+        (),
+        "slow start that ends when the delay or the train of ACKs grows (Linux)",
+    )];
+}
+
+impl Law for HyStart {
+    const SWITCH: &'static str = "hystart";
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 
