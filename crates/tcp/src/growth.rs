@@ -177,7 +177,7 @@ impl GrowthChoice {
 
 /// The words without an argument that name a law of Linux's under the profile `linux`, and its name there.
 pub fn laws_of_linux() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = GrowthChoice::rows().into_iter().filter(|row| row.argument.is_none());
+    let rows = GrowthChoice::rows().iter().filter(|row| row.argument.is_none());
     rows.filter_map(|row| Some((row.word, row.choice.in_linux()?)))
 }
 

@@ -95,7 +95,7 @@ pub type Entry = Row<Part>;
 /// Every word that a name may contain, family by family. Among words of one growth law the printer prefers the first.
 pub static REGISTRY: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     fn entries<C: Choice>(part: fn(C) -> Part) -> impl Iterator<Item = Entry> {
-        C::rows().into_iter().map(move |Row { word, argument, choice, help }| Row {
+        C::rows().iter().map(move |&Row { word, argument, choice, help }| Row {
             word,
             argument,
             choice: part(choice),
@@ -171,6 +171,18 @@ const HABITS: Defaults = &[
 impl Parts {
     /// The parts that `growth` has under `profile` when its name says no more.
     fn of(growth: GrowthChoice, profile: Profile) -> Self {
+        // Scenarios have thousands of flows, and most of them one of a few laws.
+        static KNOWN: LazyLock<Vec<(GrowthChoice, Profile, Parts)>> = LazyLock::new(|| {
+            let laws = GrowthChoice::rows().iter().map(|row| row.choice);
+            let each =
+                |law| Profile::ALL.map(|(_, profile)| (law, profile, Parts::find(law, profile)));
+            laws.flat_map(each).collect()
+        });
+        let known = KNOWN.iter().find(|(law, under, _)| *law == growth && *under == profile);
+        known.map_or_else(|| Self::find(growth, profile), |(_, _, parts)| *parts)
+    }
+
+    fn find(growth: GrowthChoice, profile: Profile) -> Self {
         let growth = growth.under(profile);
         // Every profile's habits fill every place but that of a jump.
         let mut parts = Self {
@@ -216,7 +228,7 @@ impl Parts {
         // one that Linux has.
         let same =
             |growth: &GrowthChoice| growth.under(profile).is_same_law(self.growth.under(profile));
-        let rows = GrowthChoice::rows().into_iter();
+        let rows = GrowthChoice::rows().iter();
         let named = rows.map(|row| (row.word, row.choice.with_numbers_of(self.growth)));
         let (_, growth, parts) = named
             .filter(|(_, growth)| same(growth))

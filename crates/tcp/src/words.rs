@@ -126,7 +126,7 @@ pub trait Choice: Copy + PartialEq + 'static {
     const FORMS: &'static [(&'static str, &'static str)] = &[];
 
     /// Every word, in the order of the table.
-    fn rows() -> Vec<Row<Self>>;
+    fn rows() -> &'static [Row<Self>];
 
     /// The choice of `word` with `argument`, if that is no row.
     fn read(word: &str, argument: Option<&str>) -> Option<Self>;
@@ -141,18 +141,16 @@ pub trait Choice: Copy + PartialEq + 'static {
 
     /// The choice that `text` spells, if it spells one.
     fn parse(text: &str) -> Option<Self> {
-        let row = Self::rows().into_iter().find(|row| row.spelled() == text);
-        row.map(|row| row.choice).or_else(|| {
-            let (word, argument) = split(text);
-            Self::read(word, argument)
-        })
+        let (word, argument) = split(text);
+        let row = Self::rows().iter().find(|row| row.word == word && row.argument == argument);
+        row.map(|row| row.choice).or_else(|| Self::read(word, argument))
     }
 
     /// The word of this choice, and its argument if it has one.
     fn spelled(self) -> String {
-        let row = || Self::rows().into_iter().find(|row| row.choice == self);
+        let row = || Self::rows().iter().find(|row| row.choice == self);
         self.spell()
-            .or_else(|| row().map(|row| row.spelled()))
+            .or_else(|| row().map(Row::spelled))
             .unwrap_or_else(|| unreachable!("every choice has a word"))
     }
 }
@@ -192,18 +190,22 @@ macro_rules! choices {
         impl $crate::words::Choice for $Choice {
             const SLOT: $crate::words::Slot = $crate::words::Slot::$slot;
 
-            fn rows() -> Vec<$crate::words::Row<Self>> {
+            fn rows() -> &'static [$crate::words::Row<Self>] {
                 use $crate::words::{Described, Row};
-                let mut rows = Vec::new();
-                $(
-                    rows.extend(<$Part as Described>::WORDS.iter().map(|word| Row {
-                        word: word.word,
-                        argument: word.argument,
-                        choice: Self::$Part(word.settings),
-                        help: word.help,
-                    }));
-                )*
-                rows
+                static ROWS: std::sync::LazyLock<Vec<Row<$Choice>>> =
+                    std::sync::LazyLock::new(|| {
+                        let mut rows = Vec::new();
+                        $(
+                            rows.extend(<$Part as Described>::WORDS.iter().map(|word| Row {
+                                word: word.word,
+                                argument: word.argument,
+                                choice: $Choice::$Part(word.settings),
+                                help: word.help,
+                            }));
+                        )*
+                        rows
+                    });
+                &ROWS
             }
 
             fn read(word: &str, argument: Option<&str>) -> Option<Self> {

@@ -21,8 +21,8 @@ impl Choice for WindowChoice {
 
     const FORMS: &'static [(&'static str, &'static str)] = &[("iw<N>", "N segments, 1 to 1000")];
 
-    fn rows() -> Vec<Row<Self>> {
-        vec![Row {
+    fn rows() -> &'static [Row<Self>] {
+        &[Row {
             word: "rfc3390",
             argument: None,
             choice: Self::Rfc3390,

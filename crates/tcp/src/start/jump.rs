@@ -60,28 +60,33 @@ impl Choice for JumpChoice {
         ),
     ];
 
-    fn rows() -> Vec<Row<Self>> {
-        let (rate, saved_rtt) = (QuickStartRate::EXAMPLE, Duration::from_millis(100));
-        vec![
+    fn rows() -> &'static [Row<Self>] {
+        const RATE: QuickStartRate = QuickStartRate::EXAMPLE;
+        const SAVED_RTT: Duration = Duration::from_millis(100);
+        const ROWS: &[Row<JumpChoice>] = &[
             Row {
                 word: "quickstart",
                 argument: Some("5.12Mbps"),
-                choice: Self::QuickStart(QuickStartJump { rate, ssthresh_approved: false }),
+                choice: JumpChoice::QuickStart(QuickStartJump {
+                    rate: RATE,
+                    ssthresh_approved: false,
+                }),
                 help: "asks the routers for a rate (RFC 4782); `approved` behind it sets ssthresh, too",
             },
             Row {
                 word: "jumpstart",
                 argument: None,
-                choice: Self::JumpStart,
+                choice: JumpChoice::JumpStart,
                 help: "paces all that there is to send over the first round trip (Jump Start, Liu et al. 2007)",
             },
             Row {
                 word: "resume",
                 argument: Some("1000,100ms"),
-                choice: Self::Resume(ResumeJump { saved_cwnd: 1000, saved_rtt }),
+                choice: JumpChoice::Resume(ResumeJump { saved_cwnd: 1000, saved_rtt: SAVED_RTT }),
                 help: "jumps to half of the window that an earlier connection had (Careful Resume, RFC 9959)",
             },
-        ]
+        ];
+        ROWS
     }
 
     fn read(word: &str, argument: Option<&str>) -> Option<Self> {

@@ -49,30 +49,32 @@ impl Choice for SynLossChoice {
         ),
     ];
 
-    fn rows() -> Vec<Row<Self>> {
-        let row = |argument, choice, help| Row {
-            word: "synloss",
-            argument: Some(argument),
-            choice,
-            help,
-        };
-        vec![
+    fn rows() -> &'static [Row<Self>] {
+        const fn row(
+            argument: &'static str,
+            choice: SynLossChoice,
+            help: &'static str,
+        ) -> Row<SynLossChoice> {
+            Row { word: "synloss", argument: Some(argument), choice, help }
+        }
+        const ROWS: &[Row<SynLossChoice>] = &[
             row(
                 "rfc5681",
-                Self::Rfc5681,
+                SynLossChoice::Rfc5681,
                 "a window of one segment after a lost SYN or SYN-ACK (RFC 5681 §3.1)",
             ),
             row(
                 "rfc6928",
-                Self::Rfc6928,
+                SynLossChoice::Rfc6928,
                 "the same, but only after two, and not after a spurious timeout (RFC 6928 §2, Linux)",
             ),
             row(
                 "ns2",
-                Self::Ns2,
+                SynLossChoice::Ns2,
                 "the whole window, and a threshold of two segments (ns-2's FullTcp)",
             ),
-        ]
+        ];
+        ROWS
     }
 
     fn read(word: &str, argument: Option<&str>) -> Option<Self> {
