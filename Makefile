@@ -25,6 +25,8 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CARGO_TERM_COLOR ?= auto
 
+# The modules that tables declare in macros, where rustfmt does not look.
+TABLED := $(foreach family,growth idle recovery start,$(wildcard crates/tcp/src/$(family)/*.rs))
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
@@ -71,8 +73,10 @@ lint: lint-rust lint-python ## Formatting, lints, types, words, the law of depen
 .PHONY: lint-rust
 lint-rust: .venv/.dev
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check $(TABLED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/python scripts/check_layers.py
+	$(BIN)/python scripts/check_names.py
 	$(BIN)/python scripts/check_dependencies.py
 	$(BIN)/python scripts/check_writes.py
 	$(BIN)/python scripts/check_words.py
@@ -123,9 +127,14 @@ docs: build ## Generate docs/reference, and docs/images from the reports in repo
 .PHONY: format
 format: .venv/.dev ## Rewrite the sources in the house's format
 	cargo fmt --all
+	rustfmt --edition 2024 $(TABLED)
 	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
+
+.PHONY: new-law
+new-law: ## Begin a growth law with its test, its page and its line: make new-law NAME=probe
+	$(PYTHON) scripts/new.py law $(NAME)
 
 .PHONY: lock
 lock: ## Pin the newest versions in requirements/

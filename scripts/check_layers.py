@@ -4,6 +4,8 @@
 * A crate depends on those below it alone: ``LAW``.
 * Clocks, sockets and processes appear in ``live`` alone, files and threads in ``lab``: ``HOME``.
 * A library that belongs to one crate is not used by another: ``LIBRARY_HOME``.
+* Inside a crate, a module uses those of the groups below it alone: ``MODULE_LAW``; and no circle of
+  modules is larger than ``LARGEST_CIRCLE`` says.
 * No module is longer than ``MAX_LINES`` lines, and every crate says what it is.
 
 Prints one line a violation; the exit code is 1 if there is any.
@@ -18,6 +20,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from modules import USE, Crate, Module, circles, leaves, without_comments
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "ackclock-"
@@ -65,16 +71,57 @@ LIBRARY_HOME: Mapping[str, frozenset[str]] = {
     "rayon": frozenset({"lab"}),
 }
 
-_COMMENT_OR_TEXT = re.compile(
-    r"""//[^\n]*                                  # to the end of the line
-      | /\*.*?\*/                                 # a block
-      | (?P<hash>r(?P<hashes>\#*)".*?"(?P=hashes))  # raw text
-      | "(?:\\.|[^"\\])*"                         # text
-      | '(?:\\.|[^'\\])'                          # one character
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_USE = re.compile(r"\buse\s+([^;]+);")
+#: The groups of modules inside a crate, by the beginnings of their names, and the groups that each
+#: may use besides its own. The longest beginning counts; `lib.rs` may use everything.
+MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
+    "tcp": {
+        # Data structures that know nothing of TCP.
+        "data": (frozenset({"cache", "clock", "cookie", "near", "ring"}), frozenset()),
+        "event": (frozenset({"event"}), frozenset()),
+        "settings": (frozenset({"config/settings"}), frozenset()),
+        # How parts are named and described.
+        "words": (frozenset({"words"}), frozenset({"settings"})),
+        "rtt": (frozenset({"rtt"}), frozenset({"settings"})),
+        "scoreboard": (frozenset({"scoreboard"}), frozenset({"data"})),
+        "delivery": (frozenset({"delivery"}), frozenset({"data", "event", "scoreboard"})),
+        # The four choices know neither one another nor the sender.
+        "growth": (frozenset({"growth"}), frozenset({"data", "event", "settings", "words"})),
+        "start": (frozenset({"start"}), frozenset({"event", "settings", "words"})),
+        "idle": (frozenset({"idle"}), frozenset({"event", "settings", "words"})),
+        "recovery": (
+            frozenset({"recovery"}),
+            frozenset({"data", "scoreboard", "settings", "words"}),
+        ),
+        "variant": (
+            frozenset({"variant"}),
+            frozenset({"growth", "idle", "recovery", "settings", "start", "words"}),
+        ),
+        "config": (frozenset({"config"}), frozenset({"settings", "variant"})),
+        "receiver": (frozenset({"receiver"}), frozenset({"config", "data", "rtt", "settings"})),
+        "sender": (
+            frozenset({"sender"}),
+            frozenset(
+                {
+                    *("config", "data", "delivery", "event", "growth", "idle"),
+                    *("recovery", "rtt", "settings", "start"),
+                }
+            ),
+        ),
+        "endpoint": (
+            frozenset({"endpoint"}),
+            frozenset(
+                {
+                    *("config", "data", "event", "growth", "receiver"),
+                    *("rtt", "sender", "settings", "start", "variant"),
+                }
+            ),
+        ),
+    },
+}
+
+#: The most modules of a crate that may use one another in a circle.
+LARGEST_CIRCLE: Mapping[str, int] = {"tcp": 8, "net": 8, "sim": 31, "live": 22}
+
 _PATH = re.compile(r"\bstd(?:::\w+)+")
 _FILES_OF_TESTS = re.compile(r"(^|/)(tests|benches|examples)(/|\.rs$)")
 
@@ -121,10 +168,11 @@ def source_violations(crate: str, path: str, text: str) -> Iterator[str]:
 
 
 def _std_paths(text: str) -> Iterator[str]:
-    code = _COMMENT_OR_TEXT.sub(" ", text)
-    body = _USE.sub(" ", code)
-    for tree in _USE.findall(code):
-        for path in _leaves(tree):
+    code = without_comments(text)
+    body = USE.sub(" ", code)
+    for tree in USE.findall(code):
+        for full, _ in leaves(tree):
+            path = full.removesuffix("::*")
             if path.startswith("std::"):
                 # `use std::process;` takes what `process::` stands before.
                 module = path.rpartition("::")[2]
@@ -135,23 +183,51 @@ def _std_paths(text: str) -> Iterator[str]:
     yield from _PATH.findall(body)
 
 
-def _leaves(tree: str, prefix: str = "") -> Iterator[str]:
-    """Yield the paths of a `use` tree: ``std::{fs, io::Read}`` gives two."""
-    depth, start = 0, 0
-    for place, char in enumerate(tree + ","):
-        if char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-        elif char == "," and depth == 0:
-            branch = tree[start:place].strip()
-            start = place + 1
-            stem, brace, rest = branch.partition("{")
-            if brace:
-                yield from _leaves(rest.rpartition("}")[0], prefix + stem.strip())
-            elif branch:
-                leaf = prefix + re.split(r"\s+as\s+", branch)[0].strip()
-                yield leaf.removesuffix("::self").removesuffix("::*").removeprefix("::")
+def module_violations(crate: str, source: Path) -> Iterator[str]:
+    """Yield the walls that modules of ``crate`` break, and circles that are too large."""
+    if crate not in MODULE_LAW and crate not in LARGEST_CIRCLE:
+        return
+    uses = Crate.read(source).uses()
+    law = MODULE_LAW.get(crate)
+    for module, used in sorted(uses.items()) if law else ():
+        yield from _wall_violations(crate, law or {}, module, used)
+    most = LARGEST_CIRCLE.get(crate, len(uses))
+    for circle in circles(uses):
+        if len(circle) > most:
+            names = ", ".join(_name(module) for module in circle)
+            yield f"{crate}: a circle of {len(circle)} modules, the most is {most}: {names}"
+
+
+def _wall_violations(
+    crate: str,
+    law: Mapping[str, tuple[frozenset[str], frozenset[str]]],
+    module: Module,
+    used: Iterable[Module],
+) -> Iterator[str]:
+    if module == ():
+        return
+    group = _group(law, module)
+    if group is None:
+        yield f"{crate}/{_name(module)}: the law inside the crate does not know this module"
+        return
+    for other in sorted(used):
+        their = _group(law, other)
+        if other == () or (their != group and their not in law[group][1]):
+            allowed = ", ".join(sorted(law[group][1])) or "no other group"
+            yield f"{crate}/{_name(module)}: uses `{_name(other)}`, may use {allowed}"
+
+
+def _group(law: Mapping[str, tuple[frozenset[str], frozenset[str]]], module: Module) -> str | None:
+    for end in range(len(module), 0, -1):
+        beginning = "/".join(module[:end])
+        for group, (beginnings, _) in law.items():
+            if beginning in beginnings:
+                return group
+    return None
+
+
+def _name(module: Module) -> str:
+    return "/".join(module) or "lib"
 
 
 def length_violations(files: Iterable[Path], root: Path) -> Iterator[str]:
@@ -176,6 +252,8 @@ def violations(root: Path) -> Iterator[str]:
         relative = path.relative_to(root)
         text = path.read_text(encoding="utf-8")
         yield from source_violations(relative.parts[1], str(relative), text)
+    for crate in sorted(MODULE_LAW.keys() | LARGEST_CIRCLE.keys()):
+        yield from module_violations(crate, root / "crates" / crate / "src")
     yield from length_violations([*rust, *(root / "python" / "ackclock").rglob("*.py")], root)
 
 

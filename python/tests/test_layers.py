@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).resolve().parent.parent.parent
+
 Script = Callable[[str], ModuleType]
 
 
@@ -120,6 +122,95 @@ def test_long_modules(tmp_path: Path, script: Script) -> None:
     long.write_text("//\n" * 801)
     (line,) = script("check_layers").length_violations([right, long], tmp_path)
     assert line == "long.rs: 801 lines, the most is 800"
+
+
+def crate_of(folder: Path, **files: str) -> Path:
+    """Write the modules of a crate, whose names have two underscores for a slash."""
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.rs"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("use crate::b::Thing;", {("b",)}),
+        ("use crate::{b::{Thing, Other as Another}, c};", {("b",), ("c",)}),
+        ("fn f() { crate::c::go(); }", {("c",)}),
+        ("use super::b;", {("b",)}),
+        # What a module passes on comes from the file that defines it.
+        ("use crate::d::Passed;", {("d", "inner")}),
+        ("use crate::Passed;", {("d", "inner")}),
+        ("use crate::d::Own;", {("d",)}),
+        ('// use crate::b;\nconst B: &str = "crate::b::x";', set()),
+        ("#[cfg(test)]\nmod tests { use crate::b::Thing; fn f() {} }", set()),
+        ("use std::fmt;", set()),
+    ],
+)
+def test_what_a_module_uses(
+    text: str, used: set[tuple[str, ...]], tmp_path: Path, script: Script
+) -> None:
+    source = crate_of(
+        tmp_path,
+        lib="pub use d::Passed;",
+        a=text,
+        b="pub struct Thing;",
+        c="pub fn go() {}",
+        d="mod inner; pub use inner::Passed; pub struct Own;",
+        d__inner="pub struct Passed;",
+        a__tests="use crate::c::go;",
+    )
+    assert script("modules").Crate.read(source).uses()[("a",)] == used
+
+
+def test_circles_of_modules(script: Script) -> None:
+    uses = {
+        ("a",): {("b",)},
+        ("b",): {("c",), ("e",)},
+        ("c",): {("a",)},
+        ("d",): {("a",), ("e",)},
+        ("e",): {("f",)},
+        ("f",): {("e",)},
+    }
+    circles = script("modules").circles(uses)
+    assert circles == [[("a",), ("b",), ("c",)], [("e",), ("f",)]]
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        # A law does not know the sender, nor the scoreboard, nor another choice.
+        ("growth__reno", "use crate::sender::Sender;"),
+        ("growth__reno", "use crate::scoreboard::Scoreboard;"),
+        ("growth__reno", "use crate::recovery::Recovery;"),
+        ("start__abc", "use crate::growth::Growth;"),
+        ("scoreboard", "use crate::sender::Sender;"),
+        ("recovery__rack", "use crate::endpoint::Endpoint;"),
+        ("sender__hold", "use crate::receiver::Receiver;"),
+        ("receiver", "use crate::sender::Sender;"),
+        ("sender__hold", "use crate::endpoint::Endpoint;"),
+        ("config", "use crate::recovery::Recovery;"),
+        ("ring", "use crate::event::Ack;"),
+        ("newcomer", "use crate::event::Ack;"),
+    ],
+)
+def test_the_walls_inside_a_crate(module: str, text: str, tmp_path: Path, script: Script) -> None:
+    others = "endpoint event growth receiver recovery scoreboard sender"
+    source = crate_of(tmp_path, **(dict.fromkeys(others.split(), "") | {module: text}))
+    (line,) = script("check_layers").module_violations("tcp", source)
+    assert line.startswith(f"tcp/{module.replace('__', '/')}: ")
+
+
+def test_a_circle_that_is_too_large(tmp_path: Path, script: Script) -> None:
+    most = script("check_layers").LARGEST_CIRCLE["tcp"]
+    names = [f"sender__m{n}" for n in range(most + 1)]
+    near = [name.rpartition("__")[2] for name in [*names[1:], names[0]]]
+    texts = {name: f"use super::{other};" for name, other in zip(names, near, strict=True)}
+    (line,) = script("check_layers").module_violations("tcp", crate_of(tmp_path, **texts))
+    assert f"a circle of {most + 1} modules, the most is {most}" in line
+    assert list(script("check_layers").module_violations("tcp", ROOT / "crates/tcp/src")) == []
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use ackclock_packet::IpMeta;
 use ackclock_sim::scenario::{Direction, Flow, Topology};
 use ackclock_sim::{Meter, Names, Observer, Run, Scenario, Sent, SentSegment, Transmission};
-use ackclock_tcp::growth::GrowthChoice;
 use ackclock_units::random::Stream;
 use ackclock_wire::pcapng::{About, Interface, InterfaceId, PacketDirection, Section, Writer};
 use ackclock_wire::{
@@ -86,8 +85,7 @@ pub fn simulate_captured(
 
 /// True if the law of `flow` is one that routers rule.
 fn goes_by_routers(flow: &Flow) -> bool {
-    let growth = flow.config().map(|config| config.parts.growth);
-    matches!(growth, Ok(GrowthChoice::Rcp | GrowthChoice::Xcp))
+    flow.config().is_ok_and(|config| config.parts.growth.about().routers.is_some())
 }
 
 /// The numbers of the links that are captured.

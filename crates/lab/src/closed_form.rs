@@ -8,8 +8,7 @@ use ackclock_net::{Behaviour, Loss, QueueUnit, QuickStartConfig};
 use ackclock_packet::{HEADERS, QuickStartRate};
 use ackclock_sim::paths::{FlowPath, PathLink, flow_paths};
 use ackclock_sim::scenario::{AppSpec, CrossKind, Direction, Scenario};
-use ackclock_tcp::growth::GrowthChoice;
-use ackclock_tcp::start::SlowStartChoice;
+use ackclock_tcp::growth::Model;
 use ackclock_tcp::{JumpChoice, Pacing};
 use ackclock_theory::altman::{self, Parameters, Path};
 use ackclock_theory::transfer::{self, Transfer};
@@ -185,14 +184,6 @@ fn share_links(scenario: &Scenario, flows: &[FlowPath], predictions: &mut [Predi
     }
 }
 
-/// The laws for which there are closed forms.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Tahoe,
-    Reno,
-    Cubic,
-}
-
 struct Case<'a> {
     scenario: &'a Scenario,
     flow: &'a FlowPath,
@@ -204,19 +195,14 @@ impl Case<'_> {
         format!("flow[{}].{word}", self.flow.entry)
     }
 
-    fn family(&self) -> Result<Family, BadInput> {
-        match self.flow.config.parts.growth {
-            GrowthChoice::Tahoe | GrowthChoice::TahoeBytes => Ok(Family::Tahoe),
-            GrowthChoice::Reno { .. } => Ok(Family::Reno),
-            GrowthChoice::Cubic { .. } => Ok(Family::Cubic),
-            _ => {
-                let message = format!(
-                    "no closed form has `{}`, expected Tahoe, Reno or CUBIC",
-                    self.flow.variant
-                );
-                Err(refuse(&self.key("variant"), &message))
-            }
-        }
+    fn model(&self) -> Result<Model, BadInput> {
+        self.flow.config.parts.growth.about().model.ok_or_else(|| {
+            let message = format!(
+                "no closed form has `{}`, expected Tahoe, Reno or CUBIC",
+                self.flow.variant
+            );
+            refuse(&self.key("variant"), &message)
+        })
     }
 
     /// The payload of a full segment, bytes, and its packet.
@@ -262,7 +248,7 @@ impl Case<'_> {
         if self.flows > 1 {
             return Err(refuse("flow", "beside exogenous traffic the model has one connection"));
         }
-        if self.family()? != Family::Tahoe {
+        if self.model()? != Model::Tahoe {
             let message = format!(
                 "no closed form has `{}` beside exogenous traffic, expected `tahoe`",
                 self.flow.variant
@@ -361,7 +347,7 @@ impl Case<'_> {
 
     /// A flow without end that losses rule.
     fn response(&self) -> Result<Prediction, BadInput> {
-        let family = self.family()?;
+        let model = self.model()?;
         let (p, periodic) = match self.loss()? {
             PathLoss::Random(p) => (p, false),
             PathLoss::Periodic(p) => (p, true),
@@ -371,7 +357,7 @@ impl Case<'_> {
                 return Err(refuse(&self.key("app"), message));
             }
         };
-        if family == Family::Tahoe {
+        if model == Model::Tahoe {
             return Err(refuse(
                 &self.key("variant"),
                 "no closed form has Tahoe under losses, expected Reno or CUBIC",
@@ -383,8 +369,8 @@ impl Case<'_> {
         let b = config.delayed_ack.map_or(1.0, |ack| f64::from(ack.every));
         let w_max = self.most_segments();
         let mut prediction;
-        let window = match (family, periodic) {
-            (Family::Cubic, _) => {
+        let window = match (model, periodic) {
+            (Model::Cubic, _) => {
                 prediction = self.prediction("cubic response function", "RFC 9438, section 5.1");
                 if !periodic {
                     prediction.reasons.push("it is derived for losses at equal distances, these are random".into());
@@ -413,7 +399,7 @@ impl Case<'_> {
         if p > most {
             reasons.push(format!("a loss rate of {p} is above {most}, up to which it was judged"));
         }
-        if family == Family::Reno && periodic && b > 1.0 {
+        if model == Model::Reno && periodic && b > 1.0 {
             reasons.push("it is derived for an ACK a segment, and ACKs are delayed here".into());
         }
         if !(0.01..=0.2).contains(&rtt_s) {
@@ -430,7 +416,7 @@ impl Case<'_> {
             ));
         }
         let below = CUBIC_COMES_UP / losses.sqrt();
-        if family == Family::Cubic && below > CUBIC_NEAR {
+        if model == Model::Cubic && below > CUBIC_NEAR {
             let reason = "losses after which CUBIC's window may still be";
             reasons.push(format!(
                 "the run has {losses:.0} {reason} {:.0} % below its cycle",
@@ -454,7 +440,7 @@ impl Case<'_> {
                 "no closed form has transfers that share a path, expected one flow",
             ));
         }
-        self.family()?;
+        self.model()?;
         if self.loss()? != PathLoss::None {
             return Err(refuse(
                 "topology",
@@ -526,7 +512,7 @@ impl Case<'_> {
         let ack = HEADERS.get() as f64 + if config.timestamps { 12.0 } else { 0.0 };
         let every = config.delayed_ack.map_or(1.0, |ack| f64::from(ack.every));
         // Where ACKs are counted the window grows by a segment for each; where bytes are, by all that it acknowledges.
-        let counts_bytes = !matches!(parts.slow_start, SlowStartChoice::Standard);
+        let counts_bytes = !parts.slow_start.counts_acks();
         let of_path = Transfer {
             segments: (size as f64 / payload).ceil(),
             handshake_s: self.round_trip_s(SYN_BYTES, SYN_BYTES),
@@ -560,13 +546,8 @@ impl Case<'_> {
                 bdp + room
             ));
         }
-        if found.largest_window > bdp
-            && matches!(
-                config.parts.slow_start,
-                SlowStartChoice::HyStart | SlowStartChoice::HyStartPlusPlus
-            )
-        {
-            reasons.push("the queue would build, at which HyStart leaves slow start".into());
+        if found.largest_window > bdp && config.parts.slow_start.leaves_early() {
+            reasons.push("the queue would build, at which slow start may end early".into());
         }
         if config.pacing == Pacing::Linux {
             reasons.push("segments are paced, which the form does not have".into());

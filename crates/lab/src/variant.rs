@@ -36,7 +36,7 @@ pub fn registry() -> String {
     });
     let rows: Vec<_> = REGISTRY
         .iter()
-        .map(|entry| row(entry.word, entry.argument, entry.part.slot(), entry.help))
+        .map(|entry| row(entry.word, entry.argument, entry.choice.slot(), entry.help))
         .chain(forms)
         .collect();
     json!(rows).to_string()
@@ -47,11 +47,12 @@ pub(crate) fn parse(text: &str) -> Result<Variant, String> {
     text.parse().map_err(|error: VariantError| {
         let hint = match &error {
             VariantError::UnknownPart { word, .. } => {
-                did_you_mean(word, REGISTRY.iter().map(|entry| entry.word).chain(["tsl"]))
+                let forms = FORMS.iter().filter_map(|form| Some(form.text.split_once('(')?.0));
+                did_you_mean(word, REGISTRY.iter().map(|entry| entry.word).chain(forms))
             }
             VariantError::GrowthFirst { name, .. } => {
                 let first = name.split(['+', '(']).next().unwrap_or_default();
-                let laws = REGISTRY.iter().filter(|entry| entry.part.slot() == Slot::Growth);
+                let laws = REGISTRY.iter().filter(|entry| entry.choice.slot() == Slot::Growth);
                 did_you_mean(first, laws.map(|entry| entry.word))
             }
             _ => String::new(),

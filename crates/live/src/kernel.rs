@@ -6,24 +6,12 @@ use ackclock_sim::scenario::{
     AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime, Every,
     NagleSpec, NetworkSpec, PacingSpec, Scenario, Span, TcpSpec, TrafficApp, VariantChoice,
 };
-use ackclock_tcp::growth::GrowthChoice;
+use ackclock_tcp::growth::laws_of_linux;
 use ackclock_tcp::{Config, Profile};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::netlink::RouteMetrics;
 use crate::run::End;
-
-/// Our growth laws, and the congestion control of the kernel's that each is.
-pub const LAWS: [(&str, &str); 8] = [
-    ("reno", "reno"),
-    ("newreno", "reno"),
-    ("cubic", "cubic"),
-    ("cubic(linux)", "cubic"),
-    ("bbr1", "bbr"),
-    ("vegas", "vegas"),
-    ("highspeed", "highspeed"),
-    ("dctcp", "dctcp"),
-];
 
 /// IP and TCP headers without options, and the option of Quick-Start (RFC 4782 §3.1; in IPv6 with its
 /// header), which may stand in front of a full segment.
@@ -197,7 +185,7 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
 pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, ScenarioError> {
     let key = |word: &str| format!("{}.{word}", asked.key);
     let (config, tcp) = (&asked.config, asked.tcp);
-    if matches!(config.parts.growth, GrowthChoice::Rcp | GrowthChoice::Xcp) {
+    if config.parts.growth.about().routers.is_some() {
         let message = "the header of `rcp` and `xcp` has no form on the wire; expected another law \
                        for a live run";
         return Err(ScenarioError::new(&key("variant"), message));
@@ -238,8 +226,7 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
     let ecn = match tcp.ecn {
         Some(EcnSpec::Off) => "0",
         Some(EcnSpec::On) => "1",
-        // What DCTCP cannot do without.
-        _ if congestion_control == "dctcp" => "1",
+        _ if sender == End::Kernel && config.parts.growth.about().needs_marks => "1",
         Some(EcnSpec::Passive) | None => "2",
     };
     sysctls.push(("net.ipv4.tcp_ecn", ecn.to_owned()));
@@ -340,9 +327,12 @@ fn kernel_sender(
     let name = config.parts.name(Profile::Linux);
     let mut words = name.split('+');
     let law = words.next().unwrap_or_default();
-    let Some((_, congestion_control)) = LAWS.iter().find(|(ours, _)| *ours == law) else {
-        let known: Vec<&str> = LAWS.iter().map(|(ours, _)| *ours).collect();
-        let hint = if law == "bbr" { "; the kernel's `bbr` is our `bbr1`" } else { "" };
+    let Some(congestion_control) = config.parts.growth.in_linux() else {
+        let known: Vec<&str> = laws_of_linux().map(|(ours, _)| ours).collect();
+        let namesake = laws_of_linux().find(|(_, kernels)| *kernels == law);
+        let hint = namesake.map_or_else(String::new, |(ours, kernels)| {
+            format!("; the kernel's `{kernels}` is our `{ours}`")
+        });
         let message = format!(
             "the kernel has no `{law}`, expected one of {} for a live run{hint}",
             known.join(", ")

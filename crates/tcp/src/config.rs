@@ -1,315 +1,15 @@
 //! The settings of a connection that are not one of the four choices.
 
-use std::fmt;
-use std::str::FromStr;
+mod settings;
 
-use ackclock_packet::QuickStartRate;
-use ackclock_units::{Bytes, Duration, Mss, ParseError};
+use ackclock_units::{Bytes, Duration, Mss};
 
-use crate::growth::GrowthChoice;
 use crate::variant::Parts;
-
-/// Whose habits decide the details on which stacks differ.
-///
-/// A profile supplies the default of every key of [`Config`] and of every part of a variant's name
-/// that is not spelled out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Profile {
-    /// The RFCs' recommendations.
-    #[default]
-    Rfc,
-    /// Linux.
-    Linux,
-    /// ns-2.35.
-    Ns2,
-}
-
-impl Profile {
-    /// Every profile, with its name.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("rfc", Self::Rfc), ("linux", Self::Linux), ("ns2", Self::Ns2)];
-}
-
-impl FromStr for Profile {
-    type Err = ParseError;
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL
-            .iter()
-            .find(|(name, _)| *name == text)
-            .map(|(_, profile)| *profile)
-            .ok_or_else(|| ParseError::new(text, "a profile: `rfc`, `linux` or `ns2`"))
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, _) = Self::ALL.iter().find(|(_, p)| p == self).expect("ALL lists every profile");
-        f.write_str(name)
-    }
-}
-
-/// The retransmission timer's parameters (RFC 6298).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RtoConfig {
-    /// The smallest timeout (RFC 6298 §2.4 says 1 s; Linux uses 200 ms).
-    pub min: Duration,
-    /// The timeout before the first sample (RFC 6298 §2.1: 1 s).
-    pub initial: Duration,
-    /// The largest timeout, backed off or not (RFC 6298 §2.5: at least 60 s).
-    pub max: Duration,
-    /// The clock's tick G: the least allowance for variation (§2.2), and the step to which the
-    /// timeout is rounded up.
-    pub granularity: Duration,
-    /// How the variation enters.
-    pub variation: Variation,
-}
-
-/// How the variation of round-trip times enters the timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variation {
-    /// RFC 6298 §2.3.
-    Rfc6298,
-    /// Linux's: the largest deviation of the last round trips, never less than the minimum timeout,
-    /// so that the timeout is at least srtt and 200 ms; a delay that falls counts little.
-    Linux,
-}
-
-/// What recoveries differ in from stack to stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
-pub struct RecoveryConfig {
-    /// Duplicate ACKs, or SACKed segments above a hole, that mean a loss (RFC 5681 §3.2: 3).
-    pub reordering: u32,
-    /// Whether the first two duplicate ACKs let new data out where there is no SACK (RFC 3042).
-    pub limited_transmit: bool,
-    /// Whether RACK probes the tail of a flight (RFC 8985 §7).
-    pub tail_loss_probe: bool,
-    /// Whether a timeout is first taken for perhaps spurious: F-RTO (RFC 5682).
-    pub forward_rto: bool,
-    /// Whether a timeout after another one without progress is so, too (Linux's `tcp_enter_loss`).
-    pub forward_rto_again: bool,
-    /// Whether a reduction is taken back when timestamps (RFC 3522) or DSACKs (RFC 3708) show that
-    /// nothing was lost.
-    pub undo: bool,
-    /// Whether PRR counts whole segments, from cwnd (Linux, RFC 6937), or bytes, from the flight
-    /// (RFC 9937).
-    pub whole_segments: bool,
-    /// Whether a SACK lets the window grow once reordering was seen (Linux).
-    pub grow_on_sack: bool,
-    /// What recovery's own timers wait beyond their moment (Linux: 2 ms).
-    pub timer_slack: Duration,
-    /// Whether one timer serves for the probe, for reordering and for retransmission: each takes the place of the other,
-    /// and the timeout then counts from when the first segment was last sent (Linux's `tcp_rearm_rto`).
-    pub one_timer: bool,
-    /// Whether DSACKs widen RACK's reordering window only once reordering has been seen otherwise (Linux's
-    /// `tcp_dsack_seen`; RFC 8985 §6.2 step 4 lets each do so).
-    pub widens_after_reordering: bool,
-    /// Whether an ACK up to a segment that was SACKed, which shows that the receiver has dropped it again, lets
-    /// the retransmission timer expire soon (Linux's `tcp_check_sack_reneging`).
-    pub hurries_after_reneging: bool,
-}
-
-impl RecoveryConfig {
-    /// The same with Linux's habits.
-    const fn as_linux(self) -> Self {
-        Self {
-            forward_rto_again: true,
-            whole_segments: true,
-            grow_on_sack: true,
-            // TCP_TIMEOUT_MIN_US.
-            timer_slack: Duration::from_millis(2),
-            one_timer: true,
-            widens_after_reordering: true,
-            hurries_after_reneging: true,
-            ..self
-        }
-    }
-}
-
-/// When an ACK of in-order data may wait (RFC 5681 §4.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DelayedAck {
-    /// An ACK is sent at the latest for every this many full segments.
-    pub every: u32,
-    /// An ACK waits at most this long; with `quick`, the shortest wait.
-    pub timeout: Duration,
-    /// Whether to do as Linux does: ACK the first segments at once, and again while the window
-    /// grows or something seems amiss, and let the wait follow the peer's rhythm, between `timeout`
-    /// and 200 ms.
-    pub quick: bool,
-}
-
-/// How the receive buffer grows with what is read (Linux's `tcp_moderate_rcvbuf`). Both volumes are
-/// memory, of which payload takes about five eighths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Autotune {
-    /// The buffer at first.
-    pub initial: Bytes,
-    /// The largest buffer; the same as `initial` if it is not to grow, as `SO_RCVBUF` has it.
-    pub most: Bytes,
-}
-
-impl Autotune {
-    /// The defaults of Linux 6.18 (`tcp_rmem`).
-    pub const LINUX: Self = Self { initial: Bytes::new(128 << 10), most: Bytes::new(32 << 20) };
-}
-
-/// When less than a full segment waits although the windows have room for it (RFC 9293 §3.7.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nagle {
-    /// Never, as `TCP_NODELAY` asks.
-    Off,
-    /// While anything is unacknowledged.
-    On,
-    /// While another short segment is unacknowledged (Minshall's variation, Linux's rule).
-    Minshall,
-}
-
-/// What asks whether a closed window has opened (RFC 9293 §3.8.6.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowProbe {
-    /// A byte of new data.
-    NewByte,
-    /// No data, and a number that was acknowledged before (Linux).
-    OldNumber,
-}
-
-/// How often what is not answered is sent again before the connection is given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retries {
-    /// A SYN.
-    pub syn: u32,
-    /// Retransmissions of a SYN before its timeout doubles each time (Linux's
-    /// `tcp_syn_linear_timeouts`).
-    pub linear_syn: u32,
-    /// A SYN-ACK.
-    pub syn_ack: u32,
-    /// Data, and probes of a closed window: so many, or the time that so many would take from the
-    /// smallest timeout on, as Linux has it; never if `None`.
-    pub data: Option<u32>,
-}
-
-/// What a lost SYN or SYN-ACK does to the beginning of data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AfterLostSyn {
-    /// Retransmissions that count as none; `None` is as many as the variant's rule has it
-    /// ([`SynLossChoice`](crate::SynLossChoice)).
-    pub forgiven: Option<u32>,
-    /// Whether the timeout becomes at least 3 s (RFC 6298 §5.7).
-    pub three_seconds: bool,
-}
-
-/// Whether to use explicit congestion notification (RFC 3168).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnMode {
-    /// Never.
-    Off,
-    /// If the peer asks for it.
-    Passive,
-    /// Asked for on every SYN.
-    On,
-}
-
-/// How a receiver tells of marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnEcho {
-    /// Until the sender says that it has reduced its window (RFC 3168 §6.1.3).
-    UntilReduced,
-    /// On the ACKs of the segments that were marked, and on no others (RFC 8257 §3.2).
-    Exact,
-}
-
-/// Explicit congestion notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EcnConfig {
-    /// Whether to use it.
-    pub mode: EcnMode,
-    /// How this end tells of marks.
-    pub echo: EcnEcho,
-    /// Whether a mark costs less than a loss (RFC 8511).
-    pub abe: bool,
-}
-
-/// How an end takes part in Quick-Start (RFC 4782), besides the rate that its variant asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
-pub struct QuickStartConfig {
-    /// Whether this end asks by itself for its variant's rate. Off at an end that only receives.
-    pub asks: bool,
-    /// Whether it does so with its SYN or SYN-ACK.
-    pub at_setup: bool,
-    /// Whether it does so with the first data after silence, if its window is then less than what
-    /// the rate fills.
-    pub after_idle: bool,
-    /// Whether this end answers requests although its own variant asks for nothing.
-    pub answers: bool,
-    /// The most that it lets the peer have.
-    pub most: QuickStartRate,
-    /// A receiver that lies answers with this rate, whatever came.
-    pub lies: Option<QuickStartRate>,
-}
-
-impl QuickStartConfig {
-    /// An end that asks whenever it can, and answers if it asks.
-    pub const DEFAULT: Self = Self {
-        asks: true,
-        at_setup: true,
-        after_idle: true,
-        answers: false,
-        most: QuickStartRate::MAX,
-        lies: None,
-    };
-}
-
-/// The rules for arriving segments where RFC 9293 and Linux differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SegmentRules {
-    /// RFC 9293, RFC 5961 and RFC 7323: what lies beyond the window is cut off; a repeated segment renews
-    /// TS.Recent whatever its end; TS.Recent lasts 24 days (RFC 7323 §5.5); ten ACKs within 5 s answer segments
-    /// that are not acceptable (RFC 5961 §7).
-    Rfc,
-    /// Linux 6.18: a segment that reaches beyond the window is taken whole if the application has read
-    /// everything, and dropped otherwise (`tcp_sequence`); a repeated segment renews TS.Recent if it ends where
-    /// the last ACK was sent or later; TS.Recent lasts 2,147 s (`TCP_PAWS_WRAP`); one ACK within 500 ms answers
-    /// segments that are not acceptable (`tcp_invalid_ratelimit`), unless they have data or a FIN; what ends where the
-    /// last ACK was sent is taken for its acknowledgment; TIME-WAIT looks at numbers alone; a reset may have the number of
-    /// the peer's FIN (`tcp_reset_check`); and a SYN in the window ends SYN-RECEIVED (`tcp_check_req`).
-    Linux,
-}
-
-/// Which volume a loss reduces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossReduces {
-    /// The data in flight (RFC 5681 §3.1 equation 4).
-    FlightSize,
-    /// The congestion window, whether it was used or not (Linux, ns-2, Altman et al.).
-    Cwnd,
-}
-
-/// Which states a mark, a loss and a timeout lead to, and how they end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum States {
-    /// As RFC 3168, RFC 5681 and RFC 8257 have it: an echo reduces the window once a window of data, and the next ACK
-    /// without an echo may raise it; the ACK that ends a repair raises nothing.
-    Rfc,
-    /// Linux's (`tcp_fastretrans_alert`, `tcp_cong_control`): after an echo the window grows on no ACK until SND.UNA has
-    /// passed what had been sent (CWR); the ACK that ends or undoes a repair may raise the window; a timeout in Recovery
-    /// or CWR leaves ssthresh as it is.
-    Linux,
-}
-
-/// When segments leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pacing {
-    /// As soon as the window lets them.
-    Off,
-    /// At the growth law's pacing rate, if it has one.
-    #[default]
-    Law,
-    /// As Linux paces: at the law's rate, or, if it has none, at 2 cwnd/srtt while cwnd is below
-    /// half of ssthresh and 1.2 cwnd/srtt above; the first ten segments at once.
-    Linux,
-}
+pub use settings::{
+    AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
+    Profile, QuickStartConfig, RecoveryConfig, Retries, RtoConfig, SegmentRules, States, Variation,
+    WindowProbe,
+};
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -376,12 +76,14 @@ impl Config {
     /// The settings of `parts` under `profile`, every key at its default.
     pub fn new(parts: Parts, profile: Profile) -> Self {
         let delayed = |timeout| Some(DelayedAck { every: 2, timeout, quick: false });
-        // RFC 8257 §3: nothing of DCTCP works without marks, nor without a receiver that echoes each.
-        let ecn = |mode| match parts.growth {
-            GrowthChoice::Dctcp { .. } => {
+        // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
+        let (law, recovery) = (parts.growth.about(), parts.recovery.about());
+        let ecn = |mode| {
+            if law.needs_marks {
                 EcnConfig { mode: EcnMode::On, echo: EcnEcho::Exact, abe: false }
+            } else {
+                EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false }
             }
-            _ => EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false },
         };
         let rto = |min, granularity| RtoConfig {
             min,
@@ -402,7 +104,7 @@ impl Config {
             autotune: None,
             window_scaling: true,
             timestamps: false,
-            sack: parts.recovery.needs_sack(),
+            sack: recovery.needs_sack,
             loss_reduces: LossReduces::FlightSize,
             recovery: RecoveryConfig {
                 reordering: 3,
@@ -418,7 +120,7 @@ impl Config {
                 widens_after_reordering: false,
                 hurries_after_reneging: false,
             },
-            states: if parts.growth.is_linux() { States::Linux } else { States::Rfc },
+            states: if law.is_linux() { States::Linux } else { States::Rfc },
             pacing: Pacing::Law,
             seed: 0,
             nagle: Nagle::On,

@@ -10,11 +10,11 @@
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
+use crate::cache::{Place, ends};
 use crate::event::{LostSegment, RateSample};
 use crate::near::EarlierCount;
 use crate::ring::Ring;
 use crate::scoreboard::{Change, Scoreboard, Segments, Sent};
-use crate::sender::{Place, ends};
 
 /// So many records ACKs may soon ask for.
 const SOON: usize = 10;

@@ -16,9 +16,10 @@ use std::sync::Arc;
 use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
+use crate::cache::Place;
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
-use crate::sender::{Place, Sender, Then};
+use crate::sender::{Sender, Then};
 use arriving::Throttle;
 use ecn::Marking;
 pub use fast_open::{FastOpenClient, FastOpenServer};
@@ -28,7 +29,6 @@ pub use opening::OpeningCounts;
 pub use output::{Beside, Outlet, Transmit, Written};
 pub use quick_start::{QuickStartEvent, QuickStartStep};
 use timestamps::Timestamps;
-pub(crate) use timestamps::clock as timestamp_clock;
 
 /// Where a connection stands (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,368 +2,192 @@
 //!
 //! A growth law owns cwnd and ssthresh; nobody else writes them. Start and idle rules propose
 //! through [`Growth::rebase`], and the law accepts, translates or declines.
+//!
+//! A law's file says all that is known of it ([`Law`]). Here it has one line, in `laws!`.
 
 mod bbr;
-mod ccp;
-mod compound;
-mod cubic;
-mod cubic_linux;
-mod dctcp;
-mod highspeed;
+mod contract;
 mod linux;
-mod playout;
-mod rcp;
 mod real;
-mod reno;
-mod tahoe;
-mod vegas;
-mod xcp;
 
-use std::fmt::Debug;
+use std::borrow::{Borrow, BorrowMut};
 
-use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
+use ackclock_units::{Bytes, Instant, Rate};
 
-use crate::Profile;
+use crate::cache::{Place, place};
+use crate::config::Profile;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
-use crate::variant::RenoWord;
+use crate::words::{Choice, Defaults, choices};
 
-pub use bbr::{Bbr, Bbr1};
-pub use ccp::{Ccp, CcpSettings, Reading, Storage};
-pub use compound::Compound;
-pub use cubic::Cubic;
-pub use cubic_linux::CubicLinux;
-pub use dctcp::Dctcp;
-pub use highspeed::HighSpeed;
+pub use ccp::{CcpSettings, Reading, Storage};
+pub use contract::{About, Delays, Growth, Law, LawForm, Model, Recoveries, Routers};
 pub use linux::Linux;
-pub use playout::Playout;
-pub use rcp::Rcp;
-pub use reno::Reno;
-pub use tahoe::Tahoe;
-pub use vegas::Vegas;
-pub use xcp::Xcp;
+pub use reno::RenoWord;
+pub use tahoe::Counting;
 
-/// A growth law, as a name spells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GrowthChoice {
-    /// Tahoe, counting ACKs.
-    Tahoe,
-    /// Tahoe, counting bytes.
-    TahoeBytes,
-    /// RFC 5681's law, under one of its two words.
-    Reno {
-        /// The word.
-        word: RenoWord,
-        /// Whose; `None` is the profile's.
-        form: Option<LawForm>,
-    },
-    /// CUBIC.
-    Cubic {
-        /// The same.
-        form: Option<LawForm>,
-    },
-    /// HSTCP.
-    HighSpeed {
-        /// The same.
-        form: Option<LawForm>,
-    },
-    /// Vegas.
-    Vegas {
-        /// The same.
-        form: Option<LawForm>,
-    },
-    /// Compound TCP.
-    Compound,
-    /// CCP or CCPD, with what their parentheses say.
-    Ccp(CcpSettings),
-    /// A law made for video.
-    Playout,
-    /// DCTCP.
-    Dctcp {
-        /// Whose; `None` is the profile's.
-        form: Option<LawForm>,
-    },
-    /// BBR's first version.
-    Bbr1,
-    /// BBR as the current draft has it.
-    Bbr,
-    /// RCP: the routers' rate.
-    Rcp,
-    /// XCP: the routers' window.
-    Xcp,
+/// The type that a law is kept as: itself, or a box of it if it is large.
+macro_rules! kept {
+    ($Law:ident) => { $Law };
+    ($Law:ident Box) => { Box<$Law> };
 }
 
-/// Whose form of a law.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LawForm {
-    /// The RFC's or the paper's.
-    Published,
-    /// Linux's.
-    Linux,
+/// The table of growth laws: each is a file of this folder, and the type of the law there; `Box` keeps a large one in a
+/// box.
+macro_rules! laws {
+    ($($module:ident::$Law:ident $($boxed:ident)?,)*) => {
+        $(mod $module; pub use $module::$Law;)*
+
+        choices! {
+            /// A growth law, as a name spells it.
+            GrowthChoice of Growth: $($Law),*
+        }
+
+        impl GrowthChoice {
+            /// The law's description of itself.
+            pub const fn about(self) -> &'static About {
+                match self {
+                    $(Self::$Law(_) => &<$Law as Law>::ABOUT,)*
+                }
+            }
+
+            /// The words of other parts that come with it.
+            pub(crate) fn defaults(self) -> Defaults {
+                match self {
+                    $(Self::$Law(settings) => <$Law as Law>::defaults(settings),)*
+                }
+            }
+
+            /// The settings, where the profile is not `linux`.
+            fn published(self) -> Self {
+                match self {
+                    $(Self::$Law(settings) => Self::$Law(<$Law as Law>::published(settings)),)*
+                }
+            }
+
+            /// Whether two choices are one law: `reno` and `newreno` differ in their recovery alone.
+            pub fn is_same_law(self, other: Self) -> bool {
+                match (self, other) {
+                    $((Self::$Law(one), Self::$Law(other)) => <$Law as Law>::is_same(one, other),)*
+                    _ => false,
+                }
+            }
+        }
+
+        /// The laws of the table, dispatched without an indirect call, and any other behind one.
+        #[derive(Debug)]
+        // A tag of its own: in a niche of a law every question takes three instructions more.
+        #[repr(u8)]
+        pub enum AnyGrowth {
+            $(
+                #[doc = concat!("[`", stringify!($Law), "`].")]
+                $Law(kept!($Law $($boxed)?)),
+            )*
+            /// A user's own.
+            Other(Box<dyn Growth>),
+        }
+
+        impl AnyGrowth {
+            /// The law that `choice` names, before the handshake. The form that it leaves to the profile
+            /// ([`GrowthChoice::under`]) is the published one.
+            pub fn new(choice: GrowthChoice) -> Self {
+                match choice {
+                    $(GrowthChoice::$Law(settings) => Self::$Law(<$Law as Law>::make(settings).into()),)*
+                }
+            }
+
+            /// The place of the law's own memory.
+            pub(crate) fn place(&self) -> Place {
+                match self {
+                    $(Self::$Law(law) => place::<$Law>(law.borrow()),)*
+                    Self::Other(law) => (std::ptr::from_ref(&**law).cast(), size_of_val(&**law)),
+                }
+            }
+
+            #[inline(never)]
+            fn inside(&self) -> &dyn Growth {
+                match self {
+                    $(Self::$Law(law) => Borrow::<$Law>::borrow(law),)*
+                    Self::Other(law) => law.as_ref(),
+                }
+            }
+
+            #[inline(never)]
+            fn inside_mut(&mut self) -> &mut dyn Growth {
+                match self {
+                    $(Self::$Law(law) => BorrowMut::<$Law>::borrow_mut(law),)*
+                    Self::Other(law) => law.as_mut(),
+                }
+            }
+        }
+    };
 }
 
-/// The delays of the path, for a slow-start law that judges them, where the growth law measures them, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delays {
-    /// Whether a sample counts now.
-    pub trusted: bool,
-    /// The least of the samples that counted; `None` if the growth law keeps none.
-    pub least: Option<Duration>,
-}
-
-impl Delays {
-    /// The growth law does not measure the path.
-    pub const UNKNOWN: Self = Self { trusted: true, least: None };
+laws! {
+    tahoe::Tahoe,
+    reno::Reno,
+    reno_linux::RenoLinux,
+    cubic::Cubic,
+    cubic_linux::CubicLinux,
+    highspeed::HighSpeed,
+    highspeed_linux::HighSpeedLinux,
+    vegas::Vegas,
+    vegas_linux::VegasLinux,
+    compound::Compound,
+    ccp::Ccp Box,
+    playout::Playout Box,
+    dctcp::Dctcp,
+    dctcp_linux::DctcpLinux,
+    bbr3::Bbr Box,
+    bbr1::Bbr1 Box,
+    rcp::Rcp Box,
+    xcp::Xcp,
 }
 
 impl GrowthChoice {
     /// The law itself, where `profile` says what the word leaves open.
     #[must_use]
-    pub const fn under(self, profile: Profile) -> Self {
-        let form = Some(match profile {
-            Profile::Linux => LawForm::Linux,
-            Profile::Rfc | Profile::Ns2 => LawForm::Published,
-        });
-        match self {
-            Self::Reno { word, form: None } => Self::Reno { word, form },
-            Self::Cubic { form: None } => Self::Cubic { form },
-            Self::HighSpeed { form: None } => Self::HighSpeed { form },
-            Self::Vegas { form: None } => Self::Vegas { form },
-            Self::Dctcp { form: None } => Self::Dctcp { form },
-            _ => self,
-        }
+    pub fn under(self, profile: Profile) -> Self {
+        let rows = Self::rows();
+        let open = rows.iter().find(|row| row.choice == self && row.argument.is_none());
+        let Some(open) = open.filter(|_| profile == Profile::Linux) else {
+            return if profile == Profile::Linux { self } else { self.published() };
+        };
+        let linux = rows.iter().map(|row| row.choice);
+        let mut linux = linux.filter(|law| law.about().linux_form_of.contains(&open.word));
+        linux.next().unwrap_or(self)
     }
 
-    /// Whose form it is, of a law that has more than one.
-    pub const fn form(self) -> Option<LawForm> {
-        match self {
-            Self::Reno { form, .. }
-            | Self::Cubic { form }
-            | Self::HighSpeed { form }
-            | Self::Vegas { form }
-            | Self::Dctcp { form } => form,
-            _ => None,
-        }
-    }
-
-    /// Whether it is one of Linux's modules.
-    pub const fn is_linux(self) -> bool {
-        matches!(self.form(), Some(LawForm::Linux))
+    /// The name of its module in Linux, if it is one of Linux's under the profile `linux`.
+    pub fn in_linux(self) -> Option<&'static str> {
+        let name = self.under(Profile::Linux).about().linux;
+        (!name.is_empty()).then_some(name)
     }
 
     /// This law with the numbers that `other` gives, if both are one law in this respect.
     #[must_use]
     pub fn with_numbers_of(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Ccp(mine), Self::Ccp(its)) if mine.word() == its.word() => other,
-            _ => self,
-        }
-    }
-
-    /// Whether two choices are one law: `reno` and `newreno` differ in their recovery alone.
-    pub fn same_law(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::Reno { form, .. }, Self::Reno { form: its, .. }) => form == its,
-            _ => self == other,
-        }
+        let word = |law: Self| law.spelled().split('(').next().map(str::to_owned);
+        let numbers = self.spell().is_some() && word(self) == word(other);
+        if numbers { other } else { self }
     }
 }
 
-/// A growth law.
-pub trait Growth: Debug + Send {
-    /// An ACK of new data that the idle rule lets the window grow on. `slow_start` is what the
-    /// slow-start law says, while [`Growth::in_slow_start`].
-    fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>);
-
-    /// A round-trip time was measured; before [`Growth::on_ack`] of the same ACK.
-    fn on_rtt(&mut self, _: &RttSample) {}
-
-    /// Data is about to go out while nothing is outstanding.
-    fn on_send_start(&mut self, _: &SendStart) {}
-
-    /// The network is congested.
-    fn on_congestion(&mut self, congestion: &Congestion);
-
-    /// All that was lost is repaired.
-    fn on_recovery_end(&mut self, end: &RecoveryEnd);
-
-    /// Whether an ACK counts although the idle rule finds the window unused: the law looks at
-    /// [`Ack::may_grow`] itself. Never changes.
-    fn grows_unused(&self) -> bool {
-        false
-    }
-
-    /// Whether the law is to be told of the sender's states ([`on_state`](Self::on_state)). Never changes.
-    fn heeds_states(&self) -> bool {
-        false
-    }
-
-    /// The sender's state is another one; after the reduction that it begins with, and before the growth that it
-    /// allows. Only of a law that [heeds states](Self::heeds_states), in the states of [`States::Linux`](crate::States).
-    fn on_state(&mut self, _: &StateChange) {}
-
-    /// The delays that the law measured.
-    fn delays(&self, _: Instant) -> Delays {
-        Delays::UNKNOWN
-    }
-
-    /// The last reduction was for nothing: what seemed lost was only late (RFC 4015, RFC 5682).
-    fn on_spurious(&mut self) {}
-
-    /// Another rule proposes a window.
-    fn rebase(&mut self, proposal: &Proposal);
-
-    /// The congestion window.
-    fn cwnd(&self) -> Bytes;
-
-    /// The slow-start threshold; `None` until something sets it.
-    fn ssthresh(&self) -> Option<Bytes>;
-
-    /// Whether the window is in slow start.
-    fn in_slow_start(&self) -> bool {
-        self.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh)
-    }
-
-    /// The rate of payload at which segments should leave, if the law paces: never zero, and
-    /// `Some` from the handshake on or not at all.
-    fn pacing_rate(&self) -> Option<Rate> {
-        None
-    }
-
-    /// Whether the law measures how much of what it sends meets congestion, and is to be told of the
-    /// marks on every ACK ([`on_marks`](Self::on_marks)). Never changes.
-    fn measures_marks(&self) -> bool {
-        false
-    }
-
-    /// An ACK of new data, in recovery or not, whether or not the window may grow on it; in the states of Linux a duplicate
-    /// one, too. Before the other events that it causes. Only of a law that
-    /// [measures marks](Self::measures_marks).
-    fn on_marks(&mut self, _: &MarkReport) {}
-
-    /// Whether the law models the path. Such a law is told of every delivery and loss, and owns the
-    /// window during a repair: recovery says what is lost, the window how much goes out, and no
-    /// proportional rate reduction comes between. Never changes.
-    fn models_path(&self) -> bool {
-        false
-    }
-
-    /// An ACK, new or duplicate, in recovery or not; after the other events that it causes. Only of
-    /// a law that [models the path](Self::models_path).
-    fn on_delivery(&mut self, _: &Delivery) {}
-
-    /// Whether [`on_ack`](Self::on_ack) does anything, which a law that is told of every delivery may
-    /// not need. Never changes.
-    fn heeds_acks(&self) -> bool {
-        true
-    }
-
-    /// A segment was found lost, by an ACK or a timer. Only of a law that models the path.
-    fn on_lost(&mut self, _: &LostSegment) {}
-
-    /// A segment goes out with nothing in flight, after the application had nothing to send. Only of
-    /// a law that models the path.
-    fn on_restart(&mut self, _now: Instant) {}
-
-    /// Whether the law itself keeps so little in flight that the rates that follow say nothing of
-    /// the path, and are to count as limited by the application.
-    fn is_holding_back(&self) -> bool {
-        false
-    }
-
-    /// The handshake is done, and the first window proposed.
-    fn on_established(&mut self, _: &Established) {}
-
-    /// Routers have said something. Only of a law that goes by that, from end points and routers
-    /// that take part; after the other events of the segment that brought it.
-    fn on_feedback(&mut self, _: &Feedback) {}
-}
-
-/// The laws of the registry, dispatched without an indirect call, and any other behind one.
-#[derive(Debug)]
-// A tag of its own: in a niche of a law every question takes three instructions more.
-#[repr(u8)]
-pub enum AnyGrowth {
-    /// Tahoe.
-    Tahoe(Tahoe),
-    /// RFC 5681's.
-    Reno(Reno),
-    /// CUBIC.
-    Cubic(Cubic),
-    /// Linux's CUBIC.
-    CubicLinux(CubicLinux),
-    /// Linux's Reno.
-    RenoLinux(Linux<linux::Reno>),
-    /// HSTCP.
-    HighSpeed(HighSpeed),
-    /// Linux's HSTCP.
-    HighSpeedLinux(Linux<linux::HighSpeed>),
-    /// Vegas.
-    Vegas(Vegas),
-    /// Linux's Vegas.
-    VegasLinux(Linux<linux::Vegas>),
-    /// Compound TCP.
-    Compound(Compound),
-    /// CCP or CCPD, which are large.
-    Ccp(Box<Ccp>),
-    /// A law made for video, which is large too.
-    Playout(Box<Playout>),
-    /// DCTCP.
-    Dctcp(Dctcp),
-    /// Linux's DCTCP.
-    DctcpLinux(Linux<linux::Dctcp>),
-    /// BBR's first version, which is large.
-    Bbr1(Box<Bbr1>),
-    /// BBR as the current draft has it, which is large too.
-    Bbr(Box<Bbr>),
-    /// RCP, the same.
-    Rcp(Box<Rcp>),
-    /// XCP.
-    Xcp(Xcp),
-    /// A user's own.
-    Other(Box<dyn Growth>),
+/// The words without an argument that name a law of Linux's under the profile `linux`, and its name there.
+pub fn laws_of_linux() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = GrowthChoice::rows().iter().filter(|row| row.argument.is_none());
+    rows.filter_map(|row| Some((row.word, row.choice.in_linux()?)))
 }
 
 impl AnyGrowth {
-    /// The law that `choice` names, before the handshake. What it leaves to the profile
-    /// ([`GrowthChoice::under`]) is the RFC's.
-    pub fn new(choice: GrowthChoice) -> Self {
-        const LINUX: Option<LawForm> = Some(LawForm::Linux);
-        match choice {
-            GrowthChoice::Tahoe => Self::Tahoe(Tahoe::counting_acks()),
-            GrowthChoice::TahoeBytes => Self::Tahoe(Tahoe::counting_bytes()),
-            GrowthChoice::Reno { form: LINUX, .. } => Self::RenoLinux(Linux::default()),
-            GrowthChoice::Reno { .. } => Self::Reno(Reno::default()),
-            GrowthChoice::Cubic { form: LINUX } => Self::CubicLinux(CubicLinux::default()),
-            GrowthChoice::Cubic { .. } => Self::Cubic(Cubic::default()),
-            GrowthChoice::HighSpeed { form: LINUX } => Self::HighSpeedLinux(Linux::default()),
-            GrowthChoice::HighSpeed { .. } => Self::HighSpeed(HighSpeed::default()),
-            GrowthChoice::Vegas { form: LINUX } => Self::VegasLinux(Linux::default()),
-            GrowthChoice::Vegas { .. } => Self::Vegas(Vegas::default()),
-            GrowthChoice::Compound => Self::Compound(Compound::default()),
-            GrowthChoice::Ccp(settings) => Self::Ccp(Box::new(Ccp::new(settings))),
-            GrowthChoice::Playout => Self::Playout(Box::default()),
-            GrowthChoice::Dctcp { form: LINUX } => Self::DctcpLinux(Linux::default()),
-            GrowthChoice::Dctcp { .. } => Self::Dctcp(Dctcp::default()),
-            GrowthChoice::Bbr1 => Self::Bbr1(Box::default()),
-            GrowthChoice::Bbr => Self::Bbr(Box::default()),
-            GrowthChoice::Rcp => Self::Rcp(Box::default()),
-            GrowthChoice::Xcp => Self::Xcp(Xcp::default()),
-        }
-    }
-
-    /// The same as [`new`](Self::new) in the place of this one: the commonest laws without a copy.
-    pub fn renew(&mut self, choice: GrowthChoice) {
+    /// [`new`](Self::new) in the place of this one: the commonest laws without a copy.
+    pub fn reset(&mut self, choice: GrowthChoice) {
         match (&mut *self, choice) {
-            (Self::Reno(law), GrowthChoice::Reno { .. }) if !choice.is_linux() => {
-                *law = Reno::default();
-            }
-            (Self::Cubic(law), GrowthChoice::Cubic { .. }) if !choice.is_linux() => {
-                *law = Cubic::default();
-            }
-            (Self::Bbr(law), GrowthChoice::Bbr) => **law = Bbr::default(),
+            (Self::Reno(law), GrowthChoice::Reno(_)) => *law = Reno::default(),
+            (Self::Cubic(law), GrowthChoice::Cubic(_)) => *law = Cubic::default(),
+            (Self::Bbr(law), GrowthChoice::Bbr(())) => **law = Bbr::default(),
             (law, choice) => *law = Self::new(choice),
         }
     }
@@ -417,58 +241,6 @@ macro_rules! each {
             }
         }
     };
-}
-
-impl AnyGrowth {
-    #[inline(never)]
-    fn inside(&self) -> &dyn Growth {
-        match self {
-            Self::Tahoe(law) => law,
-            Self::Reno(law) => law,
-            Self::Cubic(law) => law,
-            Self::CubicLinux(law) => law,
-            Self::RenoLinux(law) => law,
-            Self::HighSpeed(law) => law,
-            Self::HighSpeedLinux(law) => law,
-            Self::Vegas(law) => law,
-            Self::VegasLinux(law) => law,
-            Self::Compound(law) => law,
-            Self::Ccp(law) => law.as_ref(),
-            Self::Playout(law) => law.as_ref(),
-            Self::Dctcp(law) => law,
-            Self::DctcpLinux(law) => law,
-            Self::Bbr1(law) => law.as_ref(),
-            Self::Bbr(law) => law.as_ref(),
-            Self::Rcp(law) => law.as_ref(),
-            Self::Xcp(law) => law,
-            Self::Other(law) => law.as_ref(),
-        }
-    }
-
-    #[inline(never)]
-    fn inside_mut(&mut self) -> &mut dyn Growth {
-        match self {
-            Self::Tahoe(law) => law,
-            Self::Reno(law) => law,
-            Self::Cubic(law) => law,
-            Self::CubicLinux(law) => law,
-            Self::RenoLinux(law) => law,
-            Self::HighSpeed(law) => law,
-            Self::HighSpeedLinux(law) => law,
-            Self::Vegas(law) => law,
-            Self::VegasLinux(law) => law,
-            Self::Compound(law) => law,
-            Self::Ccp(law) => law.as_mut(),
-            Self::Playout(law) => law.as_mut(),
-            Self::Dctcp(law) => law,
-            Self::DctcpLinux(law) => law,
-            Self::Bbr1(law) => law.as_mut(),
-            Self::Bbr(law) => law.as_mut(),
-            Self::Rcp(law) => law.as_mut(),
-            Self::Xcp(law) => law,
-            Self::Other(law) => law.as_mut(),
-        }
-    }
 }
 
 impl Growth for AnyGrowth {
@@ -580,53 +352,6 @@ impl Growth for AnyGrowth {
     fn on_feedback(&mut self, feedback: &Feedback) {
         each!(mut self, law => law.on_feedback(feedback));
     }
-}
-
-/// cwnd and ssthresh of a law that keeps no other state, with the steps such laws share.
-#[derive(Clone, Copy, Debug, Default)]
-struct Window {
-    cwnd: Bytes,
-    ssthresh: Option<Bytes>,
-}
-
-impl Window {
-    fn rebase(&mut self, proposal: &Proposal) {
-        if let Some(cwnd) = proposal.cwnd {
-            self.cwnd = cwnd;
-        }
-        if let Some(ssthresh) = proposal.ssthresh {
-            self.ssthresh = Some(ssthresh);
-        }
-    }
-
-    /// A reduction from `before` taken back, as Linux does.
-    ///
-    /// DEVIATION(rfc4015 §4): the window that there was is in force at once, not the data in flight
-    /// and a segment.
-    fn undone(self, before: Self) -> Self {
-        let ssthresh = match (self.ssthresh, before.ssthresh) {
-            (Some(now), Some(then)) => Some(now.max(then)),
-            _ => None,
-        };
-        Self { cwnd: self.cwnd.max(before.cwnd), ssthresh }
-    }
-
-    fn slow_start(&mut self, step: SlowStartStep) {
-        self.cwnd += step.increase;
-        if step.exit {
-            self.ssthresh = Some(self.cwnd);
-        }
-    }
-}
-
-/// A window of so many `segments`, for the laws that keep it as a real number.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a positive window, rounded down to whole bytes"
-)]
-fn whole_bytes(segments: f64, mss: Mss) -> Bytes {
-    // By way of a signed number, to which an instruction leads.
-    Bytes::new(((segments * f64::from(mss.get())) as i64).cast_unsigned())
 }
 
 #[cfg(test)]

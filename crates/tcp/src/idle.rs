@@ -1,290 +1,101 @@
-//! What the window is worth after silence, or after not being used.
+//! What the window is worth after silence, or after not being used: one file a rule.
+//!
+//! A rule's file says all that is known of it ([`Rule`]). Here it has one line, in `rules!`.
 
-mod cwv;
-mod linux;
-mod newcwv;
-mod rfc5681;
+mod contract;
 
-use std::fmt::Debug;
+use ackclock_units::Bytes;
 
-use ackclock_packet::Seq;
-use ackclock_units::{Bytes, Duration, Instant, Mss};
+use crate::event::{Ack, Proposal};
+use crate::words::{Choice, choices};
 
-use crate::event::{Ack, Limit, Proposal};
+pub use contract::{Idle, Rule, Usage};
+pub use cwv::CwvRto;
+pub use linux::AfterIdle;
+pub use rfc5681::{IdleClock, Restart};
 
-pub use cwv::{Cwv, CwvRto};
-pub use linux::LinuxIdle;
-pub use newcwv::NewCwv;
-pub use rfc5681::{IdleClock, Rfc5681};
-
-/// An idle rule, as a name spells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdleChoice {
-    /// RFC 5681's restart window.
-    Rfc5681 {
-        /// From when silence counts.
-        clock: IdleClock,
-        /// The restart window in segments; `None` is the connection's first window.
-        restart_window: Option<u32>,
-    },
-    /// RFC 2861's window validation.
-    Cwv {
-        /// The timeout that it counts.
-        rto: CwvRto,
-    },
-    /// RFC 7661's.
-    NewCwv,
-    /// Linux's.
-    Linux {
-        /// Whether silence costs window (`tcp_slow_start_after_idle`).
-        restart: bool,
-    },
-    /// None.
-    NoIdle,
+/// The type that a rule is kept as: itself, or a box of it if it is large.
+macro_rules! kept {
+    ($Rule:ident) => { $Rule };
+    ($Rule:ident Box) => { Box<$Rule> };
 }
 
-impl IdleChoice {
-    /// As RFC 5681 has it.
-    pub const RFC5681: Self = Self::Rfc5681 { clock: IdleClock::LastSend, restart_window: None };
-    /// As ns-2 has it by default.
-    pub const NS2: Self = Self::Rfc5681 { clock: IdleClock::Timer, restart_window: Some(1) };
+/// The table of idle rules: each is a file of this folder, and the type of the rule there; `Box` keeps a large one in a
+/// box.
+macro_rules! rules {
+    ($($module:ident::$Rule:ident $($boxed:ident)?,)*) => {
+        $(mod $module; pub use $module::$Rule;)*
 
-    /// The choice that `word` and the `argument` in its parentheses spell, if they spell one.
-    pub(crate) fn parse(word: &str, argument: Option<&str>) -> Option<Self> {
-        let mut arguments = argument.into_iter().flat_map(|argument| argument.split(','));
-        let choice = match word {
-            "rfc5681" => {
-                let (mut clock, mut restart_window) = (IdleClock::LastSend, None);
-                for argument in arguments.by_ref() {
-                    match argument.split_once('=') {
-                        None if argument == "timer" && clock == IdleClock::LastSend => {
-                            clock = IdleClock::Timer;
-                        }
-                        Some(("rw", digits)) if restart_window.is_none() => {
-                            let segments: u32 = digits.parse().ok()?;
-                            // `rw=01` would be a second spelling of `rw=1`.
-                            if segments == 0 || segments > 1000 || digits != segments.to_string() {
-                                return None;
-                            }
-                            restart_window = Some(segments);
-                        }
-                        _ => return None,
-                    }
-                }
-                Self::Rfc5681 { clock, restart_window }
-            }
-            "cwv" => {
-                let rto = match arguments.next() {
-                    None | Some("rto=clamped") => CwvRto::Clamped,
-                    Some("rto=unclamped") => CwvRto::Unclamped,
-                    Some(argument) => {
-                        let rto: Duration = argument.strip_prefix("rto=")?.parse().ok()?;
-                        if rto == Duration::ZERO {
-                            return None;
-                        }
-                        CwvRto::Fixed(rto)
-                    }
+        choices! {
+            /// An idle rule, as a name spells it.
+            IdleChoice of Idle: $($Rule),*
+        }
+
+        impl IdleChoice {
+            /// The rule by which silence costs nothing, where that is switched off.
+            #[must_use]
+            pub fn without_restart(self) -> Self {
+                let words = match self {
+                    $(Self::$Rule(_) => <$Rule as Rule>::WITHOUT_RESTART,)*
                 };
-                Self::Cwv { rto }
+                Self::parse(words).unwrap_or(self)
             }
-            _ => return None,
-        };
-        arguments.next().is_none().then_some(choice)
-    }
-
-    /// What `word` takes in its parentheses, for who wrote something else; `None` of a word that is
-    /// not read here.
-    pub(crate) fn expected(word: &str) -> Option<&'static str> {
-        match word {
-            "rfc5681" => Some("nothing, `timer`, `rw=1` (1 to 1000 segments) or `timer,rw=1`"),
-            "cwv" => Some("nothing, `rto=unclamped`, or a time such as `rto=500ms`"),
-            _ => None,
         }
-    }
 
-    /// The word, and its argument if it has one, of the choices that [`parse`](Self::parse) reads.
-    pub(crate) fn spelled(self) -> Option<String> {
-        match self {
-            Self::Rfc5681 { clock, restart_window } => {
-                let timer = (clock == IdleClock::Timer).then(|| "timer".to_owned());
-                let window = restart_window.map(|segments| format!("rw={segments}"));
-                let arguments: Vec<String> = timer.into_iter().chain(window).collect();
-                Some(if arguments.is_empty() {
-                    "rfc5681".to_owned()
-                } else {
-                    format!("rfc5681({})", arguments.join(","))
-                })
+        /// The rules of the table, and any other behind an indirect call.
+        #[derive(Debug)]
+        #[repr(u8)]
+        pub enum AnyIdle {
+            $(
+                #[doc = concat!("[`", stringify!($Rule), "`].")]
+                $Rule(kept!($Rule $($boxed)?)),
+            )*
+            /// A user's own.
+            Other(Box<dyn Idle>),
+        }
+
+        impl AnyIdle {
+            /// The rule that `choice` names.
+            pub fn new(choice: IdleChoice) -> Self {
+                match choice {
+                    $(IdleChoice::$Rule(settings) => {
+                        Self::$Rule(<$Rule as Rule>::make(settings).into())
+                    })*
+                }
             }
-            Self::Cwv { rto: CwvRto::Clamped } => Some("cwv".to_owned()),
-            Self::Cwv { rto: CwvRto::Unclamped } => Some("cwv(rto=unclamped)".to_owned()),
-            Self::Cwv { rto: CwvRto::Fixed(rto) } => {
-                Some(format!("cwv(rto={})", rto.to_string().replace(' ', "")))
-            }
-            Self::NewCwv | Self::Linux { .. } | Self::NoIdle => None,
         }
-    }
-}
 
-/// How a sender uses its window.
-#[derive(Clone, Copy, Debug)]
-pub struct Usage {
-    /// When.
-    pub now: Instant,
-    /// When a segment of data was last sent; `None` before the first.
-    pub last_send: Option<Instant>,
-    /// When an ACK last left nothing outstanding; `None` before the first.
-    pub all_acked_at: Option<Instant>,
-    /// The retransmission timeout.
-    pub rto: Duration,
-    /// What it would be without its minimum.
-    pub unclamped_rto: Duration,
-    /// The smoothed round-trip time, once there is one.
-    pub srtt: Option<Duration>,
-    /// The congestion window.
-    pub cwnd: Bytes,
-    /// The slow-start threshold.
-    pub ssthresh: Option<Bytes>,
-    /// Whether the window is in slow start.
-    pub in_slow_start: bool,
-    /// Data believed to be in the network.
-    pub in_flight: Bytes,
-    /// Data sent and not acknowledged cumulatively.
-    pub outstanding: Bytes,
-    /// SND.UNA.
-    pub una: Seq,
-    /// SND.NXT.
-    pub nxt: Seq,
-    /// What keeps the sender from sending more.
-    pub limited_by: Limit,
-    /// The receiver's window.
-    pub peer_window: Bytes,
-    /// No loss is being repaired.
-    pub undisturbed: bool,
-    /// The first window of the connection.
-    pub initial_window: Bytes,
-    /// Payload bytes of a full segment.
-    pub mss: Mss,
-}
-
-/// An idle rule.
-pub trait Idle: Debug + Send {
-    /// The window to propose before a segment of new data goes out while nothing is in flight, if
-    /// it is to change.
-    fn before_send(&mut self, usage: &Usage) -> Option<Proposal>;
-
-    /// Whether [`after_burst`](Self::after_burst) is to be asked.
-    fn looks_after_bursts(&self) -> bool {
-        false
-    }
-
-    /// The window to propose when nothing more goes out for now, if it is to change.
-    fn after_burst(&mut self, _: &Usage) -> Option<Proposal> {
-        None
-    }
-
-    /// Whether the window `cwnd` may grow on this ACK. Standard TCP lets it grow even when it was
-    /// not full.
-    fn may_grow(&mut self, _: &Ack, _cwnd: Bytes, _in_slow_start: bool) -> bool {
-        true
-    }
-
-    /// A loss or a mark was noticed, and no timeout: the volume that the reduction is to start from,
-    /// at most the window, if it is another than usual. The window is brought down to it before.
-    fn on_loss(&mut self, _: &Usage) -> Option<Bytes> {
-        None
-    }
-
-    /// All is repaired, with `again` bytes sent again, after the loss had reduced the window to
-    /// `reduced_to`: the most that the window is to be now, if the rule says so.
-    fn after_repair(&mut self, _reduced_to: Bytes, _again: Bytes) -> Option<Bytes> {
-        None
-    }
-}
-
-/// The window keeps its worth.
-#[derive(Clone, Copy, Debug)]
-pub struct NoIdle;
-
-impl Idle for NoIdle {
-    fn before_send(&mut self, _: &Usage) -> Option<Proposal> {
-        None
-    }
-}
-
-/// The rules of the registry, and any other behind an indirect call.
-#[derive(Debug)]
-#[repr(u8)]
-pub enum AnyIdle {
-    /// RFC 5681's.
-    Rfc5681(Rfc5681),
-    /// RFC 2861's.
-    Cwv(Cwv),
-    /// RFC 7661's, which is large.
-    NewCwv(Box<NewCwv>),
-    /// Linux's.
-    Linux(LinuxIdle),
-    /// None.
-    NoIdle(NoIdle),
-    /// A user's own.
-    Other(Box<dyn Idle>),
-}
-
-impl AnyIdle {
-    /// The rule that `choice` names.
-    pub fn new(choice: IdleChoice) -> Self {
-        match choice {
-            IdleChoice::Rfc5681 { clock, restart_window } => {
-                Self::Rfc5681(Rfc5681::new(clock, restart_window))
-            }
-            IdleChoice::Cwv { rto } => Self::Cwv(Cwv::new(rto)),
-            IdleChoice::NewCwv => Self::NewCwv(Box::default()),
-            IdleChoice::Linux { restart } => Self::Linux(LinuxIdle::new(restart)),
-            IdleChoice::NoIdle => Self::NoIdle(NoIdle),
-        }
-    }
-
-    /// Whether it need not be asked before new data goes out; `unused` says that none ever went out, nor
-    /// was acknowledged.
-    #[inline]
-    pub const fn says_nothing(&self, unused: bool) -> bool {
-        match self {
-            Self::NoIdle(_) => true,
-            Self::Rfc5681(_) => unused,
-            Self::Cwv(_) | Self::NewCwv(_) | Self::Linux(_) | Self::Other(_) => false,
-        }
-    }
-
-    /// Whether it learns from ACKs, or keeps the window from growing by them.
-    #[inline]
-    pub const fn heeds_acks(&self) -> bool {
-        !matches!(self, Self::NoIdle(_) | Self::Rfc5681(_))
-    }
-
-    /// The same as [`new`](Self::new), in the place of this one.
-    pub fn renew(&mut self, choice: IdleChoice) {
-        match (&mut *self, choice) {
-            (Self::Rfc5681(rule), IdleChoice::Rfc5681 { clock, restart_window }) => {
-                *rule = Rfc5681::new(clock, restart_window);
-            }
-            (rule, choice) => *rule = Self::new(choice),
-        }
-    }
-}
-
-macro_rules! each {
-    ($self:ident, $rule:ident => $call:expr) => {
-        match $self {
-            AnyIdle::Rfc5681($rule) => $call,
-            AnyIdle::Cwv($rule) => $call,
-            AnyIdle::NewCwv($rule) => $call,
-            AnyIdle::Linux($rule) => $call,
-            AnyIdle::NoIdle($rule) => $call,
-            AnyIdle::Other($rule) => $call,
+        /// Calls the rule inside.
+        macro_rules! each {
+            ($self:ident, $rule:ident => $call:expr) => {
+                match $self {
+                    $(AnyIdle::$Rule($rule) => $call,)*
+                    AnyIdle::Other($rule) => $call,
+                }
+            };
         }
     };
 }
 
+rules! {
+    rfc5681::Rfc5681,
+    cwv::Cwv,
+    newcwv::NewCwv Box,
+    linux::LinuxIdle,
+    noidle::NoIdle,
+}
+
 impl Idle for AnyIdle {
+    #[inline]
+    fn says_nothing(&self, unused: bool) -> bool {
+        each!(self, rule => rule.says_nothing(unused))
+    }
+
+    #[inline]
+    fn heeds_acks(&self) -> bool {
+        each!(self, rule => rule.heeds_acks())
+    }
+
     #[inline]
     fn before_send(&mut self, usage: &Usage) -> Option<Proposal> {
         each!(self, rule => rule.before_send(usage))

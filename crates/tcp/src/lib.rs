@@ -6,6 +6,8 @@
 //! No clock, no I/O, no allocation per segment: the same code runs under the simulator's clock and
 //! the real one.
 
+pub mod cache;
+mod clock;
 pub mod config;
 mod cookie;
 pub mod delivery;
@@ -22,6 +24,7 @@ pub mod scoreboard;
 pub mod sender;
 pub mod start;
 pub mod variant;
+pub mod words;
 
 pub use config::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,

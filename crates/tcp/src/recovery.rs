@@ -1,345 +1,122 @@
-//! Which segments are lost, and what is sent while repairing.
+//! Which segments are lost, and what is sent while repairing: one file a recovery.
 //!
 //! Recovery never writes cwnd. It says when a loss was found, which segment to send again, and,
 //! given the growth law's window, how far beyond the last acknowledged byte the sender may go:
 //! NewReno's inflation lives there.
+//!
+//! A recovery's file says all that is known of it ([`Repairing`]). Here it has one line, in `recoveries!`.
 
-mod fastrecovery;
-mod gobackn;
-mod partialack;
+mod contract;
 mod prr;
-mod rack;
 mod repair;
-mod sack;
-
-use std::fmt::Debug;
 
 use ackclock_packet::{Range, Seq};
-use ackclock_units::{Bytes, Duration, Instant, Mss};
+use ackclock_units::{Bytes, Instant, Mss};
 
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Scoreboard};
+use crate::words::{Choice, choices};
 
-pub use fastrecovery::FastRecovery;
-pub use gobackn::GoBackN;
-pub use partialack::PartialAck;
+pub(crate) use contract::reports_duplicate;
+pub use contract::{
+    About, AckSeen, Alarm, Clocks, Outcome, Recovery, Repairing, SendSpace, SentSegment, Tally,
+};
 pub use prr::Prr;
-pub use rack::Rack;
-pub use sack::Sack;
+pub use sack::Reduction;
 
-/// A recovery, as a name spells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveryChoice {
-    /// Resend everything from the lost segment.
-    GoBackN,
-    /// Fast retransmit and fast recovery.
-    FastRecovery,
-    /// Fast recovery that stays until all is repaired.
-    PartialAck,
-    /// SACK-based recovery.
-    Sack,
-    /// SACK-based recovery with proportional rate reduction.
-    Prr,
-    /// Recovery by time, with tail loss probes and proportional rate reduction.
-    Rack,
+/// The table of recoveries: each is a file of this folder, and the type of the recovery there.
+macro_rules! recoveries {
+    ($($module:ident::$Recovery:ident,)*) => {
+        $(mod $module; pub use $module::$Recovery;)*
+
+        choices! {
+            /// A recovery, as a name spells it.
+            RecoveryChoice of Recovery: $($Recovery),*
+        }
+
+        impl RecoveryChoice {
+            /// The recovery's description of itself.
+            pub fn about(self) -> About {
+                match self {
+                    $(Self::$Recovery(settings) => <$Recovery as Repairing>::about(settings),)*
+                }
+            }
+        }
+
+        /// The recoveries of the table, and any other behind an indirect call.
+        #[derive(Debug)]
+        // A tag of its own: in a niche of a recovery every question takes three instructions more.
+        #[repr(u8)]
+        pub enum AnyRecovery {
+            $(
+                #[doc = concat!("[`", stringify!($Recovery), "`].")]
+                $Recovery($Recovery),
+            )*
+            /// A user's own.
+            Other(Box<dyn Recovery>),
+        }
+
+        impl AnyRecovery {
+            /// The recovery that `choice` names.
+            pub fn new(choice: RecoveryChoice, config: RecoveryConfig) -> Self {
+                match choice {
+                    $(RecoveryChoice::$Recovery(settings) => {
+                        Self::$Recovery(<$Recovery as Repairing>::make(settings, config))
+                    })*
+                }
+            }
+
+            #[inline(never)]
+            fn inside(&self) -> &dyn Recovery {
+                match self {
+                    $(Self::$Recovery(recovery) => recovery,)*
+                    Self::Other(recovery) => recovery.as_ref(),
+                }
+            }
+
+            #[inline(never)]
+            fn inside_mut(&mut self) -> &mut dyn Recovery {
+                match self {
+                    $(Self::$Recovery(recovery) => recovery,)*
+                    Self::Other(recovery) => recovery.as_mut(),
+                }
+            }
+        }
+    };
+}
+
+recoveries! {
+    gobackn::GoBackN,
+    fastrecovery::FastRecovery,
+    partialack::PartialAck,
+    rack::Rack,
+    sack::Sack,
 }
 
 impl RecoveryChoice {
     /// Whether it needs the peer's selective acknowledgments.
-    pub const fn needs_sack(self) -> bool {
-        matches!(self, Self::Sack | Self::Prr | Self::Rack)
-    }
-}
-
-/// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
-const DUP_THRESH: u32 = 3;
-
-/// The sender's place in the sequence space (RFC 9293 §3.3.1).
-#[derive(Clone, Copy, Debug)]
-pub struct SendSpace {
-    /// SND.UNA: the first number not acknowledged.
-    pub una: Seq,
-    /// SND.NXT: the next number to send; go-back-N moves it back.
-    pub nxt: Seq,
-    /// The largest SND.NXT there has been.
-    pub max: Seq,
-}
-
-impl SendSpace {
-    /// Nothing was sent but a SYN.
-    pub(crate) const UNUSED: Self =
-        Self { una: Seq::FIRST_BYTE, nxt: Seq::FIRST_BYTE, max: Seq::FIRST_BYTE };
-
-    /// Data sent and not acknowledged.
-    pub fn in_flight(&self) -> Bytes {
-        self.nxt.since(self.una)
-    }
-}
-
-/// A segment of data that goes out.
-#[derive(Clone, Copy, Debug)]
-pub struct SentSegment {
-    /// When.
-    pub now: Instant,
-    /// Its first number.
-    pub start: Seq,
-    /// Numbers that it covers, a FIN's included.
-    pub len: Bytes,
-    /// Whether any of it was sent before.
-    pub again: bool,
-}
-
-/// An ACK as recovery sees it; [`SendSpace::una`] has moved already.
-#[derive(Clone, Copy, Debug)]
-pub struct AckSeen<'a> {
-    /// When it arrived.
-    pub now: Instant,
-    /// The least and the smoothed round-trip time before it.
-    pub min_rtt: Duration,
-    /// The smoothed round-trip time, once there is one.
-    pub srtt: Option<Duration>,
-    /// Whether it is a duplicate by RFC 5681 §2.
-    pub duplicate: bool,
-    /// Data that it acknowledges for the first time.
-    pub newly_acked: Bytes,
-    /// Payload bytes of a full segment.
-    pub mss: Mss,
-    /// The congestion window before it.
-    pub cwnd: Bytes,
-    /// The timestamp that it echoes, where timestamps are used (RFC 7323 §3).
-    pub echo: Option<u32>,
-    /// Its SACK blocks, most recent first.
-    pub sack: &'a [Range],
-}
-
-/// What a recovery counts, for those who ask; in segments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Sent and not acknowledged cumulatively.
-    pub unacked: u64,
-    /// Of those, SACKed; without SACK, duplicate ACKs.
-    pub sacked: u64,
-    /// Of those, lost and not SACKed.
-    pub lost: u64,
-    /// Of those, sent again and not SACKed.
-    pub resent: u64,
-    /// The largest distance at which reordering was seen, at least the duplicate threshold.
-    pub reordering: u32,
-    /// How often it was seen.
-    pub reorderings: u32,
-    /// A timeout is being repaired.
-    pub after_timeout: bool,
-}
-
-/// What an ACK meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Nothing was found lost, and no repair was ended.
-    None,
-    /// A loss was found: the growth law is to be told.
-    LossFound,
-    /// Some of the repair is done; the retransmission timer is restarted if `restart_timer`.
-    PartlyRepaired {
-        /// Whether this ACK restarts the retransmission timer.
-        restart_timer: bool,
-    },
-    /// The repair is done.
-    Repaired {
-        /// The most that the window may now be, if recovery limits it.
-        at_most: Option<Bytes>,
-    },
-    /// The repair was for nothing: what seemed lost was late. The growth law may take its reduction
-    /// back.
-    Spurious,
-}
-
-/// A sender's clocks, by which a recovery sets a timer of its own.
-#[derive(Clone, Copy, Debug)]
-pub struct Clocks {
-    /// The time.
-    pub now: Instant,
-    /// The smoothed round-trip time.
-    pub srtt: Option<Duration>,
-    /// When the retransmission timer expires.
-    pub rto_at: Option<Instant>,
-    /// The retransmission timeout.
-    pub rto: Duration,
-}
-
-/// What a recovery's own timer means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alarm {
-    /// Nothing yet.
-    None,
-    /// A loss was found: the growth law is to be told.
-    LossFound,
-    /// A probe may go out; the retransmission timer starts anew.
-    Probe,
-    /// The retransmission timer counts from this moment, when the first segment was last sent.
-    CountFrom(Instant),
-}
-
-/// A recovery.
-pub trait Recovery: Debug + Send {
-    /// A segment of data goes out.
-    fn on_sent(&mut self, _: &SentSegment) {}
-
-    /// An ACK that is new, a duplicate, or has SACK blocks.
-    fn on_ack(&mut self, ack: &AckSeen<'_>, send: &mut SendSpace) -> Outcome;
-
-    /// The retransmission timer expired.
-    fn on_timeout(&mut self, now: Instant, send: &mut SendSpace);
-
-    /// Whether losses are being repaired, during which the window does not grow.
-    fn in_recovery(&self) -> bool;
-
-    /// Data believed to be in the network.
-    fn in_flight(&self, send: &SendSpace) -> Bytes {
-        send.in_flight()
+    pub fn needs_sack(self) -> bool {
+        self.about().needs_sack
     }
 
-    /// Whether `len` of new data may go out, if the window is `cwnd`.
-    fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool;
-
-    /// What to send again now, if the window is `cwnd`; asked until it says `None`.
-    fn next_again(&mut self, cwnd: Bytes) -> Option<Range>;
-
-    /// When the last segment that the last ACK delivered, of those that were sent once, was sent;
-    /// `None` if the recovery does not know.
-    fn rtt_from(&self) -> Option<Instant> {
-        None
+    /// The recovery in its place where losses are not found by time (`tcp_recovery=0`).
+    #[must_use]
+    pub fn without_time(self) -> Self {
+        Self::parse(self.about().without_time).unwrap_or(self)
     }
 
-    /// Whether [`rtt_from`](Self::rtt_from) answers.
-    fn times_segments(&self) -> bool {
-        false
-    }
-
-    /// Data that the last ACK showed to have arrived for the first time; `None` if the recovery
-    /// keeps no record of what was SACKed.
-    fn newly_delivered(&self) -> Option<Bytes> {
-        None
-    }
-
-    /// Something was sent or acknowledged: sets the recovery's own timer.
-    fn arm(&mut self, _: &Clocks) {}
-
-    /// When the recovery's own timer expires.
-    fn timer(&self) -> Option<Instant> {
-        None
-    }
-
-    /// The recovery's own timer expired; the window is `cwnd`.
-    fn on_alarm(&mut self, _now: Instant, _cwnd: Bytes, _send: &mut SendSpace) -> Alarm {
-        Alarm::None
-    }
-
-    /// Whether a SACK alone lets the window grow, as an ACK of new data does.
-    fn grows_on_sack(&self) -> bool {
-        false
-    }
-
-    /// The window in force, if recovery uses less than `cwnd` of it.
-    fn window(&self, cwnd: Bytes) -> Bytes {
-        cwnd
-    }
-
-    /// What it counts.
-    fn tally(&self, send: &SendSpace, mss: Mss) -> Tally {
-        Tally {
-            unacked: send.max.since(send.una).get().div_ceil(mss.bytes().get()),
-            reordering: DUP_THRESH,
-            ..Tally::default()
-        }
-    }
-
-    /// The peer does not send SACKs.
-    fn do_without_sack(&mut self) {}
-
-    /// What to send again when there is no new data to send, although it may not be lost.
-    fn last_resort(&mut self, _cwnd: Bytes) -> Option<Range> {
-        None
-    }
-
-    /// Whether a tail loss probe is to go out: new data if there is any, which then waits for nothing more (RFC 8985
-    /// §7.3; Linux's `tcp_send_loss_probe`).
-    fn probe_is_due(&self) -> bool {
-        false
-    }
-
-    /// The growth law models the path: its window alone says how much goes out during a repair, and
-    /// a [`journal`](Self::journal) is kept for it. Before the first segment.
-    fn leave_to_law(&mut self) {}
-
-    /// What was SACKed or found lost since this was last emptied; `None` if the recovery does not
-    /// know.
-    fn journal(&mut self) -> Option<&mut Vec<Change>> {
-        None
-    }
-
-    /// Whether something that is lost waits to be sent again, as far as is known.
-    fn waits_to_resend(&mut self) -> bool {
-        false
-    }
-}
-
-/// The recoveries of the registry, and any other behind an indirect call.
-#[derive(Debug)]
-// A tag of its own: in a niche of a recovery every question takes three instructions more.
-#[repr(u8)]
-pub enum AnyRecovery {
-    /// Resend everything.
-    GoBackN(GoBackN),
-    /// Fast recovery.
-    FastRecovery(FastRecovery),
-    /// Partial-ACK recovery.
-    PartialAck(PartialAck),
-    /// SACK-based, with or without proportional rate reduction.
-    Sack(Sack),
-    /// RACK-TLP.
-    Rack(Rack),
-    /// A user's own.
-    Other(Box<dyn Recovery>),
-}
-
-impl AnyRecovery {
-    /// The recovery that `choice` names.
-    pub fn new(choice: RecoveryChoice, config: RecoveryConfig) -> Self {
-        match choice {
-            RecoveryChoice::GoBackN => Self::GoBackN(GoBackN::default()),
-            RecoveryChoice::FastRecovery => Self::FastRecovery(FastRecovery::new(config)),
-            RecoveryChoice::PartialAck => Self::PartialAck(PartialAck::new(config)),
-            RecoveryChoice::Sack => Self::Sack(Sack::new(None, config)),
-            RecoveryChoice::Rack => Self::Rack(Rack::new(config)),
-            RecoveryChoice::Prr => Self::Sack(Sack::new(Some(Prr::default()), config)),
-        }
+    /// The recovery in its place where the peer sends no SACKs.
+    #[must_use]
+    pub fn without_sack(self) -> Self {
+        if self.needs_sack() { Self::PartialAck(()) } else { self }
     }
 }
 
 impl AnyRecovery {
-    /// The scoreboard, of those that have one.
-    pub(crate) const fn board(&self) -> Option<&Scoreboard> {
-        match self {
-            Self::Sack(sack) => Some(&sack.repair.board),
-            Self::Rack(rack) => Some(&rack.repair.board),
-            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => None,
-        }
-    }
-
-    /// The same.
-    const fn board_mut(&mut self) -> Option<&mut Scoreboard> {
-        match self {
-            Self::Sack(sack) => Some(&mut sack.repair.board),
-            Self::Rack(rack) => Some(&mut rack.repair.board),
-            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => None,
-        }
-    }
-
-    /// The same as [`new`](Self::new), in the memory of this one.
-    pub fn renew(&mut self, choice: RecoveryChoice, config: RecoveryConfig) {
+    /// The recovery of [`new`](Self::new), in the memory of this one.
+    pub fn reset(&mut self, choice: RecoveryChoice, config: RecoveryConfig) {
         match (&mut *self, choice) {
-            (Self::Sack(sack), RecoveryChoice::Sack) => sack.renew(None, config),
-            (Self::Sack(sack), RecoveryChoice::Prr) => sack.renew(Some(Prr::default()), config),
+            (Self::Sack(sack), RecoveryChoice::Sack(reduction)) => sack.reset(reduction, config),
             (recovery, choice) => {
                 let memory = recovery.board_mut().map(Scoreboard::take_memory).unwrap_or_default();
                 *recovery = Self::new(choice, config);
@@ -350,46 +127,10 @@ impl AnyRecovery {
         }
     }
 
-    /// Whether it keeps a scoreboard, and nothing is being repaired: then nothing is to be sent again.
-    #[inline]
-    pub fn is_open(&self) -> bool {
-        match self {
-            Self::Sack(sack) => sack.repair.is_open(),
-            Self::Rack(rack) => rack.repair.is_open(),
-            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => {
-                false
-            }
-        }
-    }
-
-    /// Whether the receiver has dropped what it had SACKed, and the timeout that repairs it is to come soon.
-    #[inline]
-    pub(crate) fn hurries(&self) -> bool {
-        match self {
-            Self::Sack(sack) => sack.repair.hurries(),
-            Self::Rack(rack) => rack.repair.hurries(),
-            Self::GoBackN(_) | Self::FastRecovery(_) | Self::PartialAck(_) | Self::Other(_) => {
-                false
-            }
-        }
-    }
-
     /// The segment at `start` keeps its first `len` bytes; the place of the rest among the segments, if there is one.
     #[cold]
     pub(crate) fn cut(&mut self, start: Seq, len: Bytes) -> Option<usize> {
         self.board_mut()?.cut(start, len)
-    }
-
-    /// When the retransmission timer is to expire, if setting the recovery's own has moved it.
-    #[inline]
-    pub(crate) fn moved_timeout(&mut self) -> Option<Instant> {
-        if let Self::Rack(rack) = self { rack.moved_timeout() } else { None }
-    }
-
-    /// Whether it ever sets a timer.
-    #[inline]
-    pub const fn has_timer(&self) -> bool {
-        !matches!(self, Self::Sack(_))
     }
 }
 
@@ -426,33 +167,37 @@ macro_rules! each {
     };
 }
 
-impl AnyRecovery {
-    #[inline(never)]
-    fn inside(&self) -> &dyn Recovery {
-        match self {
-            Self::GoBackN(recovery) => recovery,
-            Self::FastRecovery(recovery) => recovery,
-            Self::PartialAck(recovery) => recovery,
-            Self::Sack(recovery) => recovery,
-            Self::Rack(recovery) => recovery,
-            Self::Other(recovery) => recovery.as_ref(),
-        }
-    }
-
-    #[inline(never)]
-    fn inside_mut(&mut self) -> &mut dyn Recovery {
-        match self {
-            Self::GoBackN(recovery) => recovery,
-            Self::FastRecovery(recovery) => recovery,
-            Self::PartialAck(recovery) => recovery,
-            Self::Sack(recovery) => recovery,
-            Self::Rack(recovery) => recovery,
-            Self::Other(recovery) => recovery.as_mut(),
-        }
-    }
-}
-
 impl Recovery for AnyRecovery {
+    #[inline]
+    fn board(&self) -> Option<&Scoreboard> {
+        each!(self, recovery => recovery.board())
+    }
+
+    #[inline]
+    fn board_mut(&mut self) -> Option<&mut Scoreboard> {
+        each!(mut self, recovery => recovery.board_mut())
+    }
+
+    #[inline]
+    fn is_open(&self) -> bool {
+        each!(self, recovery => recovery.is_open())
+    }
+
+    #[inline]
+    fn hurries(&self) -> bool {
+        each!(self, recovery => recovery.hurries())
+    }
+
+    #[inline]
+    fn moved_timeout(&mut self) -> Option<Instant> {
+        each!(mut self, recovery => recovery.moved_timeout())
+    }
+
+    #[inline]
+    fn has_timer(&self) -> bool {
+        each!(self, recovery => recovery.has_timer())
+    }
+
     #[inline]
     fn on_sent(&mut self, sent: &SentSegment) {
         each!(mut self, recovery => recovery.on_sent(sent));
@@ -550,76 +295,6 @@ impl Recovery for AnyRecovery {
 
     fn waits_to_resend(&mut self) -> bool {
         each!(mut self, recovery => recovery.waits_to_resend())
-    }
-}
-
-/// Whether `len` more of new data stays within `window` of SND.UNA: the rule of recoveries without a
-/// scoreboard.
-fn within(window: Bytes, len: Bytes, send: &SendSpace) -> bool {
-    (send.nxt + len).since(send.una) <= window
-}
-
-/// Whether the first of `blocks` reports a duplicate: it lies below `ack`, which the same segment acknowledges, or
-/// within the block that follows it (RFC 2883 §4).
-#[inline]
-pub(crate) fn reports_duplicate(blocks: &[Range], ack: Seq) -> bool {
-    let Some((first, rest)) = blocks.split_first() else { return false };
-    let within = rest.first().is_some_and(|b| b.start <= first.start && first.end <= b.end);
-    first.end <= ack || within
-}
-
-/// The first block if it reports a duplicate; and the blocks of data that arrived once.
-#[inline]
-fn split_dsack(blocks: &[Range], una: Seq) -> (Option<Range>, &[Range]) {
-    if reports_duplicate(blocks, una) { (Some(blocks[0]), &blocks[1..]) } else { (None, blocks) }
-}
-
-/// The segment that begins at SND.UNA.
-fn first_segment(send: &SendSpace, mss: Mss) -> Range {
-    Range { start: send.una, end: (send.una + mss.bytes()).min(send.max) }
-}
-
-/// Counts duplicate ACKs, and remembers up to where losses belong to a known episode.
-#[derive(Clone, Copy, Debug, Default)]
-struct DuplicateAcks {
-    count: u32,
-    /// `recover` of RFC 6582 §3.2: SND.MAX when the last episode began. Duplicate ACKs below it are
-    /// echoes of that episode's own retransmissions.
-    recover: Seq,
-    /// Whether each of the first two lets a segment of new data out (RFC 3042 §2).
-    limited_transmit: bool,
-}
-
-impl DuplicateAcks {
-    fn new(config: RecoveryConfig) -> Self {
-        Self { limited_transmit: config.limited_transmit, ..Self::default() }
-    }
-
-    /// How far beyond the window limited transmit goes now: `FlightSize <= cwnd + 2 * SMSS`, a segment
-    /// for each duplicate.
-    fn beyond(&self, mss: Mss) -> Bytes {
-        let segments = if self.limited_transmit { self.count.min(DUP_THRESH - 1) } else { 0 };
-        mss.times(u64::from(segments))
-    }
-
-    /// Counts one; true if it shows a loss of another episode.
-    fn on_duplicate(&mut self, send: &SendSpace) -> bool {
-        self.count += 1;
-        self.count == DUP_THRESH && send.una > self.recover
-    }
-
-    fn on_new_data(&mut self) {
-        self.count = 0;
-    }
-
-    fn begin_episode(&mut self, send: &SendSpace) {
-        self.recover = send.max;
-    }
-
-    /// RFC 6582 §3.2 step 4: after a timeout, everything sent so far belongs to its episode.
-    fn on_timeout(&mut self, send: &SendSpace) {
-        self.count = 0;
-        self.recover = send.max;
     }
 }
 

@@ -18,8 +18,8 @@ mod usage;
 use ackclock_packet::{Range, SackBlocks, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
+use crate::clock::timestamp_clock;
 use crate::config::{Config, LossReduces, Nagle};
-use crate::endpoint::timestamp_clock;
 use crate::event::{
     Congestion, Established, Handshake, Limit, RecoveryEnd, RttSample, Signal, SlowStartStep,
 };
@@ -34,11 +34,8 @@ use hold::{Hold, Patience};
 use law::Law;
 use marks::Marks;
 use modelled::{BeforeAck, Modelled};
-pub use outlying::Place;
-pub(crate) use outlying::{ends, place};
 pub use output::{Follows, Stretch};
 use pacing::Pacer;
-pub(crate) use pacing::is_far_below;
 use states::{States, Taken};
 
 pub(crate) use hold::Then;

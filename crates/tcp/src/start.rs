@@ -1,171 +1,128 @@
-//! How data begins: the first window after the handshake, and the slow-start law.
+//! How data begins: the first window after the handshake, and the slow-start law, one file a law.
+//!
+//! A law's file says all that is known of it ([`Law`]). Here it has one line, in `laws!`.
 
-mod abc;
-mod hystart;
-mod hystartpp;
+mod contract;
 mod initial_window;
 mod jump;
-mod limited;
-mod standard;
 mod syn_loss;
-
-use std::fmt::Debug;
 
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::event::{Ack, Handshake, Proposal, SlowStartStep, Why};
+use crate::words::choices;
 
-pub use abc::{Abc, AbcUnlimited};
-pub use hystart::HyStart;
-pub use hystartpp::HyStartPlusPlus;
+pub use contract::{Law, SlowStart, Start};
+pub(crate) use hystart::is_far_below;
 pub use initial_window::WindowChoice;
-pub(crate) use initial_window::{LARGEST_INITIAL_WINDOW, whole_number};
 pub use jump::{JumpChoice, QuickStartJump, ResumeJump};
-pub use limited::Limited;
-pub use standard::Standard;
 pub use syn_loss::SynLossChoice;
 
-/// A slow-start law, as a name spells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SlowStartChoice {
+/// The table of slow-start laws, the plainest first: each is a file of this folder, and the type of the law there.
+macro_rules! laws {
+    ($($module:ident::$Law:ident,)*) => {
+        $(mod $module; pub use $module::$Law;)*
+
+        choices! {
+            /// A slow-start law, as a name spells it.
+            SlowStartChoice of SlowStart: $($Law),*
+        }
+
+        impl SlowStartChoice {
+            /// The parameter of a Linux module that switches the law off; empty if there is none.
+            pub const fn switch(self) -> &'static str {
+                match self {
+                    $(Self::$Law(()) => <$Law as Law>::SWITCH,)*
+                }
+            }
+
+            /// True if the window grows by a segment an ACK, however much that acknowledges.
+            pub const fn counts_acks(self) -> bool {
+                match self {
+                    $(Self::$Law(()) => <$Law as Law>::COUNTS_ACKS,)*
+                }
+            }
+
+            /// True if slow start may end before anything is lost.
+            pub const fn leaves_early(self) -> bool {
+                match self {
+                    $(Self::$Law(()) => <$Law as Law>::LEAVES_EARLY,)*
+                }
+            }
+        }
+
+        /// The slow-start laws of the table.
+        #[derive(Debug)]
+        enum AnySlowStart {
+            $($Law($Law),)*
+        }
+
+        impl AnySlowStart {
+            fn new(choice: SlowStartChoice) -> Self {
+                match choice {
+                    $(SlowStartChoice::$Law(settings) => Self::$Law(<$Law as Law>::make(settings)),)*
+                }
+            }
+        }
+
+        impl SlowStart for AnySlowStart {
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
+                match self {
+                    $(Self::$Law(law) => law.on_ack(ack, cwnd, ssthresh),)*
+                }
+            }
+
+            #[inline]
+            fn follows_samples(&self) -> bool {
+                match self {
+                    $(Self::$Law(law) => law.follows_samples(),)*
+                }
+            }
+
+            fn on_sample(
+                &mut self,
+                ack: &Ack,
+                least: Option<Duration>,
+                cwnd: Bytes,
+                ssthresh: Option<Bytes>,
+            ) -> bool {
+                match self {
+                    $(Self::$Law(law) => law.on_sample(ack, least, cwnd, ssthresh),)*
+                }
+            }
+
+            fn on_timeout(&mut self, now: Instant, nxt: Seq) {
+                match self {
+                    $(Self::$Law(law) => law.on_timeout(now, nxt),)*
+                }
+            }
+        }
+    };
+}
+
+laws! {
+    standard::Standard,
+    abc::Abc,
+    abc_unlimited::AbcUnlimited,
+    hystartpp::HyStartPlusPlus,
+    hystart::HyStart,
+    limited::Limited,
+}
+
+impl Default for SlowStartChoice {
     /// RFC 5681's.
-    Standard,
-    /// Appropriate byte counting with a limit of two segments.
-    Abc,
-    /// Appropriate byte counting without a limit.
-    AbcUnlimited,
-    /// `HyStart++`.
-    HyStartPlusPlus,
-    /// Linux's `HyStart`.
-    HyStart,
-    /// Limited slow start.
-    Limited,
-}
-
-/// A slow-start law: it says by how much the window grows on an ACK, and when slow start ends
-/// although nothing was lost.
-pub trait SlowStart: Debug + Send {
-    /// An ACK of new data during slow start, with the window `cwnd` and the threshold `ssthresh`. If
-    /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
-
-    /// Whether [`on_sample`](Self::on_sample) does anything. Never changes.
-    fn follows_samples(&self) -> bool {
-        false
+    fn default() -> Self {
+        Self::Standard(())
     }
-
-    /// In the states of Linux: an ACK during slow start, new or duplicate, that measured the round-trip time, before
-    /// anything else comes of it. `least` is the smallest delay that the growth law knows, if it knows one. Answers whether
-    /// slow start ends.
-    fn on_sample(
-        &mut self,
-        _: &Ack,
-        _least: Option<Duration>,
-        _cwnd: Bytes,
-        _: Option<Bytes>,
-    ) -> bool {
-        false
-    }
-
-    /// In the states of Linux: the retransmission timer expired, when SND.NXT was `nxt`.
-    fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
-}
-
-/// How data begins: the second of a sender's four choices.
-pub trait Start: Debug + Send {
-    /// The window to propose now that the handshake is done.
-    fn on_established(&mut self, handshake: &Handshake) -> Proposal;
-
-    /// An ACK of new data during slow start, with the window `cwnd` and the threshold `ssthresh`. If
-    /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
-
-    /// See [`SlowStart::follows_samples`].
-    fn follows_samples(&self) -> bool {
-        false
-    }
-
-    /// See [`SlowStart::on_sample`].
-    fn on_sample(
-        &mut self,
-        _: &Ack,
-        _least: Option<Duration>,
-        _cwnd: Bytes,
-        _: Option<Bytes>,
-    ) -> bool {
-        false
-    }
-
-    /// See [`SlowStart::on_timeout`].
-    fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
-}
-
-/// The slow-start laws of the registry.
-#[derive(Debug)]
-enum AnySlowStart {
-    Standard(Standard),
-    Abc(Abc),
-    AbcUnlimited(AbcUnlimited),
-    HyStartPlusPlus(HyStartPlusPlus),
-    HyStart(HyStart),
-    Limited(Limited),
 }
 
 impl AnySlowStart {
-    fn new(choice: SlowStartChoice) -> Self {
-        match choice {
-            SlowStartChoice::Standard => Self::Standard(Standard),
-            SlowStartChoice::Abc => Self::Abc(Abc::default()),
-            SlowStartChoice::AbcUnlimited => Self::AbcUnlimited(AbcUnlimited),
-            SlowStartChoice::HyStartPlusPlus => Self::HyStartPlusPlus(HyStartPlusPlus::default()),
-            SlowStartChoice::HyStart => Self::HyStart(HyStart::default()),
-            SlowStartChoice::Limited => Self::Limited(Limited),
-        }
-    }
-
-    fn renew(&mut self, choice: SlowStartChoice) {
+    fn reset(&mut self, choice: SlowStartChoice) {
         // The commonest keeps nothing.
-        if !matches!((&self, choice), (Self::Standard(_), SlowStartChoice::Standard)) {
+        if !matches!((&self, choice), (Self::Standard(_), SlowStartChoice::Standard(()))) {
             *self = Self::new(choice);
-        }
-    }
-}
-
-impl SlowStart for AnySlowStart {
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
-        match self {
-            Self::Standard(law) => law.on_ack(ack, cwnd, ssthresh),
-            Self::Abc(law) => law.on_ack(ack, cwnd, ssthresh),
-            Self::AbcUnlimited(law) => law.on_ack(ack, cwnd, ssthresh),
-            Self::HyStartPlusPlus(law) => law.on_ack(ack, cwnd, ssthresh),
-            Self::HyStart(law) => law.on_ack(ack, cwnd, ssthresh),
-            Self::Limited(law) => law.on_ack(ack, cwnd, ssthresh),
-        }
-    }
-
-    #[inline]
-    fn follows_samples(&self) -> bool {
-        matches!(self, Self::HyStart(_))
-    }
-
-    fn on_sample(
-        &mut self,
-        ack: &Ack,
-        least: Option<Duration>,
-        cwnd: Bytes,
-        ssthresh: Option<Bytes>,
-    ) -> bool {
-        match self {
-            Self::HyStart(law) => law.on_sample(ack, least, cwnd, ssthresh),
-            _ => false,
-        }
-    }
-
-    fn on_timeout(&mut self, now: Instant, nxt: Seq) {
-        if let Self::HyStart(law) = self {
-            law.on_timeout(now, nxt);
         }
     }
 }
@@ -225,13 +182,13 @@ impl AnyStart {
         Self::Windowed(WindowedStart { window, syn_loss, law: AnySlowStart::new(law) })
     }
 
-    /// The same as [`new`](Self::new), in the place of this one.
+    /// The start of [`new`](Self::new), in the place of this one.
     pub fn renew(&mut self, window: WindowChoice, syn_loss: SynLossChoice, law: SlowStartChoice) {
         match self {
             Self::Windowed(start) => {
                 start.window = window;
                 start.syn_loss = syn_loss;
-                start.law.renew(law);
+                start.law.reset(law);
             }
             Self::Other(_) => *self = Self::new(window, syn_loss, law),
         }

@@ -11,52 +11,17 @@
 //! any order; the printer writes them in the order of [`Slot`] and leaves out what is the default
 //! under the profile, so that two spellings of one sender print alike.
 
-mod registry;
-
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
-use crate::Profile;
-use crate::growth::{GrowthChoice, LawForm};
+use crate::config::Profile;
+use crate::growth::{GrowthChoice, Recoveries};
 use crate::idle::IdleChoice;
 use crate::recovery::RecoveryChoice;
-use crate::start::{
-    JumpChoice, LARGEST_INITIAL_WINDOW, SlowStartChoice, SynLossChoice, WindowChoice, whole_number,
-};
-pub use registry::{Entry, FORMS, Form, REGISTRY};
-
-/// The places that a part's word can fill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Slot {
-    /// How the window moves.
-    Growth,
-    /// Which segments are lost, and what is sent while repairing.
-    Recovery,
-    /// The first window after the handshake.
-    Window,
-    /// What a lost SYN or SYN-ACK does to it.
-    SynLoss,
-    /// A jump past slow start.
-    Jump,
-    /// The slow-start law.
-    SlowStart,
-    /// What the window is worth after silence.
-    Idle,
-}
-
-impl fmt::Display for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Growth => "growth",
-            Self::Recovery => "recovery",
-            Self::Window => "first window",
-            Self::SynLoss => "answer to a lost SYN",
-            Self::Jump => "jump past slow start",
-            Self::SlowStart => "slow-start law",
-            Self::Idle => "idle rule",
-        })
-    }
-}
+use crate::start::{JumpChoice, SlowStartChoice, SynLossChoice, WindowChoice};
+pub use crate::words::Slot;
+use crate::words::{Choice, Defaults, Row, split};
 
 /// One choice, of whichever slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,16 +55,81 @@ impl Part {
             Self::Idle(_) => Slot::Idle,
         }
     }
+
+    /// The choice that `text` spells.
+    fn parse(text: &str) -> Option<Self> {
+        None.or_else(|| GrowthChoice::parse(text).map(Self::Growth))
+            .or_else(|| RecoveryChoice::parse(text).map(Self::Recovery))
+            .or_else(|| WindowChoice::parse(text).map(Self::Window))
+            .or_else(|| SynLossChoice::parse(text).map(Self::SynLoss))
+            .or_else(|| JumpChoice::parse(text).map(Self::Jump))
+            .or_else(|| SlowStartChoice::parse(text).map(Self::SlowStart))
+            .or_else(|| IdleChoice::parse(text).map(Self::Idle))
+    }
+
+    /// The arguments that `word` takes, where rows do not say so.
+    fn expected(word: &str) -> Option<&'static str> {
+        GrowthChoice::expected(word)
+            .or_else(|| SynLossChoice::expected(word))
+            .or_else(|| JumpChoice::expected(word))
+            .or_else(|| IdleChoice::expected(word))
+    }
+
+    /// The word of this choice, and its argument if it has one.
+    fn spelled(self) -> String {
+        match self {
+            Self::Growth(growth) => growth.spelled(),
+            Self::Recovery(recovery) => recovery.spelled(),
+            Self::Window(window) => window.spelled(),
+            Self::SynLoss(rule) => rule.spelled(),
+            Self::Jump(jump) => jump.spelled(),
+            Self::SlowStart(law) => law.spelled(),
+            Self::Idle(idle) => idle.spelled(),
+        }
+    }
 }
 
-/// Which of the two words for RFC 5681's law was written: they differ in their default recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RenoWord {
-    /// `reno`: fast recovery.
-    Reno,
-    /// `newreno`: partial-ACK recovery.
-    NewReno,
+/// A row of the registry: a word, its argument, the choice, and a line of help.
+pub type Entry = Row<Part>;
+
+/// Every word that a name may contain, family by family. Among words of one growth law the printer prefers the first.
+pub static REGISTRY: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    fn entries<C: Choice>(part: fn(C) -> Part) -> impl Iterator<Item = Entry> {
+        C::rows().iter().map(move |&Row { word, argument, choice, help }| Row {
+            word,
+            argument,
+            choice: part(choice),
+            help,
+        })
+    }
+    entries(Part::Growth)
+        .chain(entries(Part::Recovery))
+        .chain(entries(Part::Window))
+        .chain(entries(Part::SynLoss))
+        .chain(entries(Part::Jump))
+        .chain(entries(Part::SlowStart))
+        .chain(entries(Part::Idle))
+        .collect()
+});
+
+/// A word with numbers in it, which the registry cannot list one by one.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// The spelling, with capitals or `<N>` for the numbers.
+    pub text: &'static str,
+    /// The slot that it fills.
+    pub slot: Slot,
+    /// One line of help.
+    pub help: &'static str,
 }
+
+/// The words with numbers in them.
+pub static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
+    fn forms<C: Choice>() -> impl Iterator<Item = Form> {
+        C::FORMS.iter().map(|(text, help)| Form { text, slot: C::SLOT, help })
+    }
+    forms::<WindowChoice>().chain(forms::<SynLossChoice>()).chain(forms::<JumpChoice>()).collect()
+});
 
 /// A sender's complete choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,121 +150,72 @@ pub struct Parts {
     pub idle: IdleChoice,
 }
 
-/// The parts that `growth` has under `profile` when its name says no more.
-const fn defaults(growth: GrowthChoice, profile: Profile) -> Parts {
-    let growth = growth.under(profile);
-    let recovery = match (growth, profile) {
-        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) => RecoveryChoice::GoBackN,
-        (_, Profile::Linux) => RecoveryChoice::Rack,
-        // As every law of Linux's has it.
-        (GrowthChoice::Reno { form: Some(LawForm::Linux), .. }, Profile::Rfc) => {
-            RecoveryChoice::Rack
-        }
-        (GrowthChoice::Reno { form: Some(LawForm::Linux), .. }, Profile::Ns2) => {
-            RecoveryChoice::Sack
-        }
-        (GrowthChoice::Reno { word: RenoWord::Reno, .. }, _) => RecoveryChoice::FastRecovery,
-        (GrowthChoice::Reno { word: RenoWord::NewReno, .. }, _) => RecoveryChoice::PartialAck,
-        (_, Profile::Rfc) => RecoveryChoice::Rack,
-        (_, Profile::Ns2) => RecoveryChoice::Sack,
-    };
-    let window = match profile {
-        Profile::Rfc => match growth {
-            GrowthChoice::Tahoe
-            | GrowthChoice::TahoeBytes
-            | GrowthChoice::Reno { form: Some(LawForm::Published) | None, .. } => {
-                WindowChoice::Rfc3390
-            }
-            GrowthChoice::Reno { form: Some(LawForm::Linux), .. }
-            | GrowthChoice::Cubic { .. }
-            | GrowthChoice::HighSpeed { .. }
-            | GrowthChoice::Vegas { .. }
-            | GrowthChoice::Compound
-            | GrowthChoice::Ccp(_)
-            | GrowthChoice::Playout
-            | GrowthChoice::Dctcp { .. }
-            | GrowthChoice::Bbr
-            | GrowthChoice::Bbr1
-            | GrowthChoice::Rcp
-            | GrowthChoice::Xcp => WindowChoice::Segments(10),
-        },
-        Profile::Linux => WindowChoice::Segments(10),
-        // windowInit_ of ns-2.35.
-        Profile::Ns2 => WindowChoice::Segments(2),
-    };
-    let syn_loss = match profile {
-        Profile::Rfc => SynLossChoice::Rfc5681,
-        Profile::Linux => SynLossChoice::Rfc6928,
-        Profile::Ns2 => SynLossChoice::Ns2,
-    };
-    let slow_start = match (growth, profile) {
-        // RFC 9438 §4.10 recommends HyStart++; Linux has its predecessor, ns-2.35's CUBIC neither.
-        (GrowthChoice::Cubic { form: Some(LawForm::Linux) }, _) => SlowStartChoice::HyStart,
-        (GrowthChoice::Cubic { .. }, Profile::Rfc | Profile::Linux) => {
-            SlowStartChoice::HyStartPlusPlus
-        }
-        // Its own; or its own end of it.
-        (
-            GrowthChoice::Vegas { .. }
-            | GrowthChoice::Playout
-            | GrowthChoice::Rcp
-            | GrowthChoice::Xcp,
-            _,
-        ) => SlowStartChoice::Standard,
-        _ if growth.is_linux() => SlowStartChoice::AbcUnlimited,
-        (_, Profile::Rfc | Profile::Ns2) => SlowStartChoice::Standard,
-        (_, Profile::Linux) => SlowStartChoice::AbcUnlimited,
-    };
-    let idle = match (growth, profile) {
-        (
-            GrowthChoice::Bbr
-            | GrowthChoice::Bbr1
-            | GrowthChoice::Playout
-            | GrowthChoice::Rcp
-            | GrowthChoice::Xcp,
-            _,
-        ) => IdleChoice::NoIdle,
-        _ if growth.is_linux() => IdleChoice::Linux { restart: true },
-        // slow_start_restart_ of ns-2.35.
-        (_, Profile::Ns2) => IdleChoice::NS2,
-        (GrowthChoice::Tahoe | GrowthChoice::TahoeBytes, _) | (_, Profile::Rfc) => {
-            IdleChoice::RFC5681
-        }
-        (_, Profile::Linux) => IdleChoice::Linux { restart: true },
-    };
-    Parts { growth, recovery, window, syn_loss, jump: JumpChoice::None, slow_start, idle }
-}
-
-/// Whether `growth` has a way of its own to do what the parts of `slot` do, so that none of them goes
-/// with it; and why.
-const fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
-    match (growth, slot) {
-        (GrowthChoice::Vegas { .. }, Slot::SlowStart) => {
-            Some("Vegas has a slow start of its own, which compares rates in every other round")
-        }
-        (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::SlowStart) => {
-            Some("BBR has a startup of its own, which ends when the bandwidth stops growing")
-        }
-        (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::Jump) => {
-            Some("BBR sends at the rate that it measures, and its window follows from that")
-        }
-        (GrowthChoice::Ccp(_), Slot::Jump) => {
-            Some("CCP's window follows from what it measures of the path")
-        }
-        (GrowthChoice::Rcp | GrowthChoice::Xcp, Slot::SlowStart | Slot::Jump) => {
-            Some("routers say how fast it begins")
-        }
-        (GrowthChoice::Rcp, Slot::Idle) => Some("RCP sends at the rate that routers say"),
-        (GrowthChoice::Bbr | GrowthChoice::Bbr1, Slot::Idle) => {
-            Some("BBR keeps its window after silence and sends at the rate that it knows")
-        }
-        _ => None,
-    }
-}
+/// The words of a profile's own habits, where neither a name nor the law says something else.
+const HABITS: Defaults = &[
+    (&[Profile::Rfc, Profile::Linux], "rack"),
+    (&[Profile::Rfc, Profile::Linux], "iw10"),
+    (&[Profile::Rfc], "synloss(rfc5681)"),
+    (&[Profile::Rfc, Profile::Ns2], "standard"),
+    (&[Profile::Rfc], "rfc5681"),
+    (&[Profile::Linux], "synloss(rfc6928)"),
+    (&[Profile::Linux], "abc(unlimited)"),
+    (&[Profile::Linux], "linuxidle"),
+    (&[Profile::Ns2], "sack"),
+    // windowInit_ of ns-2.35.
+    (&[Profile::Ns2], "iw2"),
+    (&[Profile::Ns2], "synloss(ns2)"),
+    // slow_start_restart_ of ns-2.35.
+    (&[Profile::Ns2], "rfc5681(timer,rw=1)"),
+];
 
 impl Parts {
+    /// The parts that `growth` has under `profile` when its name says no more.
+    fn of(growth: GrowthChoice, profile: Profile) -> Self {
+        // Scenarios have thousands of flows, and most of them one of a few laws.
+        static KNOWN: LazyLock<Vec<(GrowthChoice, Profile, Parts)>> = LazyLock::new(|| {
+            let laws = GrowthChoice::rows().iter().map(|row| row.choice);
+            let each =
+                |law| Profile::ALL.map(|(_, profile)| (law, profile, Parts::find(law, profile)));
+            laws.flat_map(each).collect()
+        });
+        let known = KNOWN.iter().find(|(law, under, _)| *law == growth && *under == profile);
+        known.map_or_else(|| Self::find(growth, profile), |(_, _, parts)| *parts)
+    }
+
+    fn find(growth: GrowthChoice, profile: Profile) -> Self {
+        let growth = growth.under(profile);
+        // Every profile's habits fill every place but that of a jump.
+        let mut parts = Self {
+            growth,
+            recovery: RecoveryChoice::rows()[0].choice,
+            window: WindowChoice::rows()[0].choice,
+            syn_loss: SynLossChoice::rows()[0].choice,
+            jump: JumpChoice::None,
+            slow_start: SlowStartChoice::default(),
+            idle: IdleChoice::rows()[0].choice,
+        };
+        for (profiles, word) in HABITS.iter().chain(growth.defaults()) {
+            if profiles.contains(&profile) {
+                parts.set(Part::parse(word).expect("the default is a word of the registry"));
+            }
+        }
+        parts
+    }
+
+    const fn set(&mut self, part: Part) {
+        match part {
+            Part::Growth(growth) => self.growth = growth,
+            Part::Recovery(recovery) => self.recovery = recovery,
+            Part::Window(window) => self.window = window,
+            Part::SynLoss(rule) => self.syn_loss = rule,
+            Part::Jump(jump) => self.jump = jump,
+            Part::SlowStart(law) => self.slow_start = law,
+            Part::Idle(idle) => self.idle = idle,
+        }
+    }
+
     /// Why no jump past slow start goes with them, if none does.
-    pub const fn owns_jump(&self) -> Option<&'static str> {
+    pub fn owns_jump(&self) -> Option<&'static str> {
         owns(self.growth, Slot::Jump)
     }
 
@@ -243,29 +224,28 @@ impl Parts {
     /// # Panics
     /// If a growth law lacks a word in the registry, which is a bug.
     pub fn name(self, profile: Profile) -> String {
-        // Of the words for this growth law take the one that needs the fewest parts.
-        REGISTRY
-            .iter()
-            .filter_map(|e| match e.part {
-                Part::Growth(growth) => Some(growth.with_numbers_of(self.growth)),
-                _ => None,
+        // Of the words for this growth law take the one that needs the fewest parts, and under `linux` of those the
+        // one that Linux has.
+        let same =
+            |growth: &GrowthChoice| growth.under(profile).is_same_law(self.growth.under(profile));
+        let rows = GrowthChoice::rows().iter();
+        let named = rows.map(|row| (row.word, row.choice.with_numbers_of(self.growth)));
+        let (_, growth, parts) = named
+            .filter(|(_, growth)| same(growth))
+            .map(|(word, growth)| (word, growth, parts_beyond(self, Self::of(growth, profile))))
+            .min_by_key(|(word, growth, parts)| {
+                let foreign = *word != growth.under(profile).about().linux;
+                (parts.len(), foreign && profile == Profile::Linux)
             })
-            .filter(|growth| growth.under(profile).same_law(self.growth.under(profile)))
-            .map(|growth| (growth, parts_beyond(self, defaults(growth, profile))))
-            .min_by_key(|(growth, parts)| {
-                // Under `linux` the two words for Reno's law mean one sender, which Linux calls reno.
-                let newreno = matches!(growth, GrowthChoice::Reno { word: RenoWord::NewReno, .. });
-                (parts.len(), newreno && profile == Profile::Linux)
-            })
-            .map(|(growth, parts)| {
-                std::iter::once(Part::Growth(growth))
-                    .chain(parts)
-                    .map(word_of)
-                    .collect::<Vec<_>>()
-                    .join("+")
-            })
-            .expect("the registry has a word for every growth law")
+            .expect("the registry has a word for every growth law");
+        let words = std::iter::once(Part::Growth(growth)).chain(parts).map(Part::spelled);
+        words.collect::<Vec<_>>().join("+")
     }
+}
+
+/// The reason for which no part of `slot` goes with `growth`, if the law fills that slot itself.
+fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
+    growth.about().owns.iter().find(|(owned, _)| *owned == slot).map(|(_, reason)| *reason)
 }
 
 fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
@@ -289,36 +269,6 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
         beyond.push(Part::Idle(parts.idle));
     }
     beyond
-}
-
-fn word_of(part: Part) -> String {
-    if let Part::Window(WindowChoice::Segments(n)) = part {
-        return format!("iw{n}");
-    }
-    if let Part::SynLoss(rule) = part
-        && let Some(spelled) = rule.spelled()
-    {
-        return spelled;
-    }
-    if let Part::Jump(jump) = part
-        && let Some(spelled) = jump.spelled()
-    {
-        return spelled;
-    }
-    if let Part::Idle(idle) = part
-        && let Some(spelled) = idle.spelled()
-    {
-        return spelled;
-    }
-    if let Part::Growth(GrowthChoice::Ccp(settings)) = part {
-        return format!("{}({settings})", settings.word());
-    }
-    let entry =
-        REGISTRY.iter().find(|e| e.part == part).expect("the registry has a word for every part");
-    match entry.argument {
-        None => entry.word.to_owned(),
-        Some(argument) => format!("{}({argument})", entry.word),
-    }
 }
 
 /// A name as it was written: a growth law and the parts that were spelled out.
@@ -390,7 +340,7 @@ pub enum VariantError {
 
 fn words(slot: impl Fn(Slot) -> bool) -> String {
     let mut words: Vec<&str> = Vec::new();
-    for entry in REGISTRY.iter().filter(|e| slot(e.part.slot())) {
+    for entry in REGISTRY.iter().filter(|e| slot(e.choice.slot())) {
         if !words.contains(&entry.word) {
             words.push(entry.word);
         }
@@ -399,76 +349,29 @@ fn words(slot: impl Fn(Slot) -> bool) -> String {
     words.join(", ")
 }
 
-fn parse_tsl(argument: Option<&str>, name: &str) -> Result<Part, VariantError> {
-    let given = argument.unwrap_or_default();
-    SynLossChoice::tsl(given).map(Part::SynLoss).ok_or_else(|| VariantError::Argument {
-        word: "tsl".to_owned(),
-        argument: given.to_owned(),
-        name: name.to_owned(),
-        expected: SynLossChoice::EXPECTED.to_owned(),
-    })
-}
-
 fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
-    let (word, argument) = match text.split_once('(') {
-        Some((word, rest)) => match rest.strip_suffix(')') {
-            Some(argument) => (word, Some(argument)),
-            None => (text, None),
-        },
-        None => (text, None),
-    };
-    let candidates: Vec<&Entry> = REGISTRY.iter().filter(|e| e.word == word).collect();
-    if let Some(entry) = candidates.iter().find(|e| e.argument == argument) {
-        return Ok(entry.part);
+    if let Some(part) = Part::parse(text) {
+        return Ok(part);
     }
-    if let Some(idle) = IdleChoice::parse(word, argument) {
-        return Ok(Part::Idle(idle));
-    }
-    if let Some(jump) = JumpChoice::parse(word, argument) {
-        return Ok(Part::Jump(jump));
-    }
-    let ccp = candidates.iter().find_map(|e| match e.part {
-        Part::Growth(GrowthChoice::Ccp(settings)) => Some(settings),
-        _ => None,
-    });
-    if let Some(form) = ccp {
-        return match argument.and_then(|argument| form.read(argument)) {
-            Some(settings) => Ok(Part::Growth(GrowthChoice::Ccp(settings))),
-            None => Err(VariantError::Argument {
-                word: word.to_owned(),
-                argument: argument.unwrap_or_default().to_owned(),
-                name: name.to_owned(),
-                expected: form.expected().to_owned(),
-            }),
-        };
-    }
-    if !candidates.is_empty() {
-        let forms: Vec<String> = candidates
-            .iter()
-            .map(|e| e.argument.map_or_else(|| "no argument".to_owned(), |a| format!("`{a}`")))
-            .collect();
-        return Err(VariantError::Argument {
+    let (word, argument) = split(text);
+    let forms: Vec<String> = REGISTRY
+        .iter()
+        .filter(|entry| entry.word == word)
+        .map(|e| e.argument.map_or_else(|| "no argument".to_owned(), |a| format!("`{a}`")))
+        .collect();
+    match Part::expected(word) {
+        None if forms.is_empty() => Err(VariantError::UnknownPart {
+            word: word.to_owned(),
+            name: name.to_owned(),
+            known: words(|_| true),
+        }),
+        expected => Err(VariantError::Argument {
             word: word.to_owned(),
             argument: argument.unwrap_or_default().to_owned(),
             name: name.to_owned(),
-            expected: IdleChoice::expected(word)
-                .or_else(|| JumpChoice::expected(word))
-                .map_or(forms.join(" or "), str::to_owned),
-        });
+            expected: expected.map_or_else(|| forms.join(" or "), str::to_owned),
+        }),
     }
-    if word == "tsl" {
-        return parse_tsl(argument, name);
-    }
-    if let (Some(digits), None) = (word.strip_prefix("iw"), argument)
-        && let Some(n) = whole_number(digits, 1, LARGEST_INITIAL_WINDOW)
-    {
-        return Ok(Part::Window(WindowChoice::Segments(n)));
-    }
-    Err(VariantError::UnknownPart {
-        word: word.to_owned(),
-        name: name.to_owned(),
-        known: words(|_| true),
-    })
 }
 
 impl FromStr for Variant {
@@ -497,8 +400,8 @@ impl FromStr for Variant {
                 return Err(VariantError::Twice {
                     name: name.to_owned(),
                     slot: part.slot(),
-                    first: word_of(earlier),
-                    second: word_of(part),
+                    first: earlier.spelled(),
+                    second: part.spelled(),
                 });
             }
             parts.push(part);
@@ -510,9 +413,9 @@ impl FromStr for Variant {
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&word_of(Part::Growth(self.growth)))?;
+        f.write_str(&self.growth.spelled())?;
         for part in &self.parts {
-            write!(f, "+{}", word_of(*part))?;
+            write!(f, "+{}", part.spelled())?;
         }
         Ok(())
     }
@@ -524,60 +427,28 @@ impl Variant {
     /// # Errors
     /// Two choices that do not go together.
     pub fn resolve(&self, profile: Profile) -> Result<Parts, VariantError> {
-        let mut resolved = defaults(self.growth, profile);
+        let mut resolved = Parts::of(self.growth, profile);
         for part in &self.parts {
             if let Some(reason) = owns(self.growth, part.slot()) {
                 return Err(VariantError::Refused {
-                    growth: word_of(Part::Growth(self.growth)),
-                    part: word_of(*part),
+                    growth: self.growth.spelled(),
+                    part: part.spelled(),
                     reason,
                 });
             }
-            match *part {
-                Part::Growth(growth) => resolved.growth = growth,
-                Part::Recovery(recovery) => resolved.recovery = recovery,
-                Part::Window(window) => resolved.window = window,
-                Part::SynLoss(rule) => resolved.syn_loss = rule,
-                Part::Jump(jump) => resolved.jump = jump,
-                Part::SlowStart(law) => resolved.slow_start = law,
-                Part::Idle(idle) => resolved.idle = idle,
-            }
+            resolved.set(*part);
         }
-        let models_path = match resolved.growth {
-            GrowthChoice::Bbr | GrowthChoice::Bbr1 => Some(
-                "BBR must know which segments arrived, and says itself how much is sent while \
-                 losses are repaired",
-            ),
-            GrowthChoice::Ccp(_) => Some(
-                "CCP must know which segments arrived, and its window goes on moving while losses \
-                 are repaired",
-            ),
-            GrowthChoice::Rcp => Some(
-                "RCP's rate is the routers', and does not fall while losses are repaired, for which \
-                 it must know which segments arrived",
-            ),
-            GrowthChoice::Playout => Some(
-                "the law must know how much was lost, and its window goes on moving while losses \
-                 are repaired",
-            ),
+        let recovery = resolved.recovery;
+        let reason = match resolved.growth.about().recoveries {
+            Recoveries::LeavingTheWindow(reason) if !recovery.about().leaves_window => Some(reason),
+            Recoveries::Only(word, reason) if recovery.spelled() != word => Some(reason),
             _ => None,
         };
-        if let Some(reason) = models_path
-            && !matches!(resolved.recovery, RecoveryChoice::Sack | RecoveryChoice::Rack)
-        {
+        if let Some(reason) = reason {
             return Err(VariantError::Refused {
-                growth: word_of(Part::Growth(resolved.growth)),
-                part: word_of(Part::Recovery(resolved.recovery)),
+                growth: resolved.growth.spelled(),
+                part: recovery.spelled(),
                 reason,
-            });
-        }
-        let tahoe = matches!(resolved.growth, GrowthChoice::Tahoe | GrowthChoice::TahoeBytes);
-        if tahoe && resolved.recovery != RecoveryChoice::GoBackN {
-            return Err(VariantError::Refused {
-                growth: word_of(Part::Growth(resolved.growth)),
-                part: word_of(Part::Recovery(resolved.recovery)),
-                reason: "Tahoe's window falls to one segment at a loss, so that it has no recovery \
-                         phase during which fast recovery could send",
             });
         }
         Ok(resolved)

@@ -199,7 +199,7 @@ fn asked_by(config: Config) -> u64 {
 }
 
 fn words(slot: Slot) -> impl Iterator<Item = String> {
-    REGISTRY.iter().filter(move |entry| entry.part.slot() == slot).map(|entry| {
+    REGISTRY.iter().filter(move |entry| entry.choice.slot() == slot).map(|entry| {
         entry.argument.map_or_else(|| entry.word.to_owned(), |a| format!("{}({a})", entry.word))
     })
 }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use ackclock_tcp::config::{Autotune, DelayedAck, EcnConfig, EcnMode, Nagle, Pacing, WindowProbe};
-use ackclock_tcp::growth::GrowthChoice;
 use ackclock_tcp::variant::{REGISTRY, Slot};
 use ackclock_tcp::{Config, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Mss};
@@ -128,7 +127,7 @@ pub struct Way {
 /// Every sender that the registry can spell, the plainest first.
 static SENDERS: LazyLock<Vec<Sender>> = LazyLock::new(|| {
     let words = |slot: Slot| {
-        REGISTRY.iter().filter(move |entry| entry.part.slot() == slot).map(|entry| {
+        REGISTRY.iter().filter(move |entry| entry.choice.slot() == slot).map(|entry| {
             entry.argument.map_or_else(|| entry.word.to_owned(), |a| format!("{}({a})", entry.word))
         })
     };
@@ -157,7 +156,7 @@ static SENDERS: LazyLock<Vec<Sender>> = LazyLock::new(|| {
         let variant: Variant = sender.name.parse().expect("words of the registry");
         let parts = variant.resolve(sender.profile);
         // What routers tell RCP and XCP has no form in bytes.
-        parts.is_ok_and(|parts| !matches!(parts.growth, GrowthChoice::Rcp | GrowthChoice::Xcp))
+        parts.is_ok_and(|parts| parts.growth.about().routers.is_none())
     });
     senders
 });

@@ -9,7 +9,6 @@ use ackclock_units::Duration;
 
 use super::stack::KernelStack;
 use super::{IPV4_NETWORK, IPV6_NETWORK};
-use crate::kernel::LAWS;
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::space::{set_sysctl, sysctl};
 
@@ -148,8 +147,7 @@ impl KernelStack<'_> {
         let full = parts.name(Profile::Linux);
         let mut words = full.split('+');
         let law = words.next().unwrap_or_default();
-        let kernels = LAWS.iter().find(|(ours, _)| *ours == law).map(|(_, kernels)| *kernels);
-        let Some(kernels) = kernels.filter(|law| has(law)) else {
+        let Some(kernels) = parts.growth.in_linux().filter(|law| has(law)) else {
             return Err(format!("this kernel has no congestion control `{law}` (it has {there})"));
         };
         let mut meaning = Meaning::Applied;

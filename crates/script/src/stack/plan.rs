@@ -2,8 +2,6 @@
 
 use std::str::FromStr;
 
-use ackclock_tcp::idle::IdleChoice;
-use ackclock_tcp::recovery::RecoveryChoice;
 use ackclock_tcp::start::SlowStartChoice;
 use ackclock_tcp::{
     Autotune, Config, DelayedAck, EcnEcho, EcnMode, Endpoint, Nagle, Pacing, Profile, Variant,
@@ -420,11 +418,11 @@ impl ConnectionSettings {
             .map_err(|error| format!("`{}`: {error}", self.variant))?;
         let mut config = Config::new(parts, self.profile);
         let parts = &mut config.parts;
-        if !self.rack && parts.recovery == RecoveryChoice::Rack {
-            parts.recovery = RecoveryChoice::Prr;
+        if !self.rack {
+            parts.recovery = parts.recovery.without_time();
         }
-        if self.sack == Some(false) && parts.recovery.needs_sack() {
-            parts.recovery = RecoveryChoice::PartialAck;
+        if self.sack == Some(false) {
+            parts.recovery = parts.recovery.without_sack();
         }
         if self.paced {
             config.pacing = Pacing::Linux;
@@ -434,13 +432,10 @@ impl ConnectionSettings {
         recovery.forward_rto = self.forward_rto.unwrap_or(recovery.forward_rto);
         recovery.reordering = self.reordering.unwrap_or(recovery.reordering);
         if self.restart_after_idle == Some(false) {
-            parts.idle = match parts.idle {
-                IdleChoice::Linux { .. } => IdleChoice::Linux { restart: false },
-                _ => IdleChoice::NoIdle,
-            };
+            parts.idle = parts.idle.without_restart();
         }
-        if !self.hystart && parts.slow_start == SlowStartChoice::HyStart {
-            parts.slow_start = SlowStartChoice::Standard;
+        if !self.hystart && parts.slow_start.switch() == "hystart" {
+            parts.slow_start = SlowStartChoice::default();
         }
         if let Some(segments) = self.initial_window {
             parts.window = WindowChoice::Segments(segments);

@@ -1,7 +1,7 @@
 //! Routers that rule senders stand on all of their way.
 
 use ackclock_tcp::Config;
-use ackclock_tcp::growth::GrowthChoice;
+use ackclock_tcp::growth::Routers;
 
 use super::{Result, refuse};
 use crate::ScenarioError;
@@ -37,10 +37,14 @@ pub fn check_paths(scenario: &Scenario, entries: &[usize], layout: &Layout) -> R
 }
 
 fn check_path(key: &str, config: &Config, path: &[Vec<usize>; 2], layout: &Layout) -> Result {
-    let (word, has): (_, fn(&Wire) -> bool) = match config.parts.growth {
-        GrowthChoice::Rcp => ("rcp", |wire| wire.feedback.as_ref().is_some_and(|f| f.0.is_some())),
-        GrowthChoice::Xcp => ("xcp", |wire| wire.feedback.as_ref().is_some_and(|f| f.1.is_some())),
-        _ => return Ok(()),
+    let (word, has): (_, fn(&Wire) -> bool) = match config.parts.growth.about().routers {
+        Some(Routers::Rate) => {
+            ("rcp", |wire| wire.feedback.as_ref().is_some_and(|f| f.0.is_some()))
+        }
+        Some(Routers::Throughput) => {
+            ("xcp", |wire| wire.feedback.as_ref().is_some_and(|f| f.1.is_some()))
+        }
+        None => return Ok(()),
     };
     let ignorant = path.iter().flatten().map(|wire| &layout.wires[*wire]).find(|wire| !has(wire));
     ignorant.map_or(Ok(()), |wire| {

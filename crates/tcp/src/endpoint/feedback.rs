@@ -12,19 +12,13 @@ use super::timestamps::Timestamps;
 use super::{Endpoint, Transmit};
 use crate::config::Config;
 use crate::event::Feedback;
-use crate::growth::GrowthChoice;
+use crate::growth::Routers;
 use crate::sender::Sender;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scheme {
-    Rcp,
-    Xcp,
-}
 
 /// An end's part in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exchange {
-    scheme: Scheme,
+    scheme: Routers,
     /// The peer takes part.
     peer: bool,
     /// RCP: the rate of the last packet that came, in kbit/s, to be given back.
@@ -36,12 +30,10 @@ pub(super) struct Exchange {
 impl Exchange {
     /// What `config` asks for; `None` with any other law.
     pub(super) const fn of(config: &Config) -> Option<Self> {
-        let scheme = match config.parts.growth {
-            GrowthChoice::Rcp => Scheme::Rcp,
-            GrowthChoice::Xcp => Scheme::Xcp,
-            _ => return None,
-        };
-        Some(Self { scheme, peer: false, rate_kbps: 0, delta: 0 })
+        match config.parts.growth.about().routers {
+            Some(scheme) => Some(Self { scheme, peer: false, rate_kbps: 0, delta: 0 }),
+            None => None,
+        }
     }
 
     /// Whether segments carry the header.
@@ -53,7 +45,7 @@ impl Exchange {
     /// with headers. `None` if nothing, or of another scheme.
     fn take(&mut self, header: CongestionHeader) -> Option<f64> {
         match (self.scheme, header) {
-            (Scheme::Rcp, CongestionHeader::Rcp(header)) => {
+            (Routers::Rate, CongestionHeader::Rcp(header)) => {
                 self.peer = true;
                 // No router has a function: there is nothing to give back.
                 if header.rate_kbps > 0 && header.rate_kbps < RcpHeader::UNLIMITED {
@@ -61,7 +53,7 @@ impl Exchange {
                 }
                 (header.reverse_kbps > 0).then(|| f64::from(header.reverse_kbps) * 125.0)
             }
-            (Scheme::Xcp, CongestionHeader::Xcp(header)) => {
+            (Routers::Throughput, CongestionHeader::Xcp(header)) => {
                 self.peer = true;
                 self.delta = self.delta.saturating_add(header.delta);
                 (header.reverse != 0).then(|| f64::from(header.reverse))
@@ -76,12 +68,12 @@ impl Exchange {
         let rtt_us = sender.srtt().filter(|_| asks).map_or(0, |rtt| rtt.as_nanos() / 1000);
         let rtt_us = u32::try_from(rtt_us).unwrap_or(u32::MAX);
         match self.scheme {
-            Scheme::Rcp => CongestionHeader::Rcp(RcpHeader {
+            Routers::Rate => CongestionHeader::Rcp(RcpHeader {
                 rate_kbps: if asks { RcpHeader::UNLIMITED } else { 0 },
                 rtt_us,
                 reverse_kbps: self.rate_kbps,
             }),
-            Scheme::Xcp => {
+            Routers::Throughput => {
                 let reverse = std::mem::take(&mut self.delta);
                 let (spacing_ns, delta) =
                     if rtt_us > 0 { wish(sender, rtt_us, overhead) } else { (0, 0) };
@@ -135,8 +127,8 @@ impl Endpoint {
         let payload = bytes_per_s * mss / (mss + overhead.get() as f64);
         let srtt = self.sender.srtt().unwrap_or_default();
         self.sender.on_feedback(&match scheme {
-            Scheme::Rcp => Feedback::Rate { bytes_per_s: payload },
-            Scheme::Xcp => Feedback::Throughput { delta: payload, srtt },
+            Routers::Rate => Feedback::Rate { bytes_per_s: payload },
+            Routers::Throughput => Feedback::Throughput { delta: payload, srtt },
         });
     }
 

@@ -5,7 +5,8 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::fast_open::Fast;
 use super::timestamps::Timestamps;
-use super::{Agreed, Endpoint, Failure, State, Transmit, timestamp_clock};
+use super::{Agreed, Endpoint, Failure, State, Transmit};
+use crate::clock::timestamp_clock;
 use crate::config::{Config, SegmentRules};
 use crate::event::Handshake;
 use crate::rtt::RttEstimator;

@@ -3,14 +3,8 @@
 use ackclock_packet::{Flags, Options, Segment, Seq};
 use ackclock_units::{Duration, Instant};
 
+use crate::clock::timestamp_clock;
 use crate::config::SegmentRules;
-
-/// The clock: milliseconds, from 1 so that an echo of zero stays what it is before any segment has
-/// arrived.
-#[expect(clippy::cast_possible_truncation, reason = "the clock wraps, as RFC 7323 §5.2 has it")]
-pub(crate) const fn clock(now: Instant) -> u32 {
-    (now.as_nanos() / 1_000_000 + 1) as u32
-}
 
 /// What both directions' timestamps need.
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,7 +102,7 @@ impl Timestamps {
         segment.options_len = options_len;
         if self.used {
             segment.timestamps = true;
-            segment.ts_val = clock(now);
+            segment.ts_val = timestamp_clock(now);
             segment.ts_ecr = self.recent;
         }
     }

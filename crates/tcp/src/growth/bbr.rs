@@ -1,37 +1,47 @@
 //! BBR: the window and the rate follow a model of the path, its bandwidth and its least round-trip
 //! time, and not each loss.
 //!
-//! Two versions: [`Bbr1`] is the first, as in Linux's mainline kernel; [`Bbr`] is the current draft,
+//! Two versions: [`Bbr1`](super::Bbr1) is the first, as in Linux's mainline kernel; [`Bbr`](super::Bbr) is the current draft,
 //! often called `BBRv3`. Both count data in bytes and rates in bytes per second.
 
-mod filter;
-mod v1;
-mod v3;
+pub(super) mod filter;
 
 use ackclock_units::{Bytes, Duration, Rate};
 
-pub use v1::Bbr1;
-pub use v3::Bbr;
+use super::contract::Recoveries;
+use crate::words::Slot;
 
 /// Segments in flight that keep a path of delayed ACKs busy: the least window and `MinPipeCwnd`.
-const MIN_PIPE_SEGMENTS: u64 = 4;
+pub(super) const MIN_PIPE_SEGMENTS: u64 = 4;
 /// Below the estimated bandwidth, so that queues shrink: `PacingMarginPercent`, 1 %.
-const PACING_MARGIN: f64 = 0.99;
+pub(super) const PACING_MARGIN: f64 = 0.99;
 /// How long the least round-trip time is remembered: `MinRTTFilterLen`.
-const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+pub(super) const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// How long the window is small in order to see the path without a queue: `ProbeRTTDuration`.
-const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
+pub(super) const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 /// The round-trip time that the first pacing rate assumes, if none was measured.
-const NOMINAL_RTT: Duration = Duration::from_millis(1);
+pub(super) const NOMINAL_RTT: Duration = Duration::from_millis(1);
+
+/// The slots that BBR fills itself.
+pub(super) const OWNS: [(Slot, &str); 3] = [
+    (Slot::SlowStart, "BBR has a startup of its own, which ends when the bandwidth stops growing"),
+    (Slot::Jump, "BBR sends at the rate that it measures, and its window follows from that"),
+    (Slot::Idle, "BBR keeps its window after silence and sends at the rate that it knows"),
+];
+/// The recoveries that go with it.
+pub(super) const RECOVERIES: Recoveries = Recoveries::LeavingTheWindow(
+    "BBR must know which segments arrived, and says itself how much is sent while losses are \
+     repaired",
+);
 
 /// The data that `rate`, in bytes per second, carries in `span`.
-fn volume(rate: f64, span: Duration) -> f64 {
+pub(super) fn volume(rate: f64, span: Duration) -> f64 {
     rate * span.as_secs_f64()
 }
 
 /// Whole bytes of a volume, rounded down; never more than any connection carries.
 #[expect(clippy::cast_possible_truncation, reason = "positive; the cast saturates")]
-fn bytes(volume: f64) -> Bytes {
+pub(super) fn bytes(volume: f64) -> Bytes {
     // By way of a signed number, to which an instruction leads.
     Bytes::new((volume as i64).cast_unsigned()).min(Bytes::UNLIMITED)
 }
@@ -45,7 +55,7 @@ pub(super) fn pacing_rate(bytes_per_second: f64) -> Rate {
 /// Packet-timed round trips (draft-ietf-ccwg-bbr-06 §5.5.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
-    count: u64,
+    pub(super) count: u64,
     /// The round is over when a segment is delivered that was sent after so much had been.
     ends_at: Bytes,
     /// Whether the last ACK began one.
@@ -63,7 +73,7 @@ impl Rounds {
     }
 
     /// A round begins now.
-    const fn restart(&mut self, delivered: Bytes) {
+    pub(super) const fn restart(&mut self, delivered: Bytes) {
         self.ends_at = delivered;
     }
 }

@@ -13,10 +13,11 @@ mod settings;
 
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{Growth, whole_bytes};
+use super::contract::{About, Growth, Law, Recoveries, whole_bytes};
 use crate::event::{
     Ack, Congestion, Delivery, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,
 };
+use crate::words::{Described, Slot, Word};
 use capacity::{Arrival, Capacity};
 
 pub use settings::{CcpSettings, Reading, Storage};
@@ -139,6 +140,57 @@ impl Ccp {
             self.controls = true;
             self.ssthresh = Some(self.cwnd.max(LEAST_WINDOW));
         }
+    }
+}
+
+impl Described for Ccp {
+    type Settings = CcpSettings;
+
+    const WORDS: &'static [Word<CcpSettings>] = &[
+        Word::with(
+            "ccp",
+            "1",
+            CcpSettings::CCP,
+            "the path's storage less its backlog (Watanabe 2013, eq. 5): `Kp`, then `literal`, `buffer`",
+        ),
+        Word::with(
+            "ccpd",
+            "1,2000",
+            CcpSettings::CCPD,
+            "the same with a derivative (eq. 6): `Kp,Kd`, Kd in microseconds, then `literal`, `buffer`",
+        ),
+    ];
+
+    fn read(word: &str, argument: &str) -> Option<CcpSettings> {
+        [CcpSettings::CCP, CcpSettings::CCPD]
+            .iter()
+            .find(|form| form.word() == word)?
+            .read(argument)
+    }
+
+    fn expected(word: &str) -> Option<&'static str> {
+        let forms = [CcpSettings::CCP, CcpSettings::CCPD];
+        forms.iter().find(|form| form.word() == word).map(|form| form.expected())
+    }
+
+    fn spell(settings: CcpSettings) -> Option<String> {
+        Some(format!("{}({settings})", settings.word()))
+    }
+}
+
+impl Law for Ccp {
+    const ABOUT: About = About {
+        source: "Watanabe 2013",
+        owns: &[(Slot::Jump, "CCP's window follows from what it measures of the path")],
+        recoveries: Recoveries::LeavingTheWindow(
+            "CCP must know which segments arrived, and its window goes on moving while losses are \
+             repaired",
+        ),
+        ..About::PLAIN
+    };
+
+    fn make(settings: CcpSettings) -> Self {
+        Self::new(settings)
     }
 }
 

@@ -8,8 +8,9 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Mss};
 
-use super::{Growth, whole_bytes};
+use super::contract::{About, Growth, Law, whole_bytes};
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep};
+use crate::words::{Described, Word};
 
 /// α: how fast the sum grows while there is no queue, α · wnd^k a round.
 const ALPHA: f64 = 0.125;
@@ -119,6 +120,24 @@ impl Compound {
         self.base_rtt = None;
         self.waiting_reno = None;
         self.round = None;
+    }
+}
+
+impl Described for Compound {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "compound",
+        (),
+        "Reno's window and one that grows while there is no queue (draft-sridharan-tcpm-ctcp-02)",
+    )];
+}
+
+impl Law for Compound {
+    const ABOUT: About = About { source: "draft-sridharan-tcpm-ctcp-02", ..About::PLAIN };
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

@@ -4,9 +4,11 @@
 
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
+use super::contract::{About, Growth, Law, LawForm, Model, whole_bytes};
 use super::real::{larger, smaller};
-use super::{Growth, whole_bytes};
+use crate::config::Profile;
 use crate::event::{Ack, Congestion, Limit, Proposal, RecoveryEnd, Signal, SlowStartStep};
+use crate::words::{Described, Word};
 
 /// β of §4.6: what is left of the window after a loss.
 const BETA: f64 = 0.7;
@@ -181,6 +183,46 @@ impl Cubic {
             state.cwnd_prior = Some(state.cwnd);
             state.w_max = None;
         }
+    }
+}
+
+impl Described for Cubic {
+    type Settings = LawForm;
+
+    const WORDS: &'static [Word<LawForm>] = &[
+        Word::alone(
+            "cubic",
+            LawForm::OfProfile,
+            "a cubic curve of time around the last loss, at least Reno's window; the profile's form",
+        ),
+        Word::with(
+            "cubic",
+            "rfc9438",
+            LawForm::Published,
+            "CUBIC as RFC 9438 has it, which is the form of `rfc` and `ns2`",
+        ),
+    ];
+}
+
+impl Law for Cubic {
+    const ABOUT: About = About {
+        source: "RFC 9438",
+        model: Some(Model::Cubic),
+        // §4.10 recommends it; ns-2.35's CUBIC has it not.
+        defaults: &[(&[Profile::Rfc, Profile::Linux], "hystartpp")],
+        ..About::PLAIN
+    };
+
+    fn make(_: LawForm) -> Self {
+        Self::default()
+    }
+
+    fn published(_: LawForm) -> LawForm {
+        LawForm::Published
+    }
+
+    fn is_same(_: LawForm, _: LawForm) -> bool {
+        true
     }
 }
 

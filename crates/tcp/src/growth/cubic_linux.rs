@@ -5,9 +5,10 @@
 
 use ackclock_units::{Duration, Instant};
 
-use super::Delays;
+use super::contract::{About, Delays, Law, Model};
 use super::linux::{Linux, Module, Step, Window};
 use crate::event::{RttSample, SendStart, Signal};
+use crate::words::{ANY, Described, Word};
 
 /// `HZ`: the clock's ticks a second. Distributions build with 250 or with 1000.
 const HZ: u64 = 1000;
@@ -151,6 +152,29 @@ impl Curve {
         if self.tcp_cwnd > cwnd {
             self.cnt = self.cnt.min(cwnd / (self.tcp_cwnd - cwnd));
         }
+    }
+}
+
+impl Described for CubicLinux {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::with(
+        "cubic",
+        "linux",
+        (),
+        "CUBIC as Linux has it, in whole segments and milliseconds",
+    )];
+}
+
+impl Law for CubicLinux {
+    const ABOUT: About = About {
+        defaults: &[(ANY, "hystart"), (ANY, "linuxidle")],
+        model: Some(Model::Cubic),
+        ..About::linux("tcp_cubic.c of Linux 6.18", &["cubic"])
+    };
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

@@ -7,8 +7,10 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Mss};
 
-use super::{Growth, Reno};
+use super::contract::{About, Growth, Law, LawForm};
+use super::reno::Reno;
 use crate::event::{Ack, Congestion, MarkReport, Proposal, RecoveryEnd, Signal, SlowStartStep};
+use crate::words::{Described, Word};
 
 /// The weight of the last window in the mean: g of §3.3, in the value of the paper (Alizadeh et al.
 /// 2010 §4) and of Linux.
@@ -56,6 +58,40 @@ impl Dctcp {
     fn after_mark(&self, mss: Mss) -> Bytes {
         let left = self.cwnd().get() as f64 * (1.0 - self.alpha / 2.0);
         Bytes::new(left as u64).max(mss.times(2))
+    }
+}
+
+impl Described for Dctcp {
+    type Settings = LawForm;
+
+    const WORDS: &'static [Word<LawForm>] = &[
+        Word::alone(
+            "dctcp",
+            LawForm::OfProfile,
+            "reduced by the share of its data that met congestion marks (RFC 8257); asks for ECN",
+        ),
+        Word::with(
+            "dctcp",
+            "rfc8257",
+            LawForm::Published,
+            "DCTCP as RFC 8257 has it, which is the form of `rfc` and `ns2`",
+        ),
+    ];
+}
+
+impl Law for Dctcp {
+    const ABOUT: About = About { source: "RFC 8257", needs_marks: true, ..About::PLAIN };
+
+    fn make(_: LawForm) -> Self {
+        Self::default()
+    }
+
+    fn published(_: LawForm) -> LawForm {
+        LawForm::Published
+    }
+
+    fn is_same(_: LawForm, _: LawForm) -> bool {
+        true
     }
 }
 

@@ -5,8 +5,9 @@
 
 use ackclock_units::{Bytes, Mss};
 
-use super::{Growth, whole_bytes};
+use super::contract::{About, Growth, Law, LawForm, whole_bytes};
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
+use crate::words::{Described, Word};
 
 /// `Low_Window` of §5, in segments: up to here the law is Reno's.
 const LOW_WINDOW: f64 = 38.0;
@@ -62,6 +63,40 @@ pub struct HighSpeed {
 impl Default for HighSpeed {
     fn default() -> Self {
         Self { mss: Mss::default(), w: 1.0, ssthresh: None, undo: None }
+    }
+}
+
+impl Described for HighSpeed {
+    type Settings = LawForm;
+
+    const WORDS: &'static [Word<LawForm>] = &[
+        Word::alone(
+            "highspeed",
+            LawForm::OfProfile,
+            "Reno below 38 segments, bolder above (RFC 3649)",
+        ),
+        Word::with(
+            "highspeed",
+            "rfc3649",
+            LawForm::Published,
+            "HSTCP by the formulas of RFC 3649, which is the form of `rfc` and `ns2`",
+        ),
+    ];
+}
+
+impl Law for HighSpeed {
+    const ABOUT: About = About { source: "RFC 3649", ..About::PLAIN };
+
+    fn make(_: LawForm) -> Self {
+        Self::default()
+    }
+
+    fn published(_: LawForm) -> LawForm {
+        LawForm::Published
+    }
+
+    fn is_same(_: LawForm, _: LawForm) -> bool {
+        true
     }
 }
 

@@ -1,29 +1,19 @@
 //! The common part of Linux's congestion-control modules: a window in whole packets, with `tcp_slow_start`, `tcp_cong_avoid_ai`
 //! and `tcp_reno_undo_cwnd` of `net/ipv4/tcp_cong.c`, and the entry into reductions and their end in `tcp_input.c` (Linux
-//! 6.18). A module is one file in this folder.
+//! 6.18). A module is one file beside this one, `..._linux.rs`.
 //!
 //! Written from what the kernel does, event by event: see `crates/tcp/tests/data/linux-laws`.
-
-mod dctcp;
-mod highspeed;
-mod reno;
-mod vegas;
 
 use std::fmt::Debug;
 
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{Delays, Growth};
+use super::contract::{Delays, Growth};
 use crate::event::{
     Ack, Congestion, MarkReport, Proposal, RecoveryEnd, RttSample, SendStart, Signal,
     SlowStartStep, StateChange, Why,
 };
-
-pub use dctcp::Dctcp;
-pub use highspeed::HighSpeed;
-pub use reno::Reno;
-pub use vegas::Vegas;
 
 /// The window and the threshold that an undo gives back.
 #[derive(Clone, Copy, Debug)]
@@ -344,7 +334,7 @@ impl<M: Module> Growth for Linux<M> {
 }
 
 /// Whole microseconds, as the kernel's samples are, and at least one.
-fn micros(rtt: Duration) -> u64 {
+pub(super) fn micros(rtt: Duration) -> u64 {
     (rtt.as_nanos() / 1000).max(1)
 }
 

@@ -11,10 +11,11 @@
 use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use super::bbr::{Rounds, pacing_rate};
-use super::{Growth, whole_bytes};
+use super::contract::{About, Growth, Law, Recoveries, whole_bytes};
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Signal, SlowStartStep,
 };
+use crate::words::{ANY, Described, Word};
 
 /// α, in segments: what the flow keeps waiting (Vegas's β: Brakmo and Peterson 1995).
 const BACKLOG: f64 = 4.0;
@@ -193,6 +194,31 @@ impl Playout {
         self.cwnd = next;
         // Below the threshold slow start would begin anew.
         self.ssthresh = self.ssthresh.map(|old| old.min(next));
+    }
+}
+
+impl Described for Playout {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "playout",
+        (),
+        "made for video: paced, four segments waiting, losses without a queue cost nothing",
+    )];
+}
+
+impl Law for Playout {
+    const ABOUT: About = About {
+        defaults: &[(ANY, "standard"), (ANY, "noidle")],
+        recoveries: Recoveries::LeavingTheWindow(
+            "the law must know how much was lost, and its window goes on moving while losses are \
+             repaired",
+        ),
+        ..About::PLAIN
+    };
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

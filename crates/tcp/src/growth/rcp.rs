@@ -3,11 +3,12 @@
 
 use ackclock_units::{Bytes, Duration, Mss, Rate};
 
-use super::Growth;
 use super::bbr::{Rounds, pacing_rate};
+use super::contract::{About, Growth, Law, Recoveries, Routers};
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, Proposal, RecoveryEnd, Signal, SlowStartStep,
 };
+use crate::words::{ANY, Described, Slot, Word};
 
 /// The window, in what the rate carries in a round trip: it is to be no bound, but for a path that
 /// has gone silent.
@@ -41,6 +42,38 @@ impl Rcp {
     /// In bytes per second: until a router has spoken, the first window in a round trip.
     fn rate(&self) -> f64 {
         self.rate.unwrap_or_else(|| self.initial.get() as f64 / self.srtt().as_secs_f64())
+    }
+}
+
+impl Described for Rcp {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "rcp",
+        (),
+        "paced at the rate that routers offer to every flow (RCP, Dukkipati et al. 2005)",
+    )];
+}
+
+impl Law for Rcp {
+    const ABOUT: About = About {
+        source: "Dukkipati et al. 2005, \"Processor Sharing Flows in the Internet\"",
+        defaults: &[(ANY, "standard"), (ANY, "noidle")],
+        owns: &[
+            (Slot::SlowStart, "routers say how fast it begins"),
+            (Slot::Jump, "routers say how fast it begins"),
+            (Slot::Idle, "RCP sends at the rate that routers say"),
+        ],
+        recoveries: Recoveries::LeavingTheWindow(
+            "RCP's rate is the routers', and does not fall while losses are repaired, for which it \
+             must know which segments arrived",
+        ),
+        routers: Some(Routers::Rate),
+        ..About::PLAIN
+    };
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

@@ -5,8 +5,21 @@
 
 use ackclock_units::Bytes;
 
-use super::{Growth, Window};
+use super::contract::{About, Growth, Law, Model, Window};
+use crate::config::Profile;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
+use crate::words::{Defaults, Described, Word};
+
+/// The words for the law, which differ in the recovery that comes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenoWord {
+    /// `newreno`: partial-ACK recovery.
+    NewReno,
+    /// `reno`: fast recovery.
+    Reno,
+    /// `reno(rfc5681)`: the same under `linux`, too.
+    Rfc5681,
+}
 
 /// One segment a window in congestion avoidance; half the flight after a loss.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +38,51 @@ impl Reno {
         self.undo = Some(self.window);
         self.window.ssthresh = Some(left);
         self.window.cwnd = self.window.cwnd.min(left);
+    }
+}
+
+impl Described for Reno {
+    type Settings = RenoWord;
+
+    const WORDS: &'static [Word<RenoWord>] = &[
+        Word::alone("newreno", RenoWord::NewReno, "RFC 5681's law with RFC 6582's recovery"),
+        Word::alone("reno", RenoWord::Reno, "RFC 5681: one segment per window, half after a loss"),
+        Word::with(
+            "reno",
+            "rfc5681",
+            RenoWord::Rfc5681,
+            "Reno in bytes, which is the form of `rfc` and `ns2`",
+        ),
+    ];
+}
+
+impl Law for Reno {
+    const ABOUT: About = About { source: "RFC 5681", model: Some(Model::Reno), ..About::PLAIN };
+
+    fn make(_: RenoWord) -> Self {
+        Self::default()
+    }
+
+    fn published(word: RenoWord) -> RenoWord {
+        match word {
+            RenoWord::NewReno => word,
+            RenoWord::Reno | RenoWord::Rfc5681 => RenoWord::Rfc5681,
+        }
+    }
+
+    fn is_same(_: RenoWord, _: RenoWord) -> bool {
+        true
+    }
+
+    fn defaults(word: RenoWord) -> Defaults {
+        match word {
+            RenoWord::NewReno => {
+                &[(&[Profile::Rfc, Profile::Ns2], "partialack"), (&[Profile::Rfc], "rfc3390")]
+            }
+            RenoWord::Reno | RenoWord::Rfc5681 => {
+                &[(&[Profile::Rfc, Profile::Ns2], "fastrecovery"), (&[Profile::Rfc], "rfc3390")]
+            }
+        }
     }
 }
 

@@ -3,8 +3,10 @@
 
 use ackclock_units::{Bytes, Mss};
 
-use super::{Growth, whole_bytes};
+use super::contract::{About, Growth, Law, Model, Recoveries, whole_bytes};
+use crate::config::Profile;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
+use crate::words::{ANY, Described, Word};
 
 /// Tahoe: W + 1 an ACK below the threshold, W + 1/floor(W) above it; any loss sets the threshold
 /// to half of W and W to one segment.
@@ -24,7 +26,7 @@ pub struct Tahoe {
 
 /// What congestion avoidance counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counting {
+pub enum Counting {
     /// 1/floor(W) segments an ACK (equation 7).
     Acks,
     /// One segment a window of bytes acknowledged (RFC 5681 §3.1).
@@ -67,6 +69,45 @@ impl Tahoe {
                     self.w += 1.0;
                 }
             }
+        }
+    }
+}
+
+impl Described for Tahoe {
+    type Settings = Counting;
+
+    const WORDS: &'static [Word<Counting>] = &[
+        Word::alone(
+            "tahoe",
+            Counting::Acks,
+            "1/floor(W) segments per ACK in congestion avoidance; window of one segment after a loss",
+        ),
+        Word::with(
+            "tahoe",
+            "bytes",
+            Counting::Bytes,
+            "Tahoe, growing by one segment per window of bytes acknowledged (RFC 5681 §3.1)",
+        ),
+    ];
+}
+
+impl Law for Tahoe {
+    const ABOUT: About = About {
+        model: Some(Model::Tahoe),
+        source: "Altman et al. 1997, \"Performance Modeling of TCP/IP in a Wide-Area Network\"",
+        defaults: &[(ANY, "gobackn"), (&[Profile::Rfc], "rfc3390"), (&[Profile::Linux], "rfc5681")],
+        recoveries: Recoveries::Only(
+            "gobackn",
+            "Tahoe's window falls to one segment at a loss, so that it has no recovery phase during \
+             which fast recovery could send",
+        ),
+        ..About::PLAIN
+    };
+
+    fn make(settings: Counting) -> Self {
+        match settings {
+            Counting::Acks => Self::counting_acks(),
+            Counting::Bytes => Self::counting_bytes(),
         }
     }
 }

@@ -7,8 +7,9 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Mss};
 
-use super::{Growth, whole_bytes};
+use super::contract::{About, Growth, Law, LawForm, whole_bytes};
 use crate::event::{Ack, Congestion, Limit, Proposal, RecoveryEnd, Signal, SlowStartStep};
+use crate::words::{ANY, Described, Slot, Word};
 
 /// α, in segments: with less waiting, the window grows (the paper's Vegas-2,4).
 const ALPHA: f64 = 2.0;
@@ -95,6 +96,48 @@ impl Vegas {
 
     fn set_ssthresh(&mut self, segments: f64) {
         self.ssthresh = Some(segments.max(2.0));
+    }
+}
+
+impl Described for Vegas {
+    type Settings = LawForm;
+
+    const WORDS: &'static [Word<LawForm>] = &[
+        Word::alone(
+            "vegas",
+            LawForm::OfProfile,
+            "two to four segments waiting at the bottleneck (Brakmo and Peterson 1995)",
+        ),
+        Word::with(
+            "vegas",
+            "paper",
+            LawForm::Published,
+            "Vegas as the paper has it, which is the form of `rfc` and `ns2`",
+        ),
+    ];
+}
+
+impl Law for Vegas {
+    const ABOUT: About = About {
+        source: "Brakmo and Peterson 1995, \"TCP Vegas: End to End Congestion Avoidance on a Global Internet\"",
+        defaults: &[(ANY, "standard")],
+        owns: &[(
+            Slot::SlowStart,
+            "Vegas has a slow start of its own, which compares rates in every other round",
+        )],
+        ..About::PLAIN
+    };
+
+    fn make(_: LawForm) -> Self {
+        Self::default()
+    }
+
+    fn published(_: LawForm) -> LawForm {
+        LawForm::Published
+    }
+
+    fn is_same(_: LawForm, _: LawForm) -> bool {
+        true
     }
 }
 

@@ -3,8 +3,9 @@
 
 use ackclock_units::{Bytes, Mss};
 
-use super::Growth;
+use super::contract::{About, Growth, Law, Routers};
 use crate::event::{Ack, Congestion, Feedback, Proposal, RecoveryEnd, Signal, SlowStartStep};
+use crate::words::{ANY, Described, Slot, Word};
 
 /// The window is the routers' but for losses, which are answered as standard TCP does (§3.2).
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +15,33 @@ pub struct Xcp {
     cwnd: f64,
     ssthresh: Option<Bytes>,
     undo: Option<(f64, Option<Bytes>)>,
+}
+
+impl Described for Xcp {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "xcp",
+        (),
+        "a window that grows and shrinks by what routers say (XCP, Katabi et al. 2002)",
+    )];
+}
+
+impl Law for Xcp {
+    const ABOUT: About = About {
+        source: "Katabi et al. 2002, \"Congestion Control for High Bandwidth-Delay Product Networks\"",
+        defaults: &[(ANY, "standard"), (ANY, "noidle")],
+        owns: &[
+            (Slot::SlowStart, "routers say how fast it begins"),
+            (Slot::Jump, "routers say how fast it begins"),
+        ],
+        routers: Some(Routers::Throughput),
+        ..About::PLAIN
+    };
+
+    fn make((): ()) -> Self {
+        Self::default()
+    }
 }
 
 impl Growth for Xcp {

@@ -6,8 +6,9 @@
 
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::{Idle, Usage};
+use super::contract::{Idle, Rule, Usage};
 use crate::event::{Ack, Limit, Proposal, Why};
+use crate::words::{Described, Word};
 
 /// Which RTO the rule counts. RFC 2861 says "the RTO" and was written when it was at least 1 s; how
 /// often the window is halved depends on nothing so much.
@@ -58,6 +59,52 @@ impl Cwv {
             mss: usage.mss,
             why: Why::Idle,
         }
+    }
+}
+
+impl Described for Cwv {
+    type Settings = CwvRto;
+
+    const WORDS: &'static [Word<CwvRto>] = &[
+        Word::alone(
+            "cwv",
+            CwvRto::Clamped,
+            "only a full window grows; silence halves it once an RTO, down to a segment (RFC 2861)",
+        ),
+        Word::with(
+            "cwv",
+            "rto=unclamped",
+            CwvRto::Unclamped,
+            "the same, with an RTO that has no minimum",
+        ),
+        Word::with(
+            "cwv",
+            "rto=500ms",
+            CwvRto::Fixed(Duration::from_millis(500)),
+            "the same, counting a fixed time, of any length",
+        ),
+    ];
+
+    fn read(_: &str, argument: &str) -> Option<CwvRto> {
+        match argument.strip_prefix("rto=")? {
+            "clamped" => Some(CwvRto::Clamped),
+            time => time.parse().ok().filter(|rto| *rto > Duration::ZERO).map(CwvRto::Fixed),
+        }
+    }
+
+    fn expected(word: &str) -> Option<&'static str> {
+        (word == "cwv").then_some("nothing, `rto=unclamped`, or a time such as `rto=500ms`")
+    }
+
+    fn spell(rto: CwvRto) -> Option<String> {
+        let CwvRto::Fixed(rto) = rto else { return None };
+        Some(format!("cwv(rto={})", rto.to_string().replace(' ', "")))
+    }
+}
+
+impl Rule for Cwv {
+    fn make(rto: CwvRto) -> Self {
+        Self::new(rto)
     }
 }
 

@@ -10,8 +10,9 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Instant};
 
-use super::{Idle, Usage};
+use super::contract::{Idle, Rule, Usage};
 use crate::event::{Ack, Limit, Proposal, Why};
+use crate::words::{Described, Word};
 
 /// Linux's rules.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +71,41 @@ const JIFFY: u64 = 1_000_000;
 /// Whole jiffies between two moments, of which each falls into one.
 fn jiffies_between(from: Instant, to: Instant) -> u64 {
     (to.as_nanos() / JIFFY).saturating_sub(from.as_nanos() / JIFFY)
+}
+
+/// Whether silence costs window (`tcp_slow_start_after_idle`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterIdle {
+    /// It halves the window once an RTO.
+    Restart,
+    /// It costs nothing.
+    Keep,
+}
+
+impl Described for LinuxIdle {
+    type Settings = AfterIdle;
+
+    const WORDS: &'static [Word<AfterIdle>] = &[
+        Word::alone(
+            "linuxidle",
+            AfterIdle::Restart,
+            "only a full window grows; silence halves it once an RTO (Linux, after RFC 2861)",
+        ),
+        Word::with(
+            "linuxidle",
+            "norestart",
+            AfterIdle::Keep,
+            "only a full window grows; silence costs nothing (tcp_slow_start_after_idle=0)",
+        ),
+    ];
+}
+
+impl Rule for LinuxIdle {
+    const WITHOUT_RESTART: &'static str = "linuxidle(norestart)";
+
+    fn make(settings: AfterIdle) -> Self {
+        Self::new(settings == AfterIdle::Restart)
+    }
 }
 
 impl Idle for LinuxIdle {

@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::{Idle, Usage};
+use super::contract::{Idle, Rule, Usage};
 use crate::event::{Ack, Limit, Proposal, Why};
+use crate::words::{Described, Word};
 
 /// How long a window that is not validated is kept (§4.4.3: five minutes is "the recommended value").
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
@@ -91,6 +92,22 @@ impl NewCwv {
             mss: usage.mss,
             why: Why::Idle,
         })
+    }
+}
+
+impl Described for NewCwv {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "newcwv",
+        (),
+        "the window is kept for 5 min; a loss is answered from what was used of it (RFC 7661)",
+    )];
+}
+
+impl Rule for NewCwv {
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Restart after idle: RFC 5681 §4.1.
 
-use super::{Idle, Usage};
+use super::contract::{Idle, Rule, Usage};
 use crate::event::{Proposal, Why};
+use crate::words::{Described, Word, whole_number};
 
 /// From when silence counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,88 @@ impl Rfc5681 {
     }
 }
 
+/// The choices within the rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// From when silence counts.
+    pub clock: IdleClock,
+    /// The restart window in segments; `None` is the connection's first window.
+    pub window: Option<u32>,
+}
+
+impl Described for Rfc5681 {
+    type Settings = Restart;
+
+    const WORDS: &'static [Word<Restart>] = &[
+        Word::alone(
+            "rfc5681",
+            Restart { clock: IdleClock::LastSend, window: None },
+            "restart window after an RTO without sending (RFC 5681 §4.1)",
+        ),
+        Word::with(
+            "rfc5681",
+            "timer",
+            Restart { clock: IdleClock::Timer, window: None },
+            "the same, with the RTO counted from the ACK of everything",
+        ),
+        Word::with(
+            "rfc5681",
+            "rw=1",
+            Restart { clock: IdleClock::LastSend, window: Some(1) },
+            "a restart window of so many segments",
+        ),
+        Word::with(
+            "rfc5681",
+            "timer,rw=1",
+            Restart { clock: IdleClock::Timer, window: Some(1) },
+            "both, as ns-2 has it",
+        ),
+    ];
+
+    fn read(_: &str, argument: &str) -> Option<Restart> {
+        let mut read = Restart { clock: IdleClock::LastSend, window: None };
+        for argument in argument.split(',') {
+            match argument.split_once('=') {
+                None if argument == "timer" && read.clock == IdleClock::LastSend => {
+                    read.clock = IdleClock::Timer;
+                }
+                Some(("rw", digits)) if read.window.is_none() => {
+                    read.window = Some(whole_number(digits, 1, 1000)?);
+                }
+                _ => return None,
+            }
+        }
+        Some(read)
+    }
+
+    fn expected(word: &str) -> Option<&'static str> {
+        let ours = word == "rfc5681";
+        ours.then_some("nothing, `timer`, `rw=1` (1 to 1000 segments) or `timer,rw=1`")
+    }
+
+    fn spell(Restart { clock, window }: Restart) -> Option<String> {
+        let window = format!("rw={}", window?);
+        let timer = if clock == IdleClock::Timer { "timer," } else { "" };
+        Some(format!("rfc5681({timer}{window})"))
+    }
+}
+
+impl Rule for Rfc5681 {
+    fn make(settings: Restart) -> Self {
+        Self::new(settings.clock, settings.window)
+    }
+}
+
 impl Idle for Rfc5681 {
+    #[inline]
+    fn says_nothing(&self, unused: bool) -> bool {
+        unused
+    }
+
+    fn heeds_acks(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn before_send(&mut self, usage: &Usage) -> Option<Proposal> {
         let restarts = match self.clock {

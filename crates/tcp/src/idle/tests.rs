@@ -1,4 +1,8 @@
+use ackclock_packet::Seq;
+use ackclock_units::{Duration, Instant, Mss};
+
 use super::*;
+use crate::event::Limit;
 
 const MSS: u64 = 1000;
 

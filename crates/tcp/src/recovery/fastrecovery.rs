@@ -6,10 +6,12 @@
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant, Mss};
 
-use super::{
-    AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace, first_segment, within,
+use super::contract::{
+    About, AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, Repairing, SendSpace,
+    first_segment, within,
 };
 use crate::config::RecoveryConfig;
+use crate::words::{Described, Word};
 
 /// Fast retransmit and fast recovery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +27,23 @@ impl FastRecovery {
     /// Before anything is sent.
     pub fn new(config: RecoveryConfig) -> Self {
         Self { duplicates: DuplicateAcks::new(config), ..Self::default() }
+    }
+}
+
+impl Described for FastRecovery {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] =
+        &[Word::alone("fastrecovery", (), "fast retransmit and fast recovery (RFC 5681 §3.2)")];
+}
+
+impl Repairing for FastRecovery {
+    fn about((): ()) -> About {
+        About::PLAIN
+    }
+
+    fn make((): (), config: RecoveryConfig) -> Self {
+        Self::new(config)
     }
 }
 

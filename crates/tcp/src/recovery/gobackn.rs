@@ -7,12 +7,33 @@
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant};
 
-use super::{AckSeen, DuplicateAcks, Outcome, Recovery, SendSpace, within};
+use super::contract::{
+    About, AckSeen, DuplicateAcks, Outcome, Recovery, Repairing, SendSpace, within,
+};
+use crate::config::RecoveryConfig;
+use crate::words::{Described, Word};
 
 /// Resend everything from the lost segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GoBackN {
     duplicates: DuplicateAcks,
+}
+
+impl Described for GoBackN {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] =
+        &[Word::alone("gobackn", (), "resend everything from the lost segment")];
+}
+
+impl Repairing for GoBackN {
+    fn about((): ()) -> About {
+        About::PLAIN
+    }
+
+    fn make((): (), _: RecoveryConfig) -> Self {
+        Self::default()
+    }
 }
 
 impl Recovery for GoBackN {

@@ -4,10 +4,12 @@
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant, Mss};
 
-use super::{
-    AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, SendSpace, first_segment, within,
+use super::contract::{
+    About, AckSeen, DUP_THRESH, DuplicateAcks, Outcome, Recovery, Repairing, SendSpace,
+    first_segment, within,
 };
 use crate::config::RecoveryConfig;
+use crate::words::{Described, Word};
 
 /// One episode of repair.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,26 @@ impl PartialAck {
     /// Before anything is sent.
     pub fn new(config: RecoveryConfig) -> Self {
         Self { duplicates: DuplicateAcks::new(config), ..Self::default() }
+    }
+}
+
+impl Described for PartialAck {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "partialack",
+        (),
+        "fast recovery that stays until all is repaired (RFC 6582)",
+    )];
+}
+
+impl Repairing for PartialAck {
+    fn about((): ()) -> About {
+        About::PLAIN
+    }
+
+    fn make((): (), config: RecoveryConfig) -> Self {
+        Self::new(config)
     }
 }
 

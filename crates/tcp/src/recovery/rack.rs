@@ -10,12 +10,15 @@
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::repair::{Phase, Repair};
-use super::{
-    AckSeen, Alarm, Clocks, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack,
+use super::contract::{
+    About, AckSeen, Alarm, Clocks, Outcome, Recovery, Repairing, SendSpace, SentSegment, Tally,
+    split_dsack,
 };
+use super::prr::Prr;
+use super::repair::{Phase, Repair};
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Delivered, Scoreboard, Told};
+use crate::words::{Described, Word};
 
 /// The longest that a receiver delays an ACK, `TLP.max_ack_delay` (§7.2): Linux's minimum RTO.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -202,12 +205,6 @@ impl Rack {
         }
     }
 
-    /// When the retransmission timer is to expire, if setting the timer has moved it.
-    #[inline]
-    pub(super) fn moved_timeout(&mut self) -> Option<Instant> {
-        std::mem::replace(&mut self.timeout_at, Instant::NEVER).if_ever()
-    }
-
     /// Without SACK Linux finds losses by duplicate ACKs alone (`tcp_identify_packet_loss`).
     const fn counts_duplicates(&self) -> bool {
         !self.repair.sack && self.repair.config.one_timer
@@ -353,7 +350,52 @@ impl Rack {
     }
 }
 
+impl Described for Rack {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "rack",
+        (),
+        "losses by time, tail loss probes (RFC 8985), proportional rate reduction",
+    )];
+}
+
+impl Repairing for Rack {
+    fn about((): ()) -> About {
+        About { needs_sack: true, leaves_window: true, without_time: "prr" }
+    }
+
+    fn make((): (), config: RecoveryConfig) -> Self {
+        Self::new(config)
+    }
+}
+
 impl Recovery for Rack {
+    #[inline]
+    fn board(&self) -> Option<&Scoreboard> {
+        Some(&self.repair.board)
+    }
+
+    #[inline]
+    fn board_mut(&mut self) -> Option<&mut Scoreboard> {
+        Some(&mut self.repair.board)
+    }
+
+    #[inline]
+    fn is_open(&self) -> bool {
+        self.repair.is_open()
+    }
+
+    #[inline]
+    fn hurries(&self) -> bool {
+        self.repair.hurries()
+    }
+
+    #[inline]
+    fn moved_timeout(&mut self) -> Option<Instant> {
+        std::mem::replace(&mut self.timeout_at, Instant::NEVER).if_ever()
+    }
+
     #[inline]
     fn on_sent(&mut self, sent: &SentSegment) {
         self.repair.on_sent(sent);

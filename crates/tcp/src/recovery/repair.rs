@@ -13,9 +13,10 @@
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{AckSeen, Outcome, Prr, SendSpace, SentSegment, Tally};
+use super::contract::{AckSeen, Outcome, SendSpace, SentSegment, Tally};
+use super::prr::Prr;
+use crate::clock::timestamp_clock;
 use crate::config::RecoveryConfig;
-use crate::endpoint::timestamp_clock;
 use crate::scoreboard::{Scoreboard, Told};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,10 +8,29 @@
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant, Mss};
 
+use super::contract::{
+    About, AckSeen, Outcome, Recovery, Repairing, SendSpace, SentSegment, Tally, split_dsack,
+};
+use super::prr::Prr;
 use super::repair::{Phase, Repair};
-use super::{AckSeen, Outcome, Prr, Recovery, SendSpace, SentSegment, Tally, split_dsack};
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Scoreboard, Told};
+use crate::words::{Described, Word};
+
+/// How much goes out during a repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// As the window has room for.
+    None,
+    /// In proportion to what is delivered.
+    Proportional,
+}
+
+impl Reduction {
+    fn prr(self) -> Option<Prr> {
+        (self == Self::Proportional).then(Prr::default)
+    }
+}
 
 /// SACK-based recovery.
 #[derive(Clone, Debug)]
@@ -26,19 +45,19 @@ pub struct Sack {
 
 impl Sack {
     /// Recovery by pipe alone, or by proportional rate reduction.
-    pub fn new(prr: Option<Prr>, config: RecoveryConfig) -> Self {
+    pub fn new(reduction: Reduction, config: RecoveryConfig) -> Self {
         Self {
-            repair: Repair::new(Scoreboard::default(), prr, config),
+            repair: Repair::new(Scoreboard::default(), reduction.prr(), config),
             duplicates: 0,
             may_rescue: false,
         }
     }
 
-    /// The same as [`new`](Self::new), in the memory of this one.
-    pub fn renew(&mut self, prr: Option<Prr>, config: RecoveryConfig) {
+    /// The recovery of [`new`](Self::new), in the memory of this one.
+    pub fn reset(&mut self, reduction: Reduction, config: RecoveryConfig) {
         let Self { repair, duplicates, may_rescue } = self;
         repair.board.renew();
-        repair.renew(prr, config);
+        repair.renew(reduction.prr(), config);
         *duplicates = 0;
         *may_rescue = false;
     }
@@ -82,7 +101,56 @@ impl Sack {
     }
 }
 
+impl Described for Sack {
+    type Settings = Reduction;
+
+    const WORDS: &'static [Word<Reduction>] = &[
+        Word::alone("sack", Reduction::None, "selective acknowledgments (RFC 6675)"),
+        Word::alone(
+            "prr",
+            Reduction::Proportional,
+            "SACK with proportional rate reduction (RFC 9937)",
+        ),
+    ];
+}
+
+impl Repairing for Sack {
+    fn about(settings: Reduction) -> About {
+        let leaves_window = settings == Reduction::None;
+        About { needs_sack: true, leaves_window, ..About::PLAIN }
+    }
+
+    fn make(settings: Reduction, config: RecoveryConfig) -> Self {
+        Self::new(settings, config)
+    }
+}
+
 impl Recovery for Sack {
+    #[inline]
+    fn board(&self) -> Option<&Scoreboard> {
+        Some(&self.repair.board)
+    }
+
+    #[inline]
+    fn board_mut(&mut self) -> Option<&mut Scoreboard> {
+        Some(&mut self.repair.board)
+    }
+
+    #[inline]
+    fn is_open(&self) -> bool {
+        self.repair.is_open()
+    }
+
+    #[inline]
+    fn hurries(&self) -> bool {
+        self.repair.hurries()
+    }
+
+    #[inline]
+    fn has_timer(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn on_sent(&mut self, sent: &SentSegment) {
         self.repair.on_sent(sent);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ackclock_units::Duration;
 use ackclock_units::random::Stream;
 use proptest::prelude::*;
 
@@ -201,8 +202,8 @@ proptest! {
         late in prop_oneof![Just(0.0), Just(0.02)],
     ) {
         live(|| Rack::new(config()), seed, loss, late);
-        live(|| Sack::new(Some(Prr::default()), config()), seed, loss, late);
-        live(|| Sack::new(None, config()), seed, loss, late);
+        live(|| Sack::new(Reduction::Proportional, config()), seed, loss, late);
+        live(|| Sack::new(Reduction::None, config()), seed, loss, late);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::cache::{Place, place};
 use crate::ring::Ring;
-use crate::sender::{Place, place};
 
 use super::{
     Change, Delivered, LOST, RESENT_EVER, RETRANSMITTED, SACKED, Scoreboard, Sent, offset,

@@ -35,9 +35,9 @@ impl Law {
         Self { cwnd: inner.cwnd(), inner }
     }
 
-    /// The same as [`new`](Self::new), in the place of this one.
+    /// The law of `choice`, in the place of this one.
     pub fn renew(&mut self, choice: GrowthChoice) {
-        self.inner.renew(choice);
+        self.inner.reset(choice);
         self.cwnd = self.inner.cwnd();
     }
 

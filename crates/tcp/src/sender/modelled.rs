@@ -6,6 +6,7 @@ use ackclock_units::{Bytes, Instant};
 use super::{Arrived, Sender};
 use crate::delivery::Tracker;
 use crate::event::{Delivery, Limit, Repair};
+use crate::idle::Idle;
 use crate::recovery::Recovery;
 
 /// What a sender keeps for such a law: three cache lines.

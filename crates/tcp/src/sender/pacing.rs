@@ -7,12 +7,13 @@
 //! hand down at once: what the rate carries in a millisecond, at least two segments
 //! (`tcp_tso_autosize`). Data and retransmissions wait; ACKs do not.
 
-use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
+use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
 use crate::config::Pacing;
 use crate::event::Limit;
 use crate::recovery::Recovery;
+use crate::start::is_far_below;
 
 /// Segments that Linux lets go unpaced at the beginning (`tcp_update_skb_after_send`).
 const UNPACED: u32 = 10;
@@ -126,13 +127,6 @@ impl Pacer {
     }
 }
 
-/// Whether a window of `cwnd` is below half of the threshold, in whole segments, so that Linux paces at the ratio of slow
-/// start (`tcp_update_pacing_rate`).
-pub fn is_far_below(ssthresh: Option<Bytes>, cwnd: Bytes, mss: Mss) -> bool {
-    let half = |ssthresh: Bytes| ssthresh.whole_segments(mss) / 2;
-    ssthresh.is_none_or(|ssthresh| cwnd.whole_segments(mss) < half(ssthresh))
-}
-
 impl Sender {
     /// The window is known: pacing begins if there is to be any.
     pub(super) fn begin_pacing(&mut self) {
@@ -232,15 +226,6 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_ratio_is_that_of_avoidance_from_half_of_the_threshold_on() {
-        // tcp_update_pacing_rate: snd_cwnd < snd_ssthresh / 2. Of 21 segments the half is 10.
-        let mss = Mss::new(1000).unwrap();
-        let far = |cwnd| is_far_below(Some(mss.times(21)), mss.times(cwnd), mss);
-        assert_eq!([9, 10, 11].map(far), [true, false, false]);
-        assert!(is_far_below(None, mss.times(1000), mss));
-    }
 
     #[test]
     fn what_a_segment_takes_goes_by_its_size_and_by_the_rate() {

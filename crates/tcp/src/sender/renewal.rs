@@ -10,7 +10,7 @@ use super::states::States;
 use super::{Sender, SenderStats};
 use crate::config::Config;
 use crate::event::Limit;
-use crate::idle::Idle;
+use crate::idle::{AnyIdle, Idle};
 use crate::recovery::SendSpace;
 use crate::rtt::RttEstimator;
 
@@ -75,7 +75,7 @@ impl Sender {
         *pacer = Pacer::new(config.pacing);
         *patience = Patience::new(config);
         *consecutive_timeouts = 0;
-        recovery.renew(parts.recovery, config.recovery);
+        recovery.reset(parts.recovery, config.recovery);
         *timed = None;
         *last_send = Instant::NEVER;
         *all_acked_at = Instant::NEVER;
@@ -83,7 +83,7 @@ impl Sender {
         growth.renew(parts.growth);
         hold.renew(config);
         *avoidance_from = None;
-        idle.renew(parts.idle);
+        *idle = AnyIdle::new(parts.idle);
         *looks_after_bursts = idle.looks_after_bursts();
         *stats = SenderStats::default();
         *reduced_to = Bytes::ZERO;

@@ -1,10 +1,10 @@
-//! Appropriate byte counting: RFC 3465 (February 2003) §2.2 and §2.3, and Linux's slow start, which
-//! has no limit (`tcp_slow_start` of `net/ipv4/tcp_cong.c`, Linux 6.18).
+//! Appropriate byte counting: RFC 3465 (February 2003) §2.2 and §2.3.
 
 use ackclock_units::Bytes;
 
-use super::SlowStart;
+use super::contract::{Law, SlowStart};
 use crate::event::{Ack, SlowStartStep};
+use crate::words::{Described, Word};
 
 /// L (§2.3), in segments.
 const L: u64 = 2;
@@ -19,6 +19,19 @@ pub struct Abc {
     last_cwnd: Bytes,
 }
 
+impl Described for Abc {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] =
+        &[Word::alone("abc", (), "the bytes of an ACK, at most two segments (RFC 3465)")];
+}
+
+impl Law for Abc {
+    fn make((): ()) -> Self {
+        Self::default()
+    }
+}
+
 impl SlowStart for Abc {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, _: Option<Bytes>) -> SlowStartStep {
@@ -31,29 +44,15 @@ impl SlowStart for Abc {
     }
 }
 
-/// cwnd grows by all that an ACK delivers, up to ssthresh; the rest counts in avoidance.
-#[derive(Clone, Copy, Debug)]
-pub struct AbcUnlimited;
-
-impl SlowStart for AbcUnlimited {
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
-        let delivered = ack.newly_delivered;
-        let increase =
-            ssthresh.map_or(delivered, |ssthresh| delivered.min(ssthresh.saturating_sub(cwnd)));
-        SlowStartStep { increase, exit: false, left_over: delivered.saturating_sub(increase) }
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::tests::Path;
     use super::*;
 
-    const SEGMENT: u64 = 1000;
+    pub const SEGMENT: u64 = 1000;
 
     /// The windows, in segments, after ACKs of so many.
-    fn windows<L: SlowStart>(path: &mut Path<L>, acks: &[u64]) -> Vec<u64> {
+    pub fn windows<L: SlowStart>(path: &mut Path<L>, acks: &[u64]) -> Vec<u64> {
         acks.iter()
             .map(|segments| {
                 path.ack(*segments, None);
@@ -76,16 +75,5 @@ mod tests {
     fn a_first_window_of_one_segment_is_no_timeout() {
         let mut path = Path::new(Abc::default(), 1);
         assert_eq!(windows(&mut path, &[1, 2, 2]), [2, 4, 6]);
-    }
-
-    #[test]
-    fn without_a_limit_the_window_grows_by_all_that_arrived_up_to_the_threshold() {
-        // Measured with Linux 6.18, for an initial window of ten and for the threshold of 28 that a
-        // loss of 40 segments left.
-        let mut path = Path::new(AbcUnlimited, 10);
-        assert_eq!(windows(&mut path, &[2, 3, 5, 10]), [12, 15, 20, 30]);
-        (path.cwnd, path.ssthresh) = (Bytes::new(SEGMENT), Some(Bytes::new(28 * SEGMENT)));
-        assert_eq!(windows(&mut path, &[1, 2, 4, 8, 16]), [2, 4, 8, 16, 28]);
-        assert_eq!(path.left_over, Bytes::new(4 * SEGMENT));
     }
 }

@@ -6,11 +6,12 @@
 //! smallest round-trip time, or when the delay has grown.
 
 use ackclock_packet::Seq;
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{AbcUnlimited, SlowStart};
+use super::abc_unlimited::AbcUnlimited;
+use super::contract::{Law, SlowStart};
 use crate::event::{Ack, SlowStartStep};
-use crate::sender::is_far_below;
+use crate::words::{Described, Word};
 
 /// `hystart_low_window`: below so many segments nothing is judged.
 const LOW_WINDOW: u64 = 16;
@@ -117,6 +118,26 @@ impl HyStart {
     }
 }
 
+impl Described for HyStart {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "hystart",
+        (),
+        "slow start that ends when the delay or the train of ACKs grows (Linux)",
+    )];
+}
+
+impl Law for HyStart {
+    const LEAVES_EARLY: bool = true;
+
+    const SWITCH: &'static str = "hystart";
+
+    fn make((): ()) -> Self {
+        Self::default()
+    }
+}
+
 impl SlowStart for HyStart {
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
         if self.sampled {
@@ -159,6 +180,13 @@ impl SlowStart for HyStart {
     fn on_timeout(&mut self, now: Instant, nxt: Seq) {
         *self = Self { round: Some(Round::at(now, nxt)), sampled: true, ..Self::default() };
     }
+}
+
+/// Whether a window of `cwnd` is below half of the threshold, in whole segments, so that Linux paces at the ratio of slow
+/// start (`tcp_update_pacing_rate`).
+pub fn is_far_below(ssthresh: Option<Bytes>, cwnd: Bytes, mss: Mss) -> bool {
+    let half = |ssthresh: Bytes| ssthresh.whole_segments(mss) / 2;
+    ssthresh.is_none_or(|ssthresh| cwnd.whole_segments(mss) < half(ssthresh))
 }
 
 #[cfg(test)]
@@ -273,5 +301,14 @@ mod tests {
         path.round(Duration::from_millis(100));
         assert!(!path.round(Duration::from_millis(200)));
         assert_eq!(path.cwnd, Bytes::new(16 * MSS));
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_avoidance_from_half_of_the_threshold_on() {
+        // tcp_update_pacing_rate: snd_cwnd < snd_ssthresh / 2. Of 21 segments the half is 10.
+        let mss = Mss::new(1000).unwrap();
+        let far = |cwnd| is_far_below(Some(mss.times(21)), mss.times(cwnd), mss);
+        assert_eq!([9, 10, 11].map(far), [true, false, false]);
+        assert!(is_far_below(None, mss.times(1000), mss));
     }
 }

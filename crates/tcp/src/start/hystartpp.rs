@@ -6,8 +6,10 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration};
 
-use super::{SlowStart, Standard};
+use super::contract::{Law, SlowStart};
+use super::standard::Standard;
 use crate::event::{Ack, SlowStartStep};
+use crate::words::{Described, Word};
 
 /// `MIN_RTT_THRESH` (§4.3): the least increase that counts.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
@@ -89,6 +91,24 @@ impl HyStartPlusPlus {
             css.rounds += 1;
             css.rounds >= CSS_ROUNDS
         })
+    }
+}
+
+impl Described for HyStartPlusPlus {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "hystartpp",
+        (),
+        "slow start that slows down, then ends, when the delay grows (HyStart++, RFC 9406)",
+    )];
+}
+
+impl Law for HyStartPlusPlus {
+    const LEAVES_EARLY: bool = true;
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use ackclock_units::{Bytes, Mss};
 
+use crate::words::{Choice, Row, Slot, whole_number};
+
 /// A first window, as a name spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowChoice {
@@ -12,12 +14,31 @@ pub enum WindowChoice {
 }
 
 /// The largest `iw<N>`: RFC 6928 asks for ten; a thousand is already a burst of 1.5 MB.
-pub(crate) const LARGEST_INITIAL_WINDOW: u32 = 1000;
+pub(super) const LARGEST_INITIAL_WINDOW: u32 = 1000;
 
-/// A whole number in its only spelling: `03` would be a second one of `3`.
-pub(crate) fn whole_number(text: &str, least: u32, most: u32) -> Option<u32> {
-    let n = text.parse::<u32>().ok()?;
-    ((least..=most).contains(&n) && text == n.to_string()).then_some(n)
+impl Choice for WindowChoice {
+    const SLOT: Slot = Slot::Window;
+
+    const FORMS: &'static [(&'static str, &'static str)] = &[("iw<N>", "N segments, 1 to 1000")];
+
+    fn rows() -> &'static [Row<Self>] {
+        &[Row {
+            word: "rfc3390",
+            argument: None,
+            choice: Self::Rfc3390,
+            help: "min(4 MSS, max(2 MSS, 4380 B)) (RFC 3390)",
+        }]
+    }
+
+    fn read(word: &str, argument: Option<&str>) -> Option<Self> {
+        let digits = word.strip_prefix("iw").filter(|_| argument.is_none())?;
+        whole_number(digits, 1, LARGEST_INITIAL_WINDOW).map(Self::Segments)
+    }
+
+    fn spell(self) -> Option<String> {
+        let Self::Segments(n) = self else { return None };
+        Some(format!("iw{n}"))
+    }
 }
 
 impl WindowChoice {

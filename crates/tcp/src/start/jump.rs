@@ -4,7 +4,7 @@
 use ackclock_packet::QuickStartRate;
 use ackclock_units::{Duration, Rate};
 
-use super::whole_number;
+use crate::words::{Choice, Row, Slot, whole_number};
 
 /// A jump past slow start, as a name spells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,12 +29,6 @@ pub struct ResumeJump {
     pub saved_rtt: Duration,
 }
 
-impl ResumeJump {
-    /// The registry's row.
-    pub(crate) const EXAMPLE: Self =
-        Self { saved_cwnd: 1000, saved_rtt: Duration::from_millis(100) };
-}
-
 /// The largest saved window: 1.5 GB, more than a peer can advertise (RFC 7323 §2.3).
 const LARGEST_SAVED: u32 = 1_000_000;
 
@@ -48,9 +42,54 @@ pub struct QuickStartJump {
     pub ssthresh_approved: bool,
 }
 
-impl JumpChoice {
-    /// The choice that `word` and the `argument` in its parentheses spell, if they spell one.
-    pub(crate) fn parse(word: &str, argument: Option<&str>) -> Option<Self> {
+impl Choice for JumpChoice {
+    const SLOT: Slot = Slot::Jump;
+
+    const FORMS: &'static [(&'static str, &'static str)] = &[
+        (
+            "quickstart(RATE)",
+            "asks the routers for that rate, 80kbps to 1310.72Mbps, rounded down to 40kbps * 2^N",
+        ),
+        (
+            "quickstart(RATE,approved)",
+            "the same, and the slow-start threshold becomes the approved window",
+        ),
+        (
+            "resume(CWND,RTT)",
+            "the same, of a saved window of CWND segments (2 to 1000000) and a saved round-trip time",
+        ),
+    ];
+
+    fn rows() -> &'static [Row<Self>] {
+        const RATE: QuickStartRate = QuickStartRate::EXAMPLE;
+        const SAVED_RTT: Duration = Duration::from_millis(100);
+        const ROWS: &[Row<JumpChoice>] = &[
+            Row {
+                word: "quickstart",
+                argument: Some("5.12Mbps"),
+                choice: JumpChoice::QuickStart(QuickStartJump {
+                    rate: RATE,
+                    ssthresh_approved: false,
+                }),
+                help: "asks the routers for a rate (RFC 4782); `approved` behind it sets ssthresh, too",
+            },
+            Row {
+                word: "jumpstart",
+                argument: None,
+                choice: JumpChoice::JumpStart,
+                help: "paces all that there is to send over the first round trip (Jump Start, Liu et al. 2007)",
+            },
+            Row {
+                word: "resume",
+                argument: Some("1000,100ms"),
+                choice: JumpChoice::Resume(ResumeJump { saved_cwnd: 1000, saved_rtt: SAVED_RTT }),
+                help: "jumps to half of the window that an earlier connection had (Careful Resume, RFC 9959)",
+            },
+        ];
+        ROWS
+    }
+
+    fn read(word: &str, argument: Option<&str>) -> Option<Self> {
         match word {
             "quickstart" => {
                 let (rate, ssthresh_approved) = match argument?.split_once(',') {
@@ -75,8 +114,7 @@ impl JumpChoice {
         }
     }
 
-    /// What `word` takes in its parentheses; `None` of a word that is not read here.
-    pub(crate) fn expected(word: &str) -> Option<&'static str> {
+    fn expected(word: &str) -> Option<&'static str> {
         match word {
             "quickstart" => Some(
                 "a rate from 80 kbit/s such as `5.12Mbps`, and behind it nothing or `approved`",
@@ -89,8 +127,7 @@ impl JumpChoice {
         }
     }
 
-    /// The word and its argument.
-    pub(crate) fn spelled(self) -> Option<String> {
+    fn spell(self) -> Option<String> {
         match self {
             Self::None | Self::JumpStart => None,
             Self::Resume(ResumeJump { saved_cwnd, saved_rtt }) => {

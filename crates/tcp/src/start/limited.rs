@@ -2,8 +2,10 @@
 
 use ackclock_units::Bytes;
 
-use super::{SlowStart, Standard};
+use super::contract::{Law, SlowStart};
+use super::standard::Standard;
 use crate::event::{Ack, SlowStartStep};
+use crate::words::{Described, Word};
 
 /// `max_ssthresh` (§2), in segments: beyond it growth is limited.
 const MAX_SSTHRESH: u64 = 100;
@@ -11,6 +13,24 @@ const MAX_SSTHRESH: u64 = 100;
 /// Standard slow start up to 100 segments, then about 50 segments a round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct Limited;
+
+impl Described for Limited {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "limited",
+        (),
+        "at most 50 segments per round trip beyond 100 segments (RFC 3742)",
+    )];
+}
+
+impl Law for Limited {
+    const COUNTS_ACKS: bool = true;
+
+    fn make((): ()) -> Self {
+        Self
+    }
+}
 
 impl SlowStart for Limited {
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {

@@ -2,8 +2,9 @@
 
 use ackclock_units::Bytes;
 
-use super::{LARGEST_INITIAL_WINDOW, whole_number};
+use super::initial_window::LARGEST_INITIAL_WINDOW;
 use crate::event::Handshake;
+use crate::words::{Choice, Row, Slot, whole_number};
 
 /// An answer to a lost SYN or SYN-ACK, as a name spells it. An end knows of a loss by its own timer,
 /// and sends again: the server when the SYN-ACK was lost, the client when either was.
@@ -34,13 +35,50 @@ pub enum SynLossChoice {
 /// The largest threshold of `tsl`: no window has more segments of 16 kB (RFC 7323 §2.3).
 const LARGEST_THRESHOLD: u32 = 65_535;
 
-impl SynLossChoice {
-    /// What `tsl` takes.
-    pub(crate) const EXPECTED: &str =
-        "`IW,SSTHRESH` or `half,IW,SSTHRESH` in segments, 1 to 1000 and 2 to 65535";
+impl Choice for SynLossChoice {
+    const SLOT: Slot = Slot::SynLoss;
 
-    /// TSL with the argument as it is written.
-    pub(crate) fn tsl(argument: &str) -> Option<Self> {
+    const FORMS: &'static [(&'static str, &'static str)] = &[
+        (
+            "tsl(IW,SSTHRESH)",
+            "after a lost SYN or SYN-ACK a window of IW and a threshold of SSTHRESH segments (TSL)",
+        ),
+        (
+            "tsl(half,IW,SSTHRESH)",
+            "both halved for each lost SYN or SYN-ACK, down to so many segments (TSL)",
+        ),
+    ];
+
+    fn rows() -> &'static [Row<Self>] {
+        const fn row(
+            argument: &'static str,
+            choice: SynLossChoice,
+            help: &'static str,
+        ) -> Row<SynLossChoice> {
+            Row { word: "synloss", argument: Some(argument), choice, help }
+        }
+        const ROWS: &[Row<SynLossChoice>] = &[
+            row(
+                "rfc5681",
+                SynLossChoice::Rfc5681,
+                "a window of one segment after a lost SYN or SYN-ACK (RFC 5681 §3.1)",
+            ),
+            row(
+                "rfc6928",
+                SynLossChoice::Rfc6928,
+                "the same, but only after two, and not after a spurious timeout (RFC 6928 §2, Linux)",
+            ),
+            row(
+                "ns2",
+                SynLossChoice::Ns2,
+                "the whole window, and a threshold of two segments (ns-2's FullTcp)",
+            ),
+        ];
+        ROWS
+    }
+
+    fn read(word: &str, argument: Option<&str>) -> Option<Self> {
+        let argument = argument.filter(|_| word == "tsl")?;
         let (half, numbers) = match argument.strip_prefix("half,") {
             Some(rest) => (true, rest),
             None => (false, argument),
@@ -51,15 +89,21 @@ impl SynLossChoice {
         Some(if half { Self::TslHalf { window, ssthresh } } else { Self::Tsl { window, ssthresh } })
     }
 
-    /// Its word, where that has numbers in it.
-    pub(crate) fn spelled(self) -> Option<String> {
+    fn expected(word: &str) -> Option<&'static str> {
+        let expected = "`IW,SSTHRESH` or `half,IW,SSTHRESH` in segments, 1 to 1000 and 2 to 65535";
+        (word == "tsl").then_some(expected)
+    }
+
+    fn spell(self) -> Option<String> {
         match self {
             Self::Rfc5681 | Self::Rfc6928 | Self::Ns2 => None,
             Self::Tsl { window, ssthresh } => Some(format!("tsl({window},{ssthresh})")),
             Self::TslHalf { window, ssthresh } => Some(format!("tsl(half,{window},{ssthresh})")),
         }
     }
+}
 
+impl SynLossChoice {
     /// The window and threshold with which data begins, if that would be `window` and no threshold
     /// without losses.
     pub fn after(self, window: Bytes, handshake: &Handshake) -> (Bytes, Option<Bytes>) {

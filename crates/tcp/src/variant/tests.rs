@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::growth::{AnyGrowth, Growth, LawForm};
+use crate::recovery::{AnyRecovery, Recovery};
 
 fn name(text: &str, profile: Profile) -> String {
     text.parse::<Variant>().unwrap().resolve(profile).unwrap().name(profile)
@@ -87,12 +89,12 @@ fn what_is_a_default_depends_on_the_profile() {
 #[test]
 fn cubic_alone_is_the_profiles_form() {
     for (profile, form, same, other) in [
-        (Profile::Rfc, LawForm::Published, "cubic(rfc9438)", "cubic(linux)"),
-        (Profile::Ns2, LawForm::Published, "cubic(rfc9438)", "cubic(linux)"),
-        (Profile::Linux, LawForm::Linux, "cubic(linux)", "cubic(rfc9438)"),
+        (Profile::Rfc, GrowthChoice::Cubic(LawForm::Published), "cubic(rfc9438)", "cubic(linux)"),
+        (Profile::Ns2, GrowthChoice::Cubic(LawForm::Published), "cubic(rfc9438)", "cubic(linux)"),
+        (Profile::Linux, GrowthChoice::CubicLinux(()), "cubic(linux)", "cubic(rfc9438)"),
     ] {
         let growth = |name: &str| name.parse::<Variant>().unwrap().resolve(profile).unwrap().growth;
-        assert_eq!(growth("cubic"), GrowthChoice::Cubic { form: Some(form) });
+        assert_eq!(growth("cubic"), form);
         assert_eq!(growth(same), growth("cubic"));
         assert_eq!(name(same, profile), "cubic");
         assert_eq!(name(other, profile), other);
@@ -197,10 +199,10 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
 
 #[test]
 fn every_word_is_lower_case_and_fills_one_slot() {
-    for entry in REGISTRY {
+    for entry in REGISTRY.iter() {
         assert!(entry.word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
         for other in REGISTRY.iter().filter(|other| other.word == entry.word) {
-            assert_eq!(entry.part.slot(), other.part.slot(), "{}", entry.word);
+            assert_eq!(entry.choice.slot(), other.choice.slot(), "{}", entry.word);
         }
     }
 }
@@ -217,14 +219,14 @@ fn a_slug_is_a_file_name() {
 fn parts() -> impl Strategy<Value = String> {
     let words: Vec<String> = REGISTRY
         .iter()
-        .filter(|e| e.part.slot() != Slot::Growth)
-        .map(|e| word_of(e.part))
+        .filter(|e| e.choice.slot() != Slot::Growth)
+        .map(|e| e.choice.spelled())
         .chain(["iw1", "iw10", "tsl(1,1000)", "tsl(half,2,16)"].map(str::to_owned))
         .collect();
     let growths: Vec<String> = REGISTRY
         .iter()
-        .filter(|e| e.part.slot() == Slot::Growth)
-        .map(|e| word_of(e.part))
+        .filter(|e| e.choice.slot() == Slot::Growth)
+        .map(|e| e.choice.spelled())
         .collect();
     let growths = prop::sample::select(growths);
     (growths, prop::sample::subsequence(words, 0..4))
@@ -240,8 +242,8 @@ proptest! {
             let printed = parts.name(profile);
             let again = printed.parse::<Variant>().unwrap().resolve(profile).unwrap();
             prop_assert_eq!(again.name(profile), printed);
-            prop_assert!(again.growth.same_law(parts.growth));
-            prop_assert_ne!(again.growth, GrowthChoice::Cubic { form: None });
+            prop_assert!(again.growth.is_same_law(parts.growth));
+            prop_assert_ne!(again.growth, GrowthChoice::Cubic(LawForm::OfProfile));
             prop_assert_eq!(
                 (again.recovery, again.window, again.syn_loss, again.slow_start, again.idle),
                 (parts.recovery, parts.window, parts.syn_loss, parts.slow_start, parts.idle)
@@ -291,5 +293,67 @@ fn an_idle_rule_says_what_it_takes() {
     for text in ["newreno+rfc5681(rw=0)", "newreno+rfc5681(rw=01)", "newreno+rfc5681(timer,timer)"]
     {
         assert!(text.parse::<Variant>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_law_is_as_its_description_says() {
+    for row in GrowthChoice::rows() {
+        let about = row.choice.about();
+        let law = AnyGrowth::new(row.choice);
+        let leaves = matches!(about.recoveries, Recoveries::LeavingTheWindow(_));
+        assert_eq!(law.models_path(), leaves, "{}", row.word);
+        assert_eq!(law.measures_marks(), about.needs_marks, "{}", row.word);
+    }
+}
+
+#[test]
+fn a_recovery_is_as_its_description_says() {
+    let config =
+        crate::Config::new(Parts::of(GrowthChoice::rows()[0].choice, Profile::Rfc), Profile::Rfc);
+    for row in RecoveryChoice::rows() {
+        let recovery = AnyRecovery::new(row.choice, config.recovery);
+        assert_eq!(recovery.board().is_some(), row.choice.needs_sack(), "{}", row.word);
+    }
+    assert_eq!(Part::parse("rack"), Some(Part::Recovery(recovery("rack"))));
+    // tcp_recovery = 0; a peer without SACK.
+    assert_eq!(recovery("rack").without_time(), recovery("prr"));
+    assert_eq!(recovery("sack").without_time(), recovery("sack"));
+    assert_eq!(recovery("prr").without_sack(), recovery("partialack"));
+    assert_eq!(recovery("gobackn").without_sack(), recovery("gobackn"));
+}
+
+fn recovery(word: &str) -> RecoveryChoice {
+    RecoveryChoice::parse(word).unwrap()
+}
+
+#[test]
+fn laws_of_linux_have_their_names_there() {
+    let ours: Vec<_> = crate::growth::laws_of_linux().collect();
+    let expected = [
+        ("newreno", "reno"),
+        ("reno", "reno"),
+        ("cubic", "cubic"),
+        ("highspeed", "highspeed"),
+        ("vegas", "vegas"),
+        ("dctcp", "dctcp"),
+        ("bbr1", "bbr"),
+    ];
+    assert_eq!(ours, expected);
+    let published = GrowthChoice::parse("cubic(rfc9438)").unwrap();
+    assert_eq!(published.in_linux(), None);
+}
+
+#[test]
+fn a_word_belongs_to_one_family_and_every_default_is_a_word() {
+    for entry in REGISTRY.iter() {
+        let slots = REGISTRY.iter().filter(|other| other.spelled() == entry.spelled());
+        // `rfc5681` names an idle rule, and is an argument elsewhere.
+        assert_eq!(slots.count(), 1, "{}", entry.spelled());
+        if let Part::Growth(growth) = entry.choice {
+            for (_, profile) in Profile::ALL {
+                let _ = Parts::of(growth, profile);
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::variant::{REGISTRY, Slot};
 
 fn words(slot: Slot) -> impl Iterator<Item = String> {
-    REGISTRY.iter().filter(move |entry| entry.part.slot() == slot).map(|entry| {
+    REGISTRY.iter().filter(move |entry| entry.choice.slot() == slot).map(|entry| {
         entry.argument.map_or_else(|| entry.word.to_owned(), |a| format!("{}({a})", entry.word))
     })
 }

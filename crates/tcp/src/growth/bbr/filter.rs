@@ -1,7 +1,6 @@
 //! The largest value of a window of time.
 
 use crate::growth::real::larger;
-use crate::sender::Place;
 
 /// A sliding-window maximum over a clock that counts rounds.
 ///
@@ -59,11 +58,6 @@ impl WindowedMax {
         self.first = self.candidates.first().copied().unwrap_or_default();
         self.last = self.candidates.pop().unwrap_or_default();
         self.beyond = self.candidates.last().map_or(f64::INFINITY, |(_, value)| *value);
-    }
-
-    /// Where the candidates are.
-    pub fn place(&self) -> Place {
-        (self.candidates.as_ptr().cast(), 1)
     }
 
     /// The maximum; zero before the first value.

@@ -4,7 +4,7 @@ use crate::growth::tests::Story;
 
 /// In congestion avoidance with a window of so many segments.
 fn compound(segments: u64) -> Story {
-    let mut story = Story::new(GrowthChoice::Compound, 2 * segments);
+    let mut story = Story::new(GrowthChoice::Compound(()), 2 * segments);
     story.congestion(Signal::Loss, 2 * segments);
     story
 }

@@ -3,9 +3,9 @@ use ackclock_units::Duration;
 use super::*;
 use crate::event::{SlowStartStep, Why};
 use crate::growth::tests::Story;
-use crate::growth::{AnyGrowth, GrowthChoice, LawForm};
+use crate::growth::{AnyGrowth, GrowthChoice};
 
-const RFC: GrowthChoice = GrowthChoice::Cubic { form: Some(LawForm::Published) };
+const RFC: GrowthChoice = GrowthChoice::Cubic(LawForm::Published);
 
 /// A window of so many segments just after a loss, at a round-trip time of 100 ms.
 fn after_loss(segments: u64) -> Story {

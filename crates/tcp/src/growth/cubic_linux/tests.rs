@@ -5,16 +5,16 @@ use super::*;
 use crate::event::{Proposal, RecoveryEnd, Why};
 use crate::growth::Growth;
 use crate::growth::tests::Story;
-use crate::growth::{AnyGrowth, GrowthChoice, LawForm};
+use crate::growth::{AnyGrowth, GrowthChoice};
 use crate::start::SlowStartChoice;
 
-const LINUX: GrowthChoice = GrowthChoice::Cubic { form: Some(LawForm::Linux) };
+const LINUX: GrowthChoice = GrowthChoice::CubicLinux(());
 
 /// A sender with a window of so many segments, and a round-trip time of 100 ms as the kernel that was
 /// measured saw it: its clock ticks every 4 ms, it rounded 100.1 ms up to 104 ms, and all that came
 /// later was, by its clock, a tick later after the beginning of the epoch.
 fn story(segments: u64) -> Story {
-    let mut story = Story::with(LINUX, SlowStartChoice::AbcUnlimited, segments);
+    let mut story = Story::with(LINUX, SlowStartChoice::AbcUnlimited(()), segments);
     story.rtt = Duration::from_millis(108);
     story.law.on_rtt(&RttSample { now: story.now, rtt: story.rtt });
     story

@@ -2,9 +2,9 @@
 
 use super::*;
 
-const RFC_CUBIC: GrowthChoice = GrowthChoice::Cubic { form: Some(LawForm::Published) };
+const RFC_CUBIC: GrowthChoice = GrowthChoice::Cubic(LawForm::Published);
 
-const LINUX_CUBIC: GrowthChoice = GrowthChoice::Cubic { form: Some(LawForm::Linux) };
+const LINUX_CUBIC: GrowthChoice = GrowthChoice::CubicLinux(());
 
 /// The mean window of `choice` with a loss after every `period` packets, at a round-trip time of
 /// `rtt`, over the later half of `losses` losses. The loss is noticed at once and repaired in no
@@ -63,7 +63,7 @@ fn cubic_meets_its_response_function() {
 fn highspeed_meets_its_response_function() {
     // RFC 3649 §5: 0.12/p^0.835, worked out in RFC 9438 §5.1, table 1, column HSTCP.
     assert_means(
-        GrowthChoice::HighSpeed { form: None },
+        GrowthChoice::HighSpeed(LawForm::OfProfile),
         100,
         &[(1_000, 200, 38), (10_000, 100, 263), (100_000, 60, 1_795)],
     );
@@ -92,7 +92,7 @@ fn compound_meets_its_response_function() {
         [(1_000, 200, 64.0), (10_000, 100, 404.0), (100_000, 60, 2552.0)]
     {
         let rtt = Duration::from_millis(100);
-        let mean = mean_window(GrowthChoice::Compound, rtt, period, losses, 200);
+        let mean = mean_window(GrowthChoice::Compound(()), rtt, period, losses, 200);
         assert!((mean / expected - 1.0).abs() < 0.15, "a loss in {period}: {mean}, not {expected}");
     }
 }

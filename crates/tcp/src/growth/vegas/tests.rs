@@ -14,7 +14,7 @@ fn round(story: &mut Story) -> f64 {
 }
 
 fn vegas(segments: u64) -> Story {
-    Story::new(GrowthChoice::Vegas { form: None }, segments)
+    Story::new(GrowthChoice::Vegas(LawForm::OfProfile), segments)
 }
 
 #[test]

@@ -335,7 +335,7 @@ const SYN_LOSSES: [SynLossChoice; 6] = [
 /// Every law with every choice of a slot that goes with it.
 fn senders_with(chosen: fn(&Part) -> bool) -> Vec<(String, Parts)> {
     let of = |slot: fn(&Part) -> bool| {
-        REGISTRY.iter().filter(move |entry| slot(&entry.part)).map(|entry| match entry.argument {
+        REGISTRY.iter().filter(move |entry| slot(&entry.choice)).map(|entry| match entry.argument {
             None => entry.word.to_owned(),
             Some(argument) => format!("{}({argument})", entry.word),
         })

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::event::{CaState, Why};
-use crate::idle::{IdleChoice, Usage};
+use crate::idle::{AfterIdle, IdleChoice, Usage};
 use crate::recovery::{AckSeen, Tally};
 use trace::{Kind, Row, Trace};
 
@@ -174,7 +174,7 @@ impl Replay {
         })));
         let mut sender = Sender::new(&config);
         sender.recovery = AnyRecovery::Other(Box::new(Scripted(told.clone())));
-        let idle = AnyIdle::new(IdleChoice::Linux { restart: true });
+        let idle = AnyIdle::new(IdleChoice::LinuxIdle(AfterIdle::Restart));
         sender.idle = AnyIdle::Other(Box::new(Silence(idle, told.clone())));
         sender.set_rwnd(Bytes::new(1 << 30));
         sender.on_established(Handshake::clean(mss), first.rtt, false);

@@ -13,18 +13,18 @@ mod signals;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
-use super::filter::WindowedMax;
-use super::{
+use super::bbr::filter::WindowedMax;
+use super::bbr::{
     MIN_PIPE_SEGMENTS, MIN_RTT_WINDOW, NOMINAL_RTT, PACING_MARGIN, PROBE_RTT_DURATION, Rounds,
     bytes, pacing_rate, volume,
 };
+use super::contract::{About, Growth, Law};
 use crate::event::{
     Ack, Congestion, Delivery, Established, LostSegment, Proposal, RateSample, RecoveryEnd, Repair,
     Signal, SlowStartStep, Why,
 };
-use crate::growth::Growth;
 use crate::growth::real::{larger, smaller};
-use crate::sender::Place;
+use crate::words::{ANY, Described, Word};
 use probe::Probing;
 use signals::{Latest, Undo};
 
@@ -218,9 +218,6 @@ pub struct Bbr {
     random: Stream,
 }
 
-/// The lines that every ACK touches.
-const HOT: usize = std::mem::offset_of!(Bbr, initial_cwnd);
-
 impl Default for Bbr {
     fn default() -> Self {
         let mss = Mss::default();
@@ -264,16 +261,6 @@ impl Default for Bbr {
 }
 
 impl Bbr {
-    /// The place of what every ACK touches of it.
-    pub(crate) const fn place(&self) -> Place {
-        (std::ptr::from_ref(self).cast(), HOT)
-    }
-
-    /// The place of what its own memory points to.
-    pub(crate) fn farther(&self) -> Place {
-        self.extra_acked.filter.place()
-    }
-
     fn max_bw(&self) -> f64 {
         let [before, now] = self.max_bw_filter;
         larger(before, now)
@@ -465,6 +452,30 @@ impl Bbr {
         };
         let cap = bytes(smaller(cap, self.inflight_shortterm));
         self.cwnd = self.cwnd.min(cap.max(self.min_pipe_cwnd()));
+    }
+}
+
+impl Described for Bbr {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "bbr",
+        (),
+        "paced at the path's bandwidth, within what it holds without much loss (draft-ietf-ccwg-bbr-06)",
+    )];
+}
+
+impl Law for Bbr {
+    const ABOUT: About = About {
+        source: "draft-ietf-ccwg-bbr-06",
+        defaults: &[(ANY, "noidle")],
+        owns: &super::bbr::OWNS,
+        recoveries: super::bbr::RECOVERIES,
+        ..About::PLAIN
+    };
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::super::volume;
+use crate::growth::bbr::{bytes, volume};
 
 /// Rounds after which the older of two maxima is forgotten.
 const WINDOW_ROUNDS: u32 = 5;
@@ -61,7 +61,7 @@ impl Aggregation {
             expected = 0.0;
         }
         self.epoch_acked += acked.data;
-        let excess = super::super::bytes((self.epoch_acked.get() as f64 - expected).max(0.0));
+        let excess = bytes((self.epoch_acked.get() as f64 - expected).max(0.0));
         self.excess[0] = self.excess[0].max(excess.min(acked.cwnd));
     }
 

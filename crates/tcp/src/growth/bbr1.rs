@@ -14,16 +14,17 @@ mod policer;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
-use super::filter::WindowedMax;
-use super::{
+use super::bbr::filter::WindowedMax;
+use super::bbr::{
     MIN_PIPE_SEGMENTS, MIN_RTT_WINDOW, NOMINAL_RTT, PACING_MARGIN, PROBE_RTT_DURATION, Rounds,
     bytes, pacing_rate, volume,
 };
+use super::contract::{About, Growth, Law};
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,
     Why,
 };
-use crate::growth::Growth;
+use crate::words::{ANY, Described, Word};
 use aggregation::{Acked, Aggregation};
 use policer::{Policer, Reading, Seen};
 
@@ -411,6 +412,31 @@ impl Bbr1 {
         if self.is_holding_back() {
             self.cwnd = self.cwnd.min(self.least_cwnd());
         }
+    }
+}
+
+impl Described for Bbr1 {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::alone(
+        "bbr1",
+        (),
+        "paced at the path's bandwidth, window of two bandwidth-delay products (BBR v1, as Linux has it)",
+    )];
+}
+
+impl Law for Bbr1 {
+    const ABOUT: About = About {
+        source: "tcp_bbr.c of Linux 6.18",
+        linux: "bbr",
+        defaults: &[(ANY, "noidle")],
+        owns: &super::bbr::OWNS,
+        recoveries: super::bbr::RECOVERIES,
+        ..About::PLAIN
+    };
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

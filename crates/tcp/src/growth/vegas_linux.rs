@@ -3,8 +3,10 @@
 
 use ackclock_packet::Seq;
 
-use super::{Module, Step, Window, micros};
+use super::contract::{About, Law};
+use super::linux::{Linux, Module, Step, Window, micros};
 use crate::event::{CaState, RttSample, SendStart, StateChange};
+use crate::words::{ANY, Described, Slot, Word};
 
 /// Packets waiting, below which the window grows and above which it shrinks, and those that end slow start.
 const ALPHA: u64 = 2;
@@ -70,6 +72,35 @@ fn grow_as_reno(window: &mut Window, step: &Step) {
     let acked = if window.in_slow_start() { window.slow_start(step.acked) } else { step.acked };
     if acked > 0 {
         window.avoid(window.cwnd, acked);
+    }
+}
+
+/// Vegas in Linux.
+pub type VegasLinux = Linux<Vegas>;
+
+impl Described for VegasLinux {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::with(
+        "vegas",
+        "linux",
+        (),
+        "Vegas as Linux has it, by the smallest round-trip time of a round",
+    )];
+}
+
+impl Law for VegasLinux {
+    const ABOUT: About = About {
+        defaults: &[(ANY, "standard"), (ANY, "linuxidle")],
+        owns: &[(
+            Slot::SlowStart,
+            "Vegas has a slow start of its own, which compares rates in every other round",
+        )],
+        ..About::linux("tcp_vegas.c of Linux 6.18", &["vegas"])
+    };
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

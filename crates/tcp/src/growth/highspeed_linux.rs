@@ -1,7 +1,9 @@
 //! HSTCP as Linux has it (`tcp_highspeed.c`): the table of RFC 3649 appendix B, and steps counted in ACKs.
 
-use super::{Module, Step, Window};
+use super::contract::{About, Law};
+use super::linux::{Linux, Module, Step, Window};
 use crate::event::Signal;
+use crate::words::{Described, Word};
 
 /// Appendix B of RFC 3649: the windows in segments at which a(w) is 1, 2, 3 and so on, and b(w) of §5 there, in 256ths
 /// rounded down.
@@ -37,6 +39,28 @@ impl HighSpeed {
         while self.row > 0 && cwnd <= ROWS[self.row - 1].0 {
             self.row -= 1;
         }
+    }
+}
+
+/// HSTCP in Linux.
+pub type HighSpeedLinux = Linux<HighSpeed>;
+
+impl Described for HighSpeedLinux {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] = &[Word::with(
+        "highspeed",
+        "linux",
+        (),
+        "HSTCP as Linux has it, by the table of RFC 3649 and ACK by ACK",
+    )];
+}
+
+impl Law for HighSpeedLinux {
+    const ABOUT: About = About::linux("tcp_highspeed.c of Linux 6.18", &["highspeed"]);
+
+    fn make((): ()) -> Self {
+        Self::default()
     }
 }
 

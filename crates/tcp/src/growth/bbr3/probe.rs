@@ -3,8 +3,9 @@
 
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::{Bbr, State, bytes};
+use super::{Bbr, State};
 use crate::event::{Delivery, LostSegment, RateSample};
+use crate::growth::bbr::bytes;
 use crate::growth::real::larger;
 
 /// `LossThresh`: the loss rate that probing may cost.

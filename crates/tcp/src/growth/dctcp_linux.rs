@@ -2,8 +2,11 @@
 
 use ackclock_packet::Seq;
 
-use super::{Module, Step, Window};
+use super::contract::{About, Law};
+use super::linux::{Linux, Module, Step, Window};
+use super::reno_linux::Reno;
 use crate::event::{CaState, MarkReport, Signal, StateChange};
+use crate::words::{Described, Word};
 
 /// `DCTCP_MAX_ALPHA`: all packets are marked.
 const ALL: u64 = 1 << 10;
@@ -35,12 +38,31 @@ impl Dctcp {
     }
 }
 
+/// DCTCP in Linux.
+pub type DctcpLinux = Linux<Dctcp>;
+
+impl Described for DctcpLinux {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] =
+        &[Word::with("dctcp", "linux", (), "DCTCP as Linux has it, with the share in 1024ths")];
+}
+
+impl Law for DctcpLinux {
+    const ABOUT: About =
+        About { needs_marks: true, ..About::linux("tcp_dctcp.c of Linux 6.18", &["dctcp"]) };
+
+    fn make((): ()) -> Self {
+        Self::default()
+    }
+}
+
 impl Module for Dctcp {
     const HEEDS_STATES: bool = true;
     const MEASURES_MARKS: bool = true;
 
     fn grow(&mut self, window: &mut Window, step: &Step) {
-        super::Reno.grow(window, step);
+        Reno.grow(window, step);
     }
 
     fn ssthresh(&mut self, window: &Window, signal: Signal) -> u64 {

@@ -1,6 +1,6 @@
-use super::super::path::{Path, segments};
 use super::*;
 use crate::event::RateSample;
+use crate::growth::bbr::path::{Path, segments};
 
 /// The bandwidth of the path: 100 segments a round trip of 100 ms.
 const BW: f64 = 1e6;
