@@ -86,7 +86,7 @@ impl Run {
         }
     }
 
-    /// Takes all rows that a [`Collector`](crate::Collector) is to take: a run of those rows alone, and
+    /// Takes all rows that a [`Collector`] is to take: a run of those rows alone, and
     /// the names that they refer to.
     #[must_use]
     pub fn take_rows(&mut self) -> Self {
