@@ -165,7 +165,7 @@ def write_law(root: Path, name: str) -> list[Path]:
     return [law, table, page]
 
 
-#: What can be made, by its word.
+#: The kinds of things that can be made, by their words.
 KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {"law": write_law}
 
 
