@@ -224,7 +224,7 @@ impl Case<'_> {
     fn most_segments(&self) -> f64 {
         let config = &self.flow.config;
         let window = config.autotune.map_or(config.receive_window, |autotune| {
-            // Of the memory five eighths are payload.
+            // Five eighths of the memory are payload.
             Bytes::new(autotune.most.get() / 8 * 5)
         });
         (window.get() as f64 / self.sizes().0).max(1.0)
@@ -385,7 +385,7 @@ impl Case<'_> {
                 prediction = self.prediction("pftk", "Padhye, Firoiu, Towsley and Kurose, 1998");
                 let t_rto_s = config.rto.min.as_secs_f64().max(rtt_s);
                 if t_rto_s >= 1.0 {
-                    let reason = "with timeouts of 1 s and more the model missed 4 of 28 settings by 19 % and more";
+                    let reason = "with timeouts of 1 s and more it was not reproduced (docs/studies/response.md)";
                     prediction.reasons.push(reason.into());
                 }
                 prediction.details.insert("t_rto_s".into(), t_rto_s.into());

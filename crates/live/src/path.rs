@@ -78,7 +78,7 @@ pub struct Path {
     network: ackclock_net::Path<Frame>,
     /// Cross-traffic and probes, which come after the path's events of the same instant.
     agenda: Agenda<Class>,
-    /// Of each wire that keeps its rate, that rate.
+    /// The rate of each wire that keeps one; `None` of the others.
     rates: Vec<Option<Rate>>,
     meters: Vec<RateMeter>,
     /// Each with its number at its wire.

@@ -10,7 +10,7 @@ pub struct Hazards {
     losses: Losses,
     random: Stream,
     impairments: Option<Impairments>,
-    /// Whether `random` may have been drawn from.
+    /// True if `random` may have been drawn from.
     in_use: bool,
 }
 
@@ -22,12 +22,12 @@ impl Hazards {
         Self { losses, random, impairments, in_use }
     }
 
-    /// Whether a packet can be lost or impaired at all.
+    /// Says if a packet can be lost or impaired at all.
     pub fn any(&self) -> bool {
         self.losses.any() || self.impairments.is_some()
     }
 
-    /// Whether packets may arrive in another order than that in which they were sent.
+    /// Says if packets may arrive in another order than that in which they were sent.
     pub const fn reorder(&self) -> bool {
         self.impairments.is_some()
     }

@@ -99,7 +99,7 @@ fn a_transfer_takes_its_rounds_of_slow_start() {
 
 #[test]
 fn quick_start_is_faster_by_the_rounds_that_it_leaves_out() {
-    // Of 730 kB an end asks for what takes them in 100 ms, 58 Mbit/s: 40 kbit/s x 2^10 = 40.96 Mbit/s. The unscaled window
+    // An end with 730 kB asks for what takes them in 100 ms, 58 Mbit/s: 40 kbit/s x 2^10 = 40.96 Mbit/s. The unscaled window
     // of the SYN-ACK lets 44 of 500 segments go out at once, then 88, 138 (RFC 3742: 88 and 50), 188 and the rest.
     let of = |variant| {
         scenario(

@@ -21,7 +21,7 @@ pub struct Frame {
     pub way: usize,
     /// Its headers' words for the path.
     pub sight: Sight,
-    /// Of a pure ACK, when the data packet that it answers began its way; `NEVER` if it answers none.
+    /// The moment at which the data packet that a pure ACK answers began its way; `NEVER` of others.
     pub echo: Instant,
 }
 
