@@ -12,6 +12,7 @@ pub use setup::links;
 use ackclock_app::{AnyApp, App, Note};
 use ackclock_packet::Flags;
 use ackclock_tcp::Endpoint;
+use ackclock_tcp::simulator::Simulated;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Instant};
 

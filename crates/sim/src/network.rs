@@ -11,7 +11,7 @@ mod routers;
 
 use ackclock_net::{Departure, Fate, Line, LineConfig, Link, Packet, Verdict};
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
-use ackclock_tcp::{Beside, Written};
+use ackclock_tcp::simulator::{Beside, Written};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
