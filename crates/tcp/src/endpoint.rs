@@ -9,6 +9,7 @@ mod jumping;
 mod opening;
 mod output;
 mod quick_start;
+mod throttle;
 mod timestamps;
 
 use std::sync::Arc;
@@ -16,11 +17,9 @@ use std::sync::Arc;
 use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
-use crate::cache::Place;
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
 use crate::sender::{Sender, Then};
-use arriving::Throttle;
 use ecn::Marking;
 pub use fast_open::{FastOpenClient, FastOpenServer};
 use jumping::Jumping;
@@ -28,6 +27,7 @@ use opening::Opening;
 pub use opening::OpeningCounts;
 pub use output::{Beside, Outlet, Transmit, Written};
 pub use quick_start::{QuickStartEvent, QuickStartStep};
+use throttle::Throttle;
 use timestamps::Timestamps;
 
 /// Where a connection stands (RFC 9293 §3.3.2).
@@ -369,12 +369,12 @@ impl Endpoint {
     /// arrives.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        self.wakes_at().if_ever()
+        self.wake().if_ever()
     }
 
-    /// The same, and [`Instant::NEVER`] if there is no such moment.
+    /// The moment of [`poll_at`](Self::poll_at), and [`Instant::NEVER`] if there is none.
     #[inline]
-    pub fn wakes_at(&self) -> Instant {
+    pub(crate) fn wake(&self) -> Instant {
         let data = self.sender.wake().min(self.receiver.due());
         if self.state == State::Established {
             return data;
@@ -415,13 +415,6 @@ impl Endpoint {
     /// The sending half.
     pub const fn sender(&self) -> &Sender {
         &self.sender
-    }
-
-    /// What the memory of the receiving half points to.
-    pub fn each_outlying_of_receiver(&self, mut see: impl FnMut(Place)) {
-        if let Some(place) = self.receiver.farthest() {
-            see(place);
-        }
     }
 
     /// What the handshake agreed on.

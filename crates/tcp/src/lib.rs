@@ -6,7 +6,7 @@
 //! No clock, no I/O, no allocation per segment: the same code runs under the simulator's clock and
 //! the real one.
 
-pub mod cache;
+mod cache;
 mod clock;
 pub mod config;
 mod cookie;
@@ -22,6 +22,7 @@ mod ring;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
+pub mod simulator;
 pub mod start;
 pub mod variant;
 pub mod words;
@@ -32,8 +33,8 @@ pub use config::{
 };
 pub use cookie::CookieKey;
 pub use endpoint::{
-    Agreed, Beside, Endpoint, Failure, FastOpenClient, FastOpenServer, OpeningCounts, Outlet,
-    QuickStartEvent, QuickStartStep, State, Transmit, Written,
+    Agreed, Endpoint, Failure, FastOpenClient, FastOpenServer, OpeningCounts, QuickStartEvent,
+    QuickStartStep, State, Transmit,
 };
 pub use sender::{LeapPhase, Sender, SenderStats};
 pub use start::{JumpChoice, QuickStartJump, ResumeJump, SynLossChoice, WindowChoice};

@@ -9,6 +9,7 @@ mod setup;
 use ackclock_app::{App, Note};
 use ackclock_net::LinkChange;
 use ackclock_packet::Flags;
+use ackclock_tcp::simulator::Simulated;
 use ackclock_units::Instant;
 
 use super::link::Link;

@@ -13,7 +13,7 @@ use ackclock_net::{
     Counters, DelayHistogram, Fate, Line, LineConfig, LinkChange, Packet, SourceCounters,
 };
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
-use ackclock_tcp::{Beside, Written};
+use ackclock_tcp::simulator::{Beside, Written};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 

@@ -5,13 +5,12 @@
 //! then shorter by its length. With a peer that takes no part nothing is ever heard: an RCP sender goes
 //! on at its first window a round trip, an XCP sender keeps that window.
 
-use ackclock_packet::{CongestionHeader, RcpHeader, XcpHeader};
-use ackclock_units::{Bytes, Instant};
+mod segments;
 
-use super::timestamps::Timestamps;
-use super::{Endpoint, Transmit};
+use ackclock_packet::{CongestionHeader, RcpHeader, XcpHeader};
+use ackclock_units::Bytes;
+
 use crate::config::Config;
-use crate::event::Feedback;
 use crate::growth::Routers;
 use crate::sender::Sender;
 
@@ -102,60 +101,4 @@ fn wish(sender: &Sender, rtt_us: u32, overhead: Bytes) -> (u32, i32) {
 )]
 const fn whole(value: f64) -> u32 {
     value as u32
-}
-
-impl Endpoint {
-    /// What a segment of data takes on the wire besides its payload.
-    pub(super) fn overhead(&self) -> Bytes {
-        let timestamps = if self.timestamps.used { Timestamps::LEN } else { 0 };
-        let exchange = self.jumping.as_ref().and_then(|jumping| jumping.exchange);
-        let header = match exchange {
-            Some(exchange) if exchange.is_used() => CongestionHeader::LEN,
-            _ => 0,
-        };
-        ackclock_packet::HEADERS + Bytes::new(u64::from(timestamps + header))
-    }
-
-    /// A segment with `header` was taken in.
-    pub(super) fn take_feedback(&mut self, header: CongestionHeader) {
-        let Some(jumping) = &mut self.jumping else { return };
-        let Some(exchange) = &mut jumping.exchange else { return };
-        let (scheme, told) = (exchange.scheme, exchange.take(header));
-        let Some(bytes_per_s) = told.filter(|_| self.established_at.is_some()) else { return };
-        let overhead = self.overhead();
-        let mss = self.sender.mss().bytes().get() as f64;
-        let payload = bytes_per_s * mss / (mss + overhead.get() as f64);
-        let srtt = self.sender.srtt().unwrap_or_default();
-        self.sender.on_feedback(&match scheme {
-            Routers::Rate => Feedback::Rate { bytes_per_s: payload },
-            Routers::Throughput => Feedback::Throughput { delta: payload, srtt },
-        });
-    }
-
-    /// The next segment of an open connection that is not ordinary, timers having expired.
-    pub(super) fn poll_dressed(&mut self, now: Instant) -> Option<Transmit> {
-        let mut transmit = self.poll_jumping(now)?;
-        let overhead = self.overhead();
-        let Some(jumping) = &mut self.jumping else { return Some(transmit) };
-        if let Some(exchange) = &mut jumping.exchange
-            && exchange.is_used()
-        {
-            let asks = transmit.segment.len > 0;
-            let mut options = transmit.options.unwrap_or_default();
-            options.congestion = Some(exchange.header(&self.sender, asks, overhead));
-            transmit.segment.options_len = if self.timestamps.used {
-                options.wire_len_with_timestamps()
-            } else {
-                options.wire_len()
-            };
-            transmit.options = Some(options);
-        }
-        Some(transmit)
-    }
-
-    /// The header of a SYN, or of the answer to one that had it.
-    pub(super) fn syn_feedback(&mut self, answering: bool) -> Option<CongestionHeader> {
-        let exchange = self.jumping.as_mut()?.exchange.as_mut()?;
-        (exchange.is_used() || !answering).then(|| exchange.header(&self.sender, true, Bytes::ZERO))
-    }
 }

@@ -9,6 +9,7 @@ use ackclock_units::Mss;
 use super::output::Places;
 use super::*;
 use crate::config::DelayedAck;
+use crate::simulator::Simulated;
 use crate::{Profile, Variant};
 
 mod arriving;

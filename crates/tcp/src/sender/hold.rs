@@ -1,14 +1,15 @@
 //! What is not sent although the congestion window has room: short segments that may become longer,
 //! what the peer has no room for, and the point from which nothing is sent any more.
 
+mod waiting;
+
 use std::collections::VecDeque;
 
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::{Follows, Sender, SentSegment, Stretch};
+use super::Stretch;
 use crate::config::{Config, Nagle, RtoConfig, WindowProbe};
-use crate::recovery::Recovery;
 
 /// What the application says will follow a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,169 +179,6 @@ impl Hold {
 
     pub(super) const fn on_short_segment(&mut self, end: Seq) {
         self.short_end = end;
-    }
-}
-
-impl Sender {
-    /// The full segment of a connection that agreed on `mss`, whose peer's first window is `window`.
-    pub(crate) fn first_mss(&mut self, mss: Mss, window: Bytes) -> Mss {
-        if !self.hold.halves_small_windows {
-            return mss;
-        }
-        self.hold.agreed_mss = Some(mss);
-        self.hold.largest_window = self.hold.largest_window.max(window);
-        self.mss = self.bounded_mss(mss);
-        self.mss
-    }
-
-    /// The peer has offered a larger window than ever.
-    #[cold]
-    pub(super) fn bound_mss(&mut self) {
-        if let Some(agreed) = self.hold.agreed_mss {
-            self.mss = self.bounded_mss(agreed);
-        }
-    }
-
-    /// `mss`, or half of the largest window if that is less: two segments fit, so that ACKs keep coming. A window of
-    /// 536 bytes or less is filled by one segment (Linux's `tcp_bound_to_half_wnd`).
-    fn bounded_mss(&self, mss: Mss) -> Mss {
-        // RFC 791's least datagram of 68 bytes, less the headers without options.
-        const LEAST: u64 = 48;
-        let largest = self.hold.largest_window.get();
-        let most = if largest > 536 { largest / 2 } else { largest };
-        if most == 0 {
-            return mss;
-        }
-        let most = u16::try_from(most.max(LEAST)).ok().and_then(Mss::new);
-        most.map_or(mss, |most| mss.min(most))
-    }
-
-    /// Whether a segment that is not full waits for more data, or for an ACK (RFC 9293 §3.7.4). A
-    /// FIN waits for nothing.
-    pub(super) fn waits_for_more(&mut self, now: Instant, stretch: &Stretch) -> bool {
-        let end = stretch.seq + stretch.len;
-        if stretch.fin || stretch.seq < self.space.max || self.hold.ends_record(end) {
-            return false;
-        }
-        if self.hold.cork || self.hold.more {
-            return self.waits_corked(now);
-        }
-        match self.hold.nagle {
-            Nagle::Off => false,
-            Nagle::On => self.space.una < self.space.max,
-            Nagle::Minshall => self.space.una < self.hold.short_end,
-        }
-    }
-
-    /// What is corked waits for an ACK, or as long as for one that is lost (Linux).
-    #[cold]
-    fn waits_corked(&mut self, now: Instant) -> bool {
-        if std::mem::take(&mut self.hold.overdue) {
-            return false;
-        }
-        if self.timer == Instant::NEVER {
-            self.timer = now + self.rtt.rto();
-        }
-        true
-    }
-
-    /// Nothing is under way and the peer's window has no room for `stretch`.
-    pub(super) fn against_window(&mut self, now: Instant, stretch: Stretch) -> Option<Against> {
-        let room = self.rwnd;
-        let overdue = std::mem::take(&mut self.hold.overdue);
-        if room > Bytes::ZERO {
-            // RFC 9293 §3.8.6.2.1, third and fourth rule. Linux has no other than the last.
-            let half = self.hold.probe == WindowProbe::NewByte
-                && room.get() * 2 >= self.hold.largest_window.get();
-            if overdue || half {
-                let part = Stretch { len: room, fin: false, push: false, ..stretch };
-                return Some(Against::Part(part));
-            }
-        } else if overdue {
-            return Some(Against::Probe(self.probe_window(now, stretch)));
-        }
-        if self.timer == Instant::NEVER {
-            let wait = match self.hold.probe {
-                WindowProbe::NewByte if room > Bytes::ZERO => OVERRIDE,
-                _ => self.probe_interval(now),
-            };
-            self.timer = now + wait;
-        }
-        None
-    }
-
-    /// Asks whether the window has opened (RFC 9293 §3.8.6.1).
-    fn probe_window(&mut self, now: Instant, stretch: Stretch) -> Stretch {
-        self.stats.window_probes += 1;
-        self.hold.backoff = self.hold.backoff.saturating_add(1);
-        self.timer = now + self.probe_interval(now);
-        match self.hold.probe {
-            WindowProbe::NewByte => {
-                let end = stretch.seq + Bytes::new(1);
-                let again = matches!(self.hold.probed, Some((known, _, _)) if known == end);
-                self.hold.probed = Some((end, now, again));
-                Stretch { len: Bytes::new(1), fin: false, push: false, new: false, ..stretch }
-            }
-            WindowProbe::OldNumber => {
-                let seq = Seq::new(self.space.una.get() - 1);
-                Stretch {
-                    seq,
-                    len: Bytes::ZERO,
-                    fin: false,
-                    push: false,
-                    new: false,
-                    follows: Follows::Perhaps,
-                }
-            }
-        }
-    }
-
-    fn probe_interval(&self, now: Instant) -> Duration {
-        self.patience.at_most(now, self.rtt.backed_off(self.hold.backoff))
-    }
-
-    /// The timer expired while nothing was under way.
-    pub(super) fn on_persist_timer(&mut self, now: Instant) {
-        let closed = self.rwnd == Bytes::ZERO;
-        if !closed || self.patience.lasts(now, self.hold.backoff > 0, self.rtt.config()) {
-            self.hold.overdue = true;
-        }
-    }
-
-    /// The peer spoke while nothing was under way and its window was waited for.
-    #[cold]
-    pub(super) fn on_probe_answered(&mut self, now: Instant) {
-        self.patience.on_answer(now);
-        if self.rwnd > Bytes::ZERO {
-            self.timer = Instant::NEVER;
-            self.hold.backoff = 0;
-            self.hold.overdue = false;
-        } else if self.hold.backoff > 0 {
-            self.timer = now + self.probe_interval(now);
-        }
-    }
-
-    /// Whether `ack` acknowledges the byte of a probe; it is then as if it had been sent like any
-    /// other.
-    #[cold]
-    pub(super) fn accepts_probe(&mut self, now: Instant, ack: Seq) -> bool {
-        // Not if the byte has gone out in a segment since then: that is like any other.
-        let waits = |(end, _, _): &(Seq, _, _)| *end == ack && *end > self.space.max;
-        let Some((end, sent, again)) = self.hold.probed.filter(waits) else { return false };
-        if self.space.una < self.space.max {
-            return false;
-        }
-        let start = self.space.nxt;
-        self.hold.probed = None;
-        self.hold.backoff = 0;
-        self.patience.on_answer(now);
-        self.space.nxt = end;
-        self.space.max = end;
-        let len = Bytes::new(1);
-        self.recovery.on_sent(&SentSegment { now: sent, start, len, again });
-        self.track_probe();
-        self.stats.segments_sent += 1;
-        true
     }
 }
 

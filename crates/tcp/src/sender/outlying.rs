@@ -6,7 +6,7 @@ use crate::recovery::Recovery;
 
 impl Sender {
     /// What the sender's own memory points to, and the part of that which only a law that models the path touches.
-    pub fn each_outlying(&self, mut see: impl FnMut(Place)) {
+    pub(crate) fn each_outlying(&self, mut see: impl FnMut(Place)) {
         if let Some(board) = self.recovery.board() {
             board.each_end(&mut see);
         }
@@ -17,7 +17,7 @@ impl Sender {
     }
 
     /// What that points to.
-    pub fn each_farther(&self, mut see: impl FnMut(Place)) {
+    pub(crate) fn each_farther(&self, mut see: impl FnMut(Place)) {
         if let Some(modelled) = &self.modelled {
             modelled.tracker().each_end(&mut see);
         }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use ackclock_tcp::simulator::Simulated;
 use ackclock_units::{Duration, Instant};
 
 use super::Engine;
@@ -181,7 +182,7 @@ impl Engine<'_> {
             if let Some(soon) = visits.get(at + 2) {
                 let endpoint = &self.hosts[soon.host as usize].endpoint;
                 if soon.host.is_multiple_of(2) {
-                    endpoint.sender().each_outlying(prefetch_place);
+                    endpoint.each_outlying(prefetch_place);
                 } else {
                     endpoint.each_outlying_of_receiver(prefetch_place);
                 }
@@ -189,7 +190,7 @@ impl Engine<'_> {
             if let Some(next) = visits.get(at + 1)
                 && next.host.is_multiple_of(2)
             {
-                self.hosts[next.host as usize].endpoint.sender().each_farther(prefetch_place);
+                self.hosts[next.host as usize].endpoint.each_farther(prefetch_place);
             }
             self.serve_host(visits[at], until);
         }

@@ -1,7 +1,7 @@
 //! Options of packets under way.
 
 use ackclock_packet::{NearBlocks, Options, Segment, Seq};
-use ackclock_tcp::Outlet;
+use ackclock_tcp::simulator::Outlet;
 
 use super::places::Places;
 use super::{NO_OPTIONS, index, make_room};

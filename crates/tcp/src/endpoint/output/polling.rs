@@ -1,0 +1,197 @@
+//! The end point as it is asked for the next segment.
+
+use super::{Beside, Outlet, Places, Transmit, Written};
+use crate::endpoint::{Endpoint, Failure, State};
+use crate::sender::Follows;
+use ackclock_packet::{Flags, Options, SackBlocks, Segment};
+use ackclock_units::Instant;
+
+impl Endpoint {
+    /// The next segment to go out at `now`, if any; timers that are due expire first.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let mut places = Places::default();
+        let beside = self.transmit_into::<false>(now, &mut places)?;
+        Some(places.transmit(beside))
+    }
+
+    #[inline]
+    pub(crate) fn transmit_into<const AHEAD: bool>(
+        &mut self,
+        now: Instant,
+        out: &mut impl Outlet,
+    ) -> Option<Beside> {
+        if self.state != State::Established || (self.jumping.is_some() && !self.jump_sleeps_on(now))
+        {
+            return self.transmit_slowly_into::<AHEAD>(now, out);
+        }
+        self.on_timers(now)?;
+        self.poll_segment_into::<AHEAD>(now, out)
+    }
+
+    /// Timers of an open connection; `None` if one of them ended it.
+    #[inline]
+    fn on_timers(&mut self, now: Instant) -> Option<()> {
+        if self.sender.due().min(self.receiver.due()) > now {
+            return Some(());
+        }
+        self.expire(now)
+    }
+
+    #[inline(never)]
+    fn expire(&mut self, now: Instant) -> Option<()> {
+        self.sender.on_timer(now);
+        self.receiver.on_timer(now, self.sender.rtt());
+        if self.sender.gave_up() {
+            self.fail(Failure::TimedOut);
+            return None;
+        }
+        Some(())
+    }
+
+    /// Lets the timers expire that are due at `now`, while the layer below takes no segment: use it
+    /// in place of [`poll_transmit`](Self::poll_transmit) for as long.
+    pub fn expire_timers(&mut self, now: Instant) {
+        if self.state == State::Established {
+            self.sender.settle_alarm();
+            self.on_timers(now);
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_slowly_into<const AHEAD: bool>(
+        &mut self,
+        now: Instant,
+        out: &mut impl Outlet,
+    ) -> Option<Beside> {
+        if let Some(segment) = self.reset.take() {
+            *out.segment() = segment;
+            return Some(Beside::default());
+        }
+        match self.state {
+            State::Closed | State::Listen => return None,
+            State::SynSent => return Some(self.poll_syn(now)?.write(out)),
+            State::SynReceived => {
+                let opening = self.poll_syn(now).or_else(|| self.poll_answer(now));
+                if let Some(transmit) = opening {
+                    return Some(transmit.write(out));
+                }
+                if !self.opens_fast() {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        if self.time_wait_until.is_some_and(|until| until <= now) {
+            self.state = State::Closed;
+            return None;
+        }
+        if self.state == State::TimeWait {
+            self.receiver.on_timer(now, self.sender.rtt());
+        } else {
+            self.on_timers(now)?;
+            if self.jumping.is_some() {
+                return Some(self.poll_dressed(now)?.write(out));
+            }
+        }
+        self.poll_segment_into::<AHEAD>(now, out)
+    }
+
+    /// A segment of data, or else an ACK that is due.
+    pub(in crate::endpoint) fn poll_segment(&mut self, now: Instant) -> Option<Transmit> {
+        let mut places = Places::default();
+        let beside = self.poll_segment_into::<false>(now, &mut places)?;
+        Some(places.transmit(beside))
+    }
+
+    /// The same, written into the places of `out`.
+    #[inline]
+    fn poll_segment_into<const AHEAD: bool>(
+        &mut self,
+        now: Instant,
+        out: &mut impl Outlet,
+    ) -> Option<Beside> {
+        if self.marking.used()
+            && let Some(segment) = self.take_early_ack()
+        {
+            let into = out.segment();
+            *into = segment;
+            self.timestamps.stamp(now, into, None);
+            return Some(Beside::default());
+        }
+        let room = if self.receiver.has_sack() { self.room_for_sack() } else { 0 };
+        self.sender.leave_room(room);
+        let stretch = self.sender.poll_transmit::<AHEAD>(now);
+        if stretch.is_none() && !self.receiver.ack_due() {
+            return None;
+        }
+        let mut seq = self.sender.next_seq();
+        let mut len = 0;
+        let mut flags = Flags::ACK;
+        if let Some(stretch) = &stretch {
+            seq = stretch.seq;
+            // A stretch is at most an MSS, which is 16 bits wide.
+            len = u32::try_from(stretch.len.get()).unwrap_or(u32::MAX);
+            if stretch.push {
+                flags = flags | Flags::PSH;
+            }
+            if stretch.fin {
+                flags = flags | Flags::FIN;
+            }
+            if len > 0 {
+                self.receiver.on_data_sent(now);
+            }
+        }
+        let (ack, window) = (self.receiver.nxt(), self.receiver.window());
+        let into = out.segment();
+        *into = Segment { seq, ack, len, window, flags, ..Segment::default() };
+        // Where the sender has no more, the ACK that was due is this.
+        let is_last = stretch.as_ref().is_none_or(|stretch| stretch.follows == Follows::Nothing);
+        let mut beside = Beside { has_data: len > 0, is_last, ..Beside::default() };
+        if self.marking.used() {
+            beside.ip.ecn = self.mark(into, stretch.as_ref());
+        }
+        self.timestamps.last_ack_sent = ack;
+        if self.receiver.has_sack() {
+            beside.written = self.add_sack(now, out);
+            return Some(beside);
+        }
+        self.receiver.on_ack_sent(window);
+        if self.timestamps.used {
+            self.timestamps.stamp(now, into, None);
+        }
+        Some(beside)
+    }
+
+    /// The next segment is so much shorter than a full one as its SACK blocks take (RFC 6691 §3).
+    #[cold]
+    fn room_for_sack(&self) -> u8 {
+        let timestamps = self.timestamps.used;
+        let count = self.receiver.blocks_to_report(timestamps);
+        SackBlocks::wire_len(count, timestamps) - SackBlocks::wire_len(0, timestamps)
+    }
+
+    fn add_sack(&mut self, now: Instant, out: &mut impl Outlet) -> Written {
+        let timestamps = self.timestamps.used;
+        let near = self.receiver.report(timestamps, out.blocks());
+        let count = near.unwrap_or_else(|| {
+            let sack = self.receiver.report_far(timestamps);
+            *out.options() = Options { sack, ..Options::default() };
+            sack.count()
+        });
+        let segment = out.segment();
+        self.receiver.on_ack_sent(segment.window);
+        self.timestamps.stamp_beside(now, segment, SackBlocks::wire_len(count, timestamps));
+        if near.is_some() { Written::Blocks } else { Written::Options }
+    }
+
+    #[inline]
+    pub(in crate::endpoint) fn bare_segment(&self) -> Segment {
+        Segment {
+            seq: self.sender.next_seq(),
+            ack: self.receiver.nxt(),
+            window: self.receiver.window(),
+            flags: Flags::ACK,
+            ..Segment::default()
+        }
+    }
+}
