@@ -58,7 +58,7 @@ def test_both_engines_leave_the_same(
 def test_an_engine_is_of_simulations(small_file: Path, ackclock: Callable[..., Answer]) -> None:
     answer = ackclock("run", small_file, "--on", "live", "--engine", "reference")
     assert answer.code == 2
-    assert answer.err == "--engine: is of simulations, expected --on sim beside it\n"
+    assert answer.err == "ackclock: --engine: a simulation has one, expected --on sim beside it\n"
     with pytest.raises(ac.BadInput, match="engine: found `slow`, expected `fast` or `reference`"):
         ac.simulate(small_file, engine=cast("Any", "slow"))
 
