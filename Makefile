@@ -119,6 +119,10 @@ fuzz-seeds: ## What the fuzzers begin with, in fuzz/corpus (see CONTRIBUTING.md)
 bench: dist/.venv/.installed ## The speed of the wheel, beside ns-2 and ns-3 if they are installed
 	dist/.venv/bin/ackclock bench --peers
 
+.PHONY: generate
+generate: build ## Generate classes of scenarios in python/ackclock from the schema
+	$(BIN)/python scripts/generate_scenario.py
+
 .PHONY: docs
 docs: build ## Generate docs/reference, and docs/images from the reports in report/
 	$(BIN)/python scripts/reference.py

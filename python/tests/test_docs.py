@@ -28,6 +28,11 @@ def test_the_reference_is_up_to_date(script: Callable[[str], ModuleType]) -> Non
         assert path.read_text(encoding="utf-8") == text, "run `make docs`"
 
 
+def test_the_generated_classes_are_up_to_date(script: Callable[[str], ModuleType]) -> None:
+    for path, text in script("generate_scenario").modules().items():
+        assert path.read_text(encoding="utf-8") == text, "run `make generate`"
+
+
 def test_the_example_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (example,) = blocks("README.md", "python")
     monkeypatch.chdir(tmp_path)

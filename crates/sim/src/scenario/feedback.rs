@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Text;
 
-/// The router in front of a link offers every RCP flow one rate, found from the link's spare capacity and
-/// its queue. `{}` has the numbers of RCP's authors.
+/// The router in front of a link offers every RCP flow one rate. It is found from the link's spare
+/// capacity and its queue; keys that are left out have the numbers of RCP's authors.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RcpSpec {
@@ -32,8 +32,8 @@ pub struct RcpSpec {
     pub initial: Option<f64>,
 }
 
-/// The router in front of a link tells every packet of an XCP flow by how much its sender is to grow or to
-/// shrink. `{}` has the numbers of XCP's authors.
+/// The router in front of a link tells every packet of an XCP flow how its sender is to change.
+/// Keys that are left out have the numbers of XCP's authors.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XcpSpec {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Text;
 
-/// What waits in front of a link, and who goes next.
+/// The queue in front of a link, and its discipline: which packet is dequeued next.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum QueueSpec {
@@ -21,12 +21,12 @@ pub enum QueueSpec {
         /// packets), or "unlimited".
         #[serde(default = "unlimited")]
         limit: Text<Limit>,
-        /// Whether the packet being sent counts against the limit too.
+        /// True if the packet being sent counts against the limit, too.
         #[serde(default)]
         counts_in_service: bool,
-        /// What waits when an arrival is marked with congestion (ECN) instead of only dropped when
-        /// the queue is full, in the units of `limit`, and counted like it. Packets that do not ask
-        /// for ECN are not marked. Default: no packet is marked.
+        /// The length of the queue from which an arrival is marked with congestion (ECN), in the
+        /// units of `limit` and counted like it. Packets that do not ask for ECN are not marked.
+        /// Default: no packet is marked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mark: Option<Text<Limit>>,
     },
@@ -37,16 +37,16 @@ pub enum QueueSpec {
         /// The most that waits, in all queues together.
         #[serde(default = "unlimited")]
         limit: Text<Limit>,
-        /// Whether the packet being sent counts against the limit too.
+        /// True if the packet being sent counts against the limit, too.
         #[serde(default)]
         counts_in_service: bool,
-        /// What waits, in all queues together, when an arrival is marked with congestion (ECN).
+        /// The length of all queues together from which an arrival is marked with congestion (ECN).
         /// Default: no packet is marked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mark: Option<Text<Limit>>,
     },
-    /// Random early detection (Floyd and Jacobson 1993): an arrival is dropped or marked with a
-    /// probability that rises with the average of what waits.
+    /// Random early detection (Floyd and Jacobson 1993). An arrival is dropped or marked with a
+    /// probability that rises with the average length of the queue.
     Red {
         /// The most that waits; an arrival beyond it is dropped whatever the average is.
         #[serde(default = "unlimited")]
@@ -58,21 +58,21 @@ pub enum QueueSpec {
         /// The average at which the probability comes to `max_p`, in the unit of `min_th`.
         #[serde(default = "packets::<15>")]
         max_th: Text<Limit>,
-        /// What a new sample weighs in the average.
+        /// The weight of a new sample in the average, above 0 and up to 1.
         #[serde(default = "red_weight")]
         weight: f64,
-        /// The probability as the average comes to `max_th`.
+        /// The probability as the average comes to `max_th`, above 0 and up to 1.
         #[serde(default = "red_max_p")]
         max_p: f64,
-        /// Whether the probability rises from `max_p` to 1 between `max_th` and twice that; otherwise
+        /// True if the probability rises from `max_p` to 1 between `max_th` and twice that; otherwise
         /// all arrivals are dropped from `max_th` on.
         #[serde(default = "yes")]
         gentle: bool,
-        /// Whether `max_p` moves, every 0.5 s, so that the average comes to the middle of the
+        /// True if `max_p` moves, every 0.5 s, so that the average comes to the middle of the
         /// thresholds.
         #[serde(default)]
         adaptive: bool,
-        /// Whether packets that ask for ECN are marked where others are dropped with a probability.
+        /// True if packets that ask for ECN are marked where others are dropped with a probability.
         #[serde(default)]
         ecn: bool,
         /// A full packet: while the link is idle the average falls as if it sent these, and with
@@ -80,7 +80,7 @@ pub enum QueueSpec {
         #[serde(default = "bytes::<1500>")]
         packet_size: Text<Bytes>,
     },
-    /// Controlled delay (RFC 8289): packets are dropped or marked at the head, the faster the longer
+    /// Controlled delay (RFC 8289). Packets are dropped or marked at the head, the faster the longer
     /// the delay stands above a target.
     #[serde(rename = "codel")]
     CoDel {
@@ -90,10 +90,11 @@ pub enum QueueSpec {
         /// The standing delay that is accepted.
         #[serde(default = "millis::<5>")]
         target: Text<Duration>,
-        /// For how long the delay may stay above it: about the longest round trip of the flows.
+        /// The time for which the delay may stay above the target: about the longest round trip of
+        /// the flows.
         #[serde(default = "millis::<100>")]
         interval: Text<Duration>,
-        /// Whether packets that ask for ECN are marked instead of dropped.
+        /// True if packets that ask for ECN are marked instead of dropped.
         #[serde(default)]
         ecn: bool,
         /// The delay above which every packet that asks for ECN is marked, for laws such as `dctcp`;
@@ -101,7 +102,7 @@ pub enum QueueSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ce_threshold: Option<Text<Duration>>,
     },
-    /// Flow queues under controlled delay, served by deficit round robin (RFC 8290): flows that send
+    /// Flow queues under controlled delay, served by deficit round robin (RFC 8290). Flows that send
     /// little go first. Where the buffer is full, the longest flow queue loses packets from its head.
     #[serde(rename = "fq_codel")]
     FqCoDel {
@@ -111,30 +112,30 @@ pub enum QueueSpec {
         /// The standing delay that each flow queue accepts.
         #[serde(default = "millis::<5>")]
         target: Text<Duration>,
-        /// For how long its delay may stay above it.
+        /// The time for which the delay of a flow queue may stay above the target.
         #[serde(default = "millis::<100>")]
         interval: Text<Duration>,
-        /// Whether packets that ask for ECN are marked instead of dropped.
+        /// True if packets that ask for ECN are marked instead of dropped.
         #[serde(default = "yes")]
         ecn: bool,
         /// The delay above which every packet that asks for ECN is marked; default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ce_threshold: Option<Text<Duration>>,
-        /// What a flow queue sends in its turn.
+        /// The bytes that a flow queue sends in its turn.
         #[serde(default = "bytes::<1514>")]
         quantum: Text<Bytes>,
-        /// How a packet finds its flow queue.
+        /// The way to a packet's flow queue.
         #[serde(default)]
         classify: Classify,
-        /// How many flow queues a hash leads to; only with `classify = "hash"`, where it is 1024 if
+        /// The number of flow queues that a hash leads to, with `classify = "hash"` alone; 1024 if
         /// left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queues: Option<u32>,
-        /// The most packets that the longest flow queue loses at once.
+        /// The most packets that the longest flow queue loses at once when the buffer is full.
         #[serde(default = "drop_batch")]
         drop_batch: u32,
     },
-    /// The proportional integral controller enhanced (RFC 8033): an arrival is dropped or marked with
+    /// The proportional integral controller enhanced (RFC 8033). An arrival is dropped or marked with
     /// a probability that is moved so that the delay comes to a target.
     Pie {
         /// The most that waits.
@@ -143,42 +144,42 @@ pub enum QueueSpec {
         /// The delay that is aimed at (`QDELAY_REF`).
         #[serde(default = "millis::<15>")]
         target: Text<Duration>,
-        /// How often the probability is computed (`T_UPDATE`).
+        /// The interval at which the probability is computed (`T_UPDATE`).
         #[serde(default = "millis::<15>")]
         update: Text<Duration>,
-        /// What a second of delay beyond the target adds to the probability, before the steps are
-        /// made smaller for small probabilities.
+        /// The weight in the probability of a second of delay beyond the target, before the steps
+        /// are made smaller for small probabilities.
         #[serde(default = "pie_alpha")]
         alpha: f64,
-        /// What a second by which the delay has grown adds to it.
+        /// The weight of a second by which the delay has grown.
         #[serde(default = "pie_beta")]
         beta: f64,
-        /// For how long nothing is dropped as congestion begins (`MAX_BURST`).
+        /// The time for which nothing is dropped as congestion begins (`MAX_BURST`).
         #[serde(default = "millis::<150>")]
         burst: Text<Duration>,
-        /// How the delay is known.
+        /// The estimate of the delay.
         #[serde(default)]
         estimate: Estimate,
         /// The mean size of a packet: where no more than two of these wait, nothing is dropped.
         #[serde(default = "bytes::<1500>")]
         packet_size: Text<Bytes>,
-        /// Whether smaller packets are dropped with a smaller probability.
+        /// True if smaller packets are dropped with a smaller probability.
         #[serde(default)]
         byte_mode: bool,
-        /// Whether packets that ask for ECN are marked instead of dropped, while the probability is
+        /// True if packets that ask for ECN are marked instead of dropped, while the probability is
         /// below `mark_below`.
         #[serde(default)]
         ecn: bool,
-        /// The probability from which on these are dropped, too.
+        /// The probability from which packets that ask for ECN are dropped, too.
         #[serde(default = "pie_mark_below")]
         mark_below: f64,
-        /// Whether drops keep a distance from one another.
+        /// True if drops keep a distance from one another.
         #[serde(default)]
         derandomise: bool,
     },
 }
 
-/// How a packet finds its flow queue.
+/// The way to a packet's flow queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Classify {
@@ -193,10 +194,10 @@ pub enum Classify {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimate {
-    /// What the packet that left last has waited.
+    /// The wait of the packet that left last.
     #[default]
     Sojourn,
-    /// What waits, at the rate at which packets have left.
+    /// The length of the queue over the rate at which packets have left.
     DepartureRate,
 }
 
@@ -305,7 +306,7 @@ impl QueueSpec {
         }
     }
 
-    /// Whether the packet being sent counts against the limit too.
+    /// True if the packet being sent counts against the limit, too.
     pub const fn counts_in_service(&self) -> bool {
         match self {
             Self::Droptail { counts_in_service, .. } | Self::Fair { counts_in_service, .. } => {

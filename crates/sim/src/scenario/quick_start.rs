@@ -23,7 +23,7 @@ pub enum QuickStartSpec {
     Admission(QuickStartAdmission),
 }
 
-/// What a router does, in one word.
+/// The treatment of requests by a router, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuickStartWord {
@@ -33,36 +33,37 @@ pub enum QuickStartWord {
     Deny,
 }
 
-/// How a router admits requests: what it carried in slots of time, what it approved in the last of
-/// them, and a threshold for the sum.
+/// The admission of Quick-Start requests by the router in front of a link. The traffic that it
+/// carried in slots of time, and the rates that it approved in the last of them, may together not
+/// exceed a share of the capacity.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuickStartAdmission {
-    /// Where the other keys' defaults come from: `"slots"` is the router of Scharf et al. (2008),
+    /// The source of the other keys' defaults: `"slots"` is the router of Scharf et al. (2008),
     /// `"target"` the target algorithm of RFC 4782, appendix D.
     #[serde(default)]
     pub admission: QuickStartRule,
     /// The rate of the link as the router knows it; default: as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Text<Rate>>,
-    /// Up to which share of the capacity the traffic and what is reserved may go; default: 1 with
-    /// `slots`, 0.85 with `target`.
+    /// The share of the capacity, 0 to 1; default: 1 with `slots`, 0.85 with `target`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// The length of a slot; default: 1 s with `slots`, 150 ms with `target`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<Text<Duration>>,
-    /// For how many slots an approved rate is reserved, the current one included; default: 2.
+    /// The number of slots for which an approved rate is reserved, the current one included;
+    /// default: 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<u32>,
-    /// Of how many whole slots the busiest counts as the traffic; default: 1 with `slots`, 10 with
-    /// `target`.
+    /// The number of whole slots of which the busiest counts as the traffic; default: 1 with
+    /// `slots`, 10 with `target`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u32>,
     /// The most that one request gets; default: all that may be asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Text<Rate>>,
-    /// How a request is denied: `"zero"` clears the option, `"delete"` takes it out.
+    /// The form of a denial: `"zero"` clears the option, `"delete"` takes it out.
     #[serde(default, skip_serializing_if = "is_default")]
     pub denial: DenialSpec,
     /// A router that cheats raises every rate that comes to this one, which RFC 4782 forbids, and
@@ -71,7 +72,7 @@ pub struct QuickStartAdmission {
     pub cheat: Option<Text<Rate>>,
 }
 
-/// Whose admission.
+/// The authors of an admission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuickStartRule {
@@ -82,7 +83,7 @@ pub enum QuickStartRule {
     Target,
 }
 
-/// How a request is denied.
+/// The form of a denial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DenialSpec {
@@ -172,19 +173,19 @@ impl QuickStartSpec {
     }
 }
 
-/// Quick-Start at end points, besides the rate that the variant asks for. Of a connection, the end
-/// that sends the volume asks.
+/// The part of a connection's ends in Quick-Start, besides the rate that the variant asks for. The
+/// end that sends the volume asks.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuickStartTcp {
-    /// Whether to ask with the SYN or SYN-ACK; default: yes.
+    /// True to ask with the SYN or SYN-ACK; default: yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_setup: Option<bool>,
-    /// Whether to ask with the first data after silence, if the window is then less than what the
+    /// True to ask with the first data after silence, if the window is then less than what the
     /// rate fills; default: yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_idle: Option<bool>,
-    /// Whether to answer requests although the variant asks for nothing; default: no.
+    /// True to answer requests although the variant asks for nothing; default: no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<bool>,
     /// The most that the receiver lets the sender have; default: all that may be asked for.

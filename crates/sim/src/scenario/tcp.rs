@@ -38,18 +38,18 @@ pub struct TcpSpec {
     /// The receive buffer, of a fixed size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<Text<Bytes>>,
-    /// How the receive buffer grows with what is read, as Linux has it: `"off"`, or
+    /// The growth of the receive buffer with what is read, as Linux has it: `"off"`, or
     /// `{ initial = "128 KiB", most = "32 MiB" }`, both as memory, of which payload takes about five
     /// eighths. Off if `receive_window` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_autotune: Option<AutotuneSpec>,
-    /// Whether to offer window scaling.
+    /// True to offer window scaling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_scaling: Option<bool>,
-    /// Whether to offer timestamps, which take 12 bytes of every segment's payload.
+    /// True to offer timestamps, which take 12 bytes of every segment's payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
-    /// Whether to offer SACK.
+    /// True to offer SACK.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sack: Option<bool>,
     /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
@@ -63,10 +63,10 @@ pub struct TcpSpec {
     /// When less than a full segment waits: `"off"`, `"on"`, or `"minshall"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nagle: Option<NagleSpec>,
-    /// How often a SYN that is not answered is sent again.
+    /// The number of times that a SYN without an answer is sent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syn_retries: Option<u32>,
-    /// How often a SYN-ACK that is not answered is sent again.
+    /// The number of times that a SYN-ACK without an answer is sent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syn_ack_retries: Option<u32>,
     /// The connection is given up once data was not answered for as long as so many retransmissions
@@ -78,7 +78,7 @@ pub struct TcpSpec {
     /// every other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_syns_forgiven: Option<u32>,
-    /// Whether a SYN that comes again before the SYN-ACK is acknowledged is answered with another
+    /// True if a SYN that comes again before the SYN-ACK is acknowledged is answered with another
     /// SYN-ACK at once, rather than by its timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_repeated_syn: Option<bool>,
@@ -87,20 +87,21 @@ pub struct TcpSpec {
     /// kernel's end has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handshake_tick: Option<Text<Duration>>,
-    /// Whether the timeout is at least 3 s after a lost SYN or SYN-ACK.
+    /// True if the timeout is at least 3 s after a lost SYN or SYN-ACK.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub three_seconds_after_lost_syn: Option<bool>,
     /// Explicit congestion notification: `"off"`, `"passive"` (if the peer asks for it) or `"on"`.
     /// The variant `dctcp` asks for it in every profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<EcnSpec>,
-    /// How the receiver tells of marks: `"until_reduced"` or `"exact"`; the latter with `dctcp`.
+    /// The way in which the receiver tells of marks: `"until_reduced"` or `"exact"`; the latter with
+    /// `dctcp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn_echo: Option<EcnEchoSpec>,
-    /// Whether a mark costs less than a loss.
+    /// True if a mark costs less than a loss (RFC 8511).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abe: Option<bool>,
-    /// How the ends take part in Quick-Start.
+    /// The part that the ends take in Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<QuickStartTcp>,
 }
@@ -214,7 +215,7 @@ pub enum Off {
     Off,
 }
 
-/// How long an ACK may wait.
+/// The time for which an ACK may wait.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelayedAckOn {
@@ -223,7 +224,7 @@ pub struct DelayedAckOn {
     pub every: u32,
     /// An ACK waits at most this long; with `quick`, the shortest wait.
     pub timeout: Text<Duration>,
-    /// Whether to do as Linux does: the first segments are acknowledged at once, and so are those
+    /// True to do as Linux does: the first segments are acknowledged at once, and so are those
     /// that come while the receive window grows; the wait then follows the sender's rhythm, up to
     /// 200 ms.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -261,7 +262,7 @@ pub enum LossReducesSpec {
     Cwnd,
 }
 
-/// How the receive buffer grows.
+/// The growth of the receive buffer.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged, expecting = "expected \"off\" or { initial = \"128 KiB\", most = \"32 MiB\" }")]
 pub enum AutotuneSpec {
@@ -275,7 +276,7 @@ pub enum AutotuneSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AutotuneOn {
-    /// The buffer at first.
+    /// The buffer at first, of whose memory payload takes about five eighths.
     pub initial: Text<Bytes>,
     /// The largest buffer.
     pub most: Text<Bytes>,
