@@ -214,7 +214,7 @@ impl Endpoint {
         *marking = Marking::new(settings.ecn);
         *jumping = Jumping::of(settings);
         receiver.renew(settings);
-        sender.renew(settings);
+        sender.reset(settings);
         *reset = None;
         *throttle = Throttle::default();
         *time_wait_until = None;

@@ -18,8 +18,8 @@ impl Sender {
         overhead: Bytes,
     ) {
         self.propose_jump(Some(cwnd), ssthresh);
-        self.pacer.begin_jump(rate, overhead);
-        self.paces = true;
+        self.allowance.pacer.begin_jump(rate, overhead);
+        self.allowance.paces = true;
     }
 
     /// The paced round trip is over: the window is at most `cwnd` from now on, slow start limited
@@ -27,13 +27,13 @@ impl Sender {
     pub(crate) fn land(&mut self, cwnd: Bytes) {
         self.shrink_to(cwnd);
         self.end_jump_pace();
-        self.start.limit();
+        self.allowance.start.limit();
     }
 
     /// The jump is taken back: the window is at most `cwnd`, the threshold at most `ssthresh`.
     pub(crate) fn fall_back(&mut self, cwnd: Bytes, ssthresh: Bytes) {
-        let least = self.growth.ssthresh().map_or(ssthresh, |old| old.min(ssthresh));
-        self.propose_jump(Some(self.growth.cwnd().min(cwnd)), Some(least));
+        let least = self.allowance.growth.ssthresh().map_or(ssthresh, |old| old.min(ssthresh));
+        self.propose_jump(Some(self.allowance.growth.cwnd().min(cwnd)), Some(least));
     }
 
     /// The threshold becomes `ssthresh`.
@@ -43,24 +43,29 @@ impl Sender {
 
     /// The window is at most `cwnd`.
     pub(super) fn shrink_to(&mut self, cwnd: Bytes) {
-        if self.growth.cwnd() > cwnd {
+        if self.allowance.growth.cwnd() > cwnd {
             self.propose_jump(Some(cwnd), None);
         }
     }
 
     /// A jump's pacing is over.
     pub(super) fn end_jump_pace(&mut self) {
-        self.pacer.end_jump();
-        self.paced_at = Instant::NEVER;
+        self.allowance.pacer.end_jump();
+        self.flight.paced_at = Instant::NEVER;
         self.begin_pacing();
     }
 
     fn propose_jump(&mut self, cwnd: Option<Bytes>, ssthresh: Option<Bytes>) {
-        let was_in_slow_start = self.growth.in_slow_start();
-        self.growth.rebase(&Proposal { cwnd, ssthresh, mss: self.mss, why: Why::Jump });
-        match (was_in_slow_start, self.growth.in_slow_start()) {
-            (true, false) => self.avoidance_from = Some(self.space.max),
-            (false, true) => self.avoidance_from = None,
+        let was_in_slow_start = self.allowance.growth.in_slow_start();
+        self.allowance.growth.rebase(&Proposal {
+            cwnd,
+            ssthresh,
+            mss: self.backlog.mss,
+            why: Why::Jump,
+        });
+        match (was_in_slow_start, self.allowance.growth.in_slow_start()) {
+            (true, false) => self.allowance.avoidance_from = Some(self.flight.space.max),
+            (false, true) => self.allowance.avoidance_from = None,
             _ => {}
         }
     }
@@ -68,35 +73,39 @@ impl Sender {
     /// Full segments are shorter by `bytes`, which an option takes; undone by
     /// [`set_mss`](Self::set_mss).
     pub(crate) fn shorten_segments(&mut self, bytes: u16) -> Mss {
-        let whole = self.mss;
-        self.mss = Mss::new(whole.get().saturating_sub(bytes).max(1)).unwrap_or(whole);
+        let whole = self.backlog.mss;
+        self.backlog.mss = Mss::new(whole.get().saturating_sub(bytes).max(1)).unwrap_or(whole);
         whole
     }
 
     /// Full segments have `mss` of payload.
     pub(crate) const fn set_mss(&mut self, mss: Mss) {
-        self.mss = mss;
+        self.backlog.mss = mss;
     }
 
     /// SND.UNA.
     pub(crate) const fn una(&self) -> Seq {
-        self.space.una
+        self.flight.space.una
     }
 
     /// Bytes from `from` on that arrived, as far as is known.
     pub(crate) fn arrived_from(&self, from: Seq) -> Bytes {
-        let tally = self.recovery.tally(&self.space, self.mss);
-        self.space.una.since(from) + self.mss.times(tally.sacked)
+        let tally = self.flight.recovery.tally(&self.flight.space, self.backlog.mss);
+        self.flight.space.una.since(from) + self.backlog.mss.times(tally.sacked)
     }
 
     /// Whether nothing is under way and nothing was sent for a retransmission timeout.
     pub(crate) fn is_idle(&self, now: Instant) -> bool {
-        self.space.una == self.space.max
-            && self.last_send.if_ever().is_some_and(|last| now.since(last) >= self.rtt.rto())
+        self.flight.space.una == self.flight.space.max
+            && self
+                .flight
+                .last_send
+                .if_ever()
+                .is_some_and(|last| now.since(last) >= self.flight.rtt.rto())
     }
 
     /// The first window of the connection.
     pub(crate) const fn initial_window(&self) -> Bytes {
-        self.initial_window
+        self.allowance.initial_window
     }
 }

@@ -112,7 +112,7 @@ impl Leap {
                     self.retreat(sender);
                 } else {
                     sender.shrink_to(self.window);
-                    if sender.space.una > self.from || self.is_late(now) {
+                    if sender.flight.space.una > self.from || self.is_late(now) {
                         self.land(sender);
                     }
                 }
@@ -120,7 +120,7 @@ impl Leap {
             LeapPhase::Validating => {
                 if congested {
                     self.retreat(sender);
-                } else if sender.space.una >= self.until {
+                } else if sender.flight.space.una >= self.until {
                     self.phase = LeapPhase::Normal;
                 }
             }
@@ -128,7 +128,7 @@ impl Leap {
                 if let Plan::Resume(_) = self.plan {
                     sender.shrink_to(self.window);
                 }
-                if sender.space.una >= self.until && !sender.recovery.in_recovery() {
+                if sender.flight.space.una >= self.until && !sender.flight.recovery.in_recovery() {
                     self.leave_retreat(sender);
                 }
             }
@@ -142,13 +142,14 @@ impl Leap {
             (LeapPhase::Reconnaissance, Plan::JumpStart) => self.start(now, sender),
             (LeapPhase::Reconnaissance, Plan::Resume(saved)) => self.resume(now, saved, sender),
             (LeapPhase::Unvalidated, Plan::JumpStart)
-                if sender.space.max >= self.from + self.window =>
+                if sender.flight.space.max >= self.from + self.window =>
             {
                 self.land(sender);
             }
             // What is left of the window is less than a segment.
             (LeapPhase::Unvalidated, Plan::Resume(_))
-                if sender.in_flight() + sender.mss.bytes() > sender.growth.cwnd()
+                if sender.in_flight() + sender.backlog.mss.bytes()
+                    > sender.allowance.growth.cwnd()
                     || self.is_late(now) =>
             {
                 self.land(sender);
@@ -166,19 +167,20 @@ impl Leap {
     /// which half of the saved window would be sent faster than was ever seen, or ten times as long.
     fn is_other_path(&self, sender: &Sender) -> bool {
         let Plan::Resume(saved) = self.plan else { return false };
-        let (least, saved) = (sender.rtt.min(), saved.saved_rtt);
+        let (least, saved) = (sender.flight.rtt.min(), saved.saved_rtt);
         least <= saved / PART || least > saved * LONGER
     }
 
     /// Reconnaissance: the initial data is acknowledged without congestion, or there is no jump.
     fn reconnoitre(&mut self, congested: bool, sender: &Sender) {
-        let handshake_failed = sender.rtt.srtt().is_none() && sender.space.max > Seq::FIRST_BYTE;
+        let handshake_failed =
+            sender.flight.rtt.srtt().is_none() && sender.flight.space.max > Seq::FIRST_BYTE;
         if congested || (handshake_failed && self.initial_end.is_none()) {
             // RFC 9959 lets congestion end the attempt. A SYN that had to be sent again is congestion
             // (RFC 5681 §3.1), and leaves no round-trip time to pace by.
             self.phase = LeapPhase::Normal;
-        } else if self.initial_end.is_none() && sender.space.una > Seq::FIRST_BYTE {
-            self.initial_end = Some(sender.space.max);
+        } else if self.initial_end.is_none() && sender.flight.space.una > Seq::FIRST_BYTE {
+            self.initial_end = Some(sender.flight.space.max);
         }
     }
 
@@ -188,9 +190,12 @@ impl Leap {
         if waiting == Bytes::ZERO {
             return;
         }
-        let window = waiting.min(sender.rwnd);
-        match sender.rtt.srtt() {
-            Some(rtt) if window > sender.growth.cwnd() && sender.space.max == Seq::FIRST_BYTE => {
+        let window = waiting.min(sender.backlog.rwnd);
+        match sender.flight.rtt.srtt() {
+            Some(rtt)
+                if window > sender.allowance.growth.cwnd()
+                    && sender.flight.space.max == Seq::FIRST_BYTE =>
+            {
                 // What follows is the rest of TCP, additive increase.
                 self.take_off(now, rtt, window, Some(window), sender);
             }
@@ -200,14 +205,14 @@ impl Leap {
 
     /// Careful Resume: the path is confirmed, and there is more to send than the window lets out.
     fn resume(&mut self, now: Instant, saved: ResumeJump, sender: &mut Sender) {
-        let confirmed = self.initial_end.is_some_and(|end| sender.space.una >= end);
-        let cwnd = sender.growth.cwnd();
+        let confirmed = self.initial_end.is_some_and(|end| sender.flight.space.una >= end);
+        let cwnd = sender.allowance.growth.cwnd();
         let waiting = sender.unsent();
         if !confirmed || waiting == Bytes::ZERO || sender.in_flight() + waiting <= cwnd {
             return;
         }
-        let window = sender.mss.times(u64::from(saved.saved_cwnd) / PART);
-        match sender.rtt.srtt() {
+        let window = sender.backlog.mss.times(u64::from(saved.saved_cwnd) / PART);
+        match sender.flight.rtt.srtt() {
             Some(rtt) if window > cwnd && !self.is_other_path(sender) => {
                 self.take_off(now, rtt, window, None, sender);
             }
@@ -224,7 +229,7 @@ impl Leap {
         sender: &mut Sender,
     ) {
         self.phase = LeapPhase::Unvalidated;
-        self.from = sender.space.max;
+        self.from = sender.flight.space.max;
         self.window = window;
         self.in_flight = sender.in_flight();
         self.began = now;
@@ -243,7 +248,8 @@ impl Leap {
     /// The draft's rule adds every ACK, those of what was on its way before too, and would count that
     /// twice; its examples do not.
     fn pipe_size(&self, sender: &Sender) -> Bytes {
-        let end = if self.phase == LeapPhase::Unvalidated { sender.space.max } else { self.until };
+        let end =
+            if self.phase == LeapPhase::Unvalidated { sender.flight.space.max } else { self.until };
         let arrived = sender.arrived_from(self.from).min(end.since(self.from));
         let again = Bytes::new(sender.stats.retransmitted_bytes - self.again);
         self.in_flight + arrived.saturating_sub(again)
@@ -252,11 +258,11 @@ impl Leap {
     /// The paced round trip is over: what of the window was not used is lost.
     fn land(&mut self, sender: &mut Sender) {
         sender.end_jump_pace();
-        self.until = sender.space.max;
+        self.until = sender.flight.space.max;
         self.phase = LeapPhase::Validating;
         match self.plan {
             Plan::JumpStart => {
-                let used = self.until.since(self.from).max(sender.initial_window);
+                let used = self.until.since(self.from).max(sender.allowance.initial_window);
                 if used < self.window {
                     sender.shrink_to(used);
                     sender.set_ssthresh(used);
@@ -264,7 +270,7 @@ impl Leap {
             }
             Plan::Resume(_) => {
                 let (flight, pipe) = (sender.in_flight(), self.pipe_size(sender));
-                let least = sender.initial_window;
+                let least = sender.allowance.initial_window;
                 if flight < least || flight <= pipe {
                     // The application had little to send: nothing is to be validated.
                     sender.shrink_to(pipe.max(least));
@@ -280,11 +286,11 @@ impl Leap {
     fn retreat(&mut self, sender: &mut Sender) {
         if self.phase == LeapPhase::Unvalidated {
             sender.end_jump_pace();
-            self.until = sender.space.max;
+            self.until = sender.flight.space.max;
         }
         self.phase = LeapPhase::SafeRetreat;
         if let Plan::Resume(_) = self.plan {
-            self.window = (self.pipe_size(sender) / PART).max(sender.mss.times(2));
+            self.window = (self.pipe_size(sender) / PART).max(sender.backlog.mss.times(2));
             sender.shrink_to(self.window);
         }
     }
@@ -300,7 +306,7 @@ impl Leap {
     /// All that was sent in the jump is acknowledged.
     fn leave_retreat(&mut self, sender: &mut Sender) {
         self.phase = LeapPhase::Normal;
-        let two = sender.mss.times(2);
+        let two = sender.backlog.mss.times(2);
         let left = match self.plan {
             // Half of what came through at once, D - R.
             Plan::JumpStart => {
@@ -310,7 +316,7 @@ impl Leap {
             Plan::Resume(_) => self.pipe_size(sender) / PART,
         };
         let left = left.max(two);
-        let ssthresh = sender.growth.ssthresh().map_or(left, |old| old.min(left));
+        let ssthresh = sender.allowance.growth.ssthresh().map_or(left, |old| old.min(left));
         sender.shrink_to(match self.plan {
             Plan::JumpStart => left,
             Plan::Resume(_) => self.window,

@@ -4,8 +4,9 @@ mod states;
 
 use super::*;
 use crate::Profile;
-use crate::event::{Ack, Proposal};
-use crate::idle::Usage;
+use crate::event::{Ack, Limit, Proposal};
+use crate::idle::{AnyIdle, Usage};
+use crate::recovery::AnyRecovery;
 use crate::variant::Variant;
 
 /// No ACK lets the window grow.
@@ -54,7 +55,7 @@ impl Sender {
 
     fn acks(&mut self, now: Instant, n: u64) {
         for _ in 0..n {
-            let ack = self.space.una + self.mss.bytes();
+            let ack = self.flight.space.una + self.backlog.mss.bytes();
             self.on_ack(now, &arrived(ack, &[]));
         }
     }
@@ -64,7 +65,7 @@ impl Sender {
 fn the_delay_may_end_slow_start_on_an_ack_that_does_not_let_the_window_grow() {
     // Nine samples: eight are counted, the ninth finds 100 ms above 50 + 6.25.
     let mut sender = sender("cubic+iw20");
-    sender.idle = AnyIdle::Other(Box::new(Never));
+    sender.allowance.idle = AnyIdle::Other(Box::new(Never));
     sender.fill(at(0));
     sender.acks(at(50), 20);
     assert!(sender.in_slow_start());
@@ -94,7 +95,9 @@ fn what_was_sacked_before_buys_nothing_when_it_is_acknowledged() {
 }
 
 fn alpha(sender: &Sender) -> f64 {
-    let AnyGrowth::Dctcp(law) = sender.growth.inner() else { panic!("{:?}", sender.growth) };
+    let AnyGrowth::Dctcp(law) = sender.allowance.growth.inner() else {
+        panic!("{:?}", sender.allowance.growth)
+    };
     law.alpha()
 }
 
@@ -102,7 +105,7 @@ fn alpha(sender: &Sender) -> f64 {
 fn a_law_that_measures_marks_is_told_of_every_ack_before_it_reduces() {
     let mut sender = sender_under("dctcp+iw20", Profile::Rfc);
     // The marks count on ACKs on which the window may not grow.
-    sender.idle = AnyIdle::Other(Box::new(Never));
+    sender.allowance.idle = AnyIdle::Other(Box::new(Never));
     sender.fill(at(0));
     let segments = |n: u64| Seq::FIRST_BYTE + Bytes::new(1000 * n);
     // Of the first window all is marked: alpha stays at 1, and 20 segments become 10.
@@ -145,8 +148,8 @@ fn a_record_goes_out_where_a_full_segment_would_not() {
     // Twenty records of half a segment fill the window of ten segments; beside nineteen a full segment has no room.
     let mut sender = sender("reno+sack+iw10");
     sender.set_nagle(Nagle::Off);
-    sender.space = SendSpace::UNUSED;
-    sender.end = Seq::FIRST_BYTE;
+    sender.flight.space = SendSpace::UNUSED;
+    sender.backlog.end = Seq::FIRST_BYTE;
     for _ in 0..30 {
         sender.write(Bytes::new(500), Then::Record);
     }
@@ -202,7 +205,7 @@ fn an_ack_just_as_a_probe_is_due_puts_it_off() {
 fn a_reduction_by_the_window_goes_by_the_window_that_was_in_force() {
     // BSD halves min(cwnd, the peer's window): of 10 and 6 segments, 3.
     let mut sender = sender("reno(rfc5681)+sack+iw10");
-    sender.loss_reduces = LossReduces::Cwnd;
+    sender.allowance.loss_reduces = LossReduces::Cwnd;
     sender.set_rwnd(Bytes::new(6_000));
     sender.fill(at(0));
     let due = sender.wake();
@@ -217,7 +220,7 @@ fn what_an_overtaken_ack_selectively_acknowledges_is_delivered_once() {
     for round in 0..8 {
         sender.fill(at(10 * round));
     }
-    assert!(sender.space.max.since(Seq::FIRST_BYTE) > segments(6));
+    assert!(sender.flight.space.max.since(Seq::FIRST_BYTE) > segments(6));
     sender.acks(at(100), 2);
     let third = Seq::FIRST_BYTE + segments(3);
     sender.on_old_ack(
@@ -225,7 +228,8 @@ fn what_an_overtaken_ack_selectively_acknowledges_is_delivered_once() {
         Seq::FIRST_BYTE,
         &[Range { start: third, end: third + segments(1) }],
     );
-    let delivered = |sender: &Sender| sender.modelled.as_ref().unwrap().tracker().delivered();
+    let delivered =
+        |sender: &Sender| sender.allowance.modelled.as_ref().unwrap().tracker().delivered();
     assert_eq!(delivered(&sender), segments(3));
     // It is off the scoreboard before anybody else asks what happened on it.
     sender.on_ack(at(102), &arrived(Seq::FIRST_BYTE + segments(5), &[]));

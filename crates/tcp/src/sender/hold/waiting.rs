@@ -10,20 +10,20 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 impl Sender {
     /// The full segment of a connection that agreed on `mss`, whose peer's first window is `window`.
     pub(crate) fn first_mss(&mut self, mss: Mss, window: Bytes) -> Mss {
-        if !self.hold.halves_small_windows {
+        if !self.backlog.hold.halves_small_windows {
             return mss;
         }
-        self.hold.agreed_mss = Some(mss);
-        self.hold.largest_window = self.hold.largest_window.max(window);
-        self.mss = self.bounded_mss(mss);
-        self.mss
+        self.backlog.hold.agreed_mss = Some(mss);
+        self.backlog.hold.largest_window = self.backlog.hold.largest_window.max(window);
+        self.backlog.mss = self.bounded_mss(mss);
+        self.backlog.mss
     }
 
     /// The peer has offered a larger window than ever.
     #[cold]
     pub(in crate::sender) fn bound_mss(&mut self) {
-        if let Some(agreed) = self.hold.agreed_mss {
-            self.mss = self.bounded_mss(agreed);
+        if let Some(agreed) = self.backlog.hold.agreed_mss {
+            self.backlog.mss = self.bounded_mss(agreed);
         }
     }
 
@@ -32,7 +32,7 @@ impl Sender {
     fn bounded_mss(&self, mss: Mss) -> Mss {
         // RFC 791's least datagram of 68 bytes, less the headers without options.
         const LEAST: u64 = 48;
-        let largest = self.hold.largest_window.get();
+        let largest = self.backlog.hold.largest_window.get();
         let most = if largest > 536 { largest / 2 } else { largest };
         if most == 0 {
             return mss;
@@ -45,27 +45,28 @@ impl Sender {
     /// FIN waits for nothing.
     pub(in crate::sender) fn waits_for_more(&mut self, now: Instant, stretch: &Stretch) -> bool {
         let end = stretch.seq + stretch.len;
-        if stretch.fin || stretch.seq < self.space.max || self.hold.ends_record(end) {
+        if stretch.fin || stretch.seq < self.flight.space.max || self.backlog.hold.ends_record(end)
+        {
             return false;
         }
-        if self.hold.cork || self.hold.more {
+        if self.backlog.hold.cork || self.backlog.hold.more {
             return self.waits_corked(now);
         }
-        match self.hold.nagle {
+        match self.backlog.hold.nagle {
             Nagle::Off => false,
-            Nagle::On => self.space.una < self.space.max,
-            Nagle::Minshall => self.space.una < self.hold.short_end,
+            Nagle::On => self.flight.space.una < self.flight.space.max,
+            Nagle::Minshall => self.flight.space.una < self.backlog.hold.short_end,
         }
     }
 
     /// What is corked waits for an ACK, or as long as for one that is lost (Linux).
     #[cold]
     fn waits_corked(&mut self, now: Instant) -> bool {
-        if std::mem::take(&mut self.hold.overdue) {
+        if std::mem::take(&mut self.backlog.hold.overdue) {
             return false;
         }
-        if self.timer == Instant::NEVER {
-            self.timer = now + self.rtt.rto();
+        if self.flight.timer == Instant::NEVER {
+            self.flight.timer = now + self.flight.rtt.rto();
         }
         true
     }
@@ -76,12 +77,12 @@ impl Sender {
         now: Instant,
         stretch: Stretch,
     ) -> Option<Against> {
-        let room = self.rwnd;
-        let overdue = std::mem::take(&mut self.hold.overdue);
+        let room = self.backlog.rwnd;
+        let overdue = std::mem::take(&mut self.backlog.hold.overdue);
         if room > Bytes::ZERO {
             // RFC 9293 §3.8.6.2.1, third and fourth rule. Linux has no other than the last.
-            let half = self.hold.probe == WindowProbe::NewByte
-                && room.get() * 2 >= self.hold.largest_window.get();
+            let half = self.backlog.hold.probe == WindowProbe::NewByte
+                && room.get() * 2 >= self.backlog.hold.largest_window.get();
             if overdue || half {
                 let part = Stretch { len: room, fin: false, push: false, ..stretch };
                 return Some(Against::Part(part));
@@ -89,12 +90,12 @@ impl Sender {
         } else if overdue {
             return Some(Against::Probe(self.probe_window(now, stretch)));
         }
-        if self.timer == Instant::NEVER {
-            let wait = match self.hold.probe {
+        if self.flight.timer == Instant::NEVER {
+            let wait = match self.backlog.hold.probe {
                 WindowProbe::NewByte if room > Bytes::ZERO => OVERRIDE,
                 _ => self.probe_interval(now),
             };
-            self.timer = now + wait;
+            self.flight.timer = now + wait;
         }
         None
     }
@@ -102,17 +103,17 @@ impl Sender {
     /// Asks whether the window has opened (RFC 9293 §3.8.6.1).
     fn probe_window(&mut self, now: Instant, stretch: Stretch) -> Stretch {
         self.stats.window_probes += 1;
-        self.hold.backoff = self.hold.backoff.saturating_add(1);
-        self.timer = now + self.probe_interval(now);
-        match self.hold.probe {
+        self.backlog.hold.backoff = self.backlog.hold.backoff.saturating_add(1);
+        self.flight.timer = now + self.probe_interval(now);
+        match self.backlog.hold.probe {
             WindowProbe::NewByte => {
                 let end = stretch.seq + Bytes::new(1);
-                let again = matches!(self.hold.probed, Some((known, _, _)) if known == end);
-                self.hold.probed = Some((end, now, again));
+                let again = matches!(self.backlog.hold.probed, Some((known, _, _)) if known == end);
+                self.backlog.hold.probed = Some((end, now, again));
                 Stretch { len: Bytes::new(1), fin: false, push: false, new: false, ..stretch }
             }
             WindowProbe::OldNumber => {
-                let seq = Seq::new(self.space.una.get() - 1);
+                let seq = Seq::new(self.flight.space.una.get() - 1);
                 Stretch {
                     seq,
                     len: Bytes::ZERO,
@@ -126,27 +127,33 @@ impl Sender {
     }
 
     fn probe_interval(&self, now: Instant) -> Duration {
-        self.patience.at_most(now, self.rtt.backed_off(self.hold.backoff))
+        self.flight.patience.at_most(now, self.flight.rtt.backed_off(self.backlog.hold.backoff))
     }
 
     /// The timer expired while nothing was under way.
     pub(in crate::sender) fn on_persist_timer(&mut self, now: Instant) {
-        let closed = self.rwnd == Bytes::ZERO;
-        if !closed || self.patience.lasts(now, self.hold.backoff > 0, self.rtt.config()) {
-            self.hold.overdue = true;
+        let closed = self.backlog.rwnd == Bytes::ZERO;
+        if !closed
+            || self.flight.patience.lasts(
+                now,
+                self.backlog.hold.backoff > 0,
+                self.flight.rtt.config(),
+            )
+        {
+            self.backlog.hold.overdue = true;
         }
     }
 
     /// The peer spoke while nothing was under way and its window was waited for.
     #[cold]
     pub(in crate::sender) fn on_probe_answered(&mut self, now: Instant) {
-        self.patience.on_answer(now);
-        if self.rwnd > Bytes::ZERO {
-            self.timer = Instant::NEVER;
-            self.hold.backoff = 0;
-            self.hold.overdue = false;
-        } else if self.hold.backoff > 0 {
-            self.timer = now + self.probe_interval(now);
+        self.flight.patience.on_answer(now);
+        if self.backlog.rwnd > Bytes::ZERO {
+            self.flight.timer = Instant::NEVER;
+            self.backlog.hold.backoff = 0;
+            self.backlog.hold.overdue = false;
+        } else if self.backlog.hold.backoff > 0 {
+            self.flight.timer = now + self.probe_interval(now);
         }
     }
 
@@ -155,19 +162,19 @@ impl Sender {
     #[cold]
     pub(in crate::sender) fn accepts_probe(&mut self, now: Instant, ack: Seq) -> bool {
         // Not if the byte has gone out in a segment since then: that is like any other.
-        let waits = |(end, _, _): &(Seq, _, _)| *end == ack && *end > self.space.max;
-        let Some((end, sent, again)) = self.hold.probed.filter(waits) else { return false };
-        if self.space.una < self.space.max {
+        let waits = |(end, _, _): &(Seq, _, _)| *end == ack && *end > self.flight.space.max;
+        let Some((end, sent, again)) = self.backlog.hold.probed.filter(waits) else { return false };
+        if self.flight.space.una < self.flight.space.max {
             return false;
         }
-        let start = self.space.nxt;
-        self.hold.probed = None;
-        self.hold.backoff = 0;
-        self.patience.on_answer(now);
-        self.space.nxt = end;
-        self.space.max = end;
+        let start = self.flight.space.nxt;
+        self.backlog.hold.probed = None;
+        self.backlog.hold.backoff = 0;
+        self.flight.patience.on_answer(now);
+        self.flight.space.nxt = end;
+        self.flight.space.max = end;
         let len = Bytes::new(1);
-        self.recovery.on_sent(&SentSegment { now: sent, start, len, again });
+        self.flight.recovery.on_sent(&SentSegment { now: sent, start, len, again });
         self.track_probe();
         self.stats.segments_sent += 1;
         true

@@ -9,31 +9,34 @@ impl Sender {
     /// The ACK that comes next echoes a mark of congestion: the window is reduced once a window of
     /// data, whether for marks or for losses (RFC 3168 §6.1.2).
     pub(crate) fn on_ecn_echo(&mut self, now: Instant, ack: Seq) {
-        if self.states.are_linux() {
+        if self.allowance.states.are_linux() {
             // What follows is found when the ACK has been taken in.
-            self.marks.echoed =
-                (self.space.una..=self.space.max).contains(&ack) && self.space.una < self.space.max;
+            self.allowance.marks.echoed = (self.flight.space.una..=self.flight.space.max)
+                .contains(&ack)
+                && self.flight.space.una < self.flight.space.max;
             return;
         }
-        self.marks.echoed = ack > self.space.una && ack <= self.space.max;
-        if self.marks.echoed {
-            self.marks.bar_undo();
+        self.allowance.marks.echoed = ack > self.flight.space.una && ack <= self.flight.space.max;
+        if self.allowance.marks.echoed {
+            self.allowance.marks.bar_undo();
         }
-        if self.marks.measured && self.marks.echoed {
+        if self.allowance.marks.measured && self.allowance.marks.echoed {
             // Before the reduction, which goes by it (RFC 8257 §3.3 steps 6 and 9).
             self.report_acked(ack, true);
         }
-        if self.space.una < self.marks.reduced_until || self.space.una == self.space.max {
+        if self.flight.space.una < self.allowance.marks.reduced_until
+            || self.flight.space.una == self.flight.space.max
+        {
             return;
         }
-        self.on_congestion(now, self.marks.signal, self.rwnd);
+        self.on_congestion(now, self.allowance.marks.signal, self.backlog.rwnd);
     }
 
     /// Whether the ACK of new data that is being taken echoes a mark.
     #[inline]
     pub(in crate::sender) fn take_echo(&mut self, ack: Seq) -> bool {
-        let echoed = std::mem::take(&mut self.marks.echoed);
-        if self.marks.measured && !echoed {
+        let echoed = std::mem::take(&mut self.allowance.marks.echoed);
+        if self.allowance.marks.measured && !echoed {
             self.report_acked(ack, false);
         }
         echoed
@@ -42,29 +45,29 @@ impl Sender {
     /// Before the ACK is taken in: what it acknowledges counts.
     #[inline(never)]
     fn report_acked(&mut self, ack: Seq, marked: bool) {
-        let counted = ack.since(self.space.una);
-        self.growth.on_marks(&MarkReport {
+        let counted = ack.since(self.flight.space.una);
+        self.allowance.growth.on_marks(&MarkReport {
             counted,
             marked: if marked { counted } else { Bytes::ZERO },
             una: ack,
             // After a go-back, an ACK may cover what was not yet sent again.
-            nxt: self.space.nxt.max(ack),
+            nxt: self.flight.space.nxt.max(ack),
         });
     }
 
     /// After it: `counted` is what it delivered.
     #[inline(never)]
     pub(in crate::sender) fn report_marks(&mut self, counted: Bytes, marked: bool) {
-        self.growth.on_marks(&MarkReport {
+        self.allowance.growth.on_marks(&MarkReport {
             counted,
             marked: if marked { counted } else { Bytes::ZERO },
-            una: self.space.una,
-            nxt: self.space.nxt,
+            una: self.flight.space.una,
+            nxt: self.flight.space.nxt,
         });
     }
 
     /// Whether the segment of new data that goes out now is to say that the window was reduced.
     pub(crate) fn takes_reduced(&mut self) -> bool {
-        std::mem::take(&mut self.marks.tell)
+        std::mem::take(&mut self.allowance.marks.tell)
     }
 }

@@ -9,40 +9,43 @@ use ackclock_units::{Bytes, Instant};
 
 impl Sender {
     fn enter(&mut self, now: Instant, to: CaState) {
-        let from = std::mem::replace(&mut self.states.state, to);
-        if self.states.told && from != to {
-            let (una, nxt) = (self.space.una, self.space.max);
-            self.growth.on_state(&StateChange { now, from, to, una, nxt });
+        let from = std::mem::replace(&mut self.allowance.states.state, to);
+        if self.allowance.states.told && from != to {
+            let (una, nxt) = (self.flight.space.una, self.flight.space.max);
+            self.allowance.growth.on_state(&StateChange { now, from, to, una, nxt });
         }
     }
 
     /// Nothing is being repaired any more: `tcp_try_keep_open`.
     fn reopen(&mut self, now: Instant) {
         // Whether something is SACKed matters to few laws, and takes a while to find out.
-        let disorder = self.states.told && self.tally().sacked > 0;
+        let disorder = self.allowance.states.told && self.tally().sacked > 0;
         self.enter(now, if disorder { CaState::Disorder } else { CaState::Open });
     }
 
     /// The consequences of an ACK. Answers whether the retransmission timer starts anew.
     pub(in crate::sender) fn respond(&mut self, now: Instant, taken: &Taken) -> bool {
-        let echoed = self.marks.take_echoed();
-        if self.marks.measures() {
-            let counted = self.recovery.newly_delivered().unwrap_or(taken.newly_acked);
+        let echoed = self.allowance.marks.take_echoed();
+        if self.allowance.marks.measures() {
+            let counted = self.flight.recovery.newly_delivered().unwrap_or(taken.newly_acked);
             self.report_marks(counted, echoed);
         }
-        if taken.rtt.is_some() && self.growth.in_slow_start() && self.start.follows_samples() {
+        if taken.rtt.is_some()
+            && self.allowance.growth.in_slow_start()
+            && self.allowance.start.follows_samples()
+        {
             self.judge_slow_start(now, taken);
         }
         if echoed {
-            self.marks.bar_undo();
+            self.allowance.marks.bar_undo();
         }
-        if self.states.state > CaState::Disorder || self.states.told {
+        if self.allowance.states.state > CaState::Disorder || self.allowance.states.told {
             self.leave_states(now, taken.outcome);
         }
         let mut grows = true;
         let mut restarts = true;
         match taken.outcome {
-            Outcome::None => grows = !self.recovery.in_recovery(),
+            Outcome::None => grows = !self.flight.recovery.in_recovery(),
             Outcome::Repaired { at_most } => self.on_repaired(now, at_most),
             Outcome::PartlyRepaired { restart_timer } => (grows, restarts) = (false, restart_timer),
             Outcome::LossFound => {
@@ -51,10 +54,10 @@ impl Sender {
             }
             Outcome::Spurious => {
                 // A partial ACK that undoes does nothing else with its echo (tcp_try_undo_partial).
-                let partial =
-                    self.states.state == CaState::Recovery && self.space.una < self.states.high_seq;
+                let partial = self.allowance.states.state == CaState::Recovery
+                    && self.flight.space.una < self.allowance.states.high_seq;
                 self.on_spurious(now);
-                if self.states.state != CaState::Cwr {
+                if self.allowance.states.state != CaState::Cwr {
                     self.reopen(now);
                 }
                 if partial && echoed {
@@ -62,12 +65,12 @@ impl Sender {
                 }
             }
         }
-        if echoed && grows && self.states.state <= CaState::Disorder {
+        if echoed && grows && self.allowance.states.state <= CaState::Disorder {
             self.enter_cwr(now);
         }
         // tcp_may_raise_cwnd.
-        let forward = taken.newly_acked > Bytes::ZERO || self.recovery.grows_on_sack();
-        if grows && forward && self.states.state != CaState::Cwr {
+        let forward = taken.newly_acked > Bytes::ZERO || self.flight.recovery.grows_on_sack();
+        if grows && forward && self.allowance.states.state != CaState::Cwr {
             self.grow(now, taken.newly_acked, taken.rtt, taken.in_flight_before);
         }
         restarts
@@ -75,15 +78,15 @@ impl Sender {
 
     /// The end of CWR and of Loss, and the change between Open and Disorder.
     fn leave_states(&mut self, now: Instant, outcome: Outcome) {
-        let (una, high_seq) = (self.space.una, self.states.high_seq);
-        match self.states.state {
+        let (una, high_seq) = (self.flight.space.una, self.allowance.states.high_seq);
+        match self.allowance.states.state {
             // CWR is held beyond what was sent at its beginning, as its echoes may be late.
             CaState::Cwr if una > high_seq => {
                 self.end_reduction(now, None);
                 self.reopen(now);
             }
             CaState::Loss if una >= high_seq && outcome != Outcome::Spurious => self.reopen(now),
-            CaState::Open | CaState::Disorder if self.states.told => self.reopen(now),
+            CaState::Open | CaState::Disorder if self.allowance.states.told => self.reopen(now),
             _ => {}
         }
     }
@@ -92,8 +95,8 @@ impl Sender {
         let in_flight = self.in_flight();
         // The growth by the ACK that ends the repair comes afterwards.
         let newly_delivered = Bytes::ZERO;
-        let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss: self.mss };
-        self.growth.on_recovery_end(&end);
+        let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss: self.backlog.mss };
+        self.allowance.growth.on_recovery_end(&end);
     }
 
     fn on_repaired(&mut self, now: Instant, at_most: Option<Bytes>) {
@@ -104,17 +107,17 @@ impl Sender {
 
     /// `tcp_enter_recovery`.
     pub(in crate::sender) fn on_loss_found(&mut self, now: Instant, echoed: bool) {
-        let repairs = self.recovery.in_recovery();
-        if self.states.state == CaState::Cwr && repairs {
+        let repairs = self.flight.recovery.in_recovery();
+        if self.allowance.states.state == CaState::Cwr && repairs {
             // The mark has paid.
-            self.marks.bar_undo();
+            self.allowance.marks.bar_undo();
         } else {
-            self.on_congestion(now, Signal::Loss, self.rwnd);
+            self.on_congestion(now, Signal::Loss, self.backlog.rwnd);
             if echoed {
-                self.marks.bar_undo();
+                self.allowance.marks.bar_undo();
             }
         }
-        self.states.high_seq = self.space.max;
+        self.allowance.states.high_seq = self.flight.space.max;
         if repairs {
             self.enter(now, CaState::Recovery);
         } else {
@@ -125,19 +128,19 @@ impl Sender {
 
     /// `tcp_enter_cwr`.
     fn enter_cwr(&mut self, now: Instant) {
-        let signal = self.marks.signal();
-        self.on_congestion(now, signal, self.rwnd);
-        self.states.high_seq = self.space.max;
+        let signal = self.allowance.marks.signal();
+        self.on_congestion(now, signal, self.backlog.rwnd);
+        self.allowance.states.high_seq = self.flight.space.max;
         self.enter(now, CaState::Cwr);
     }
 
     /// An echo on an ACK that says nothing else.
     pub(in crate::sender) fn on_bare_echo(&mut self, now: Instant) {
-        if !self.marks.take_echoed() {
+        if !self.allowance.marks.take_echoed() {
             return;
         }
-        self.marks.bar_undo();
-        if self.states.state <= CaState::Disorder {
+        self.allowance.marks.bar_undo();
+        if self.allowance.states.state <= CaState::Disorder {
             self.enter_cwr(now);
         }
     }
@@ -145,32 +148,32 @@ impl Sender {
     /// A timeout, as the law is told of it: `tcp_enter_loss` reduces no more in CWR and in Recovery, nor after a timeout without
     /// progress.
     pub(in crate::sender) fn timeout_signal(&self) -> Signal {
-        let consecutive = self.consecutive_timeouts;
-        let reduced = self.states.linux
-            && matches!(self.states.state, CaState::Cwr | CaState::Recovery)
-            && self.space.una < self.states.high_seq;
+        let consecutive = self.flight.consecutive_timeouts;
+        let reduced = self.allowance.states.linux
+            && matches!(self.allowance.states.state, CaState::Cwr | CaState::Recovery)
+            && self.flight.space.una < self.allowance.states.high_seq;
         Signal::Timeout { consecutive: if reduced { consecutive.max(2) } else { consecutive } }
     }
 
     /// The timeout has cost what it costs.
     pub(in crate::sender) fn enter_loss(&mut self, now: Instant) {
-        self.states.high_seq = self.space.max;
+        self.allowance.states.high_seq = self.flight.space.max;
         self.enter(now, CaState::Loss);
-        self.start.on_timeout(now, self.space.max);
+        self.allowance.start.on_timeout(now, self.flight.space.max);
     }
 
     /// Slow start follows the delay on every sample, before anything else comes of the ACK: `cubictcp_acked`.
     fn judge_slow_start(&mut self, now: Instant, taken: &Taken) {
         let mut ack = self.ack_event(now, taken.newly_acked, taken.rtt, taken.in_flight_before);
-        let delays = self.growth.delays(now);
+        let delays = self.allowance.growth.delays(now);
         if !delays.trusted {
             ack.rtt = None;
         }
-        let (cwnd, ssthresh) = (self.growth.cwnd(), self.growth.ssthresh());
-        if self.start.on_sample(&ack, delays.least, cwnd, ssthresh) {
+        let (cwnd, ssthresh) = (self.allowance.growth.cwnd(), self.allowance.growth.ssthresh());
+        if self.allowance.start.on_sample(&ack, delays.least, cwnd, ssthresh) {
             let step = SlowStartStep { exit: true, ..SlowStartStep::grow(Bytes::ZERO) };
-            self.growth.on_ack(&ack, Some(step));
-            self.avoidance_from = Some(self.space.nxt);
+            self.allowance.growth.on_ack(&ack, Some(step));
+            self.allowance.avoidance_from = Some(self.flight.space.nxt);
         }
     }
 }

@@ -10,7 +10,8 @@ use crate::Profile;
 use crate::event::{
     Ack, Delivery, Feedback, LostSegment, MarkReport, Proposal, SendStart, SlowStartStep,
 };
-use crate::idle::Usage;
+use crate::idle::{AnyIdle, Usage};
+use crate::recovery::AnyRecovery;
 use crate::sender::hold::Then;
 use crate::start::{JumpChoice, SynLossChoice};
 use crate::variant::{Part, Parts, REGISTRY, Variant};
@@ -178,7 +179,7 @@ impl World {
             heard: Arc::clone(&heard),
         }));
         if gated {
-            sender.idle = AnyIdle::Other(Box::new(Gate(Arc::clone(&gate))));
+            sender.allowance.idle = AnyIdle::Other(Box::new(Gate(Arc::clone(&gate))));
         }
         sender.set_rwnd(Bytes::new(1 << 30));
         let handshake =
@@ -260,8 +261,9 @@ impl World {
     /// What the law heard since, against what it may hear.
     fn check(&mut self, name: &str) {
         // Fast recovery ends with the first ACK of new data, whatever else is lost (RFC 5681 §3.2).
-        let short = matches!(self.sender.recovery, AnyRecovery::FastRecovery(_));
-        let over = |end| self.sender.space.una >= end || (short && !self.sender.in_recovery());
+        let short = matches!(self.sender.flight.recovery, AnyRecovery::FastRecovery(_));
+        let over =
+            |end| self.sender.flight.space.una >= end || (short && !self.sender.in_recovery());
         if self.episode.is_some_and(over) {
             self.episode = None;
         }
@@ -271,19 +273,20 @@ impl World {
                 // taken back.
                 Heard::Timeout | Heard::Spurious | Heard::Ended => {
                     self.episode = None;
-                    if self.sender.states.are_linux() {
+                    if self.sender.allowance.states.are_linux() {
                         // The state is another one, and with it goes what the mark has paid for.
                         self.marked = Seq::default();
                     }
                 }
-                Heard::Mark => self.marked = self.sender.space.max,
+                Heard::Mark => self.marked = self.sender.flight.space.max,
                 Heard::Loss => {
                     // Linux reduces once more for what a probe has repaired, whatever was before (tcp_process_tlp_ack).
-                    let by_probe = self.sender.states.are_linux() && !self.sender.in_recovery();
-                    let paid = self.sender.space.una < self.marked && !by_probe;
+                    let by_probe =
+                        self.sender.allowance.states.are_linux() && !self.sender.in_recovery();
+                    let paid = self.sender.flight.space.una < self.marked && !by_probe;
                     assert!(!paid, "{name}: a loss in a window that a mark has reduced");
                     assert!(self.episode.is_none(), "{name}: two reductions for one episode");
-                    self.episode = Some(self.sender.space.max);
+                    self.episode = Some(self.sender.flight.space.max);
                 }
             }
         }
@@ -313,7 +316,7 @@ impl World {
             Step::Lose(n) => {
                 self.take(n);
             }
-            Step::Echo => self.sender.on_ecn_echo(self.now, self.sender.space.una),
+            Step::Echo => self.sender.on_ecn_echo(self.now, self.sender.flight.space.una),
             Step::Wait(millis) => {
                 self.now += Duration::from_millis(millis);
                 self.sender.on_timer(self.now);
@@ -369,7 +372,7 @@ proptest! {
                 let cwnd = world.sender.cwnd();
                 // A law that models the path is not asked by the idle rule.
                 let bound = !*world.gate.lock().unwrap()
-                    && !world.sender.growth.models_path()
+                    && !world.sender.allowance.growth.models_path()
                     && world.sender.stats.spurious == undone;
                 // A reduction goes no further than two segments (RFC 5681 §3.1), which is more than one.
                 let reduced = !world.heard.lock().unwrap().is_empty();
