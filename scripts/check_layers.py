@@ -103,7 +103,7 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
             frozenset(
                 {
                     *("config", "data", "delivery", "event", "growth", "idle"),
-                    *("recovery", "rtt", "settings", "start"),
+                    *("recovery", "rtt", "scoreboard", "settings", "start"),
                 }
             ),
         ),

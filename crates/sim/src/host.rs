@@ -85,7 +85,7 @@ impl Host {
     /// A connection begins here. The wake-up that the clock holds for the tenant before stays: it will
     /// find nothing to do, or come in time for what there is.
     pub fn move_in(&mut self, (config, seed): (&Config, u64)) {
-        self.endpoint.renew(config, seed);
+        self.endpoint.reset(config, seed);
         self.app_at = None;
         self.echo = Instant::NEVER;
         self.vacant = false;

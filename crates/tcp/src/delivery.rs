@@ -185,7 +185,7 @@ impl Tracker {
     }
 
     /// The same as a new one, in the memory of this one: one `by_itself`, or with a scoreboard.
-    pub(crate) fn renew(&mut self, by_itself: bool) {
+    pub(crate) fn reset(&mut self, by_itself: bool) {
         let mut records = std::mem::take(&mut self.records);
         records.clear();
         *self = Self { records, ..if by_itself { Self::by_itself() } else { Self::default() } };

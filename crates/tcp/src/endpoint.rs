@@ -19,7 +19,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
-use crate::sender::{Sender, Then};
+use crate::sender::{Sender, WriteHint};
 use ecn::Marking;
 pub use fast_open::{FastOpenClient, FastOpenServer};
 use jumping::Jumping;
@@ -184,7 +184,7 @@ impl Endpoint {
 
     /// A connection in CLOSED in the place of this one, whose memory it uses: the same as
     /// [`new`](Self::new) of this `config` with this [`seed`](Config::seed), and cheaper.
-    pub fn renew(&mut self, config: &Config, seed: u64) {
+    pub fn reset(&mut self, config: &Config, seed: u64) {
         let Self {
             state,
             deaf,
@@ -213,39 +213,39 @@ impl Endpoint {
         *window_from = Seq::FIRST_BYTE;
         *marking = Marking::new(settings.ecn);
         *jumping = Jumping::of(settings);
-        receiver.renew(settings);
+        receiver.reset(settings);
         sender.reset(settings);
         *reset = None;
         *throttle = Throttle::default();
         *time_wait_until = None;
         *established_at = None;
-        opening.renew(settings);
+        opening.reset(settings);
     }
 
     /// The application gives `volume` more to send. Ignored after
     /// [`shutdown_write`](Self::shutdown_write).
     pub fn write(&mut self, volume: Bytes) {
-        self.write_then(volume, Then::Silence);
+        self.write_then(volume, WriteHint::Silence);
     }
 
     /// The same, and more is to come soon: less than a full segment waits for it, for an ACK, or for
     /// the retransmission timeout (`MSG_MORE`).
     pub fn write_more(&mut self, volume: Bytes) {
-        self.write_then(volume, Then::More);
+        self.write_then(volume, WriteHint::More);
     }
 
     /// The same, and it ends a record: no segment holds its end and what is written next
     /// (`MSG_EOR`).
     pub fn write_record(&mut self, volume: Bytes) {
-        self.write_then(volume, Then::Record);
+        self.write_then(volume, WriteHint::Record);
     }
 
-    fn write_then(&mut self, volume: Bytes, then: Then) {
+    fn write_then(&mut self, volume: Bytes, hint: WriteHint) {
         if !matches!(
             self.state,
             State::FinWait1 | State::FinWait2 | State::Closing | State::LastAck | State::TimeWait
         ) {
-            self.sender.write(volume, then);
+            self.sender.write(volume, hint);
         }
     }
 

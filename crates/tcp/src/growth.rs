@@ -323,8 +323,8 @@ impl Growth for AnyGrowth {
         each!(self, law => law.models_path())
     }
 
-    fn heeds_acks(&self) -> bool {
-        each!(self, law => law.heeds_acks())
+    fn wants_acks(&self) -> bool {
+        each!(self, law => law.wants_acks())
     }
 
     #[inline]
@@ -341,8 +341,8 @@ impl Growth for AnyGrowth {
     }
 
     #[inline]
-    fn is_holding_back(&self) -> bool {
-        each!(self, law => law.is_holding_back())
+    fn limits_flight(&self) -> bool {
+        each!(self, law => law.limits_flight())
     }
 
     fn on_established(&mut self, established: &Established) {

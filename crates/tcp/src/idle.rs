@@ -92,8 +92,8 @@ impl Idle for AnyIdle {
     }
 
     #[inline]
-    fn heeds_acks(&self) -> bool {
-        each!(self, rule => rule.heeds_acks())
+    fn wants_acks(&self) -> bool {
+        each!(self, rule => rule.wants_acks())
     }
 
     #[inline]

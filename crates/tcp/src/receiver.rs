@@ -111,7 +111,7 @@ impl Receiver {
     }
 
     /// The same as [`new`](Self::new), in the memory of this one.
-    pub(crate) fn renew(&mut self, config: &Config) {
+    pub(crate) fn reset(&mut self, config: &Config) {
         let Self {
             nxt,
             read,

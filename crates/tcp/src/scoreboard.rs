@@ -156,7 +156,7 @@ impl Scoreboard {
 
     /// The same as a board on which SACKs are counted and of which no journal is kept, in the memory of
     /// this one.
-    pub fn renew(&mut self) {
+    pub fn reset(&mut self) {
         let Self {
             segments,
             base,

@@ -183,7 +183,7 @@ impl AnyStart {
     }
 
     /// The start of [`new`](Self::new), in the place of this one.
-    pub fn renew(&mut self, window: WindowChoice, syn_loss: SynLossChoice, law: SlowStartChoice) {
+    pub fn reset(&mut self, window: WindowChoice, syn_loss: SynLossChoice, law: SlowStartChoice) {
         match self {
             Self::Windowed(start) => {
                 start.window = window;

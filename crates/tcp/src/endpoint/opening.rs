@@ -69,7 +69,7 @@ impl Opening {
     }
 
     /// The same as [`new`](Self::new), in the memory of this one.
-    pub(super) fn renew(&mut self, config: &Config) {
+    pub(super) fn reset(&mut self, config: &Config) {
         let Self {
             peer_timestamps,
             send_syn,

@@ -311,7 +311,7 @@ impl Bbr1 {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = Some(now);
         }
-        if expired && !self.idle_restart && !self.is_holding_back() {
+        if expired && !self.idle_restart && !self.limits_flight() {
             self.mode = Mode::ProbeRtt { until: None };
             self.save_cwnd();
         }
@@ -360,7 +360,7 @@ impl Bbr1 {
 
     /// Remembers the window that is to come back after it was cut.
     fn save_cwnd(&mut self) {
-        self.prior_cwnd = if self.repair == Repair::None && !self.is_holding_back() {
+        self.prior_cwnd = if self.repair == Repair::None && !self.limits_flight() {
             self.cwnd
         } else {
             self.prior_cwnd.max(self.cwnd)
@@ -409,7 +409,7 @@ impl Bbr1 {
             }
             self.cwnd = self.cwnd.max(self.least_cwnd());
         }
-        if self.is_holding_back() {
+        if self.limits_flight() {
             self.cwnd = self.cwnd.min(self.least_cwnd());
         }
     }
@@ -507,7 +507,7 @@ impl Growth for Bbr1 {
         true
     }
 
-    fn heeds_acks(&self) -> bool {
+    fn wants_acks(&self) -> bool {
         false
     }
 
@@ -539,7 +539,7 @@ impl Growth for Bbr1 {
         }
     }
 
-    fn is_holding_back(&self) -> bool {
+    fn limits_flight(&self) -> bool {
         matches!(self.mode, Mode::ProbeRtt { .. })
     }
 }

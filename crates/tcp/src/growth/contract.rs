@@ -109,7 +109,7 @@ pub trait Growth: Debug + Send {
 
     /// Whether [`on_ack`](Self::on_ack) does anything, which a law that is told of every delivery may
     /// not need. Never changes.
-    fn heeds_acks(&self) -> bool {
+    fn wants_acks(&self) -> bool {
         true
     }
 
@@ -122,7 +122,7 @@ pub trait Growth: Debug + Send {
 
     /// Whether the law itself keeps so little in flight that the rates that follow say nothing of
     /// the path, and are to count as limited by the application.
-    fn is_holding_back(&self) -> bool {
+    fn limits_flight(&self) -> bool {
         false
     }
 

@@ -62,7 +62,7 @@ pub trait Idle: Debug + Send {
     }
 
     /// Whether the rule learns from ACKs, or keeps the window from growing by them. Never changes.
-    fn heeds_acks(&self) -> bool {
+    fn wants_acks(&self) -> bool {
         true
     }
 

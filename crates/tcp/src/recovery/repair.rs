@@ -150,7 +150,7 @@ impl Repair {
     }
 
     /// The same as [`new`](Self::new) with the board as it is.
-    pub(super) fn renew(&mut self, prr: Option<Prr>, config: RecoveryConfig) {
+    pub(super) fn reset(&mut self, prr: Option<Prr>, config: RecoveryConfig) {
         let Self {
             board: _,
             phase,

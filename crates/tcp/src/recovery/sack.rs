@@ -56,8 +56,8 @@ impl Sack {
     /// The recovery of [`new`](Self::new), in the memory of this one.
     pub fn reset(&mut self, reduction: Reduction, config: RecoveryConfig) {
         let Self { repair, duplicates, may_rescue } = self;
-        repair.board.renew();
-        repair.renew(reduction.prr(), config);
+        repair.board.reset();
+        repair.reset(reduction.prr(), config);
         *duplicates = 0;
         *may_rescue = false;
     }

@@ -15,7 +15,6 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
 use crate::config::Config;
-use crate::recovery::Recovery;
 use crate::start::{JumpChoice, ResumeJump};
 
 /// Where such a jump stands, in the order of its life.
@@ -112,7 +111,7 @@ impl Leap {
                     self.retreat(sender);
                 } else {
                     sender.shrink_to(self.window);
-                    if sender.flight.space.una > self.from || self.is_late(now) {
+                    if sender.una() > self.from || self.is_late(now) {
                         self.land(sender);
                     }
                 }
@@ -120,7 +119,7 @@ impl Leap {
             LeapPhase::Validating => {
                 if congested {
                     self.retreat(sender);
-                } else if sender.flight.space.una >= self.until {
+                } else if sender.una() >= self.until {
                     self.phase = LeapPhase::Normal;
                 }
             }
@@ -128,7 +127,7 @@ impl Leap {
                 if let Plan::Resume(_) = self.plan {
                     sender.shrink_to(self.window);
                 }
-                if sender.flight.space.una >= self.until && !sender.flight.recovery.in_recovery() {
+                if sender.una() >= self.until && !sender.in_recovery() {
                     self.leave_retreat(sender);
                 }
             }
@@ -142,14 +141,13 @@ impl Leap {
             (LeapPhase::Reconnaissance, Plan::JumpStart) => self.start(now, sender),
             (LeapPhase::Reconnaissance, Plan::Resume(saved)) => self.resume(now, saved, sender),
             (LeapPhase::Unvalidated, Plan::JumpStart)
-                if sender.flight.space.max >= self.from + self.window =>
+                if sender.next_seq() >= self.from + self.window =>
             {
                 self.land(sender);
             }
             // What is left of the window is less than a segment.
             (LeapPhase::Unvalidated, Plan::Resume(_))
-                if sender.in_flight() + sender.backlog.mss.bytes()
-                    > sender.allowance.growth.cwnd()
+                if sender.in_flight() + sender.mss().bytes() > sender.cwnd()
                     || self.is_late(now) =>
             {
                 self.land(sender);
@@ -167,20 +165,19 @@ impl Leap {
     /// which half of the saved window would be sent faster than was ever seen, or ten times as long.
     fn is_other_path(&self, sender: &Sender) -> bool {
         let Plan::Resume(saved) = self.plan else { return false };
-        let (least, saved) = (sender.flight.rtt.min(), saved.saved_rtt);
+        let (least, saved) = (sender.rtt().min(), saved.saved_rtt);
         least <= saved / PART || least > saved * LONGER
     }
 
     /// Reconnaissance: the initial data is acknowledged without congestion, or there is no jump.
     fn reconnoitre(&mut self, congested: bool, sender: &Sender) {
-        let handshake_failed =
-            sender.flight.rtt.srtt().is_none() && sender.flight.space.max > Seq::FIRST_BYTE;
+        let handshake_failed = sender.srtt().is_none() && sender.next_seq() > Seq::FIRST_BYTE;
         if congested || (handshake_failed && self.initial_end.is_none()) {
             // RFC 9959 lets congestion end the attempt. A SYN that had to be sent again is congestion
             // (RFC 5681 §3.1), and leaves no round-trip time to pace by.
             self.phase = LeapPhase::Normal;
-        } else if self.initial_end.is_none() && sender.flight.space.una > Seq::FIRST_BYTE {
-            self.initial_end = Some(sender.flight.space.max);
+        } else if self.initial_end.is_none() && sender.una() > Seq::FIRST_BYTE {
+            self.initial_end = Some(sender.next_seq());
         }
     }
 
@@ -190,12 +187,9 @@ impl Leap {
         if waiting == Bytes::ZERO {
             return;
         }
-        let window = waiting.min(sender.backlog.rwnd);
-        match sender.flight.rtt.srtt() {
-            Some(rtt)
-                if window > sender.allowance.growth.cwnd()
-                    && sender.flight.space.max == Seq::FIRST_BYTE =>
-            {
+        let window = waiting.min(sender.rwnd());
+        match sender.srtt() {
+            Some(rtt) if window > sender.cwnd() && sender.next_seq() == Seq::FIRST_BYTE => {
                 // What follows is the rest of TCP, additive increase.
                 self.take_off(now, rtt, window, Some(window), sender);
             }
@@ -205,14 +199,14 @@ impl Leap {
 
     /// Careful Resume: the path is confirmed, and there is more to send than the window lets out.
     fn resume(&mut self, now: Instant, saved: ResumeJump, sender: &mut Sender) {
-        let confirmed = self.initial_end.is_some_and(|end| sender.flight.space.una >= end);
-        let cwnd = sender.allowance.growth.cwnd();
+        let confirmed = self.initial_end.is_some_and(|end| sender.una() >= end);
+        let cwnd = sender.cwnd();
         let waiting = sender.unsent();
         if !confirmed || waiting == Bytes::ZERO || sender.in_flight() + waiting <= cwnd {
             return;
         }
-        let window = sender.backlog.mss.times(u64::from(saved.saved_cwnd) / PART);
-        match sender.flight.rtt.srtt() {
+        let window = sender.mss().times(u64::from(saved.saved_cwnd) / PART);
+        match sender.srtt() {
             Some(rtt) if window > cwnd && !self.is_other_path(sender) => {
                 self.take_off(now, rtt, window, None, sender);
             }
@@ -229,7 +223,7 @@ impl Leap {
         sender: &mut Sender,
     ) {
         self.phase = LeapPhase::Unvalidated;
-        self.from = sender.flight.space.max;
+        self.from = sender.next_seq();
         self.window = window;
         self.in_flight = sender.in_flight();
         self.began = now;
@@ -248,8 +242,7 @@ impl Leap {
     /// The draft's rule adds every ACK, those of what was on its way before too, and would count that
     /// twice; its examples do not.
     fn pipe_size(&self, sender: &Sender) -> Bytes {
-        let end =
-            if self.phase == LeapPhase::Unvalidated { sender.flight.space.max } else { self.until };
+        let end = if self.phase == LeapPhase::Unvalidated { sender.next_seq() } else { self.until };
         let arrived = sender.arrived_from(self.from).min(end.since(self.from));
         let again = Bytes::new(sender.stats.retransmitted_bytes - self.again);
         self.in_flight + arrived.saturating_sub(again)
@@ -258,11 +251,11 @@ impl Leap {
     /// The paced round trip is over: what of the window was not used is lost.
     fn land(&mut self, sender: &mut Sender) {
         sender.end_jump_pace();
-        self.until = sender.flight.space.max;
+        self.until = sender.next_seq();
         self.phase = LeapPhase::Validating;
         match self.plan {
             Plan::JumpStart => {
-                let used = self.until.since(self.from).max(sender.allowance.initial_window);
+                let used = self.until.since(self.from).max(sender.initial_window());
                 if used < self.window {
                     sender.shrink_to(used);
                     sender.set_ssthresh(used);
@@ -270,7 +263,7 @@ impl Leap {
             }
             Plan::Resume(_) => {
                 let (flight, pipe) = (sender.in_flight(), self.pipe_size(sender));
-                let least = sender.allowance.initial_window;
+                let least = sender.initial_window();
                 if flight < least || flight <= pipe {
                     // The application had little to send: nothing is to be validated.
                     sender.shrink_to(pipe.max(least));
@@ -286,11 +279,11 @@ impl Leap {
     fn retreat(&mut self, sender: &mut Sender) {
         if self.phase == LeapPhase::Unvalidated {
             sender.end_jump_pace();
-            self.until = sender.flight.space.max;
+            self.until = sender.next_seq();
         }
         self.phase = LeapPhase::SafeRetreat;
         if let Plan::Resume(_) = self.plan {
-            self.window = (self.pipe_size(sender) / PART).max(sender.backlog.mss.times(2));
+            self.window = (self.pipe_size(sender) / PART).max(sender.mss().times(2));
             sender.shrink_to(self.window);
         }
     }
@@ -306,7 +299,7 @@ impl Leap {
     /// All that was sent in the jump is acknowledged.
     fn leave_retreat(&mut self, sender: &mut Sender) {
         self.phase = LeapPhase::Normal;
-        let two = sender.backlog.mss.times(2);
+        let two = sender.mss().times(2);
         let left = match self.plan {
             // Half of what came through at once, D - R.
             Plan::JumpStart => {
@@ -316,7 +309,7 @@ impl Leap {
             Plan::Resume(_) => self.pipe_size(sender) / PART,
         };
         let left = left.max(two);
-        let ssthresh = sender.allowance.growth.ssthresh().map_or(left, |old| old.min(left));
+        let ssthresh = sender.ssthresh().map_or(left, |old| old.min(left));
         sender.shrink_to(match self.plan {
             Plan::JumpStart => left,
             Plan::Resume(_) => self.window,

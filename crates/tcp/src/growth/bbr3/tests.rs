@@ -359,7 +359,7 @@ fn every_five_seconds_half_a_window_looks_for_the_path_without_a_queue() {
     // Half of 1e6 B/s · 100 ms: 50 segments.
     assert_eq!(path.cwnd(), 50);
     assert_close(path.pacing(), 0.99 * BW);
-    assert!(path.law.is_holding_back());
+    assert!(path.law.limits_flight());
     path.rtt = Duration::from_millis(100);
     path.ack(Duration::from_millis(100), 70, 51);
     path.ack(Duration::from_millis(10), 1, 50);

@@ -8,11 +8,12 @@ use proptest::prelude::*;
 use super::super::*;
 use crate::Profile;
 use crate::event::{
-    Ack, Delivery, Feedback, LostSegment, MarkReport, Proposal, SendStart, SlowStartStep,
+    Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
+    RecoveryEnd, RttSample, SendStart, SlowStartStep,
 };
-use crate::idle::{AnyIdle, Usage};
+use crate::idle::{AnyIdle, Idle, Usage};
 use crate::recovery::AnyRecovery;
-use crate::sender::hold::Then;
+use crate::sender::backlog::WriteHint;
 use crate::start::{JumpChoice, SynLossChoice};
 use crate::variant::{Part, Parts, REGISTRY, Variant};
 
@@ -89,8 +90,8 @@ impl Growth for Recorder {
     fn on_restart(&mut self, now: Instant) {
         self.law.on_restart(now);
     }
-    fn is_holding_back(&self) -> bool {
-        self.law.is_holding_back()
+    fn limits_flight(&self) -> bool {
+        self.law.limits_flight()
     }
     fn measures_marks(&self) -> bool {
         self.law.measures_marks()
@@ -179,7 +180,7 @@ impl World {
             heard: Arc::clone(&heard),
         }));
         if gated {
-            sender.allowance.idle = AnyIdle::Other(Box::new(Gate(Arc::clone(&gate))));
+            sender.allowance.set_idle(AnyIdle::Other(Box::new(Gate(Arc::clone(&gate)))));
         }
         sender.set_rwnd(Bytes::new(1 << 30));
         let handshake =
@@ -261,9 +262,8 @@ impl World {
     /// What the law heard since, against what it may hear.
     fn check(&mut self, name: &str) {
         // Fast recovery ends with the first ACK of new data, whatever else is lost (RFC 5681 §3.2).
-        let short = matches!(self.sender.flight.recovery, AnyRecovery::FastRecovery(_));
-        let over =
-            |end| self.sender.flight.space.una >= end || (short && !self.sender.in_recovery());
+        let short = matches!(self.sender.flight.recovery(), AnyRecovery::FastRecovery(_));
+        let over = |end| self.sender.flight.una() >= end || (short && !self.sender.in_recovery());
         if self.episode.is_some_and(over) {
             self.episode = None;
         }
@@ -273,20 +273,20 @@ impl World {
                 // taken back.
                 Heard::Timeout | Heard::Spurious | Heard::Ended => {
                     self.episode = None;
-                    if self.sender.allowance.states.are_linux() {
+                    if self.sender.allowance.has_linux_states() {
                         // The state is another one, and with it goes what the mark has paid for.
                         self.marked = Seq::default();
                     }
                 }
-                Heard::Mark => self.marked = self.sender.flight.space.max,
+                Heard::Mark => self.marked = self.sender.flight.max(),
                 Heard::Loss => {
                     // Linux reduces once more for what a probe has repaired, whatever was before (tcp_process_tlp_ack).
                     let by_probe =
-                        self.sender.allowance.states.are_linux() && !self.sender.in_recovery();
-                    let paid = self.sender.flight.space.una < self.marked && !by_probe;
+                        self.sender.allowance.has_linux_states() && !self.sender.in_recovery();
+                    let paid = self.sender.flight.una() < self.marked && !by_probe;
                     assert!(!paid, "{name}: a loss in a window that a mark has reduced");
                     assert!(self.episode.is_none(), "{name}: two reductions for one episode");
-                    self.episode = Some(self.sender.flight.space.max);
+                    self.episode = Some(self.sender.flight.max());
                 }
             }
         }
@@ -298,7 +298,7 @@ impl World {
 
     fn perform(&mut self, step: &Step) {
         match *step {
-            Step::Write(bytes) => self.sender.write(Bytes::new(bytes), Then::Silence),
+            Step::Write(bytes) => self.sender.write(Bytes::new(bytes), WriteHint::Silence),
             Step::Deliver(n) | Step::Silently(n) | Step::Twice(n) => {
                 let Some(range) = self.take(n) else { return };
                 let known = |held: &Range| held.start <= range.start && range.end <= held.end;
@@ -316,7 +316,7 @@ impl World {
             Step::Lose(n) => {
                 self.take(n);
             }
-            Step::Echo => self.sender.on_ecn_echo(self.now, self.sender.flight.space.una),
+            Step::Echo => self.sender.on_ecn_echo(self.now, self.sender.flight.una()),
             Step::Wait(millis) => {
                 self.now += Duration::from_millis(millis);
                 self.sender.on_timer(self.now);
@@ -372,7 +372,7 @@ proptest! {
                 let cwnd = world.sender.cwnd();
                 // A law that models the path is not asked by the idle rule.
                 let bound = !*world.gate.lock().unwrap()
-                    && !world.sender.allowance.growth.models_path()
+                    && !world.sender.growth().models_path()
                     && world.sender.stats.spurious == undone;
                 // A reduction goes no further than two segments (RFC 5681 §3.1), which is more than one.
                 let reduced = !world.heard.lock().unwrap().is_empty();

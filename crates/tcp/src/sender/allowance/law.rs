@@ -36,7 +36,7 @@ impl Law {
     }
 
     /// The law of `choice`, in the place of this one.
-    pub fn renew(&mut self, choice: GrowthChoice) {
+    pub fn reset(&mut self, choice: GrowthChoice) {
         self.inner.reset(choice);
         self.cwnd = self.inner.cwnd();
     }
@@ -85,13 +85,13 @@ impl Law {
         self.inner.models_path()
     }
 
-    pub fn heeds_acks(&self) -> bool {
-        self.inner.heeds_acks()
+    pub fn wants_acks(&self) -> bool {
+        self.inner.wants_acks()
     }
 
     #[inline]
-    pub fn is_holding_back(&self) -> bool {
-        self.inner.is_holding_back()
+    pub fn limits_flight(&self) -> bool {
+        self.inner.limits_flight()
     }
 
     tell! {

@@ -12,12 +12,10 @@
 mod changes;
 
 use ackclock_packet::Seq;
-use ackclock_units::{Bytes, Duration};
 
-use super::Law;
+use super::law::Law;
 use crate::config::States as Rule;
 use crate::event::CaState;
-use crate::recovery::Outcome;
 
 /// The state of a sender.
 #[derive(Clone, Copy, Debug)]
@@ -29,15 +27,6 @@ pub struct States {
     linux: bool,
     /// Whether the growth law is told of each.
     told: bool,
-}
-
-/// An ACK that was taken in.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
-    pub(super) newly_acked: Bytes,
-    pub(super) rtt: Option<Duration>,
-    pub(super) in_flight_before: Bytes,
-    pub(super) outcome: Outcome,
 }
 
 impl States {
@@ -57,16 +46,5 @@ impl States {
     #[inline]
     pub(super) const fn are_linux(&self) -> bool {
         self.linux
-    }
-
-    /// No reduction is under way.
-    #[cfg(test)]
-    pub(super) const fn forget(&mut self) {
-        self.state = CaState::Open;
-    }
-
-    #[cfg(test)]
-    pub(super) const fn state(&self) -> CaState {
-        self.state
     }
 }
