@@ -5,7 +5,7 @@ mod closing;
 mod ecn;
 mod fast_open;
 mod feedback;
-mod jumping;
+mod jump;
 mod opening;
 mod output;
 mod quick_start;
@@ -22,10 +22,10 @@ use crate::receiver::Receiver;
 use crate::sender::{Sender, WriteHint};
 use ecn::Marking;
 pub use fast_open::{FastOpenClient, FastOpenServer};
-use jumping::Jumping;
+use jump::Jump;
 use opening::Opening;
 pub use opening::OpeningCounts;
-pub use output::{Beside, Outlet, Transmit, Written};
+pub use output::{ExtraOptions, SegmentSink, Transmit, TransmitInfo};
 pub use quick_start::{QuickStartEvent, QuickStartStep};
 use throttle::Throttle;
 use timestamps::Timestamps;
@@ -129,14 +129,14 @@ pub struct Agreed {
 pub struct Endpoint {
     state: State,
     /// The application reads no more: what still comes cannot be delivered.
-    deaf: bool,
+    read_closed: bool,
     failure: Option<Failure>,
     agreed: Agreed,
     timestamps: Timestamps,
     /// The sequence number of the segment that the peer's window was last taken from, SND.WL1.
     window_from: Seq,
     /// A jump past slow start, or what routers say; `None` with most variants.
-    jumping: Option<Box<Jumping>>,
+    jump: Option<Box<Jump>>,
     marking: Marking,
     receiver: Receiver,
     sender: Sender,
@@ -170,9 +170,9 @@ impl Endpoint {
             opening: Box::new(Opening::new(&config)),
             agreed: Agreed::default(),
             marking: Marking::new(config.ecn),
-            jumping: Jumping::of(&config),
+            jump: Jump::of(&config),
             window_from: Seq::FIRST_BYTE,
-            deaf: false,
+            read_closed: false,
             reset: None,
             throttle: Throttle::default(),
             config: shared,
@@ -187,13 +187,13 @@ impl Endpoint {
     pub fn reset(&mut self, config: &Config, seed: u64) {
         let Self {
             state,
-            deaf,
+            read_closed,
             failure,
             agreed,
             timestamps,
             window_from,
             marking,
-            jumping,
+            jump,
             receiver,
             sender,
             reset,
@@ -206,13 +206,13 @@ impl Endpoint {
         let settings = Arc::make_mut(settings);
         *settings = Config { seed, ..*config };
         *state = State::Closed;
-        *deaf = false;
+        *read_closed = false;
         *failure = None;
         *agreed = Agreed::default();
         *timestamps = Timestamps::default();
         *window_from = Seq::FIRST_BYTE;
         *marking = Marking::new(settings.ecn);
-        *jumping = Jumping::of(settings);
+        *jump = Jump::of(settings);
         receiver.reset(settings);
         sender.reset(settings);
         *reset = None;
@@ -299,7 +299,7 @@ impl Endpoint {
             && !self.timestamps.is_old(segment)
             && ip.ecn != Ecn::Ce
             && !self.marking.watches()
-            && (self.jumping.is_none() || self.jump_sleeps(options))
+            && (self.jump.is_none() || self.jump_sleeps(options))
         {
             let window = Bytes::new(u64::from(segment.window));
             if options.is_none()
@@ -326,7 +326,7 @@ impl Endpoint {
         ip: IpMeta,
         options: Option<&Options>,
     ) {
-        if self.jumping.is_some() {
+        if self.jump.is_some() {
             self.before_segment(segment);
         }
         match self.state {
@@ -335,7 +335,7 @@ impl Endpoint {
             State::SynSent => self.handle_in_syn_sent(now, segment, options),
             _ => self.handle_synchronized(now, segment, ip, options),
         }
-        if self.jumping.is_some() {
+        if self.jump.is_some() {
             self.after_segment(now, ip, options);
         }
     }

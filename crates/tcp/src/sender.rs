@@ -7,11 +7,11 @@ mod backlog;
 mod flight;
 mod give_up;
 mod jump;
-mod leap;
 mod outlying;
 mod output;
 mod stats;
 mod timers;
+mod unaided;
 
 use ackclock_packet::{Range, SackBlocks, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
@@ -29,8 +29,8 @@ pub use stats::SenderStats;
 
 pub(crate) use arrived::Arrived;
 pub(crate) use backlog::WriteHint;
-pub(crate) use leap::Leap;
-pub use leap::LeapPhase;
+pub use jump::JumpPhase;
+pub(crate) use unaided::UnaidedJump;
 
 /// The sending half of a connection: what waits to be sent, what was sent and may be lost, and what may be sent.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use ackclock_net::{
     Counters, DelayHistogram, Fate, Line, LineConfig, LinkChange, Packet, SourceCounters,
 };
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
-use ackclock_tcp::simulator::{Beside, Written};
+use ackclock_tcp::simulator::{ExtraOptions, TransmitInfo};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
@@ -321,7 +321,7 @@ impl Network {
     pub fn send<const TURNS: bool>(
         &mut self,
         now: Instant,
-        beside: Beside,
+        info: TransmitInfo,
         flow: u32,
         first_hop: u32,
         echo: Instant,
@@ -330,10 +330,10 @@ impl Network {
         if let Some(soon) = self.free.upcoming(PLACES_AHEAD) {
             prefetch(&self.packets[soon as usize]);
         }
-        let mut ip = beside.ip;
+        let mut ip = info.ip;
         let mut kept = NO_OPTIONS;
-        if beside.written != Written::Nothing {
-            kept = if beside.written == Written::Blocks {
+        if info.written != ExtraOptions::Nothing {
+            kept = if info.written == ExtraOptions::Blocks {
                 self.options.keep_blocks()
             } else {
                 ip.ttl = self.ttl_at_end(&self.options.written, ip.ttl, first_hop);

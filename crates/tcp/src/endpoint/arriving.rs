@@ -145,7 +145,7 @@ impl Endpoint {
                 return;
             }
         }
-        let lost_on_close = self.deaf && self.sender.is_closed();
+        let lost_on_close = self.read_closed && self.sender.is_closed();
         if lost_on_close && segment.seq + segment.payload() > self.receiver.nxt() {
             self.on_undeliverable(segment);
             return;

@@ -16,23 +16,23 @@ pub struct Transmit {
 }
 
 impl Transmit {
-    fn write(self, out: &mut impl Outlet) -> Beside {
+    fn write(self, out: &mut impl SegmentSink) -> TransmitInfo {
         let Self { segment, ip, options } = self;
         *out.segment() = segment;
         let written = match options {
             Some(options) => {
                 *out.options() = options;
-                Written::Options
+                ExtraOptions::Options
             }
-            None => Written::Nothing,
+            None => ExtraOptions::Nothing,
         };
-        Beside { ip, has_data: segment.len > 0, written, is_last: false }
+        TransmitInfo { ip, has_data: segment.len > 0, written, is_last: false }
     }
 }
 
 /// Where what goes out is written: each part of it into its place, as what was just written in parts cannot be copied as
 /// a whole before all of it, and what was written before it, has reached the cache.
-pub trait Outlet {
+pub trait SegmentSink {
     /// The place of the segment.
     fn segment(&mut self) -> &mut Segment;
     /// The place of its SACK blocks, if it has no other [options](Self::options) (timestamps are the segment's own).
@@ -43,25 +43,25 @@ pub trait Outlet {
 
 /// What stands beside a segment that has been written into its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Written {
+pub enum ExtraOptions {
     /// Nothing, as beside most.
     #[default]
     Nothing,
-    /// [SACK blocks](Outlet::blocks), near what the segment acknowledges.
+    /// [SACK blocks](SegmentSink::blocks), near what the segment acknowledges.
     Blocks,
-    /// [Options](Outlet::options).
+    /// [Options](SegmentSink::options).
     Options,
 }
 
 /// What is told of a segment that has been written into its place.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
+pub struct TransmitInfo {
     /// What it asks of the network.
     pub ip: IpMeta,
     /// Whether it carries data.
     pub has_data: bool,
     /// What was written beside it.
-    pub written: Written,
+    pub written: ExtraOptions,
     /// Nothing follows it at this moment, so that there is no need to ask.
     pub is_last: bool,
 }
@@ -75,19 +75,19 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn transmit(self, beside: Beside) -> Transmit {
-        let options = match beside.written {
-            Written::Nothing => None,
-            Written::Blocks => {
+    pub(super) fn transmit(self, info: TransmitInfo) -> Transmit {
+        let options = match info.written {
+            ExtraOptions::Nothing => None,
+            ExtraOptions::Blocks => {
                 Some(Options { sack: self.blocks.near(self.segment.ack), ..Options::default() })
             }
-            Written::Options => Some(self.options),
+            ExtraOptions::Options => Some(self.options),
         };
-        Transmit { segment: self.segment, ip: beside.ip, options }
+        Transmit { segment: self.segment, ip: info.ip, options }
     }
 }
 
-impl Outlet for Places {
+impl SegmentSink for Places {
     fn segment(&mut self) -> &mut Segment {
         &mut self.segment
     }

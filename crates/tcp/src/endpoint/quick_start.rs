@@ -1,5 +1,5 @@
 //! Quick-Start between two end points (RFC 4782 §4): who asks, who answers, and whether the answer is
-//! to be believed. What an approved rate does to the sender is in [`jumping`](super::jumping).
+//! to be believed. What an approved rate does to the sender is in [`jump`](super::jump).
 
 use ackclock_packet::{
     Options, QuickStart as QuickStartOption, QuickStartNonce, QuickStartRate, QuickStartResponse,

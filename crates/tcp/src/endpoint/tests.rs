@@ -15,10 +15,10 @@ use crate::{Profile, Variant};
 mod arriving;
 mod fast_open;
 mod feedback;
-mod leap;
 mod pacing;
 mod quick_start;
 mod renewal;
+mod unaided;
 
 /// Two end points, a one-way delay of 10 ms, and a list of segments of data to drop.
 struct Pair {
@@ -91,7 +91,7 @@ impl Pair {
             blocks.set(n, ackclock_packet::Range { start: Seq::new(86), end: Seq::new(87) });
         }
         let mut places = Places { segment, blocks, options };
-        let beside @ Beside { has_data, is_last, .. } =
+        let beside @ TransmitInfo { has_data, is_last, .. } =
             self.ends[from].poll_transmit_into(self.now, &mut places)?;
         assert_eq!(has_data, places.segment.len > 0);
         if is_last {

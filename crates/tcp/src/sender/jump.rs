@@ -5,6 +5,21 @@ use ackclock_units::{Bytes, Instant, Mss, Rate};
 
 use super::Sender;
 
+/// The phases of a jump past slow start, in the order of its life (RFC 9959 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JumpPhase {
+    /// Before the jump: the start is as without it.
+    Reconnaissance,
+    /// Data of the jump goes out, paced over a round trip.
+    Unvalidated,
+    /// All of that data was sent, and not all of it is acknowledged.
+    Validating,
+    /// Some of it was lost.
+    SafeRetreat,
+    /// There is no jump, or all of it is over.
+    Normal,
+}
+
 impl Sender {
     /// The window becomes `cwnd`, and what goes out from now on is paced at `rate`, where each
     /// segment counts `overhead` besides its payload.

@@ -149,7 +149,7 @@ impl Endpoint {
             mss = Mss::new(mss.get().saturating_sub(u16::from(Timestamps::LEN)).max(1))
                 .expect("at least one byte");
         }
-        if feedback && self.jumping.as_ref().is_some_and(|jumping| jumping.exchange.is_some()) {
+        if feedback && self.jump.as_ref().is_some_and(|jump| jump.exchange.is_some()) {
             let left = mss.get().saturating_sub(u16::from(CongestionHeader::LEN)).max(1);
             mss = Mss::new(left).expect("at least one byte");
         }

@@ -166,7 +166,7 @@ struct World {
     episode: Option<Seq>,
     /// SND.MAX at the last reduction for a mark.
     marked: Seq,
-    leap: Option<Leap>,
+    unaided: Option<UnaidedJump>,
 }
 
 impl World {
@@ -197,16 +197,16 @@ impl World {
             gate,
             episode: None,
             marked: Seq::FIRST_BYTE,
-            leap: Leap::of(&config),
+            unaided: UnaidedJump::of(&config),
         }
     }
 
     /// As an end point does after a segment or a timer, and before it sends.
     fn look(&mut self, sending: bool) {
-        if let Some(leap) = &mut self.leap {
-            leap.look(self.now, &mut self.sender);
+        if let Some(unaided) = &mut self.unaided {
+            unaided.look(self.now, &mut self.sender);
             if sending {
-                leap.before_send(self.now, &mut self.sender);
+                unaided.before_send(self.now, &mut self.sender);
             }
         }
     }
@@ -415,12 +415,12 @@ proptest! {
         steps in prop::collection::vec(step(), 1..150),
         lost_syn_acks in 0_u32..2,
     ) {
-        let leaps = |part: &Part| {
+        let jumps = |part: &Part| {
             matches!(part, Part::Jump(JumpChoice::JumpStart | JumpChoice::Resume(_)))
         };
-        for (name, parts) in senders_with(leaps) {
+        for (name, parts) in senders_with(jumps) {
             let mut world = World::new(parts, false, lost_syn_acks);
-            let mut phase = LeapPhase::Reconnaissance;
+            let mut phase = JumpPhase::Reconnaissance;
             for step in &steps {
                 world.perform(step);
                 world.look(false);
@@ -434,7 +434,7 @@ proptest! {
                 let cwnd = world.sender.cwnd();
                 prop_assert!(cwnd <= before.max(bound), "{name}: {step:?}: {before:?} to {cwnd:?}");
                 prop_assert!(cwnd >= world.sender.mss().bytes(), "{name}: {step:?}");
-                let now = world.leap.map_or(LeapPhase::Normal, |leap| leap.phase());
+                let now = world.unaided.map_or(JumpPhase::Normal, |unaided| unaided.phase());
                 prop_assert!(now >= phase, "{name}: {phase:?} to {now:?}");
                 phase = now;
             }

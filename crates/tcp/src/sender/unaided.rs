@@ -7,30 +7,16 @@
 //! like one that an earlier connection knew, the window becomes half of what that one had, paced over
 //! a round trip; what is delivered of it is counted as `PipeSize`, and losses are answered from that.
 //!
-//! Both go through the draft's phases. What is to be looked at is looked at after every segment and
-//! timer, and before every segment that leaves, so that the way through the sender knows nothing of it.
+//! Both go through the draft's phases. A jump looks at the sender after every segment and timer, and before
+//! every segment that leaves, so that the sender's own code knows nothing of it.
 
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
+use super::jump::JumpPhase;
 use crate::config::Config;
 use crate::start::{JumpChoice, ResumeJump};
-
-/// Where such a jump stands, in the order of its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LeapPhase {
-    /// Before the jump: the start is as without it.
-    Reconnaissance,
-    /// What goes out is paced over a round trip.
-    Unvalidated,
-    /// What went out then is not all acknowledged.
-    Validating,
-    /// Some of it was lost.
-    SafeRetreat,
-    /// There will be no jump, or all of it is over.
-    Normal,
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Plan {
@@ -40,9 +26,9 @@ enum Plan {
 
 /// A jump past slow start that asks nobody.
 #[derive(Clone, Copy, Debug)]
-pub struct Leap {
+pub struct UnaidedJump {
     plan: Plan,
-    phase: LeapPhase,
+    phase: JumpPhase,
     /// The number after the initial data, once the first of it is acknowledged.
     initial_end: Option<Seq>,
     /// The numbers that were sent in the jump.
@@ -67,7 +53,7 @@ const LONGER: u64 = 10;
 /// jumped to, of `PipeSize` that a retreat leaves, and `Beta` of the threshold after it.
 const PART: u64 = 2;
 
-impl Leap {
+impl UnaidedJump {
     /// What `config` asks for; `None` if it is no such jump.
     pub fn of(config: &Config) -> Option<Self> {
         let plan = match config.parts.jump {
@@ -77,7 +63,7 @@ impl Leap {
         };
         Some(Self {
             plan,
-            phase: LeapPhase::Reconnaissance,
+            phase: JumpPhase::Reconnaissance,
             initial_end: None,
             from: Seq::FIRST_BYTE,
             until: Seq::FIRST_BYTE,
@@ -92,7 +78,7 @@ impl Leap {
     }
 
     /// Where it stands.
-    pub const fn phase(&self) -> LeapPhase {
+    pub const fn phase(&self) -> JumpPhase {
         self.phase
     }
 
@@ -100,13 +86,13 @@ impl Leap {
     pub fn look(&mut self, now: Instant, sender: &mut Sender) {
         let congested = sender.stats.congestion_events > self.congestion_events;
         match self.phase {
-            LeapPhase::Reconnaissance => self.reconnoitre(congested, sender),
-            LeapPhase::Unvalidated | LeapPhase::Validating
+            JumpPhase::Reconnaissance => self.reconnoitre(congested, sender),
+            JumpPhase::Unvalidated | JumpPhase::Validating
                 if sender.stats.timeouts > self.timeouts =>
             {
                 self.give_up(sender);
             }
-            LeapPhase::Unvalidated => {
+            JumpPhase::Unvalidated => {
                 if congested || self.is_other_path(sender) {
                     self.retreat(sender);
                 } else {
@@ -116,14 +102,14 @@ impl Leap {
                     }
                 }
             }
-            LeapPhase::Validating => {
+            JumpPhase::Validating => {
                 if congested {
                     self.retreat(sender);
                 } else if sender.una() >= self.until {
-                    self.phase = LeapPhase::Normal;
+                    self.phase = JumpPhase::Normal;
                 }
             }
-            LeapPhase::SafeRetreat => {
+            JumpPhase::SafeRetreat => {
                 if let Plan::Resume(_) = self.plan {
                     sender.shrink_to(self.window);
                 }
@@ -131,22 +117,22 @@ impl Leap {
                     self.leave_retreat(sender);
                 }
             }
-            LeapPhase::Normal => {}
+            JumpPhase::Normal => {}
         }
     }
 
     /// A segment may be about to leave.
     pub fn before_send(&mut self, now: Instant, sender: &mut Sender) {
         match (self.phase, self.plan) {
-            (LeapPhase::Reconnaissance, Plan::JumpStart) => self.start(now, sender),
-            (LeapPhase::Reconnaissance, Plan::Resume(saved)) => self.resume(now, saved, sender),
-            (LeapPhase::Unvalidated, Plan::JumpStart)
+            (JumpPhase::Reconnaissance, Plan::JumpStart) => self.start(now, sender),
+            (JumpPhase::Reconnaissance, Plan::Resume(saved)) => self.resume(now, saved, sender),
+            (JumpPhase::Unvalidated, Plan::JumpStart)
                 if sender.next_seq() >= self.from + self.window =>
             {
                 self.land(sender);
             }
             // What is left of the window is less than a segment.
-            (LeapPhase::Unvalidated, Plan::Resume(_))
+            (JumpPhase::Unvalidated, Plan::Resume(_))
                 if sender.in_flight() + sender.mss().bytes() > sender.cwnd()
                     || self.is_late(now) =>
             {
@@ -175,7 +161,7 @@ impl Leap {
         if congested || (handshake_failed && self.initial_end.is_none()) {
             // RFC 9959 lets congestion end the attempt. A SYN that had to be sent again is congestion
             // (RFC 5681 §3.1), and leaves no round-trip time to pace by.
-            self.phase = LeapPhase::Normal;
+            self.phase = JumpPhase::Normal;
         } else if self.initial_end.is_none() && sender.una() > Seq::FIRST_BYTE {
             self.initial_end = Some(sender.next_seq());
         }
@@ -193,7 +179,7 @@ impl Leap {
                 // What follows is the rest of TCP, additive increase.
                 self.take_off(now, rtt, window, Some(window), sender);
             }
-            _ => self.phase = LeapPhase::Normal,
+            _ => self.phase = JumpPhase::Normal,
         }
     }
 
@@ -210,7 +196,7 @@ impl Leap {
             Some(rtt) if window > cwnd && !self.is_other_path(sender) => {
                 self.take_off(now, rtt, window, None, sender);
             }
-            _ => self.phase = LeapPhase::Normal,
+            _ => self.phase = JumpPhase::Normal,
         }
     }
 
@@ -222,7 +208,7 @@ impl Leap {
         ssthresh: Option<Bytes>,
         sender: &mut Sender,
     ) {
-        self.phase = LeapPhase::Unvalidated;
+        self.phase = JumpPhase::Unvalidated;
         self.from = sender.next_seq();
         self.window = window;
         self.in_flight = sender.in_flight();
@@ -242,7 +228,7 @@ impl Leap {
     /// The draft's rule adds every ACK, those of what was on its way before too, and would count that
     /// twice; its examples do not.
     fn pipe_size(&self, sender: &Sender) -> Bytes {
-        let end = if self.phase == LeapPhase::Unvalidated { sender.next_seq() } else { self.until };
+        let end = if self.phase == JumpPhase::Unvalidated { sender.next_seq() } else { self.until };
         let arrived = sender.arrived_from(self.from).min(end.since(self.from));
         let again = Bytes::new(sender.stats.retransmitted_bytes - self.again);
         self.in_flight + arrived.saturating_sub(again)
@@ -252,7 +238,7 @@ impl Leap {
     fn land(&mut self, sender: &mut Sender) {
         sender.end_jump_pace();
         self.until = sender.next_seq();
-        self.phase = LeapPhase::Validating;
+        self.phase = JumpPhase::Validating;
         match self.plan {
             Plan::JumpStart => {
                 let used = self.until.since(self.from).max(sender.initial_window());
@@ -267,7 +253,7 @@ impl Leap {
                 if flight < least || flight <= pipe {
                     // The application had little to send: nothing is to be validated.
                     sender.shrink_to(pipe.max(least));
-                    self.phase = LeapPhase::Normal;
+                    self.phase = JumpPhase::Normal;
                 } else {
                     sender.shrink_to(flight);
                 }
@@ -277,11 +263,11 @@ impl Leap {
 
     /// Some of it was lost or marked, or the path is another. The law has answered by now.
     fn retreat(&mut self, sender: &mut Sender) {
-        if self.phase == LeapPhase::Unvalidated {
+        if self.phase == JumpPhase::Unvalidated {
             sender.end_jump_pace();
             self.until = sender.next_seq();
         }
-        self.phase = LeapPhase::SafeRetreat;
+        self.phase = JumpPhase::SafeRetreat;
         if let Plan::Resume(_) = self.plan {
             self.window = (self.pipe_size(sender) / PART).max(sender.mss().times(2));
             sender.shrink_to(self.window);
@@ -290,15 +276,15 @@ impl Leap {
 
     /// The retransmission timer has expired: the law's answer to that is all there is to be done.
     fn give_up(&mut self, sender: &mut Sender) {
-        if self.phase == LeapPhase::Unvalidated {
+        if self.phase == JumpPhase::Unvalidated {
             sender.end_jump_pace();
         }
-        self.phase = LeapPhase::Normal;
+        self.phase = JumpPhase::Normal;
     }
 
     /// All that was sent in the jump is acknowledged.
     fn leave_retreat(&mut self, sender: &mut Sender) {
-        self.phase = LeapPhase::Normal;
+        self.phase = JumpPhase::Normal;
         let two = sender.mss().times(2);
         let left = match self.plan {
             // Half of what came through at once, D - R.

@@ -1,9 +1,9 @@
 //! The end point with a jump: every segment that comes or goes.
 
-use super::{Jumping, MOST_OPTIONS, OPTION, Phase, segments};
+use super::{Jump, MOST_OPTIONS, OPTION, segments};
 use crate::endpoint::quick_start::QuickStartEvent;
 use crate::endpoint::{Endpoint, Transmit};
-use crate::sender::{Leap, LeapPhase};
+use crate::sender::{JumpPhase, UnaidedJump};
 use ackclock_packet::{Flags, IpMeta, Options, SackBlocks, Segment};
 use ackclock_units::{Bytes, Instant, Rate};
 
@@ -13,39 +13,39 @@ impl Endpoint {
     /// an answer that was a lie, and after the loss of what an approved rate let out.
     pub fn request_quick_start(&mut self, rate: Rate) {
         let config = &self.config;
-        let jumping = self.jumping.get_or_insert_with(|| Box::new(Jumping::new(config)));
-        jumping.leap_alone = false;
-        jumping.quick_start.want(rate);
-        jumping.asleep = false;
+        let jump = self.jump.get_or_insert_with(|| Box::new(Jump::new(config)));
+        jump.unaided_alone = false;
+        jump.quick_start.want(rate);
+        jump.asleep = false;
     }
 
     /// Where a jump stands that asks nobody: Jump Start's or Careful Resume's.
-    /// [`Normal`](LeapPhase::Normal) if there is none, or if it is over.
-    pub fn leap_phase(&self) -> LeapPhase {
-        let leap = self.jumping.as_ref().and_then(|jumping| jumping.leap.as_ref());
-        leap.map_or(LeapPhase::Normal, Leap::phase)
+    /// [`Normal`](JumpPhase::Normal) if there is none, or if it is over.
+    pub fn jump_phase(&self) -> JumpPhase {
+        let unaided = self.jump.as_ref().and_then(|jump| jump.unaided.as_ref());
+        unaided.map_or(JumpPhase::Normal, UnaidedJump::phase)
     }
 
     /// Lets a jump that asks nobody go on; `sending` says that segments are about to leave.
-    fn advance_leap(&mut self, now: Instant, sending: bool) {
-        let Some(jumping) = &mut self.jumping else { return };
-        let Some(leap) = &mut jumping.leap else { return };
-        leap.look(now, &mut self.sender);
+    fn advance_unaided(&mut self, now: Instant, sending: bool) {
+        let Some(jump) = &mut self.jump else { return };
+        let Some(unaided) = &mut jump.unaided else { return };
+        unaided.look(now, &mut self.sender);
         if sending {
-            leap.before_send(now, &mut self.sender);
+            unaided.before_send(now, &mut self.sender);
         }
-        if leap.phase() == LeapPhase::Normal {
-            jumping.leap = None;
-            if jumping.leap_alone {
+        if unaided.phase() == JumpPhase::Normal {
+            jump.unaided = None;
+            if jump.unaided_alone {
                 // The short way through the end point from now on.
-                self.jumping = None;
+                self.jump = None;
             }
         }
     }
 
     /// What came of this end's Quick-Start requests.
     pub fn quick_start_log(&self) -> &[QuickStartEvent] {
-        self.jumping.as_ref().map_or(&[], |jumping| jumping.quick_start.log())
+        self.jump.as_ref().map_or(&[], |jump| jump.quick_start.log())
     }
 
     /// Whether a segment with `options` means nothing to this end's jump.
@@ -55,24 +55,24 @@ impl Endpoint {
         let said = |options: &Options| {
             options.quick_start.is_some() || options.quick_start_response.is_some()
         };
-        self.jumping.as_ref().is_none_or(|jumping| jumping.asleep) && !options.is_some_and(said)
+        self.jump.as_ref().is_none_or(|jump| jump.asleep) && !options.is_some_and(said)
     }
 
     /// Whether the next segment of an open connection means nothing to this end's jump: it does not end
     /// a silence either.
     #[inline(never)]
     pub(in crate::endpoint) fn jump_sleeps_on(&self, now: Instant) -> bool {
-        self.jumping.as_ref().is_none_or(|jumping| jumping.asleep)
+        self.jump.as_ref().is_none_or(|jump| jump.asleep)
             && !(self.sender.unsent() > self.sender.initial_window() && self.sender.is_idle(now))
     }
 
     /// Before a segment of an end with a jump is taken in.
     pub(in crate::endpoint) fn before_segment(&mut self, segment: &Segment) {
-        if let Some(jumping) = &mut self.jumping
+        if let Some(jump) = &mut self.jump
             && segment.flags.contains(Flags::ACK)
             && self.established_at.is_some()
         {
-            jumping.before_ack(segment.ack, &mut self.sender);
+            jump.before_ack(segment.ack, &mut self.sender);
         }
     }
 
@@ -84,9 +84,9 @@ impl Endpoint {
         options: Option<&Options>,
     ) {
         let overhead = self.overhead();
-        let Some(jumping) = &mut self.jumping else { return };
+        let Some(jump) = &mut self.jump else { return };
         if let Some(option) = options.and_then(|options| options.quick_start)
-            && jumping.quick_start.take_option(option, ip.ttl)
+            && jump.quick_start.take_option(option, ip.ttl)
             && self.established_at.is_some()
         {
             self.receiver.demand_ack();
@@ -97,19 +97,19 @@ impl Endpoint {
         if self.established_at.is_none() {
             return;
         }
-        let Some(jumping) = &mut self.jumping else { return };
-        jumping.look(now, &mut self.sender);
-        if jumping.leap.is_some() {
-            self.advance_leap(now, false);
+        let Some(jump) = &mut self.jump else { return };
+        jump.look(now, &mut self.sender);
+        if jump.unaided.is_some() {
+            self.advance_unaided(now, false);
         }
-        let Some(jumping) = &mut self.jumping else { return };
-        if jumping.quick_start.is_due(self.sender.una()) {
+        let Some(jump) = &mut self.jump else { return };
+        if jump.quick_start.is_due(self.sender.una()) {
             let response = options.and_then(|options| options.quick_start_response);
-            if let Some(grant) = jumping.quick_start.take_response(now, response) {
-                jumping.take_off(now, grant, overhead, &mut self.sender);
+            if let Some(grant) = jump.quick_start.take_response(now, response) {
+                jump.take_off(now, grant, overhead, &mut self.sender);
             }
         }
-        jumping.rest();
+        jump.rest();
     }
 
     /// The options that a SYN or SYN-ACK carries besides its own.
@@ -119,22 +119,22 @@ impl Endpoint {
         first: bool,
         options: &mut Options,
     ) {
-        if let Some(jumping) = &mut self.jumping {
-            jumping.quick_start.dress_syn(now, first, self.sender.unsent(), options);
+        if let Some(jump) = &mut self.jump {
+            jump.quick_start.dress_syn(now, first, self.sender.unsent(), options);
         }
     }
 
     /// The next segment of an open connection with a jump, timers having expired.
-    pub(in crate::endpoint) fn poll_jumping(&mut self, now: Instant) -> Option<Transmit> {
-        if self.jumping.as_ref().is_some_and(|jumping| jumping.leap.is_some()) {
-            self.advance_leap(now, true);
+    pub(in crate::endpoint) fn poll_jump(&mut self, now: Instant) -> Option<Transmit> {
+        if self.jump.as_ref().is_some_and(|jump| jump.unaided.is_some()) {
+            self.advance_unaided(now, true);
         }
-        let Some(jumping) = &mut self.jumping else { return self.poll_segment(now) };
-        jumping.look(now, &mut self.sender);
-        let quick_start = &jumping.quick_start;
+        let Some(jump) = &mut self.jump else { return self.poll_segment(now) };
+        jump.look(now, &mut self.sender);
+        let quick_start = &jump.quick_start;
         let (srtt, unsent) = (self.sender.srtt(), self.sender.unsent());
         let idle = self.sender.is_idle(now) && unsent > self.sender.initial_window();
-        let ask = if unsent > Bytes::ZERO && jumping.phase == Phase::Grounded {
+        let ask = if unsent > Bytes::ZERO && jump.phase == JumpPhase::Normal {
             quick_start.next_rate(idle, unsent, srtt)
         } else {
             None
@@ -142,7 +142,7 @@ impl Endpoint {
         let in_ip = u16::from(ask.is_some() || quick_start.has_report());
         let in_tcp = u16::from(quick_start.has_response());
         if in_ip + in_tcp == 0 {
-            jumping.rest();
+            jump.rest();
             return self.poll_segment(now);
         }
         // RFC 6691 §3: options shorten the payload, in the IP header too.
@@ -159,12 +159,12 @@ impl Endpoint {
                 .map(|(rate, srtt)| mss.times(segments(rate, srtt, overhead, &self.sender)));
             window.is_none_or(|window| window > self.sender.cwnd())
         });
-        let Some(jumping) = &mut self.jumping else { return Some(transmit) };
+        let Some(jump) = &mut self.jump else { return Some(transmit) };
         let segment = &mut transmit.segment;
         let mut options = transmit.options.unwrap_or_default();
         let data = segment.len > 0;
-        jumping.quick_start.dress(now, data, ask, segment.end(), &mut options);
-        jumping.rest();
+        jump.quick_start.dress(now, data, ask, segment.end(), &mut options);
+        jump.rest();
         if options.quick_start_response.is_some() {
             make_room(&mut options, self.timestamps.used);
         }

@@ -1,12 +1,12 @@
 use super::*;
-use crate::sender::LeapPhase::{self, *};
+use crate::sender::JumpPhase::{self, *};
 
 fn write(pair: &mut Pair, bytes: u64) {
     pair.ends[0].write(Bytes::new(bytes));
 }
 
-fn phase(pair: &Pair) -> LeapPhase {
-    pair.ends[0].leap_phase()
+fn phase(pair: &Pair) -> JumpPhase {
+    pair.ends[0].jump_phase()
 }
 
 fn cwnd(pair: &Pair) -> u64 {

@@ -14,32 +14,20 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use super::feedback::Exchange;
 use super::quick_start::{Grant, QuickStart, QuickStartStep};
 use crate::config::Config;
-use crate::sender::{Leap, Sender};
-
-/// Where a jump stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// No window was granted, or all is over.
-    Grounded,
-    /// What goes out is paced, until the first of it is acknowledged.
-    Flying,
-    /// What went out then is not all acknowledged.
-    Landing,
-    /// Some of it was lost, and the window is as if there had been no jump.
-    Repairing,
-}
+use crate::sender::{JumpPhase, Sender, UnaidedJump};
 
 /// An end's jump past slow start.
 #[derive(Debug)]
-pub(super) struct Jumping {
+pub(super) struct Jump {
     pub(super) quick_start: QuickStart,
     /// A jump that asks nobody, until it is over.
-    leap: Option<Leap>,
+    unaided: Option<UnaidedJump>,
     /// Nobody asks for anything here.
-    leap_alone: bool,
+    unaided_alone: bool,
     /// What routers say of every packet.
     pub(super) exchange: Option<Exchange>,
-    phase: Phase,
+    /// `Normal` before a window is granted, too: another may be asked for.
+    phase: JumpPhase,
     /// Nothing is under way.
     asleep: bool,
     /// The numbers that were sent in the jump.
@@ -63,23 +51,23 @@ const OPTION: u8 = 8;
 /// RFC 4782 §4.4: an approval holds for a round trip, at most 3 s.
 const LONGEST_GRANT: Duration = Duration::from_secs(3);
 
-impl Jumping {
+impl Jump {
     /// What `config` asks for; `None` if it is nothing.
     pub(super) fn of(config: &Config) -> Option<Box<Self>> {
-        let leap = Leap::of(config);
+        let unaided = UnaidedJump::of(config);
         let exchange = Exchange::of(config);
-        let leap_alone = !QuickStart::takes_part(config) && exchange.is_none();
-        (leap.is_some() || !leap_alone)
-            .then(|| Box::new(Self { leap, leap_alone, exchange, ..Self::new(config) }))
+        let unaided_alone = !QuickStart::takes_part(config) && exchange.is_none();
+        (unaided.is_some() || !unaided_alone)
+            .then(|| Box::new(Self { unaided, unaided_alone, exchange, ..Self::new(config) }))
     }
 
     pub(super) fn new(config: &Config) -> Self {
         Self {
             quick_start: QuickStart::new(config),
-            leap: None,
-            leap_alone: false,
+            unaided: None,
+            unaided_alone: false,
             exchange: None,
-            phase: Phase::Grounded,
+            phase: JumpPhase::Normal,
             asleep: false,
             from: Seq::FIRST_BYTE,
             until: Seq::FIRST_BYTE,
@@ -94,8 +82,8 @@ impl Jumping {
 
     /// A call has done what it had to: whether there will be more.
     fn rest(&mut self) {
-        let alone = self.leap.is_none() && self.exchange.is_none();
-        self.asleep = alone && self.phase == Phase::Grounded && self.quick_start.is_quiet();
+        let alone = self.unaided.is_none() && self.exchange.is_none();
+        self.asleep = alone && self.phase == JumpPhase::Normal && self.quick_start.is_quiet();
     }
 
     /// A rate was approved (RFC 4782 §4.4): the window is what it carries in a round trip.
@@ -106,7 +94,7 @@ impl Jumping {
             self.quick_start.on_outcome(now, QuickStartStep::NotNeeded, grant.code);
             return;
         }
-        self.phase = Phase::Flying;
+        self.phase = JumpPhase::Unvalidated;
         self.from = sender.next_seq();
         self.until = self.from;
         self.fallback = cwnd;
@@ -122,11 +110,11 @@ impl Jumping {
     /// An ACK of `ack` is about to be taken in: the first of a Quick-Start packet ends the pacing, and
     /// leaves of the window what was used.
     fn before_ack(&mut self, ack: Seq, sender: &mut Sender) {
-        if self.phase == Phase::Flying && ack > self.from && ack <= sender.next_seq() {
+        if self.phase == JumpPhase::Unvalidated && ack > self.from && ack <= sender.next_seq() {
             self.until = sender.next_seq();
             let used = self.until.since(sender.una());
             sender.land(used.max(self.fallback));
-            self.phase = Phase::Landing;
+            self.phase = JumpPhase::Validating;
         }
     }
 
@@ -134,34 +122,34 @@ impl Jumping {
     fn look(&mut self, now: Instant, sender: &mut Sender) {
         let events = sender.stats().congestion_events;
         match self.phase {
-            Phase::Grounded => {}
-            Phase::Flying | Phase::Landing if events > self.congestion_events => {
-                if self.phase == Phase::Flying {
+            JumpPhase::Reconnaissance | JumpPhase::Normal => {}
+            JumpPhase::Unvalidated | JumpPhase::Validating if events > self.congestion_events => {
+                if self.phase == JumpPhase::Unvalidated {
                     self.until = sender.next_seq();
                     sender.land(self.fallback);
                 }
-                self.phase = Phase::Repairing;
+                self.phase = JumpPhase::SafeRetreat;
                 self.congestion_events = events;
                 // §4.6: as if there had been no Quick-Start, and no threshold above half of what
                 // came through of it.
                 sender.fall_back(self.fallback, self.half(sender.arrived_from(self.from), sender));
                 self.quick_start.on_outcome(now, QuickStartStep::Lost, self.code);
             }
-            Phase::Flying => {
+            JumpPhase::Unvalidated => {
                 if sender.next_seq() == self.from && now > self.granted_at + self.holds {
                     sender.land(self.fallback);
-                    self.phase = Phase::Grounded;
+                    self.phase = JumpPhase::Normal;
                     self.quick_start.on_outcome(now, QuickStartStep::Expired, self.code);
                 }
             }
-            Phase::Landing => {
+            JumpPhase::Validating => {
                 if sender.una() >= self.until {
-                    self.phase = Phase::Grounded;
+                    self.phase = JumpPhase::Normal;
                 }
             }
-            Phase::Repairing => {
+            JumpPhase::SafeRetreat => {
                 if sender.una() >= self.until && !sender.in_recovery() {
-                    self.phase = Phase::Grounded;
+                    self.phase = JumpPhase::Normal;
                     if events == self.congestion_events {
                         // Now it is known what came through.
                         let again = sender.stats().retransmitted_bytes - self.again;
