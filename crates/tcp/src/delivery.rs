@@ -108,7 +108,7 @@ struct Delivering {
     newest_at: Instant,
     newest_end: Seq,
     has_newest: bool,
-    /// Whether one of them was sent once, and when the last such was (Karn's rule).
+    /// True if one of them was sent once, and when the last such was (Karn's rule).
     times: bool,
     segments: u32,
     rtt_from: Instant,
@@ -154,7 +154,7 @@ pub struct Delivered {
     pub sample: Option<RateSample>,
     /// The round-trip time of the segment sent last among those sent once.
     pub rtt: Option<Duration>,
-    /// Whether the receiver may have kept the ACK back: it is for one segment that is not full and
+    /// True if the receiver may have kept the ACK back: it is for one segment that is not full and
     /// was alone on its way.
     pub maybe_delayed: bool,
 }
@@ -206,12 +206,12 @@ impl Tracker {
         self.lost
     }
 
-    /// Whether the application, and not the path, limits the samples now.
+    /// True if the application, and not the path, limits the samples now.
     pub const fn is_app_limited(&self) -> bool {
         self.app_limited_to.get() > 0
     }
 
-    /// Whether the window was in full use within the last round trip, `C.is_cwnd_limited`.
+    /// True if the window was in full use within the last round trip, `C.is_cwnd_limited`.
     pub const fn is_cwnd_limited(&self) -> bool {
         self.cwnd_limited_to.get() > 0
     }

@@ -447,7 +447,7 @@ impl Endpoint {
         self.receiver.received()
     }
 
-    /// Whether the peer has closed and all of its data has arrived.
+    /// True if the peer has closed and all of its data has arrived.
     pub fn peer_finished(&self) -> bool {
         self.receiver.finished()
     }

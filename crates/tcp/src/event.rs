@@ -25,7 +25,7 @@ pub struct Handshake {
     /// How often it had to send its SYN-ACK again: zero on the end that called, but for a
     /// simultaneous open.
     pub syn_ack_retransmissions: u32,
-    /// Whether timestamps show that the first of them was answered, only late: on a path whose
+    /// True if timestamps show that the first of them was answered, only late: on a path whose
     /// round-trip time exceeds the timeout. False where there are no timestamps to tell.
     pub spurious: bool,
     /// How many retransmissions the settings say count as none
@@ -89,9 +89,9 @@ pub struct Ack {
     pub in_flight: Bytes,
     /// What limited the sender.
     pub limited_by: Limit,
-    /// Whether losses are being repaired.
+    /// True if losses are being repaired.
     pub in_recovery: bool,
-    /// Whether the idle rule lets the window grow on it. False only for a law that is told of such ACKs too.
+    /// True if the idle rule lets the window grow on it. False only for a law that is told of such ACKs too.
     pub may_grow: bool,
     /// Payload bytes of a full segment.
     pub mss: Mss,
@@ -187,7 +187,7 @@ pub enum Signal {
     Loss,
     /// The peer echoed a mark of congestion (RFC 3168 §6.1.2): nothing is lost.
     Ecn {
-        /// Whether a mark is to cost less than a loss (RFC 8511).
+        /// True if a mark is to cost less than a loss (RFC 8511).
         abe: bool,
     },
     /// The retransmission timer expired.
@@ -256,7 +256,7 @@ pub struct Proposal {
 pub struct SlowStartStep {
     /// By how much the window grows.
     pub increase: Bytes,
-    /// Whether slow start ends here although nothing was lost.
+    /// True if slow start ends here although nothing was lost.
     pub exit: bool,
     /// What the ACK delivered beyond the increase, where slow start ends with it: congestion
     /// avoidance may count it. Zero from laws that let an ACK that ends slow start count once.
@@ -281,7 +281,7 @@ pub struct RateSample {
     pub interval: Option<Duration>,
     /// Data that had been delivered when the segment was sent.
     pub prior_delivered: Bytes,
-    /// Whether the application limited what could be delivered.
+    /// True if the application limited what could be delivered.
     pub is_app_limited: bool,
     /// Data in flight when the segment was sent, itself included.
     pub tx_in_flight: Bytes,
@@ -325,7 +325,7 @@ pub struct Delivery {
     /// The round-trip time of the segment sent last among those that it delivered and that were
     /// sent once.
     pub rtt: Option<Duration>,
-    /// Whether the receiver may have kept the ACK back.
+    /// True if the receiver may have kept the ACK back.
     pub maybe_delayed: bool,
     /// The smoothed round-trip time, once there is one.
     pub srtt: Option<Duration>,
@@ -333,11 +333,11 @@ pub struct Delivery {
     pub in_flight_before: Bytes,
     /// Data in flight after it.
     pub in_flight: Bytes,
-    /// Whether the window was in full use at some moment of the last round trip.
+    /// True if the window was in full use at some moment of the last round trip.
     pub is_cwnd_limited: bool,
     /// What is being repaired after it.
     pub repair: Repair,
-    /// Whether the receiver says which segments arrived (SACK).
+    /// True if the receiver says which segments arrived (SACK).
     pub selective: bool,
     /// Payload bytes of a full segment.
     pub mss: Mss,
@@ -358,6 +358,6 @@ pub struct LostSegment {
     pub lost: Bytes,
     /// Data delivered since the connection began.
     pub delivered: Bytes,
-    /// Whether the application limited the sender when it was sent.
+    /// True if the application limited the sender when it was sent.
     pub is_app_limited: bool,
 }

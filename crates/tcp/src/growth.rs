@@ -67,7 +67,7 @@ macro_rules! laws {
                 }
             }
 
-            /// Whether two choices are one law: `reno` and `newreno` differ in their recovery alone.
+            /// True if two choices are one law: `reno` and `newreno` differ in their recovery alone.
             pub fn is_same_law(self, other: Self) -> bool {
                 match (self, other) {
                     $((Self::$Law(one), Self::$Law(other)) => <$Law as Law>::is_same(one, other),)*

@@ -48,9 +48,9 @@ pub struct Receiver {
     advertised: Seq,
     /// Segments received since the last ACK.
     unacked: u32,
-    /// Whether the peer understands SACK.
+    /// True if the peer understands SACK.
     sack: bool,
-    /// Whether the rule or the buffer learns from what comes.
+    /// True if the rule or the buffer learns from what comes.
     adapts: bool,
     /// An ACK is due at once.
     ack_now: bool,
@@ -240,7 +240,7 @@ impl Receiver {
         self.data_end().since(Seq::FIRST_BYTE)
     }
 
-    /// Whether everything up to and including the peer's FIN has arrived.
+    /// True if everything up to and including the peer's FIN has arrived.
     pub(crate) fn finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
@@ -334,7 +334,7 @@ impl Receiver {
         self.advertised.max(self.nxt)
     }
 
-    /// Whether `len` of payload from `seq` is new and wholly within the window, and no FIN is known: the
+    /// True if `len` of payload from `seq` is new and wholly within the window, and no FIN is known: the
     /// ordinary segment, of which nothing is cut off and by which the peer does not finish.
     #[inline]
     pub(crate) fn expects(&self, seq: Seq, len: Bytes) -> bool {
@@ -358,17 +358,17 @@ impl Receiver {
         Some(Segment { len: len.min(segment.len), flags, ..*segment })
     }
 
-    /// Whether `len` of payload from `seq` reaches beyond the window.
+    /// True if `len` of payload from `seq` reaches beyond the window.
     pub(crate) fn is_beyond(&self, seq: Seq, len: Bytes) -> bool {
         seq + len > self.right_edge()
     }
 
-    /// Whether `seq` is in the window, or RCV.NXT.
+    /// True if `seq` is in the window, or RCV.NXT.
     pub(crate) fn is_within(&self, seq: Seq) -> bool {
         seq == self.nxt || (seq > self.nxt && seq < self.right_edge())
     }
 
-    /// Whether `seq_len` numbers from `seq` touch the window (RFC 9293 §3.10.7.4).
+    /// True if `seq_len` numbers from `seq` touch the window (RFC 9293 §3.10.7.4).
     pub(crate) fn acceptable(&self, seq: Seq, seq_len: Bytes) -> bool {
         let right = self.right_edge();
         let end = seq + seq_len;
@@ -472,7 +472,7 @@ impl Receiver {
         self.alert();
     }
 
-    /// Whether data that came in order is not acknowledged yet.
+    /// True if data that came in order is not acknowledged yet.
     pub(crate) fn ack_waits(&self) -> bool {
         self.nxt > self.acked
     }

@@ -46,7 +46,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len as usize
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0

@@ -278,7 +278,7 @@ impl Scoreboard {
         Some(last)
     }
 
-    /// Whether the first segment on the board was sent after `newest`, or there is none.
+    /// True if the first segment on the board was sent after `newest`, or there is none.
     #[inline]
     pub fn begins_after(&self, newest: Delivered) -> bool {
         self.segments
@@ -497,7 +497,7 @@ impl Scoreboard {
         self.resend_to = self.lost_to;
     }
 
-    /// Whether the first segment is SACKed, although an ACK up to it says that it is missing: the receiver has
+    /// True if the first segment is SACKed, although an ACK up to it says that it is missing: the receiver has
     /// dropped it again (RFC 2018 §8).
     #[inline]
     pub fn has_reneged(&self) -> bool {
@@ -542,7 +542,7 @@ impl Scoreboard {
         self.emulated_bytes = 0;
     }
 
-    /// Whether the first unacknowledged segment is lost.
+    /// True if the first unacknowledged segment is lost.
     pub fn is_first_lost(&self) -> bool {
         self.segments.front().is_some_and(|first| first.is(LOST))
     }
@@ -638,7 +638,7 @@ impl Scoreboard {
         self.segments.front().map(|first| first.at)
     }
 
-    /// Whether the first segment begins at `seq`.
+    /// True if the first segment begins at `seq`.
     pub fn begins_at(&self, seq: Seq) -> bool {
         self.segments.front().is_some_and(|first| first.after(seq) == 0)
     }
@@ -665,7 +665,7 @@ impl Scoreboard {
         repeated.then_some(duplicate.start)
     }
 
-    /// Whether a retransmission is under way, or the first segment was ever sent again (Linux's
+    /// True if a retransmission is under way, or the first segment was ever sent again (Linux's
     /// `tcp_any_retrans_done`).
     pub fn awaits_retransmission(&self) -> bool {
         self.sums.resent > 0 || self.segments.front().is_some_and(|first| first.is(RESENT_EVER))
@@ -681,7 +681,7 @@ impl Scoreboard {
         self.segments.len()
     }
 
-    /// Whether everything sent is acknowledged.
+    /// True if everything sent is acknowledged.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }

@@ -77,31 +77,31 @@ pub enum Variation {
 pub struct RecoveryConfig {
     /// Duplicate ACKs, or SACKed segments above a hole, that mean a loss (RFC 5681 §3.2: 3).
     pub reordering: u32,
-    /// Whether the first two duplicate ACKs let new data out where there is no SACK (RFC 3042).
+    /// True if the first two duplicate ACKs let new data out where there is no SACK (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether RACK probes the tail of a flight (RFC 8985 §7).
+    /// True if RACK probes the tail of a flight (RFC 8985 §7).
     pub tail_loss_probe: bool,
-    /// Whether a timeout is first taken for perhaps spurious: F-RTO (RFC 5682).
+    /// True if a timeout is first taken for perhaps spurious: F-RTO (RFC 5682).
     pub forward_rto: bool,
-    /// Whether a timeout after another one without progress is so, too (Linux's `tcp_enter_loss`).
+    /// True if a timeout after another one without progress is so, too (Linux's `tcp_enter_loss`).
     pub forward_rto_again: bool,
-    /// Whether a reduction is taken back when timestamps (RFC 3522) or DSACKs (RFC 3708) show that
+    /// True if a reduction is taken back when timestamps (RFC 3522) or DSACKs (RFC 3708) show that
     /// nothing was lost.
     pub undo: bool,
-    /// Whether PRR counts whole segments, from cwnd (Linux, RFC 6937), or bytes, from the flight
+    /// True if PRR counts whole segments, from cwnd (Linux, RFC 6937), or bytes, from the flight
     /// (RFC 9937).
     pub whole_segments: bool,
-    /// Whether a SACK lets the window grow once reordering was seen (Linux).
+    /// True if a SACK lets the window grow once reordering was seen (Linux).
     pub grow_on_sack: bool,
     /// What recovery's own timers wait beyond their moment (Linux: 2 ms).
     pub timer_slack: Duration,
-    /// Whether one timer serves for the probe, for reordering and for retransmission: each takes the place of the other,
+    /// True if one timer serves for the probe, for reordering and for retransmission: each takes the place of the other,
     /// and the timeout then counts from when the first segment was last sent (Linux's `tcp_rearm_rto`).
     pub one_timer: bool,
-    /// Whether DSACKs widen RACK's reordering window only once reordering has been seen otherwise (Linux's
+    /// True if DSACKs widen RACK's reordering window only once reordering has been seen otherwise (Linux's
     /// `tcp_dsack_seen`; RFC 8985 §6.2 step 4 lets each do so).
     pub widens_after_reordering: bool,
-    /// Whether an ACK up to a segment that was SACKed, which shows that the receiver has dropped it again, lets
+    /// True if an ACK up to a segment that was SACKed, which shows that the receiver has dropped it again, lets
     /// the retransmission timer expire soon (Linux's `tcp_check_sack_reneging`).
     pub hurries_after_reneging: bool,
 }
@@ -130,7 +130,7 @@ pub struct DelayedAck {
     pub every: u32,
     /// An ACK waits at most this long; with `quick`, the shortest wait.
     pub timeout: Duration,
-    /// Whether to do as Linux does: ACK the first segments at once, and again while the window
+    /// True if to do as Linux does: ACK the first segments at once, and again while the window
     /// grows or something seems amiss, and let the wait follow the peer's rhythm, between `timeout`
     /// and 200 ms.
     pub quick: bool,
@@ -192,7 +192,7 @@ pub struct AfterLostSyn {
     /// Retransmissions that count as none; `None` is as many as the variant's rule has it
     /// ([`SynLossChoice`](crate::SynLossChoice)).
     pub forgiven: Option<u32>,
-    /// Whether the timeout becomes at least 3 s (RFC 6298 §5.7).
+    /// True if the timeout becomes at least 3 s (RFC 6298 §5.7).
     pub three_seconds: bool,
 }
 
@@ -223,7 +223,7 @@ pub struct EcnConfig {
     pub mode: EcnMode,
     /// How this end tells of marks.
     pub echo: EcnEcho,
-    /// Whether a mark costs less than a loss (RFC 8511).
+    /// True if a mark costs less than a loss (RFC 8511).
     pub abe: bool,
 }
 
@@ -231,14 +231,14 @@ pub struct EcnConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub struct QuickStartConfig {
-    /// Whether this end asks by itself for its variant's rate. Off at an end that only receives.
+    /// True if this end asks by itself for its variant's rate. Off at an end that only receives.
     pub asks: bool,
-    /// Whether it does so with its SYN or SYN-ACK.
+    /// True if it does so with its SYN or SYN-ACK.
     pub at_setup: bool,
-    /// Whether it does so with the first data after silence, if its window is then less than what
+    /// True if it does so with the first data after silence, if its window is then less than what
     /// the rate fills.
     pub after_idle: bool,
-    /// Whether this end answers requests although its own variant asks for nothing.
+    /// True if this end answers requests although its own variant asks for nothing.
     pub answers: bool,
     /// The most that it lets the peer have.
     pub most: QuickStartRate,

@@ -58,7 +58,7 @@ impl Marking {
         self.used
     }
 
-    /// Whether the next segment matters even if it is not marked.
+    /// True if the next segment matters even if it is not marked.
     #[inline]
     pub(super) fn watches(&self) -> bool {
         self.echo && self.config.echo == EcnEcho::Exact

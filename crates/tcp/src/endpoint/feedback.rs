@@ -35,7 +35,7 @@ impl Exchange {
         }
     }
 
-    /// Whether segments carry the header.
+    /// True if segments carry the header.
     pub(super) const fn is_used(&self) -> bool {
         self.peer
     }

@@ -58,7 +58,7 @@ pub enum ExtraOptions {
 pub struct TransmitInfo {
     /// What it asks of the network.
     pub ip: IpMeta,
-    /// Whether it carries data.
+    /// True if it carries data.
     pub has_data: bool,
     /// What was written beside it.
     pub written: ExtraOptions,

@@ -58,7 +58,7 @@ pub(super) struct Rounds {
     pub(super) count: u64,
     /// The round is over when a segment is delivered that was sent after so much had been.
     ends_at: Bytes,
-    /// Whether the last ACK began one.
+    /// True if the last ACK began one.
     pub(super) start: bool,
 }
 

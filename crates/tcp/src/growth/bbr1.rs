@@ -73,7 +73,7 @@ pub struct Bbr1 {
     mode: Mode,
     /// Bytes per second.
     pacing_rate: f64,
-    /// Whether the pacing rate rests on a round-trip time that was measured.
+    /// True if the pacing rate rests on a round-trip time that was measured.
     has_seen_rtt: bool,
     bw_filter: WindowedMax,
     rounds: Rounds,
@@ -252,7 +252,7 @@ impl Bbr1 {
         }
     }
 
-    /// Whether the phase of the cycle has lasted long enough, or reached what it is for.
+    /// True if the phase of the cycle has lasted long enough, or reached what it is for.
     fn is_phase_over(&self, delivery: &Delivery) -> bool {
         let lasted = self.min_rtt.is_none_or(|min_rtt| self.last.at.since(self.phase_at) > min_rtt);
         let gain = self.pacing_gain();

@@ -193,7 +193,7 @@ pub struct Bbr {
     delivered: Bytes,
     mss: Mss,
     state: State,
-    /// Whether an ACK was seen: the clocks run from the first.
+    /// True if an ACK was seen: the clocks run from the first.
     is_running: bool,
     has_seen_rtt: bool,
     idle_restart: bool,

@@ -77,7 +77,7 @@ pub struct Ccp {
     /// In segments.
     cwnd: f64,
     ssthresh: Option<f64>,
-    /// Whether slow start is over, for good: after a timeout the controller itself leads back.
+    /// True if slow start is over, for good: after a timeout the controller itself leads back.
     controls: bool,
     path: Path,
     last: Option<Last>,

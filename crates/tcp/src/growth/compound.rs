@@ -61,7 +61,7 @@ pub struct Compound {
     base_rtt: Option<Duration>,
     /// SND.NXT when the round began; `None` before the first and after a reduction.
     round: Option<Seq>,
-    /// Whether the delay window grows in this round.
+    /// True if the delay window grows in this round.
     growing: bool,
 }
 

@@ -38,7 +38,7 @@ struct Epoch {
     w_est: f64,
     /// When the last ACK came.
     last_ack: Instant,
-    /// Whether the window was full then, and something still on its way.
+    /// True if the window was full then, and something still on its way.
     was_full: bool,
 }
 
@@ -85,7 +85,7 @@ impl Default for Cubic {
     }
 }
 
-/// Whether the window was in full use when `ack` came (§5.8).
+/// True if the window was in full use when `ack` came (§5.8).
 ///
 /// The flight is asked too: while a tail is being repaired the application has nothing more to give,
 /// and yet it is the window that holds the sender back.

@@ -53,7 +53,7 @@ const NOMINAL_RTT: Duration = Duration::from_millis(1);
 struct Seen {
     least_rtt: Option<Duration>,
     samples: u32,
-    /// Whether the window was in full use.
+    /// True if the window was in full use.
     full: bool,
     /// Data delivered and found lost since the connection began, when the round did.
     delivered: Bytes,
@@ -128,7 +128,7 @@ impl Playout {
         }
     }
 
-    /// Whether others fill the queue, by the standing round-trip time of a round.
+    /// True if others fill the queue, by the standing round-trip time of a round.
     fn crowds(&self, standing: Duration) -> bool {
         let Some(base) = self.base_rtt else { return false };
         let (waits, longest) =
@@ -138,13 +138,13 @@ impl Playout {
             && rate < OTHERS_RATE * self.peak
     }
 
-    /// Whether the law is Reno's for now, which a law that keeps queues short must be beside one
+    /// True if the law is Reno's for now, which a law that keeps queues short must be beside one
     /// that does not (Copa, section 2.2).
     const fn is_beside_others(&self) -> bool {
         self.crowded_rounds >= OTHERS_ROUNDS
     }
 
-    /// Whether a loss now is congestion's.
+    /// True if a loss now is congestion's.
     fn is_congested(&self) -> bool {
         let Some(base) = self.base_rtt else { return true };
         // The round that goes on may have seen the queue that the last one did not.

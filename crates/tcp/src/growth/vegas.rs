@@ -40,7 +40,7 @@ pub struct Vegas {
     /// The smallest round-trip time seen.
     base_rtt: Option<Duration>,
     round: Option<Round>,
-    /// Whether slow start grows in this round: it does in every other.
+    /// True if slow start grows in this round: it does in every other.
     grows: bool,
 }
 

@@ -18,7 +18,7 @@ use crate::words::{Described, Word};
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxIdle {
     restart: bool,
-    /// Whether the window was full in the round that ends at `round`.
+    /// True if the window was full in the round that ends at `round`.
     full: bool,
     /// The most that was out in it.
     most_out: Bytes,

@@ -22,7 +22,7 @@ const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 pub struct NewCwv {
     /// Samples of pipeACK, each less than the one before it: a moving maximum.
     samples: VecDeque<(Instant, Bytes)>,
-    /// Whether there was a sample since the beginning or the last repair. Until then pipeACK is
+    /// True if there was a sample since the beginning or the last repair. Until then pipeACK is
     /// undefined, and the window counts as validated.
     defined: bool,
     /// The round trip being measured: SND.UNA at its beginning, and the number whose ACK ends it.
@@ -65,7 +65,7 @@ impl NewCwv {
         self.defined.then_some(most)
     }
 
-    /// Whether the window is validated (§4.3).
+    /// True if the window is validated (§4.3).
     fn validates(&mut self, now: Instant, srtt: Option<Duration>, cwnd: Bytes) -> bool {
         let validated = self.pipe_ack(now, srtt).is_none_or(|pipe_ack| pipe_ack * 2 >= cwnd);
         if validated {

@@ -45,7 +45,7 @@ const fn room(timestamps: bool) -> usize {
 }
 
 impl Receiver {
-    /// Whether the next ACK has SACK blocks.
+    /// True if the next ACK has SACK blocks.
     #[inline]
     pub(crate) fn has_sack(&self) -> bool {
         self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())

@@ -47,7 +47,7 @@ enum SetBy {
 struct Probe {
     /// SND.NXT when it was sent, `TLP.end_seq`.
     end: Seq,
-    /// Whether it was sent before: `TLP.is_retrans`.
+    /// True if it was sent before: `TLP.is_retrans`.
     again: bool,
 }
 
@@ -224,7 +224,7 @@ impl Rack {
         }
     }
 
-    /// Whether this ACK shows that the probe repaired a loss (§7.4.2).
+    /// True if this ACK shows that the probe repaired a loss (§7.4.2).
     fn probe_found_loss(&mut self, dsack: bool, send: &SendSpace) -> bool {
         let Some(probe) = self.probe.filter(|probe| send.una >= probe.end) else { return false };
         self.probe = None;

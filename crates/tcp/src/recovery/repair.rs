@@ -55,7 +55,7 @@ struct Undo {
     /// SND.UNA when the repair began: duplicates of data before it are none of this repair's
     /// (Linux's `undo_marker`).
     from: Seq,
-    /// Whether a DSACK has come.
+    /// True if a DSACK has come.
     dsack: bool,
 }
 
@@ -76,7 +76,7 @@ impl Undo {
         }
     }
 
-    /// Whether the ACK echoes a timestamp of before the first retransmission (RFC 3522 §3.2).
+    /// True if the ACK echoes a timestamp of before the first retransmission (RFC 3522 §3.2).
     fn is_echo_of_original(&self, echo: Option<u32>) -> bool {
         match (echo, self.first_resent_at) {
             // The clock wraps (RFC 7323 §5.2).
@@ -481,13 +481,13 @@ impl Repair {
         reneged
     }
 
-    /// Whether the receiver has reneged and the timeout that repairs it is to come soon.
+    /// True if the receiver has reneged and the timeout that repairs it is to come soon.
     #[inline]
     pub(super) fn hurries(&self) -> bool {
         self.board.has_reneged() && self.config.hurries_after_reneging
     }
 
-    /// Whether nothing is being repaired.
+    /// True if nothing is being repaired.
     #[inline]
     pub(super) fn is_open(&self) -> bool {
         self.phase == Phase::Open
@@ -588,7 +588,7 @@ impl Repair {
         }
     }
 
-    /// Whether segments come so far reordered that SACKs, too, let the window grow.
+    /// True if segments come so far reordered that SACKs, too, let the window grow.
     pub(super) const fn grows_on_sack(&self) -> bool {
         self.config.grow_on_sack && self.reordering > self.config.reordering
     }

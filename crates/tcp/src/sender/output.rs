@@ -12,11 +12,11 @@ pub struct DataRange {
     pub seq: Seq,
     /// Its payload.
     pub len: Bytes,
-    /// Whether the FIN follows the payload.
+    /// True if the FIN follows the payload.
     pub fin: bool,
-    /// Whether it empties the buffer (RFC 9293 §3.9.1.2).
+    /// True if it empties the buffer (RFC 9293 §3.9.1.2).
     pub push: bool,
-    /// Whether it is sent for the first time, and is no probe.
+    /// True if it is sent for the first time, and is no probe.
     pub new: bool,
     /// The segment after it, if there is one.
     pub follows: Follows,

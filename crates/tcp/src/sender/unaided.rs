@@ -147,7 +147,7 @@ impl UnaidedJump {
         matches!(self.plan, Plan::Resume(_)) && now.since(self.began) > self.rtt
     }
 
-    /// Whether the round-trip time is not that of the path that was saved: no more than half of it, with
+    /// True if the round-trip time is not that of the path that was saved: no more than half of it, with
     /// which half of the saved window would be sent faster than was ever seen, or ten times as long.
     fn is_other_path(&self, sender: &Sender) -> bool {
         let Plan::Resume(saved) = self.plan else { return false };

@@ -15,7 +15,7 @@ pub trait SlowStart: Debug + Send {
     /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
 
-    /// Whether [`on_sample`](Self::on_sample) does anything. Never changes.
+    /// True if [`on_sample`](Self::on_sample) does anything. Never changes.
     fn follows_samples(&self) -> bool {
         false
     }

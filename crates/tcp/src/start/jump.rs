@@ -37,7 +37,7 @@ const LARGEST_SAVED: u32 = 1_000_000;
 pub struct QuickStartJump {
     /// The rate to ask for.
     pub rate: QuickStartRate,
-    /// Whether the slow-start threshold becomes the approved window, so that congestion avoidance
+    /// True if the slow-start threshold becomes the approved window, so that congestion avoidance
     /// follows; otherwise it stays (RFC 4782 §4.4 leaves it open).
     pub ssthresh_approved: bool,
 }

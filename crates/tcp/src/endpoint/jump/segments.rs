@@ -48,7 +48,7 @@ impl Endpoint {
         self.jump.as_ref().map_or(&[], |jump| jump.quick_start.log())
     }
 
-    /// Whether a segment with `options` means nothing to this end's jump.
+    /// True if a segment with `options` means nothing to this end's jump.
     // A call where there is a jump, and nothing in the way where there is none.
     #[inline(never)]
     pub(in crate::endpoint) fn jump_sleeps(&self, options: Option<&Options>) -> bool {
@@ -58,7 +58,7 @@ impl Endpoint {
         self.jump.as_ref().is_none_or(|jump| jump.asleep) && !options.is_some_and(said)
     }
 
-    /// Whether the next segment of an open connection means nothing to this end's jump: it does not end
+    /// True if the next segment of an open connection means nothing to this end's jump: it does not end
     /// a silence either.
     #[inline(never)]
     pub(in crate::endpoint) fn jump_sleeps_on(&self, now: Instant) -> bool {

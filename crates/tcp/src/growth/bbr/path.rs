@@ -18,7 +18,7 @@ pub struct Path<L> {
     pub repair: Repair,
     pub is_app_limited: bool,
     pub is_cwnd_limited: bool,
-    /// Whether every round-trip time is a nanosecond less than the one before, so that no search for
+    /// True if every round-trip time is a nanosecond less than the one before, so that no search for
     /// the least one is due.
     pub shortens: bool,
     next_lost: u64,

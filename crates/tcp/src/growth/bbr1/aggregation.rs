@@ -28,7 +28,7 @@ pub struct Acked {
     pub now: Instant,
     /// Data that it delivered.
     pub data: Bytes,
-    /// Whether a round began.
+    /// True if a round began.
     pub round_start: bool,
     /// The bandwidth, in bytes per second.
     pub bw: f64,

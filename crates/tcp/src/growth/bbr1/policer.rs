@@ -33,13 +33,13 @@ pub struct Reading {
 pub struct Seen {
     /// The connection now.
     pub reading: Reading,
-    /// Whether something was found lost.
+    /// True if something was found lost.
     pub has_loss: bool,
-    /// Whether a round began.
+    /// True if a round began.
     pub round_start: bool,
-    /// Whether the application limits the flow.
+    /// True if the application limits the flow.
     pub is_app_limited: bool,
-    /// Whether the flow is probing for bandwidth.
+    /// True if the flow is probing for bandwidth.
     pub probes_bandwidth: bool,
 }
 

@@ -171,7 +171,7 @@ impl Bbr {
         in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.max_bw(), 1.0)
     }
 
-    /// Whether the window is in full use at the long-term bound.
+    /// True if the window is in full use at the long-term bound.
     fn is_at_bound(&self, delivery: &Delivery) -> bool {
         delivery.is_cwnd_limited && self.cwnd >= bytes(self.inflight_longterm)
     }

@@ -23,7 +23,7 @@ pub struct Latest {
     /// Stretches of data, apart from one another, that were lost in the round.
     stretches: u32,
     last_lost: Option<Seq>,
-    /// Whether the receiver says which segments arrived.
+    /// True if the receiver says which segments arrived.
     pub selective: bool,
 }
 

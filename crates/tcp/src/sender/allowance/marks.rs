@@ -81,7 +81,7 @@ impl Marks {
         std::mem::replace(&mut self.echoed, false)
     }
 
-    /// Whether a loss found while SND.UNA is `una` costs no more: an echo has reduced the window of the
+    /// True if a loss found while SND.UNA is `una` costs no more: an echo has reduced the window of the
     /// same data (RFC 3168 §6.1.2, RFC 8257 §3.5).
     pub(super) fn has_paid_for(&self, signal: Signal, una: Seq) -> bool {
         signal == Signal::Loss && una < self.paid_until

@@ -21,6 +21,6 @@ pub struct Modelled {
 pub struct BeforeAck {
     pub(in crate::sender) in_flight: Bytes,
     lost: Bytes,
-    /// Whether it repeats the one before and tells nothing else.
+    /// True if it repeats the one before and tells nothing else.
     duplicate: bool,
 }

@@ -25,7 +25,7 @@ const AVOIDANCE_RATIO: f64 = 1.2;
 pub struct Pacer {
     /// The most that the application asks for.
     most: Option<Rate>,
-    /// Whether the last segment's time came from that.
+    /// True if the last segment's time came from that.
     at_most: bool,
     /// The rate of a jump past slow start, and what each segment counts besides its payload.
     jump: Option<(Rate, Bytes)>,
@@ -39,7 +39,7 @@ pub struct Pacer {
     quantum: Bytes,
     credit: Duration,
     pacing: Pacing,
-    /// Whether the rate follows from the window, as the law gives none.
+    /// True if the rate follows from the window, as the law gives none.
     by_window: bool,
     /// Segments that may still leave unpaced.
     unpaced: u32,
@@ -94,7 +94,7 @@ impl Pacer {
         self.quantum = Bytes::ZERO;
     }
 
-    /// Whether a segment may leave at `now`.
+    /// True if a segment may leave at `now`.
     #[inline]
     pub fn may_send(&self, now: Instant) -> bool {
         self.next <= now || self.quantum > Bytes::ZERO

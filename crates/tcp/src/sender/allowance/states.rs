@@ -23,9 +23,9 @@ pub struct States {
     /// Of the last reduction or timeout: SND.NXT then. What was sent before belongs to it.
     high_seq: Seq,
     state: CaState,
-    /// Whether the states are Linux's.
+    /// True if the states are Linux's.
     linux: bool,
-    /// Whether the growth law is told of each.
+    /// True if the growth law is told of each.
     told: bool,
 }
 

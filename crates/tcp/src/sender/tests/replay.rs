@@ -46,7 +46,7 @@ struct Told {
     /// New data goes out up to here, and this again.
     limit: Seq,
     again: Option<Range>,
-    /// Whether the window is in use, and the timeout where there was silence.
+    /// True if the window is in use, and the timeout where there was silence.
     limited: bool,
     rto: Option<Duration>,
 }
