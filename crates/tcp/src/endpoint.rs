@@ -30,7 +30,7 @@ pub use quick_start::{QuickStartEvent, QuickStartStep};
 use throttle::Throttle;
 use timestamps::Timestamps;
 
-/// Where a connection stands (RFC 9293 §3.3.2).
+/// The state of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// No connection: not yet opened, or over.
@@ -71,7 +71,7 @@ pub enum Failure {
     Aborted,
 }
 
-/// What the handshake agreed on.
+/// The options that the handshake agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
     /// Timestamps (RFC 7323 §3).
@@ -149,7 +149,7 @@ pub struct Endpoint {
     established_at: Option<Instant>,
     /// Many may have the same, but for the seed.
     config: Arc<Config>,
-    /// What is needed to open.
+    /// The state of the opening.
     opening: Box<Opening>,
 }
 
@@ -159,7 +159,7 @@ impl Endpoint {
         Self::sharing(Arc::new(config), config.seed)
     }
 
-    /// The same, of settings that others have as well, but with this [`seed`](Config::seed).
+    /// A new end point, of settings that others have as well, but with this [`seed`](Config::seed).
     pub fn sharing(shared: Arc<Config>, seed: u64) -> Self {
         let config = Config { seed, ..*shared };
         Self {
@@ -228,13 +228,13 @@ impl Endpoint {
         self.write_then(volume, WriteHint::Silence);
     }
 
-    /// The same, and more is to come soon: less than a full segment waits for it, for an ACK, or for
+    /// A write after which more is to come soon: less than a full segment waits for it, for an ACK, or for
     /// the retransmission timeout (`MSG_MORE`).
     pub fn write_more(&mut self, volume: Bytes) {
         self.write_then(volume, WriteHint::More);
     }
 
-    /// The same, and it ends a record: no segment holds its end and what is written next
+    /// A write that ends a record: no segment holds its end and what is written next
     /// (`MSG_EOR`).
     pub fn write_record(&mut self, volume: Bytes) {
         self.write_then(volume, WriteHint::Record);
@@ -254,12 +254,12 @@ impl Endpoint {
         self.receiver.read(now, volume)
     }
 
-    /// Whether less than a full segment may wait (`TCP_NODELAY` is [`Nagle::Off`]).
+    /// Lets less than a full segment wait or not (`TCP_NODELAY` is [`Nagle::Off`]).
     pub fn set_nagle(&mut self, nagle: Nagle) {
         self.sender.set_nagle(nagle);
     }
 
-    /// Whether nothing but full segments goes out (`TCP_CORK`); after the retransmission timeout it
+    /// Lets nothing but full segments go out (`TCP_CORK`); after the retransmission timeout it
     /// does all the same.
     pub const fn set_cork(&mut self, cork: bool) {
         self.sender.set_cork(cork);
@@ -278,7 +278,7 @@ impl Endpoint {
         self.sender.pace_at_most(rate);
     }
 
-    /// How long data may stay unacknowledged before the connection is given up; `None` is as many
+    /// The time that data may stay unacknowledged before the connection is given up; `None` is as many
     /// retransmissions as the settings say (`TCP_USER_TIMEOUT`, RFC 5482).
     pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.sender.set_user_timeout(timeout);
@@ -392,7 +392,7 @@ impl Endpoint {
         }
     }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     pub const fn state(&self) -> State {
         self.state
     }
@@ -407,7 +407,7 @@ impl Endpoint {
         self.established_at
     }
 
-    /// How often this end sent its SYN or SYN-ACK.
+    /// Transmissions of this end's SYN or SYN-ACK.
     pub const fn syns_sent(&self) -> u32 {
         self.opening.syns_sent()
     }
@@ -417,7 +417,7 @@ impl Endpoint {
         &self.sender
     }
 
-    /// What the handshake agreed on.
+    /// The options that the handshake agreed on.
     pub const fn agreed(&self) -> Agreed {
         self.agreed
     }

@@ -1,4 +1,4 @@
-//! How the window moves, per ACK and on a congestion signal: one file a law.
+//! The growth of the window, per ACK and on a congestion signal: one file a law.
 //!
 //! A growth law owns cwnd and ssthresh; nobody else writes them. Start and idle rules propose
 //! through [`Growth::rebase`], and the law accepts, translates or declines.

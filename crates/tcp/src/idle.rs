@@ -1,4 +1,4 @@
-//! What the window is worth after silence, or after not being used: one file a rule.
+//! The worth of the window after silence, or after not being used: one file a rule.
 //!
 //! A rule's file says all that is known of it ([`Rule`]). Here it has one line, in `rules!`.
 

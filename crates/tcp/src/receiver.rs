@@ -29,7 +29,7 @@ pub struct Receiver {
     /// Data in `ahead`.
     ahead_len: Bytes,
     rule: AckRule,
-    /// What arrived a second time and is still to be reported (RFC 2883).
+    /// The data that arrived a second time and is still to be reported (RFC 2883).
     duplicate: Option<Range>,
     /// The number of the peer's FIN, once it is known.
     fin: Option<Seq>,
@@ -58,10 +58,10 @@ pub struct Receiver {
     shift: u8,
 }
 
-/// Where data waits for the application.
+/// The place where data waits for the application.
 #[derive(Clone, Debug)]
 enum Buffer {
-    /// Of one size.
+    /// A buffer of one size.
     Fixed {
         size: Bytes,
         /// The least by which the right edge moves, min(MSS, size / 2), so that no silly windows
@@ -110,7 +110,7 @@ impl Receiver {
         }
     }
 
-    /// The same as [`new`](Self::new), in the memory of this one.
+    /// Begins anew as [`new`](Self::new) does, in the memory of this one.
     pub(crate) fn reset(&mut self, config: &Config) {
         let Self {
             nxt,
@@ -207,7 +207,7 @@ impl Receiver {
         self.peer_segment.get()
     }
 
-    /// How far the window may open in slow start's manner (Linux's `rcv_ssthresh`), and what the
+    /// The size to which the window may open in slow start's manner (Linux's `rcv_ssthresh`), and what the
     /// application read in the last round trip (`rcv_space`); of a buffer of a fixed size, all of
     /// it, and `None`.
     pub fn growth(&self) -> (Bytes, Option<Bytes>) {
@@ -477,7 +477,7 @@ impl Receiver {
         self.nxt > self.acked
     }
 
-    /// What a tuned buffer and Linux's rule learn from data in order.
+    /// A tuned buffer and Linux's rule learn from data in order.
     fn adapt(&mut self, now: Instant, segment: &Segment, rtt: &RttEstimator) {
         let len = segment.payload();
         if len == Bytes::ZERO {
@@ -507,7 +507,7 @@ impl Receiver {
         self.grow(segment);
     }
 
-    /// The same of data out of order; whether its ACK waits.
+    /// They learn from data out of order; true if its ACK waits.
     fn adapt_to_gap(&mut self, now: Instant, segment: &Segment, rtt: &RttEstimator) -> bool {
         if !self.adapts {
             return false;

@@ -1,4 +1,5 @@
-//! What only the simulator uses of an end point: segments written into their places, and memory to fetch in time.
+//! The calls of an end point that only the simulator uses: segments written into their places, and memory to fetch in
+//! time.
 
 use ackclock_units::Instant;
 

@@ -1,4 +1,4 @@
-//! How data begins: the first window after the handshake, and the slow-start law, one file a law.
+//! The beginning of data: the first window after the handshake, and the slow-start law, one file a law.
 //!
 //! A law's file says all that is known of it ([`Law`]). Here it has one line, in `laws!`.
 

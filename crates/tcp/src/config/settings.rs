@@ -6,7 +6,7 @@ use std::str::FromStr;
 use ackclock_packet::QuickStartRate;
 use ackclock_units::{Bytes, Duration, ParseError};
 
-/// Whose habits decide the details on which stacks differ.
+/// The stack whose habits decide the details on which stacks differ.
 ///
 /// A profile supplies the default of every key of [`Config`](crate::Config) and of every part of a variant's name
 /// that is not spelled out.
@@ -57,11 +57,11 @@ pub struct RtoConfig {
     /// The clock's tick G: the least allowance for variation (§2.2), and the step to which the
     /// timeout is rounded up.
     pub granularity: Duration,
-    /// How the variation enters.
+    /// The way in which the variation enters.
     pub variation: Variation,
 }
 
-/// How the variation of round-trip times enters the timeout.
+/// The way in which the variation of round-trip times enters the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variation {
     /// RFC 6298 §2.3.
@@ -71,7 +71,7 @@ pub enum Variation {
     Linux,
 }
 
-/// What recoveries differ in from stack to stack.
+/// The settings in which recoveries differ from stack to stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub struct RecoveryConfig {
@@ -93,7 +93,7 @@ pub struct RecoveryConfig {
     pub whole_segments: bool,
     /// True if a SACK lets the window grow once reordering was seen (Linux).
     pub grow_on_sack: bool,
-    /// What recovery's own timers wait beyond their moment (Linux: 2 ms).
+    /// The wait of recovery's own timers beyond their moment (Linux: 2 ms).
     pub timer_slack: Duration,
     /// True if one timer serves for the probe, for reordering and for retransmission: each takes the place of the other,
     /// and the timeout then counts from when the first segment was last sent (Linux's `tcp_rearm_rto`).
@@ -107,7 +107,7 @@ pub struct RecoveryConfig {
 }
 
 impl RecoveryConfig {
-    /// The same with Linux's habits.
+    /// These settings with Linux's habits.
     pub(super) const fn as_linux(self) -> Self {
         Self {
             forward_rto_again: true,
@@ -136,7 +136,7 @@ pub struct DelayedAck {
     pub quick: bool,
 }
 
-/// How the receive buffer grows with what is read (Linux's `tcp_moderate_rcvbuf`). Both volumes are
+/// The growth of the receive buffer with what is read (Linux's `tcp_moderate_rcvbuf`). Both volumes are
 /// memory, of which payload takes about five eighths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Autotune {
@@ -162,7 +162,7 @@ pub enum Nagle {
     Minshall,
 }
 
-/// What asks whether a closed window has opened (RFC 9293 §3.8.6.1).
+/// The probe that asks whether a closed window has opened (RFC 9293 §3.8.6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowProbe {
     /// A byte of new data.
@@ -171,7 +171,7 @@ pub enum WindowProbe {
     OldNumber,
 }
 
-/// How often what is not answered is sent again before the connection is given up.
+/// The number of times that an unanswered segment is sent again before the connection is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
     /// A SYN.
@@ -186,7 +186,7 @@ pub struct Retries {
     pub data: Option<u32>,
 }
 
-/// What a lost SYN or SYN-ACK does to the beginning of data.
+/// The cost of a lost SYN or SYN-ACK at the beginning of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AfterLostSyn {
     /// Retransmissions that count as none; `None` is as many as the variant's rule has it
@@ -196,7 +196,7 @@ pub struct AfterLostSyn {
     pub three_seconds: bool,
 }
 
-/// Whether to use explicit congestion notification (RFC 3168).
+/// The use of explicit congestion notification (RFC 3168).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnMode {
     /// Never.
@@ -207,7 +207,7 @@ pub enum EcnMode {
     On,
 }
 
-/// How a receiver tells of marks.
+/// The way in which a receiver reports marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
     /// Until the sender says that it has reduced its window (RFC 3168 §6.1.3).
@@ -219,15 +219,15 @@ pub enum EcnEcho {
 /// Explicit congestion notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnConfig {
-    /// Whether to use it.
+    /// The use of ECN.
     pub mode: EcnMode,
-    /// How this end tells of marks.
+    /// The way in which this end reports marks.
     pub echo: EcnEcho,
     /// True if a mark costs less than a loss (RFC 8511).
     pub abe: bool,
 }
 
-/// How an end takes part in Quick-Start (RFC 4782), besides the rate that its variant asks for.
+/// An end's part in Quick-Start (RFC 4782), besides the rate that its variant asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub struct QuickStartConfig {

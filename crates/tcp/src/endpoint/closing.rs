@@ -1,4 +1,4 @@
-//! How a connection ends: by closing, half or whole, by a reset, or by giving up.
+//! The end of a connection: by closing, half or whole, by a reset, or by giving up.
 
 use ackclock_packet::{Flags, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant};

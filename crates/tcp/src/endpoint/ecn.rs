@@ -6,7 +6,7 @@ use ackclock_packet::{Flags, Segment};
 
 use crate::config::{EcnConfig, EcnEcho, EcnMode};
 
-/// What an end point knows of marks.
+/// An end point's knowledge of marks.
 #[derive(Clone, Copy, Debug)]
 // What every segment touches comes first.
 #[repr(C)]

@@ -27,7 +27,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// What `config` asks for; `None` with any other law.
+    /// The exchange that `config` asks for; `None` with any other law.
     pub(super) const fn of(config: &Config) -> Option<Self> {
         match config.parts.growth.about().routers {
             Some(scheme) => Some(Self { scheme, peer: false, rate_kbps: 0, delta: 0 }),

@@ -24,7 +24,7 @@ pub(super) struct Jump {
     unaided: Option<UnaidedJump>,
     /// Nobody asks for anything here.
     unaided_alone: bool,
-    /// What routers say of every packet.
+    /// The options of every packet in which routers report.
     pub(super) exchange: Option<Exchange>,
     /// `Normal` before a window is granted, too: another may be asked for.
     phase: JumpPhase,
@@ -36,7 +36,7 @@ pub(super) struct Jump {
     /// The window without the jump.
     fallback: Bytes,
     granted_at: Instant,
-    /// How long the grant holds while nothing is sent.
+    /// The time that the grant holds while nothing is sent.
     holds: Duration,
     code: QuickStartRate,
     /// The sender's counters when they were last looked at, or fell back.
@@ -52,7 +52,7 @@ const OPTION: u8 = 8;
 const LONGEST_GRANT: Duration = Duration::from_secs(3);
 
 impl Jump {
-    /// What `config` asks for; `None` if it is nothing.
+    /// The jump that `config` asks for; `None` if it is none.
     pub(super) fn of(config: &Config) -> Option<Box<Self>> {
         let unaided = UnaidedJump::of(config);
         let exchange = Exchange::of(config);

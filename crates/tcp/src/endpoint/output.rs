@@ -1,15 +1,15 @@
-//! What goes out: segments, with what stands beside them.
+//! The output of an end point: segments, with what stands beside them.
 
 mod polling;
 
 use ackclock_packet::{IpMeta, NearBlocks, Options, Segment};
 
-/// What goes out: a segment, what it asks of the network, and options if it has any.
+/// The output of an end point: a segment, what it asks of the network, and options if it has any.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmit {
     /// The segment.
     pub segment: Segment,
-    /// What it asks of the network.
+    /// Its requests to the network.
     pub ip: IpMeta,
     /// Options that most segments lack.
     pub options: Option<Options>,
@@ -30,7 +30,8 @@ impl Transmit {
     }
 }
 
-/// Where what goes out is written: each part of it into its place, as what was just written in parts cannot be copied as
+/// The places into which a segment is written: each part of it into its own, as what was just written in parts cannot
+/// be copied as
 /// a whole before all of it, and what was written before it, has reached the cache.
 pub trait SegmentSink {
     /// The place of the segment.
@@ -41,7 +42,7 @@ pub trait SegmentSink {
     fn options(&mut self) -> &mut Options;
 }
 
-/// What stands beside a segment that has been written into its place.
+/// The options beside a segment that has been written into its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExtraOptions {
     /// Nothing, as beside most.
@@ -53,14 +54,14 @@ pub enum ExtraOptions {
     Options,
 }
 
-/// What is told of a segment that has been written into its place.
+/// The rest of a segment that has been written into its place.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TransmitInfo {
-    /// What it asks of the network.
+    /// Its requests to the network.
     pub ip: IpMeta,
     /// True if it carries data.
     pub has_data: bool,
-    /// What was written beside it.
+    /// The options written beside it.
     pub written: ExtraOptions,
     /// Nothing follows it at this moment, so that there is no need to ask.
     pub is_last: bool,

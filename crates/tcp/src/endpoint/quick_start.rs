@@ -11,7 +11,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use crate::config::{Config, QuickStartConfig};
 use crate::start::{JumpChoice, QuickStartJump};
 
-/// What came of a request, as the end that asked saw it.
+/// The outcome of a request, as the end that asked saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuickStartStep {
     /// The request went out.
@@ -294,7 +294,7 @@ impl QuickStart {
         }
     }
 
-    /// What came of the approval `code`.
+    /// The approval `code` has had an outcome.
     pub(super) fn on_outcome(&mut self, now: Instant, step: QuickStartStep, code: QuickStartRate) {
         self.barred |= step == QuickStartStep::Lost;
         self.log.push(QuickStartEvent { at: now, step, asked: code, approved: code });

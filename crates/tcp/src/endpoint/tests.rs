@@ -32,11 +32,11 @@ struct Pair {
     /// The server's application reads when the test does, not at once.
     lazy: bool,
     data_sent: u64,
-    /// How many segments of each end were said to be the last at their moment.
+    /// Segments of each end that were said to be the last at their moment.
     last_ones: [u64; 2],
-    /// What the network does to a segment.
+    /// The network's change of a segment.
     tamper: fn(&mut Transmit),
-    /// What the client sent: (milliseconds, first number, payload).
+    /// The client's segments: (milliseconds, first number, payload).
     log: Vec<(u64, u64, u32)>,
 }
 
@@ -70,7 +70,7 @@ impl Pair {
         }
     }
 
-    /// What an end sends next, written into a place where another segment was before.
+    /// The next segment of an end, written into a place where another segment was before.
     fn poll(&mut self, from: usize) -> Option<Transmit> {
         let segment = Segment {
             seq: Seq::new(77),

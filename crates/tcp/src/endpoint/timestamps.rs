@@ -6,7 +6,7 @@ use ackclock_units::{Duration, Instant};
 use crate::clock::timestamp_clock;
 use crate::config::SegmentRules;
 
-/// What both directions' timestamps need.
+/// The state of both directions' timestamps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timestamps {
     /// Both ends offered them.
@@ -97,7 +97,7 @@ impl Timestamps {
         self.stamp_beside(now, segment, len);
     }
 
-    /// The same on a segment all of whose options, this one included, take so many bytes.
+    /// Stamps a segment all of whose options, this one included, take so many bytes.
     pub(super) fn stamp_beside(self, now: Instant, segment: &mut Segment, options_len: u8) {
         segment.options_len = options_len;
         if self.used {

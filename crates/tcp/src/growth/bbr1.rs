@@ -91,7 +91,7 @@ pub struct Bbr1 {
     probe_rtt_round_done: bool,
     /// The window before a repair, or before `ProbeRtt`, cut it.
     prior_cwnd: Bytes,
-    /// What was being repaired at the last ACK.
+    /// The repair under way at the last ACK.
     repair: Repair,
     /// The first round of recovery: as much goes out as is delivered.
     conserves_packets: bool,

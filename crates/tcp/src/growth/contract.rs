@@ -174,7 +174,7 @@ pub enum Model {
     Cubic,
 }
 
-/// What a growth law says of itself.
+/// The description of a growth law, in its own file.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// The document that describes it.

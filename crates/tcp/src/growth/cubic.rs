@@ -34,7 +34,7 @@ struct Epoch {
     w_max: f64,
     /// Seconds from `start` until the curve reaches `w_max`.
     k: f64,
-    /// What Reno's window would be.
+    /// Reno's window under the same events.
     w_est: f64,
     /// When the last ACK came.
     last_ack: Instant,
@@ -50,7 +50,7 @@ impl Epoch {
     }
 }
 
-/// What a reduction changes, and an undo gives back (§4.9.2).
+/// The state that a reduction changes, and an undo gives back (§4.9.2).
 #[derive(Clone, Copy, Debug)]
 struct State {
     cwnd: f64,

@@ -278,7 +278,7 @@ enum Operation {
     Lose(u64, u64),
     /// Data goes out after silence.
     Resume,
-    /// What routers say: a rate, and a change of the throughput, in bytes per second.
+    /// The routers' word: a rate, and a change of the throughput, in bytes per second.
     Feedback(u32, i32),
 }
 

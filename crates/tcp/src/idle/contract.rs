@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 use crate::event::{Ack, Limit, Proposal};
 use crate::words::Described;
 
-/// How a sender uses its window.
+/// The use that a sender makes of its window.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     /// When.
@@ -19,7 +19,7 @@ pub struct Usage {
     pub all_acked_at: Option<Instant>,
     /// The retransmission timeout.
     pub rto: Duration,
-    /// What it would be without its minimum.
+    /// The timeout without its minimum.
     pub unclamped_rto: Duration,
     /// The smoothed round-trip time, once there is one.
     pub srtt: Option<Duration>,
@@ -37,7 +37,7 @@ pub struct Usage {
     pub una: Seq,
     /// SND.NXT.
     pub nxt: Seq,
-    /// What keeps the sender from sending more.
+    /// The limit that keeps the sender from sending more.
     pub limited_by: Limit,
     /// The receiver's window.
     pub peer_window: Bytes,

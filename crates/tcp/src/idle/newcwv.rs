@@ -14,7 +14,7 @@ use super::contract::{Idle, Rule, Usage};
 use crate::event::{Ack, Limit, Proposal, Why};
 use crate::words::{Described, Word};
 
-/// How long a window that is not validated is kept (§4.4.3: five minutes is "the recommended value").
+/// The time that a window which is not validated is kept (§4.4.3: five minutes is "the recommended value").
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 
 /// RFC 7661's rules.
@@ -29,7 +29,7 @@ pub struct NewCwv {
     round: Option<(Seq, Seq)>,
     /// When the window was last validated.
     validated_at: Option<Instant>,
-    /// What the reduction of the repair under way started from, if the window was not validated.
+    /// The window from which the reduction of the repair under way started, if it was not validated.
     reduced_from: Option<Bytes>,
 }
 

@@ -51,7 +51,7 @@ impl Receiver {
         self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())
     }
 
-    /// How many blocks the next segment reports.
+    /// The number of blocks that the next segment reports.
     #[cold]
     pub(crate) fn blocks_to_report(&self, timestamps: bool) -> u8 {
         let mut count = 0;
@@ -94,7 +94,7 @@ impl Receiver {
         }
     }
 
-    /// How many ranges ahead start no later than `seq`: all of them, as a rule.
+    /// The number of ranges ahead that start no later than `seq`: all of them, as a rule.
     #[inline]
     pub(super) fn place_ahead(&self, seq: Seq) -> usize {
         if self.ahead.back().is_none_or(|last| last.start <= seq) {

@@ -70,26 +70,26 @@ pub struct AckSeen<'a> {
     pub sack: &'a [Range],
 }
 
-/// What a recovery counts, for those who ask; in segments.
+/// The counts of a recovery, for those who ask; in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Sent and not acknowledged cumulatively.
     pub unacked: u64,
-    /// Of those, SACKed; without SACK, duplicate ACKs.
+    /// Segments among those, SACKed; without SACK, duplicate ACKs.
     pub sacked: u64,
-    /// Of those, lost and not SACKed.
+    /// Segments among those, lost and not SACKed.
     pub lost: u64,
-    /// Of those, sent again and not SACKed.
+    /// Segments among those, sent again and not SACKed.
     pub resent: u64,
     /// The largest distance at which reordering was seen, at least the duplicate threshold.
     pub reordering: u32,
-    /// How often it was seen.
+    /// The number of times that reordering was seen.
     pub reorderings: u32,
     /// A timeout is being repaired.
     pub after_timeout: bool,
 }
 
-/// What an ACK meant.
+/// The meaning of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing was found lost, and no repair was ended.
@@ -124,7 +124,7 @@ pub struct Clocks {
     pub rto: Duration,
 }
 
-/// What a recovery's own timer means.
+/// The meaning of a recovery's own timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alarm {
     /// Nothing yet.
@@ -159,7 +159,7 @@ pub trait Recovery: Debug + Send {
     /// True if `len` of new data may go out, if the window is `cwnd`.
     fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool;
 
-    /// What to send again now, if the window is `cwnd`; asked until it says `None`.
+    /// The data to send again now, if the window is `cwnd`; asked until it says `None`.
     fn next_again(&mut self, cwnd: Bytes) -> Option<Range>;
 
     /// When the last segment that the last ACK delivered, of those that were sent once, was sent;
@@ -202,7 +202,7 @@ pub trait Recovery: Debug + Send {
         cwnd
     }
 
-    /// What it counts.
+    /// The counts of the recovery.
     fn tally(&self, send: &SendSpace, mss: Mss) -> Tally {
         Tally {
             unacked: send.max.since(send.una).get().div_ceil(mss.bytes().get()),
@@ -214,7 +214,7 @@ pub trait Recovery: Debug + Send {
     /// The peer does not send SACKs.
     fn do_without_sack(&mut self) {}
 
-    /// What to send again when there is no new data to send, although it may not be lost.
+    /// The data to send again when there is no new data to send, although it may not be lost.
     fn last_resort(&mut self, _cwnd: Bytes) -> Option<Range> {
         None
     }
@@ -229,7 +229,7 @@ pub trait Recovery: Debug + Send {
     /// a [`journal`](Self::journal) is kept for it. Before the first segment.
     fn leave_to_law(&mut self) {}
 
-    /// What was SACKed or found lost since this was last emptied; `None` if the recovery does not
+    /// The segments that were SACKed or found lost since this was last emptied; `None` if the recovery does not
     /// know.
     fn journal(&mut self) -> Option<&mut Vec<Change>> {
         None
@@ -271,7 +271,7 @@ pub trait Recovery: Debug + Send {
     }
 }
 
-/// What a recovery says of itself.
+/// The description of a recovery, in its own file.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// True if it needs the peer's selective acknowledgments.
@@ -339,7 +339,7 @@ impl DuplicateAcks {
         Self { limited_transmit: config.limited_transmit, ..Self::default() }
     }
 
-    /// How far beyond the window limited transmit goes now: `FlightSize <= cwnd + 2 * SMSS`, a segment
+    /// The distance beyond the window to which limited transmit goes now: `FlightSize <= cwnd + 2 * SMSS`, a segment
     /// for each duplicate.
     pub(super) fn beyond(&self, mss: Mss) -> Bytes {
         let segments = if self.limited_transmit { self.count.min(DUP_THRESH - 1) } else { 0 };

@@ -28,7 +28,7 @@ const FIRST_PROBE: Duration = Duration::from_secs(1);
 /// `RACK.reo_wnd_persist`).
 const REO_WND_PERSIST: u32 = 16;
 
-/// What the timers were last set for, where [one serves](RecoveryConfig::one_timer) for all.
+/// The timer that was last set, where [one serves](RecoveryConfig::one_timer) for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum SetBy {
     /// An ACK of new data.
@@ -231,7 +231,7 @@ impl Rack {
         probe.again && !dsack
     }
 
-    /// What follows from an ACK by which nothing is amiss: the same as of any, but quicker.
+    /// The answer to an ACK by which nothing is amiss: as to any, but quicker.
     #[inline]
     fn go_on(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         if let Some(at) = self.repair.rtt_from() {

@@ -17,7 +17,7 @@ use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Scoreboard, Told};
 use crate::words::{Described, Word};
 
-/// How much goes out during a repair.
+/// The rule of how much goes out during a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// As the window has room for.

@@ -1,4 +1,5 @@
-//! What may be sent: the growth law, the start, the idle rule, the pacer, and the answers to marks and losses.
+//! The part that says what may be sent: the growth law, the start, the idle rule, the pacer, and the answers to marks
+//! and losses.
 
 mod jump;
 mod law;

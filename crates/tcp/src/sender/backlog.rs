@@ -1,4 +1,4 @@
-//! What waits to be sent: the buffer, Nagle's algorithm and its kin, and the peer's window with its probes.
+//! The data that waits to be sent: the buffer, Nagle's algorithm and its kin, and the peer's window with its probes.
 
 mod window;
 
@@ -12,7 +12,7 @@ use crate::config::{Config, Nagle, WindowProbe};
 use crate::recovery::SendSpace;
 pub(super) use window::WindowStall;
 
-/// What the application says will follow a write.
+/// The application's word on what will follow a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteHint {
     /// Nothing that it knows of.
@@ -23,14 +23,14 @@ pub(crate) enum WriteHint {
     Record,
 }
 
-/// How long a segment that is not full waits.
+/// The wait of a segment that is not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShortWait {
     /// Not at all.
     No,
     /// Until more data or an ACK comes (Nagle).
     Nagle,
-    /// The same, or as long as for an ACK that is lost (cork).
+    /// The wait lasts until then, or as long as for an ACK that is lost (cork).
     Cork,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Backlog {
     /// The byte of new data that a probe carried: the number after it, when it left last, and
     /// whether it left more than once.
     probed: Option<(Seq, Instant, bool)>,
-    /// How often the interval between probes has doubled.
+    /// Doublings of the interval between probes.
     backoff: u32,
     /// The length of a full segment as agreed, if segments are shorter while the peer's windows are small.
     agreed_mss: Option<Mss>,
@@ -249,7 +249,7 @@ impl Backlog {
         }
     }
 
-    /// How long a segment that is not full waits for more data, or for an ACK (RFC 9293 §3.7.4). A
+    /// The wait of a segment that is not full for more data, or for an ACK (RFC 9293 §3.7.4). A
     /// FIN waits for nothing.
     pub(super) fn waits_for_more(&mut self, data: &DataRange, send: &SendSpace) -> ShortWait {
         if data.fin || data.seq < send.max || self.ends_record(data.seq + data.len) {

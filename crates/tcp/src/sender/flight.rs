@@ -1,4 +1,4 @@
-//! What was sent and may be lost: sequence numbers, recovery, round-trip times, and the timers.
+//! The data that was sent and may be lost: sequence numbers, recovery, round-trip times, and the timers.
 
 mod timers;
 

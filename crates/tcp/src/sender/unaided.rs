@@ -54,7 +54,7 @@ const LONGER: u64 = 10;
 const PART: u64 = 2;
 
 impl UnaidedJump {
-    /// What `config` asks for; `None` if it is no such jump.
+    /// The jump that `config` asks for; `None` if it is no such jump.
     pub fn of(config: &Config) -> Option<Self> {
         let plan = match config.parts.jump {
             JumpChoice::JumpStart => Plan::JumpStart,
@@ -77,7 +77,7 @@ impl UnaidedJump {
         })
     }
 
-    /// Where it stands.
+    /// The phase of the jump.
     pub const fn phase(&self) -> JumpPhase {
         self.phase
     }

@@ -37,7 +37,7 @@ pub trait SlowStart: Debug + Send {
     fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
 }
 
-/// How data begins: the second of a sender's four choices.
+/// The beginning of data: the second of a sender's four choices.
 pub trait Start: Debug + Send {
     /// The window to propose now that the handshake is done.
     fn on_established(&mut self, handshake: &Handshake) -> Proposal;

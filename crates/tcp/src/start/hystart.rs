@@ -64,7 +64,7 @@ pub struct HyStart {
     sampled: bool,
 }
 
-/// How much longer than half a round-trip time a train may be because the sender's own bursts
+/// The time by which a train may be longer than half a round-trip time because the sender's own bursts
 /// stretch it: the time of four bursts at the pacing rate, at most a millisecond.
 fn ack_delay(ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> Duration {
     let Some(srtt) = ack.srtt else { return Duration::ZERO };

@@ -8,7 +8,7 @@ use ackclock_packet::CongestionHeader;
 use ackclock_units::{Bytes, Instant};
 
 impl Endpoint {
-    /// What a segment of data takes on the wire besides its payload.
+    /// The bytes on the wire of a segment of data besides its payload.
     pub(in crate::endpoint) fn overhead(&self) -> Bytes {
         let timestamps = if self.timestamps.used { Timestamps::LEN } else { 0 };
         let exchange = self.jump.as_ref().and_then(|jump| jump.exchange);

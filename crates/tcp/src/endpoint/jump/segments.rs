@@ -19,7 +19,7 @@ impl Endpoint {
         jump.asleep = false;
     }
 
-    /// Where a jump stands that asks nobody: Jump Start's or Careful Resume's.
+    /// The phase of a jump that asks nobody: Jump Start's or Careful Resume's.
     /// [`Normal`](JumpPhase::Normal) if there is none, or if it is over.
     pub fn jump_phase(&self) -> JumpPhase {
         let unaided = self.jump.as_ref().and_then(|jump| jump.unaided.as_ref());
@@ -43,7 +43,7 @@ impl Endpoint {
         }
     }
 
-    /// What came of this end's Quick-Start requests.
+    /// The outcomes of this end's Quick-Start requests.
     pub fn quick_start_log(&self) -> &[QuickStartEvent] {
         self.jump.as_ref().map_or(&[], |jump| jump.quick_start.log())
     }

@@ -121,7 +121,7 @@ impl Endpoint {
         self.opening.send_syn |= self.config.answers_repeated_syn;
     }
 
-    /// How this end's opening went so far.
+    /// The counts of this end's opening so far.
     pub const fn opening_counts(&self) -> OpeningCounts {
         let opening = &self.opening;
         OpeningCounts {

@@ -102,7 +102,7 @@ impl Endpoint {
         Some(places.transmit(beside))
     }
 
-    /// The same, written into the places of `out`.
+    /// The next segment, written into the places of `out`.
     #[inline]
     fn poll_segment_into<const AHEAD: bool>(
         &mut self,

@@ -61,7 +61,7 @@ impl<L: Growth> Path<L> {
         self.ack_of(after, data, flight, self.delivered)
     }
 
-    /// The same of a segment that was sent when `prior` had been delivered.
+    /// The ACK of a segment that was sent when `prior` had been delivered.
     pub fn ack_of(&mut self, after: Duration, data: u64, flight: u64, prior: Bytes) -> &mut Self {
         self.now += after;
         self.delivered += segments(data);

@@ -27,7 +27,7 @@ pub struct Reading {
     pub lost: Bytes,
 }
 
-/// What an ACK, or a timeout, tells.
+/// The facts of an ACK, or of a timeout.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 pub struct Seen {
@@ -43,7 +43,7 @@ pub struct Seen {
     pub probes_bandwidth: bool,
 }
 
-/// What is believed.
+/// The belief about a policer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Belief {
     /// Nothing yet, or nothing any more.

@@ -1,4 +1,4 @@
-//! What the path delivers and loses just now: the short-term bounds (§5.5.10.3), the losses that end
+//! The path's deliveries and losses just now: the short-term bounds (§5.5.10.3), the losses that end
 //! Startup (§5.3.1.3), and taking back a response that was for nothing (§5.5.11).
 
 use ackclock_packet::Seq;

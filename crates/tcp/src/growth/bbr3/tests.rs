@@ -22,7 +22,7 @@ fn full_pipe() -> Path<Bbr> {
     path
 }
 
-/// The same, when the queue is gone.
+/// A path on which the law cruises, when the queue is gone.
 fn cruising() -> Path<Bbr> {
     let mut path = full_pipe();
     // Drained to what cruising has in flight, so that nothing is left for the phase before it.
@@ -31,7 +31,7 @@ fn cruising() -> Path<Bbr> {
     path
 }
 
-/// The same, in the next probe, a round after refilling the pipe.
+/// A path in the next probe, a round after refilling the pipe.
 fn probing() -> Path<Bbr> {
     let mut path = cruising();
     until(&mut path, State::Up);

@@ -8,7 +8,7 @@ use crate::sender::backlog::Backlog;
 use crate::sender::flight::Flight;
 
 impl Allowance {
-    /// What goes out from now on is paced at `rate`, where each segment counts `overhead` besides its payload.
+    /// Data goes out at `rate` from now on, where each segment counts `overhead` besides its payload.
     pub(in crate::sender) fn begin_jump(&mut self, rate: Rate, overhead: Bytes) {
         self.pacer.begin_jump(rate, overhead);
         self.paces = true;

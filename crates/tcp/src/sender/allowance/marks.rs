@@ -1,4 +1,4 @@
-//! What a sender makes of the peer's echoes of congestion marks: RFC 3168 §6.1.2, RFC 8257 §3.3.
+//! The sender's memory of the peer's echoes of congestion marks: RFC 3168 §6.1.2, RFC 8257 §3.3.
 
 mod echoes;
 
@@ -7,12 +7,12 @@ use ackclock_packet::Seq;
 use crate::config::EcnConfig;
 use crate::event::Signal;
 
-/// What is known of echoes.
+/// The state of echoes.
 #[derive(Clone, Copy, Debug)]
 // What every ACK asks comes last.
 #[repr(C)]
 pub struct Marks {
-    /// What an echo is to the growth law.
+    /// The signal that an echo is to the growth law.
     signal: Signal,
     /// Once this is acknowledged, an echo is one of a later window.
     reduced_until: Seq,

@@ -12,7 +12,7 @@ use crate::delivery::Tracker;
 #[repr(align(64))]
 pub struct Modelled {
     tracker: Tracker,
-    /// What was sent before this is being repaired after a timeout.
+    /// The number before which all that was sent is being repaired after a timeout.
     timeout_until: Seq,
 }
 

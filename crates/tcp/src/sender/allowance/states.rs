@@ -20,7 +20,7 @@ use crate::event::CaState;
 /// The state of a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct States {
-    /// Of the last reduction or timeout: SND.NXT then. What was sent before belongs to it.
+    /// SND.NXT at the last reduction or timeout. What was sent before belongs to it.
     high_seq: Seq,
     state: CaState,
     /// True if the states are Linux's.

@@ -1,4 +1,4 @@
-//! What the window's use is told to the growth law and to the idle rule.
+//! The use of the window, as the growth law and the idle rule are told it.
 
 use ackclock_units::Bytes;
 

@@ -8,14 +8,14 @@ use crate::config::WindowProbe;
 use crate::recovery::{SendSpace, SentSegment};
 use crate::sender::output::{DataRange, Follows};
 
-/// How long a part of a segment waits for the peer's window to have room for more (RFC 9293
+/// The time that a part of a segment waits for the peer's window to have room for more (RFC 9293
 /// §3.8.6.2.1: 0.1 to 1 s).
 const OVERRIDE: Duration = Duration::from_millis(500);
 
 /// The answer to a window that has no room for a full segment.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sender) enum WindowStall {
-    /// What fits is sent.
+    /// A part of the segment, which fits, is sent.
     Part(DataRange),
     /// A probe is sent.
     Probe,

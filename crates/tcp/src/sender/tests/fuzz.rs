@@ -17,7 +17,7 @@ use crate::sender::backlog::WriteHint;
 use crate::start::{JumpChoice, SynLossChoice};
 use crate::variant::{Part, Parts, REGISTRY, Variant};
 
-/// What a law was told.
+/// The events that a law is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     Loss,
@@ -107,7 +107,7 @@ impl Growth for Recorder {
     }
 }
 
-/// Whether the window may grow is for the story to say.
+/// An idle rule that lets the window grow when the story says so.
 #[derive(Debug)]
 struct Gate(Arc<Mutex<bool>>);
 
@@ -170,7 +170,7 @@ struct World {
 }
 
 impl World {
-    /// Whether the window may grow is for the story to say, or for the idle rule of `parts`.
+    /// A sender of `parts`; with `gated` the story says whether the window may grow, else their idle rule does.
     fn new(parts: Parts, gated: bool, lost_syn_acks: u32) -> Self {
         let config = Config { mss: Mss::new(1000).unwrap(), ..Config::new(parts, Profile::Rfc) };
         let (heard, gate) = (Arc::default(), Arc::new(Mutex::new(true)));
@@ -259,7 +259,7 @@ impl World {
         }
     }
 
-    /// What the law heard since, against what it may hear.
+    /// Compares what the law heard since with what it may hear.
     fn check(&mut self, name: &str) {
         // Fast recovery ends with the first ACK of new data, whatever else is lost (RFC 5681 §3.2).
         let short = matches!(self.sender.flight.recovery(), AnyRecovery::FastRecovery(_));

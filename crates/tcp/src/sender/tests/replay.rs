@@ -130,7 +130,7 @@ impl Idle for Silence {
     }
 }
 
-/// How far a trace was followed.
+/// The distance to which a trace was followed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     /// Rows compared; in CWR and Recovery only the threshold is, as the trace has no PRR.
@@ -261,7 +261,7 @@ impl Replay {
         self.sender.allowance.state()
     }
 
-    /// How the sender differs from the kernel after `row`.
+    /// The difference between the sender and the kernel after `row`.
     fn difference(&self, row: &Row) -> Option<String> {
         let mss = Mss::new(MSS).unwrap();
         let cwnd = self.sender.cwnd().whole_segments(mss);

@@ -49,7 +49,7 @@ impl Story {
         self.event(Kind::Ack, segments, segments, false)
     }
 
-    /// The same with an echo.
+    /// An ACK with an echo.
     fn echo(&mut self, segments: u64) -> &mut Self {
         self.event(Kind::Ack, segments, segments, true)
     }

@@ -145,7 +145,7 @@ impl Allowance {
         self.read_journal(now, flight);
     }
 
-    /// What limits the sender, before something happens that may let it send
+    /// The law is told of the sender's limit, before something happens that may let it send
     /// (draft-ietf-ccwg-bbr-06 §4.1.2.4).
     #[inline]
     pub(in crate::sender) fn note_limits(&mut self, backlog: &Backlog, flight: &mut Flight) {
