@@ -6,7 +6,6 @@ mod mailboxes;
 mod meeting;
 mod observing;
 mod options;
-mod places;
 mod routers;
 
 use ackclock_net::{
@@ -26,7 +25,6 @@ use crate::observe::Taps;
 use mailboxes::Inboxes;
 use meeting::{Became, Offering};
 use options::{Kept, Vacancy};
-use places::Places;
 use routers::Routers;
 
 pub use mailboxes::Visit;
@@ -125,7 +123,8 @@ pub struct Network {
     pub wheel: Wheel,
     pub links: Vec<Link>,
     packets: Vec<InFlight>,
-    free: Places,
+    /// Places of `packets` that are free. The last one freed is taken first: it is still in the cache.
+    free: Vec<u32>,
     options: Kept,
     /// Every path, one after another: links, `FUSED` or `WANTED` or neither, then the host with the
     /// `DELIVER` bit.
@@ -178,7 +177,7 @@ impl Network {
             wheel,
             links,
             packets: Vec::new(),
-            free: Places::default(),
+            free: Vec::new(),
             options: Kept::default(),
             hops: Vec::new(),
             touched: Vec::new(),
@@ -202,7 +201,7 @@ impl Network {
     /// the run take theirs.
     pub fn forget_packets(&mut self) {
         self.packets = Vec::new();
-        self.free = Places::default();
+        self.free = Vec::new();
         self.options = Kept::default();
         self.wheel = Wheel::new(Duration::ZERO, Duration::ZERO);
     }
@@ -311,7 +310,7 @@ impl Network {
     /// The places of what a host [sends](Self::send) next.
     #[inline]
     pub fn vacancy(&mut self) -> Vacancy<'_> {
-        let id = self.free.next().unwrap_or_else(|| self.make_place());
+        let id = self.free.last().copied().unwrap_or_else(|| self.make_place());
         Vacancy { segment: &mut self.packets[id as usize].segment, kept: &mut self.options }
     }
 
@@ -326,9 +325,9 @@ impl Network {
         first_hop: u32,
         echo: Instant,
     ) {
-        let id = self.free.take().expect("the vacancy was asked for");
-        if let Some(soon) = self.free.upcoming(PLACES_AHEAD) {
-            prefetch(&self.packets[soon as usize]);
+        let id = self.free.pop().expect("the vacancy was asked for");
+        if let Some(soon) = self.free.get(self.free.len().wrapping_sub(PLACES_AHEAD + 1)) {
+            prefetch(&self.packets[*soon as usize]);
         }
         let mut ip = beside.ip;
         let mut kept = NO_OPTIONS;
@@ -416,22 +415,22 @@ impl Network {
         self.aloft.get_mut(flow.wrapping_sub(self.first_passing) as usize)
     }
 
-    /// The first of some places for more packets.
+    /// A place for one more packet.
     #[cold]
     fn make_place(&mut self) -> u32 {
-        for _ in 0..self.free.add(index(self.packets.len())) {
-            make_room(&mut self.packets);
-            self.packets.push(InFlight {
-                segment: Segment::default(),
-                first_sent: Instant::NEVER,
-                hop: 0,
-                flow: 0,
-                options: NO_OPTIONS,
-                ip: IpMeta::default(),
-                corrupted: false,
-            });
-        }
-        self.free.next().expect("some are free now")
+        let id = index(self.packets.len());
+        make_room(&mut self.packets);
+        self.packets.push(InFlight {
+            segment: Segment::default(),
+            first_sent: Instant::NEVER,
+            hop: 0,
+            flow: 0,
+            options: NO_OPTIONS,
+            ip: IpMeta::default(),
+            corrupted: false,
+        });
+        self.free.push(id);
+        id
     }
 
     fn keep(&mut self, packet: InFlight) -> u32 {
@@ -439,7 +438,7 @@ impl Network {
             *aloft += 1;
         }
         self.vacancy();
-        let id = self.free.take().expect("there is a vacancy");
+        let id = self.free.pop().expect("there is a vacancy");
         self.packets[id as usize] = packet;
         id
     }
@@ -663,8 +662,8 @@ impl Network {
             self.gone.push(Gone { flow, flags: segment.flags });
             self.news = true;
         }
-        self.options.give_back(options);
-        self.free.give_back(id);
+        self.options.free(options);
+        self.free.push(id);
     }
 
     /// The packet has come to the host that is served: its place is free.
@@ -677,7 +676,7 @@ impl Network {
         if options != NO_OPTIONS {
             self.options.free(options);
         }
-        self.free.give(id);
+        self.free.push(id);
     }
 }
 

@@ -253,10 +253,8 @@ impl Network {
     /// From now on hosts, of which each sends on a path that begins at one of `first_hops`, and the links that
     /// they share take `turns`.
     pub fn take_turns(&mut self, first_hops: impl ExactSizeIterator<Item = u32>, turns: &Turns) {
-        let Self { hops, inboxes, links, wheel, free, options, .. } = self;
+        let Self { hops, inboxes, links, wheel, .. } = self;
         let hosts = first_hops.len();
-        free.of_hosts(hosts);
-        options.of_hosts(hosts);
         inboxes.of.resize_with(hosts, VecDeque::new);
         inboxes.wakes = vec![Instant::NEVER; hosts];
         inboxes.counts = vec![0; hosts];
@@ -648,8 +646,6 @@ impl Network {
     #[inline]
     pub fn begin_visit(&mut self, visit: &Visit) {
         self.inboxes.serving = visit.host;
-        self.free.serve(visit.host);
-        self.options.serve(visit.host);
     }
 
     /// What comes next to a host that is visited.
