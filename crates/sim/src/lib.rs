@@ -24,6 +24,7 @@ mod check;
 mod choice;
 mod class;
 mod cross;
+mod events;
 mod fast;
 mod host;
 mod links;
@@ -38,6 +39,7 @@ pub mod records;
 mod reference;
 pub mod scenario;
 mod setup;
+mod state;
 #[cfg(test)]
 mod tests;
 mod topology;

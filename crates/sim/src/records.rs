@@ -5,12 +5,11 @@ mod quick_start;
 
 use std::sync::Arc;
 
-use ackclock_app::{AnyApp, DashClient, VideoClient};
+use ackclock_app::{DashClient, VideoClient};
 use ackclock_net::{Counters, DelayHistogram};
 use ackclock_tcp::Failure;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::host::Host;
 use crate::{Collector, MOST_ROWS_HELD};
 
 pub use pages::PageRow;
@@ -70,19 +69,6 @@ impl Run {
             self.objects = objects;
         } else {
             collector.take(self);
-        }
-    }
-
-    /// Adds a row for each of the flows, of two hosts each, that is a video.
-    pub(crate) fn add_videos(&mut self, hosts: &[Host], end: Instant) {
-        for (n, ends) in hosts.chunks_exact(2).enumerate() {
-            let flow = || self.flow_names[n].clone();
-            let row = match &ends[1].app {
-                AnyApp::VideoClient(client) => VideoRow::of_file(flow(), client, end),
-                AnyApp::DashClient(client) => VideoRow::of_segments(flow(), client, end),
-                _ => continue,
-            };
-            self.videos.push(row);
         }
     }
 

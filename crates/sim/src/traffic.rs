@@ -236,8 +236,8 @@ impl Classes {
         (self.classes[*class as usize].objects_as, number)
     }
 
-    /// The connection of `opening` moves into a slot.
-    pub fn move_in(&mut self, slot: u32, opening: &Opening) {
+    /// The connection of `opening` has a slot from now on.
+    pub fn begin(&mut self, slot: u32, opening: &Opening) {
         self.slots[slot as usize].connection = Some(opening.connection);
     }
 

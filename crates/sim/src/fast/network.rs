@@ -28,7 +28,7 @@ use options::{Kept, Vacancy};
 use routers::Routers;
 
 pub use mailboxes::Visit;
-pub use routers::{Decided, SLOT};
+pub use routers::SLOT;
 
 const NO_OPTIONS: u32 = u32::MAX;
 
@@ -160,16 +160,15 @@ pub struct Network {
 }
 
 impl Network {
-    /// Links and a clock. A packet is offered to a link that is `fused` when the only link that leads
-    /// there has sent it, with the time at which it will come: see [`super::elision`].
-    pub fn new(wheel: Wheel, links: Vec<Link>, fused: Vec<bool>) -> Self {
+    /// Links and a clock.
+    pub fn new(wheel: Wheel, links: Vec<Link>) -> Self {
         let attention = links
             .iter()
             .map(|link| Attention { marks: link.marks(), ..Attention::default() })
             .collect();
         Self {
             attention,
-            fused,
+            fused: Vec::new(),
             laned: Vec::new(),
             inboxes: Inboxes::default(),
             asked: Instant::START,
@@ -206,17 +205,10 @@ impl Network {
         self.wheel = Wheel::new(Duration::ZERO, Duration::ZERO);
     }
 
-    /// Offers packets to each link only when they come.
-    pub fn unfuse(&mut self) {
-        self.fused.clear();
-        self.note_hops();
-    }
-
-    /// Notes every arrival at these links; [`take_touched`](Self::take_touched) tells of them.
-    pub fn watch(&mut self, wires: impl Iterator<Item = usize>) {
-        for wire in wires {
-            self.attention[wire].watched = true;
-        }
+    /// Offers a packet to a link that is `fused` when the only link that leads there has sent it, with the time at which
+    /// it will come: see [`super::elision`].
+    pub fn fuse(&mut self, fused: Vec<bool>) {
+        self.fused = fused;
         self.note_hops();
     }
 
@@ -255,19 +247,6 @@ impl Network {
     /// A packet of a connection that comes and goes has been lost.
     pub fn take_gone(&mut self) -> Option<Gone> {
         self.gone.pop()
-    }
-
-    /// Counts the packets of each of `flows` flows at these links.
-    pub fn count(&mut self, wires: &[usize], flows: usize) {
-        if wires.is_empty() {
-            return;
-        }
-        self.crossings.resize(self.links.len(), Vec::new());
-        for wire in wires {
-            self.attention[*wire].counts = true;
-            self.crossings[*wire] = vec![[0; 2]; flows];
-        }
-        self.note_hops();
     }
 
     #[cold]
@@ -364,50 +343,9 @@ impl Network {
         }
     }
 
-    /// Adds a path over `wires` to `host` of a connection that comes and goes, between private lines
-    /// if there are any.
-    pub fn add_passing_path(&mut self, wires: &[usize], lines: Option<[u32; 2]>, host: u32) -> u32 {
-        let first = index(self.hops.len());
-        self.hops.extend(lines.map(|[up, _]| up | LINE));
-        self.add_path(wires, host);
-        if let Some([_, down]) = lines {
-            let end = self.hops.len() - 1;
-            self.hops.insert(end, down | LINE);
-        }
-        first
-    }
-
     /// The flows from `first` on come and go: their packets are counted.
     pub const fn count_from(&mut self, first: u32) {
         self.first_passing = first;
-    }
-
-    /// The first of them.
-    pub const fn first_passing(&self) -> u32 {
-        self.first_passing
-    }
-
-    /// Makes room for the packets of one more of them.
-    pub fn add_passing_flow(&mut self) {
-        self.aloft.push(0);
-    }
-
-    /// Whether the `n`th of them has packets in the network.
-    #[inline]
-    pub fn is_aloft(&self, n: u32) -> bool {
-        self.aloft[n as usize] > 0
-    }
-
-    /// Makes four private lines, to be renewed; returns the first's number.
-    pub fn add_lines(&mut self) -> u32 {
-        let unused = || Line::new(&LineConfig::default(), Stream::new(0, "line"));
-        self.lines.extend([(); 4].map(|()| unused()));
-        index(self.lines.len() - 4)
-    }
-
-    /// The four that begin with this one, to be renewed.
-    pub fn lines_from(&mut self, first: u32) -> &mut [Line; 4] {
-        self.lines[first as usize..].first_chunk_mut().expect("lines come in fours")
     }
 
     #[inline]
@@ -548,22 +486,6 @@ impl Network {
         }
     }
 
-    /// Cross-traffic comes to a link.
-    pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
-        self.depart_by(wire, now);
-        let Attention { watched, marks, counts, .. } = self.attention[wire as usize];
-        let wanted = watched || marks || counts;
-        let before =
-            if wanted { self.before_offer(now, wire, packet) } else { Offering::default() };
-        let verdict = self.links[wire as usize].offer(now, packet);
-        if wanted {
-            self.after_offer(now, wire, packet, Became::of(&verdict), before);
-        }
-        if let Verdict::Waits { wake } = verdict {
-            self.wait(wire, wake);
-        }
-    }
-
     /// The packet being sent by a scheduled link leaves it.
     pub fn depart(&mut self, now: Instant, wire: u32) {
         let Some(departure) = self.links[wire as usize].depart(now) else { return };
@@ -699,6 +621,77 @@ impl Links for Network {
 
     fn crossings(&self, wire: usize) -> &[[u64; 2]] {
         self.crossings.get(wire).map_or(&[], |counts| counts)
+    }
+}
+
+impl crate::links::Network for Network {
+    fn add_source(&mut self, wire: usize) -> u16 {
+        self.links[wire].add_source()
+    }
+
+    fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
+        self.depart_by(wire, now);
+        let Attention { watched, marks, counts, .. } = self.attention[wire as usize];
+        let wanted = watched || marks || counts;
+        let before =
+            if wanted { self.before_offer(now, wire, packet) } else { Offering::default() };
+        let verdict = self.links[wire as usize].offer(now, packet);
+        if wanted {
+            self.after_offer(now, wire, packet, Became::of(&verdict), before);
+        }
+        if let Verdict::Waits { wake } = verdict {
+            self.wait(wire, wake);
+        }
+    }
+
+    fn count_crossings(&mut self, wires: &[usize], flows: usize) {
+        if wires.is_empty() {
+            return;
+        }
+        self.crossings.resize(self.links.len(), Vec::new());
+        for wire in wires {
+            self.attention[*wire].counts = true;
+            self.crossings[*wire] = vec![[0; 2]; flows];
+        }
+        self.note_hops();
+    }
+
+    /// [`take_touched`](Self::take_touched) tells of them.
+    fn watch(&mut self, wires: &[usize]) {
+        for wire in wires {
+            self.attention[*wire].watched = true;
+        }
+        self.note_hops();
+    }
+
+    fn add_lines(&mut self) -> u32 {
+        let unused = || Line::new(&LineConfig::default(), Stream::new(0, "line"));
+        self.lines.extend([(); 4].map(|()| unused()));
+        index(self.lines.len() - 4)
+    }
+
+    fn lines_from(&mut self, first: u32) -> &mut [Line; 4] {
+        self.lines[first as usize..].first_chunk_mut().expect("lines come in fours")
+    }
+
+    fn add_paths(&mut self, wires: &[Vec<usize>; 2], lines: Option<u32>, client: u32) -> [u32; 2] {
+        self.aloft.push(0);
+        // Of the client up and the server down, and of the server up and the client down.
+        let line = |of: u32| lines.map(|first| (first + of) | LINE);
+        let [there, back] = wires;
+        [(there, 0, 3, client + 1), (back, 2, 1, client)].map(|(wires, up, down, host)| {
+            let first = index(self.hops.len());
+            self.hops.extend(line(up));
+            self.hops.extend(wires.iter().map(|wire| self.hop(*wire)).collect::<Vec<_>>());
+            self.hops.extend(line(down));
+            self.hops.push(host | DELIVER);
+            first
+        })
+    }
+
+    #[inline]
+    fn carries(&self, flow: u32) -> bool {
+        self.aloft[(flow - self.first_passing) as usize] > 0
     }
 }
 
