@@ -10,10 +10,21 @@ use ackclock_net::{Counters, DelayHistogram};
 use ackclock_tcp::Failure;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::{Collector, MOST_ROWS_HELD};
-
 pub use pages::PageRow;
 pub use quick_start::{QuickStartRow, QuickStartWhat};
+
+/// Takes rows from a run while it lasts, so that a long run does not hold them all.
+pub trait Collector {
+    /// Takes all rows of `run`'s [`objects`](Run::objects), [`connections`](Run::connections),
+    /// [`flow_samples`](Run::flow_samples) and [`link_samples`](Run::link_samples), by
+    /// [`Run::take_rows`]: what it leaves comes again.
+    fn take(&mut self, run: &mut Run);
+}
+
+/// The rows of one of the large tables that a run holds at most before its [`Collector`] is asked to take
+/// them: at 48 to 81 bytes a row, 1.3 MB. Where hosts and links take turns it is asked between two turns, of
+/// which each brings some thousands.
+pub const MOST_ROWS_HELD: usize = 1 << 14;
 
 /// Everything a run leaves behind. A pure function of (scenario, seed).
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -18,6 +18,7 @@ use ackclock_units::random::Stream;
 
 use crate::changes::path_changes;
 use crate::class::Class;
+use crate::error::ScenarioError;
 use crate::events::Events;
 use crate::host::Host;
 use crate::links::{Links, Network};
@@ -26,9 +27,8 @@ use crate::observe::Taps;
 use crate::records::Run;
 use crate::scenario::Scenario;
 use crate::setup::{FlowHosts, link_parts, routers};
-use crate::state::{RunState, index};
-use crate::topology::{Layout, flow_names};
-use crate::{MOST_AT_ONE_MOMENT, ScenarioError, Watcher, flow_entries};
+use crate::state::{MOST_AT_ONE_MOMENT, RunState, Watcher, index};
+use crate::topology::{Layout, flow_entries, flow_names};
 use packet::SimPacket;
 
 /// A run in progress.

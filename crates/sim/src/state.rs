@@ -7,18 +7,28 @@ use ackclock_units::Instant;
 use crate::browsing::Users;
 use crate::changes::Changes;
 use crate::cross::CrossSource;
+use crate::error::ScenarioError;
 use crate::host::Host;
 use crate::measure::Measures;
 use crate::meter::Meter;
 use crate::objects::ObjectLog;
 use crate::observe::Observer;
 use crate::probe::Probes;
-use crate::records::{QuickStartRow, Run, VideoRow};
+use crate::records::{Collector, QuickStartRow, Run, VideoRow};
 use crate::scenario::Scenario;
 use crate::setup::{FlowHosts, named};
 use crate::topology::Layout;
 use crate::traffic::Classes;
-use crate::{Collector, ScenarioError};
+
+/// Time stands still with more events than this at one moment, beside those that hosts have.
+pub const MOST_AT_ONE_MOMENT: u64 = 1 << 20;
+
+/// Those who look at a run.
+pub enum Watcher<'o> {
+    Nobody,
+    Observer(&'o [usize], &'o mut dyn Observer),
+    Collector(&'o mut dyn Collector),
+}
 
 /// The state of a run.
 pub struct RunState<'o> {

@@ -18,11 +18,12 @@ use ackclock_units::random::{Law, Stream, Streams};
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::choice::Choice;
+use crate::error::ScenarioError;
 use crate::records::{Connections, Objects, Outcome};
+use crate::scenario;
 use crate::scenario::{
     AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic, TrafficApp, VariantChoice,
 };
-use crate::{ScenarioError, scenario};
 
 pub use drawn::PlannedConnection;
 

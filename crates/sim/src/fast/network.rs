@@ -1,10 +1,14 @@
 //! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
 
+mod arena;
+mod crossing;
 mod departing;
+mod hops;
 mod ingress;
 mod mailboxes;
 mod meeting;
 mod observing;
+mod offer;
 mod options;
 mod routers;
 
@@ -22,15 +26,15 @@ use super::wheel::Wheel;
 use crate::class::Class;
 use crate::links::Links;
 use crate::observe::Taps;
+use arena::{index, make_room};
+use hops::{DELIVER, FUSED, LANED, LINE, WANTED, WIRE};
 use mailboxes::Inboxes;
-use meeting::{Became, Offering};
-use options::{Kept, Vacancy};
+use offer::{Became, Offering};
+use options::{Kept, NO_OPTIONS, Vacancy};
 use routers::Routers;
 
 pub use mailboxes::Visit;
 pub use routers::SLOT;
-
-const NO_OPTIONS: u32 = u32::MAX;
 
 /// A segment on its way: one cache line.
 #[derive(Clone, Copy, Debug)]
@@ -50,21 +54,6 @@ pub struct InFlight {
     /// A bit was flipped on the way: the host that it is for will see a wrong checksum.
     pub corrupted: bool,
 }
-
-/// The last step of a path: not a link but the host that the packet is for.
-const DELIVER: u32 = 1 << 31;
-/// A link that a packet is offered to as soon as the link before has sent it.
-const FUSED: u32 = 1 << 30;
-/// A link that wants attention.
-const WANTED: u32 = 1 << 29;
-/// A private line, not a link.
-const LINE: u32 = 1 << 28;
-/// A link whose packets take its lane of the clock.
-const LANED: u32 = 1 << 27;
-/// A link that carries the packets of one host alone, where hosts and links take turns.
-const OWN: u32 = 1 << 26;
-/// A link's number, or a private line's.
-const WIRE: u32 = OWN - 1;
 
 /// So many hops are of so few flows that their links stay in the cache.
 const FEW_HOPS: usize = 64;
@@ -693,24 +682,6 @@ impl crate::links::Network for Network {
     fn carries(&self, flow: u32) -> bool {
         self.aloft[(flow - self.first_passing) as usize] > 0
     }
-}
-
-/// Makes room for one more, and a quarter more than there are: an arena that doubles is half empty at its peak.
-#[inline]
-fn make_room<T>(arena: &mut Vec<T>) {
-    if arena.len() == arena.capacity() {
-        grow(arena);
-    }
-}
-
-#[cold]
-fn grow<T>(arena: &mut Vec<T>) {
-    arena.reserve_exact(arena.len() / 4 + 16);
-}
-
-/// An arena's index: 2^32 packets of 64 bytes would be 256 GB.
-fn index(n: usize) -> u32 {
-    u32::try_from(n).expect("an arena of fewer than 2^32 entries")
 }
 
 /// What the wheel should expect: the spacing of events at the fastest link that flows share, and

@@ -6,7 +6,8 @@ use ackclock_net::Packet;
 use ackclock_packet::IpMeta;
 use ackclock_units::{Bytes, Instant};
 
-use super::{DELIVER, Network};
+use super::Network;
+use super::hops::DELIVER;
 use crate::fast::link::Departure;
 use crate::links::Network as _;
 use crate::observe::{Observer, Sent, SentSegment, Taps};

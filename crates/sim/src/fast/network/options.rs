@@ -3,8 +3,11 @@
 use ackclock_packet::{NearBlocks, Options, Segment, Seq};
 use ackclock_tcp::simulator::Outlet;
 
-use super::{NO_OPTIONS, index, make_room};
+use super::arena::{index, make_room};
 use crate::fast::prefetch::prefetch;
+
+/// The number of the options of a packet that has none.
+pub const NO_OPTIONS: u32 = u32::MAX;
 
 /// Of options that are kept whole, and not as blocks of SACK alone.
 const WHOLE: u32 = 1 << 31;

@@ -9,7 +9,10 @@ use ackclock_net::{FeedbackRouter, Load, Packet, QuickStartRouter};
 use ackclock_packet::{Options, QuickStart};
 use ackclock_units::Instant;
 
-use super::{DELIVER, LINE, NO_OPTIONS, Network};
+use super::Network;
+use super::arena::index;
+use super::hops::{DELIVER, LINE};
+use super::options::NO_OPTIONS;
 use crate::class::Class;
 
 /// The routers of a network.
@@ -40,7 +43,7 @@ impl Network {
         for (wire, Router { quick_start, tells, feedback }) in routers {
             self.attention[wire].quick_start = true;
             if let Some(router) = quick_start.as_ref().filter(|_| tells) {
-                self.wheel.push(router.slot_ends(), Class::Change, super::index(wire) | SLOT);
+                self.wheel.push(router.slot_ends(), Class::Change, index(wire) | SLOT);
             }
             all.told[wire] = tells;
             all.of[wire] = quick_start.map(Box::new);
