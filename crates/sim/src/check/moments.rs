@@ -2,8 +2,8 @@
 
 use ackclock_units::Duration;
 
-use super::{Result, check_loss, check_named, refuse};
-use crate::ScenarioError;
+use super::rules::{Result, check_loss, check_named, refuse};
+use crate::error::ScenarioError;
 use crate::scenario::{
     After, AppSpec, CbrSpec, Direction, DurationDraw, EventTime, Flow, FlowEvent, Limit, Measure,
     PathEvent, Scenario, Span, Topology,

@@ -3,7 +3,7 @@
 use ackclock_net::QueueLimit;
 use ackclock_units::{Bytes, Duration};
 
-use super::{Result, check_share, refuse};
+use super::rules::{Result, check_share, refuse};
 use crate::scenario::{Classify, Limit, QueueSpec, Text};
 
 const UNLIMITED: Limit = Limit::Fixed(QueueLimit::UNLIMITED);
