@@ -2,12 +2,12 @@
 
 mod feedback;
 mod moments;
-mod queue;
 mod times;
 mod traffic;
 
 use std::collections::BTreeSet;
 
+use ackclock_net::Discipline;
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Rate, check_line, check_name};
@@ -170,7 +170,7 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     check_quick_start(&format!("{key}.quick_start"), link.quick_start.as_ref())?;
     feedback::check_link(key, link.rcp.as_ref(), link.xcp.as_ref())?;
     if let Some(queue) = &link.queue {
-        queue::check_queue(&format!("{key}.queue"), queue)?;
+        check_queue(&format!("{key}.queue"), queue)?;
     }
     let Some(reverse) = &link.reverse else { return Ok(()) };
     check_quick_start(&format!("{key}.reverse.quick_start"), reverse.quick_start.as_ref())?;
@@ -179,7 +179,7 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     let rate = reverse.rate.unwrap_or(link.rate).0;
     check_channel(&format!("{key}.reverse.channel"), back, rate)?;
     if let Some(queue) = &reverse.queue {
-        queue::check_queue(&format!("{key}.reverse.queue"), queue)?;
+        check_queue(&format!("{key}.reverse.queue"), queue)?;
     }
     let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
     check_impairments(&format!("{key}.reverse"), reverse.reorder.as_ref(), shares)
@@ -238,6 +238,10 @@ fn check_loss(key: &str, loss: LossSpec) -> Result {
             check_share(&format!("{key}.in_good"), in_good)
         }
     }
+}
+
+fn check_queue(key: &str, queue: &Discipline) -> Result {
+    queue.check().or_else(|(name, why)| refuse(&format!("{key}.{name}"), &why))
 }
 
 fn check_share(key: &str, share: f64) -> Result {
