@@ -4,6 +4,7 @@ from . import theory as theory
 from .api import (
     Part as Part,
     allow as allow,
+    build_id as build_id,
     packmime as packmime,
     run as run,
     run_live as run_live,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ackclock._writing import copy_file
 from ackclock.apps import Video
 from ackclock.errors import BadInput
 from ackclock.film import make_film
@@ -26,6 +25,7 @@ from ackclock.studies.framework.live import Live, SimAndLive, Trial as LiveTrial
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
 from ackclock.video import read_video
+from ackclock.writing import copy_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
