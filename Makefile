@@ -86,9 +86,10 @@ lint-rust: .venv/.dev
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 .PHONY: lint-python
-lint-python: .venv/.dev
+lint-python: .venv/.dev build
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
+	$(BIN)/python scripts/generate_scenario.py --check
 	$(BIN)/basedpyright
 	$(BIN)/typos
 
@@ -120,7 +121,7 @@ bench: dist/.venv/.installed ## The speed of the wheel, beside ns-2 and ns-3 if 
 	dist/.venv/bin/ackclock bench --peers
 
 .PHONY: generate
-generate: build ## Generate classes of scenarios in python/ackclock from the schema
+generate: .venv/.dev build ## Generate the classes of scenarios in python/ackclock from the schema
 	$(BIN)/python scripts/generate_scenario.py
 
 .PHONY: docs

@@ -42,6 +42,7 @@ from typing import Any
 from rich.table import Table
 
 from ackclock import _core, bench_child, bench_peers
+from ackclock._core import RouterBench
 from ackclock.bench_child import EXIT_BAD_INPUT, EXIT_UNFINISHED, build
 from ackclock.errors import BadInput, UnfinishedError
 
@@ -53,6 +54,7 @@ __all__ = [
     "QUEUE_WORKLOADS",
     "WORKLOADS",
     "Plan",
+    "RouterBench",
     "Workload",
     "as_table",
     "measure",

@@ -7,11 +7,10 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from ackclock._table import Table, key
+from ackclock._table import Table, key, one_of
 
 __all__ = ["AnyQueue", "CoDel", "FqCoDel", "Pie", "Queue", "Red", "read_queue"]
 
@@ -223,14 +222,4 @@ class Pie(Table):
 
 AnyQueue: TypeAlias = Queue | Red | CoDel | FqCoDel | Pie
 
-_MANAGED: Mapping[str, type[Red | CoDel | FqCoDel | Pie]] = {
-    "red": Red,
-    "codel": CoDel,
-    "fq_codel": FqCoDel,
-    "pie": Pie,
-}
-
-
-def read_queue(table: Mapping[str, Any]) -> AnyQueue:
-    """Return the queue of a table that the core has checked."""
-    return _MANAGED.get(table["kind"], Queue).from_table(table)
+read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie)
