@@ -137,9 +137,11 @@ format: .venv/.dev ## Rewrite the sources in the house's format
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-.PHONY: new-law
+.PHONY: new-law new-queue
 new-law: ## Begin a growth law with its test, its page and its line: make new-law NAME=probe
-	$(PYTHON) scripts/new.py law $(NAME)
+new-queue: ## Begin a queueing discipline with its test, its page and its line
+new-law new-queue:
+	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME)
 
 .PHONY: lock
 lock: ## Pin the newest versions in requirements/

@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -101,13 +101,14 @@ _PLAIN = {"string": "str", "number": "float", "integer": "int", "boolean": "bool
 class Generator:
     """The text of modules, from a schema."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, Any], listed: Mapping[str, Module]) -> None:
+        self.modules = _with_new_kinds(listed, schema["$defs"])
         self._schema = schema
         self._defs: Mapping[str, Any] = schema["$defs"]
         self._classes: dict[str, Class] = {}
         self._aliases: dict[str, OneOf] = {}
         self._homes = dict(HAND_WRITTEN)
-        for name, module in MODULES.items():
+        for name, module in self.modules.items():
             for each in module.classes:
                 self._homes[each.name] = f"ackclock.{name}"
                 if isinstance(each, OneOf):
@@ -289,7 +290,7 @@ class Generator:
 
     def _all_classes(self, value: Mapping[str, Any]) -> Iterator[Class]:
         table = value["$ref"].rpartition("/")[2]
-        for module in MODULES.values():
+        for module in self.modules.values():
             for each in module.classes:
                 if isinstance(each, Class) and each.table == table:
                     yield each
@@ -461,10 +462,71 @@ def _formatted(text: str, name: str) -> str:
     ).stdout
 
 
+def _with_new_kinds(
+    listed: Mapping[str, Module], definitions: Mapping[str, Any]
+) -> dict[str, Module]:
+    """Return modules with a class for each kind of the schema that the list does not have yet.
+
+    Its arguments are in the order of the alphabet. `Probe` is `ProbeQueue` where the name is taken.
+    """
+    taken = {each.name for module in listed.values() for each in module.classes}
+    return {
+        name: replace(module, classes=tuple(_with_kinds(module.classes, definitions, taken)))
+        for name, module in listed.items()
+    }
+
+
+def _with_kinds(
+    classes: Sequence[Class | OneOf], definitions: Mapping[str, Any], taken: Iterable[str]
+) -> Iterator[Class | OneOf]:
+    for one in classes:
+        if not isinstance(one, OneOf):
+            yield one
+            continue
+        listed = {
+            kind
+            for each in classes
+            if isinstance(each, Class) and each.table == one.table
+            for kind in each.kinds
+        }
+        names = [one.classes]
+        for form in definitions.get(one.table, {}).get("oneOf", ()):
+            kind = form.get("properties", {}).get("kind", {}).get("const")
+            if "title" not in form or kind in listed:
+                continue
+            clash = form["title"] in taken
+            name = form["title"] + (one.name.removeprefix("Any") if clash else "")
+            keys = sorted(form["properties"].keys() - {"kind"})
+            keys.sort(key=lambda key, needs=form["required"]: key not in needs)
+            names.append(name)
+            yield Class(name, one.table, " ".join(keys), (kind,))
+        yield replace(one, classes=" ".join(names))
+
+
+def public_names(text: str, modules: Mapping[str, Module]) -> str:
+    """Return the stub of the package with the classes of new kinds among the public names."""
+    for name, module in modules.items():
+        block = re.search(rf"^from \.{name} import \(\n(.*?)^\)\n", text, re.DOTALL | re.MULTILINE)
+        if block is None:
+            continue
+        lines = block[1].splitlines(keepends=True)
+        listed = [each.name for each in MODULES[name].classes]
+        new = [each.name for each in module.classes if each.name not in listed]
+        lines += [line for each in new if (line := f"    {each} as {each},\n") not in lines]
+        lines.sort(key=lambda line: _isort(line.split()[0]))
+        text = f"{text[: block.start(1)]}{''.join(lines)}{text[block.end(1) :]}"
+    return text
+
+
 def modules() -> dict[Path, str]:
     """Return the modules by the files that they belong in."""
-    generator = Generator(ackclock.schema())
-    made = {FOLDER / f"{name}.py": generator.module(name, each) for name, each in MODULES.items()}
+    generator = Generator(ackclock.schema(), MODULES)
+    made = {
+        FOLDER / f"{name}.py": generator.module(name, each)
+        for name, each in generator.modules.items()
+    }
+    stub = FOLDER / "__init__.pyi"
+    made[stub] = public_names(stub.read_text(encoding="utf-8"), generator.modules)
     if _PROBLEMS:
         lines = "\n".join(_PROBLEMS)
         raise SystemExit(f"texts that begin without a subject, or are too long:\n{lines}")
