@@ -15,7 +15,7 @@ mod link;
 mod loss;
 mod packet;
 pub mod path;
-mod queue;
+pub mod queue;
 mod quick_start;
 mod serializer;
 
@@ -32,8 +32,8 @@ pub use loss::Loss;
 pub use packet::{Packet, PacketId, PacketKind};
 pub use path::Path;
 pub use queue::{
-    Admission, Classes, CoDelConfig, DelayEstimate, Discipline, Effect, FqCoDelConfig, PieConfig,
-    QueueLimit, QueueUnit, Reason, RedConfig, Room, Scheduled, Serving, Waiting,
+    Admission, Discipline, Effect, Limit, QueueLimit, QueueUnit, Reason, Room, Scheduled, Serving,
+    Waiting,
 };
 pub use quick_start::{Behaviour, Decision, Denial, QuickStartConfig, QuickStartRouter};
 pub use serializer::Serializer;

@@ -374,6 +374,10 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     }
 }
 
+ackclock_units::written_as_text! {
+    Variant: "Variant", "A sender: a growth law, then +part for each choice that differs from its default.", "newreno+iw10";
+}
+
 impl FromStr for Variant {
     type Err = VariantError;
 

@@ -1,7 +1,6 @@
 //! Whether hosts and the links that they share may take turns, and how long a turn is:
 //! `docs/decisions/0025-hosts-and-links-take-turns.md`.
 
-use ackclock_net::Discipline;
 use ackclock_units::Duration;
 
 use crate::fast::elision::{Elsewhere, find};
@@ -84,7 +83,7 @@ pub fn turns(scenario: &Scenario, layout: &Layout, elsewhere: &Elsewhere<'_>) ->
         users[*wire] += 1;
     }
     let mut own: Vec<bool> = users.iter().map(|users| *users == 1).collect();
-    let fifo = |wire: usize| layout.wires[wire].config.discipline == Discipline::Fifo;
+    let fifo = |wire: usize| layout.wires[wire].config.discipline.knows_departures();
     // What keeps simultaneous events in their order where links are fused does so here. A link that several
     // flows share may send in any order, as its packets go to no other link that they share.
     let fused = find(layout, elsewhere, |wire| !own[wire])?;

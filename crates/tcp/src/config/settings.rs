@@ -27,6 +27,10 @@ impl Profile {
         [("rfc", Self::Rfc), ("linux", Self::Linux), ("ns2", Self::Ns2)];
 }
 
+ackclock_units::written_as_text! {
+    Profile: "Profile", "Whose habits supply what is not said: rfc, linux or ns2.", "rfc";
+}
+
 impl FromStr for Profile {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {

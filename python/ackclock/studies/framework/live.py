@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from ackclock._printing import plain
 from ackclock.report.page import Block, Cell, Drawing, Page, Prose, Section, Sheet
 from ackclock.studies.framework.parts import Part, PartStore, digest
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.study import LIVE as KEY
+from ackclock.writing import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,9 +80,9 @@ class Live:
         BadInput
             A lack of this machine or this user for live runs, or no run that was a measurement.
         """
-        from ackclock._writing import Folder  # noqa: PLC0415 - slow imports
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
         from ackclock.studies.framework.report import stage_figure  # noqa: PLC0415
+        from ackclock.writing import Folder  # noqa: PLC0415 - slow imports
 
         store = self._store(out)
         refused: list[str] = []

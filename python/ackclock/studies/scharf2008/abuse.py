@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from ackclock.report.page import Cell, Sheet
-from ackclock.studies.framework.core import Core, Tables, simulated
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.simulation import Tables, simulated
 from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
@@ -135,9 +135,9 @@ def outcomes(tables: Tables, settings: Sequence[Abuse]) -> pl.DataFrame:
     return joined.drop("cell")
 
 
-def part(core: Core, plan: Plan, threads: int | None) -> Part:
+def part(plan: Plan, threads: int | None) -> Part:
     """Return the part that runs them."""
-    return simulated(core, threads, "abuse", abuses(plan), outcomes)
+    return simulated(threads, "abuse", abuses(plan), outcomes)
 
 
 _CASE = {"quiet": "alone", "flood": "beside a flood", "crowd": "many"}

@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulated
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of, sum_of
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
 from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008 import pages, scenarios
 from ackclock.studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS, RTTS_S, SIZES, WINDOW, Plan
@@ -360,13 +360,13 @@ def waits(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(found, infer_schema_length=None)
 
 
-def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return what is simulated."""
     return [
-        simulated(core, threads, "beyond", alone(plan), responses),
-        simulated(core, threads, "begins", begins(), rates),
-        simulated(core, threads, "beside", beside(plan), suffered),
-        simulated(core, threads, "users", users(plan), page_times),
+        simulated(threads, "beyond", alone(plan), responses),
+        simulated(threads, "begins", begins(), rates),
+        simulated(threads, "beside", beside(plan), suffered),
+        simulated(threads, "users", users(plan), page_times),
     ]
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 
 from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
-from ackclock.studies.framework.core import Core, Tables, simulate
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.simulation import Tables, simulate
 from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
@@ -227,7 +227,7 @@ def page_times(tables: Tables, settings: Sequence[Hour]) -> pl.DataFrame:
     return joined.with_columns(pl.col("asked", "approved").fill_null(0)).drop("cell")
 
 
-def part(core: Core, plan: Plan, threads: int | None) -> Part:
+def part(plan: Plan, threads: int | None) -> Part:
     """Return the part that runs the users."""
     settings = hours(plan)
 
@@ -237,7 +237,7 @@ def part(core: Core, plan: Plan, threads: int | None) -> Part:
         for first in range(0, len(settings), _BATCH):
             batch = settings[first : first + _BATCH]
             texts = [hour.scenario() for hour in batch]
-            tables = simulate(core, texts, threads, lambda done, first=first: advance(first + done))
+            tables = simulate(texts, threads, lambda done, first=first: advance(first + done))
             found.append(page_times(tables, batch))
         return pl.concat(found)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ackclock._writing import copy_file
+from ackclock.apps import Video
 from ackclock.errors import BadInput
 from ackclock.film import make_film
 from ackclock.playing import why_no_vlc, write_trace
@@ -24,7 +24,8 @@ from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies.framework.live import Live, SimAndLive, Trial as LiveTrial
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
-from ackclock.video import Video, read_video
+from ackclock.video import read_video
+from ackclock.writing import copy_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

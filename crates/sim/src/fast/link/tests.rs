@@ -2,10 +2,10 @@ use core::num::NonZeroU64;
 
 use proptest::prelude::*;
 
-use ackclock_net::{
-    Classes, CoDelConfig, Discipline, FqCoDelConfig, LinkConfig, Loss, PacketId, PacketKind,
-    PieConfig, QueueUnit, RedConfig,
+use ackclock_net::queue::{
+    CoDelConfig, CoDelLaw, FairConfig, FqCoDelConfig, Limit, PieConfig, RedConfig,
 };
+use ackclock_net::{Discipline, LinkConfig, Loss, PacketId, PacketKind, QueueUnit};
 use ackclock_units::random::Stream;
 
 use super::*;
@@ -43,7 +43,7 @@ const fn at_micros(micros: u64) -> Instant {
 
 #[test]
 fn a_fifo_sends_one_after_another() {
-    let mut link = link_of(&config(Discipline::Fifo, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::FIFO, 10), Stream::new(1, "link"));
     let arrival = |verdict| match verdict {
         Verdict::Arrives { starts, at } => (starts, at),
         other => panic!("{other:?}"),
@@ -63,7 +63,7 @@ fn a_fifo_sends_one_after_another() {
 
 #[test]
 fn a_departure_makes_room_for_an_arrival_at_the_same_instant() {
-    let mut link = link_of(&config(Discipline::Fifo, 1), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::FIFO, 1), Stream::new(1, "link"));
     link.offer(at_micros(0), packet(0, 0));
     assert_eq!(link.offer(at_micros(999), packet(1, 0)), Verdict::Dropped);
     assert!(matches!(link.offer(at_micros(1_000), packet(2, 0)), Verdict::Arrives { .. }));
@@ -73,7 +73,8 @@ fn a_departure_makes_room_for_an_arrival_at_the_same_instant() {
 fn a_fair_link_gives_each_class_its_share() {
     // Class 0 offers two packets a millisecond, class 1 one every two milliseconds, to a link that
     // sends one a millisecond: class 1 asks for less than half and gets all of it.
-    let mut link = link_of(&config(Discipline::Fair, 10_000), Stream::new(1, "link"));
+    let mut link =
+        link_of(&config(Discipline::Fair(FairConfig::default()), 10_000), Stream::new(1, "link"));
     let mut wake: Option<Instant> = None;
     let mut delivered = [0, 0];
     for half_millis in 0..2_000_u32 {
@@ -103,7 +104,7 @@ fn a_fair_link_gives_each_class_its_share() {
 
 #[test]
 fn random_loss_has_its_rate_and_is_counted() {
-    let lossy = LinkConfig { loss: Loss::Random(0.1), ..config(Discipline::Fifo, u64::MAX) };
+    let lossy = LinkConfig { loss: Loss::Random(0.1), ..config(Discipline::FIFO, u64::MAX) };
     let mut link = link_of(&lossy, Stream::new(3, "lossy"));
     for id in 0..10_000 {
         link.offer(at_micros(u64::from(id) * 1_000), packet(id, 0));
@@ -118,7 +119,7 @@ fn random_loss_has_its_rate_and_is_counted() {
 fn a_link_marks_what_finds_two_packets() {
     // A millisecond a packet; the packet being sent counts, as it does against the limit.
     let mark = Some(QueueLimit { amount: 2, unit: QueueUnit::Packets });
-    for discipline in [Discipline::Fifo, Discipline::Fair] {
+    for discipline in [Discipline::FIFO, Discipline::Fair(FairConfig::default())] {
         let mut link =
             link_of(&LinkConfig { mark, ..config(discipline, 10) }, Stream::new(1, "link"));
         assert!(link.marks());
@@ -149,7 +150,7 @@ fn a_link_marks_what_finds_two_packets() {
         assert_eq!((counters.marked.packets, counters.marked.bytes), (1, 1000));
         assert!(counters.conserved(), "{counters:?}");
     }
-    assert!(!link_of(&config(Discipline::Fifo, 10), Stream::new(1, "link")).marks());
+    assert!(!link_of(&config(Discipline::FIFO, 10), Stream::new(1, "link")).marks());
 }
 
 /// The packets that are lost of those offered, of which the flagged carry data, on a link that loses
@@ -178,7 +179,7 @@ fn lost_of(discipline: Discipline, first: u64, data: &[bool]) -> (Vec<u32>, Coun
 
 #[test]
 fn every_third_data_packet_is_lost_and_no_other() {
-    for discipline in [Discipline::Fifo, Discipline::Fair] {
+    for discipline in [Discipline::FIFO, Discipline::Fair(FairConfig::default())] {
         let (lost, counters) = lost_of(discipline, 3, &[true; 10]);
         assert_eq!(lost, [2, 5, 8]);
         assert_eq!((counters.lost.packets, counters.delivered.packets), (3, 10));
@@ -196,33 +197,30 @@ fn every_third_data_packet_is_lost_and_no_other() {
 
 /// Every discipline, by number; those with marks ask for them.
 fn discipline(n: usize) -> Discipline {
-    let codel = CoDelConfig {
+    let law = CoDelLaw {
         target: Duration::from_micros(500),
         interval: Duration::from_millis(3),
-        ecn: true,
-        ..CoDelConfig::default()
+        ..CoDelLaw::default()
     };
     match n {
-        0 => Discipline::Fifo,
-        1 => Discipline::Fair,
+        0 => Discipline::FIFO,
+        1 => Discipline::Fair(FairConfig::default()),
         2 => Discipline::Red(RedConfig {
-            min_th: 2.0,
-            max_th: 5.0,
+            min_th: Limit::packets(2),
+            max_th: Limit::packets(5),
             weight: 0.2,
             ecn: true,
             ..RedConfig::default()
         }),
-        3 => Discipline::CoDel(codel),
-        4 => Discipline::FqCoDel(FqCoDelConfig {
-            codel,
-            classes: Classes::Hashed(3),
-            ..FqCoDelConfig::default()
-        }),
+        3 => Discipline::CoDel(CoDelConfig { law, ecn: true, ..CoDelConfig::default() }),
+        4 => {
+            Discipline::FqCoDel(FqCoDelConfig { law, queues: Some(3), ..FqCoDelConfig::default() })
+        }
         _ => Discipline::Pie(PieConfig {
             target: Duration::from_millis(1),
             update: Duration::from_millis(1),
             burst: Duration::from_millis(2),
-            packet_size: 100,
+            packet_size: Bytes::new(100),
             ecn: true,
             beta: 100.0,
             mark_below: 1.0,
@@ -359,7 +357,7 @@ proptest! {
     ) {
         let unit = if in_bytes { QueueUnit::Bytes } else { QueueUnit::Packets };
         let amount = if in_bytes { limit * 1000 } else { limit };
-        let discipline = if fair { Discipline::Fair } else { Discipline::Fifo };
+        let discipline = if fair { Discipline::Fair(FairConfig::default()) } else { Discipline::FIFO };
         let mut link = link_of(
             &LinkConfig {
                 limit: QueueLimit { amount, unit },
@@ -425,7 +423,7 @@ proptest! {
         let config = LinkConfig {
             limit: QueueLimit { amount, unit },
             loss,
-            ..config(Discipline::Fifo, 1)
+            ..config(Discipline::FIFO, 1)
         };
         let mut in_time = plain_link(&config);
         let [mut ahead, mut forgetful] = [0; 2].map(|_| link_of(&config, Stream::new(1, "link")));
@@ -508,7 +506,8 @@ fn a_smaller_limit_drops_the_last() {
 #[test]
 fn a_change_drops_from_the_tail_and_leaves_alone_what_is_on_its_way() {
     // 1000 B at 8 Mbit/s: 1 ms. Six packets at 0: one in service, five wait.
-    let config = LinkConfig { counts_in_service: false, ..config(Discipline::Line, 10) };
+    let config =
+        LinkConfig { counts_in_service: false, ..config(Discipline::RESCHEDULED_FIFO, 10) };
     let mut link = link_of(&config, Stream::new(1, "link"));
     for id in 0..6 {
         let verdict = link.offer(at_micros(0), packet(id, 0));
@@ -548,7 +547,7 @@ fn a_change_drops_from_the_tail_and_leaves_alone_what_is_on_its_way() {
 fn a_packet_interrupted_by_a_rate_of_zero_is_sent_on_when_the_rate_comes_back() {
     // 1000 B at 8 Mbit/s: 1 ms. Of packet 0 a quarter is left when the rate falls to zero at 0.75 ms; at 10 ms it comes
     // back as 4 Mbit/s: 2000 bits take 0.5 ms, packet 1 takes 2 ms. Packet 2 comes meanwhile.
-    let mut link = link_of(&config(Discipline::Line, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::RESCHEDULED_FIFO, 10), Stream::new(1, "link"));
     link.offer(at_micros(0), packet(0, 0));
     link.offer(at_micros(0), packet(1, 0));
     assert_eq!(link.set_rate(at_micros(750), None), None);
@@ -567,7 +566,7 @@ fn a_packet_interrupted_by_a_rate_of_zero_is_sent_on_when_the_rate_comes_back() 
 #[test]
 fn a_link_of_rate_zero_begins_when_it_has_a_rate() {
     // Idle at 8 Mbit/s, then zero; a packet comes, and another change to zero changes nothing.
-    let mut link = link_of(&config(Discipline::Line, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::RESCHEDULED_FIFO, 10), Stream::new(1, "link"));
     assert_eq!(link.set_rate(at_micros(100), None), None);
     assert!(matches!(link.offer(at_micros(200), packet(0, 0)), Verdict::Waits { wake: None }));
     assert_eq!(link.set_rate(at_micros(300), None), None);
@@ -579,7 +578,7 @@ fn a_link_of_rate_zero_begins_when_it_has_a_rate() {
 
 #[test]
 fn a_link_may_begin_to_lose() {
-    let mut link = link_of(&config(Discipline::Line, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::RESCHEDULED_FIFO, 10), Stream::new(1, "link"));
     link.offer(at_micros(0), packet(0, 0));
     assert!(link.depart(at_micros(1_000)).unwrap().arrives.is_some());
     link.set_loss(Loss::Random(1.0), Stream::new(1, "loss"));
@@ -595,8 +594,8 @@ proptest! {
         comes in prop::collection::vec((0_u64..3_000, 40_u32..1500), 1..60),
         limit in 1_u64..8,
     ) {
-        let mut fifo = link_of(&config(Discipline::Fifo, limit), Stream::new(1, "link"));
-        let mut line = link_of(&config(Discipline::Line, limit), Stream::new(1, "link"));
+        let mut fifo = link_of(&config(Discipline::FIFO, limit), Stream::new(1, "link"));
+        let mut line = link_of(&config(Discipline::RESCHEDULED_FIFO, limit), Stream::new(1, "link"));
         let (mut now, mut wake) = (Instant::START, None);
         let (mut expected, mut found) = (Vec::new(), Vec::new());
         let mut leave = |line: &mut Link, wake: &mut Option<Instant>, until: Instant| {
@@ -654,7 +653,7 @@ proptest! {
             rate: Rate::from_bps(bps),
             limit,
             counts_in_service,
-            ..config(Discipline::Fifo, 1)
+            ..config(Discipline::FIFO, 1)
         };
         let mut plain = link_of(&config, Stream::new(1, "link"));
         let mut quiet = link_of(&config, Stream::new(1, "link"));
@@ -706,7 +705,7 @@ fn what_passes_quietly_touches_one_line() {
 #[test]
 fn packets_of_other_sizes_pass_quietly_when_those_before_have_left() {
     let mut link = link_of(
-        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10) },
+        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::FIFO, 10) },
         Stream::new(1, "link"),
     );
     // At 800 ns a byte, 80 us and then 32 us.
@@ -728,7 +727,7 @@ fn a_long_queue_of_one_size_becomes_quiet_again() {
     // A packet of another size comes first, so that nothing is quiet; 1400 of 100 B come at once, of which a thousand
     // are sent after one another in 80 us each.
     let mut link = link_of(
-        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10_000) },
+        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::FIFO, 10_000) },
         Stream::new(1, "link"),
     );
     let pass = |link: &mut Link, size| {
@@ -764,7 +763,7 @@ fn a_long_queue_of_one_size_becomes_quiet_again() {
 #[test]
 fn a_queue_in_which_sizes_change_stays_loud() {
     let mut link = link_of(
-        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10_000) },
+        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::FIFO, 10_000) },
         Stream::new(1, "link"),
     );
     // All at once: two of 40 B, so that the first leaves its trace and the others wait, then 2100 of 100 B, of which

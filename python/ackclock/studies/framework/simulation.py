@@ -1,62 +1,15 @@
-"""The compiled core as studies use it: scenarios in, data frames out, every run checked."""
+"""Simulations as studies use them: scenarios in, data frames out, every run checked."""
 
 from __future__ import annotations
 
-import importlib
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
 import polars as pl
-import pyarrow as pa
 
-from ackclock.studies.framework.parts import Advance, Part, digest
-
-Scenario = Mapping[str, Any]
-
-
-class Core(Protocol):
-    """The functions of ``ackclock._core`` that studies call."""
-
-    def version(self) -> str:
-        """Return the version of the core."""
-        ...
-
-    def simulate_many(
-        self,
-        scenarios: Sequence[str],
-        threads: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Any:
-        """Run scenarios, each as JSON text."""
-        ...
-
-    def altman_predict(self, parameters: str) -> str:
-        """Return the prediction of the fluid model, JSON in and out."""
-        ...
-
-    def altman_infer(self, parameters: str) -> str:
-        """Return the path that the fluid model infers, JSON in and out."""
-        ...
-
-    def response(self, parameters: str) -> str:
-        """Return the values of the response functions, JSON in and out."""
-        ...
-
-
-def compiled_core() -> Core:
-    """Return the compiled core."""
-    core: Core = importlib.import_module("ackclock._core")  # type: ignore[assignment]
-    return core
-
-
-def core_identity(core: Core) -> list[Any]:
-    """Return what tells one core from another: its version and its binary."""
-    origin = getattr(core, "__file__", None)
-    binary = digest(Path(origin)) if origin else ""
-    return [core.version(), binary]
+import ackclock as ac
+from ackclock.studies.framework.parts import Advance, Part
 
 
 class BrokenRunError(AssertionError):
@@ -81,27 +34,16 @@ class Tables:
 
 
 def simulate(
-    core: Core,
-    scenarios: Sequence[Scenario],
+    scenarios: Sequence[ac.Scenario | Mapping[str, Any]],
     threads: int | None,
     progress: Callable[[int], None] | None = None,
 ) -> Tables:
     """Run scenarios and check that every queue and link of every run conserves its packets."""
-    texts = [json.dumps(scenario) for scenario in scenarios]
-    run = core.simulate_many(texts, threads, progress)
-    tables = Tables(
-        flows=_frame(run.flows),
-        links=_frame(run.links),
-        sources=_frame(run.sources),
-        crossings=_frame(run.crossings),
-        objects=_frame(run.objects),
-        connections=_frame(run.connections),
-        pages=_frame(run.pages),
-        videos=_frame(run.videos),
-        quick_start=_frame(run.quick_start),
-        flow_samples=_frame(run.flow_samples),
-        link_samples=_frame(run.link_samples),
-    )
+    given = [
+        each if isinstance(each, ac.Scenario) else ac.Scenario.from_dict(each) for each in scenarios
+    ]
+    frames = ac.simulate_many(given, threads=threads, progress=progress).to_polars()
+    tables = Tables(**{part.name: _with_texts(frames[part.name]) for part in fields(Tables)})
     check_conservation(tables.links)
     return tables
 
@@ -109,8 +51,8 @@ def simulate(
 class Setting(Protocol):
     """One run of a study, as the study names what it varies."""
 
-    def scenario(self) -> dict[str, Any]:
-        """Return the scenario, as the core reads it."""
+    def scenario(self) -> ac.Scenario | dict[str, Any]:
+        """Return the scenario."""
         ...
 
 
@@ -118,28 +60,29 @@ S = TypeVar("S", bound=Setting)
 
 
 def simulated(
-    core: Core,
     threads: int | None,
     name: str,
     settings: Sequence[S],
     reduce: Callable[[Tables, Sequence[S]], pl.DataFrame],
 ) -> Part:
     """Return a part that runs all of ``settings`` and reduces what they left to one table."""
-    texts = [setting.scenario() for setting in settings]
+    scenarios = [setting.scenario() for setting in settings]
 
     def compute(advance: Advance) -> pl.DataFrame:
-        return reduce(simulate(core, texts, threads, advance), settings)
+        return reduce(simulate(scenarios, threads, advance), settings)
 
-    return Part(name, texts, len(settings), compute)
+    return Part(name, as_inputs(scenarios), len(settings), compute)
 
 
-def _frame(table: object) -> pl.DataFrame:
-    frame = pl.DataFrame(pl.from_arrow(pa.table(table)))
+def as_inputs(scenarios: Sequence[ac.Scenario | Mapping[str, Any]]) -> list[Any]:
+    """Return scenarios as the inputs of a part."""
+    return [each.to_dict() if isinstance(each, ac.Scenario) else each for each in scenarios]
+
+
+def _with_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose names are texts."""
     categories = [name for name, kind in frame.schema.items() if kind == pl.Categorical]
-    frame = frame.with_columns(pl.col(categories).cast(pl.String)) if categories else frame
-    if "time_ns" in frame.columns:
-        frame = frame.with_columns((pl.col("time_ns").cast(pl.Float64) / 1e9).alias("time_s"))
-    return frame
+    return frame.with_columns(pl.col(categories).cast(pl.String)) if categories else frame
 
 
 def check_conservation(links: pl.DataFrame) -> None:

@@ -1,35 +1,36 @@
+//! Packets in the order in which they came: the data structure of most disciplines.
+
 use std::collections::VecDeque;
 
 use ackclock_units::Instant;
 
-use super::scheduled::{Admission, Log, Queueing, Reason, Room};
 use crate::packet::Packet;
 
-/// A packet that waits.
+/// A packet that waits, and its arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
     /// The packet.
     pub packet: Packet,
-    /// When it came.
+    /// The time of its arrival.
     pub came: Instant,
 }
 
 /// Packets that wait, in the order in which they came.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct FifoQueue {
     waiting: VecDeque<Waiting>,
     bytes: u64,
 }
 
-impl Line {
-    /// A packet comes.
+impl FifoQueue {
+    /// Takes a packet that comes at `now`.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: Packet) {
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(Waiting { packet, came: now });
     }
 
-    /// The packet that came first.
+    /// Takes out the packet that came first.
     #[inline]
     pub fn pop(&mut self) -> Option<Waiting> {
         let first = self.waiting.pop_front()?;
@@ -37,7 +38,7 @@ impl Line {
         Some(first)
     }
 
-    /// The packet that came last.
+    /// Takes out the packet that came last.
     pub fn pop_last(&mut self) -> Option<Packet> {
         let last = self.waiting.pop_back()?.packet;
         self.bytes -= u64::from(last.size);
@@ -52,23 +53,5 @@ impl Line {
     /// Their bytes on the wire.
     pub const fn bytes(&self) -> u64 {
         self.bytes
-    }
-}
-
-impl Queueing for Line {
-    fn offer(&mut self, now: Instant, packet: Packet, room: &Room, _: &mut Log) -> Admission {
-        if !room.fits {
-            return Admission::Refused(Reason::Full);
-        }
-        self.push(now, packet);
-        Admission::Taken
-    }
-
-    fn next(&mut self, _: Instant, _: &mut Log) -> Option<Waiting> {
-        self.pop()
-    }
-
-    fn pop_last(&mut self) -> Option<Packet> {
-        Self::pop_last(self)
     }
 }

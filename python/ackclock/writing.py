@@ -17,7 +17,7 @@ from typing import Self
 from ackclock import _core
 from ackclock.errors import BadInput
 
-__all__ = ["Folder", "copy_file", "try_file", "write_file"]
+__all__ = ["Folder", "copy_file", "plain", "try_file", "write_file"]
 
 
 @contextmanager
@@ -118,3 +118,11 @@ def _make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror}") from None
+
+
+def plain(text: object) -> str:
+    """Return a text on one line whose every character is shown, others as their escapes.
+
+    What files and programs say may hold what moves a terminal's cursor or turns a line around.
+    """
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in str(text))
