@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
+import ackclock as ac
 from ackclock.bench import RouterBench
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
 from ackclock.studies.scharf2008 import abuse, pages, runs, scenarios
@@ -110,11 +112,13 @@ def test_the_page_of_one_object_takes_the_round_trips_that_it_needs() -> None:
     one. Packets take up to 0.4 ms to cross the path.
     """
     hours = [pages.Hour(pages.MAIN, "small", http, "slow-start", 1, 60.0) for http in pages.HTTPS]
-    texts = [hour.scenario() for hour in hours]
-    for text in texts:
-        app = text["traffic"][0]["app"]
-        app |= {"size": "1000 B", "embedded": 1, "think": "1 s"}
-    rows = pages.page_times(simulate(texts, 2), hours)
+    wholes: list[ac.Scenario] = []
+    for hour in hours:
+        whole = hour.scenario()
+        (users,) = whole.traffic
+        app = replace(users.app, size="1000 B", embedded=1, think="1 s")
+        wholes.append(replace(whole, traffic=[replace(users, app=app)]))
+    rows = pages.page_times(simulate(wholes, 2), hours)
     assert rows["page_s"].to_list() == pytest.approx([0.8, 0.6, 0.6], abs=3e-3)
     assert rows["connections_per_page"].to_list() == pytest.approx([2, 1, 1])
     assert rows["asked"].to_list() == [0, 0, 0]

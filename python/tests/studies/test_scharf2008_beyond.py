@@ -42,8 +42,8 @@ def test_every_way_to_begin_can_be_run_beside_others() -> None:
     for others in ("load", "flows"):
         for startup in names:
             scenario = Beside(others, startup, 300_000, 1).scenario()
-            assert ("traffic" in scenario) == (startup != "none")
-            assert scenario["cross_traffic"][0]["kind"] == "poisson"
+            assert bool(scenario.traffic) == (startup != "none")
+            assert scenario.cross_traffic[0].kind == "poisson"
     quick, whole = beyond.beside(Plan(quick=True)), beyond.beside(Plan(quick=False))
     assert len(quick) < len(whole)
     assert {s.startup for s in whole} == set(names)

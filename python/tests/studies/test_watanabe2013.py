@@ -87,7 +87,7 @@ def test_what_lies_beyond_the_paper_runs_and_is_conserved() -> None:
 def test_videos_on_one_path_play_the_film_from_different_places() -> None:
     # 120 s are 3600 pictures; four videos begin 900 apart, on four times 5.6 Mbit/s: 22.4.
     shared = extras.Shared(("reno",) * 4, 1, 120)
-    whole = shared.scenario()
+    whole = shared.scenario().to_dict()
     film = list(pictures(120))
     for n, flow in enumerate(whole["flow"]):
         assert flow["app"]["pictures"] == film[900 * n :] + film[: 900 * n]
@@ -98,7 +98,7 @@ def test_videos_on_one_path_play_the_film_from_different_places() -> None:
 
 def test_the_sender_made_for_video_paces_and_its_halves_do_one_of_it() -> None:
     def of(variant: str) -> tuple[str, float | None]:
-        flow = Trial(BY_KEY["below"], variant, DEFAULT, 1, 2).scenario()["flow"][0]
+        flow = Trial(BY_KEY["below"], variant, DEFAULT, 1, 2).scenario().to_dict()["flow"][0]
         return flow["variant"], flow["app"].get("pace")
 
     assert of("playout") == ("playout", scenarios.PACE)
@@ -110,7 +110,7 @@ def test_the_sender_made_for_video_paces_and_its_halves_do_one_of_it() -> None:
 def test_bundles_leave_at_twice_the_rate() -> None:
     # Four packets of 12 kbit at 20 Mbit/s take 2.4 ms, the half of which nothing leaves.
     setting = extras.Bundled(BY_KEY["wide"], "reno", DEFAULT, 1, 2, bundle=4)
-    channel = setting.scenario()["topology"]["bottleneck"]["channel"]
+    channel = setting.scenario().to_dict()["topology"]["bottleneck"]["channel"]
     assert (channel["bundle"], channel["overhead"]) == (4, "1200 us")
 
 
@@ -136,7 +136,7 @@ def test_a_buffer_is_counted_in_products_at_100_ms() -> None:
     # 4.9 Mbit/s * 0.1 s = 490 kbit: 40.8 packets of 12 kbit. A quarter: 10.2; four: 163.3.
     def limit(choice: scenarios.Choice) -> str:
         trial = Trial(BY_KEY["below"], "reno", choice, 1, 2)
-        return trial.scenario()["topology"]["bottleneck"]["queue"]["limit"]
+        return trial.scenario().to_dict()["topology"]["bottleneck"]["queue"]["limit"]
 
     assert [limit(choice) for choice in (DEFAULT, *ALTERNATIVES[:2])] == [
         *("40 packet", "10 packet", "163 packet"),

@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
+import ackclock as ac
 from ackclock.studies.framework.parts import Advance, Part
-from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulate
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, as_inputs, simulate
 from ackclock.studies.scharf2008 import abuse, beyond, costs, pages, scenarios
 from ackclock.studies.scharf2008.scenarios import Attack, Plan, Trace, Transfer
 
@@ -156,11 +157,11 @@ Reduce = Callable[[Tables], pl.DataFrame]
 def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return everything that the study simulates and measures, in the order in which it runs."""
 
-    def part(name: str, texts: list[Any], reduce: Reduce) -> Part:
+    def part(name: str, runs: list[ac.Scenario], reduce: Reduce) -> Part:
         def compute(advance: Advance) -> pl.DataFrame:
-            return reduce(simulate(texts, threads, advance))
+            return reduce(simulate(runs, threads, advance))
 
-        return Part(name, texts, len(texts), compute)
+        return Part(name, as_inputs(runs), len(runs), compute)
 
     transfers, windows = scenarios.transfers(), scenarios.windows()
     traces, attacks = scenarios.traces(plan), scenarios.attacks(plan)
