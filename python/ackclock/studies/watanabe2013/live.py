@@ -143,7 +143,7 @@ def trials(quick: bool) -> list[LiveTrial]:
                 f"{case}-{sender}-{key}",
                 {"case": BY_KEY[case].label, "sender": sender, "by": by},
                 _scenario(case, sender, length_s),
-                worlds=partial(_served, length_s=length_s, vlc=by == VLC),
+                prepare=partial(_served, length_s=length_s, vlc=by == VLC),
             )
             for case in SERVED
             for sender in SENDERS
