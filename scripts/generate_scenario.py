@@ -18,6 +18,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,8 @@ class Generator:
         self._classes: dict[str, Class] = {}
         self._aliases: dict[str, OneOf] = {}
         self._homes = dict(HAND_WRITTEN)
-        for name, module in MODULES.items():
+        self.modules = {name: self._completed(module) for name, module in MODULES.items()}
+        for name, module in self.modules.items():
             for each in module.classes:
                 self._homes[each.name] = f"ackclock.{name}"
                 if isinstance(each, OneOf):
@@ -115,6 +117,47 @@ class Generator:
                     self._aliases |= dict.fromkeys(each.table.split(), each)
                 elif not each.kinds:
                     self._classes[each.table] = each
+
+    def _completed(self, module: Module) -> Module:
+        """Return a module with a class for each kind of its tables that has none yet."""
+        classes: list[Class | OneOf] = []
+        for each in module.classes:
+            if isinstance(each, Class):
+                classes.append(each)
+                continue
+            added = list(self._unlisted(each.table.split()))
+            names = " ".join([each.classes, *(one.name for one in added)])
+            classes += [*added, replace(each, classes=names)]
+        return replace(module, classes=classes)
+
+    def _unlisted(self, tables: Sequence[str]) -> Iterator[Class]:
+        """Yield a class for each kind of tables that `scenario_classes.py` does not list."""
+        every = [each for module in MODULES.values() for each in module.classes]
+        listed = {
+            (each.table, kind) for each in every if isinstance(each, Class) for kind in each.kinds
+        }
+        taken = {each.name for each in every}
+        for table in tables:
+            for form in self._defs[table].get("oneOf", ()):
+                kind = form.get("properties", {}).get("kind", {}).get("const")
+                if kind is not None and (table, kind) not in listed:
+                    yield _class_of(table, kind, form, taken)
+
+    def names(self, text: str) -> str:
+        """Return the text of the package's names, with those of the generated modules."""
+        for name, module in self.modules.items():
+            public = [
+                each.name for each in module.classes if isinstance(each, Class) or each.public
+            ]
+            lines = "".join(f"    {each} as {each},\n" for each in sorted(public, key=_isort))
+            block = f"from .{name} import (\n{lines})\n"
+            if len(public) == 1:
+                block = f"from .{name} import {public[0]} as {public[0]}\n"
+            old = re.compile(
+                rf"^from \.{name} import (\(.*?\)|[^(\n]*)\n", re.MULTILINE | re.DOTALL
+            )
+            text = old.sub(lambda _, block=block: block, text)
+        return text
 
     def module(self, name: str, module: Module) -> str:
         """Return the text of a module."""
@@ -282,17 +325,21 @@ class Generator:
             return f"{kinds[(default['kind'],)]}()"
         if default is not None:
             return _literal(tuple(default) if isinstance(default, list) else default)
-        if required:
-            return None
-        if kind.frozen or "None" in kind.type.split(" | "):
-            return "()" if kind.frozen else "None"
+        return None if required else self._left_out(each, name, kind)
+
+    def _left_out(self, each: Class, name: str, kind: Kind) -> str:
+        """Return the default of a key that a file may leave out, if the schema has none."""
+        if kind.frozen:
+            return "()"
+        if each.new or "None" in kind.type.split(" | "):
+            return "None"
         if kind.type in {one.name for one in self._classes.values()}:
             return f"{kind.type}()"
         raise SystemExit(f"{each.name}.{name}: its default is not in the schema, expected here")
 
     def _all_classes(self, value: Mapping[str, Any]) -> Iterator[Class]:
         table = value["$ref"].rpartition("/")[2]
-        for module in MODULES.values():
+        for module in self.modules.values():
             for each in module.classes:
                 if isinstance(each, Class) and each.table == table:
                     yield each
@@ -384,6 +431,17 @@ def _plain(types: str | Sequence[str]) -> Kind:
     return Kind(" | ".join(words), _joined([one for one in words if one != "None"]))
 
 
+def _class_of(table: str, kind: str, form: Mapping[str, Any], taken: set[str]) -> Class:
+    """Return the class of a kind, under a name that is not taken."""
+    keys = [key for key in form.get("required", ()) if key != "kind"]
+    keys += [key for key in form["properties"] if key not in ("kind", *keys)]
+    told = " ".join(f"{key}_={key}" if iskeyword(key) else key for key in keys)
+    name = "".join(word.capitalize() for word in kind.split("_"))
+    if name in taken:
+        name += table.removesuffix("Spec")
+    return Class(name, table, told, (kind,), new=True)
+
+
 def _in_words(kind: str) -> str:
     """Return a type as docstrings have it: choices in braces, alternatives with "or"."""
     return _joined(re.sub(r"Literal\[(.*?)\]", r"{\1}", kind).split(" | "))
@@ -468,7 +526,12 @@ def _formatted(text: str, name: str) -> str:
 def modules() -> dict[Path, str]:
     """Return the modules by the files that they belong in."""
     generator = Generator(ackclock.schema())
-    made = {FOLDER / f"{name}.py": generator.module(name, each) for name, each in MODULES.items()}
+    made = {
+        FOLDER / f"{name}.py": generator.module(name, each)
+        for name, each in generator.modules.items()
+    }
+    names = FOLDER / "__init__.pyi"
+    made[names] = generator.names(names.read_text(encoding="utf-8"))
     if _PROBLEMS:
         lines = "\n".join(_PROBLEMS)
         raise SystemExit(f"texts that begin without a subject, or are too long:\n{lines}")
