@@ -16,8 +16,9 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,13 @@ _PLAIN = {"string": "str", "number": "float", "integer": "int", "boolean": "bool
 class Generator:
     """The text of modules, from a schema."""
 
-    def __init__(self, schema: Mapping[str, Any], listed: Mapping[str, Module]) -> None:
-        self.modules = _with_new_kinds(listed, schema["$defs"])
+    def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = schema
         self._defs: Mapping[str, Any] = schema["$defs"]
         self._classes: dict[str, Class] = {}
         self._aliases: dict[str, OneOf] = {}
         self._homes = dict(HAND_WRITTEN)
+        self.modules = {name: self._completed(module) for name, module in MODULES.items()}
         for name, module in self.modules.items():
             for each in module.classes:
                 self._homes[each.name] = f"ackclock.{name}"
@@ -116,6 +117,47 @@ class Generator:
                     self._aliases |= dict.fromkeys(each.table.split(), each)
                 elif not each.kinds:
                     self._classes[each.table] = each
+
+    def _completed(self, module: Module) -> Module:
+        """Return a module with a class for each kind of its tables that has none yet."""
+        classes: list[Class | OneOf] = []
+        for each in module.classes:
+            if isinstance(each, Class):
+                classes.append(each)
+                continue
+            added = list(self._unlisted(each.table.split()))
+            names = " ".join([each.classes, *(one.name for one in added)])
+            classes += [*added, replace(each, classes=names)]
+        return replace(module, classes=classes)
+
+    def _unlisted(self, tables: Sequence[str]) -> Iterator[Class]:
+        """Yield a class for each kind of tables that `scenario_classes.py` does not list."""
+        every = [each for module in MODULES.values() for each in module.classes]
+        listed = {
+            (each.table, kind) for each in every if isinstance(each, Class) for kind in each.kinds
+        }
+        taken = {each.name for each in every}
+        for table in tables:
+            for form in self._defs[table].get("oneOf", ()):
+                kind = form.get("properties", {}).get("kind", {}).get("const")
+                if kind is not None and (table, kind) not in listed:
+                    yield _class_of(table, kind, form, taken)
+
+    def names(self, text: str) -> str:
+        """Return the text of the package's names, with those of the generated modules."""
+        for name, module in self.modules.items():
+            public = [
+                each.name for each in module.classes if isinstance(each, Class) or each.public
+            ]
+            lines = "".join(f"    {each} as {each},\n" for each in sorted(public, key=_isort))
+            block = f"from .{name} import (\n{lines})\n"
+            if len(public) == 1:
+                block = f"from .{name} import {public[0]} as {public[0]}\n"
+            old = re.compile(
+                rf"^from \.{name} import (\(.*?\)|[^(\n]*)\n", re.MULTILINE | re.DOTALL
+            )
+            text = old.sub(lambda _, block=block: block, text)
+        return text
 
     def module(self, name: str, module: Module) -> str:
         """Return the text of a module."""
@@ -257,8 +299,11 @@ class Generator:
     ) -> tuple[str, str]:
         """Return the type of a key and its meaning."""
         head = kind.words
-        if default is not None:
-            head += ", optional" if default in ("None", "()") else f", default {default}"
+        if default in ("None", "()"):
+            head += ", optional"
+        elif default is not None:
+            # A default is an example itself.
+            head = re.sub(r', such as ".*?"', "", head) + f", default {default}"
         meaning: str = value["description"]
         meaning = _with_subject(f"{each.name}.{name}", meaning)
         table = value.get("$ref", "").rpartition("/")[2]
@@ -280,10 +325,14 @@ class Generator:
             return f"{kinds[(default['kind'],)]}()"
         if default is not None:
             return _literal(tuple(default) if isinstance(default, list) else default)
-        if required:
-            return None
-        if kind.frozen or "None" in kind.type.split(" | "):
-            return "()" if kind.frozen else "None"
+        return None if required else self._left_out(each, name, kind)
+
+    def _left_out(self, each: Class, name: str, kind: Kind) -> str:
+        """Return the default of a key that a file may leave out, if the schema has none."""
+        if kind.frozen:
+            return "()"
+        if each.new or "None" in kind.type.split(" | "):
+            return "None"
         if kind.type in {one.name for one in self._classes.values()}:
             return f"{kind.type}()"
         raise SystemExit(f"{each.name}.{name}: its default is not in the schema, expected here")
@@ -309,7 +358,16 @@ class Generator:
             return Kind(f"Literal[{words}]", f"{{{words}}}")
         if value["type"] == "array":
             return self._list(value["items"], wrapped=wrapped)
-        return _plain(value["type"], name, wrapped=wrapped)
+        if value["type"] == "string" and (wrapped or name):
+            words = "str or float" if wrapped else self._quantity(name)
+            return Kind("str | float" if wrapped else "str", words)
+        return _plain(value["type"])
+
+    def _quantity(self, name: str) -> str:
+        """Return a quantity as docstrings have it: `str (rate, such as "10 Mbit/s")`."""
+        quantity = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+        example = self._defs[name]["examples"][0]
+        return f'str ({quantity}, such as "{example}")'
 
     def _named(self, name: str, *, wrapped: bool) -> Kind:
         if each := self._classes.get(name):
@@ -324,7 +382,7 @@ class Generator:
         words = alias.says or (_in_words(alias.type) if alias.plain else alias.name)
         first = self._defs[table].get("anyOf", [{}])[0].get("$ref", "").rpartition("/")[2]
         if first and "str " in words and alias.plain == "str" and not alias.items:
-            words = words.replace("str ", f"str ({_quantity(first)}) ", 1)
+            words = words.replace("str ", f"{self._quantity(first)} ", 1)
         return Kind(alias.name, words, alias.read, bool(alias.items))
 
     def _list(self, items: Mapping[str, Any], *, wrapped: bool) -> Kind:
@@ -365,18 +423,23 @@ def _with_subject(place: str, text: str, width: int = sys.maxsize) -> str:
     return WORDS.get(place, text)
 
 
-def _plain(types: str | Sequence[str], name: str, *, wrapped: bool) -> Kind:
-    """Return a type of one word, or of one and null; `name` is that of the definition."""
+def _plain(types: str | Sequence[str]) -> Kind:
+    """Return a type of one word, or of one and null."""
     if types == "object":
         return Kind("Mapping[str, str]", "mapping of str to str")
-    if types == "string" and (wrapped or name):
-        return (
-            Kind("str | float", "str or float")
-            if wrapped
-            else Kind("str", f"str ({_quantity(name)})")
-        )
     words = [_PLAIN[one] for one in ([types] if isinstance(types, str) else types)]
     return Kind(" | ".join(words), _joined([one for one in words if one != "None"]))
+
+
+def _class_of(table: str, kind: str, form: Mapping[str, Any], taken: set[str]) -> Class:
+    """Return the class of a kind, under a name that is not taken."""
+    keys = [key for key in form.get("required", ()) if key != "kind"]
+    keys += [key for key in form["properties"] if key not in ("kind", *keys)]
+    told = " ".join(f"{key}_={key}" if iskeyword(key) else key for key in keys)
+    name = "".join(word.capitalize() for word in kind.split("_"))
+    if name in taken:
+        name += table.removesuffix("Spec")
+    return Class(name, table, told, (kind,), new=True)
 
 
 def _in_words(kind: str) -> str:
@@ -386,11 +449,6 @@ def _in_words(kind: str) -> str:
 
 def _joined(words: Sequence[str]) -> str:
     return " or ".join(each for each in (", ".join(words[:-1]), *words[-1:]) if each)
-
-
-def _quantity(name: str) -> str:
-    """Return the name of a quantity in words: "rate or zero" of `RateOrZero`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 def _isort(name: str) -> tuple[int, str]:
@@ -444,7 +502,9 @@ def _marked(text: str) -> str:
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
+    """Return text in lines; literals stay in one."""
+    text = re.sub(r"``[^`]*``", lambda literal: literal[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(
         text,
         WIDTH,
         initial_indent=indent,
@@ -452,6 +512,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _formatted(text: str, name: str) -> str:
@@ -462,71 +523,15 @@ def _formatted(text: str, name: str) -> str:
     ).stdout
 
 
-def _with_new_kinds(
-    listed: Mapping[str, Module], definitions: Mapping[str, Any]
-) -> dict[str, Module]:
-    """Return modules with a class for each kind of the schema that the list does not have yet.
-
-    Its arguments are in the order of the alphabet. `Probe` is `ProbeQueue` where the name is taken.
-    """
-    taken = {each.name for module in listed.values() for each in module.classes}
-    return {
-        name: replace(module, classes=tuple(_with_kinds(module.classes, definitions, taken)))
-        for name, module in listed.items()
-    }
-
-
-def _with_kinds(
-    classes: Sequence[Class | OneOf], definitions: Mapping[str, Any], taken: Iterable[str]
-) -> Iterator[Class | OneOf]:
-    for one in classes:
-        if not isinstance(one, OneOf):
-            yield one
-            continue
-        listed = {
-            kind
-            for each in classes
-            if isinstance(each, Class) and each.table == one.table
-            for kind in each.kinds
-        }
-        names = [one.classes]
-        for form in definitions.get(one.table, {}).get("oneOf", ()):
-            kind = form.get("properties", {}).get("kind", {}).get("const")
-            if "title" not in form or kind in listed:
-                continue
-            clash = form["title"] in taken
-            name = form["title"] + (one.name.removeprefix("Any") if clash else "")
-            keys = sorted(form["properties"].keys() - {"kind"})
-            keys.sort(key=lambda key, needs=form["required"]: key not in needs)
-            names.append(name)
-            yield Class(name, one.table, " ".join(keys), (kind,))
-        yield replace(one, classes=" ".join(names))
-
-
-def public_names(text: str, modules: Mapping[str, Module]) -> str:
-    """Return the stub of the package with the classes of new kinds among the public names."""
-    for name, module in modules.items():
-        block = re.search(rf"^from \.{name} import \(\n(.*?)^\)\n", text, re.DOTALL | re.MULTILINE)
-        if block is None:
-            continue
-        lines = block[1].splitlines(keepends=True)
-        listed = [each.name for each in MODULES[name].classes]
-        new = [each.name for each in module.classes if each.name not in listed]
-        lines += [line for each in new if (line := f"    {each} as {each},\n") not in lines]
-        lines.sort(key=lambda line: _isort(line.split()[0]))
-        text = f"{text[: block.start(1)]}{''.join(lines)}{text[block.end(1) :]}"
-    return text
-
-
 def modules() -> dict[Path, str]:
     """Return the modules by the files that they belong in."""
-    generator = Generator(ackclock.schema(), MODULES)
+    generator = Generator(ackclock.schema())
     made = {
         FOLDER / f"{name}.py": generator.module(name, each)
         for name, each in generator.modules.items()
     }
-    stub = FOLDER / "__init__.pyi"
-    made[stub] = public_names(stub.read_text(encoding="utf-8"), generator.modules)
+    names = FOLDER / "__init__.pyi"
+    made[names] = generator.names(names.read_text(encoding="utf-8"))
     if _PROBLEMS:
         lines = "\n".join(_PROBLEMS)
         raise SystemExit(f"texts that begin without a subject, or are too long:\n{lines}")

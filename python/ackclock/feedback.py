@@ -26,9 +26,9 @@ class RcpRouter(Table):
         The gain for the queue; default: 1.
     target : float, optional
         The share of the link's rate that is aimed at; default: 0.95.
-    interval : str (duration), optional
+    interval : str (duration, such as "30 ms"), optional
         The longest time between updates; a shorter mean round trip takes its place. Default: 10 ms.
-    rtt : str (duration), optional
+    rtt : str (duration, such as "30 ms"), optional
         The mean round trip before the first packet; default: 200 ms.
     initial : float, optional
         The first rate, as a share of what is aimed at; default: 0.05.
@@ -57,7 +57,7 @@ class XcpRouter(Table):
     shuffle : float, optional
         The share of the traffic that is taken and given back where nothing is to gain; default:
         0.1.
-    rtt : str (duration), optional
+    rtt : str (duration, such as "30 ms"), optional
         The mean round trip before the first packet, up to 1 s; default: 50 ms.
     """
 

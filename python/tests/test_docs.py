@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,32 @@ def test_the_files_that_a_page_names_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     named = re.findall(r"`((?:crates|docs|examples|python|scripts)/[\w./-]+)`", text)
     assert not [path for path in named if not (ROOT / path).exists()]
+
+
+def test_a_new_kind_in_the_schema_becomes_a_class(script: Callable[[str], ModuleType]) -> None:
+    generate = script("generate_scenario")
+    schema: dict[str, Any] = dict(ac.schema())
+    rate = {"$ref": "#/$defs/Rate", "description": "The rate at which it drains."}
+    share = {"type": "number", "default": 0.5, "description": "The share that is kept."}
+    form = {
+        "description": "A bucket with a hole.",
+        "properties": {"kind": {"const": "leaky"}, "share": share, "rate": rate},
+        "required": ["kind", "rate"],
+    }
+    # A name that the package has.
+    again = {**form, "properties": {**form["properties"], "kind": {"const": "probe"}}}
+    forms = schema["$defs"]["QueueSpec"]["oneOf"]
+    schema["$defs"]["QueueSpec"]["oneOf"] = [*forms, form, again]
+    generator = generate.Generator(schema)
+    text = generator.module("queues", generator.modules["queues"])
+    assert "class Leaky(Table):\n" in text
+    assert (
+        '    KIND: ClassVar[str | None] = "leaky"\n\n    rate: str\n    share: float = 0.5\n'
+        in text
+    )
+    assert "read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie, Leaky, ProbeQueue)\n" in text
+    names = generator.names((ROOT / "python/ackclock/__init__.pyi").read_text(encoding="utf-8"))
+    assert "    Leaky as Leaky,\n" in names
 
 
 def test_the_example_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def test_a_trial_is_a_row_with_the_difference() -> None:
 
 @pytest.mark.parametrize("study", MODULES)
 @pytest.mark.parametrize("quick", [False, True])
-def test_every_trial_can_be_run_in_both_worlds(study: str, quick: bool) -> None:
+def test_every_trial_can_be_run_simulated_and_live(study: str, quick: bool) -> None:
     trials = MODULES[study].LIVE.trials(quick)
     assert "live" in STUDIES[study].figures
     assert len({trial.name for trial in trials}) == len(trials)
@@ -113,18 +113,18 @@ def test_a_trial_whose_program_its_user_may_not_run_is_left_out(
 
     monkeypatch.setattr(ac, "run_live", refuse)
     live = _live(tmp_path)
-    trial = Trial("one", {"path": "a"}, SHORT, worlds=lambda _out, it: SimAndLive(it, it))
+    trial = Trial("one", {"path": "a"}, SHORT, prepare=lambda _out, it: SimAndLive(it, it))
     object.__setattr__(live, "trials", lambda _quick: [trial])
     with pytest.raises(ac.BadInput, match=r"one: skipped: .*user 65534 may not run it"):
         live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
 
 
 def test_a_trial_that_lacks_a_program_is_left_out_by_name(tmp_path: Path) -> None:
-    def worlds(_out: Path, _scenario: ac.Scenario) -> SimAndLive:
+    def prepare(_out: Path, _scenario: ac.Scenario) -> SimAndLive:
         raise ac.BadInput("no `lighttpd` to serve the film")
 
     live = _live(tmp_path)
-    trial = Trial("one", {"path": "a"}, SHORT, worlds=worlds)
+    trial = Trial("one", {"path": "a"}, SHORT, prepare=prepare)
     object.__setattr__(live, "trials", lambda _quick: [trial])
     with pytest.raises(ac.BadInput, match="one: skipped: no `lighttpd`"):
         live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
@@ -143,12 +143,12 @@ def test_the_served_film_is_the_simulated_one_byte_for_byte(
     monkeypatch.setattr(watanabe2013, "read_video", lambda _path: film)
     monkeypatch.setattr(watanabe2013.shutil, "which", lambda _name: "/usr/sbin/lighttpd")
     trial = next(t for t in watanabe2013.LIVE.trials(True) if t.name == "below-cubic-lighttpd")
-    assert trial.worlds is not None
-    worlds = trial.worlds(tmp_path, trial.scenario)
-    simulated = worlds.sim.flows[0].app
+    assert trial.prepare is not None
+    both = trial.prepare(tmp_path, trial.scenario)
+    simulated = both.sim.flows[0].app
     assert isinstance(simulated, ac.Video)
     assert simulated.pictures == (1300, 500, 200)
-    program = worlds.live.flows[0].app
+    program = both.live.flows[0].app
     assert isinstance(program, ac.Program)
     assert program.server == "sender"
     trace = tmp_path / "film" / "film-30s.csv"

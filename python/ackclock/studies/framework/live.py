@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ackclock.results import Run
 
 MOST_TRIES = 4
-"""How often a run is made until its path has kept its promises."""
+"""The most runs that are made until the path of one has kept its promises."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class SimAndLive:
 class Trial:
     """A scenario that is simulated once and run live ``repeat`` times.
 
-    With programs as its ends it is another in either world: ``worlds`` makes both of ``scenario``
-    in the folder of the report, where it may put files for an ordinary user to read, whose programs
-    are, and raises ``BadInput`` with what is missing.
+    With programs as its ends the two differ: ``prepare`` makes both of ``scenario``. It is given
+    the folder of the report, and may put files there, which the programs' user, an ordinary one,
+    has to be able to read. It raises ``BadInput`` with what is missing.
     """
 
     name: str
     labels: Mapping[str, Any]
-    """What its rows begin with."""
+    """The first columns of its rows."""
     scenario: ac.Scenario
     repeat: int = 1
-    worlds: Callable[[Path, ac.Scenario], SimAndLive] | None = None
+    prepare: Callable[[Path, ac.Scenario], SimAndLive] | None = None
 
 
 @dataclass(frozen=True)
@@ -160,21 +160,21 @@ class Live:
         """Return the rows of a trial, or why there are none."""
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
 
-        worlds = SimAndLive(trial.scenario, trial.scenario)
-        if trial.worlds is not None:
+        both = SimAndLive(trial.scenario, trial.scenario)
+        if trial.prepare is not None:
             try:
-                worlds = trial.worlds(out, trial.scenario)
+                both = trial.prepare(out, trial.scenario)
             except BadInput as error:
                 return None, [f"skipped: {error}"]
         doubts: list[str] = []
-        rows = [self._rows(trial, "sim", 0, ac.simulate(worlds.sim))]
+        rows = [self._rows(trial, "sim", 0, ac.simulate(both.sim))]
         for number in range(trial.repeat):
             for _ in range(MOST_TRIES):
                 # The programs are the study's own, and not those of a file.
                 try:
-                    run = ac.run_live(worlds.live, allow_programs=True)
+                    run = ac.run_live(both.live, allow_programs=True)
                 except BadInput as error:
-                    if trial.worlds is None:
+                    if trial.prepare is None:
                         raise
                     # One that an ordinary user may not run, such as a Python in root's home.
                     return None, [f"skipped: {error}"]

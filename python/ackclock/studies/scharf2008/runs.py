@@ -10,7 +10,7 @@ import polars as pl
 import ackclock as ac
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, as_inputs, simulate
-from ackclock.studies.scharf2008 import abuse, beyond, costs, pages, scenarios
+from ackclock.studies.scharf2008 import runs_abuse, runs_beyond, runs_costs, runs_pages, scenarios
 from ackclock.studies.scharf2008.scenarios import Attack, Plan, Trace, Transfer
 
 PACKET_BITS = 12_000
@@ -181,9 +181,9 @@ def parts(plan: Plan, threads: int | None) -> list[Part]:
             lambda t: granted(t, grid, plan.flood_s),
         ),
         part("attacks", [s.scenario() for s in attacks], lambda t: concluded(t, attacks)),
-        abuse.part(plan, threads),
-        pages.part(plan, threads),
-        *beyond.parts(plan, threads),
-        costs.router_part(plan),
-        costs.endpoint_part(plan),
+        runs_abuse.part(plan, threads),
+        runs_pages.part(plan, threads),
+        *runs_beyond.parts(plan, threads),
+        runs_costs.router_part(plan),
+        runs_costs.endpoint_part(plan),
     ]

@@ -23,7 +23,8 @@ from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies.framework.live import Live, SimAndLive, Trial as LiveTrial
 from ackclock.studies.framework.reduce import mean_of
-from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
+from ackclock.studies.watanabe2013.published import PICTURE_RATE
+from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, Trial
 from ackclock.video import read_video
 from ackclock.writing import copy_file
 
@@ -142,7 +143,7 @@ def trials(quick: bool) -> list[LiveTrial]:
                 f"{case}-{sender}-{key}",
                 {"case": BY_KEY[case].label, "sender": sender, "by": by},
                 _scenario(case, sender, length_s),
-                worlds=partial(_served, length_s=length_s, vlc=by == VLC),
+                prepare=partial(_served, length_s=length_s, vlc=by == VLC),
             )
             for case in SERVED
             for sender in SENDERS

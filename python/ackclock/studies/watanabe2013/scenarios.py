@@ -9,17 +9,15 @@ from importlib.resources import files
 from typing import Literal
 
 import ackclock as ac
-
-VOLUME_BYTES = 409_000_000
-LENGTH_S = 624
-PICTURE_RATE = 30
-"""Section V of the paper; together 5.24 Mbit/s."""
+from ackclock.studies.watanabe2013.published import (
+    LENGTH_S,
+    PICTURE_RATE,
+    PUBLISHED,
+    VOLUME_BYTES,
+)
 
 RTT_MS = 100
 PACKET_BITS = 12_000
-
-PUBLISHED = ("reno", "cubic", "compound", "ccp(1)", "ccpd(1,2000)", "ccpd(1,4000)")
-"""The paper's variants, in the order of its figures."""
 
 TODAY = ("bbr", "cubic+hystartpp")
 """What is common today, with today's recovery and first window."""

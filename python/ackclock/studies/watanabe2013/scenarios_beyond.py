@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import ackclock as ac
+from ackclock.studies.watanabe2013.published import PUBLISHED
 from ackclock.studies.watanabe2013.scenarios import (
     ABOVE_BPS,
     BY_KEY,
@@ -14,7 +15,6 @@ from ackclock.studies.watanabe2013.scenarios import (
     HALVES,
     MADE,
     PACKET_BITS,
-    PUBLISHED,
     SENDERS,
     VARIANTS,
     Case,
