@@ -37,43 +37,43 @@ impl Clock {
         Instant::from_nanos(nanos.saturating_sub(self.origin_ns))
     }
 
-    /// How long it is until `at`, before the run too.
+    /// The time left until `at`, also before the run begins.
     pub fn until(self, at: Instant) -> Duration {
         let at = self.origin_ns + at.as_nanos();
         Duration::from_nanos(at.saturating_sub(sys::monotonic_ns()))
     }
 }
 
-/// Above that of the applications.
+/// The real-time priority of the path's thread, above that of the applications.
 const PRIORITY: u8 = 10;
 
-/// What a look at the devices takes.
+/// The time that one look at the devices takes.
 const LOOK: Duration = Duration::from_micros(2);
 
-/// A thread that is to stop looks whether it is, so often.
+/// The longest sleep: the interval at which the thread checks the stop flag.
 const MOST_SLEEP: Duration = Duration::from_millis(100);
 
-/// A port is read until it has nothing more, or for so long, before the others have their turn.
+/// The longest time for which one port is read before the others have their turn.
 const TURN: Duration = Duration::from_micros(100);
 
-/// How well the path kept time.
+/// The punctuality of the path: how late it was, and how it was scheduled.
 #[derive(Clone, Debug)]
 pub struct Punctuality {
-    /// How much later than due packets were released.
+    /// The lateness of releases: the release time minus the due time of each packet.
     pub lateness: DelayHistogram,
     /// The latest.
     pub latest: Duration,
-    /// The longest that packets of hosts can have waited in their devices before the path took them.
+    /// The longest time for which packets of hosts can have waited in their devices before the path took them.
     pub unread: DelayHistogram,
     /// The longest time in which the path did nothing although something was due.
     pub stall: Duration,
     /// Packets that a host's device would not take.
     pub refused: u64,
-    /// How the thread was scheduled.
+    /// The scheduling policy of the thread.
     pub scheduling: Scheduling,
     /// The share of a processor that it took.
     pub awake: f64,
-    /// How late the machine wakes a sleeper, as the thread learned it.
+    /// The wake-up latency of the machine, as the thread estimated it.
     pub wake_up: Duration,
 }
 
@@ -86,22 +86,22 @@ impl Punctuality {
     }
 }
 
-/// What is left when a path's time is over.
+/// The result of a path's run.
 #[derive(Debug)]
 pub struct PathReport {
-    /// What was counted at the moments that were asked for, in their order.
+    /// The path's counters at the requested moments, in their order.
     pub snapshots: Vec<PathSnapshot>,
-    /// What our own ends of each flow, the sender's and the receiver's, counted at those moments.
+    /// The counters of our own ends of each flow, sender and receiver, at those moments.
     pub own: Vec<Vec<[Option<OwnEnd>; 2]>>,
-    /// What probes of links recorded.
+    /// The samples of the probes of links.
     pub samples: LinkSamples,
-    /// How well it kept time.
+    /// The punctuality of the path.
     pub punctuality: Punctuality,
-    /// Of each wire that can be told of, its rate and the one reached, in bits per second.
+    /// Rates of wires that sent enough to measure: wire, configured rate, reached rate in bits per second.
     pub rates: Vec<(usize, f64, f64)>,
     /// Packets that hosts' devices dropped.
     pub lost_in_devices: u64,
-    /// Packets of nobody in the scenario.
+    /// Packets that belong to no flow of the scenario.
     pub strangers: u64,
     /// Events handled.
     pub events: u64,
@@ -113,13 +113,13 @@ pub struct Clockwork {
     pub path: Path,
     /// The ports: those of the `n`th entry's senders at `2 n`, of its receivers at `2 n + 1`.
     pub ports: Vec<Box<dyn Port>>,
-    /// For each flow, the entry.
+    /// The entry of each flow.
     pub entry_of: Vec<usize>,
     /// Copies of what passes the ports.
     pub captor: Option<Captor>,
     /// True if it looks at its ports without ever sleeping, most of the time.
     pub polls: bool,
-    /// When each packet was due that ports have kept.
+    /// The due time of each packet that ports have kept.
     pub kept: Vec<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! What applications told of their objects, on whichever thread they ran, and the rows that follow.
+//! Notes of applications on their objects, from all threads, and the rows that are made of them.
 
 use ackclock_app::{AnyApp, Note};
 use ackclock_sim::ObjectLog;
@@ -6,7 +6,7 @@ use ackclock_sim::plan::PlannedConnection;
 use ackclock_sim::records::{Objects, VideoRow};
 use ackclock_units::{Bytes, Instant};
 
-/// What happened.
+/// An event of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     /// A sender gave an object.
@@ -103,7 +103,7 @@ struct Exchange {
     made: u64,
 }
 
-/// What `app` of `flow` tells at `end`, if it plays a video.
+/// The video row of `app` of `flow` at `end`, if it plays a video.
 pub fn video<T>(flow: &str, app: &AnyApp<T>, end: Instant) -> Option<VideoRow> {
     match app {
         AnyApp::VideoClient(client) => Some(VideoRow::of_file(flow.to_owned(), client, end)),

@@ -12,14 +12,14 @@ const TCP: u8 = 6;
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
-/// What a path wants to know of a packet.
+/// The headers of a packet, as far as the path looks at them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
-    /// Who sends it.
+    /// The sender's address.
     pub source: IpAddr,
     /// True if it is a TCP segment with payload.
     pub data: bool,
-    /// Of a TCP segment with SYN, whether it is the answer to one.
+    /// The kind of a segment with SYN: true of a SYN-ACK, false of a SYN; `None` of other segments.
     pub opening: Option<bool>,
     /// True if its IP header has options that routers look at.
     pub options: bool,
@@ -107,7 +107,7 @@ pub fn corrupt(packet: &mut [u8]) {
     }
 }
 
-/// Of all senders and all receivers.
+/// The networks of all senders and of all receivers.
 const IPV4_NETWORKS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 0), Ipv4Addr::new(10, 128, 0, 0)];
 /// Unique local addresses (RFC 4193), which nobody outside ever sees.
 const IPV6_NETWORKS: [Ipv6Addr; 2] =
@@ -128,7 +128,7 @@ pub fn ipv4(side: usize, flow: usize) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(IPV4_NETWORKS[side]) + n)
 }
 
-/// The same in IPv6: `fd00:0:0:1::1` and on, or `fd00:0:0:2::1` and on.
+/// The IPv6 address of an end of a flow: `fd00:0:0:1::1` and on, or `fd00:0:0:2::1` and on.
 pub fn ipv6(side: usize, flow: usize) -> Ipv6Addr {
     Ipv6Addr::from(u128::from(IPV6_NETWORKS[side]) + 1 + flow as u128)
 }
@@ -159,7 +159,7 @@ pub fn flow_of(source: IpAddr) -> Option<(usize, usize)> {
     (flow < MOST_FLOWS && address(of, way, flow) == source).then_some((flow, way))
 }
 
-/// As many as an IPv4 network here has room for.
+/// The number of flows for which an IPv4 network has room here.
 const MOST_FLOWS: usize = (1 << 23) - 1;
 
 #[cfg(test)]

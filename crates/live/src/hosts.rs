@@ -25,10 +25,10 @@ pub const SENDER_PORT: u16 = 49_152;
 pub const RECEIVER_PORT: u16 = 9;
 const PORTS: [u16; 2] = [SENDER_PORT, RECEIVER_PORT];
 
-/// Below that of the path.
+/// The real-time priority of the applications' thread, below that of the path.
 const PRIORITY: u8 = 5;
 
-/// How often an end is looked at that waits for what no file tells.
+/// The interval between looks at an end that waits for something of which no file tells.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A connection of which one or both ends are the kernel's.
@@ -45,23 +45,23 @@ pub struct Call {
     /// The ends that are the kernel's.
     ends: [Option<KernelEnd>; 2],
     apps: [Option<AnyApp<KernelEnd>>; 2],
-    /// What each end's peer had sent it when it was asked last.
+    /// The payload that each end had received when it was asked last.
     received: [Bytes; 2],
     /// True if its objects are noted.
     told: bool,
     /// True if it is to be forgotten once it is over.
     passing: bool,
-    /// When it is to be looked at even if no file tells anything.
+    /// The time at which it is to be looked at even if no file tells anything.
     due: Instant,
-    /// When the opener's handshake was done.
+    /// The time at which the opener's handshake was done.
     pub established: Option<Instant>,
-    /// When all data of the sender's was acknowledged, if it has an end.
+    /// The time at which all data of the sender's was acknowledged, if it has an end.
     pub completed: Option<Instant>,
-    /// When both directions were over.
+    /// The time at which both directions were over.
     pub closed: Option<Instant>,
     /// SYNs and SYN-ACKs that were sent again.
     pub repeated: [u32; 2],
-    /// What the kernel told of each end last.
+    /// The last kernel counters of each end.
     pub last: [TcpInfo; 2],
     /// Why the connection failed.
     pub failed: Option<io::Error>,
@@ -69,11 +69,11 @@ pub struct Call {
     failed_at: Instant,
 }
 
-/// What there is to a connection besides its sockets.
+/// The plan of a connection: all but its sockets.
 pub struct Played {
     /// Its number, which its addresses say.
     pub number: usize,
-    /// When it opens.
+    /// The time at which it opens.
     pub opens: Instant,
     /// The side that opens it.
     pub opener: usize,
@@ -85,7 +85,7 @@ pub struct Played {
     pub passing: bool,
 }
 
-/// What the two ends of a flow counted by a moment.
+/// The counters of the two ends of a flow at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     /// The sender's counters.
@@ -177,12 +177,12 @@ impl Call {
         }
     }
 
-    /// What the player of `flow` tells at `end`, if there is one.
+    /// The video row of `flow` at `end`, if one of its applications is a player.
     pub fn video(&self, flow: &str, end: Instant) -> Option<VideoRow> {
         self.apps.iter().flatten().find_map(|app| diary::video(flow, app, end))
     }
 
-    /// What the ends counted.
+    /// Reads the counters of the ends.
     fn ends(&mut self) -> Ends {
         self.note_counters();
         Ends { sender: self.last[0], received: self.received(1) }
@@ -300,9 +300,9 @@ impl Call {
 pub struct Hosts {
     /// Flows first, then connections of traffic classes.
     pub calls: Vec<Call>,
-    /// How many of them are flows.
+    /// The number of flows among them.
     pub flows: usize,
-    /// What their applications told.
+    /// The notes of their applications.
     pub diary: Diary,
     /// True if the path polls, so that this thread is not to sleep for long either.
     pub polls: bool,

@@ -25,7 +25,7 @@ use crate::sys::{self, Interest, Poll};
 
 const V4: NetworkSpec = NetworkSpec::Ipv4;
 
-/// What a connection with a fault would hang in.
+/// The time limit of a test: a connection with a fault would hang.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The kernel's host and its device.
@@ -89,7 +89,7 @@ fn carry(host: &mut OwnHost, port: &mut dyn Port, done: &AtomicBool) -> OwnEnd {
     }
 }
 
-/// What `peer` does with the kernel's socket, and what our end counted meanwhile. Where our end is the
+/// Runs `peer` on the kernel's socket; returns its result and the counters of our end. Where our end is the
 /// sender the socket is accepted, otherwise it is connected.
 fn meet<T: Send>(
     side: usize,

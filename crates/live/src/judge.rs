@@ -46,7 +46,7 @@ pub struct Judged {
 /// A script that fails after its own events came so late is run once more: half of packetdrill's
 /// tolerance, so that the kernel's tick has the rest.
 const DISTURBED: Duration = Duration::from_millis(2);
-/// Of the threads of scripts, below that of the readers.
+/// The real-time priority of the threads of scripts, below that of the readers.
 const SCRIPT_PRIORITY: u8 = 5;
 
 /// Runs a script against this machine's kernel, in a namespace of its own.
@@ -82,16 +82,16 @@ pub fn judge(
 /// packetdrill's addresses: the kernel's end, and the script's (RFC 5737 for the latter).
 const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 168, 0, 1), Ipv4Addr::new(192, 0, 2, 1)];
 const IPV4_NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(192, 0, 2, 0), 24);
-/// The same of IPv6: a unique local address (RFC 4193), and one for documentation (RFC 3849).
+/// The two addresses in IPv6: a unique local address (RFC 4193), and one for documentation (RFC 3849).
 const IPV6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xfd00, 0, 0, 3, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)];
 const IPV6_NETWORK: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 64);
 
 const DEVICE: &str = "ackclock0";
 const MTU: u32 = 1500;
-/// Above the threads of scripts.
+/// The real-time priority of the reading thread, above that of the threads of scripts.
 const PRIORITY: u8 = 10;
-/// How often the reading thread looks whether it is to stop.
+/// The interval at which the reading thread checks the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 /// The kernel's first port; those of the script are the same numbers.
 const FIRST_PORT: u16 = 8080;
@@ -132,11 +132,11 @@ pub struct Judge {
     ipv6: AtomicBool,
 }
 
-/// What the reading thread and the stacks share.
+/// The TUN device and the queues of the stacks, shared with the reading thread.
 #[derive(Debug)]
 struct Wire {
     file: File,
-    /// By the script's ports.
+    /// The queues of the stacks, by the script's ports.
     stacks: Mutex<BTreeMap<u16, Sender<Arrived>>>,
     stop: AtomicBool,
 }
@@ -297,7 +297,7 @@ fn destination_port(packet: &[u8]) -> Option<u16> {
     (protocol == TCP).then(|| u16::from_be_bytes([port[0], port[1]]))
 }
 
-/// What the kernel answered to a case, and by how much the case was late at worst.
+/// The kernel's answers to a case, and the largest lateness of the case's own events.
 pub type Answered = Result<(Vec<Answer>, Duration), String>;
 
 /// Gives `cases` to the kernel, so many of them at once, each to a connection of its own; in their order.

@@ -85,7 +85,7 @@ use ackclock_sim::ScenarioError;
 /// Why there is no live run: one line.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// What the scenario asks cannot be run, or not live.
+    /// The scenario cannot be run, or not live.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// Network namespaces cannot be made.
@@ -100,7 +100,7 @@ pub enum LiveError {
     NoDevice {
         /// Their kind.
         kind: PortKind,
-        /// What the kernel said.
+        /// The kernel's error.
         why: io::Error,
     },
     /// A step failed that should not.
@@ -109,7 +109,7 @@ pub enum LiveError {
     /// A capture cannot be written.
     #[error(transparent)]
     Store(#[from] ackclock_writer::WriteError),
-    /// It was asked to stop.
+    /// The run was asked to stop.
     #[error("interrupted")]
     Cancelled,
 }
@@ -120,7 +120,7 @@ pub(crate) fn wall() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-/// What a file holds that this user's earlier runs left: a plain file of this user's, of `most` bytes at most. No link
+/// Reads a file that an earlier run of this user left: a plain file of this user's, of `most` bytes at most. No link
 /// is followed, and no FIFO waited for.
 ///
 /// # Errors
@@ -138,7 +138,7 @@ pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same of a machine that is not Linux.
+/// Reads a file of an earlier run, on a machine that is not Linux.
 ///
 /// # Errors
 /// As said.

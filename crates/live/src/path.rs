@@ -1,6 +1,6 @@
 //! The emulated path: [`ackclock_net::Path`] with real packets in it, between the devices of hosts.
 //!
-//! It is told the time, as everything in `net` is, and never asks for it: what drives it by the real
+//! The path is told the time, as everything in `net` is, and never asks for it: its driver by the real
 //! clock is [`crate::clockwork`]. An event inside the path happens at the moment that the model gives
 //! it, however late its turn comes, so that a late wake-up delays one packet's release and shifts no rate.
 
@@ -26,7 +26,7 @@ pub struct Release<'a> {
     pub flow: usize,
     /// 0 to the receiver, 1 to the sender.
     pub way: usize,
-    /// When it is due.
+    /// The time at which it is due.
     pub at: Instant,
     /// [`LEAD`] bytes of room, then the packet.
     pub bytes: &'a mut [u8],
@@ -53,13 +53,13 @@ pub struct Arrived {
 /// All that the path counted by a moment.
 #[derive(Clone, Debug)]
 pub struct PathSnapshot {
-    /// Of each wire.
+    /// One entry a wire: its counters and its delays.
     pub wires: Vec<(Counters, DelayHistogram)>,
-    /// Of each cross-traffic source.
+    /// One entry a cross-traffic source.
     pub sources: Vec<SourceCounters>,
-    /// Of each flow.
+    /// One entry a flow.
     pub arrived: Vec<Arrived>,
-    /// Of each wire and flow, packets offered and dropped.
+    /// One entry a wire, and in it one a flow: packets offered and dropped.
     pub crossings: Vec<Vec<[u64; 2]>>,
 }
 
@@ -85,11 +85,11 @@ pub struct Path {
     sources: Vec<(CrossSource, usize)>,
     buffers: Vec<Box<[u8]>>,
     arrived: Vec<Arrived>,
-    /// When the data packet began its way that came to each receiver last and was not acknowledged.
+    /// The first sending time of the last data packet that came to each receiver and is not acknowledged.
     echoes: Vec<Instant>,
     /// Routers' decisions over requests of connections.
     pub decisions: Vec<Decided>,
-    /// Of each connection, SYNs and SYN-ACKs that were lost on the way.
+    /// SYNs and SYN-ACKs that were lost on the way, one entry a connection.
     pub lost_openings: Vec<[u16; 2]>,
     probes: Vec<WireProbe>,
     samples: LinkSamples,
@@ -168,7 +168,7 @@ impl Path {
         }
     }
 
-    /// When something is to happen next.
+    /// The time of the next event.
     pub fn next_at(&self) -> Option<Instant> {
         [self.network.next_at(), self.agenda.next_at()].into_iter().flatten().min()
     }
@@ -300,7 +300,7 @@ impl Path {
         self.samples.record(now, wire, &counters);
     }
 
-    /// What was counted by `now`.
+    /// The counters of the path at `now`.
     pub fn snapshot(&mut self, now: Instant) -> PathSnapshot {
         let links = self.network.links_mut().iter_mut();
         let wires: Vec<_> = links.map(|link| (link.counters(now), link.delays().clone())).collect();
@@ -314,12 +314,12 @@ impl Path {
         }
     }
 
-    /// What probes of links recorded.
+    /// Takes the samples of the probes of links.
     pub fn take_samples(&mut self) -> LinkSamples {
         std::mem::take(&mut self.samples)
     }
 
-    /// Of each wire that sent enough to tell and kept one rate, that rate and the one reached, in bits
+    /// Rates of wires that sent enough to measure and kept one rate: wire, configured rate, reached rate in bits
     /// per second.
     pub fn rates(&self) -> Vec<(usize, f64, f64)> {
         let rates = self.rates.iter().zip(&self.meters).enumerate();

@@ -12,23 +12,23 @@ use ackclock_app::video::Player;
 use ackclock_units::{Bytes, Duration, Instant};
 use serde::Serialize;
 
-/// How long a server has to accept the connection, and to go on sending.
+/// The longest wait for a server to accept the connection, and to go on sending.
 const PATIENCE: StdDuration = StdDuration::from_secs(30);
-/// How often it is asked whether to go on.
+/// The interval between checks for cancellation.
 const LOOK: StdDuration = StdDuration::from_millis(200);
 /// The longest head of an answer.
 const MOST_HEAD: usize = 64 << 10;
 
-/// What is to be played.
+/// The plan of a playback.
 #[derive(Clone, Debug)]
 pub struct PlayPlan {
-    /// Where it is: `http://HOST[:PORT]/PATH`.
+    /// The address of the file: `http://HOST[:PORT]/PATH`.
     pub url: String,
-    /// How long it is played at most.
+    /// The longest time of play.
     pub limit: Option<StdDuration>,
 }
 
-/// What became of it, with the columns of the table `videos`; times are from the opening of the connection.
+/// The result of a playback, with the columns of the table `videos`; times count from the opening of the connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Played {
     /// Pictures of the video.
@@ -39,19 +39,19 @@ pub struct Played {
     pub late: u64,
     /// Those that were discarded, because a part of them was missing at their deadline.
     pub discarded: u64,
-    /// How often the playout buffer ran empty.
+    /// The number of times that the playout buffer ran empty.
     pub underflows: u64,
-    /// How long play stood still.
+    /// The time for which play stood still.
     pub stall_s: f64,
-    /// To the first picture; null before it.
+    /// The time to the first picture; null before it.
     pub startup_s: Option<f64>,
-    /// When the time of the last picture was over; null before it.
+    /// The time at which the last picture was over; null before it.
     pub finished_s: Option<f64>,
     /// Bytes of pictures that the player took.
     pub taken_bytes: u64,
     /// Those that had arrived when play began; null before it.
     pub start_bytes: Option<u64>,
-    /// What the playout buffer might hold in the end.
+    /// The size of the playout buffer in the end.
     pub buffer_bytes: u64,
     /// The length that the server told.
     pub content_bytes: u64,
@@ -68,7 +68,7 @@ pub enum PlayError {
     Answer {
         /// The address.
         url: String,
-        /// What it was.
+        /// The answer, or the fault in it.
         what: String,
     },
     /// The connection failed.
@@ -76,10 +76,10 @@ pub enum PlayError {
     Failed {
         /// The address.
         url: String,
-        /// What the machine said.
+        /// The machine's error.
         error: io::Error,
     },
-    /// It was asked to stop.
+    /// The run was asked to stop.
     #[error("interrupted")]
     Cancelled,
 }
@@ -87,7 +87,7 @@ pub enum PlayError {
 /// The parts of an address.
 #[derive(Debug, PartialEq, Eq)]
 struct Place<'a> {
-    /// As it stands in the address, for the field `Host`.
+    /// The host and port as the address has them, for the field `Host`.
     authority: &'a str,
     host: &'a str,
     port: u16,
@@ -260,7 +260,7 @@ struct Session<'a> {
     /// Bytes that still come before the pictures, and all that still come.
     before: u64,
     left: u64,
-    /// What had arrived when play began.
+    /// Bytes that had arrived when play began.
     start: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the emulated path meets a host: a TUN device, or a pair of Ethernet devices where TUN is closed.
+//! Ports between the emulated path and hosts: a TUN device, or a pair of Ethernet devices where TUN is closed.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -70,7 +70,7 @@ pub trait Port: Send {
         Ok(0)
     }
 
-    /// What devices counted; packets that they dropped are lost outside of the model.
+    /// The counters of the devices; packets that they dropped are lost outside of the model.
     ///
     /// # Errors
     /// The device is gone.
@@ -79,18 +79,18 @@ pub trait Port: Send {
     /// The device's number in its host's namespace, if it has one.
     fn device(&self) -> Option<u32>;
 
-    /// When the host may send although nothing came to it, if that is known.
+    /// The time at which the host may send although nothing came to it, if that is known.
     fn wakes_at(&self) -> Option<Instant> {
         None
     }
 
-    /// What our own ends leave besides counters; to be asked once, at the end of the run.
+    /// Takes the results of our own ends, but for their counters; to be called once, at the end of the run.
     fn leave(&mut self, end: Instant) -> Left {
         let _ = end;
         Left::default()
     }
 
-    /// What the end of `flow` counted, if it is our own.
+    /// The counters of the end of `flow`, if it is our own.
     fn own_end(&self, flow: usize) -> Option<OwnEnd> {
         let _ = flow;
         None

@@ -22,7 +22,7 @@ use crate::rights;
 use crate::space::{Space, set_sysctl};
 use crate::sys::{self, Rights, User};
 
-/// How long a server has until it listens.
+/// The longest time that a server may take until it listens.
 const LISTENS_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// The most of what a program prints that is looked at.
@@ -45,7 +45,7 @@ const PACKAGES: [(&str, &str); 12] = [
     ("setpriv", "util-linux"),
     ("vlc", "vlc-bin vlc-plugin-base"),
 ];
-/// Those whose package has their name.
+/// Programs whose package has their name.
 const SAME_NAME: [&str; 10] =
     ["curl", "iperf", "iperf3", "lighttpd", "mpv", "netperf", "nginx", "nuttcp", "socat", "wget"];
 
@@ -58,15 +58,15 @@ pub struct ProgramReport {
     pub side: &'static str,
     /// The command, every placeholder replaced.
     pub command: Vec<String>,
-    /// When it was started, in seconds of the run; a server is before it begins.
+    /// The time of its start, in seconds of the run; a server is started before it begins.
     pub started_s: Option<f64>,
-    /// When it had ended by itself.
+    /// The time at which it had ended by itself.
     pub ended_s: Option<f64>,
     /// Its exit code, if it ended by itself; 128 and the number of the signal that ended it.
     pub exit_code: Option<i32>,
     /// The last line that it printed, of standard error if there is one.
     pub last_line: String,
-    /// What it printed, if that is an object of JSON; of iperf3 what it measured, in our words.
+    /// The JSON object that it printed, if it did; of iperf3 the measured sums under our names.
     pub told: Option<serde_json::Value>,
 }
 
@@ -78,11 +78,11 @@ struct Player {
     side: Side,
     command: Vec<String>,
     program: sys::Program,
-    /// When it is to be let go, and whether it was.
+    /// The time at which it is to be let go, and those of its start and its end.
     due: Instant,
     started: Option<Instant>,
     ended: Option<(Instant, i32)>,
-    /// Where what it prints goes, standard output and standard error: the files themselves, as a program may put
+    /// The files of its standard output and standard error: open files and not paths, as a program may put
     /// others under their names.
     printed: [File; 2],
 }
@@ -162,7 +162,7 @@ const fn user_of(rights: Rights) -> Option<User> {
     }
 }
 
-/// Those of these files and folders that programs could not read: they are an ordinary user's.
+/// Files and folders among `paths` that programs could not read: they are an ordinary user's.
 ///
 /// # Errors
 /// There is no ordinary user here.
@@ -176,15 +176,15 @@ pub fn closed_to_programs(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LiveError> 
 /// The command that is ourselves, wherever we are installed.
 const OURS: &str = "ackclock";
 
-/// Where a command is.
+/// The result of a search for a command.
 enum Found {
     Runs,
-    /// Here, and the programs' user may not.
+    /// The command is at this path, and the programs' user may not run it.
     Closed(PathBuf),
     Nowhere,
 }
 
-/// Whether a user can start a command, by its path or on the `PATH`.
+/// Looks for a command, by its path or on the `PATH`, that a user can start.
 fn find(name: &str, user: Option<User>) -> io::Result<Found> {
     let places: Vec<PathBuf> = if name.contains('/') {
         vec![PathBuf::from(name)]
@@ -361,7 +361,7 @@ impl Player {
 }
 
 impl ProgramReport {
-    /// What makes a run with it no measurement: that it failed.
+    /// The reason why a run with it is no measurement, if it failed.
     pub fn doubt(&self) -> Option<String> {
         let code = self.exit_code.filter(|code| *code != 0)?;
         let line = match &*self.last_line {
@@ -373,7 +373,7 @@ impl ProgramReport {
     }
 }
 
-/// What makes a run with these programs no measurement.
+/// The reasons why a run with these programs is no measurement.
 pub fn doubts(scenario: &Scenario, plan: &Plan, reports: &[ProgramReport]) -> Vec<String> {
     let mut doubts: Vec<String> = reports.iter().filter_map(ProgramReport::doubt).collect();
     for flow in &plan.flows {
@@ -407,7 +407,7 @@ fn is_of_a_listener(line: &str) -> bool {
     line.split_whitespace().nth(3) == Some("0A")
 }
 
-/// What a program printed there, as far as it is looked at.
+/// The output of a program in `file`, up to [`MOST_TEXT`] bytes.
 fn text_of(file: &File) -> String {
     let mut bytes = Vec::new();
     let mut piece = [0; 1 << 14];
@@ -421,13 +421,13 @@ fn text_of(file: &File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// At most so many characters of a line, and none that would move a terminal's cursor or turn its line around.
+/// The first 200 characters of a line, and none that would move a terminal's cursor or turn its line around.
 fn shortened(line: &str) -> String {
     let kept = line.chars().filter(|c| is_printable(*c));
     kept.take(200).collect()
 }
 
-/// What a program told, if what it printed is an object of JSON: the sums of iperf3 in our words, or
+/// The JSON object that a program printed, if it did: the sums of iperf3 under our names, or
 /// all of it if it is short.
 fn told(text: &str) -> Option<serde_json::Value> {
     let answer: serde_json::Value = serde_json::from_str(text.trim()).ok()?;
@@ -445,9 +445,9 @@ fn told(text: &str) -> Option<serde_json::Value> {
     (answer.is_object() && text.len() <= MOST_ANSWER).then_some(answer)
 }
 
-/// What a flow's programs are told: what stands for the words in braces.
+/// The values of the placeholders in braces, for a flow's programs.
 struct Words<'a> {
-    /// Of the application in the file.
+    /// The key of the application in the file.
     key: String,
     number: usize,
     network: NetworkSpec,
@@ -550,7 +550,7 @@ fn environment(home: &Path) -> Vec<(OsString, OsString)> {
     variables
 }
 
-/// How long `drive` may sleep until programs are to be looked at again.
+/// The time for which `drive` may sleep until programs are to be looked at again.
 pub fn nap(now: Instant, next: Instant) -> std::time::Duration {
     let most = Duration::from_millis(20);
     std::time::Duration::from_nanos(next.since(now.min(next)).min(most).as_nanos())

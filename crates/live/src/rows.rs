@@ -98,10 +98,10 @@ pub fn rows(
     run
 }
 
-/// What our own ends and the path's routers left, of all ports together.
+/// The results of our own ends and of the path's routers, of all ports together.
 #[derive(Debug, Default)]
 pub struct OwnLeft {
-    /// What all applications told, the kernel's too.
+    /// The notes of all applications, the kernel's ends included.
     pub diary: Diary,
     /// As in [`speaker::Left`].
     pub samples: Vec<(usize, Vec<speaker::OwnSample>)>,
@@ -109,9 +109,9 @@ pub struct OwnLeft {
     pub videos: Vec<ackclock_sim::records::VideoRow>,
     /// As in [`speaker::Left`].
     pub requests: Vec<(usize, ackclock_tcp::QuickStartEvent)>,
-    /// What routers decided.
+    /// The decisions of routers.
     pub decisions: Vec<Decided>,
-    /// Of each connection, SYNs and SYN-ACKs that the path lost.
+    /// SYNs and SYN-ACKs that the path lost, one entry a connection.
     pub lost_openings: Vec<[u16; 2]>,
     /// The ends of each connection that are our own, as the run left them.
     pub ends: Vec<[Option<OwnEnd>; 2]>,

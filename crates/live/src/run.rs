@@ -35,15 +35,15 @@ use crate::tally::Tally;
 use crate::tracepoint::Tracepoint;
 use crate::watch::{Watched, Watcher};
 
-/// Between the last preparation and the beginning of the run.
+/// The time between the last preparation and the beginning of the run.
 const WARM_UP: Duration = Duration::from_millis(50);
 
-/// How a scenario is to be run.
+/// The options of a live run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The devices between hosts and path; the best that this user may have if not given.
     pub port: Option<PortKind>,
-    /// Whose the senders and the receivers are, whatever the scenario says.
+    /// The owners of the senders and of the receivers, which overrule the scenario.
     pub ends: [Option<End>; 2],
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<Place>,
@@ -59,7 +59,7 @@ pub struct Options {
     pub as_root: bool,
 }
 
-/// Whose an end point is.
+/// The owner of an end point: the transport that it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
     /// The machine's own TCP.
@@ -79,12 +79,12 @@ impl End {
     }
 }
 
-/// What a live run leaves.
+/// The result of a live run.
 #[derive(Debug)]
 pub struct LiveRun {
     /// The same rows that a simulation leaves.
     pub run: Run,
-    /// How the run was made, how well the path kept time, and whether that was good enough.
+    /// The report: the set-up, the punctuality of the path, and whether that was good enough.
     pub report: Report,
     /// The captures that were written.
     pub captures: Vec<PathBuf>,
@@ -212,7 +212,7 @@ struct Party<'a> {
     plays: Plays<'a>,
 }
 
-/// What a connection plays.
+/// The workload of a connection.
 enum Plays<'a> {
     App(&'a AppSpec),
     Session(&'a Session),
@@ -309,7 +309,7 @@ fn calls(
     Ok(Hosts { calls, flows: plan.flows.len(), ..Hosts::default() })
 }
 
-/// What counts the sockets of programs.
+/// Opens the observer of the sockets of programs.
 fn tally(scenario: &Scenario, plan: &Plan, pairs: &[HostPair]) -> Result<Tally, LiveError> {
     let plays = |entry: usize| scenario.flows[entry].app.program().is_some();
     let flows = plan.flows.iter().map(|flow| plays(flow.entry)).collect();
@@ -318,7 +318,7 @@ fn tally(scenario: &Scenario, plan: &Plan, pairs: &[HostPair]) -> Result<Tally, 
     Tally::open(flows, spaces).map_err(LiveError::step("look at sockets"))
 }
 
-/// What our own ends, the path's routers and all applications left.
+/// Collects the results of our own ends, of the path's routers and of all applications.
 fn own_left(clockwork: &mut Clockwork, hosts: &mut Hosts, plan: &Plan) -> OwnLeft {
     let mut left = OwnLeft {
         ends: clockwork.own_ends(),
@@ -356,8 +356,8 @@ fn best_port() -> PortKind {
     if tun.is_ok() { PortKind::Tun } else { PortKind::Pair }
 }
 
-/// What files of a flow are called: what is no letter, digit, `.`, `-` or `_` becomes `_`, as does a dot in front, and
-/// a name that is taken gets a number.
+/// The file name of a flow: any character but a letter, digit, `.`, `-` or `_` becomes `_`, as does a dot in front,
+/// and a name that is taken gets a number.
 pub fn file_name(flow: &str, taken: &mut Vec<String>) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let stem: String = flow.chars().map(kept).collect();
@@ -434,7 +434,7 @@ fn segments_a_call(plan: &Plan) -> u32 {
 
 /// The rate of a way's slowest link from which on several packets take one call.
 const IN_TRAINS_FROM_BPS: u64 = 300_000_000;
-/// As many as a packet of 64 KiB holds.
+/// The most segments that a packet of 64 KiB holds.
 const MOST_SEGMENTS: u32 = 44;
 
 /// A port for each host, with addresses and routes.
@@ -528,17 +528,17 @@ fn no_socket(pair: &HostPair, error: &io::Error) -> LiveError {
     LiveError::step("open a socket")(io::Error::new(error.kind(), error.to_string()))
 }
 
-/// What the threads of a run came back with.
+/// The results of the threads of a run.
 pub struct Outcome {
     /// The path's.
     pub path: PathReport,
-    /// What the flows' ends counted at each moment.
+    /// The counters of the flows' kernel ends at each moment.
     pub ends: Vec<Vec<Ends>>,
-    /// What was seen of them.
+    /// The observations of the watching thread.
     pub watched: Watched,
 }
 
-/// Who acts in a run.
+/// The parts of a run that act while it lasts.
 struct Acting<'a> {
     clockwork: &'a mut Clockwork,
     hosts: &'a mut Hosts,

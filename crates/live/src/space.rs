@@ -42,7 +42,7 @@ impl Space {
         Ok(space)
     }
 
-    /// What `work` does in this namespace. Sockets and devices that it opens belong there for good.
+    /// Runs `work` in this namespace. Sockets and devices that it opens belong there for good.
     ///
     /// # Errors
     /// Those of `work`.
@@ -59,7 +59,7 @@ impl Space {
     }
 }
 
-/// What `work` does on a thread of its own, whose namespaces are nobody else's.
+/// Runs `work` on a thread of its own, which may change its namespaces and its user: they end with it.
 pub fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| scope.spawn(work).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -25,29 +25,29 @@ pub struct Speaker {
     endpoint: Endpoint,
     app: AnyApp,
     app_at: Option<Instant>,
-    /// When the connection opens; `None` on the passive side and once it has.
+    /// The time at which the connection opens; `None` on the passive side and once it has.
     opens: Option<Instant>,
-    /// What it sends; the other way is what it receives.
+    /// The sending direction; the other one is its reverse.
     out: Direction,
     notes: Vec<Note>,
     /// The window scales that the peer's SYN and our own have said.
     scales: [Option<u8>; 2],
     played: Told,
-    /// What the peer had sent when the diary was told last.
+    /// The payload that had been received when the diary was told last.
     received: Bytes,
     diary: Diary,
-    /// What probes see, and what they saw last.
+    /// Samples for probes, and the values of the last one.
     samples: Vec<OwnSample>,
     before: Option<[u64; 4]>,
-    /// When all data was acknowledged, if it has an end.
+    /// The time at which all data was acknowledged, if it has an end.
     completed: Option<Instant>,
-    /// When nothing was left to do but to wait in TIME-WAIT.
+    /// The time at which nothing was left to do but to wait in TIME-WAIT.
     over: Option<Instant>,
     /// Packets that could not be read, and those whose payload was not what the stream has there.
     faults: Faults,
 }
 
-/// What is told of an end besides its counters.
+/// The identity of an end, and which records are kept of it besides its counters.
 #[derive(Clone, Debug)]
 struct Told {
     number: usize,
@@ -60,11 +60,11 @@ struct Told {
     receives: bool,
 }
 
-/// What a probe sees of one of our own senders at a moment: in segments and seconds, NaN of what there is
-/// not.
+/// A sample of the state of a sender, for probes: in segments and seconds, NaN for a value that
+/// does not exist.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OwnSample {
-    /// When.
+    /// The time.
     pub at: Instant,
     /// The congestion window.
     pub cwnd_segments: f64,
@@ -76,7 +76,7 @@ pub struct OwnSample {
     pub in_flight_segments: f64,
 }
 
-/// What one of our own ends is to do.
+/// The plan of one of our own ends.
 pub struct OwnPlayed<'a> {
     /// The number of its connection, which its addresses say.
     pub number: usize,
@@ -86,7 +86,7 @@ pub struct OwnPlayed<'a> {
     pub config: Config,
     /// Its application.
     pub app: AnyApp,
-    /// When it opens the connection; `None` of the passive side.
+    /// The time at which it opens the connection; `None` on the passive side.
     pub opens: Option<Instant>,
     /// True if its objects are noted.
     pub told: bool,
@@ -94,20 +94,20 @@ pub struct OwnPlayed<'a> {
     pub watched: bool,
 }
 
-/// What our own ends of an entry leave.
+/// The results of our own ends of an entry, but for their counters.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// What their applications told.
+    /// The notes of their applications.
     pub diary: Diary,
-    /// What probes of each connection see, by its number.
+    /// Samples for probes, by the number of the connection.
     pub samples: Vec<(usize, Vec<OwnSample>)>,
-    /// What was played.
+    /// The rows of the videos that were played.
     pub videos: Vec<VideoRow>,
     /// Steps of Quick-Start requests, by the number of the connection.
     pub requests: Vec<(usize, QuickStartEvent)>,
 }
 
-/// What was wrong with packets that came.
+/// Counters of faulty packets that came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Their headers or checksums.
@@ -116,20 +116,20 @@ pub struct Faults {
     pub content: u64,
 }
 
-/// What our own end counted by a moment.
+/// The counters of one of our own ends at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OwnEnd {
     /// The sending half.
     pub stats: SenderStats,
     /// Payload received in order.
     pub received: Bytes,
-    /// When the handshake was done.
+    /// The time at which the handshake was done.
     pub established: Option<Instant>,
-    /// When all data was acknowledged, if it has an end.
+    /// The time at which all data was acknowledged, if it has an end.
     pub completed: Option<Instant>,
-    /// When nothing was left to do but to wait in TIME-WAIT.
+    /// The time at which nothing was left to do but to wait in TIME-WAIT.
     pub over: Option<Instant>,
-    /// How often its SYN or SYN-ACK was sent again.
+    /// The number of times that its SYN or SYN-ACK was sent again.
     pub repeated: u32,
     /// Why it ended, if not by closing.
     pub failure: Option<Failure>,
@@ -203,8 +203,8 @@ impl Speaker {
         self.pump(now);
     }
 
-    /// By how much windows of the peer (0) or of our own (1) are shifted: from the first segment after the
-    /// two SYNs on (RFC 7323 §2.2), which may be what completes the handshake.
+    /// The shift of the windows of the peer (0) or of our own (1). It counts from the first segment after the
+    /// two SYNs on (RFC 7323 §2.2), which may be the one that completes the handshake.
     fn shift(&self, whose: usize) -> u8 {
         let agreed = self.scales[0].zip(self.scales[1]);
         agreed.map_or(0, |(peers, own)| [peers, own][whose])

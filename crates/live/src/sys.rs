@@ -43,7 +43,7 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// What the calling thread has used of processors.
+/// The processor time that the calling thread has used.
 pub fn thread_time() -> Duration {
     let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: as above.
@@ -83,12 +83,12 @@ pub fn enter_network(space: &OwnedFd) -> io::Result<()> {
     check(unsafe { libc::setns(space.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// How this thread is scheduled from now on.
+/// The scheduling policy of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
-    /// Before every ordinary thread (`SCHED_FIFO`).
+    /// Precedence over every ordinary thread (`SCHED_FIFO`).
     Realtime,
-    /// As every other thread.
+    /// The policy of every other thread.
     Ordinary,
 }
 
@@ -175,7 +175,7 @@ pub fn switch_offloads_off(device: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// What a file is waited for.
+/// The events for which a file is waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
     /// Something can be read.
@@ -208,7 +208,7 @@ impl Poll {
         self.entries.push(libc::pollfd { fd: file, events, revents: 0 });
     }
 
-    /// How many files were added.
+    /// The number of files that were added.
     pub const fn len(&self) -> usize {
         self.entries.len()
     }

@@ -16,7 +16,7 @@ use crate::space::Space;
 use crate::sys::TcpInfo;
 use crate::watch::Seen;
 
-/// What the sockets of a flow counted, all together.
+/// The counters of a flow's sockets, all together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tallied {
     /// Segments with data that the sender's host sent, those sent again included.
@@ -27,7 +27,7 @@ pub struct Tallied {
     pub timeouts: u64,
     /// Payload that the receiver's host got in order; a FIN counts as a byte.
     pub received: u64,
-    /// When the first connection of the sender's host was seen that stood.
+    /// The time at which the first established connection of the sender's host was seen.
     pub established: Option<Instant>,
 }
 
@@ -38,7 +38,7 @@ struct Known {
     /// 0 the sender's host, 1 the receiver's.
     side: usize,
     info: TcpInfo,
-    /// When it was looked at last.
+    /// The time of the last look at it.
     at: Instant,
     /// True if it is gone.
     over: bool,
@@ -47,17 +47,17 @@ struct Known {
 /// The sockets of programs.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Of each flow, whether programs play it.
+    /// True for each flow that is played by programs.
     flows: Vec<bool>,
     diagnoses: Vec<Diagnosis>,
     ends: Vec<Ends>,
-    /// By the number that the kernel gives each.
+    /// The sockets by the number that the kernel gives each (the cookie).
     sockets: BTreeMap<u64, Known>,
     established: Vec<Option<Instant>>,
 }
 
 impl Tally {
-    /// Of these flows, in `spaces`, those of both sides.
+    /// Observes the sockets of these flows, those of both sides, in `spaces`.
     ///
     /// # Errors
     /// The kernel tells nothing of sockets.
@@ -128,7 +128,7 @@ impl Tally {
         Ok(())
     }
 
-    /// What was counted, of each flow that programs play.
+    /// The totals of each flow that is played by programs.
     pub fn tallied(&self) -> Vec<Option<Tallied>> {
         let mut tallied: Vec<Option<Tallied>> =
             self.flows.iter().map(|plays| plays.then(Tallied::default)).collect();

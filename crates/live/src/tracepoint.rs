@@ -17,7 +17,7 @@ const AF_INET6: u16 = 10;
 /// A connection as it received a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// When.
+    /// The time.
     pub at: Instant,
     /// Its own address.
     pub local: IpAddr,
@@ -33,7 +33,7 @@ pub struct Probed {
     pub in_flight: u32,
 }
 
-/// Where the fields lie that are looked at.
+/// The offsets of the fields that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Layout {
     local: usize,
@@ -46,7 +46,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// From the file `format` of the tracepoint.
+    /// Reads the offsets from the file `format` of the tracepoint.
     fn parse(text: &str) -> Option<Self> {
         let offset = |name: &str| -> Option<usize> {
             let line = text.lines().find(|line| {

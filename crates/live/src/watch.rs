@@ -18,22 +18,22 @@ use crate::sys::TcpInfo;
 use crate::tally::{Tallied, Tally};
 use crate::tracepoint::{Probed, Tracepoint};
 
-/// How often connections are looked at. A repair lasts a round trip at least, so that none is missed on
+/// The interval between looks at connections. A repair lasts a round trip at least, so that none is missed on
 /// paths as long as this.
 pub const EVERY: Duration = Duration::from_millis(10);
 
-/// What was seen of a connection by a moment.
+/// The observations of a connection up to a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// How often it began to repair losses, or answered a mark.
+    /// The number of times that it began to repair losses, or answered a mark.
     pub congestion_events: u64,
     /// Those of them that came in slow start.
     pub in_slow_start: u64,
     /// Looks at it after its first round trip, and sums over them.
     pub looks: u64,
-    /// Of the smoothed round-trip time.
+    /// The sum of the smoothed round-trip times.
     pub srtt_sum_us: u64,
-    /// Of the retransmission timeout, without its back-off.
+    /// The sum of the retransmission timeouts, without back-off.
     pub rto_sum_us: u64,
 }
 
@@ -65,20 +65,20 @@ pub struct Watcher {
     last: Vec<Option<TcpInfo>>,
     /// The sockets of the run's senders.
     cookies: BTreeSet<u64>,
-    /// Those of programs.
+    /// The sockets of programs.
     tally: Tally,
     probed: Vec<Probed>,
     samples: FlowSamples,
 }
 
-/// What watching left.
+/// The result of watching.
 #[derive(Debug)]
 pub struct Watched {
-    /// What was seen of each flow at the moments that were asked for, in their order.
+    /// The observations of each flow at the requested moments, in their order.
     pub snapshots: Vec<Vec<Seen>>,
-    /// What the sockets of programs counted by then, of each flow that has some.
+    /// The totals of the sockets of programs at those moments, for each flow that has some.
     pub tallied: Vec<Vec<Option<Tallied>>>,
-    /// What probes recorded.
+    /// The samples of probes.
     pub samples: FlowSamples,
     /// Events of the tracepoint that were lost.
     pub lost: u64,

@@ -42,7 +42,7 @@ fn is_root() -> bool {
     is
 }
 
-/// What a shell of the stranger's says: its exit code.
+/// Runs a shell as another user; returns its exit code.
 fn as_stranger(script: &str, at: &Path) -> i32 {
     use std::os::unix::process::CommandExt as _;
     let mut shell = Command::new("/bin/sh");
@@ -254,7 +254,7 @@ fn root_executes_nothing_by_a_path_that_another_user_changes() {
     Folder::asked(&asked, STRANGER).unwrap();
 }
 
-/// What a program prints, started with these rights in a namespace of its own.
+/// The output of a program that is started with these rights in a namespace of its own.
 fn told(script: &str, given: Rights) -> String {
     let space = crate::space::Space::new().unwrap();
     let scratch = Scratch::new();

@@ -16,7 +16,7 @@ macro_rules! numbers {
     ($($name:ident)*) => { &[$((stringify!($name), libc::$name as i64)),*] };
 }
 
-/// What the names in arguments stand for.
+/// The values of the names that arguments may use.
 const NAMES: &[(&str, i64)] = numbers! {
     SOL_SOCKET SOL_TCP IPPROTO_TCP IPPROTO_IP SOL_IP IPPROTO_IPV6
     SO_REUSEADDR SO_REUSEPORT SO_SNDBUF SO_SNDBUFFORCE SO_RCVBUF SO_RCVBUFFORCE SO_KEEPALIVE SO_LINGER
@@ -40,7 +40,7 @@ const ERRORS: &[(&str, i64)] = numbers! {
     ENOTSOCK EOPNOTSUPP EPERM EPIPE EPROTO ETIMEDOUT EADDRINUSE EADDRNOTAVAIL EDOM EACCES ENOENT
 };
 
-/// More than anyone's buffer.
+/// The most bytes that one call may move: more than anyone's buffer.
 const MOST: usize = 1 << 28;
 
 type Told = Result<Returned, String>;
@@ -277,7 +277,7 @@ fn getsockopt(call: &Call, socket: &OwnedFd) -> Told {
     Ok(Returned::Value(0))
 }
 
-/// How much a call moves, and its flags.
+/// The number of bytes that a call moves, and its flags.
 fn volume(call: &Call) -> Result<(usize, i32), String> {
     let (volume, flags) = match call.name.as_str() {
         "readv" | "writev" => (vectors(argument(call, 1)?), None),
@@ -311,7 +311,7 @@ fn vectors(expr: &Expr) -> i64 {
     }
 }
 
-/// What the kernel tells of a connection (`struct tcp_info` of linux/tcp.h, by place).
+/// Reads the kernel's counters of a connection (`struct tcp_info` of linux/tcp.h, by offset).
 pub(super) fn tcp_info(socket: &OwnedFd) -> io::Result<TcpInfo> {
     let mut all = [0_u8; 248];
     call::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut all)?;

@@ -17,12 +17,12 @@ use ackclock_wire::{Direction, MAX_HEADERS, Payload, Tuple, Unwrapper, encode, p
 use super::{Arrived, Judge};
 use crate::sys::{self, call};
 
-/// Nobody waits longer for a packet that may come at any time: somewhat more than the first two timeouts
+/// The longest wait for a packet that may come at any time: somewhat more than the first two timeouts
 /// of a handshake, and than `TCP_TIMEWAIT_LEN`.
 const PATIENCE: Duration = Duration::from_secs(75);
 /// Timers of the kernel's expire at ticks of its clock, here those of 250 Hz (`CONFIG_HZ`).
 const TICK: Duration = Duration::from_millis(4);
-/// How often a call that blocks is looked at, and whether the run was cancelled.
+/// The interval between looks at a call that blocks, and at whether the run was cancelled.
 const LOOK: Duration = Duration::from_millis(1);
 const LONG_LOOK: Duration = Duration::from_millis(100);
 
@@ -41,23 +41,23 @@ pub struct KernelStack<'a> {
     pub(super) port: u16,
     pub(super) ipv6: bool,
     arrivals: Receiver<Arrived>,
-    /// What came and was not asked for yet.
+    /// Packets that have come and that the script has not asked for yet.
     inbox: VecDeque<(Instant, Transmit)>,
-    /// What the script sends.
+    /// The direction of the script's packets: addresses, ports and sequence numbers.
     direction: Direction,
     /// Window scale shifts that were offered: the script's, the kernel's.
     shifts: [Option<u8>; 2],
-    /// When the script began (`CLOCK_MONOTONIC`).
+    /// The time at which the script began (`CLOCK_MONOTONIC`).
     epoch_ns: Option<u64>,
     latest_wake: Duration,
     pub(super) descriptors: BTreeMap<i64, Descriptor>,
     /// The descriptor of the connection; -1 is one of [`Stack`]'s own calls.
     pub(super) connection: Option<i64>,
-    /// What is known of it after its close.
+    /// The last counters of the connection, read when it was closed.
     pub(super) last_info: TcpInfo,
     /// The descriptor that a call waits for, and what for.
     pub(super) pending: Option<(i64, i16)>,
-    /// What a write that blocks has written.
+    /// Bytes that the pending write has written.
     pub(super) written: usize,
     pub(super) congestion_control: String,
     pub(super) paced: bool,
@@ -106,14 +106,14 @@ impl<'a> KernelStack<'a> {
         }
     }
 
-    /// The same, which waits no longer once `cancelled` answers true.
+    /// Makes the stack wait no longer once `cancelled` answers true.
     #[must_use]
     pub fn until_cancelled(mut self, cancelled: &'a (dyn Fn() -> bool + Sync)) -> Self {
         self.cancelled = Cancel(Some(cancelled));
         self
     }
 
-    /// By how much the script was later than its own times, at worst. Of a run that was late nothing can be said.
+    /// The largest lateness of the script's own events. A run that was late proves nothing.
     pub const fn latest_wake(&self) -> Duration {
         self.latest_wake
     }

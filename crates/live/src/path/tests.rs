@@ -42,7 +42,7 @@ fn offer(path: &mut Path, now: Instant, from: Ipv4Addr, len: u16, ecn: u8) -> bo
     path.offer(now, buffer, usize::from(len)).is_none()
 }
 
-/// What comes out by `until`: (microseconds, flow, way, length).
+/// The packets that are released by `until`: (microseconds, flow, way, length).
 fn released(path: &mut Path, until: Instant) -> Vec<(u64, usize, usize, usize)> {
     let mut out = Vec::new();
     path.run(until, until, |release| {

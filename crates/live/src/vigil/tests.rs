@@ -16,7 +16,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// On which the thread has slept long enough to know it.
+    /// A machine on which the thread has slept often enough to know the latency.
     fn new(polls: bool, scheduling: Scheduling) -> Self {
         let vigil = Vigil::new(polls, scheduling);
         // A thread has used something before it begins.
