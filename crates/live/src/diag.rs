@@ -84,18 +84,18 @@ impl Diagnosis {
 
 /// The ends of sockets, as they come.
 #[derive(Debug)]
-pub struct Ends {
+pub struct DestroyEvents {
     socket: OwnedFd,
     buffer: Vec<u8>,
 }
 
-impl Ends {
+impl DestroyEvents {
     /// Opens the notifications of the calling thread's namespace.
     ///
     /// # Errors
     /// The kernel was built without it.
     pub fn open() -> io::Result<Self> {
-        Ok(Self { socket: sys::told_of_ends()?, buffer: vec![0; 1 << 13] })
+        Ok(Self { socket: sys::destroy_events()?, buffer: vec![0; 1 << 13] })
     }
 
     /// Tells `take` of every connection that is gone since the last call, with its last counters.

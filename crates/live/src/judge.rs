@@ -1,7 +1,7 @@
 //! The kernel's TCP as the stack that a script is run against: one connection of a namespace of ours, whose peer is the
 //! script behind a TUN device.
 //!
-//! A [`Judge`] is a namespace with its device. It may have many connections at once, told apart by their
+//! A [`Judge`] is a namespace with its device. It may have many connections at once, distinguished by their
 //! ports; each is a [`KernelStack`], which waits in real time. A thread reads what the kernel sends and
 //! stamps it. Nothing outlives the process (decision 0015).
 
@@ -25,9 +25,9 @@ use ackclock_units::Duration;
 use ackclock_wire::Addresses;
 
 use crate::LiveError;
+use crate::net_ns::{NetNs, set_sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::port::PortKind;
-use crate::space::{Space, set_sysctl};
 use crate::sys::{self, Interest, Poll};
 
 pub use stack::KernelStack;
@@ -62,7 +62,7 @@ pub fn judge(
         std::thread::scope(|scope| {
             let run = || {
                 let judge = Judge::new()?;
-                sys::hurry(SCRIPT_PRIORITY);
+                sys::request_realtime(SCRIPT_PRIORITY);
                 let mut stack = judge.stack().until_cancelled(cancelled);
                 let (result, seen) = run_watched(script, &mut stack, settings);
                 Ok::<_, LiveError>((result, seen, stack.latest_wake()))
@@ -113,7 +113,7 @@ const SETTINGS: [(&str, &str); 7] = [
 
 /// A packet of the kernel's, and when it was read (`CLOCK_MONOTONIC`).
 #[derive(Debug)]
-struct Arrived {
+struct ReceivedPacket {
     at_ns: u64,
     bytes: Vec<u8>,
 }
@@ -121,9 +121,9 @@ struct Arrived {
 /// A namespace of the kernel's with a TUN device.
 #[derive(Debug)]
 pub struct Judge {
-    space: Space,
+    namespace: NetNs,
     device: u32,
-    wire: Arc<Wire>,
+    tun: Arc<SharedTun>,
     reader: Option<JoinHandle<()>>,
     next_port: AtomicU32,
     /// True if it has but one connection, whose script may set what all connections share.
@@ -134,10 +134,10 @@ pub struct Judge {
 
 /// The TUN device and the queues of the stacks, shared with the reading thread.
 #[derive(Debug)]
-struct Wire {
+struct SharedTun {
     file: File,
     /// The queues of the stacks, by the script's ports.
-    stacks: Mutex<BTreeMap<u16, Sender<Arrived>>>,
+    stacks: Mutex<BTreeMap<u16, Sender<ReceivedPacket>>>,
     stop: AtomicBool,
 }
 
@@ -160,8 +160,8 @@ impl Judge {
 
     fn made(alone: bool) -> Result<Self, LiveError> {
         sys::open_many_files();
-        let space = Space::new().map_err(LiveError::NoNamespace)?;
-        let (file, device) = space
+        let namespace = NetNs::new().map_err(LiveError::NoNamespace)?;
+        let (file, device) = namespace
             .within(|| {
                 let file = sys::tun(DEVICE, false)?;
                 let mut netlink = Netlink::open()?;
@@ -176,17 +176,17 @@ impl Judge {
                 Ok((file, device))
             })
             .map_err(|why| LiveError::NoDevice { kind: PortKind::Tun, why })?;
-        let wire = Wire { file, stacks: Mutex::default(), stop: AtomicBool::new(false) };
-        let wire = Arc::new(wire);
-        let shared = Arc::clone(&wire);
+        let tun = SharedTun { file, stacks: Mutex::default(), stop: AtomicBool::new(false) };
+        let tun = Arc::new(tun);
+        let shared = Arc::clone(&tun);
         let reader = std::thread::Builder::new()
             .name("judge".to_owned())
             .spawn(move || shared.read())
             .map_err(LiveError::step("start a thread"))?;
         Ok(Self {
-            space,
+            namespace,
             device,
-            wire,
+            tun,
             reader: Some(reader),
             next_port: AtomicU32::new(0),
             alone,
@@ -199,7 +199,7 @@ impl Judge {
         let number = self.next_port.fetch_add(1, Ordering::Relaxed);
         let port = FIRST_PORT + u16::try_from(number % PORTS).unwrap_or(0);
         let (sender, arrivals) = channel();
-        self.wire.stacks().insert(port, sender);
+        self.tun.stacks().insert(port, sender);
         KernelStack::new(self, port, arrivals)
     }
 
@@ -221,7 +221,7 @@ impl Judge {
         if self.ipv6.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        self.space.within(|| {
+        self.namespace.within(|| {
             for (name, value) in crate::kernel::IPV6 {
                 set_sysctl(name, value)?;
             }
@@ -236,7 +236,7 @@ impl Judge {
 
 impl Drop for Judge {
     fn drop(&mut self) {
-        self.wire.stop.store(true, Ordering::Relaxed);
+        self.tun.stop.store(true, Ordering::Relaxed);
         if let Some(reader) = self.reader.take() {
             // A panic of the reader's has been printed, and every script has seen nothing more.
             let _ = reader.join();
@@ -244,14 +244,14 @@ impl Drop for Judge {
     }
 }
 
-impl Wire {
-    fn stacks(&self) -> std::sync::MutexGuard<'_, BTreeMap<u16, Sender<Arrived>>> {
+impl SharedTun {
+    fn stacks(&self) -> std::sync::MutexGuard<'_, BTreeMap<u16, Sender<ReceivedPacket>>> {
         self.stacks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives every packet of the kernel's to its stack, until it is to stop.
     fn read(&self) {
-        sys::hurry(PRIORITY);
+        sys::request_realtime(PRIORITY);
         let mut buffer = vec![0; 1 << 16];
         let mut poll = Poll::default();
         while !self.stop.load(Ordering::Relaxed) {
@@ -275,7 +275,7 @@ impl Wire {
         let Some(port) = destination_port(packet) else { return };
         if let Some(stack) = self.stacks().get(&port) {
             // A stack that is gone wants nothing.
-            let _ = stack.send(Arrived { at_ns, bytes: packet.to_vec() });
+            let _ = stack.send(ReceivedPacket { at_ns, bytes: packet.to_vec() });
         }
     }
 

@@ -1,7 +1,7 @@
 //! The emulated path: [`ackclock_net::Path`] with real packets in it, between the devices of hosts.
 //!
 //! The path is told the time, as everything in `net` is, and never asks for it: its driver by the real
-//! clock is [`crate::clockwork`]. An event inside the path happens at the moment that the model gives
+//! clock is [`crate::path_driver`]. An event inside the path happens at the moment that the model gives
 //! it, however late its turn comes, so that a late wake-up delays one packet's release and shifts no rate.
 
 mod frame;
@@ -15,7 +15,7 @@ use ackclock_sim::records::LinkSamples;
 use ackclock_sim::scenario::{Every, Scenario};
 use ackclock_units::{Duration, Instant, Rate};
 
-use crate::header::{self, LEAD};
+use crate::header::{self, HeaderView, LEAD};
 use frame::Frame;
 use rates::RateMeter;
 
@@ -90,7 +90,7 @@ pub struct Path {
     /// Routers' decisions over requests of connections.
     pub decisions: Vec<Decided>,
     /// SYNs and SYN-ACKs that were lost on the way, one entry a connection.
-    pub lost_openings: Vec<[u16; 2]>,
+    pub lost_syns: Vec<[u16; 2]>,
     probes: Vec<WireProbe>,
     samples: LinkSamples,
     room: usize,
@@ -98,7 +98,7 @@ pub struct Path {
     /// Events that were handled.
     pub handled: u64,
     /// Packets of no flow of the scenario's, which go nowhere.
-    pub strangers: u64,
+    pub unknown_packets: u64,
 }
 
 impl Path {
@@ -158,13 +158,13 @@ impl Path {
             arrived: vec![Arrived::default(); connections],
             echoes: vec![Instant::NEVER; connections],
             decisions: Vec::new(),
-            lost_openings: vec![[0; 2]; connections],
+            lost_syns: vec![[0; 2]; connections],
             probes,
             samples: LinkSamples::default(),
             room: LEAD + mtu,
             end: plan.end,
             handled: 0,
-            strangers: 0,
+            unknown_packets: 0,
         }
     }
 
@@ -182,20 +182,20 @@ impl Path {
     /// A host has sent the packet of `len` bytes in `bytes`. Returns the buffer if the packet is none of the
     /// path's.
     pub fn offer(&mut self, now: Instant, bytes: Box<[u8]>, len: usize) -> Option<Box<[u8]>> {
-        let place = header::look(&bytes[LEAD..LEAD + len])
-            .and_then(|sight| Some((sight, header::flow_of(sight.source)?)))
+        let place = HeaderView::read(&bytes[LEAD..LEAD + len])
+            .and_then(|headers| Some((headers, header::flow_of(headers.source)?)))
             .filter(|(_, (flow, _))| *flow < self.arrived.len());
-        let Some((sight, (flow, way))) = place else {
-            self.strangers += 1;
+        let Some((headers, (flow, way))) = place else {
+            self.unknown_packets += 1;
             return Some(bytes);
         };
         // Only a pure ACK answers one data packet and nothing else.
         let mut echo = Instant::NEVER;
-        if way == 1 && !sight.data {
+        if way == 1 && !headers.data {
             std::mem::swap(&mut echo, &mut self.echoes[flow]);
         }
-        self.network.send(now, end_of(flow, way), Frame { bytes, len, flow, way, sight, echo });
-        self.take_news(now);
+        self.network.send(now, end_of(flow, way), Frame { bytes, len, flow, way, headers, echo });
+        self.drain_notifications(now);
         None
     }
 
@@ -218,12 +218,12 @@ impl Path {
                     _ => self.probe(at, n),
                 }
             }
-            self.take_news(next);
+            self.drain_notifications(next);
         }
     }
 
     /// Packets have come to links that probes watch, routers have decided, packets were lost.
-    fn take_news(&mut self, now: Instant) {
+    fn drain_notifications(&mut self, now: Instant) {
         while let Some(wire) = self.network.take_touched() {
             let wanted = self.probes.iter().any(|probe| {
                 let sees = probe.interval.is_none() && probe.wire == wire;
@@ -237,8 +237,8 @@ impl Path {
             self.decisions.push(decided);
         }
         while let Some(frame) = self.network.take_lost() {
-            if let Some(answer) = frame.sight.opening {
-                let count = &mut self.lost_openings[frame.flow][usize::from(answer)];
+            if let Some(answer) = frame.headers.syn_ack {
+                let count = &mut self.lost_syns[frame.flow][usize::from(answer)];
                 *count = count.saturating_add(1);
             }
             self.buffers.push(frame.bytes);
@@ -253,16 +253,16 @@ impl Path {
         deliver: &mut impl FnMut(Release<'_>),
     ) {
         let Delivery { payload: mut frame, corrupted, first_sent, .. } = delivery;
-        let Frame { len, flow, way, sight, echo, .. } = frame;
+        let Frame { len, flow, way, headers, echo, .. } = frame;
         let arrived = &mut self.arrived[flow];
         if corrupted {
             arrived.corrupted += 1;
             header::corrupt(frame.packet());
-        } else if way == 0 && sight.data {
+        } else if way == 0 && headers.data {
             arrived.packets += 1;
             arrived.bytes += len as u64;
             self.echoes[flow] = first_sent;
-        } else if way == 1 && !sight.data && echo != Instant::NEVER {
+        } else if way == 1 && !headers.data && echo != Instant::NEVER {
             arrived.path_rtt_sum_ns += at.since(echo).as_nanos();
             arrived.path_rtts += 1;
         }

@@ -86,7 +86,7 @@ pub enum PlayError {
 
 /// The parts of an address.
 #[derive(Debug, PartialEq, Eq)]
-struct Place<'a> {
+struct UrlParts<'a> {
     /// The host and port as the address has them, for the field `Host`.
     authority: &'a str,
     host: &'a str,
@@ -95,7 +95,7 @@ struct Place<'a> {
 }
 
 /// Reads an address (RFC 9110 section 4.2.1).
-fn place(url: &str) -> Result<Place<'_>, PlayError> {
+fn place(url: &str) -> Result<UrlParts<'_>, PlayError> {
     let wrong = || PlayError::Url(format!("`{url}`: expected http://HOST[:PORT]/PATH"));
     let rest = url.strip_prefix("http://").ok_or_else(wrong)?;
     let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
@@ -109,7 +109,7 @@ fn place(url: &str) -> Result<Place<'_>, PlayError> {
     if !plain(host) || !plain(path) {
         return Err(wrong());
     }
-    Ok(Place { authority, host, port, path })
+    Ok(UrlParts { authority, host, port, path })
 }
 
 /// The length of what follows a head, or what the head says instead (RFC 9112 sections 4 and 6).
@@ -192,7 +192,7 @@ pub fn play(
         return Err(answer(what));
     };
     let mut session =
-        Session { opened, stream, player: &mut player, before, left: content, start: None };
+        Download { opened, stream, player: &mut player, before, left: content, start: None };
     session.run(plan.limit, &cancelled).map_err(|error| match error.kind() {
         ErrorKind::Interrupted => PlayError::Cancelled,
         _ => failed(error),
@@ -215,7 +215,7 @@ pub fn play(
     })
 }
 
-fn open(place: &Place<'_>) -> io::Result<TcpStream> {
+fn open(place: &UrlParts<'_>) -> io::Result<TcpStream> {
     let mut why = io::Error::other("the host has no address");
     for address in (place.host, place.port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, PATIENCE) {
@@ -253,7 +253,7 @@ fn head(stream: &mut TcpStream) -> io::Result<String> {
 }
 
 /// A file on its way to a player.
-struct Session<'a> {
+struct Download<'a> {
     opened: StdInstant,
     stream: TcpStream,
     player: &'a mut Player,
@@ -264,7 +264,7 @@ struct Session<'a> {
     start: Option<u64>,
 }
 
-impl Session<'_> {
+impl Download<'_> {
     fn now(&self) -> Instant {
         let nanos = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Instant::from_nanos(nanos)
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn addresses_are_taken_apart() {
         let found = place("http://10.0.0.1:8080/a/film.mp4?x=1").unwrap();
-        let expected = Place {
+        let expected = UrlParts {
             authority: "10.0.0.1:8080",
             host: "10.0.0.1",
             port: 8080,

@@ -7,7 +7,7 @@ use ackclock_sim::plan::Plan;
 use ackclock_units::Duration;
 use serde::Serialize;
 
-use crate::clockwork::PathReport;
+use crate::path_driver::PathReport;
 use crate::port::PortKind;
 use crate::programs::ProgramReport;
 use crate::run::End;
@@ -64,8 +64,9 @@ pub struct Report {
     pub stall_s: f64,
     /// Packets that were lost outside of the model: in devices, or refused by a host.
     pub lost_outside: u64,
-    /// Packets on the path that belong to no flow.
-    pub strangers: u64,
+    /// Packets on the path that belong to no flow: `strangers` in results.
+    #[serde(rename = "strangers")]
+    pub unknown_packets: u64,
     /// Links that sent enough back to back to tell.
     pub rates: Vec<RateReached>,
     /// The source of the samples of every change of a flow, if a probe asks for them.
@@ -182,7 +183,7 @@ impl Report {
             wake_up_s: meter.wake_up.as_secs_f64(),
             stall_s: meter.stall.max(meter.latest).as_secs_f64(),
             lost_outside: path.lost_in_devices + meter.refused,
-            strangers: path.strangers,
+            unknown_packets: path.unknown_packets,
             rates: path
                 .rates
                 .iter()

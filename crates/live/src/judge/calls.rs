@@ -43,10 +43,10 @@ const ERRORS: &[(&str, i64)] = numbers! {
 /// The most bytes that one call may move: more than anyone's buffer.
 const MOST: usize = 1 << 28;
 
-type Told = Result<Returned, String>;
+type CallResult = Result<Returned, String>;
 
 impl KernelStack<'_> {
-    pub(super) fn carry_out(&mut self, call: &Call, again: bool) -> Told {
+    pub(super) fn carry_out(&mut self, call: &Call, again: bool) -> CallResult {
         self.pending = None;
         let result = match &call.result {
             Some(Expr { kind: ExprKind::Int(n), .. }) => *n,
@@ -135,7 +135,7 @@ impl KernelStack<'_> {
         }
     }
 
-    fn fcntl(&mut self, call: &Call, fd: i64) -> Told {
+    fn fcntl(&mut self, call: &Call, fd: i64) -> CallResult {
         let command = small(number(argument(call, 1)?)?);
         let Some(descriptor) = self.descriptors.get_mut(&fd) else {
             return Ok(Returned::Error("EBADF"));
@@ -154,7 +154,7 @@ impl KernelStack<'_> {
         }
     }
 
-    fn read(&mut self, call: &Call, fd: i64, nonblocking: bool) -> Told {
+    fn read(&mut self, call: &Call, fd: i64, nonblocking: bool) -> CallResult {
         let (volume, flags) = volume(call)?;
         let mut buffer = vec![0; volume];
         let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
@@ -167,7 +167,7 @@ impl KernelStack<'_> {
         }
     }
 
-    fn write(&mut self, call: &Call, fd: i64, nonblocking: bool, again: bool) -> Told {
+    fn write(&mut self, call: &Call, fd: i64, nonblocking: bool, again: bool) -> CallResult {
         let (volume, flags) = volume(call)?;
         let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
         let so_far = if again { self.written } else { 0 };
@@ -249,7 +249,7 @@ fn bytes(expr: &Expr) -> Result<Vec<u8>, String> {
     }
 }
 
-fn getsockopt(call: &Call, socket: &OwnedFd) -> Told {
+fn getsockopt(call: &Call, socket: &OwnedFd) -> CallResult {
     let (level, option) = (number(argument(call, 1)?)?, number(argument(call, 2)?)?);
     let expected = only(argument(call, 3)?);
     let mut value = [0; 64];

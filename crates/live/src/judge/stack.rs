@@ -14,7 +14,7 @@ use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 use ackclock_wire::{Direction, MAX_HEADERS, Payload, Tuple, Unwrapper, encode, parse};
 
-use super::{Arrived, Judge};
+use super::{Judge, ReceivedPacket};
 use crate::sys::{self, call};
 
 /// The longest wait for a packet that may come at any time: somewhat more than the first two timeouts
@@ -40,7 +40,7 @@ pub struct KernelStack<'a> {
     pub(super) judge: &'a Judge,
     pub(super) port: u16,
     pub(super) ipv6: bool,
-    arrivals: Receiver<Arrived>,
+    arrivals: Receiver<ReceivedPacket>,
     /// Packets that have come and that the script has not asked for yet.
     inbox: VecDeque<(Instant, Transmit)>,
     /// The direction of the script's packets: addresses, ports and sequence numbers.
@@ -80,7 +80,7 @@ const LISTENER: i64 = -2;
 const CONNECTION: i64 = -1;
 
 impl<'a> KernelStack<'a> {
-    pub(super) fn new(judge: &'a Judge, port: u16, arrivals: Receiver<Arrived>) -> Self {
+    pub(super) fn new(judge: &'a Judge, port: u16, arrivals: Receiver<ReceivedPacket>) -> Self {
         let tuple =
             Tuple { addresses: Judge::addresses(false), source_port: port, destination_port: port };
         Self {
@@ -137,7 +137,7 @@ impl<'a> KernelStack<'a> {
         }
     }
 
-    fn take(&mut self, arrived: &Arrived) {
+    fn take(&mut self, arrived: &ReceivedPacket) {
         let Ok(parsed) = parse(&arrived.bytes) else { return };
         let headers = &parsed.headers;
         if headers.flags.contains(Flags::SYN) {
@@ -177,7 +177,7 @@ impl<'a> KernelStack<'a> {
     /// A new socket with what was set before there was one.
     pub(super) fn new_socket(&self) -> io::Result<OwnedFd> {
         let ipv6 = self.ipv6;
-        let socket = self.judge.space.within(|| call::socket(ipv6))?;
+        let socket = self.judge.namespace.within(|| call::socket(ipv6))?;
         // Before it connects or listens: later, what another law has switched on stays on.
         sys::set_congestion_control(&socket, &self.congestion_control)?;
         if self.paced {
@@ -215,7 +215,7 @@ impl<'a> KernelStack<'a> {
 impl Drop for KernelStack<'_> {
     fn drop(&mut self) {
         self.reset();
-        self.judge.wire.stacks().remove(&self.port);
+        self.judge.tun.stacks().remove(&self.port);
     }
 }
 
@@ -393,7 +393,7 @@ impl Stack for KernelStack<'_> {
         let mut buffer = vec![0; MAX_HEADERS + segment.len as usize];
         if let Ok(encoded) = encode(&headers, Payload::Zeros(segment.len), &mut buffer) {
             // A packet that is not taken is missed by what the script expects.
-            let _ = self.judge.wire.write(&buffer[..encoded.written]);
+            let _ = self.judge.tun.write(&buffer[..encoded.written]);
         }
     }
 

@@ -74,7 +74,7 @@ fn strangers_go_nowhere() {
     // There are two flows.
     assert!(!offer(&mut path, at(0), ipv4(0, 2), 100, 0));
     assert!(!offer(&mut path, at(0), Ipv4Addr::new(192, 0, 2, 1), 100, 0));
-    assert_eq!(path.strangers, 2);
+    assert_eq!(path.unknown_packets, 2);
     assert_eq!(released(&mut path, at(1_000_000)), []);
 }
 

@@ -54,7 +54,7 @@ pub fn send_and_receive(socket: &OwnedFd, message: &[u8], buffer: &mut [u8]) -> 
 
 /// A netlink socket that is told of every TCP socket of the calling thread's namespace that is gone, with
 /// what it counted in the end.
-pub fn told_of_ends() -> io::Result<OwnedFd> {
+pub fn destroy_events() -> io::Result<OwnedFd> {
     // SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h), 1 and 3, as bits. A
     // socket that joins them without an address of its own is told nothing.
     const GONE: u32 = 1 << 0 | 1 << 2;

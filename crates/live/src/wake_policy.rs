@@ -9,11 +9,11 @@ use crate::sys::Scheduling;
 /// approximation (Robbins and Monro, 1951). A step up where a sample lies above it, a smaller one down where
 /// it lies below: it stands still where [`QUANTILE`](Self::QUANTILE) of the samples lie below.
 #[derive(Clone, Copy, Debug)]
-struct WakeUp {
+struct WakeLatency {
     late_ns: f64,
 }
 
-impl WakeUp {
+impl WakeLatency {
     const QUANTILE: f64 = 0.95;
     const STEP_NS: f64 = 2000.0;
     /// The first estimate: a common latency.
@@ -44,14 +44,14 @@ const fn nanos(nanos: f64) -> Duration {
 
 /// The processor time that the thread took beyond its share of the time: a leaky bucket.
 #[derive(Clone, Copy, Debug)]
-struct Excess {
+struct LeakyBucket {
     share: f64,
     /// The excess that may be had at once, in nanoseconds.
     most: f64,
     level: f64,
 }
 
-impl Excess {
+impl LeakyBucket {
     const fn new(share: f64, most: Duration) -> Self {
         Self { share, most: most.as_nanos() as f64, level: 0.0 }
     }
@@ -68,7 +68,7 @@ impl Excess {
     }
 
     /// The sleep after which nothing of it is left.
-    const fn atonement(&self) -> Duration {
+    const fn drain_time(&self) -> Duration {
         nanos(self.level / self.share)
     }
 }
@@ -84,15 +84,15 @@ pub enum Wait {
 
 /// Tells the path's thread when to sleep.
 #[derive(Debug)]
-pub struct Vigil {
-    wake_up: WakeUp,
+pub struct WakePolicy {
+    wake_up: WakeLatency,
     polls: bool,
     /// May it wait awake for a release?
-    waiting: Excess,
+    waiting: LeakyBucket,
     /// May it look at the devices for a while after something has come?
-    lingering: Excess,
+    lingering: LeakyBucket,
     /// Must it rest whatever there is to do?
-    working: Excess,
+    working: LeakyBucket,
     /// The time at which something was read or released last.
     active: Instant,
     /// The time of the last count, and the processor time that had been used by then.
@@ -114,7 +114,7 @@ const REST: Duration = Duration::from_micros(100);
 /// A wait before which a sleep is not worth its two calls.
 const SHORT: Duration = Duration::from_micros(10);
 
-impl Vigil {
+impl WakePolicy {
     /// A thread that is scheduled so, and that polls, or sleeps where it can.
     pub const fn new(polls: bool, scheduling: Scheduling) -> Self {
         // An ordinary thread that does not sleep loses its turn when it matters.
@@ -123,11 +123,11 @@ impl Vigil {
             Scheduling::Ordinary => (0.25, 0.1, if polls { WORK_SHARE } else { 1.0 }),
         };
         Self {
-            wake_up: WakeUp { late_ns: WakeUp::FIRST_NS },
+            wake_up: WakeLatency { late_ns: WakeLatency::FIRST_NS },
             polls,
-            waiting: Excess::new(waiting, Duration::from_millis(2)),
-            lingering: Excess::new(lingering, Duration::from_millis(1)),
-            working: Excess::new(working, REST),
+            waiting: LeakyBucket::new(waiting, Duration::from_millis(2)),
+            lingering: LeakyBucket::new(lingering, Duration::from_millis(1)),
+            working: LeakyBucket::new(working, REST),
             active: Instant::START,
             counted: (Instant::START, Duration::ZERO),
             passed: Duration::ZERO,
@@ -140,8 +140,8 @@ impl Vigil {
     pub const fn of_applications(polls: bool, scheduling: Scheduling) -> Self {
         Self {
             polls: false,
-            waiting: Excess::new(0.1, Duration::from_millis(2)),
-            lingering: Excess::new(if polls { 0.9 } else { 0.1 }, Duration::from_millis(1)),
+            waiting: LeakyBucket::new(0.1, Duration::from_millis(2)),
+            lingering: LeakyBucket::new(if polls { 0.9 } else { 0.1 }, Duration::from_millis(1)),
             ..Self::new(false, scheduling)
         }
     }
@@ -165,8 +165,8 @@ impl Vigil {
         }
         self.passed += passed;
         self.used += used;
-        for excess in [&mut self.waiting, &mut self.lingering, &mut self.working] {
-            excess.add(passed, used);
+        for bucket in [&mut self.waiting, &mut self.lingering, &mut self.working] {
+            bucket.add(passed, used);
         }
     }
 
@@ -178,7 +178,7 @@ impl Vigil {
     /// The time to sleep now, whatever there is to do.
     pub fn rest(&self) -> Option<Duration> {
         let late = self.wake_up.margin();
-        let rest = || self.working.atonement().saturating_sub(late).max(Duration::from_micros(1));
+        let rest = || self.working.drain_time().saturating_sub(late).max(Duration::from_micros(1));
         self.working.is_over().then(rest)
     }
 
