@@ -1,4 +1,4 @@
-//! What the kernel tells of the TCP connections of a namespace, by netlink (`sock_diag`).
+//! The kernel's report on the TCP connections of a namespace, by netlink (`sock_diag`).
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
@@ -29,7 +29,7 @@ pub struct Connection {
     pub remote: (IpAddr, u16),
     /// The number that the kernel gives it, unique on the machine.
     pub cookie: u64,
-    /// What the kernel tells of it.
+    /// The kernel's counters of the connection.
     pub info: TcpInfo,
 }
 
@@ -42,7 +42,7 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// About the connections over `network` of the calling thread's namespace.
+    /// Opens a conversation about the connections over `network` of the calling thread's namespace.
     ///
     /// # Errors
     /// The kernel was built without it.
@@ -84,18 +84,18 @@ impl Diagnosis {
 
 /// The ends of sockets, as they come.
 #[derive(Debug)]
-pub struct Ends {
+pub struct DestroyEvents {
     socket: OwnedFd,
     buffer: Vec<u8>,
 }
 
-impl Ends {
-    /// In the calling thread's namespace.
+impl DestroyEvents {
+    /// Opens the notifications of the calling thread's namespace.
     ///
     /// # Errors
     /// The kernel was built without it.
     pub fn open() -> io::Result<Self> {
-        Ok(Self { socket: sys::told_of_ends()?, buffer: vec![0; 1 << 13] })
+        Ok(Self { socket: sys::destroy_events()?, buffer: vec![0; 1 << 13] })
     }
 
     /// Tells `take` of every connection that is gone since the last call, with its last counters.
@@ -110,7 +110,7 @@ impl Ends {
     }
 }
 
-/// From a `struct inet_diag_msg` and its attributes; `None` of what is not IPv4.
+/// Reads a connection from a `struct inet_diag_msg` and its attributes.
 fn connection(body: &[u8]) -> Option<Connection> {
     let port = |at: usize| Some(u16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?));
     let address = |at: usize| {

@@ -18,7 +18,7 @@ use crate::sys::{self, Directory, Rights, User, acting_user, give_to};
 pub struct Folder {
     path: PathBuf,
     held: Directory,
-    /// Whose programs are.
+    /// The user who runs the programs.
     user: User,
     /// Locked as long as the run lasts, if the folder is to be gone.
     lock: Option<File>,
@@ -26,16 +26,16 @@ pub struct Folder {
     taken: Vec<String>,
 }
 
-/// What the names of folders begin with that nobody asked for.
+/// The first part of the names of temporary folders.
 const PREFIX: &str = "ackclock-programs-";
 const LOCK: &str = ".lock";
-/// How often a folder is made anew that another run took for one left behind.
+/// The most attempts to make a folder, when another run removes each new one as a leftover.
 const TRIES: usize = 8;
 
-/// Others may write.
+/// Mode bits with which others may write.
 const OTHERS_WRITE: u32 = 0o022;
 const ALL_WRITE: u32 = 0o002;
-/// In such a folder names are changed by their owners alone.
+/// The sticky bit: names in such a folder are changed by their owners alone.
 const STICKY: u32 = 0o1000;
 
 impl Folder {
@@ -124,7 +124,7 @@ pub struct FlowFolder {
 }
 
 impl FlowFolder {
-    /// Where programs find it.
+    /// The path by which programs find it.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -204,7 +204,7 @@ fn refuse_open(about: &Metadata, path: &Path, user: User) -> io::Result<()> {
     if trusted || is_roots { Ok(()) } else { Err(belongs_to(path, about.uid())) }
 }
 
-/// The same of a folder and of all above it: programs find theirs by its path.
+/// Refuses a folder if it, or any folder above it, is open to others: programs find theirs by its path.
 fn refuse_any_open(path: &Path, user: User) -> io::Result<()> {
     path.ancestors().try_for_each(|path| refuse_open(&fs::metadata(path)?, path, user))
 }

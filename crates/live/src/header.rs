@@ -12,61 +12,63 @@ const TCP: u8 = 6;
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
-/// What a path wants to know of a packet.
+/// The headers of a packet, as far as the path looks at them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sight {
-    /// Who sends it.
+pub struct HeaderView {
+    /// The sender's address.
     pub source: IpAddr,
     /// True if it is a TCP segment with payload.
     pub data: bool,
-    /// Of a TCP segment with SYN, whether it is the answer to one.
-    pub opening: Option<bool>,
+    /// The kind of a segment with SYN: true of a SYN-ACK, false of a SYN; `None` of other segments.
+    pub syn_ack: Option<bool>,
     /// True if its IP header has options that routers look at.
     pub options: bool,
     /// True if its sender understands marks (RFC 3168 §5).
     pub ecn: bool,
 }
 
-/// Looks at a packet; `None` of what is not a whole IP packet.
-pub fn look(packet: &[u8]) -> Option<Sight> {
-    let (source, header, transport, fixed, ecn) = match packet.first()? >> 4 {
-        4 => {
-            let header = ipv4_header_len(packet)?;
-            let total = usize::from(u16::from_be_bytes([packet[2], packet[3]]));
-            if total != packet.len() {
-                return None;
-            }
-            let source = Ipv4Addr::from([packet[12], packet[13], packet[14], packet[15]]);
-            (source.into(), header, packet[9], 20, packet[1] & 3)
-        }
-        6 => {
-            let fixed = packet.first_chunk::<IPV6_HEADER>()?;
-            let payload = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
-            if IPV6_HEADER + payload != packet.len() {
-                return None;
-            }
-            let source: [u8; 16] = fixed[8..24].try_into().ok()?;
-            let (header, transport) = match fixed[6] {
-                // RFC 8200 section 4.3: options for every node come first.
-                HOP_BY_HOP => {
-                    let [next, units] = *packet.get(IPV6_HEADER..)?.first_chunk()?;
-                    (IPV6_HEADER + 8 * (1 + usize::from(units)), next)
+impl HeaderView {
+    /// Reads the headers of a packet; `None` unless it is a whole IP packet.
+    pub fn read(packet: &[u8]) -> Option<Self> {
+        let (source, header, transport, fixed, ecn) = match packet.first()? >> 4 {
+            4 => {
+                let header = ipv4_header_len(packet)?;
+                let total = usize::from(u16::from_be_bytes([packet[2], packet[3]]));
+                if total != packet.len() {
+                    return None;
                 }
-                next => (IPV6_HEADER, next),
-            };
-            let source = Ipv6Addr::from(source).into();
-            (source, header, transport, IPV6_HEADER, fixed[1] >> 4 & 3)
-        }
-        _ => return None,
-    };
-    let segment = packet.get(header..).filter(|_| transport == TCP);
-    let data = segment.is_some_and(|segment| {
-        let offset = segment.get(12).map_or(0, |word| usize::from(word >> 4) * 4);
-        segment.len() > offset
-    });
-    let flags = segment.and_then(|segment| segment.get(13)).copied().unwrap_or(0);
-    let opening = (flags & SYN != 0).then_some(flags & ACK != 0);
-    Some(Sight { source, data, opening, options: header > fixed, ecn: ecn != 0 })
+                let source = Ipv4Addr::from([packet[12], packet[13], packet[14], packet[15]]);
+                (source.into(), header, packet[9], 20, packet[1] & 3)
+            }
+            6 => {
+                let fixed = packet.first_chunk::<IPV6_HEADER>()?;
+                let payload = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
+                if IPV6_HEADER + payload != packet.len() {
+                    return None;
+                }
+                let source: [u8; 16] = fixed[8..24].try_into().ok()?;
+                let (header, transport) = match fixed[6] {
+                    // RFC 8200 section 4.3: options for every node come first.
+                    HOP_BY_HOP => {
+                        let [next, units] = *packet.get(IPV6_HEADER..)?.first_chunk()?;
+                        (IPV6_HEADER + 8 * (1 + usize::from(units)), next)
+                    }
+                    next => (IPV6_HEADER, next),
+                };
+                let source = Ipv6Addr::from(source).into();
+                (source, header, transport, IPV6_HEADER, fixed[1] >> 4 & 3)
+            }
+            _ => return None,
+        };
+        let segment = packet.get(header..).filter(|_| transport == TCP);
+        let data = segment.is_some_and(|segment| {
+            let offset = segment.get(12).map_or(0, |word| usize::from(word >> 4) * 4);
+            segment.len() > offset
+        });
+        let flags = segment.and_then(|segment| segment.get(13)).copied().unwrap_or(0);
+        let syn_ack = (flags & SYN != 0).then_some(flags & ACK != 0);
+        Some(Self { source, data, syn_ack, options: header > fixed, ecn: ecn != 0 })
+    }
 }
 
 /// RFC 8200 section 3.
@@ -107,7 +109,7 @@ pub fn corrupt(packet: &mut [u8]) {
     }
 }
 
-/// Of all senders and all receivers.
+/// The networks of all senders and of all receivers.
 const IPV4_NETWORKS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 0), Ipv4Addr::new(10, 128, 0, 0)];
 /// Unique local addresses (RFC 4193), which nobody outside ever sees.
 const IPV6_NETWORKS: [Ipv6Addr; 2] =
@@ -128,7 +130,7 @@ pub fn ipv4(side: usize, flow: usize) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(IPV4_NETWORKS[side]) + n)
 }
 
-/// The same in IPv6: `fd00:0:0:1::1` and on, or `fd00:0:0:2::1` and on.
+/// The IPv6 address of an end of a flow: `fd00:0:0:1::1` and on, or `fd00:0:0:2::1` and on.
 pub fn ipv6(side: usize, flow: usize) -> Ipv6Addr {
     Ipv6Addr::from(u128::from(IPV6_NETWORKS[side]) + 1 + flow as u128)
 }
@@ -159,7 +161,7 @@ pub fn flow_of(source: IpAddr) -> Option<(usize, usize)> {
     (flow < MOST_FLOWS && address(of, way, flow) == source).then_some((flow, way))
 }
 
-/// As many as an IPv4 network here has room for.
+/// The number of flows for which an IPv4 network has room here.
 const MOST_FLOWS: usize = (1 << 23) - 1;
 
 #[cfg(test)]
@@ -179,18 +181,18 @@ mod tests {
 
     #[test]
     fn data_is_what_has_payload() {
-        let sight = look(&packet(1, 0)).unwrap();
+        let headers = HeaderView::read(&packet(1, 0)).unwrap();
         let source = address(NetworkSpec::Ipv4, 0, 0);
-        let expected = Sight { source, data: true, opening: None, options: false, ecn: false };
-        assert_eq!(sight, expected);
+        let expected = HeaderView { source, data: true, syn_ack: None, options: false, ecn: false };
+        assert_eq!(headers, expected);
         let mut syn_ack = packet(0, 0);
         syn_ack[33] = 0x12;
-        assert_eq!(look(&syn_ack).unwrap().opening, Some(true));
-        assert!(!look(&packet(0, 0)).unwrap().data);
-        assert!(look(&packet(0, 2)).unwrap().ecn);
-        assert_eq!(look(&packet(0, 0)[..39]), None);
+        assert_eq!(HeaderView::read(&syn_ack).unwrap().syn_ack, Some(true));
+        assert!(!HeaderView::read(&packet(0, 0)).unwrap().data);
+        assert!(HeaderView::read(&packet(0, 2)).unwrap().ecn);
+        assert_eq!(HeaderView::read(&packet(0, 0)[..39]), None);
         // IPv6 whose payload is not as long as it says.
-        assert_eq!(look(&[0x60; 40]), None);
+        assert_eq!(HeaderView::read(&[0x60; 40]), None);
     }
 
     /// 40 bytes of IPv6 from `fd00:0:0:1::1` to `fd00:0:0:2::1`, `extra` before 20 bytes of TCP, and `payload`.
@@ -213,13 +215,16 @@ mod tests {
         let source = address(NetworkSpec::Ipv6, 0, 0);
         // The traffic class 0x02 lies across the first two bytes.
         let expected =
-            Sight { source, data: false, opening: Some(true), options: false, ecn: true };
-        assert_eq!(look(&ipv6(&[], 0)), Some(expected));
-        assert!(look(&ipv6(&[], 1)).unwrap().data);
+            HeaderView { source, data: false, syn_ack: Some(true), options: false, ecn: true };
+        assert_eq!(HeaderView::read(&ipv6(&[], 0)), Some(expected));
+        assert!(HeaderView::read(&ipv6(&[], 1)).unwrap().data);
         // RFC 8200 section 4.3: TCP follows, no more units of 8 bytes; PadN of 6 bytes.
         let options = [6, 0, 1, 4, 0, 0, 0, 0];
-        assert_eq!(look(&ipv6(&options, 0)), Some(Sight { options: true, ..expected }));
-        assert_eq!(look(&ipv6(&[], 0)[..59]), None);
+        assert_eq!(
+            HeaderView::read(&ipv6(&options, 0)),
+            Some(HeaderView { options: true, ..expected })
+        );
+        assert_eq!(HeaderView::read(&ipv6(&[], 0)[..59]), None);
         let mut marked = ipv6(&[], 0);
         mark(&mut marked);
         assert_eq!(marked[..2], [0x60, 0x30]);

@@ -9,14 +9,14 @@ use ackclock_sim::records::{Outcome, VideoRow};
 use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::clockwork::Clock;
-use crate::diary::{self, Diary};
+use crate::app_log::{self, AppLog};
 use crate::header::address;
 use crate::kernel::KernelSettings;
 use crate::kernel_end::KernelEnd;
-use crate::space::Space;
+use crate::net_ns::NetNs;
+use crate::path_driver::Clock;
 use crate::sys::{self, Connecting, Interest, Poll, TcpInfo};
-use crate::vigil::{Vigil, Wait};
+use crate::wake_policy::{Wait, WakePolicy};
 
 /// Ports of every connection: that of the sender, or client, is an ephemeral one, that of the receiver is
 /// the discard service's (RFC 863), as in captures of simulated links.
@@ -25,15 +25,15 @@ pub const SENDER_PORT: u16 = 49_152;
 pub const RECEIVER_PORT: u16 = 9;
 const PORTS: [u16; 2] = [SENDER_PORT, RECEIVER_PORT];
 
-/// Below that of the path.
+/// The real-time priority of the applications' thread, below that of the path.
 const PRIORITY: u8 = 5;
 
-/// How often an end is looked at that waits for what no file tells.
+/// The interval between looks at an end that waits for something of which no file tells.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A connection of which one or both ends are the kernel's.
 #[derive(Debug)]
-pub struct Call {
+pub struct KernelConnection {
     /// Its number, which its addresses say.
     number: usize,
     network: NetworkSpec,
@@ -45,23 +45,23 @@ pub struct Call {
     /// The ends that are the kernel's.
     ends: [Option<KernelEnd>; 2],
     apps: [Option<AnyApp<KernelEnd>>; 2],
-    /// What each end's peer had sent it when it was asked last.
+    /// The payload that each end had received when it was asked last.
     received: [Bytes; 2],
     /// True if its objects are noted.
-    told: bool,
+    logs_objects: bool,
     /// True if it is to be forgotten once it is over.
-    passing: bool,
-    /// When it is to be looked at even if no file tells anything.
+    dynamic: bool,
+    /// The time at which it is to be looked at even if no file tells anything.
     due: Instant,
-    /// When the opener's handshake was done.
+    /// The time at which the opener's handshake was done.
     pub established: Option<Instant>,
-    /// When all data of the sender's was acknowledged, if it has an end.
+    /// The time at which all data of the sender's was acknowledged, if it has an end.
     pub completed: Option<Instant>,
-    /// When both directions were over.
+    /// The time at which both directions were over.
     pub closed: Option<Instant>,
     /// SYNs and SYN-ACKs that were sent again.
     pub repeated: [u32; 2],
-    /// What the kernel told of each end last.
+    /// The last kernel counters of each end.
     pub last: [TcpInfo; 2],
     /// Why the connection failed.
     pub failed: Option<io::Error>,
@@ -69,43 +69,43 @@ pub struct Call {
     failed_at: Instant,
 }
 
-/// What there is to a connection besides its sockets.
-pub struct Played {
+/// The plan of a connection: all but its sockets.
+pub struct ConnectionSetup {
     /// Its number, which its addresses say.
     pub number: usize,
-    /// When it opens.
+    /// The time at which it opens.
     pub opens: Instant,
     /// The side that opens it.
     pub opener: usize,
     /// The applications of the sides that are the kernel's.
     pub apps: [AnyApp<KernelEnd>; 2],
     /// True if its objects are noted.
-    pub told: bool,
+    pub logs_objects: bool,
     /// True if it belongs to a traffic class.
-    pub passing: bool,
+    pub dynamic: bool,
 }
 
-/// What the two ends of a flow counted by a moment.
+/// The counters of the two ends of a flow at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ends {
+pub struct EndCounters {
     /// The sender's counters.
     pub sender: TcpInfo,
     /// Payload that the receiver got in order.
     pub received: u64,
 }
 
-impl Call {
+impl KernelConnection {
     /// Makes the sockets of a connection: that of the passive side listens at once. Where a side has no
     /// namespace, somebody else is that end.
     ///
     /// # Errors
     /// A socket cannot be made, or the kernel lacks the congestion control.
     pub fn new(
-        played: Played,
+        setup: ConnectionSetup,
         settings: &KernelSettings,
-        spaces: [Option<&Space>; 2],
+        namespaces: [Option<&NetNs>; 2],
     ) -> io::Result<Self> {
-        let Played { number, opens, opener, apps, told, passing } = played;
+        let ConnectionSetup { number, opens, opener, apps, logs_objects, dynamic } = setup;
         // All of it before the socket connects or listens: later, what the default congestion control
         // has switched on stays on.
         let prepare = |socket: &OwnedFd| {
@@ -121,15 +121,16 @@ impl Call {
         let network = settings.network;
         let at = |side: usize| (address(network, side, number), PORTS[side]);
         let (active, passive) = (at(opener), at(1 - opener));
-        let ready = spaces[opener]
-            .map(|space| space.within(|| sys::connect(active.0, active.1, prepare)))
+        let ready = namespaces[opener]
+            .map(|namespace| namespace.within(|| sys::connect(active.0, active.1, prepare)))
             .transpose()?;
-        let listening = spaces[1 - opener]
-            .map(|space| space.within(|| sys::listen(passive.0, passive.1, prepare)))
+        let listening = namespaces[1 - opener]
+            .map(|namespace| namespace.within(|| sys::listen(passive.0, passive.1, prepare)))
             .transpose()?;
-        let end =
-            |space: Option<&Space>| space.map(|_| KernelEnd::new(settings.payload, settings.mtu));
-        let ends = spaces.map(end);
+        let end = |namespace: Option<&NetNs>| {
+            namespace.map(|_| KernelEnd::new(settings.payload, settings.mtu))
+        };
+        let ends = namespaces.map(end);
         let [first, second] = apps;
         let apps = [ends[0].is_some().then_some(first), ends[1].is_some().then_some(second)];
         Ok(Self {
@@ -143,8 +144,8 @@ impl Call {
             ends,
             apps,
             received: [Bytes::ZERO; 2],
-            told,
-            passing,
+            logs_objects,
+            dynamic,
             established: None,
             completed: None,
             closed: None,
@@ -177,15 +178,15 @@ impl Call {
         }
     }
 
-    /// What the player of `flow` tells at `end`, if there is one.
+    /// The video row of `flow` at `end`, if one of its applications is a player.
     pub fn video(&self, flow: &str, end: Instant) -> Option<VideoRow> {
-        self.apps.iter().flatten().find_map(|app| diary::video(flow, app, end))
+        self.apps.iter().flatten().find_map(|app| app_log::video(flow, app, end))
     }
 
-    /// What the ends counted.
-    fn ends(&mut self) -> Ends {
+    /// Reads the counters of the ends.
+    fn ends(&mut self) -> EndCounters {
         self.note_counters();
-        Ends { sender: self.last[0], received: self.received(1) }
+        EndCounters { sender: self.last[0], received: self.received(1) }
     }
 
     fn note_counters(&mut self) {
@@ -197,7 +198,7 @@ impl Call {
     }
 
     /// Opens or accepts the connection, if it is time.
-    fn meet(&mut self, now: Instant) -> io::Result<()> {
+    fn open_or_accept(&mut self, now: Instant) -> io::Result<()> {
         let at = |side: usize| (address(self.network, side, self.number), PORTS[side]);
         let passive = 1 - self.opener;
         if now >= self.opens
@@ -220,12 +221,17 @@ impl Call {
     }
 
     /// Does what can be done now, and notes when to be called again whatever happens.
-    fn poll(&mut self, now: Instant, diary: &mut Diary, notes: &mut Vec<Note>) -> io::Result<()> {
+    fn poll(
+        &mut self,
+        now: Instant,
+        app_log: &mut AppLog,
+        notes: &mut Vec<Note>,
+    ) -> io::Result<()> {
         self.due = Instant::NEVER;
-        if self.failed.is_some() || (self.passing && self.closed.is_some()) {
+        if self.failed.is_some() || (self.dynamic && self.closed.is_some()) {
             return Ok(());
         }
-        self.meet(now)?;
+        self.open_or_accept(now)?;
         if self.ready.is_some() {
             self.due = self.opens;
         }
@@ -246,11 +252,11 @@ impl Call {
                 self.due = self.due.min(at);
             }
             end.flush();
-            if self.told {
-                notes.drain(..).for_each(|note| diary.note(now, self.number, note));
+            if self.logs_objects {
+                notes.drain(..).for_each(|note| app_log.note(now, self.number, note));
                 let received = end.received();
                 if side == 1 {
-                    diary.on_received(now, self.number, received, &mut self.received[side]);
+                    app_log.on_received(now, self.number, received, &mut self.received[side]);
                 }
             }
             notes.clear();
@@ -272,7 +278,7 @@ impl Call {
         if self.closed.is_none() && self.ends.iter().flatten().all(KernelEnd::is_over) {
             self.closed = Some(now);
             self.note_counters();
-            if self.passing {
+            if self.dynamic {
                 self.ends.iter_mut().flatten().for_each(KernelEnd::let_go);
             }
         }
@@ -299,11 +305,11 @@ impl Call {
 #[derive(Debug, Default)]
 pub struct Hosts {
     /// Flows first, then connections of traffic classes.
-    pub calls: Vec<Call>,
-    /// How many of them are flows.
+    pub connections: Vec<KernelConnection>,
+    /// The number of flows among them.
     pub flows: usize,
-    /// What their applications told.
-    pub diary: Diary,
+    /// The notes of their applications.
+    pub app_log: AppLog,
     /// True if the path polls, so that this thread is not to sleep for long either.
     pub polls: bool,
 }
@@ -320,56 +326,58 @@ impl Hosts {
         moments: &[Instant],
         end: Instant,
         stop: &AtomicBool,
-    ) -> io::Result<Vec<Vec<Ends>>> {
+    ) -> io::Result<Vec<Vec<EndCounters>>> {
         // A reader or writer that waits for its turn would be the machine's doing, not TCP's.
-        let mut vigil = Vigil::of_applications(self.polls, sys::hurry(PRIORITY));
-        let Self { calls, flows, diary, .. } = self;
-        let mut snapshots: Vec<Vec<Ends>> = Vec::with_capacity(moments.len());
+        let mut wake_policy =
+            WakePolicy::of_applications(self.polls, sys::request_realtime(PRIORITY));
+        let Self { connections, flows, app_log, .. } = self;
+        let mut snapshots: Vec<Vec<EndCounters>> = Vec::with_capacity(moments.len());
         let mut notes = Vec::new();
         let mut poll = Poll::default();
         // Of each file that is waited for, whose it is.
         let mut owners: Vec<usize> = Vec::new();
         loop {
             let mut now = clock.now();
-            vigil.count(now, sys::thread_time);
-            if let Some(rest) = vigil.rest() {
+            wake_policy.count(now, sys::thread_time);
+            if let Some(rest) = wake_policy.rest() {
                 Poll::default().wait(rest)?;
                 now = clock.now();
-                vigil.count_now(now, sys::thread_time());
+                wake_policy.count_now(now, sys::thread_time());
             }
             while moments.get(snapshots.len()).is_some_and(|at| *at <= now) {
-                snapshots.push(calls[..*flows].iter_mut().map(Call::ends).collect());
+                snapshots
+                    .push(connections[..*flows].iter_mut().map(KernelConnection::ends).collect());
             }
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
             let ready = (0..owners.len()).filter(|n| poll.is_ready(*n)).map(|n| owners[n]);
-            for call in ready {
-                calls[call].due = Instant::START;
+            for connection in ready {
+                connections[connection].due = Instant::START;
             }
-            for call in calls.iter_mut().filter(|call| call.due <= now) {
-                vigil.note_activity(now);
-                call.poll(clock.now(), diary, &mut notes)?;
+            for connection in connections.iter_mut().filter(|connection| connection.due <= now) {
+                wake_policy.note_activity(now);
+                connection.poll(clock.now(), app_log, &mut notes)?;
             }
             let next = moments.get(snapshots.len()).copied().unwrap_or(end).min(end);
-            let next = calls.iter().fold(next, |next, call| next.min(call.due));
+            let next = connections.iter().fold(next, |next, connection| next.min(connection.due));
             poll.clear();
             owners.clear();
-            for (n, call) in calls.iter().enumerate() {
-                call.wait_for(&mut poll);
+            for (n, connection) in connections.iter().enumerate() {
+                connection.wait_for(&mut poll);
                 owners.resize(poll.len(), n);
             }
             let before = clock.now();
-            let most = match vigil.wait(before, clock.until(next)) {
+            let most = match wake_policy.wait(before, clock.until(next)) {
                 Wait::Look => Duration::ZERO,
                 Wait::Sleep(most) => most.min(Duration::from_millis(100)),
             };
             if !poll.wait(most)? && most > Duration::ZERO {
-                vigil.note_sleep(most, clock.now().since(before));
+                wake_policy.note_sleep(most, clock.now().since(before));
             }
         }
-        calls.iter_mut().skip(*flows).for_each(Call::note_counters);
-        calls.iter().for_each(Call::abandon);
+        connections.iter_mut().skip(*flows).for_each(KernelConnection::note_counters);
+        connections.iter().for_each(KernelConnection::abandon);
         Ok(snapshots)
     }
 }

@@ -13,57 +13,64 @@ use ackclock_sim::scenario::NetworkSpec;
 use ackclock_tcp::{Config, Endpoint, Failure, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::clockwork::Clock;
 use crate::content::{MOST, stream};
 use crate::header::{LEAD, address, network};
 use crate::hosts::{RECEIVER_PORT, SENDER_PORT};
+use crate::net_ns::NetNs;
 use crate::netlink::{Netlink, RouteMetrics};
+use crate::path_driver::Clock;
 use crate::port::{self, Port, PortKind};
-use crate::space::Space;
-use crate::speaker::{OwnEnd, OwnHost, OwnPlayed};
 use crate::sys::{self, Interest, Poll};
+use crate::userspace_host::{EndSetup, UserspaceCounters, UserspaceHost};
 
 const V4: NetworkSpec = NetworkSpec::Ipv4;
 
-/// What a connection with a fault would hang in.
+/// The time limit of a test: a connection with a fault would hang.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The kernel's host and its device.
 struct Kernel {
-    space: Space,
+    namespace: NetNs,
     port: Box<dyn Port>,
 }
 
 /// The kernel as the receiver (side 1) or the sender (0); `None` where it cannot be.
 fn kernel(side: usize) -> Option<Kernel> {
     let made = || {
-        let (space, middle) = (Space::new()?, Space::new()?);
-        let port = port::open(PortKind::Tun, &space, &middle, V4, 1500, 1)?;
+        let (namespace, middle) = (NetNs::new()?, NetNs::new()?);
+        let port = port::open(PortKind::Tun, &namespace, &middle, V4, 1500, 1)?;
         let device = port.device().unwrap_or_default();
-        space.within(|| {
+        namespace.within(|| {
             let mut netlink = Netlink::open()?;
             netlink.add_address(device, address(V4, side, 0))?;
             netlink.add_route(device, network(V4, 1 - side), &RouteMetrics::default())
         })?;
-        Ok::<_, std::io::Error>(Kernel { space, port })
+        Ok::<_, std::io::Error>(Kernel { namespace, port })
     };
     made().inspect_err(|error| eprintln!("skipped: no namespace or no TUN device ({error})")).ok()
 }
 
 /// Our own end of `side`, with `app`.
-fn own(side: usize, app: AnyApp, tune: impl FnOnce(&mut Config)) -> OwnHost {
+fn own(side: usize, app: AnyApp, tune: impl FnOnce(&mut Config)) -> UserspaceHost {
     let parts = "newreno+sack".parse::<Variant>().unwrap().resolve(Profile::Linux).unwrap();
     let mut config = Config::new(parts, Profile::Linux);
     tune(&mut config);
     let opens = (side == 0).then_some(Instant::START);
-    let played =
-        OwnPlayed { number: 0, name: "own", config, app, opens, told: false, watched: false };
-    OwnHost::new(V4, side, vec![played], 7)
+    let setup = EndSetup {
+        number: 0,
+        name: "own",
+        config,
+        app,
+        opens,
+        logs_objects: false,
+        watched: false,
+    };
+    UserspaceHost::new(V4, side, vec![setup], 7)
 }
 
 /// Carries packets between our end and the kernel's until `done`, then for as long as a FIN or a reset
 /// takes; returns what our end counted.
-fn carry(host: &mut OwnHost, port: &mut dyn Port, done: &AtomicBool) -> OwnEnd {
+fn carry(host: &mut UserspaceHost, port: &mut dyn Port, done: &AtomicBool) -> UserspaceCounters {
     let clock = Clock::starting_in(Duration::ZERO);
     let mut buffer = vec![0; LEAD + 1500];
     let mut poll = Poll::default();
@@ -74,7 +81,7 @@ fn carry(host: &mut OwnHost, port: &mut dyn Port, done: &AtomicBool) -> OwnEnd {
             last = Some(now + Duration::from_millis(50));
         }
         if last.is_some_and(|last| now >= last) || now.since(Instant::START) > LIMIT {
-            return host.own_end(0).unwrap();
+            return host.userspace_counters(0).unwrap();
         }
         while let Some(len) = port.read(now, &mut buffer).unwrap() {
             host.write(clock.now(), &mut buffer[..LEAD + len], true).unwrap();
@@ -89,25 +96,25 @@ fn carry(host: &mut OwnHost, port: &mut dyn Port, done: &AtomicBool) -> OwnEnd {
     }
 }
 
-/// What `peer` does with the kernel's socket, and what our end counted meanwhile. Where our end is the
+/// Runs `peer` on the kernel's socket; returns its result and the counters of our end. Where our end is the
 /// sender the socket is accepted, otherwise it is connected.
-fn meet<T: Send>(
+fn run_against_kernel<T: Send>(
     side: usize,
     app: AnyApp,
     tune: impl FnOnce(&mut Config),
     peer: impl FnOnce(TcpStream) -> T + Send,
-) -> Option<(T, OwnEnd)> {
-    let Kernel { space, mut port } = kernel(1 - side)?;
+) -> Option<(T, UserspaceCounters)> {
+    let Kernel { namespace, mut port } = kernel(1 - side)?;
     let mut host = own(side, app, tune);
     let done = AtomicBool::new(false);
     // Before our end asks for it.
     let listen = || TcpListener::bind((address(V4, 1, 0), RECEIVER_PORT));
-    let listener = (side == 0).then(|| space.within(listen).unwrap());
-    let (done, space) = (&done, &space);
+    let listener = (side == 0).then(|| namespace.within(listen).unwrap());
+    let (done, namespace) = (&done, &namespace);
     let ours = SocketAddr::from((address(V4, 1, 0), RECEIVER_PORT));
     thread::scope(|scope| {
         let peer = scope.spawn(move || {
-            let answer = space.within(|| {
+            let answer = namespace.within(|| {
                 let socket = if let Some(listener) = listener {
                     listener.accept()?.0
                 } else {
@@ -178,7 +185,7 @@ fn our_end_answers_a_kernel_that_has_closed_its_side() {
         }
         None
     });
-    let Some((got, end)) = meet(
+    let Some((got, end)) = run_against_kernel(
         1,
         server,
         |_| {},
@@ -207,7 +214,7 @@ fn the_kernel_answers_our_end_that_has_closed_its_side() {
         }
         None
     });
-    let Some((got, end)) = meet(
+    let Some((got, end)) = run_against_kernel(
         0,
         client,
         |_| {},
@@ -227,7 +234,7 @@ fn the_kernel_answers_our_end_that_has_closed_its_side() {
 
 #[test]
 fn a_reset_of_the_kernels_ends_our_transfer() {
-    let Some(((), end)) = meet(
+    let Some(((), end)) = run_against_kernel(
         0,
         AnyApp::Bulk(Bulk::new(None)),
         |_| {},
@@ -252,7 +259,7 @@ fn a_reset_of_ours_ends_the_kernels_transfer() {
         }
         None
     });
-    let Some((error, end)) = meet(
+    let Some((error, end)) = run_against_kernel(
         1,
         sink,
         |_| {},
@@ -273,7 +280,7 @@ fn a_reset_of_ours_ends_the_kernels_transfer() {
 
 #[test]
 fn nobody_at_the_kernels_port_is_a_reset() {
-    let Some(Kernel { mut port, space: _space }) = kernel(1) else { return };
+    let Some(Kernel { mut port, namespace: _space }) = kernel(1) else { return };
     let mut host = own(0, AnyApp::Bulk(Bulk::new(None)), |_| {});
     let end = carry(&mut host, port.as_mut(), &AtomicBool::new(true));
     assert_eq!((end.failure, end.established), (Some(Failure::Reset), None));
@@ -282,7 +289,7 @@ fn nobody_at_the_kernels_port_is_a_reset() {
 #[test]
 fn our_sender_waits_for_a_kernel_that_does_not_read() {
     let sender = AnyApp::Bulk(Bulk::new(Some(Bytes::new(2_000_000))));
-    let Some((got, end)) = meet(
+    let Some((got, end)) = run_against_kernel(
         0,
         sender,
         |_| {},
@@ -318,7 +325,7 @@ fn the_kernel_waits_for_our_end_that_does_not_read() {
         config.autotune = None;
         config.receive_window = Bytes::new(64_000);
     };
-    let Some((_, end)) = meet(1, reader, small, |mut socket| {
+    let Some((_, end)) = run_against_kernel(1, reader, small, |mut socket| {
         socket.write_all(&whole(1_000_000)).unwrap();
         socket.shutdown(Shutdown::Write).unwrap();
         read_all(&mut socket)
@@ -337,7 +344,7 @@ fn both_ends_may_close_at_once() {
         end.shutdown_write();
         None
     });
-    let Some((got, end)) = meet(
+    let Some((got, end)) = run_against_kernel(
         1,
         closing,
         |_| {},

@@ -1,7 +1,7 @@
 //! The kernel's TCP as the stack that a script is run against: one connection of a namespace of ours, whose peer is the
 //! script behind a TUN device.
 //!
-//! A [`Judge`] is a namespace with its device. It may have many connections at once, told apart by their
+//! A [`Judge`] is a namespace with its device. It may have many connections at once, distinguished by their
 //! ports; each is a [`KernelStack`], which waits in real time. A thread reads what the kernel sends and
 //! stamps it. Nothing outlives the process (decision 0015).
 
@@ -25,9 +25,9 @@ use ackclock_units::Duration;
 use ackclock_wire::Addresses;
 
 use crate::LiveError;
+use crate::net_ns::{NetNs, set_sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::port::PortKind;
-use crate::space::{Space, set_sysctl};
 use crate::sys::{self, Interest, Poll};
 
 pub use stack::KernelStack;
@@ -46,7 +46,7 @@ pub struct Judged {
 /// A script that fails after its own events came so late is run once more: half of packetdrill's
 /// tolerance, so that the kernel's tick has the rest.
 const DISTURBED: Duration = Duration::from_millis(2);
-/// Of the threads of scripts, below that of the readers.
+/// The real-time priority of the threads of scripts, below that of the readers.
 const SCRIPT_PRIORITY: u8 = 5;
 
 /// Runs a script against this machine's kernel, in a namespace of its own.
@@ -62,7 +62,7 @@ pub fn judge(
         std::thread::scope(|scope| {
             let run = || {
                 let judge = Judge::new()?;
-                sys::hurry(SCRIPT_PRIORITY);
+                sys::request_realtime(SCRIPT_PRIORITY);
                 let mut stack = judge.stack().until_cancelled(cancelled);
                 let (result, seen) = run_watched(script, &mut stack, settings);
                 Ok::<_, LiveError>((result, seen, stack.latest_wake()))
@@ -82,16 +82,16 @@ pub fn judge(
 /// packetdrill's addresses: the kernel's end, and the script's (RFC 5737 for the latter).
 const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 168, 0, 1), Ipv4Addr::new(192, 0, 2, 1)];
 const IPV4_NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(192, 0, 2, 0), 24);
-/// The same of IPv6: a unique local address (RFC 4193), and one for documentation (RFC 3849).
+/// The two addresses in IPv6: a unique local address (RFC 4193), and one for documentation (RFC 3849).
 const IPV6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xfd00, 0, 0, 3, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)];
 const IPV6_NETWORK: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 64);
 
 const DEVICE: &str = "ackclock0";
 const MTU: u32 = 1500;
-/// Above the threads of scripts.
+/// The real-time priority of the reading thread, above that of the threads of scripts.
 const PRIORITY: u8 = 10;
-/// How often the reading thread looks whether it is to stop.
+/// The interval at which the reading thread checks the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 /// The kernel's first port; those of the script are the same numbers.
 const FIRST_PORT: u16 = 8080;
@@ -113,7 +113,7 @@ const SETTINGS: [(&str, &str); 7] = [
 
 /// A packet of the kernel's, and when it was read (`CLOCK_MONOTONIC`).
 #[derive(Debug)]
-struct Arrived {
+struct ReceivedPacket {
     at_ns: u64,
     bytes: Vec<u8>,
 }
@@ -121,9 +121,9 @@ struct Arrived {
 /// A namespace of the kernel's with a TUN device.
 #[derive(Debug)]
 pub struct Judge {
-    space: Space,
+    namespace: NetNs,
     device: u32,
-    wire: Arc<Wire>,
+    tun: Arc<SharedTun>,
     reader: Option<JoinHandle<()>>,
     next_port: AtomicU32,
     /// True if it has but one connection, whose script may set what all connections share.
@@ -132,12 +132,12 @@ pub struct Judge {
     ipv6: AtomicBool,
 }
 
-/// What the reading thread and the stacks share.
+/// The TUN device and the queues of the stacks, shared with the reading thread.
 #[derive(Debug)]
-struct Wire {
+struct SharedTun {
     file: File,
-    /// By the script's ports.
-    stacks: Mutex<BTreeMap<u16, Sender<Arrived>>>,
+    /// The queues of the stacks, by the script's ports.
+    stacks: Mutex<BTreeMap<u16, Sender<ReceivedPacket>>>,
     stop: AtomicBool,
 }
 
@@ -160,8 +160,8 @@ impl Judge {
 
     fn made(alone: bool) -> Result<Self, LiveError> {
         sys::open_many_files();
-        let space = Space::new().map_err(LiveError::NoNamespace)?;
-        let (file, device) = space
+        let namespace = NetNs::new().map_err(LiveError::NoNamespace)?;
+        let (file, device) = namespace
             .within(|| {
                 let file = sys::tun(DEVICE, false)?;
                 let mut netlink = Netlink::open()?;
@@ -176,17 +176,17 @@ impl Judge {
                 Ok((file, device))
             })
             .map_err(|why| LiveError::NoDevice { kind: PortKind::Tun, why })?;
-        let wire = Wire { file, stacks: Mutex::default(), stop: AtomicBool::new(false) };
-        let wire = Arc::new(wire);
-        let shared = Arc::clone(&wire);
+        let tun = SharedTun { file, stacks: Mutex::default(), stop: AtomicBool::new(false) };
+        let tun = Arc::new(tun);
+        let shared = Arc::clone(&tun);
         let reader = std::thread::Builder::new()
             .name("judge".to_owned())
             .spawn(move || shared.read())
             .map_err(LiveError::step("start a thread"))?;
         Ok(Self {
-            space,
+            namespace,
             device,
-            wire,
+            tun,
             reader: Some(reader),
             next_port: AtomicU32::new(0),
             alone,
@@ -199,7 +199,7 @@ impl Judge {
         let number = self.next_port.fetch_add(1, Ordering::Relaxed);
         let port = FIRST_PORT + u16::try_from(number % PORTS).unwrap_or(0);
         let (sender, arrivals) = channel();
-        self.wire.stacks().insert(port, sender);
+        self.tun.stacks().insert(port, sender);
         KernelStack::new(self, port, arrivals)
     }
 
@@ -221,7 +221,7 @@ impl Judge {
         if self.ipv6.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        self.space.within(|| {
+        self.namespace.within(|| {
             for (name, value) in crate::kernel::IPV6 {
                 set_sysctl(name, value)?;
             }
@@ -236,7 +236,7 @@ impl Judge {
 
 impl Drop for Judge {
     fn drop(&mut self) {
-        self.wire.stop.store(true, Ordering::Relaxed);
+        self.tun.stop.store(true, Ordering::Relaxed);
         if let Some(reader) = self.reader.take() {
             // A panic of the reader's has been printed, and every script has seen nothing more.
             let _ = reader.join();
@@ -244,14 +244,14 @@ impl Drop for Judge {
     }
 }
 
-impl Wire {
-    fn stacks(&self) -> std::sync::MutexGuard<'_, BTreeMap<u16, Sender<Arrived>>> {
+impl SharedTun {
+    fn stacks(&self) -> std::sync::MutexGuard<'_, BTreeMap<u16, Sender<ReceivedPacket>>> {
         self.stacks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives every packet of the kernel's to its stack, until it is to stop.
     fn read(&self) {
-        sys::hurry(PRIORITY);
+        sys::request_realtime(PRIORITY);
         let mut buffer = vec![0; 1 << 16];
         let mut poll = Poll::default();
         while !self.stop.load(Ordering::Relaxed) {
@@ -275,7 +275,7 @@ impl Wire {
         let Some(port) = destination_port(packet) else { return };
         if let Some(stack) = self.stacks().get(&port) {
             // A stack that is gone wants nothing.
-            let _ = stack.send(Arrived { at_ns, bytes: packet.to_vec() });
+            let _ = stack.send(ReceivedPacket { at_ns, bytes: packet.to_vec() });
         }
     }
 
@@ -297,7 +297,7 @@ fn destination_port(packet: &[u8]) -> Option<u16> {
     (protocol == TCP).then(|| u16::from_be_bytes([port[0], port[1]]))
 }
 
-/// What the kernel answered to a case, and by how much the case was late at worst.
+/// The kernel's answers to a case, and the largest lateness of the case's own events.
 pub type Answered = Result<(Vec<Answer>, Duration), String>;
 
 /// Gives `cases` to the kernel, so many of them at once, each to a connection of its own; in their order.

@@ -1,4 +1,4 @@
-//! What a scenario asks of an end point, in the kernel's words; and what the kernel cannot do, by name.
+//! The settings of a kernel end point for a scenario; keys that the kernel cannot follow are refused by name.
 
 use ackclock_sim::ScenarioError;
 use ackclock_sim::plan::Plan;
@@ -36,7 +36,7 @@ pub struct KernelSettings {
     pub congestion_control: &'static str,
     /// Settings of its namespace: (name, value).
     pub sysctls: Vec<(&'static str, String)>,
-    /// What its route tells TCP.
+    /// The metrics of its route.
     pub route: RouteMetrics,
     /// The largest packet of its device.
     pub mtu: u32,
@@ -50,8 +50,8 @@ pub struct KernelSettings {
     pub window_clamp: Option<u32>,
 }
 
-/// Whose the ends of each entry are, flows first, then traffic classes: as `said` for all, or as the
-/// entry says, or the kernel's.
+/// The owners of the ends of each entry, flows first, then traffic classes: as `said` for all, or as the
+/// entry says, or the kernel.
 pub fn ends(scenario: &Scenario, said: [Option<End>; 2]) -> Vec<[End; 2]> {
     let own = scenario.flows.iter().map(|flow| flow.endpoint);
     let own = own.chain(scenario.traffic.iter().map(|class| class.endpoint));
@@ -128,12 +128,12 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
     Ok(())
 }
 
-/// Whose the end is that sends: of a traffic class both may.
+/// The owner of the end that sends: in a traffic class both ends may.
 pub fn sender_of(asked: &Asked<'_>, ends: [End; 2]) -> End {
     if asked.both && ends.contains(&End::Kernel) { End::Kernel } else { ends[0] }
 }
 
-/// What an entry of the file asks of its end points.
+/// The settings of an entry of the file, as the scenario gives them.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
     /// The entry, such as `flow[0]`.
@@ -293,8 +293,8 @@ pub fn unused(asked: &Asked<'_>) -> KernelSettings {
     }
 }
 
-/// What a host says in IPv6: nothing but what a connection needs. No address that follows from the
-/// device, no routers asked for, no neighbours asked whether an address is theirs.
+/// IPv6 settings of a namespace: a host sends nothing but what a connection needs. No address is derived from the
+/// device, no router is asked for, no neighbour is asked whether an address is in use.
 pub const IPV6: [(&str, &str); 6] = [
     ("net.ipv6.conf.all.disable_ipv6", "0"),
     ("net.ipv6.conf.default.disable_ipv6", "0"),
@@ -442,11 +442,11 @@ pub fn windows(scenario: &Scenario, plan: &Plan) -> Vec<Window> {
 pub struct Window {
     /// Its name.
     pub name: String,
-    /// Of each flow, from when to when.
+    /// The beginning and the end for each flow.
     pub spans: Vec<(Instant, Instant)>,
     /// The flows that have a row.
     pub of: Vec<bool>,
-    /// Of links and sources.
+    /// The beginning and the end for links and sources.
     pub links: (Instant, Instant),
     /// Links at which flows are counted.
     pub crossings: Vec<String>,

@@ -13,16 +13,16 @@ use crate::content::{MOST, stream};
 use crate::sys::{self, Interest, TcpInfo};
 
 thread_local! {
-    /// What is read, to be compared with what was sent.
+    /// A buffer for received bytes, to be compared with the expected ones.
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; MOST]);
 }
 
-/// How far the sending direction is.
+/// The state of the sending direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writing {
     /// The application may write more.
     On,
-    /// It will not, but the socket has not taken all.
+    /// The application will write no more, but the socket has not taken all.
     Closing,
     /// The socket was told: a FIN follows the data.
     Shut,
@@ -38,14 +38,14 @@ pub struct KernelEnd {
     /// Bytes that the application read, and those that wait in the socket.
     taken: u64,
     waiting: u64,
-    /// Whether the application has said that it will write no more.
+    /// The state of the sending direction: open, or closing, or closed.
     writing: Writing,
     /// The peer's FIN has come, behind all that it sent.
     finished: bool,
     established: Option<Instant>,
-    /// What a bound on the rate of payload is to be multiplied by to count headers too.
+    /// The factor from a rate of payload to a rate of packets with headers.
     overhead: f64,
-    /// What was read is not what was written.
+    /// True if bytes arrived that differ from those that were sent.
     pub changed: bool,
     /// Why the connection failed.
     pub failed: Option<io::Error>,
@@ -80,7 +80,7 @@ impl KernelEnd {
         self.socket.is_some()
     }
 
-    /// What the kernel tells of it.
+    /// The kernel's counters of the connection.
     pub fn info(&self) -> Option<TcpInfo> {
         sys::info(self.socket.as_ref()?).ok()
     }

@@ -8,15 +8,11 @@
 //! them, and the kernel's tracepoint is read through a file (decision 0015).
 
 #[cfg(target_os = "linux")]
-mod capture;
-#[cfg(target_os = "linux")]
-mod clockwork;
+mod app_log;
 #[cfg(target_os = "linux")]
 mod content;
 #[cfg(target_os = "linux")]
 mod diag;
-#[cfg(target_os = "linux")]
-mod diary;
 #[cfg(target_os = "linux")]
 mod folder;
 #[cfg(target_os = "linux")]
@@ -32,14 +28,22 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod kernel_end;
 #[cfg(target_os = "linux")]
+mod net_ns;
+#[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod offload;
 #[cfg(target_os = "linux")]
 mod path;
+#[cfg(target_os = "linux")]
+mod path_driver;
+#[cfg(target_os = "linux")]
+mod pcap_tap;
 mod play;
 #[cfg(target_os = "linux")]
 mod port;
+#[cfg(target_os = "linux")]
+mod program_sockets;
 #[cfg(target_os = "linux")]
 mod programs;
 #[cfg(target_os = "linux")]
@@ -51,17 +55,13 @@ mod rows;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
-mod space;
-#[cfg(target_os = "linux")]
-mod speaker;
-#[cfg(target_os = "linux")]
 mod sys;
-#[cfg(target_os = "linux")]
-mod tally;
 #[cfg(target_os = "linux")]
 mod tracepoint;
 #[cfg(target_os = "linux")]
-mod vigil;
+mod userspace_host;
+#[cfg(target_os = "linux")]
+mod wake_policy;
 #[cfg(target_os = "linux")]
 mod watch;
 
@@ -85,7 +85,7 @@ use ackclock_sim::ScenarioError;
 /// Why there is no live run: one line.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// What the scenario asks cannot be run, or not live.
+    /// The scenario cannot be run, or not live.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// Network namespaces cannot be made.
@@ -100,7 +100,7 @@ pub enum LiveError {
     NoDevice {
         /// Their kind.
         kind: PortKind,
-        /// What the kernel said.
+        /// The kernel's error.
         why: io::Error,
     },
     /// A step failed that should not.
@@ -109,18 +109,18 @@ pub enum LiveError {
     /// A capture cannot be written.
     #[error(transparent)]
     Store(#[from] ackclock_writer::WriteError),
-    /// It was asked to stop.
+    /// The run was asked to stop.
     #[error("interrupted")]
     Cancelled,
 }
 
-/// The time of the machine, for waits and for players; a run's own is the clockwork's.
+/// The time of the machine, for waits and for players; a run has its own ([`path_driver::Clock`]).
 #[expect(clippy::disallowed_methods, reason = "here time is real")]
 pub(crate) fn wall() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-/// What a file holds that this user's earlier runs left: a plain file of this user's, of `most` bytes at most. No link
+/// Reads a file that an earlier run of this user left: a plain file of this user's, of `most` bytes at most. No link
 /// is followed, and no FIFO waited for.
 ///
 /// # Errors
@@ -138,7 +138,7 @@ pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same of a machine that is not Linux.
+/// Reads a file of an earlier run, on a machine that is not Linux.
 ///
 /// # Errors
 /// As said.

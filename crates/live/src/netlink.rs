@@ -106,7 +106,7 @@ pub struct Netlink {
     buffer: Vec<u8>,
 }
 
-/// What a device counted.
+/// The counters of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounters {
     /// Packets that it received and sent.
@@ -115,7 +115,7 @@ pub struct DeviceCounters {
     pub dropped: [u64; 2],
 }
 
-/// What a route says to TCP.
+/// The metrics of a route: settings that it gives to TCP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteMetrics {
     /// The first window, in segments.
@@ -159,7 +159,7 @@ impl Netlink {
         number.map(u32::from_ne_bytes).ok_or_else(|| io::Error::other("netlink: a short answer"))
     }
 
-    /// What device number `device` counted.
+    /// The counters of device number `device`.
     pub fn counters(&mut self, device: u32) -> io::Result<DeviceCounters> {
         let body = self.ask(Message::new(GET_LINK, 0, &link(device, false)))?;
         let stats = attributes(body.get(16..).unwrap_or_default())
@@ -247,7 +247,7 @@ impl Netlink {
         self.route(device, network, metrics, CREATE_EXCLUSIVELY)
     }
 
-    /// The same in place of the route that leads there.
+    /// Replaces the route that leads there.
     pub fn replace_route(
         &mut self,
         device: u32,

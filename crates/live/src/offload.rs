@@ -28,7 +28,7 @@ const PSH: u8 = 8;
 const ACK: u8 = 16;
 const CWR: u8 = 128;
 
-/// Where the headers of a TCP segment end.
+/// The lengths of the headers of a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     /// Bytes of the IP header.
@@ -39,7 +39,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Of a packet that is a TCP segment without IP options or extension headers.
+    /// Reads the lengths from a packet; `None` unless it is TCP without IP options or extension headers.
     fn of(packet: &[u8]) -> Option<Self> {
         let (ip, is_ipv6) = match packet.first()? {
             0x45 if *packet.get(9)? == TCP => (20, false),

@@ -1,7 +1,7 @@
 //! The emulated path: [`ackclock_net::Path`] with real packets in it, between the devices of hosts.
 //!
-//! It is told the time, as everything in `net` is, and never asks for it: what drives it by the real
-//! clock is [`crate::clockwork`]. An event inside the path happens at the moment that the model gives
+//! The path is told the time, as everything in `net` is, and never asks for it: its driver by the real
+//! clock is [`crate::path_driver`]. An event inside the path happens at the moment that the model gives
 //! it, however late its turn comes, so that a late wake-up delays one packet's release and shifts no rate.
 
 mod frame;
@@ -15,7 +15,7 @@ use ackclock_sim::records::LinkSamples;
 use ackclock_sim::scenario::{Every, Scenario};
 use ackclock_units::{Duration, Instant, Rate};
 
-use crate::header::{self, LEAD};
+use crate::header::{self, HeaderView, LEAD};
 use frame::Frame;
 use rates::RateMeter;
 
@@ -26,7 +26,7 @@ pub struct Release<'a> {
     pub flow: usize,
     /// 0 to the receiver, 1 to the sender.
     pub way: usize,
-    /// When it is due.
+    /// The time at which it is due.
     pub at: Instant,
     /// [`LEAD`] bytes of room, then the packet.
     pub bytes: &'a mut [u8],
@@ -53,13 +53,13 @@ pub struct Arrived {
 /// All that the path counted by a moment.
 #[derive(Clone, Debug)]
 pub struct PathSnapshot {
-    /// Of each wire.
+    /// One entry a wire: its counters and its delays.
     pub wires: Vec<(Counters, DelayHistogram)>,
-    /// Of each cross-traffic source.
+    /// One entry a cross-traffic source.
     pub sources: Vec<SourceCounters>,
-    /// Of each flow.
+    /// One entry a flow.
     pub arrived: Vec<Arrived>,
-    /// Of each wire and flow, packets offered and dropped.
+    /// One entry a wire, and in it one a flow: packets offered and dropped.
     pub crossings: Vec<Vec<[u64; 2]>>,
 }
 
@@ -85,12 +85,12 @@ pub struct Path {
     sources: Vec<(CrossSource, usize)>,
     buffers: Vec<Box<[u8]>>,
     arrived: Vec<Arrived>,
-    /// When the data packet began its way that came to each receiver last and was not acknowledged.
+    /// The first sending time of the last data packet that came to each receiver and is not acknowledged.
     echoes: Vec<Instant>,
     /// Routers' decisions over requests of connections.
     pub decisions: Vec<Decided>,
-    /// Of each connection, SYNs and SYN-ACKs that were lost on the way.
-    pub lost_openings: Vec<[u16; 2]>,
+    /// SYNs and SYN-ACKs that were lost on the way, one entry a connection.
+    pub lost_syns: Vec<[u16; 2]>,
     probes: Vec<WireProbe>,
     samples: LinkSamples,
     room: usize,
@@ -98,7 +98,7 @@ pub struct Path {
     /// Events that were handled.
     pub handled: u64,
     /// Packets of no flow of the scenario's, which go nowhere.
-    pub strangers: u64,
+    pub unknown_packets: u64,
 }
 
 impl Path {
@@ -158,17 +158,17 @@ impl Path {
             arrived: vec![Arrived::default(); connections],
             echoes: vec![Instant::NEVER; connections],
             decisions: Vec::new(),
-            lost_openings: vec![[0; 2]; connections],
+            lost_syns: vec![[0; 2]; connections],
             probes,
             samples: LinkSamples::default(),
             room: LEAD + mtu,
             end: plan.end,
             handled: 0,
-            strangers: 0,
+            unknown_packets: 0,
         }
     }
 
-    /// When something is to happen next.
+    /// The time of the next event.
     pub fn next_at(&self) -> Option<Instant> {
         [self.network.next_at(), self.agenda.next_at()].into_iter().flatten().min()
     }
@@ -182,20 +182,20 @@ impl Path {
     /// A host has sent the packet of `len` bytes in `bytes`. Returns the buffer if the packet is none of the
     /// path's.
     pub fn offer(&mut self, now: Instant, bytes: Box<[u8]>, len: usize) -> Option<Box<[u8]>> {
-        let place = header::look(&bytes[LEAD..LEAD + len])
-            .and_then(|sight| Some((sight, header::flow_of(sight.source)?)))
+        let place = HeaderView::read(&bytes[LEAD..LEAD + len])
+            .and_then(|headers| Some((headers, header::flow_of(headers.source)?)))
             .filter(|(_, (flow, _))| *flow < self.arrived.len());
-        let Some((sight, (flow, way))) = place else {
-            self.strangers += 1;
+        let Some((headers, (flow, way))) = place else {
+            self.unknown_packets += 1;
             return Some(bytes);
         };
         // Only a pure ACK answers one data packet and nothing else.
         let mut echo = Instant::NEVER;
-        if way == 1 && !sight.data {
+        if way == 1 && !headers.data {
             std::mem::swap(&mut echo, &mut self.echoes[flow]);
         }
-        self.network.send(now, end_of(flow, way), Frame { bytes, len, flow, way, sight, echo });
-        self.take_news(now);
+        self.network.send(now, end_of(flow, way), Frame { bytes, len, flow, way, headers, echo });
+        self.drain_notifications(now);
         None
     }
 
@@ -218,12 +218,12 @@ impl Path {
                     _ => self.probe(at, n),
                 }
             }
-            self.take_news(next);
+            self.drain_notifications(next);
         }
     }
 
     /// Packets have come to links that probes watch, routers have decided, packets were lost.
-    fn take_news(&mut self, now: Instant) {
+    fn drain_notifications(&mut self, now: Instant) {
         while let Some(wire) = self.network.take_touched() {
             let wanted = self.probes.iter().any(|probe| {
                 let sees = probe.interval.is_none() && probe.wire == wire;
@@ -237,8 +237,8 @@ impl Path {
             self.decisions.push(decided);
         }
         while let Some(frame) = self.network.take_lost() {
-            if let Some(answer) = frame.sight.opening {
-                let count = &mut self.lost_openings[frame.flow][usize::from(answer)];
+            if let Some(answer) = frame.headers.syn_ack {
+                let count = &mut self.lost_syns[frame.flow][usize::from(answer)];
                 *count = count.saturating_add(1);
             }
             self.buffers.push(frame.bytes);
@@ -253,16 +253,16 @@ impl Path {
         deliver: &mut impl FnMut(Release<'_>),
     ) {
         let Delivery { payload: mut frame, corrupted, first_sent, .. } = delivery;
-        let Frame { len, flow, way, sight, echo, .. } = frame;
+        let Frame { len, flow, way, headers, echo, .. } = frame;
         let arrived = &mut self.arrived[flow];
         if corrupted {
             arrived.corrupted += 1;
             header::corrupt(frame.packet());
-        } else if way == 0 && sight.data {
+        } else if way == 0 && headers.data {
             arrived.packets += 1;
             arrived.bytes += len as u64;
             self.echoes[flow] = first_sent;
-        } else if way == 1 && !sight.data && echo != Instant::NEVER {
+        } else if way == 1 && !headers.data && echo != Instant::NEVER {
             arrived.path_rtt_sum_ns += at.since(echo).as_nanos();
             arrived.path_rtts += 1;
         }
@@ -300,7 +300,7 @@ impl Path {
         self.samples.record(now, wire, &counters);
     }
 
-    /// What was counted by `now`.
+    /// The counters of the path at `now`.
     pub fn snapshot(&mut self, now: Instant) -> PathSnapshot {
         let links = self.network.links_mut().iter_mut();
         let wires: Vec<_> = links.map(|link| (link.counters(now), link.delays().clone())).collect();
@@ -314,12 +314,12 @@ impl Path {
         }
     }
 
-    /// What probes of links recorded.
+    /// Takes the samples of the probes of links.
     pub fn take_samples(&mut self) -> LinkSamples {
         std::mem::take(&mut self.samples)
     }
 
-    /// Of each wire that sent enough to tell and kept one rate, that rate and the one reached, in bits
+    /// Rates of wires that sent enough to measure and kept one rate: wire, configured rate, reached rate in bits
     /// per second.
     pub fn rates(&self) -> Vec<(usize, f64, f64)> {
         let rates = self.rates.iter().zip(&self.meters).enumerate();

@@ -12,23 +12,23 @@ use ackclock_app::video::Player;
 use ackclock_units::{Bytes, Duration, Instant};
 use serde::Serialize;
 
-/// How long a server has to accept the connection, and to go on sending.
+/// The longest wait for a server to accept the connection, and to go on sending.
 const PATIENCE: StdDuration = StdDuration::from_secs(30);
-/// How often it is asked whether to go on.
+/// The interval between checks for cancellation.
 const LOOK: StdDuration = StdDuration::from_millis(200);
 /// The longest head of an answer.
 const MOST_HEAD: usize = 64 << 10;
 
-/// What is to be played.
+/// The plan of a playback.
 #[derive(Clone, Debug)]
 pub struct PlayPlan {
-    /// Where it is: `http://HOST[:PORT]/PATH`.
+    /// The address of the file: `http://HOST[:PORT]/PATH`.
     pub url: String,
-    /// How long it is played at most.
+    /// The longest time of play.
     pub limit: Option<StdDuration>,
 }
 
-/// What became of it, with the columns of the table `videos`; times are from the opening of the connection.
+/// The result of a playback, with the columns of the table `videos`; times count from the opening of the connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Played {
     /// Pictures of the video.
@@ -39,19 +39,19 @@ pub struct Played {
     pub late: u64,
     /// Those that were discarded, because a part of them was missing at their deadline.
     pub discarded: u64,
-    /// How often the playout buffer ran empty.
+    /// The number of times that the playout buffer ran empty.
     pub underflows: u64,
-    /// How long play stood still.
+    /// The time for which play stood still.
     pub stall_s: f64,
-    /// To the first picture; null before it.
+    /// The time to the first picture; null before it.
     pub startup_s: Option<f64>,
-    /// When the time of the last picture was over; null before it.
+    /// The time at which the last picture was over; null before it.
     pub finished_s: Option<f64>,
     /// Bytes of pictures that the player took.
     pub taken_bytes: u64,
     /// Those that had arrived when play began; null before it.
     pub start_bytes: Option<u64>,
-    /// What the playout buffer might hold in the end.
+    /// The size of the playout buffer in the end.
     pub buffer_bytes: u64,
     /// The length that the server told.
     pub content_bytes: u64,
@@ -68,7 +68,7 @@ pub enum PlayError {
     Answer {
         /// The address.
         url: String,
-        /// What it was.
+        /// The answer, or the fault in it.
         what: String,
     },
     /// The connection failed.
@@ -76,18 +76,18 @@ pub enum PlayError {
     Failed {
         /// The address.
         url: String,
-        /// What the machine said.
+        /// The machine's error.
         error: io::Error,
     },
-    /// It was asked to stop.
+    /// The run was asked to stop.
     #[error("interrupted")]
     Cancelled,
 }
 
 /// The parts of an address.
 #[derive(Debug, PartialEq, Eq)]
-struct Place<'a> {
-    /// As it stands in the address, for the field `Host`.
+struct UrlParts<'a> {
+    /// The host and port as the address has them, for the field `Host`.
     authority: &'a str,
     host: &'a str,
     port: u16,
@@ -95,7 +95,7 @@ struct Place<'a> {
 }
 
 /// Reads an address (RFC 9110 section 4.2.1).
-fn place(url: &str) -> Result<Place<'_>, PlayError> {
+fn place(url: &str) -> Result<UrlParts<'_>, PlayError> {
     let wrong = || PlayError::Url(format!("`{url}`: expected http://HOST[:PORT]/PATH"));
     let rest = url.strip_prefix("http://").ok_or_else(wrong)?;
     let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
@@ -109,7 +109,7 @@ fn place(url: &str) -> Result<Place<'_>, PlayError> {
     if !plain(host) || !plain(path) {
         return Err(wrong());
     }
-    Ok(Place { authority, host, port, path })
+    Ok(UrlParts { authority, host, port, path })
 }
 
 /// The length of what follows a head, or what the head says instead (RFC 9112 sections 4 and 6).
@@ -192,7 +192,7 @@ pub fn play(
         return Err(answer(what));
     };
     let mut session =
-        Session { opened, stream, player: &mut player, before, left: content, start: None };
+        Download { opened, stream, player: &mut player, before, left: content, start: None };
     session.run(plan.limit, &cancelled).map_err(|error| match error.kind() {
         ErrorKind::Interrupted => PlayError::Cancelled,
         _ => failed(error),
@@ -215,7 +215,7 @@ pub fn play(
     })
 }
 
-fn open(place: &Place<'_>) -> io::Result<TcpStream> {
+fn open(place: &UrlParts<'_>) -> io::Result<TcpStream> {
     let mut why = io::Error::other("the host has no address");
     for address in (place.host, place.port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, PATIENCE) {
@@ -253,18 +253,18 @@ fn head(stream: &mut TcpStream) -> io::Result<String> {
 }
 
 /// A file on its way to a player.
-struct Session<'a> {
+struct Download<'a> {
     opened: StdInstant,
     stream: TcpStream,
     player: &'a mut Player,
     /// Bytes that still come before the pictures, and all that still come.
     before: u64,
     left: u64,
-    /// What had arrived when play began.
+    /// Bytes that had arrived when play began.
     start: Option<u64>,
 }
 
-impl Session<'_> {
+impl Download<'_> {
     fn now(&self) -> Instant {
         let nanos = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Instant::from_nanos(nanos)
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn addresses_are_taken_apart() {
         let found = place("http://10.0.0.1:8080/a/film.mp4?x=1").unwrap();
-        let expected = Place {
+        let expected = UrlParts {
             authority: "10.0.0.1:8080",
             host: "10.0.0.1",
             port: 8080,

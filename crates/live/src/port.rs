@@ -1,4 +1,4 @@
-//! Where the emulated path meets a host: a TUN device, or a pair of Ethernet devices where TUN is closed.
+//! Ports between the emulated path and hosts: a TUN device, or a pair of Ethernet devices where TUN is closed.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -8,11 +8,11 @@ use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::Instant;
 
 use crate::header::LEAD;
+use crate::net_ns::NetNs;
 use crate::netlink::{DeviceCounters, Netlink};
 use crate::offload::{Incoming, Outgoing};
-use crate::space::Space;
-use crate::speaker::{Left, OwnEnd};
 use crate::sys;
+use crate::userspace_host::{HostResults, UserspaceCounters};
 
 /// The device's name in its host's namespace.
 const DEVICE: &str = "ackclock0";
@@ -70,7 +70,7 @@ pub trait Port: Send {
         Ok(0)
     }
 
-    /// What devices counted; packets that they dropped are lost outside of the model.
+    /// The counters of the devices; packets that they dropped are lost outside of the model.
     ///
     /// # Errors
     /// The device is gone.
@@ -79,19 +79,19 @@ pub trait Port: Send {
     /// The device's number in its host's namespace, if it has one.
     fn device(&self) -> Option<u32>;
 
-    /// When the host may send although nothing came to it, if that is known.
+    /// The time at which the host may send although nothing came to it, if that is known.
     fn wakes_at(&self) -> Option<Instant> {
         None
     }
 
-    /// What our own ends leave besides counters; to be asked once, at the end of the run.
-    fn leave(&mut self, end: Instant) -> Left {
+    /// Takes the results of our own ends, but for their counters; to be called once, at the end of the run.
+    fn take_results(&mut self, end: Instant) -> HostResults {
         let _ = end;
-        Left::default()
+        HostResults::default()
     }
 
-    /// What the end of `flow` counted, if it is our own.
-    fn own_end(&self, flow: usize) -> Option<OwnEnd> {
+    /// The counters of the end of `flow`, if it is our own.
+    fn userspace_counters(&self, flow: usize) -> Option<UserspaceCounters> {
         let _ = flow;
         None
     }
@@ -104,26 +104,26 @@ pub trait Port: Send {
 /// The device cannot be made.
 pub fn open(
     kind: PortKind,
-    host: &Space,
-    middle: &Space,
+    host: &NetNs,
+    middle: &NetNs,
     network: NetworkSpec,
     mtu: u32,
     segments: u32,
 ) -> io::Result<Box<dyn Port>> {
     match kind {
         PortKind::Tun => {
-            let in_trains = segments > 1;
+            let offload = segments > 1;
             let (file, device, netlink) = host.within(|| {
-                let file = sys::tun(DEVICE, in_trains)?;
+                let file = sys::tun(DEVICE, offload)?;
                 let mut netlink = Netlink::open()?;
                 let device = netlink.device(DEVICE)?;
                 netlink.set_up(device, mtu, segments)?;
                 Ok((file, device, netlink))
             })?;
             let tun = Tun { file, device, netlink: netlink.into() };
-            if in_trains {
+            if offload {
                 let (incoming, outgoing) = (Incoming::new(), Outgoing::new());
-                return Ok(Box::new(TunInTrains { tun, incoming, outgoing }));
+                return Ok(Box::new(OffloadTun { tun, incoming, outgoing }));
             }
             Ok(Box::new(tun))
         }
@@ -162,9 +162,9 @@ const fn ether_type(network: NetworkSpec) -> u16 {
 }
 
 /// A conversation that counters are asked in.
-type Asking = std::sync::Mutex<Netlink>;
+type SharedNetlink = std::sync::Mutex<Netlink>;
 
-fn ask(netlink: &Asking, device: u32) -> io::Result<DeviceCounters> {
+fn ask(netlink: &SharedNetlink, device: u32) -> io::Result<DeviceCounters> {
     netlink.lock().unwrap_or_else(std::sync::PoisonError::into_inner).counters(device)
 }
 
@@ -185,7 +185,7 @@ fn written(result: io::Result<usize>, packets: usize) -> io::Result<u64> {
 struct Tun {
     file: File,
     device: u32,
-    netlink: Asking,
+    netlink: SharedNetlink,
 }
 
 impl Port for Tun {
@@ -215,13 +215,13 @@ impl Port for Tun {
 }
 
 /// A TUN device that takes and gives several segments in one call.
-struct TunInTrains {
+struct OffloadTun {
     tun: Tun,
     incoming: Incoming,
     outgoing: Outgoing,
 }
 
-impl Port for TunInTrains {
+impl Port for OffloadTun {
     fn file(&self) -> RawFd {
         self.tun.file()
     }
@@ -275,9 +275,9 @@ const FAR_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 2];
 struct Pair {
     file: File,
     device: u32,
-    netlink: Asking,
+    netlink: SharedNetlink,
     /// The far end.
-    far: (Asking, u32),
+    far: (SharedNetlink, u32),
     ether_type: [u8; 2],
 }
 

@@ -18,11 +18,11 @@ use serde::Serialize;
 use crate::LiveError;
 use crate::folder::{FlowFolder, Folder};
 use crate::header::address;
+use crate::net_ns::{NetNs, set_sysctl};
 use crate::rights;
-use crate::space::{Space, set_sysctl};
 use crate::sys::{self, Rights, User};
 
-/// How long a server has until it listens.
+/// The longest time that a server may take until it listens.
 const LISTENS_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// The most of what a program prints that is looked at.
@@ -45,7 +45,7 @@ const PACKAGES: [(&str, &str); 12] = [
     ("setpriv", "util-linux"),
     ("vlc", "vlc-bin vlc-plugin-base"),
 ];
-/// Those whose package has their name.
+/// Programs whose package has their name.
 const SAME_NAME: [&str; 10] =
     ["curl", "iperf", "iperf3", "lighttpd", "mpv", "netperf", "nginx", "nuttcp", "socat", "wget"];
 
@@ -58,31 +58,31 @@ pub struct ProgramReport {
     pub side: &'static str,
     /// The command, every placeholder replaced.
     pub command: Vec<String>,
-    /// When it was started, in seconds of the run; a server is before it begins.
+    /// The time of its start, in seconds of the run; a server is started before it begins.
     pub started_s: Option<f64>,
-    /// When it had ended by itself.
+    /// The time at which it had ended by itself.
     pub ended_s: Option<f64>,
     /// Its exit code, if it ended by itself; 128 and the number of the signal that ended it.
     pub exit_code: Option<i32>,
     /// The last line that it printed, of standard error if there is one.
     pub last_line: String,
-    /// What it printed, if that is an object of JSON; of iperf3 what it measured, in our words.
+    /// The JSON object that it printed, if it did; of iperf3 the measured sums under our names.
     pub told: Option<serde_json::Value>,
 }
 
 /// The side of a flow that a program plays.
 #[derive(Debug)]
-struct Player {
+struct FlowProgram {
     flow: String,
     key: String,
     side: Side,
     command: Vec<String>,
-    program: sys::Program,
-    /// When it is to be let go, and whether it was.
+    process: sys::Program,
+    /// The time at which it is to be let go, and those of its start and its end.
     due: Instant,
     started: Option<Instant>,
     ended: Option<(Instant, i32)>,
-    /// Where what it prints goes, standard output and standard error: the files themselves, as a program may put
+    /// The files of its standard output and standard error: open files and not paths, as a program may put
     /// others under their names.
     printed: [File; 2],
 }
@@ -90,7 +90,7 @@ struct Player {
 /// The programs of a run.
 #[derive(Debug, Default)]
 pub struct Programs {
-    players: Vec<Player>,
+    running: Vec<FlowProgram>,
     /// Kept until nobody writes into it any more.
     folder: Option<Folder>,
 }
@@ -162,7 +162,7 @@ const fn user_of(rights: Rights) -> Option<User> {
     }
 }
 
-/// Those of these files and folders that programs could not read: they are an ordinary user's.
+/// Files and folders among `paths` that programs could not read: they are an ordinary user's.
 ///
 /// # Errors
 /// There is no ordinary user here.
@@ -176,15 +176,15 @@ pub fn closed_to_programs(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LiveError> 
 /// The command that is ourselves, wherever we are installed.
 const OURS: &str = "ackclock";
 
-/// Where a command is.
+/// The result of a search for a command.
 enum Found {
     Runs,
-    /// Here, and the programs' user may not.
+    /// The command is at this path, and the programs' user may not run it.
     Closed(PathBuf),
     Nowhere,
 }
 
-/// Whether a user can start a command, by its path or on the `PATH`.
+/// Looks for a command, by its path or on the `PATH`, that a user can start.
 fn find(name: &str, user: Option<User>) -> io::Result<Found> {
     let places: Vec<PathBuf> = if name.contains('/') {
         vec![PathBuf::from(name)]
@@ -203,7 +203,7 @@ fn find(name: &str, user: Option<User>) -> io::Result<Found> {
 }
 
 impl Programs {
-    /// Makes the programs of every flow ready, in the namespaces that `spaces` has of an entry of the file,
+    /// Makes the programs of every flow ready, in the namespaces that `namespaces` has for an entry of the file,
     /// and starts the servers; returns when all of these listen. Its thread has to outlive them.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ impl Programs {
     pub fn start<'a>(
         scenario: &Scenario,
         plan: &Plan,
-        spaces: impl Fn(usize) -> [Option<&'a Space>; 2],
+        namespaces: impl Fn(usize) -> [Option<&'a NetNs>; 2],
         law: impl Fn(usize) -> &'static str,
         options: &crate::Options,
         cancelled: &impl Fn() -> bool,
@@ -229,7 +229,7 @@ impl Programs {
             let Some(spec) = scenario.flows[flow.entry].app.program() else { continue };
             let folder = folders.of_flow(&flow.name).map_err(step())?;
             let lasts = plan.end.since(flow.opens);
-            let words = Words {
+            let placeholders = Placeholders {
                 key: format!("flow[{}].app", flow.entry),
                 number,
                 network: scenario.flows[flow.entry].network,
@@ -239,28 +239,28 @@ impl Programs {
                 flow: &flow.name,
                 congestion_control: law(flow.entry),
             };
-            words.prepare()?;
-            for (side, space) in Side::BOTH.into_iter().zip(spaces(flow.entry)) {
-                let Some(space) = space.filter(|_| !spec.command(side).is_empty()) else {
+            placeholders.write_files()?;
+            for (side, namespace) in Side::BOTH.into_iter().zip(namespaces(flow.entry)) {
+                let Some(namespace) = namespace.filter(|_| !spec.command(side).is_empty()) else {
                     continue;
                 };
                 // Ports below 1024 are anybody's on a host that is the flow's alone.
-                space
+                namespace
                     .within(|| set_sysctl("net.ipv4.ip_unprivileged_port_start", "0"))
                     .map_err(LiveError::step("set up a host"))?;
-                let mut player = words.player(side, space, rights, options)?;
-                player.due = flow.opens;
+                let mut program = placeholders.prepare_program(side, namespace, rights, options)?;
+                program.due = flow.opens;
                 if side == spec.server {
-                    servers.push((programs.players.len(), space));
+                    servers.push((programs.running.len(), namespace));
                 }
-                programs.players.push(player);
+                programs.running.push(program);
             }
             folder.hand_over().map_err(step())?;
         }
         programs.folder = Some(folders);
-        for (n, space) in servers {
-            programs.players[n].let_go(Instant::START);
-            programs.players[n].wait_until_it_listens(space, cancelled)?;
+        for (n, namespace) in servers {
+            programs.running[n].let_go(Instant::START);
+            programs.running[n].wait_until_it_listens(namespace, cancelled)?;
         }
         Ok(programs)
     }
@@ -268,15 +268,15 @@ impl Programs {
     /// Starts those whose time has come and notices those that have ended; returns when the next is due.
     pub fn tend(&mut self, now: Instant) -> Instant {
         let mut next = Instant::NEVER;
-        for player in &mut self.players {
-            if player.started.is_none() {
-                if player.due > now {
-                    next = next.min(player.due);
+        for program in &mut self.running {
+            if program.started.is_none() {
+                if program.due > now {
+                    next = next.min(program.due);
                     continue;
                 }
-                player.let_go(now);
+                program.let_go(now);
             }
-            player.notice(now);
+            program.notice(now);
         }
         next
     }
@@ -284,23 +284,23 @@ impl Programs {
     /// Ends those that are left, and says what became of all.
     pub fn finish(mut self, now: Instant) -> Vec<ProgramReport> {
         self.tend(now);
-        for player in &mut self.players {
-            player.program.stop();
+        for program in &mut self.running {
+            program.process.stop();
         }
-        self.players.iter().map(Player::report).collect()
+        self.running.iter().map(FlowProgram::report).collect()
     }
 }
 
-impl Player {
+impl FlowProgram {
     fn let_go(&mut self, now: Instant) {
         self.started = Some(now);
         // Whoever is gone by then is noticed.
-        let _ = self.program.go();
+        let _ = self.process.go();
     }
 
     fn notice(&mut self, now: Instant) {
         if self.ended.is_none()
-            && let Some(code) = self.program.ended()
+            && let Some(code) = self.process.ended()
         {
             self.ended = Some((now, code));
         }
@@ -308,14 +308,14 @@ impl Player {
 
     fn wait_until_it_listens(
         &mut self,
-        space: &Space,
+        namespace: &NetNs,
         cancelled: &impl Fn() -> bool,
     ) -> Result<(), LiveError> {
         let begun = crate::wall();
         loop {
             // Looked at first: it may have ended after it listened.
-            let ended = self.program.ended();
-            if space.within(|| Ok(listens())).unwrap_or(false) {
+            let ended = self.process.ended();
+            if namespace.within(|| Ok(listens())).unwrap_or(false) {
                 return Ok(());
             }
             if let Some(code) = ended {
@@ -355,13 +355,13 @@ impl Player {
             ended_s: self.ended.map(|(at, _)| seconds(at)),
             exit_code: self.ended.map(|(_, code)| code),
             last_line: self.last_line(),
-            told: told(&text_of(&self.printed[0])),
+            told: json_output(&text_of(&self.printed[0])),
         }
     }
 }
 
 impl ProgramReport {
-    /// What makes a run with it no measurement: that it failed.
+    /// The reason why a run with it is no measurement, if it failed.
     pub fn doubt(&self) -> Option<String> {
         let code = self.exit_code.filter(|code| *code != 0)?;
         let line = match &*self.last_line {
@@ -373,7 +373,7 @@ impl ProgramReport {
     }
 }
 
-/// What makes a run with these programs no measurement.
+/// The reasons why a run with these programs is no measurement.
 pub fn doubts(scenario: &Scenario, plan: &Plan, reports: &[ProgramReport]) -> Vec<String> {
     let mut doubts: Vec<String> = reports.iter().filter_map(ProgramReport::doubt).collect();
     for flow in &plan.flows {
@@ -407,7 +407,7 @@ fn is_of_a_listener(line: &str) -> bool {
     line.split_whitespace().nth(3) == Some("0A")
 }
 
-/// What a program printed there, as far as it is looked at.
+/// The output of a program in `file`, up to [`MOST_TEXT`] bytes.
 fn text_of(file: &File) -> String {
     let mut bytes = Vec::new();
     let mut piece = [0; 1 << 14];
@@ -421,15 +421,15 @@ fn text_of(file: &File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// At most so many characters of a line, and none that would move a terminal's cursor or turn its line around.
+/// The first 200 characters of a line, and none that would move a terminal's cursor or turn its line around.
 fn shortened(line: &str) -> String {
     let kept = line.chars().filter(|c| is_printable(*c));
     kept.take(200).collect()
 }
 
-/// What a program told, if what it printed is an object of JSON: the sums of iperf3 in our words, or
+/// The JSON object that a program printed, if it did: the sums of iperf3 under our names, or
 /// all of it if it is short.
-fn told(text: &str) -> Option<serde_json::Value> {
+fn json_output(text: &str) -> Option<serde_json::Value> {
     let answer: serde_json::Value = serde_json::from_str(text.trim()).ok()?;
     if let (Some(received), Some(sent)) =
         (answer.pointer("/end/sum_received"), answer.pointer("/end/sum_sent"))
@@ -445,9 +445,9 @@ fn told(text: &str) -> Option<serde_json::Value> {
     (answer.is_object() && text.len() <= MOST_ANSWER).then_some(answer)
 }
 
-/// What a flow's programs are told: what stands for the words in braces.
-struct Words<'a> {
-    /// Of the application in the file.
+/// The values of the placeholders in braces, for a flow's programs.
+struct Placeholders<'a> {
+    /// The key of the application in the file.
     key: String,
     number: usize,
     network: NetworkSpec,
@@ -458,9 +458,9 @@ struct Words<'a> {
     congestion_control: &'static str,
 }
 
-impl Words<'_> {
+impl Placeholders<'_> {
     /// Writes the files, once it is sure that there is time for what is asked.
-    fn prepare(&self) -> Result<(), LiveError> {
+    fn write_files(&self) -> Result<(), LiveError> {
         let commands = Side::BOTH.iter().flat_map(|side| self.spec.command(*side));
         if self.seconds == 0 && commands.into_iter().any(|word| word.contains("{seconds}")) {
             let message = "less than 2 s from the flow's start to the end of the run";
@@ -476,13 +476,13 @@ impl Words<'_> {
     }
 
     /// The program of a side, that waits to be let go.
-    fn player(
+    fn prepare_program(
         &self,
         side: Side,
-        space: &Space,
+        namespace: &NetNs,
         rights: Rights,
         options: &crate::Options,
-    ) -> Result<Player, LiveError> {
+    ) -> Result<FlowProgram, LiveError> {
         let mut command: Vec<String> =
             self.spec.command(side).iter().map(|word| self.fill(word)).collect();
         if command[0] == OURS && !options.ackclock.is_empty() {
@@ -494,18 +494,18 @@ impl Words<'_> {
             let printed = [file("out")?, file("err")?];
             let given = [printed[0].try_clone()?, printed[1].try_clone()?];
             let environment = (rights != Rights::All).then(|| environment(self.folder.path()));
-            let network = space.file();
+            let network = namespace.file();
             let launch =
                 sys::Launch { command: &command, network, rights, environment, printed: given };
             Ok((sys::Program::prepare(launch)?, printed))
         };
-        let (program, printed) = start().map_err(LiveError::step("start a program"))?;
-        Ok(Player {
+        let (process, printed) = start().map_err(LiveError::step("start a program"))?;
+        Ok(FlowProgram {
             flow: self.flow.to_owned(),
             key: format!("{}.{name}", self.key),
             side,
             command,
-            program,
+            process,
             due: Instant::NEVER,
             started: None,
             ended: None,
@@ -550,7 +550,7 @@ fn environment(home: &Path) -> Vec<(OsString, OsString)> {
     variables
 }
 
-/// How long `drive` may sleep until programs are to be looked at again.
+/// The time for which `drive` may sleep until programs are to be looked at again.
 pub fn nap(now: Instant, next: Instant) -> std::time::Duration {
     let most = Duration::from_millis(20);
     std::time::Duration::from_nanos(next.since(now.min(next)).min(most).as_nanos())
@@ -566,17 +566,17 @@ mod tests {
         let text = r#"{"intervals": [], "end": {
             "sum_sent": {"bytes": 9699328, "bits_per_second": 19398656.0, "retransmits": 139},
             "sum_received": {"seconds": 4.04, "bytes": 9614720, "bits_per_second": 19039049.5}}}"#;
-        let told = told(text).unwrap();
-        assert_eq!(told["goodput_bps"], 19_039_049.5);
-        assert_eq!(told["delivered_bytes"], 9_614_720);
-        assert_eq!(told["segments_retransmitted"], 139);
+        let json_output = json_output(text).unwrap();
+        assert_eq!(json_output["goodput_bps"], 19_039_049.5);
+        assert_eq!(json_output["delivered_bytes"], 9_614_720);
+        assert_eq!(json_output["segments_retransmitted"], 139);
     }
 
     #[test]
     fn what_is_no_object_of_json_tells_nothing() {
-        assert_eq!(told("42"), None);
-        assert_eq!(told("Serving HTTP on 0.0.0.0 port 8000\n"), None);
-        assert_eq!(told("{\"shown\": 3}\n").unwrap()["shown"], 3);
+        assert_eq!(json_output("42"), None);
+        assert_eq!(json_output("Serving HTTP on 0.0.0.0 port 8000\n"), None);
+        assert_eq!(json_output("{\"shown\": 3}\n").unwrap()["shown"], 3);
     }
 
     #[test]

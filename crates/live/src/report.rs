@@ -1,4 +1,4 @@
-//! How a live run was made, how well its path kept time, and whether that was good enough.
+//! The report of a live run: its set-up, the punctuality of its path, and whether that was good enough.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use ackclock_sim::plan::Plan;
 use ackclock_units::Duration;
 use serde::Serialize;
 
-use crate::clockwork::PathReport;
+use crate::path_driver::PathReport;
 use crate::port::PortKind;
 use crate::programs::ProgramReport;
 use crate::run::End;
@@ -34,9 +34,9 @@ pub struct Report {
     pub doubts: Vec<String>,
     /// The kernel's release.
     pub kernel: String,
-    /// Whose the senders are: `kernel`, `ackclock` or `mixed`.
+    /// The owner of the senders: `kernel`, `ackclock` or `mixed`.
     pub sender: &'static str,
-    /// Whose the receivers are.
+    /// The owner of the receivers.
     pub receiver: &'static str,
     /// Packets that our own ends could not read.
     pub malformed: u64,
@@ -48,27 +48,28 @@ pub struct Report {
     pub realtime: bool,
     /// True if processors that had nothing to do waited awake (`/dev/cpu_dma_latency`).
     pub kept_awake: bool,
-    /// How much later than the model says packets were released.
+    /// The lateness of releases, against the model.
     pub lateness: Lateness,
     /// The most by which 99 % of the packets may be late, in seconds: 500 us, or a tenth of what the path's own queues vary if
     /// that is more.
     pub lateness_limit_s: f64,
-    /// The longest that packets of hosts can have waited in their devices before the path took them.
+    /// The longest time for which packets of hosts can have waited in their devices before the path took them.
     pub unread: Unread,
     /// The share of a processor that the path's thread took.
     pub awake: f64,
-    /// How late the machine wakes a sleeper, as the path's thread learned it (the 95th percentile, 150 us at
+    /// The wake-up latency of the machine, as the path's thread estimated it (the 95th percentile, 150 us at
     /// most), in seconds.
     pub wake_up_s: f64,
     /// The longest time in which the path slept although something was due.
     pub stall_s: f64,
     /// Packets that were lost outside of the model: in devices, or refused by a host.
     pub lost_outside: u64,
-    /// Packets on the path that belong to no flow.
-    pub strangers: u64,
+    /// Packets on the path that belong to no flow: `strangers` in results.
+    #[serde(rename = "strangers")]
+    pub unknown_packets: u64,
     /// Links that sent enough back to back to tell.
     pub rates: Vec<RateReached>,
-    /// What tells of every change of a flow, if a probe asks for that.
+    /// The source of the samples of every change of a flow, if a probe asks for them.
     pub per_ack: Option<String>,
     /// Events of it that were lost.
     pub per_ack_lost: u64,
@@ -78,7 +79,7 @@ pub struct Report {
     pub programs: Vec<ProgramReport>,
 }
 
-/// How late packets were released, in seconds.
+/// The lateness of releases, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lateness {
     /// Packets released.
@@ -93,7 +94,7 @@ pub struct Lateness {
     pub max_s: f64,
 }
 
-/// How long packets can have waited in devices, in seconds.
+/// The waiting time of packets in devices, in seconds: an upper bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Unread {
     /// The median.
@@ -111,18 +112,18 @@ pub struct RateReached {
     pub direction: &'static str,
     /// Its rate.
     pub rate_bps: f64,
-    /// What packets sent back to back came to.
+    /// The rate of packets that were sent back to back.
     pub reached_bps: f64,
 }
 
-/// How the hosts of an entry of the file were set up.
+/// The settings of the hosts of an entry of the file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Setting {
     /// The entry.
     pub flow: String,
-    /// Whose its sender, or client, is: `kernel` or `ackclock`.
+    /// The owner of its sender, or client: `kernel` or `ackclock`.
     pub sender: &'static str,
-    /// Whose its receiver, or server, is.
+    /// The owner of its receiver, or server.
     pub receiver: &'static str,
     /// The kernel's congestion control.
     pub congestion_control: String,
@@ -182,7 +183,7 @@ impl Report {
             wake_up_s: meter.wake_up.as_secs_f64(),
             stall_s: meter.stall.max(meter.latest).as_secs_f64(),
             lost_outside: path.lost_in_devices + meter.refused,
-            strangers: path.strangers,
+            unknown_packets: path.unknown_packets,
             rates: path
                 .rates
                 .iter()
@@ -260,7 +261,7 @@ impl Report {
         self.doubts.push(why);
     }
 
-    /// As JSON text.
+    /// The report as JSON text.
     ///
     /// # Panics
     /// Never: the record is numbers and text.

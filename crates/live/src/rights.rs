@@ -1,4 +1,4 @@
-//! Whose a scenario's programs are: an ordinary user's, without any capability.
+//! The user of a scenario's programs: an ordinary one, without any capability.
 
 use std::io;
 
@@ -63,7 +63,7 @@ fn ordinary(acting: User, caller: Option<User>, uids: &[Range], gids: &[Range]) 
     (outside(uids, 0)? != 0).then_some(Rights::Ordinary(None))
 }
 
-/// What `id` is outside of the user namespace.
+/// The number of user `id` outside of the user namespace.
 fn outside(map: &[Range], id: u32) -> Option<u64> {
     let id = u64::from(id);
     map.iter()
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     const ROOT: User = User { uid: 0, gid: 0 };
-    /// Of a machine without user namespaces: every user but the last number.
+    /// The map of a machine without user namespaces: every user but the last number.
     const WHOLE: &str = "         0          0 4294967295\n";
 
     #[expect(clippy::unnecessary_wraps, reason = "what is compared with it is an option")]

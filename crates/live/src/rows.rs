@@ -10,15 +10,15 @@ use ackclock_sim::scenario::Scenario;
 use ackclock_tcp::SenderStats;
 use ackclock_units::Instant;
 
-use crate::diary::Diary;
-use crate::hosts::{Call, Ends, Hosts};
+use crate::app_log::AppLog;
+use crate::hosts::{EndCounters, Hosts, KernelConnection};
 use crate::kernel::Window;
 
 use crate::path::PathSnapshot;
-use crate::run::Outcome as Left;
-use crate::speaker::{self, OwnEnd};
-use crate::tally::Tallied;
-use crate::watch::{self, Seen};
+use crate::program_sockets::SocketTotals;
+use crate::run::ThreadResults;
+use crate::userspace_host::{self, UserspaceCounters};
+use crate::watch::{self, Observed};
 
 /// Every moment at which a window begins or ends, in the order of time.
 pub fn moments(windows: &[Window]) -> Vec<Instant> {
@@ -32,10 +32,10 @@ pub fn moments(windows: &[Window]) -> Vec<Instant> {
 /// The counters at two moments.
 struct Between<'a> {
     path: [&'a PathSnapshot; 2],
-    ends: [&'a [Ends]; 2],
-    seen: [&'a [Seen]; 2],
-    tallied: [&'a [Option<Tallied>]; 2],
-    own: [&'a [[Option<OwnEnd>; 2]]; 2],
+    ends: [&'a [EndCounters]; 2],
+    seen: [&'a [Observed]; 2],
+    program_totals: [&'a [Option<SocketTotals>]; 2],
+    own: [&'a [[Option<UserspaceCounters>; 2]]; 2],
     until: Instant,
     duration_s: f64,
 }
@@ -46,8 +46,8 @@ pub fn rows(
     windows: &[Window],
     moments: &[Instant],
     hosts: &Hosts,
-    outcome: &Left,
-    own: &OwnLeft,
+    outcome: &ThreadResults,
+    own: &OwnResults,
 ) -> Run {
     let at = |moment: Instant| {
         moments.iter().position(|at| *at == moment).expect("every window's ends are moments")
@@ -58,7 +58,7 @@ pub fn rows(
             path: both.map(|n| &outcome.path.snapshots[n]),
             ends: both.map(|n| outcome.ends[n].as_slice()),
             seen: both.map(|n| outcome.watched.snapshots[n].as_slice()),
-            tallied: both.map(|n| outcome.watched.tallied[n].as_slice()),
+            program_totals: both.map(|n| outcome.watched.program_totals[n].as_slice()),
             own: both.map(|n| outcome.path.own[n].as_slice()),
             until,
             duration_s: until.since(from).as_secs_f64(),
@@ -73,7 +73,7 @@ pub fn rows(
             plan,
             &own.samples,
         ),
-        objects: own.diary.clone().objects(plan.flows.len(), &plan.connections),
+        objects: own.app_log.clone().objects(plan.flows.len(), &plan.connections),
         connections: connections(scenario, plan, hosts, outcome, own),
         quick_start: quick_start_rows(plan, &own.decisions, &own.requests),
         link_samples: outcome.path.samples.clone(),
@@ -91,39 +91,39 @@ pub fn rows(
         run.sources.extend(source_rows(plan, window, &between));
     }
     for (flow, name) in run.flow_names.iter().enumerate() {
-        let live = hosts.calls[flow].video(name, plan.end);
+        let live = hosts.connections[flow].video(name, plan.end);
         let own = own.videos.iter().find(|row| row.flow == *name).cloned();
         run.videos.extend(live.or(own));
     }
     run
 }
 
-/// What our own ends and the path's routers left, of all ports together.
+/// The results of our own ends and of the path's routers, of all ports together.
 #[derive(Debug, Default)]
-pub struct OwnLeft {
-    /// What all applications told, the kernel's too.
-    pub diary: Diary,
-    /// As in [`speaker::Left`].
-    pub samples: Vec<(usize, Vec<speaker::OwnSample>)>,
-    /// As in [`speaker::Left`].
+pub struct OwnResults {
+    /// The notes of all applications, the kernel's ends included.
+    pub app_log: AppLog,
+    /// Samples for probes, by the number of the connection.
+    pub samples: Vec<(usize, Vec<userspace_host::SenderSample>)>,
+    /// The rows of the videos that were played.
     pub videos: Vec<ackclock_sim::records::VideoRow>,
-    /// As in [`speaker::Left`].
+    /// Steps of Quick-Start requests, by the number of the connection.
     pub requests: Vec<(usize, ackclock_tcp::QuickStartEvent)>,
-    /// What routers decided.
+    /// The decisions of routers.
     pub decisions: Vec<Decided>,
-    /// Of each connection, SYNs and SYN-ACKs that the path lost.
-    pub lost_openings: Vec<[u16; 2]>,
+    /// SYNs and SYN-ACKs that the path lost, one entry a connection.
+    pub lost_syns: Vec<[u16; 2]>,
     /// The ends of each connection that are our own, as the run left them.
-    pub ends: Vec<[Option<OwnEnd>; 2]>,
+    pub ends: Vec<[Option<UserspaceCounters>; 2]>,
 }
 
-impl OwnLeft {
+impl OwnResults {
     /// Takes what one port left.
-    pub fn take(&mut self, left: speaker::Left) {
-        self.diary.append(left.diary);
-        self.samples.extend(left.samples);
-        self.videos.extend(left.videos);
-        self.requests.extend(left.requests);
+    pub fn take(&mut self, results: userspace_host::HostResults) {
+        self.app_log.append(results.app_log);
+        self.samples.extend(results.samples);
+        self.videos.extend(results.videos);
+        self.requests.extend(results.requests);
     }
 }
 
@@ -138,7 +138,7 @@ struct LastEnd {
 }
 
 impl LastEnd {
-    fn own(end: &OwnEnd) -> Self {
+    fn own(end: &UserspaceCounters) -> Self {
         Self {
             established: end.established,
             over: end.over,
@@ -150,17 +150,17 @@ impl LastEnd {
     }
 
     fn kernel(hosts: &Hosts, number: usize, side: usize) -> Self {
-        let call = &hosts.calls[number];
-        let outcome = call.outcome(Instant::NEVER);
+        let connection = &hosts.connections[number];
+        let outcome = connection.outcome(Instant::NEVER);
         Self {
-            established: call.established,
-            over: call.closed,
-            repeated: call.repeated[side],
+            established: connection.established,
+            over: connection.closed,
+            repeated: connection.repeated[side],
             // SYNs are among them.
             retransmitted: u64::from(
-                call.last[side].total_retrans.saturating_sub(call.repeated[side]),
+                connection.last[side].total_retrans.saturating_sub(connection.repeated[side]),
             ),
-            received: call.received(side),
+            received: connection.received(side),
             failed: (!matches!(outcome, Outcome::Open | Outcome::Closed)).then_some(outcome),
         }
     }
@@ -171,8 +171,8 @@ fn connections(
     scenario: &Scenario,
     plan: &Plan,
     hosts: &Hosts,
-    outcome: &Left,
-    own: &OwnLeft,
+    outcome: &ThreadResults,
+    own: &OwnResults,
 ) -> Connections {
     debug_assert!(outcome.path.events > 0 || plan.connections.is_empty(), "a run has events");
     let mut table = Connections {
@@ -193,7 +193,7 @@ fn connections(
     let mut ends: Vec<_> = ends.collect();
     ends.sort_by_key(|(.., over)| over.unwrap_or(Instant::NEVER));
     for (number, planned, ends, over) in ends {
-        push_connection(&mut table, planned, &ends, over, own.lost_openings[number]);
+        push_connection(&mut table, planned, &ends, over, own.lost_syns[number]);
     }
     table
 }
@@ -264,10 +264,10 @@ fn flow_row(
     let delivered_bytes = later.received - earlier.received;
     let path_rtts = arrived.path_rtts - arrived_before.path_rtts;
     let path_rtt_sum_ns = arrived.path_rtt_sum_ns - arrived_before.path_rtt_sum_ns;
-    let count = |of: fn(&Ends) -> u64| of(&later) - of(&earlier);
+    let count = |of: fn(&EndCounters) -> u64| of(&later) - of(&earlier);
     let looks = seen.looks - seen_before.looks;
     let mean = |sum_us: u64| (looks > 0).then(|| sum_us as f64 / looks as f64 / 1e6);
-    let call = &hosts.calls[flow];
+    let connection = &hosts.connections[flow];
     let by_now =
         |at: Option<Instant>| at.filter(|at| *at <= between.until).map(Instant::as_secs_f64);
     let row = FlowRow {
@@ -288,16 +288,20 @@ fn flow_row(
         srtt_mean_s: mean(seen.srtt_sum_us - seen_before.srtt_sum_us),
         rto_mean_s: mean(seen.rto_sum_us - seen_before.rto_sum_us),
         path_rtt_mean_s: (path_rtts > 0).then(|| path_rtt_sum_ns as f64 / path_rtts as f64 / 1e9),
-        established_s: by_now(call.established),
-        completed_s: by_now(call.completed),
-        outcome: Some(outcome(call, &between.own[1][flow], between.until)),
+        established_s: by_now(connection.established),
+        completed_s: by_now(connection.completed),
+        outcome: Some(outcome(connection, &between.own[1][flow], between.until)),
     };
     with_own_ends(with_programs(row, flow, between), flow, between)
 }
 
 /// The state of a flow's connection at `until`, each of whose ends is the kernel's or, where there is one, `own`.
-fn outcome(call: &Call, own: &[Option<OwnEnd>; 2], until: Instant) -> Outcome {
-    let of_kernel = call.outcome(until);
+fn outcome(
+    connection: &KernelConnection,
+    own: &[Option<UserspaceCounters>; 2],
+    until: Instant,
+) -> Outcome {
+    let of_kernel = connection.outcome(until);
     let failures = own.each_ref().map(|end| end.as_ref().and_then(|end| end.failure));
     if of_kernel.is_failure() {
         return of_kernel;
@@ -308,7 +312,7 @@ fn outcome(call: &Call, own: &[Option<OwnEnd>; 2], until: Instant) -> Outcome {
     let own_over = own.iter().flatten().all(|end| end.over.is_some());
     match of_kernel {
         Outcome::NotStarted => Outcome::NotStarted,
-        // Without an end of the kernel's a call has nothing to tell.
+        // Without an end of the kernel's, only our own ends know the state.
         _ if own.iter().all(Option::is_some) && own_over => Outcome::Closed,
         Outcome::Closed if own_over => Outcome::Closed,
         _ => Outcome::Open,
@@ -317,17 +321,19 @@ fn outcome(call: &Call, own: &[Option<OwnEnd>; 2], until: Instant) -> Outcome {
 
 /// The row with what the sockets of programs count, where programs are its ends.
 fn with_programs(row: FlowRow, flow: usize, between: &Between<'_>) -> FlowRow {
-    let [Some(earlier), Some(later)] = between.tallied.map(|tallied| tallied[flow]) else {
+    let [Some(earlier), Some(later)] =
+        between.program_totals.map(|program_totals| program_totals[flow])
+    else {
         return row;
     };
-    let count = |of: fn(&Tallied) -> u64| of(&later).saturating_sub(of(&earlier));
-    let delivered_bytes = count(|tallied| tallied.received);
+    let count = |of: fn(&SocketTotals) -> u64| of(&later).saturating_sub(of(&earlier));
+    let delivered_bytes = count(|program_totals| program_totals.received);
     FlowRow {
         goodput_bps: delivered_bytes as f64 * 8.0 / between.duration_s,
         delivered_bytes,
-        segments_sent: count(|tallied| tallied.segments_sent),
-        segments_retransmitted: count(|tallied| tallied.segments_retransmitted),
-        timeouts: count(|tallied| tallied.timeouts),
+        segments_sent: count(|program_totals| program_totals.segments_sent),
+        segments_retransmitted: count(|program_totals| program_totals.segments_retransmitted),
+        timeouts: count(|program_totals| program_totals.timeouts),
         established_s: later.established.map(Instant::as_secs_f64),
         outcome: None,
         ..row

@@ -16,34 +16,34 @@ use ackclock_units::{Duration, Instant, Rate};
 use ackclock_writer::Place;
 
 use crate::LiveError;
-use crate::capture::Captor;
-use crate::clockwork::{Clock, Clockwork, PathReport};
 use crate::diag::Diagnosis;
 use crate::header::{address, network};
-use crate::hosts::{Call, Ends, Hosts, Played};
+use crate::hosts::{ConnectionSetup, EndCounters, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
+use crate::net_ns::{NetNs, set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::path::Path;
+use crate::path_driver::{Clock, PathDriver, PathReport};
+use crate::pcap_tap::PcapTap;
 use crate::port::{self, Port, PortKind};
+use crate::program_sockets::ProgramSockets;
 use crate::programs::{self, Programs};
 use crate::report::{Report, Setting};
-use crate::rows::{self, OwnLeft};
-use crate::space::{Space, set_sysctl, sysctl};
-use crate::speaker::{OwnHost, OwnPlayed};
+use crate::rows::{self, OwnResults};
 use crate::sys;
-use crate::tally::Tally;
 use crate::tracepoint::Tracepoint;
+use crate::userspace_host::{EndSetup, UserspaceHost};
 use crate::watch::{Watched, Watcher};
 
-/// Between the last preparation and the beginning of the run.
+/// The time between the last preparation and the beginning of the run.
 const WARM_UP: Duration = Duration::from_millis(50);
 
-/// How a scenario is to be run.
+/// The options of a live run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The devices between hosts and path; the best that this user may have if not given.
     pub port: Option<PortKind>,
-    /// Whose the senders and the receivers are, whatever the scenario says.
+    /// The owners of the senders and of the receivers, which overrule the scenario.
     pub ends: [Option<End>; 2],
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<Place>,
@@ -59,7 +59,7 @@ pub struct Options {
     pub as_root: bool,
 }
 
-/// Whose an end point is.
+/// The owner of an end point: the transport that it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
     /// The machine's own TCP.
@@ -79,12 +79,12 @@ impl End {
     }
 }
 
-/// What a live run leaves.
+/// The result of a live run.
 #[derive(Debug)]
 pub struct LiveRun {
     /// The same rows that a simulation leaves.
     pub run: Run,
-    /// How the run was made, how well the path kept time, and whether that was good enough.
+    /// The report: the set-up, the punctuality of the path, and whether that was good enough.
     pub report: Report,
     /// The captures that were written.
     pub captures: Vec<PathBuf>,
@@ -93,7 +93,7 @@ pub struct LiveRun {
 /// The two hosts of an entry of the file.
 struct HostPair {
     /// A namespace for each that is the kernel's.
-    spaces: [Option<Space>; 2],
+    namespaces: [Option<NetNs>; 2],
     settings: KernelSettings,
     found: BTreeMap<String, String>,
     /// The entry, such as `flow[0]`, and its name.
@@ -137,14 +137,14 @@ pub fn run(
     }
     sys::open_many_files();
     let kind = options.port.unwrap_or_else(best_port);
-    let parties = Party::all(scenario, &plan);
+    let connections = ConnectionPlan::all(scenario, &plan);
     let pairs = hosts(scenario, &ends)?;
-    let ports = ports(kind, &pairs, scenario, &parties, segments_a_call(&plan))?;
-    let mut hosts = calls(scenario, &plan, &parties, &pairs)?;
+    let ports = ports(kind, &pairs, scenario, &connections, segments_a_call(&plan))?;
+    let mut hosts = kernel_connections(scenario, &plan, &connections, &pairs)?;
     hosts.polls = options.busy;
-    let senders = pairs.iter().filter_map(|pair| Some((pair, pair.spaces[0].as_ref()?)));
-    let diagnoses =
-        senders.map(|(pair, space)| space.within(|| Diagnosis::open(pair.settings.network)));
+    let senders = pairs.iter().filter_map(|pair| Some((pair, pair.namespaces[0].as_ref()?)));
+    let diagnoses = senders
+        .map(|(pair, namespace)| namespace.within(|| Diagnosis::open(pair.settings.network)));
     let diagnoses =
         diagnoses.collect::<io::Result<_>>().map_err(LiveError::step("look at sockets"))?;
     let traced = kernel::wants_every_change(scenario).then(Tracepoint::open);
@@ -152,28 +152,30 @@ pub fn run(
         Ok(_) => "tcp:tcp_probe".to_owned(),
         Err(error) => format!("none ({error}); looked at every 10 ms"),
     });
-    let tally = tally(scenario, &plan, &pairs)?;
-    let watcher = Watcher::new(scenario, &plan, diagnoses, traced.and_then(Result::ok), tally);
-    let (captor, captures) = captor(scenario, &pairs, options)?;
+    let program_sockets = program_sockets(scenario, &plan, &pairs)?;
+    let watcher =
+        Watcher::new(scenario, &plan, diagnoses, traced.and_then(Result::ok), program_sockets);
+    let (pcap_tap, captures) = pcap_tap(scenario, &pairs, options)?;
     let mtu = pairs.iter().map(|pair| pair.settings.mtu).max().unwrap_or(1500);
-    let mut clockwork = Clockwork {
+    let mut path_driver = PathDriver {
         path: Path::new(scenario, &plan, mtu as usize),
         ports,
-        entry_of: parties.iter().map(|party| party.entry).collect(),
-        captor,
+        entry_of: connections.iter().map(|connection| connection.entry).collect(),
+        pcap_tap,
         polls: options.busy,
         kept: Vec::new(),
     };
     let windows = kernel::windows(scenario, &plan);
     let moments = rows::moments(&windows);
     let awake = sys::stay_awake();
-    let spaces = |entry: usize| pairs[entry].spaces.each_ref().map(Option::as_ref);
+    let namespaces = |entry: usize| pairs[entry].namespaces.each_ref().map(Option::as_ref);
     let law = |entry: usize| pairs[entry].settings.congestion_control;
-    let mut programs = Programs::start(scenario, &plan, spaces, law, options, &cancelled)?;
-    let acting = Acting { clockwork: &mut clockwork, hosts: &mut hosts, programs: &mut programs };
+    let mut programs = Programs::start(scenario, &plan, namespaces, law, options, &cancelled)?;
+    let acting =
+        Acting { path_driver: &mut path_driver, hosts: &mut hosts, programs: &mut programs };
     let outcome = drive(acting, watcher, &moments, plan.end, cancelled)?;
-    clockwork.captor.take().map_or(Ok(()), Captor::finish)?;
-    let own = own_left(&mut clockwork, &mut hosts, &plan);
+    path_driver.pcap_tap.take().map_or(Ok(()), PcapTap::finish)?;
+    let own = own_results(&mut path_driver, &mut hosts, &plan);
     let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);
     let mut report = Report::new(kind, &plan, &outcome.path, &outcome.watched);
     report.per_ack = per_ack;
@@ -185,12 +187,13 @@ pub fn run(
         report.malformed += end.faults.malformed;
         report.changed += end.faults.content;
     }
-    report.changed += hosts.calls.iter().map(|call| u64::from(call.is_changed())).sum::<u64>();
+    report.changed +=
+        hosts.connections.iter().map(|connection| u64::from(connection.is_changed())).sum::<u64>();
     if report.changed > 0 {
         report.doubt("bytes arrived that were not sent".to_owned());
     }
-    for (flow, call) in plan.flows.iter().zip(&hosts.calls) {
-        if let Some(why) = &call.failed {
+    for (flow, connection) in plan.flows.iter().zip(&hosts.connections) {
+        if let Some(why) = &connection.failed {
             report.doubt(format!("the connection of `{}` failed: {why}", flow.name));
         }
     }
@@ -201,7 +204,7 @@ pub fn run(
 }
 
 /// A connection of a plan: a flow, or one of a traffic class.
-struct Party<'a> {
+struct ConnectionPlan<'a> {
     /// The entry of the file, flows first, then classes.
     entry: usize,
     name: &'a str,
@@ -209,16 +212,16 @@ struct Party<'a> {
     /// The side that opens it.
     opener: usize,
     configs: [Config; 2],
-    plays: Plays<'a>,
+    workload: Workload<'a>,
 }
 
-/// What a connection plays.
-enum Plays<'a> {
+/// The workload of a connection.
+enum Workload<'a> {
     App(&'a AppSpec),
     Session(&'a Session),
 }
 
-impl<'a> Party<'a> {
+impl<'a> ConnectionPlan<'a> {
     /// Every connection, flows first.
     fn all(scenario: &'a Scenario, plan: &'a Plan) -> Vec<Self> {
         let flows = plan.flows.iter().map(|flow| {
@@ -232,31 +235,31 @@ impl<'a> Party<'a> {
                 opens: flow.opens,
                 opener: usize::from(app.receiver_opens()),
                 configs: [flow.config, passive],
-                plays: Plays::App(app),
+                workload: Workload::App(app),
             }
         });
-        let passing = plan.connections.iter().map(|planned| Self {
+        let dynamic = plan.connections.iter().map(|planned| Self {
             entry: scenario.flows.len() + planned.class,
             name: &scenario.traffic[planned.class].name,
             opens: planned.opens,
             opener: 0,
             configs: planned.configs,
-            plays: Plays::Session(&planned.session),
+            workload: Workload::Session(&planned.session),
         });
-        flows.chain(passing).collect()
+        flows.chain(dynamic).collect()
     }
 
     /// The applications of its two sides.
     fn apps<T>(&self, seed: u64) -> Result<[AnyApp<T>; 2], LiveError> {
-        match self.plays {
-            Plays::Session(session) => Ok([
+        match self.workload {
+            Workload::Session(session) => Ok([
                 AnyApp::Client(Box::new(Client::new(session))),
                 AnyApp::Server(Box::new(Server::new(session))),
             ]),
-            Plays::App(app) if app.program().is_some() => {
+            Workload::App(app) if app.program().is_some() => {
                 Ok([AnyApp::Sink(Sink), AnyApp::Sink(Sink)])
             }
-            Plays::App(app) => {
+            Workload::App(app) => {
                 let stream = |what: &str| Stream::new(seed, &format!("flow {} {what}", self.name));
                 let apps = app.apps(stream).map_err(|(key, why)| {
                     ackclock_sim::ScenarioError::new(
@@ -270,75 +273,81 @@ impl<'a> Party<'a> {
     }
 
     /// True if its objects are noted: of a transfer without end there are none.
-    const fn is_told(&self) -> bool {
-        !matches!(self.plays, Plays::App(AppSpec::Bulk { size: None }))
+    const fn logs_objects(&self) -> bool {
+        !matches!(self.workload, Workload::App(AppSpec::Bulk { size: None }))
     }
 
     /// True if programs play it, on sockets of their own.
     fn is_programs(&self) -> bool {
-        matches!(self.plays, Plays::App(app) if app.program().is_some())
+        matches!(self.workload, Workload::App(app) if app.program().is_some())
     }
 
-    const fn is_passing(&self) -> bool {
-        matches!(self.plays, Plays::Session(_))
+    const fn is_dynamic(&self) -> bool {
+        matches!(self.workload, Workload::Session(_))
     }
 }
 
 /// The sockets of every connection that has an end of the kernel's, and their applications.
-fn calls(
+fn kernel_connections(
     scenario: &Scenario,
     plan: &Plan,
-    parties: &[Party<'_>],
+    connections: &[ConnectionPlan<'_>],
     pairs: &[HostPair],
 ) -> Result<Hosts, LiveError> {
-    let calls = parties.iter().enumerate().map(|(number, party)| {
-        let pair = &pairs[party.entry];
-        let played = Played {
+    let made = connections.iter().enumerate().map(|(number, connection)| {
+        let pair = &pairs[connection.entry];
+        let setup = ConnectionSetup {
             number,
-            opens: party.opens,
-            opener: party.opener,
-            apps: party.apps(scenario.seed)?,
-            told: party.is_told(),
-            passing: party.is_passing(),
+            opens: connection.opens,
+            opener: connection.opener,
+            apps: connection.apps(scenario.seed)?,
+            logs_objects: connection.logs_objects(),
+            dynamic: connection.is_dynamic(),
         };
-        let ours = |space| if party.is_programs() { None } else { space };
-        let spaces = pair.spaces.each_ref().map(Option::as_ref).map(ours);
-        Call::new(played, &pair.settings, spaces).map_err(|error| no_socket(pair, &error))
+        let ours = |namespace| if connection.is_programs() { None } else { namespace };
+        let namespaces = pair.namespaces.each_ref().map(Option::as_ref).map(ours);
+        KernelConnection::new(setup, &pair.settings, namespaces)
+            .map_err(|error| no_socket(pair, &error))
     });
-    let calls = calls.collect::<Result<_, LiveError>>()?;
-    Ok(Hosts { calls, flows: plan.flows.len(), ..Hosts::default() })
+    let connections = made.collect::<Result<_, LiveError>>()?;
+    Ok(Hosts { connections, flows: plan.flows.len(), ..Hosts::default() })
 }
 
-/// What counts the sockets of programs.
-fn tally(scenario: &Scenario, plan: &Plan, pairs: &[HostPair]) -> Result<Tally, LiveError> {
-    let plays = |entry: usize| scenario.flows[entry].app.program().is_some();
-    let flows = plan.flows.iter().map(|flow| plays(flow.entry)).collect();
-    let pairs = pairs[..scenario.flows.len()].iter().enumerate().filter(|(entry, _)| plays(*entry));
-    let spaces = pairs.flat_map(|(_, pair)| pair.spaces.iter().flatten());
-    Tally::open(flows, spaces).map_err(LiveError::step("look at sockets"))
+/// Opens the observer of the sockets of programs.
+fn program_sockets(
+    scenario: &Scenario,
+    plan: &Plan,
+    pairs: &[HostPair],
+) -> Result<ProgramSockets, LiveError> {
+    let by_programs = |entry: usize| scenario.flows[entry].app.program().is_some();
+    let flows = plan.flows.iter().map(|flow| by_programs(flow.entry)).collect();
+    let pairs =
+        pairs[..scenario.flows.len()].iter().enumerate().filter(|(entry, _)| by_programs(*entry));
+    let namespaces = pairs.flat_map(|(_, pair)| pair.namespaces.iter().flatten());
+    ProgramSockets::open(flows, namespaces).map_err(LiveError::step("look at sockets"))
 }
 
-/// What our own ends, the path's routers and all applications left.
-fn own_left(clockwork: &mut Clockwork, hosts: &mut Hosts, plan: &Plan) -> OwnLeft {
-    let mut left = OwnLeft {
-        ends: clockwork.own_ends(),
-        decisions: std::mem::take(&mut clockwork.path.decisions),
-        lost_openings: std::mem::take(&mut clockwork.path.lost_openings),
-        ..OwnLeft::default()
+/// Collects the results of our own ends, of the path's routers and of all applications.
+fn own_results(path_driver: &mut PathDriver, hosts: &mut Hosts, plan: &Plan) -> OwnResults {
+    let mut results = OwnResults {
+        ends: path_driver.userspace_counters(),
+        decisions: std::mem::take(&mut path_driver.path.decisions),
+        lost_syns: std::mem::take(&mut path_driver.path.lost_syns),
+        ..OwnResults::default()
     };
-    for port in &mut clockwork.ports {
-        left.take(port.leave(plan.end));
+    for port in &mut path_driver.ports {
+        results.take(port.take_results(plan.end));
     }
-    left.diary.append(std::mem::take(&mut hosts.diary));
-    left
+    results.app_log.append(std::mem::take(&mut hosts.app_log));
+    results
 }
 
 /// The captures that are asked for, and their files.
-fn captor(
+fn pcap_tap(
     scenario: &Scenario,
     pairs: &[HostPair],
     options: &Options,
-) -> Result<(Option<Captor>, Vec<PathBuf>), LiveError> {
+) -> Result<(Option<PcapTap>, Vec<PathBuf>), LiveError> {
     let Some(place) = &options.pcap else { return Ok((None, Vec::new())) };
     let mut taken = Vec::new();
     let names = pairs.iter().flat_map(|pair| {
@@ -346,8 +355,8 @@ fn captor(
         ["sender", "receiver"].map(|side| format!("{name}-{side}"))
     });
     let names: Vec<String> = names.collect();
-    let (captor, paths) = Captor::begin(place, &names, &scenario.title)?;
-    Ok((Some(captor), paths))
+    let (pcap_tap, paths) = PcapTap::begin(place, &names, &scenario.title)?;
+    Ok((Some(pcap_tap), paths))
 }
 
 /// TUN where it can be opened.
@@ -356,8 +365,8 @@ fn best_port() -> PortKind {
     if tun.is_ok() { PortKind::Tun } else { PortKind::Pair }
 }
 
-/// What files of a flow are called: what is no letter, digit, `.`, `-` or `_` becomes `_`, as does a dot in front, and
-/// a name that is taken gets a number.
+/// The file name of a flow: any character but a letter, digit, `.`, `-` or `_` becomes `_`, as does a dot in front,
+/// and a name that is taken gets a number.
 pub fn file_name(flow: &str, taken: &mut Vec<String>) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let stem: String = flow.chars().map(kept).collect();
@@ -381,16 +390,16 @@ fn hosts(scenario: &Scenario, ends: &[[End; 2]]) -> Result<Vec<HostPair>, LiveEr
         } else {
             kernel::unused(&asked)
         };
-        let mut spaces = [None, None];
-        for (space, end) in spaces.iter_mut().zip(ends) {
+        let mut namespaces = [None, None];
+        for (namespace, end) in namespaces.iter_mut().zip(ends) {
             if *end == End::Kernel {
-                *space = Some(Space::new().map_err(LiveError::NoNamespace)?);
+                *namespace = Some(NetNs::new().map_err(LiveError::NoNamespace)?);
             }
         }
         let mut found = BTreeMap::new();
-        for space in spaces.iter().flatten() {
+        for namespace in namespaces.iter().flatten() {
             let sysctls = &settings.sysctls;
-            found = space
+            found = namespace
                 .within(|| {
                     sysctls.iter().try_for_each(|(name, value)| set_sysctl(name, value))?;
                     let names = sysctls.iter().map(|(name, _)| *name).chain(RECORDED);
@@ -401,7 +410,7 @@ fn hosts(scenario: &Scenario, ends: &[[End; 2]]) -> Result<Vec<HostPair>, LiveEr
                 .map_err(LiveError::step("set up a host"))?;
         }
         let (key, name, both) = (asked.key, asked.name.to_owned(), asked.both);
-        pairs.push(HostPair { spaces, settings, found, key, name, ends: *ends, both });
+        pairs.push(HostPair { namespaces, settings, found, key, name, ends: *ends, both });
     }
     Ok(pairs)
 }
@@ -426,15 +435,15 @@ fn segments_a_call(plan: &Plan) -> u32 {
     let ways = flows.chain(plan.connections.iter().map(|connection| &connection.ways)).flatten();
     let slowest = |way: &Vec<usize>| way.iter().map(|wire| plan.wires[*wire].model.rate()).min();
     let fastest = ways.filter_map(slowest).max().map_or(0, Rate::as_bps);
-    if fastest < IN_TRAINS_FROM_BPS {
+    if fastest < OFFLOAD_FROM_BPS {
         return 1;
     }
     u32::try_from(fastest / (1500 * 8 * 20_000)).unwrap_or(u32::MAX).clamp(2, MOST_SEGMENTS)
 }
 
 /// The rate of a way's slowest link from which on several packets take one call.
-const IN_TRAINS_FROM_BPS: u64 = 300_000_000;
-/// As many as a packet of 64 KiB holds.
+const OFFLOAD_FROM_BPS: u64 = 300_000_000;
+/// The most segments that a packet of 64 KiB holds.
 const MOST_SEGMENTS: u32 = 44;
 
 /// A port for each host, with addresses and routes.
@@ -442,22 +451,23 @@ fn ports(
     kind: PortKind,
     pairs: &[HostPair],
     scenario: &Scenario,
-    parties: &[Party<'_>],
+    connections: &[ConnectionPlan<'_>],
     segments: u32,
 ) -> Result<Vec<Box<dyn Port>>, LiveError> {
-    let middle = Space::new().map_err(LiveError::NoNamespace)?;
+    let middle = NetNs::new().map_err(LiveError::NoNamespace)?;
     let mut ports = Vec::with_capacity(2 * pairs.len());
     for (entry, pair) in pairs.iter().enumerate() {
-        for (side, space) in pair.spaces.iter().enumerate() {
+        for (side, namespace) in pair.namespaces.iter().enumerate() {
             let speaks = pair.settings.network;
-            let Some(space) = space else {
-                ports.push(own_host(scenario, parties, entry, side, speaks)?);
+            let Some(namespace) = namespace else {
+                ports.push(userspace_host(scenario, connections, entry, side, speaks)?);
                 continue;
             };
-            let port = port::open(kind, space, &middle, speaks, pair.settings.mtu, segments)
+            let port = port::open(kind, namespace, &middle, speaks, pair.settings.mtu, segments)
                 .map_err(|why| LiveError::NoDevice { kind, why })?;
             let device = port.device().unwrap_or_default();
-            let own = parties.iter().enumerate().filter(|(_, party)| party.entry == entry);
+            let own =
+                connections.iter().enumerate().filter(|(_, connection)| connection.entry == entry);
             let own: Vec<_> = own.map(|(n, _)| address(speaks, side, n)).collect();
             let there = network(speaks, 1 - side);
             // What a route tells TCP is meant for senders, but for quick ACKs.
@@ -469,7 +479,7 @@ fn ports(
                     ..RouteMetrics::default()
                 },
             };
-            space
+            namespace
                 .within(|| {
                     let mut netlink = Netlink::open()?;
                     own.iter().try_for_each(|ip| netlink.add_address(device, *ip))?;
@@ -489,28 +499,29 @@ fn ports(
 }
 
 /// Our own ends of an entry's connections.
-fn own_host(
+fn userspace_host(
     scenario: &Scenario,
-    parties: &[Party<'_>],
+    connections: &[ConnectionPlan<'_>],
     entry: usize,
     side: usize,
     network: NetworkSpec,
 ) -> Result<Box<dyn Port>, LiveError> {
-    let of_entry = parties.iter().enumerate().filter(|(_, party)| party.entry == entry);
-    let played = of_entry.map(|(number, party)| {
-        let [first, second] = party.apps(scenario.seed)?;
-        Ok(OwnPlayed {
+    let of_entry =
+        connections.iter().enumerate().filter(|(_, connection)| connection.entry == entry);
+    let setup = of_entry.map(|(number, connection)| {
+        let [first, second] = connection.apps(scenario.seed)?;
+        Ok(EndSetup {
             number,
-            name: party.name,
-            config: party.configs[side],
+            name: connection.name,
+            config: connection.configs[side],
             app: if side == 0 { first } else { second },
-            opens: (party.opener == side).then_some(party.opens),
-            told: party.is_told(),
+            opens: (connection.opener == side).then_some(connection.opens),
+            logs_objects: connection.logs_objects(),
             watched: scenario.probes.iter().any(|probe| probe.flow.is_some()),
         })
     });
-    let played = played.collect::<Result<Vec<_>, LiveError>>()?;
-    Ok(Box::new(OwnHost::new(network, side, played, scenario.seed)))
+    let setup = setup.collect::<Result<Vec<_>, LiveError>>()?;
+    Ok(Box::new(UserspaceHost::new(network, side, setup, scenario.seed)))
 }
 
 fn no_socket(pair: &HostPair, error: &io::Error) -> LiveError {
@@ -528,31 +539,31 @@ fn no_socket(pair: &HostPair, error: &io::Error) -> LiveError {
     LiveError::step("open a socket")(io::Error::new(error.kind(), error.to_string()))
 }
 
-/// What the threads of a run came back with.
-pub struct Outcome {
+/// The results of the threads of a run.
+pub struct ThreadResults {
     /// The path's.
     pub path: PathReport,
-    /// What the flows' ends counted at each moment.
-    pub ends: Vec<Vec<Ends>>,
-    /// What was seen of them.
+    /// The counters of the flows' kernel ends at each moment.
+    pub ends: Vec<Vec<EndCounters>>,
+    /// The observations of the watching thread.
     pub watched: Watched,
 }
 
-/// Who acts in a run.
+/// The parts of a run that act while it lasts.
 struct Acting<'a> {
-    clockwork: &'a mut Clockwork,
+    path_driver: &'a mut PathDriver,
     hosts: &'a mut Hosts,
     programs: &'a mut Programs,
 }
 
 /// Lets the run take its time.
 fn drive(
-    Acting { clockwork, hosts, programs }: Acting<'_>,
+    Acting { path_driver, hosts, programs }: Acting<'_>,
     watcher: Watcher,
     moments: &[Instant],
     end: Instant,
     cancelled: impl Fn() -> bool,
-) -> Result<Outcome, LiveError> {
+) -> Result<ThreadResults, LiveError> {
     let clock = Clock::starting_in(WARM_UP);
     let stop = &AtomicBool::new(false);
     let stopping = |result: io::Result<_>| {
@@ -564,7 +575,7 @@ fn drive(
     let named = |name: &str| thread::Builder::new().name(format!("ackclock-{name}"));
     let (path, ends, watched) = thread::scope(|scope| {
         let path = named("path").spawn_scoped(scope, move || {
-            let result = clockwork.run(clock, moments, end, stop);
+            let result = path_driver.run(clock, moments, end, stop);
             if result.is_err() {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -597,7 +608,7 @@ fn drive(
         }
         Ok((joined(path), joined(ends), joined(watched)))
     })?;
-    let outcome = Outcome {
+    let outcome = ThreadResults {
         path: path.map_err(LiveError::step("move packets"))?,
         ends: ends.map_err(LiveError::step("run an application"))?,
         watched: watched.map_err(LiveError::step("look at sockets"))?,

@@ -12,9 +12,9 @@ pub use files::{Directory, give_to, may, new_private_directory};
 pub use perf::{PerfEvent, Record};
 pub use rights::{User, acting_user, as_user};
 pub use socket::{
-    Connecting, SocketKind, TcpInfo, abandon, accept, at_end, connect, connected, finish_writing,
-    info, listen, netlink, pace_at_most, packet_socket, receive_now, send_and_receive,
-    set_congestion_control, set_no_delay, set_pacing, set_window_clamp, told_of_ends, unsent,
+    Connecting, SocketKind, TcpInfo, abandon, accept, at_end, connect, connected, destroy_events,
+    finish_writing, info, listen, netlink, pace_at_most, packet_socket, receive_now,
+    send_and_receive, set_congestion_control, set_no_delay, set_pacing, set_window_clamp, unsent,
     waiting,
 };
 pub use spawn::{Launch, Program, Rights};
@@ -43,7 +43,7 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// What the calling thread has used of processors.
+/// The processor time that the calling thread has used.
 pub fn thread_time() -> Duration {
     let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: as above.
@@ -77,23 +77,23 @@ pub fn mount_tracefs(at: &Path) -> io::Result<()> {
     check(unsafe { libc::mount(kind, at.as_ptr(), kind, 0, std::ptr::null()) }).map(drop)
 }
 
-/// Moves the calling thread into the network namespace of `space`.
-pub fn enter_network(space: &OwnedFd) -> io::Result<()> {
+/// Moves the calling thread into the network namespace `namespace`.
+pub fn enter_network(namespace: &OwnedFd) -> io::Result<()> {
     // SAFETY: takes no pointer, and changes the calling thread alone.
-    check(unsafe { libc::setns(space.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// How this thread is scheduled from now on.
+/// The scheduling policy of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
-    /// Before every ordinary thread (`SCHED_FIFO`).
+    /// Precedence over every ordinary thread (`SCHED_FIFO`).
     Realtime,
-    /// As every other thread.
+    /// The policy of every other thread.
     Ordinary,
 }
 
 /// Asks for a real-time priority from 1 up, and for wake-ups that are not put together with others'.
-pub fn hurry(priority: u8) -> Scheduling {
+pub fn request_realtime(priority: u8) -> Scheduling {
     let param = libc::sched_param { sched_priority: libc::c_int::from(priority) };
     // SAFETY: neither keeps the pointer; 0 is the calling thread.
     unsafe {
@@ -116,7 +116,7 @@ const TUN_F_TSO6: libc::c_ulong = 4;
 
 /// Makes a TUN device, which is gone when the file is closed: of packets without a header or, `in_trains`, of large
 /// segments behind a `virtio_net_hdr`.
-pub fn tun(name: &str, in_trains: bool) -> io::Result<File> {
+pub fn tun(name: &str, offload: bool) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -125,12 +125,12 @@ pub fn tun(name: &str, in_trains: bool) -> io::Result<File> {
     // SAFETY: a struct of numbers, for which zeros are valid.
     let mut request: libc::ifreq = unsafe { zeroed() };
     put_name(&mut request.ifr_name, name);
-    let header = if in_trains { libc::IFF_VNET_HDR } else { 0 };
+    let header = if offload { libc::IFF_VNET_HDR } else { 0 };
     let flags = libc::IFF_TUN | libc::IFF_NO_PI | header;
     request.ifr_ifru.ifru_flags = i16::try_from(flags).expect("flags below 2^15");
     // SAFETY: the request lives as long as the call, and is of the size that the kernel expects.
     check(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &raw mut request) })?;
-    if in_trains {
+    if offload {
         let offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6;
         // SAFETY: it takes a number.
         check(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETOFFLOAD, offloads) })?;
@@ -175,7 +175,7 @@ pub fn switch_offloads_off(device: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// What a file is waited for.
+/// The events for which a file is waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
     /// Something can be read.
@@ -208,7 +208,7 @@ impl Poll {
         self.entries.push(libc::pollfd { fd: file, events, revents: 0 });
     }
 
-    /// How many files were added.
+    /// The number of files that were added.
     pub const fn len(&self) -> usize {
         self.entries.len()
     }

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use ackclock_units::Instant;
 
-use crate::clockwork::Clock;
-use crate::space::apart;
+use crate::net_ns::on_new_thread;
+use crate::path_driver::Clock;
 use crate::sys::{self, PerfEvent, Record};
 
 const AF_INET6: u16 = 10;
@@ -17,7 +17,7 @@ const AF_INET6: u16 = 10;
 /// A connection as it received a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// When.
+    /// The time.
     pub at: Instant,
     /// Its own address.
     pub local: IpAddr,
@@ -33,9 +33,9 @@ pub struct Probed {
     pub in_flight: u32,
 }
 
-/// Where the fields lie that are looked at.
+/// The offsets of the fields that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Layout {
+struct FieldOffsets {
     local: usize,
     snd_nxt: usize,
     snd_una: usize,
@@ -45,8 +45,8 @@ struct Layout {
     cookie: usize,
 }
 
-impl Layout {
-    /// From the file `format` of the tracepoint.
+impl FieldOffsets {
+    /// Reads the offsets from the file `format` of the tracepoint.
     fn parse(text: &str) -> Option<Self> {
         let offset = |name: &str| -> Option<usize> {
             let line = text.lines().find(|line| {
@@ -97,7 +97,7 @@ impl Layout {
 /// The tracepoint on every processor.
 #[derive(Debug)]
 pub struct Tracepoint {
-    layout: Layout,
+    offsets: FieldOffsets,
     events: Vec<PerfEvent>,
     /// Events that came faster than they were read.
     pub lost: u64,
@@ -111,7 +111,7 @@ impl Tracepoint {
     /// tracepoint.
     pub fn open() -> io::Result<Self> {
         // Whoever looks at tracefs need not have it mounted, and nobody else gets to see it.
-        let (id, format) = apart(|| {
+        let (id, format) = on_new_thread(|| {
             let mount = Path::new("/sys/kernel/tracing");
             sys::new_mounts()?;
             match sys::mount_tracefs(mount) {
@@ -124,17 +124,19 @@ impl Tracepoint {
         })?;
         let unknown = || io::Error::other("tcp_probe has other fields than are known");
         let id = id.trim().parse().map_err(io::Error::other)?;
-        let layout = Layout::parse(&format).ok_or_else(unknown)?;
+        let offsets = FieldOffsets::parse(&format).ok_or_else(unknown)?;
         let events = (0..sys::processors()).map(|cpu| PerfEvent::open(id, cpu));
-        Ok(Self { layout, events: events.collect::<io::Result<_>>()?, lost: 0 })
+        Ok(Self { offsets, events: events.collect::<io::Result<_>>()?, lost: 0 })
     }
 
     /// Adds what has come to `probed`.
     pub fn drain(&mut self, clock: Clock, probed: &mut Vec<Probed>) {
-        let Self { layout, events, lost } = self;
+        let Self { offsets, events, lost } = self;
         for event in events {
             event.drain(|record| match record {
-                Record::Event(nanos, fields) => probed.extend(layout.read(clock.of(nanos), fields)),
+                Record::Event(nanos, fields) => {
+                    probed.extend(offsets.read(clock.of(nanos), fields));
+                }
                 Record::Lost(count) => *lost += count,
             });
         }
@@ -170,15 +172,15 @@ mod tests {
             \tfield:__u32 ssthresh;\toffset:84;\tsize:4;\tsigned:0;\n\
             \tfield:__u32 srtt;\toffset:92;\tsize:4;\tsigned:0;\n\
             \tfield:__u64 sock_cookie;\toffset:104;\tsize:8;\tsigned:0;\n";
-        let layout = Layout::parse(text).unwrap();
-        assert_eq!((layout.local, layout.cwnd, layout.cookie), (8, 80, 104));
+        let offsets = FieldOffsets::parse(text).unwrap();
+        assert_eq!((offsets.local, offsets.cwnd, offsets.cookie), (8, 80, 104));
         let mut fields = vec![0; 112];
         fields[12..16].copy_from_slice(&[10, 0, 0, 1]);
         fields[80..84].copy_from_slice(&42_u32.to_ne_bytes());
         fields[72..76].copy_from_slice(&5_u32.to_ne_bytes());
         // Sequence numbers wrap: from 2^32 - 5 to 5 are 10 bytes.
         fields[76..80].copy_from_slice(&0xffff_fffb_u32.to_ne_bytes());
-        let probed = layout.read(Instant::START, &fields).unwrap();
+        let probed = offsets.read(Instant::START, &fields).unwrap();
         assert_eq!(
             (probed.local.to_string().as_str(), probed.cwnd, probed.in_flight),
             ("10.0.0.1", 42, 10)
@@ -188,8 +190,8 @@ mod tests {
         fields[12..16].fill(0);
         fields[16] = 0xfd;
         fields[31] = 7;
-        let probed = layout.read(Instant::START, &fields).unwrap();
+        let probed = offsets.read(Instant::START, &fields).unwrap();
         assert_eq!(probed.local.to_string(), "fd00::7");
-        assert_eq!(layout.read(Instant::START, &fields[..111]), None);
+        assert_eq!(offsets.read(Instant::START, &fields[..111]), None);
     }
 }

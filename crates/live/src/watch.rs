@@ -10,30 +10,30 @@ use ackclock_sim::records::FlowSamples;
 use ackclock_sim::scenario::{Every, Scenario, What};
 use ackclock_units::{Duration, Instant};
 
-use crate::clockwork::Clock;
 use crate::diag::Diagnosis;
 use crate::header::flow_of;
-use crate::speaker::OwnSample;
+use crate::path_driver::Clock;
+use crate::program_sockets::{ProgramSockets, SocketTotals};
 use crate::sys::TcpInfo;
-use crate::tally::{Tallied, Tally};
 use crate::tracepoint::{Probed, Tracepoint};
+use crate::userspace_host::SenderSample;
 
-/// How often connections are looked at. A repair lasts a round trip at least, so that none is missed on
+/// The interval between looks at connections. A repair lasts a round trip at least, so that none is missed on
 /// paths as long as this.
 pub const EVERY: Duration = Duration::from_millis(10);
 
-/// What was seen of a connection by a moment.
+/// The observations of a connection up to a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// How often it began to repair losses, or answered a mark.
+pub struct Observed {
+    /// The number of times that it began to repair losses, or answered a mark.
     pub congestion_events: u64,
     /// Those of them that came in slow start.
     pub in_slow_start: u64,
     /// Looks at it after its first round trip, and sums over them.
     pub looks: u64,
-    /// Of the smoothed round-trip time.
+    /// The sum of the smoothed round-trip times.
     pub srtt_sum_us: u64,
-    /// Of the retransmission timeout, without its back-off.
+    /// The sum of the retransmission timeouts, without back-off.
     pub rto_sum_us: u64,
 }
 
@@ -61,24 +61,24 @@ pub struct Watcher {
     diagnoses: Vec<Diagnosis>,
     tracepoint: Option<Tracepoint>,
     probes: Vec<FlowProbe>,
-    seen: Vec<Seen>,
+    seen: Vec<Observed>,
     last: Vec<Option<TcpInfo>>,
     /// The sockets of the run's senders.
     cookies: BTreeSet<u64>,
-    /// Those of programs.
-    tally: Tally,
+    /// The sockets of programs.
+    program_sockets: ProgramSockets,
     probed: Vec<Probed>,
     samples: FlowSamples,
 }
 
-/// What watching left.
+/// The result of watching.
 #[derive(Debug)]
 pub struct Watched {
-    /// What was seen of each flow at the moments that were asked for, in their order.
-    pub snapshots: Vec<Vec<Seen>>,
-    /// What the sockets of programs counted by then, of each flow that has some.
-    pub tallied: Vec<Vec<Option<Tallied>>>,
-    /// What probes recorded.
+    /// The observations of each flow at the requested moments, in their order.
+    pub snapshots: Vec<Vec<Observed>>,
+    /// The totals of the sockets of programs at those moments, for each flow that has some.
+    pub program_totals: Vec<Vec<Option<SocketTotals>>>,
+    /// The samples of probes.
     pub samples: FlowSamples,
     /// Events of the tracepoint that were lost.
     pub lost: u64,
@@ -86,23 +86,23 @@ pub struct Watched {
 
 impl Watcher {
     /// Watches the connections of `plan` by these conversations; `tracepoint` tells of every ACK, for
-    /// probes that want each change, and `tally` counts the sockets of programs.
+    /// probes that want each change, and `program_sockets` counts the sockets of programs.
     pub fn new(
         scenario: &Scenario,
         plan: &Plan,
         diagnoses: Vec<Diagnosis>,
         tracepoint: Option<Tracepoint>,
-        tally: Tally,
+        program_sockets: ProgramSockets,
     ) -> Self {
         let every_change = tracepoint.is_some();
         Self {
             diagnoses,
             tracepoint,
             probes: probes(scenario, plan, every_change),
-            seen: vec![Seen::default(); plan.flows.len()],
+            seen: vec![Observed::default(); plan.flows.len()],
             last: vec![None; plan.flows.len()],
             cookies: BTreeSet::new(),
-            tally,
+            program_sockets,
             probed: Vec::new(),
             samples: FlowSamples::default(),
         }
@@ -120,7 +120,7 @@ impl Watcher {
         stop: &AtomicBool,
     ) -> io::Result<Watched> {
         let mut snapshots = Vec::with_capacity(moments.len());
-        let mut tallied = Vec::with_capacity(moments.len());
+        let mut program_totals = Vec::with_capacity(moments.len());
         let mut look = Instant::START;
         loop {
             let now = clock.now();
@@ -134,9 +134,9 @@ impl Watcher {
             self.record(now);
             while moments.get(snapshots.len()).is_some_and(|at| *at <= now) {
                 // Programs' sockets have no other place where they are counted.
-                self.tally.look(now, &mut self.seen, &mut self.last)?;
+                self.program_sockets.look(now, &mut self.seen, &mut self.last)?;
                 snapshots.push(self.seen.clone());
-                tallied.push(self.tally.tallied());
+                program_totals.push(self.program_sockets.totals());
             }
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
@@ -148,17 +148,19 @@ impl Watcher {
         }
         self.keep_changes();
         let lost = self.tracepoint.as_ref().map_or(0, |tracepoint| tracepoint.lost);
-        Ok(Watched { snapshots, tallied, samples: self.samples.in_order(), lost })
+        Ok(Watched { snapshots, program_totals, samples: self.samples.in_order(), lost })
     }
 
     /// Looks at every connection.
     fn look(&mut self, now: Instant) -> io::Result<()> {
-        let Self { diagnoses, seen, last, cookies, tally, .. } = self;
-        tally.look(now, seen, last)?;
+        let Self { diagnoses, seen, last, cookies, program_sockets, .. } = self;
+        program_sockets.look(now, seen, last)?;
         for diagnosis in diagnoses {
             diagnosis.each(|connection| {
                 let Some((flow, 0)) = flow_of(connection.local.0) else { return };
-                let Some(seen) = seen.get_mut(flow).filter(|_| !tally.has(flow)) else { return };
+                let Some(seen) = seen.get_mut(flow).filter(|_| !program_sockets.has(flow)) else {
+                    return;
+                };
                 cookies.insert(connection.cookie);
                 seen.note(last[flow].as_ref(), &connection.info);
                 last[flow] = Some(connection.info);
@@ -196,9 +198,9 @@ impl Watcher {
 
     /// Has the probes record that want every change.
     fn keep_changes(&mut self) {
-        let Self { probes, cookies, probed, samples, last, tally, .. } = self;
+        let Self { probes, cookies, probed, samples, last, program_sockets, .. } = self;
         let mut before = vec![None; last.len()];
-        cookies.extend(tally.foremost());
+        cookies.extend(program_sockets.foremost());
         probed.sort_by_key(|probed| probed.at);
         for probed in probed.iter().filter(|probed| cookies.contains(&probed.cookie)) {
             let Some((flow, 0)) = flow_of(probed.local) else { continue };
@@ -248,7 +250,7 @@ pub fn with_own(
     mut samples: FlowSamples,
     scenario: &Scenario,
     plan: &Plan,
-    own: &[(usize, Vec<OwnSample>)],
+    own: &[(usize, Vec<SenderSample>)],
 ) -> FlowSamples {
     for probe in probes(scenario, plan, true) {
         for (flow, changes) in own.iter().filter(|(flow, _)| probe.flows.get(*flow) == Some(&true))
@@ -264,7 +266,7 @@ pub fn with_own(
                     while at <= probe.until {
                         let before = changes.partition_point(|sample| sample.at <= at);
                         if let Some(sample) = before.checked_sub(1).map(|n| changes[n]) {
-                            push_own(&mut samples, &probe, *flow, &OwnSample { at, ..sample });
+                            push_own(&mut samples, &probe, *flow, &SenderSample { at, ..sample });
                         }
                         at += interval;
                     }
@@ -284,7 +286,7 @@ fn push(
     in_flight: f64,
 ) {
     let threshold = if ssthresh == TcpInfo::NO_THRESHOLD { f64::NAN } else { f64::from(ssthresh) };
-    let sample = OwnSample {
+    let sample = SenderSample {
         at,
         cwnd_segments: f64::from(cwnd),
         ssthresh_segments: threshold,
@@ -294,7 +296,7 @@ fn push(
     push_own(samples, probe, flow, &sample);
 }
 
-fn push_own(samples: &mut FlowSamples, probe: &FlowProbe, flow: usize, sample: &OwnSample) {
+fn push_own(samples: &mut FlowSamples, probe: &FlowProbe, flow: usize, sample: &SenderSample) {
     let wanted = |what, value: f64| if probe.wants(what) { value } else { f64::NAN };
     samples.time_ns.push(sample.at.as_nanos());
     samples.flow.push(u32::try_from(flow).expect("fewer than 2^32 flows"));
@@ -309,7 +311,7 @@ fn push_own(samples: &mut FlowSamples, probe: &FlowProbe, flow: usize, sample: &
 /// The congestion control's states from which on something is wrong (`TCP_CA_CWR`).
 const REDUCING: u8 = 2;
 
-impl Seen {
+impl Observed {
     fn note(&mut self, before: Option<&TcpInfo>, now: &TcpInfo) {
         self.note_times(now);
         self.note_state(before, now);
@@ -356,13 +358,13 @@ mod tests {
             info(1, 22, 20),
             info(3, 11, 11),
         ];
-        let mut seen = Seen::default();
+        let mut seen = Observed::default();
         let mut before = None;
         for now in &looks {
             seen.note(before, now);
             before = Some(now);
         }
-        let expected = Seen {
+        let expected = Observed {
             congestion_events: 2,
             in_slow_start: 1,
             looks: 7,

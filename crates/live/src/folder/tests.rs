@@ -42,7 +42,7 @@ fn is_root() -> bool {
     is
 }
 
-/// What a shell of the stranger's says: its exit code.
+/// Runs a shell as another user; returns its exit code.
 fn as_stranger(script: &str, at: &Path) -> i32 {
     use std::os::unix::process::CommandExt as _;
     let mut shell = Command::new("/bin/sh");
@@ -254,16 +254,16 @@ fn root_executes_nothing_by_a_path_that_another_user_changes() {
     Folder::asked(&asked, STRANGER).unwrap();
 }
 
-/// What a program prints, started with these rights in a namespace of its own.
-fn told(script: &str, given: Rights) -> String {
-    let space = crate::space::Space::new().unwrap();
+/// The output of a program that is started with these rights in a namespace of its own.
+fn output_of(script: &str, given: Rights) -> String {
+    let namespace = crate::net_ns::NetNs::new().unwrap();
     let scratch = Scratch::new();
     let held = Directory::open(&scratch.0).unwrap();
     let (output, errors) = (held.create("out", 0o600).unwrap(), held.create("err", 0o600).unwrap());
     let command = ["sh", "-c", script].map(str::to_owned);
     let launch = sys::Launch {
         command: &command,
-        network: space.file(),
+        network: namespace.file(),
         rights: given,
         environment: None,
         printed: [output, errors],
@@ -293,12 +293,12 @@ fn an_ordinary_program_has_no_right_of_roots() {
             "Uid: {uid} {uid} {uid} {uid} Gid: {gid} {gid} {gid} {gid} Groups: CapInh: {none} \
              CapPrm: {none} CapEff: {none} CapBnd: {none} CapAmb: {none} NoNewPrivs: 1"
         );
-        assert_eq!(words(&told(script, Rights::Ordinary(Some(user)))), expected);
+        assert_eq!(words(&output_of(script, Rights::Ordinary(Some(user)))), expected);
     }
     // In a user namespace of one user it stays that one, and loses the rest.
-    let same = words(&told(script, Rights::Ordinary(None)));
+    let same = words(&output_of(script, Rights::Ordinary(None)));
     assert!(same.contains(&format!("CapPrm: {none} CapEff: {none} CapBnd: {none}")), "{same}");
-    assert!(words(&told(script, Rights::All)).contains("NoNewPrivs: 0"));
+    assert!(words(&output_of(script, Rights::All)).contains("NoNewPrivs: 0"));
 }
 
 #[test]
@@ -314,6 +314,9 @@ fn an_ordinary_program_can_do_nothing_to_root_or_the_machine() {
          (eval \"$deed\") >/dev/null 2>&1 && echo \"$deed\"; done; id -u",
         victim.0.display()
     );
-    assert_eq!(told(&script, Rights::Ordinary(Some(STRANGER))).trim(), STRANGER.uid.to_string());
+    assert_eq!(
+        output_of(&script, Rights::Ordinary(Some(STRANGER))).trim(),
+        STRANGER.uid.to_string()
+    );
     assert_eq!(fs::read_to_string(victim.0.join("roots")).unwrap(), "whole");
 }

@@ -16,7 +16,7 @@ macro_rules! numbers {
     ($($name:ident)*) => { &[$((stringify!($name), libc::$name as i64)),*] };
 }
 
-/// What the names in arguments stand for.
+/// The values of the names that arguments may use.
 const NAMES: &[(&str, i64)] = numbers! {
     SOL_SOCKET SOL_TCP IPPROTO_TCP IPPROTO_IP SOL_IP IPPROTO_IPV6
     SO_REUSEADDR SO_REUSEPORT SO_SNDBUF SO_SNDBUFFORCE SO_RCVBUF SO_RCVBUFFORCE SO_KEEPALIVE SO_LINGER
@@ -40,13 +40,13 @@ const ERRORS: &[(&str, i64)] = numbers! {
     ENOTSOCK EOPNOTSUPP EPERM EPIPE EPROTO ETIMEDOUT EADDRINUSE EADDRNOTAVAIL EDOM EACCES ENOENT
 };
 
-/// More than anyone's buffer.
+/// The most bytes that one call may move: more than anyone's buffer.
 const MOST: usize = 1 << 28;
 
-type Told = Result<Returned, String>;
+type CallResult = Result<Returned, String>;
 
 impl KernelStack<'_> {
-    pub(super) fn carry_out(&mut self, call: &Call, again: bool) -> Told {
+    pub(super) fn carry_out(&mut self, call: &Call, again: bool) -> CallResult {
         self.pending = None;
         let result = match &call.result {
             Some(Expr { kind: ExprKind::Int(n), .. }) => *n,
@@ -135,7 +135,7 @@ impl KernelStack<'_> {
         }
     }
 
-    fn fcntl(&mut self, call: &Call, fd: i64) -> Told {
+    fn fcntl(&mut self, call: &Call, fd: i64) -> CallResult {
         let command = small(number(argument(call, 1)?)?);
         let Some(descriptor) = self.descriptors.get_mut(&fd) else {
             return Ok(Returned::Error("EBADF"));
@@ -154,7 +154,7 @@ impl KernelStack<'_> {
         }
     }
 
-    fn read(&mut self, call: &Call, fd: i64, nonblocking: bool) -> Told {
+    fn read(&mut self, call: &Call, fd: i64, nonblocking: bool) -> CallResult {
         let (volume, flags) = volume(call)?;
         let mut buffer = vec![0; volume];
         let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
@@ -167,7 +167,7 @@ impl KernelStack<'_> {
         }
     }
 
-    fn write(&mut self, call: &Call, fd: i64, nonblocking: bool, again: bool) -> Told {
+    fn write(&mut self, call: &Call, fd: i64, nonblocking: bool, again: bool) -> CallResult {
         let (volume, flags) = volume(call)?;
         let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
         let so_far = if again { self.written } else { 0 };
@@ -249,7 +249,7 @@ fn bytes(expr: &Expr) -> Result<Vec<u8>, String> {
     }
 }
 
-fn getsockopt(call: &Call, socket: &OwnedFd) -> Told {
+fn getsockopt(call: &Call, socket: &OwnedFd) -> CallResult {
     let (level, option) = (number(argument(call, 1)?)?, number(argument(call, 2)?)?);
     let expected = only(argument(call, 3)?);
     let mut value = [0; 64];
@@ -277,7 +277,7 @@ fn getsockopt(call: &Call, socket: &OwnedFd) -> Told {
     Ok(Returned::Value(0))
 }
 
-/// How much a call moves, and its flags.
+/// The number of bytes that a call moves, and its flags.
 fn volume(call: &Call) -> Result<(usize, i32), String> {
     let (volume, flags) = match call.name.as_str() {
         "readv" | "writev" => (vectors(argument(call, 1)?), None),
@@ -311,7 +311,7 @@ fn vectors(expr: &Expr) -> i64 {
     }
 }
 
-/// What the kernel tells of a connection (`struct tcp_info` of linux/tcp.h, by place).
+/// Reads the kernel's counters of a connection (`struct tcp_info` of linux/tcp.h, by offset).
 pub(super) fn tcp_info(socket: &OwnedFd) -> io::Result<TcpInfo> {
     let mut all = [0_u8; 248];
     call::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut all)?;

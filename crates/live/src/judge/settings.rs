@@ -9,8 +9,8 @@ use ackclock_units::Duration;
 
 use super::stack::KernelStack;
 use super::{IPV4_NETWORK, IPV6_NETWORK};
+use crate::net_ns::{set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
-use crate::space::{set_sysctl, sysctl};
 
 /// Words of our variants that say what the kernel does anyway.
 const KERNEL_HABITS: [&str; 4] = ["sack", "rack", "prr", "linuxidle"];
@@ -74,7 +74,7 @@ impl KernelStack<'_> {
     fn set_sysctl(&self, name: &str, value: &str) -> Result<Meaning, String> {
         let full =
             if name.starts_with("net.") { name.to_owned() } else { format!("net.ipv4.{name}") };
-        let answer = self.judge.space.within(|| {
+        let answer = self.judge.namespace.within(|| {
             if sysctl(&full)? == value.split_whitespace().collect::<Vec<_>>().join(" ") {
                 return Ok(true);
             }
@@ -109,7 +109,7 @@ impl KernelStack<'_> {
         }
         let device = self.judge.device;
         self.judge
-            .space
+            .namespace
             .within(|| Netlink::open()?.set_up(device, bytes + headers, 1))
             .map(|()| Meaning::Applied)
             .map_err(|error| format!("`{name}={value}`: {error}"))
@@ -126,7 +126,7 @@ impl KernelStack<'_> {
             (IPV4_NETWORK.0.into(), IPV4_NETWORK.1)
         };
         self.judge
-            .space
+            .namespace
             .within(|| Netlink::open()?.replace_route(device, network, metrics))
             .map(|()| Meaning::Applied)
             .map_err(|error| format!("`{name}`: {error}"))
@@ -134,7 +134,8 @@ impl KernelStack<'_> {
 
     /// Chooses the congestion control: the kernel's by its name, or the one that a variant of ours is.
     fn choose(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
-        let there = self.judge.space.within(|| sysctl("net.ipv4.tcp_available_congestion_control"));
+        let there =
+            self.judge.namespace.within(|| sysctl("net.ipv4.tcp_available_congestion_control"));
         let there = there.unwrap_or_default();
         let has = |law: &str| there.split(' ').any(|known| known == law);
         if has(value) {

@@ -14,15 +14,15 @@ use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 use ackclock_wire::{Direction, MAX_HEADERS, Payload, Tuple, Unwrapper, encode, parse};
 
-use super::{Arrived, Judge};
+use super::{Judge, ReceivedPacket};
 use crate::sys::{self, call};
 
-/// Nobody waits longer for a packet that may come at any time: somewhat more than the first two timeouts
+/// The longest wait for a packet that may come at any time: somewhat more than the first two timeouts
 /// of a handshake, and than `TCP_TIMEWAIT_LEN`.
 const PATIENCE: Duration = Duration::from_secs(75);
 /// Timers of the kernel's expire at ticks of its clock, here those of 250 Hz (`CONFIG_HZ`).
 const TICK: Duration = Duration::from_millis(4);
-/// How often a call that blocks is looked at, and whether the run was cancelled.
+/// The interval between looks at a call that blocks, and at whether the run was cancelled.
 const LOOK: Duration = Duration::from_millis(1);
 const LONG_LOOK: Duration = Duration::from_millis(100);
 
@@ -40,24 +40,24 @@ pub struct KernelStack<'a> {
     pub(super) judge: &'a Judge,
     pub(super) port: u16,
     pub(super) ipv6: bool,
-    arrivals: Receiver<Arrived>,
-    /// What came and was not asked for yet.
+    arrivals: Receiver<ReceivedPacket>,
+    /// Packets that have come and that the script has not asked for yet.
     inbox: VecDeque<(Instant, Transmit)>,
-    /// What the script sends.
+    /// The direction of the script's packets: addresses, ports and sequence numbers.
     direction: Direction,
     /// Window scale shifts that were offered: the script's, the kernel's.
     shifts: [Option<u8>; 2],
-    /// When the script began (`CLOCK_MONOTONIC`).
+    /// The time at which the script began (`CLOCK_MONOTONIC`).
     epoch_ns: Option<u64>,
     latest_wake: Duration,
     pub(super) descriptors: BTreeMap<i64, Descriptor>,
     /// The descriptor of the connection; -1 is one of [`Stack`]'s own calls.
     pub(super) connection: Option<i64>,
-    /// What is known of it after its close.
+    /// The last counters of the connection, read when it was closed.
     pub(super) last_info: TcpInfo,
     /// The descriptor that a call waits for, and what for.
     pub(super) pending: Option<(i64, i16)>,
-    /// What a write that blocks has written.
+    /// Bytes that the pending write has written.
     pub(super) written: usize,
     pub(super) congestion_control: String,
     pub(super) paced: bool,
@@ -80,7 +80,7 @@ const LISTENER: i64 = -2;
 const CONNECTION: i64 = -1;
 
 impl<'a> KernelStack<'a> {
-    pub(super) fn new(judge: &'a Judge, port: u16, arrivals: Receiver<Arrived>) -> Self {
+    pub(super) fn new(judge: &'a Judge, port: u16, arrivals: Receiver<ReceivedPacket>) -> Self {
         let tuple =
             Tuple { addresses: Judge::addresses(false), source_port: port, destination_port: port };
         Self {
@@ -106,14 +106,14 @@ impl<'a> KernelStack<'a> {
         }
     }
 
-    /// The same, which waits no longer once `cancelled` answers true.
+    /// Makes the stack wait no longer once `cancelled` answers true.
     #[must_use]
     pub fn until_cancelled(mut self, cancelled: &'a (dyn Fn() -> bool + Sync)) -> Self {
         self.cancelled = Cancel(Some(cancelled));
         self
     }
 
-    /// By how much the script was later than its own times, at worst. Of a run that was late nothing can be said.
+    /// The largest lateness of the script's own events. A run that was late proves nothing.
     pub const fn latest_wake(&self) -> Duration {
         self.latest_wake
     }
@@ -137,7 +137,7 @@ impl<'a> KernelStack<'a> {
         }
     }
 
-    fn take(&mut self, arrived: &Arrived) {
+    fn take(&mut self, arrived: &ReceivedPacket) {
         let Ok(parsed) = parse(&arrived.bytes) else { return };
         let headers = &parsed.headers;
         if headers.flags.contains(Flags::SYN) {
@@ -177,7 +177,7 @@ impl<'a> KernelStack<'a> {
     /// A new socket with what was set before there was one.
     pub(super) fn new_socket(&self) -> io::Result<OwnedFd> {
         let ipv6 = self.ipv6;
-        let socket = self.judge.space.within(|| call::socket(ipv6))?;
+        let socket = self.judge.namespace.within(|| call::socket(ipv6))?;
         // Before it connects or listens: later, what another law has switched on stays on.
         sys::set_congestion_control(&socket, &self.congestion_control)?;
         if self.paced {
@@ -215,7 +215,7 @@ impl<'a> KernelStack<'a> {
 impl Drop for KernelStack<'_> {
     fn drop(&mut self) {
         self.reset();
-        self.judge.wire.stacks().remove(&self.port);
+        self.judge.tun.stacks().remove(&self.port);
     }
 }
 
@@ -393,7 +393,7 @@ impl Stack for KernelStack<'_> {
         let mut buffer = vec![0; MAX_HEADERS + segment.len as usize];
         if let Ok(encoded) = encode(&headers, Payload::Zeros(segment.len), &mut buffer) {
             // A packet that is not taken is missed by what the script expects.
-            let _ = self.judge.wire.write(&buffer[..encoded.written]);
+            let _ = self.judge.tun.write(&buffer[..encoded.written]);
         }
     }
 

@@ -6,7 +6,7 @@ use ackclock_packet::CongestionHeader;
 use ackclock_units::Instant;
 use ackclock_wire::OptionFate;
 
-use crate::header::{self, LEAD, Sight};
+use crate::header::{self, HeaderView, LEAD};
 
 /// A packet that a host has sent.
 #[derive(Clone, Debug)]
@@ -19,8 +19,8 @@ pub struct Frame {
     pub flow: usize,
     /// 0 to the receiver, 1 back.
     pub way: usize,
-    /// Its headers' words for the path.
-    pub sight: Sight,
+    /// The headers, as far as the path looks at them.
+    pub headers: HeaderView,
     /// The moment at which the data packet that a pure ACK answers began its way; `NEVER` of others.
     pub echo: Instant,
 }
@@ -42,26 +42,26 @@ impl Payload for Frame {
     }
 
     fn has_data(&self) -> bool {
-        self.sight.data
+        self.headers.data
     }
 
     fn opens(&self) -> bool {
-        self.sight.opening.is_some()
+        self.headers.syn_ack.is_some()
     }
 
     fn asks_for_ecn(&self) -> bool {
-        self.sight.ecn
+        self.headers.ecn
     }
 
     fn mark(&mut self) -> bool {
-        if self.sight.ecn {
+        if self.headers.ecn {
             header::mark(self.packet());
         }
-        self.sight.ecn
+        self.headers.ecn
     }
 
     fn forward(&mut self, quick_start: Option<&mut QuickStartRouter>) -> Forwarded {
-        if !self.sight.options {
+        if !self.headers.options {
             return Forwarded { goes_on: true, decision: None };
         }
         let Some(router) = quick_start else {

@@ -23,7 +23,7 @@ struct BusyPeriod {
     /// The ends of the transmissions of its first and last packets in the model, and the real times of their arrivals.
     first: (Instant, Instant),
     last: (Instant, Instant),
-    /// Without the first packet.
+    /// Bytes of its packets but the first.
     bytes: u64,
 }
 

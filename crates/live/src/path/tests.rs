@@ -42,7 +42,7 @@ fn offer(path: &mut Path, now: Instant, from: Ipv4Addr, len: u16, ecn: u8) -> bo
     path.offer(now, buffer, usize::from(len)).is_none()
 }
 
-/// What comes out by `until`: (microseconds, flow, way, length).
+/// The packets that are released by `until`: (microseconds, flow, way, length).
 fn released(path: &mut Path, until: Instant) -> Vec<(u64, usize, usize, usize)> {
     let mut out = Vec::new();
     path.run(until, until, |release| {
@@ -74,7 +74,7 @@ fn strangers_go_nowhere() {
     // There are two flows.
     assert!(!offer(&mut path, at(0), ipv4(0, 2), 100, 0));
     assert!(!offer(&mut path, at(0), Ipv4Addr::new(192, 0, 2, 1), 100, 0));
-    assert_eq!(path.strangers, 2);
+    assert_eq!(path.unknown_packets, 2);
     assert_eq!(released(&mut path, at(1_000_000)), []);
 }
 

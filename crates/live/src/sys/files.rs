@@ -109,7 +109,7 @@ impl Directory {
         check(unsafe { libc::unlinkat(self.0.as_raw_fd(), name.as_ptr(), 0) }).map(drop)
     }
 
-    /// Whose it is, and who may do what.
+    /// The owner and the mode of the folder.
     ///
     /// # Errors
     /// The file system's.

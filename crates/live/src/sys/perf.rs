@@ -44,7 +44,7 @@ const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 const PERF_EVENT_IOC_ENABLE: libc::c_ulong = 0x2400;
 const PERF_RECORD_LOST: u32 = 2;
 const PERF_RECORD_SAMPLE: u32 = 9;
-/// Where the ring's positions stand in its first page.
+/// The offsets of the ring's positions in its first page.
 const DATA_HEAD: usize = 1024;
 const DATA_TAIL: usize = 1032;
 
@@ -52,12 +52,12 @@ const DATA_TAIL: usize = 1032;
 const PAGES: usize = 1024;
 const PAGE: usize = 4096;
 
-/// What a ring gives.
+/// A record of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     /// An event: when, in nanoseconds of `CLOCK_MONOTONIC`, and its fields as the kernel lays them out.
     Event(u64, &'a [u8]),
-    /// So many events did not fit.
+    /// The number of events that did not fit.
     Lost(u64),
 }
 

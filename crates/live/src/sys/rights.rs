@@ -35,12 +35,12 @@ fn become_user(user: User) -> io::Result<()> {
     }
 }
 
-/// What `work` finds as `user`, on a thread that ends with it; as the calling user if that is none.
+/// Runs `work` as `user`, on a thread that ends with it; as the calling user if that is none.
 pub fn as_user<T: Send>(
     user: Option<User>,
     work: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {
-    crate::space::apart(|| {
+    crate::net_ns::on_new_thread(|| {
         user.map_or(Ok(()), become_user)?;
         work()
     })

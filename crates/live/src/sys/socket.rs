@@ -20,7 +20,7 @@ pub fn control() -> io::Result<OwnedFd> {
     owned(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })
 }
 
-/// What a netlink socket talks about.
+/// The subject of a netlink socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketKind {
     /// Devices, addresses, routes.
@@ -54,7 +54,7 @@ pub fn send_and_receive(socket: &OwnedFd, message: &[u8], buffer: &mut [u8]) -> 
 
 /// A netlink socket that is told of every TCP socket of the calling thread's namespace that is gone, with
 /// what it counted in the end.
-pub fn told_of_ends() -> io::Result<OwnedFd> {
+pub fn destroy_events() -> io::Result<OwnedFd> {
     // SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h), 1 and 3, as bits. A
     // socket that joins them without an address of its own is told nothing.
     const GONE: u32 = 1 << 0 | 1 << 2;
@@ -162,7 +162,7 @@ impl Address {
         }
     }
 
-    /// Where it lies, and its length: good for as long as it is not moved.
+    /// The pointer to the address, and its length: valid for as long as it is not moved.
     pub(super) fn raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         match self {
             Self::V4(address) => {
@@ -222,7 +222,7 @@ pub fn pace_at_most(socket: &impl AsRawFd, bytes: Option<f64>) -> io::Result<()>
     set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate)
 }
 
-/// Whether less than a full segment is sent at once.
+/// Switches Nagle's algorithm off (`at_once`) or on (`TCP_NODELAY`).
 pub fn set_no_delay(socket: &impl AsRawFd, at_once: bool) -> io::Result<()> {
     set(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &i32::from(at_once))
 }
@@ -275,7 +275,7 @@ impl Connecting {
     }
 }
 
-/// Whether the handshake of a socket that can be written to is done; its error if it failed.
+/// True if the handshake of a socket is done; the error if it failed.
 pub fn connected(socket: &impl AsRawFd) -> io::Result<bool> {
     let mut error: libc::c_int = 0;
     let mut size = length::<libc::c_int>();
@@ -311,7 +311,7 @@ pub fn waiting(socket: &impl AsRawFd) -> io::Result<usize> {
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-/// Whether the peer has closed and nothing of it is left to read.
+/// True if the peer has closed and nothing of it is left to read.
 pub fn at_end(socket: &impl AsRawFd) -> io::Result<bool> {
     let mut byte = 0_u8;
     let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
@@ -351,7 +351,7 @@ pub fn accept(socket: &OwnedFd) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// What the kernel tells of a connection (`struct tcp_info`): the fields that are used here.
+/// The kernel's counters of a connection (`struct tcp_info`): the fields that are used here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// The state; [`ESTABLISHED`](Self::ESTABLISHED), for one.
@@ -364,11 +364,11 @@ pub struct TcpInfo {
     pub snd_mss: u32,
     /// Segments sent and not acknowledged, those that were SACKed included.
     pub unacked: u32,
-    /// Of these, the SACKed.
+    /// SACKed segments among them.
     pub sacked: u32,
-    /// Of these, those held to be lost.
+    /// Segments among them that are held to be lost.
     pub lost: u32,
-    /// Of these, those sent again.
+    /// Segments among them that were sent again.
     pub retrans: u32,
     /// The smoothed round-trip time, in microseconds; zero before the first sample.
     pub srtt_us: u32,
@@ -398,7 +398,7 @@ impl TcpInfo {
     /// Bytes of the struct that are looked at.
     pub const SIZE: usize = 248;
 
-    /// From the kernel's struct, of which older kernels have less.
+    /// Reads the fields from the kernel's struct, which is shorter on older kernels.
     pub fn read(bytes: &[u8]) -> Self {
         let mut all = [0; Self::SIZE];
         let known = bytes.len().min(Self::SIZE);
@@ -427,7 +427,7 @@ impl TcpInfo {
     }
 }
 
-/// What the kernel tells of the connection of `socket`.
+/// Reads the kernel's counters of the connection of `socket`.
 pub fn info(socket: &impl AsRawFd) -> io::Result<TcpInfo> {
     let mut bytes = [0_u8; TcpInfo::SIZE];
     let mut size = length::<[u8; TcpInfo::SIZE]>();

@@ -23,30 +23,30 @@ const CLOSE_ON_EXEC: libc::c_int = libc::CLOSE_RANGE_CLOEXEC.cast_signed();
 /// the kernel would hold the path's memory.
 const LAUNCHER: &str = "read -r line && exec \"$@\" </dev/null";
 
-/// How long a program has to end once it is asked to.
+/// The time that a program has to end once it is asked to.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// What a program may do.
+/// The rights of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     /// All that this process may.
     All,
-    /// What an ordinary user may: this one, or the calling one without capabilities.
+    /// The rights of an ordinary user: this one, or the calling one without capabilities.
     Ordinary(Option<User>),
 }
 
-/// How a program is started.
+/// The parameters of a program to be started.
 #[derive(Debug)]
 pub struct Launch<'a> {
     /// Its words.
     pub command: &'a [String],
     /// Its network namespace.
     pub network: &'a OwnedFd,
-    /// What it may do.
+    /// Its rights.
     pub rights: Rights,
     /// Its environment; that of this process if none is given.
     pub environment: Option<Vec<(OsString, OsString)>>,
-    /// Where what it prints goes, on standard output and standard error.
+    /// The files for its standard output and standard error.
     pub printed: [File; 2],
 }
 
@@ -145,7 +145,7 @@ impl Drop for Program {
     }
 }
 
-/// In the new process: moves it into the namespaces, and returns in the program's alone.
+/// Moves the new process into the namespaces, and returns in the program's process alone.
 fn enclose(network: RawFd, parent: libc::pid_t) -> io::Result<()> {
     // SAFETY: no call takes a pointer but `pipe2`, whose two numbers live as long as it.
     unsafe {

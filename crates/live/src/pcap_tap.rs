@@ -18,7 +18,7 @@ const KEPT: usize = 128;
 const BATCH: usize = 256;
 
 /// A packet that passed a port.
-struct Seen {
+struct TappedPacket {
     port: usize,
     at: Instant,
     bytes: [u8; KEPT],
@@ -28,9 +28,9 @@ struct Seen {
 }
 
 /// Copies packets on the path's thread, and has another write them.
-pub struct Captor {
-    batch: Vec<Seen>,
-    to_writer: SyncSender<Vec<Seen>>,
+pub struct PcapTap {
+    batch: Vec<TappedPacket>,
+    to_writer: SyncSender<Vec<TappedPacket>>,
     writer: JoinHandle<io::Result<()>>,
     place: Place,
     files: Vec<Staged>,
@@ -38,7 +38,7 @@ pub struct Captor {
     lost: u64,
 }
 
-impl Captor {
+impl PcapTap {
     /// Begins a file `<host>.pcapng` in `place` for each of `hosts`, which are named in the order of
     /// their ports.
     ///
@@ -63,7 +63,7 @@ impl Captor {
             files.push(staged);
         }
         let paths = files.iter().map(|staged| staged.path().to_owned()).collect();
-        let (to_writer, batches) = mpsc::sync_channel::<Vec<Seen>>(4096);
+        let (to_writer, batches) = mpsc::sync_channel::<Vec<TappedPacket>>(4096);
         let writer = move || {
             for seen in batches.iter().flatten() {
                 let (writer, interface) = &mut writers[seen.port];
@@ -91,7 +91,7 @@ impl Captor {
         let kept = packet.len().min(KEPT);
         let mut bytes = [0; KEPT];
         bytes[..kept].copy_from_slice(&packet[..kept]);
-        self.batch.push(Seen { port, at, bytes, kept, len: packet.len(), from_host });
+        self.batch.push(TappedPacket { port, at, bytes, kept, len: packet.len(), from_host });
         if self.batch.len() == BATCH {
             let full = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
             // The path does not wait for a disk.

@@ -10,17 +10,17 @@ const fn at(micros: u64) -> Instant {
 
 /// A thread on a machine whose sleeps all end 40 us late, and its time.
 struct Machine {
-    vigil: Vigil,
+    wake_policy: WakePolicy,
     now: Instant,
     used: Duration,
 }
 
 impl Machine {
-    /// On which the thread has slept long enough to know it.
+    /// A machine on which the thread has slept often enough to know the latency.
     fn new(polls: bool, scheduling: Scheduling) -> Self {
-        let vigil = Vigil::new(polls, scheduling);
+        let wake_policy = WakePolicy::new(polls, scheduling);
         // A thread has used something before it begins.
-        let mut machine = Self { vigil, now: Instant::START, used: micros(1) };
+        let mut machine = Self { wake_policy, now: Instant::START, used: micros(1) };
         for _ in 0..2000 {
             machine.sleep(micros(1000));
         }
@@ -30,8 +30,8 @@ impl Machine {
     fn sleep(&mut self, asked: Duration) {
         let passed = asked + micros(40);
         self.now += passed;
-        self.vigil.note_sleep(asked, passed);
-        self.vigil.count_now(self.now, self.used);
+        self.wake_policy.note_sleep(asked, passed);
+        self.wake_policy.count_now(self.now, self.used);
     }
 
     fn work(&mut self, micros: u64) {
@@ -41,14 +41,14 @@ impl Machine {
     }
 
     fn count(&mut self) {
-        self.vigil.count(self.now, || self.used);
+        self.wake_policy.count(self.now, || self.used);
     }
 }
 
 #[test]
 fn the_latency_of_wake_ups_is_learned() {
     // It swings about 40 us by no more than a step.
-    let learned = Machine::new(false, Scheduling::Realtime).vigil.wake_up_latency();
+    let learned = Machine::new(false, Scheduling::Realtime).wake_policy.wake_up_latency();
     assert!(micros(38) <= learned && learned <= micros(42), "{learned:?}");
 }
 
@@ -56,7 +56,7 @@ fn the_latency_of_wake_ups_is_learned() {
 fn most_wake_ups_are_in_time() {
     // Late by 1 to 100 us, each as often as the others, in a scrambled order (37 and 100 have no
     // common factor): 95 of 100 are at most 95 us late.
-    let mut wake_up = WakeUp { late_ns: WakeUp::FIRST_NS };
+    let mut wake_up = WakeLatency { late_ns: WakeLatency::FIRST_NS };
     (0..20_000_u64).for_each(|n| wake_up.note(micros(n * 37 % 100 + 1)));
     let learned = wake_up.margin();
     assert!(micros(91) <= learned && learned <= micros(99), "{learned:?}");
@@ -67,18 +67,21 @@ fn most_wake_ups_are_in_time() {
 
 #[test]
 fn a_sleeper_is_awake_when_something_is_due() {
-    let Machine { vigil, now, .. } = Machine::new(false, Scheduling::Realtime);
-    let learned = vigil.wake_up_latency();
-    assert_eq!(vigil.wait(now, micros(5000)), Wait::Sleep(micros(5000).saturating_sub(learned)));
-    assert_eq!(vigil.wait(now, micros(30)), Wait::Look);
+    let Machine { wake_policy, now, .. } = Machine::new(false, Scheduling::Realtime);
+    let learned = wake_policy.wake_up_latency();
+    assert_eq!(
+        wake_policy.wait(now, micros(5000)),
+        Wait::Sleep(micros(5000).saturating_sub(learned))
+    );
+    assert_eq!(wake_policy.wait(now, micros(30)), Wait::Look);
 }
 
 #[test]
 fn what_has_just_come_is_looked_after() {
-    let Machine { mut vigil, now, .. } = Machine::new(false, Scheduling::Realtime);
-    vigil.note_activity(now);
-    assert_eq!(vigil.wait(now + micros(20), micros(5000)), Wait::Look);
-    assert!(matches!(vigil.wait(now + micros(60), micros(5000)), Wait::Sleep(_)));
+    let Machine { mut wake_policy, now, .. } = Machine::new(false, Scheduling::Realtime);
+    wake_policy.note_activity(now);
+    assert_eq!(wake_policy.wait(now + micros(20), micros(5000)), Wait::Look);
+    assert!(matches!(wake_policy.wait(now + micros(60), micros(5000)), Wait::Sleep(_)));
 }
 
 /// The share of a processor that a thread takes that has a release every `period`, works for `work` at
@@ -89,9 +92,9 @@ fn share(scheduling: Scheduling, period: u64, work: u64) -> f64 {
     for _ in 0..20_000 {
         let due = machine.now + micros(period);
         machine.work(work);
-        machine.vigil.note_activity(machine.now);
+        machine.wake_policy.note_activity(machine.now);
         while machine.now < due {
-            match machine.vigil.wait(machine.now, due.since(machine.now)) {
+            match machine.wake_policy.wait(machine.now, due.since(machine.now)) {
                 Wait::Look => machine.work(1),
                 Wait::Sleep(asked) => machine.sleep(asked),
             }
@@ -121,7 +124,7 @@ fn a_real_time_thread_rests_however_much_there_is_to_do() {
         let (began, used) = (machine.now, machine.used);
         let mut longest = Duration::ZERO;
         while machine.now.since(began) < Duration::from_secs(1) {
-            if let Some(asked) = machine.vigil.rest() {
+            if let Some(asked) = machine.wake_policy.rest() {
                 longest = longest.max(asked + micros(40));
                 machine.sleep(asked);
             }
@@ -141,27 +144,27 @@ fn a_sleep_that_ends_at_once_is_none() {
     for _ in 0..2000 {
         machine.work(3);
     }
-    assert!(machine.vigil.rest().is_some());
+    assert!(machine.wake_policy.rest().is_some());
 }
 
 #[test]
 fn an_ordinary_thread_needs_no_rest() {
     let mut machine = Machine::new(false, Scheduling::Ordinary);
     machine.work(1_000_000);
-    assert_eq!(machine.vigil.rest(), None);
+    assert_eq!(machine.wake_policy.rest(), None);
 }
 
 #[test]
 fn who_polls_does_not_sleep_for_want_of_work() {
     let machine = Machine::new(true, Scheduling::Realtime);
-    assert_eq!(machine.vigil.wait(machine.now, Duration::from_secs(1)), Wait::Look);
+    assert_eq!(machine.wake_policy.wait(machine.now, Duration::from_secs(1)), Wait::Look);
 }
 
 #[test]
 fn the_share_of_a_processor_is_told() {
-    let mut vigil = Vigil::new(false, Scheduling::Realtime);
+    let mut wake_policy = WakePolicy::new(false, Scheduling::Realtime);
     // 0.1 ms until the thread begins, then 0.25 of a millisecond.
-    vigil.count(at(1000), || micros(100));
-    vigil.count(at(2000), || micros(350));
-    assert!((vigil.share() - 0.25).abs() < 1e-9, "{}", vigil.share());
+    wake_policy.count(at(1000), || micros(100));
+    wake_policy.count(at(2000), || micros(350));
+    assert!((wake_policy.share() - 0.25).abs() < 1e-9, "{}", wake_policy.share());
 }

@@ -10,15 +10,15 @@ use std::io;
 use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::Instant;
 
-use crate::diag::{Connection, Diagnosis, Ends};
+use crate::diag::{Connection, DestroyEvents, Diagnosis};
 use crate::header::flow_of;
-use crate::space::Space;
+use crate::net_ns::NetNs;
 use crate::sys::TcpInfo;
-use crate::watch::Seen;
+use crate::watch::Observed;
 
-/// What the sockets of a flow counted, all together.
+/// The counters of a flow's sockets, all together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tallied {
+pub struct SocketTotals {
     /// Segments with data that the sender's host sent, those sent again included.
     pub segments_sent: u64,
     /// Segments that it sent again, SYNs included.
@@ -27,18 +27,18 @@ pub struct Tallied {
     pub timeouts: u64,
     /// Payload that the receiver's host got in order; a FIN counts as a byte.
     pub received: u64,
-    /// When the first connection of the sender's host was seen that stood.
+    /// The time at which the first established connection of the sender's host was seen.
     pub established: Option<Instant>,
 }
 
 /// A socket.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct SocketState {
     flow: usize,
     /// 0 the sender's host, 1 the receiver's.
     side: usize,
     info: TcpInfo,
-    /// When it was looked at last.
+    /// The time of the last look at it.
     at: Instant,
     /// True if it is gone.
     over: bool,
@@ -46,37 +46,38 @@ struct Known {
 
 /// The sockets of programs.
 #[derive(Debug, Default)]
-pub struct Tally {
-    /// Of each flow, whether programs play it.
+pub struct ProgramSockets {
+    /// True for each flow that is played by programs.
     flows: Vec<bool>,
     diagnoses: Vec<Diagnosis>,
-    ends: Vec<Ends>,
-    /// By the number that the kernel gives each.
-    sockets: BTreeMap<u64, Known>,
+    ends: Vec<DestroyEvents>,
+    /// The sockets by the number that the kernel gives each (the cookie).
+    sockets: BTreeMap<u64, SocketState>,
     established: Vec<Option<Instant>>,
 }
 
-impl Tally {
-    /// Of these flows, in `spaces`, those of both sides.
+impl ProgramSockets {
+    /// Observes the sockets of these flows, those of both sides, in `namespaces`.
     ///
     /// # Errors
     /// The kernel tells nothing of sockets.
     pub fn open<'a>(
         flows: Vec<bool>,
-        spaces: impl IntoIterator<Item = &'a Space>,
+        namespaces: impl IntoIterator<Item = &'a NetNs>,
     ) -> io::Result<Self> {
-        let mut tally = Self { established: vec![None; flows.len()], flows, ..Self::default() };
-        for space in spaces {
+        let mut program_sockets =
+            Self { established: vec![None; flows.len()], flows, ..Self::default() };
+        for namespace in namespaces {
             // Servers' sockets are often made for IPv6, whatever they speak.
             let both = [NetworkSpec::Ipv4, NetworkSpec::Ipv6];
             let ([four, six], ends) =
-                space.within(|| Ok((both.map(Diagnosis::open), Ends::open())))?;
-            tally.diagnoses.push(four?);
+                namespace.within(|| Ok((both.map(Diagnosis::open), DestroyEvents::open())))?;
+            program_sockets.diagnoses.push(four?);
             // A kernel without IPv6 has no sockets of it; one that tells of no ends is looked at only.
-            tally.diagnoses.extend(six.ok());
-            tally.ends.extend(ends.ok());
+            program_sockets.diagnoses.extend(six.ok());
+            program_sockets.ends.extend(ends.ok());
         }
-        Ok(tally)
+        Ok(program_sockets)
     }
 
     /// True if programs play the flow.
@@ -92,7 +93,7 @@ impl Tally {
     pub fn look(
         &mut self,
         now: Instant,
-        seen: &mut [Seen],
+        seen: &mut [Observed],
         last: &mut [Option<TcpInfo>],
     ) -> io::Result<()> {
         let Self { flows, diagnoses, ends, sockets, established } = self;
@@ -102,7 +103,7 @@ impl Tally {
                 return;
             }
             let info = connection.info;
-            let known = Known { flow, side, info, at: now, over };
+            let known = SocketState { flow, side, info, at: now, over };
             let before = sockets.insert(connection.cookie, known);
             if side == 0 && !over {
                 if info.state == TcpInfo::ESTABLISHED {
@@ -128,26 +129,26 @@ impl Tally {
         Ok(())
     }
 
-    /// What was counted, of each flow that programs play.
-    pub fn tallied(&self) -> Vec<Option<Tallied>> {
-        let mut tallied: Vec<Option<Tallied>> =
-            self.flows.iter().map(|plays| plays.then(Tallied::default)).collect();
-        for Known { flow, side, info, .. } in self.sockets.values() {
-            let Some(tallied) = &mut tallied[*flow] else { continue };
+    /// The totals of each flow that is played by programs.
+    pub fn totals(&self) -> Vec<Option<SocketTotals>> {
+        let mut all: Vec<Option<SocketTotals>> =
+            self.flows.iter().map(|plays| plays.then(SocketTotals::default)).collect();
+        for SocketState { flow, side, info, .. } in self.sockets.values() {
+            let Some(totals) = &mut all[*flow] else { continue };
             if *side == 0 {
-                tallied.segments_sent += u64::from(info.data_segs_out);
-                tallied.segments_retransmitted += u64::from(info.total_retrans);
-                tallied.timeouts += u64::from(info.total_rto);
+                totals.segments_sent += u64::from(info.data_segs_out);
+                totals.segments_retransmitted += u64::from(info.total_retrans);
+                totals.timeouts += u64::from(info.total_rto);
             } else {
-                tallied.received += info.bytes_received;
+                totals.received += info.bytes_received;
             }
         }
-        for (tallied, established) in tallied.iter_mut().zip(&self.established) {
-            if let Some(tallied) = tallied {
-                tallied.established = *established;
+        for (totals, established) in all.iter_mut().zip(&self.established) {
+            if let Some(totals) = totals {
+                totals.established = *established;
             }
         }
-        tallied
+        all
     }
 
     /// The sockets that sent most, one of each flow: the ones that probes see.
@@ -157,7 +158,7 @@ impl Tally {
 
     fn foremost_of_flows(&self) -> BTreeMap<usize, u64> {
         let mut most: BTreeMap<usize, (u32, u64)> = BTreeMap::new();
-        for (cookie, Known { flow, side, info, .. }) in &self.sockets {
+        for (cookie, SocketState { flow, side, info, .. }) in &self.sockets {
             if *side == 0 {
                 let here = (info.data_segs_out, *cookie);
                 let there = most.entry(*flow).or_insert(here);

@@ -14,22 +14,22 @@ use crate::sys;
 
 /// A network namespace.
 #[derive(Debug)]
-pub struct Space {
+pub struct NetNs {
     file: OwnedFd,
 }
 
-impl Space {
+impl NetNs {
     /// A new one, with a loopback device that is switched on.
     ///
     /// # Errors
     /// The calling user may not make one.
     pub fn new() -> io::Result<Self> {
-        let file = apart(|| {
+        let file = on_new_thread(|| {
             sys::new_network()?;
             File::open("/proc/thread-self/ns/net")
         })?;
-        let space = Self { file: file.into() };
-        space.within(|| {
+        let namespace = Self { file: file.into() };
+        namespace.within(|| {
             let mut netlink = crate::netlink::Netlink::open()?;
             let loopback = netlink.device("lo")?;
             netlink.switch_on(loopback)?;
@@ -39,15 +39,15 @@ impl Space {
                 answer => answer,
             }
         })?;
-        Ok(space)
+        Ok(namespace)
     }
 
-    /// What `work` does in this namespace. Sockets and devices that it opens belong there for good.
+    /// Runs `work` in this namespace. Sockets and devices that it opens belong there for good.
     ///
     /// # Errors
     /// Those of `work`.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-        apart(|| {
+        on_new_thread(|| {
             sys::enter_network(&self.file)?;
             work()
         })
@@ -59,8 +59,8 @@ impl Space {
     }
 }
 
-/// What `work` does on a thread of its own, whose namespaces are nobody else's.
-pub fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+/// Runs `work` on a thread of its own, which may change its namespaces and its user: they end with it.
+pub fn on_new_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| scope.spawn(work).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -1,4 +1,4 @@
-//! What applications told of their objects, on whichever thread they ran, and the rows that follow.
+//! Notes of applications on their objects, from all threads, and the rows that are made of them.
 
 use ackclock_app::{AnyApp, Note};
 use ackclock_sim::ObjectLog;
@@ -6,9 +6,9 @@ use ackclock_sim::plan::PlannedConnection;
 use ackclock_sim::records::{Objects, VideoRow};
 use ackclock_units::{Bytes, Instant};
 
-/// What happened.
+/// An event of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum Event {
     /// A sender gave an object.
     Given(Bytes),
     /// The receiver has so much in all.
@@ -22,30 +22,36 @@ enum What {
     Completed,
 }
 
-/// A diary of one thread's applications.
+/// The log of one thread's applications.
 #[derive(Clone, Debug, Default)]
-pub struct Diary {
-    entries: Vec<(Instant, usize, What)>,
+pub struct AppLog {
+    entries: Vec<(Instant, usize, Event)>,
 }
 
-impl Diary {
-    /// An application of line `line` told something.
-    pub fn note(&mut self, now: Instant, line: usize, note: Note) {
-        let what = match note {
-            Note::Object(bytes) => What::Given(bytes),
-            Note::Requested { bytes, at } => What::Requested { bytes, at },
-            Note::Begun => What::Begun,
-            Note::Completed => What::Completed,
+impl AppLog {
+    /// Adds a note of an application of connection `number`.
+    pub fn note(&mut self, now: Instant, number: usize, note: Note) {
+        let event = match note {
+            Note::Object(bytes) => Event::Given(bytes),
+            Note::Requested { bytes, at } => Event::Requested { bytes, at },
+            Note::Begun => Event::Begun,
+            Note::Completed => Event::Completed,
             Note::Moment(_) => return,
         };
-        self.entries.push((now, line, what));
+        self.entries.push((now, number, event));
     }
 
-    /// The receiving end of line `line` has `received` in all, `before` when it was asked last.
-    pub fn on_received(&mut self, now: Instant, line: usize, received: Bytes, before: &mut Bytes) {
+    /// Adds the volume that the receiving end of connection `number` has in all, if it is more than `before`.
+    pub fn on_received(
+        &mut self,
+        now: Instant,
+        number: usize,
+        received: Bytes,
+        before: &mut Bytes,
+    ) {
         if received > *before {
             *before = received;
-            self.entries.push((now, line, What::Received(received)));
+            self.entries.push((now, number, Event::Received(received)));
         }
     }
 
@@ -54,25 +60,25 @@ impl Diary {
         self.entries.append(&mut other.entries);
     }
 
-    /// The objects of `flows` flows, whose lines come first, and of `connections`.
+    /// The objects of `flows` flows, whose numbers come first, and of `connections`.
     pub fn objects(mut self, flows: usize, connections: &[PlannedConnection]) -> Objects {
         // What several threads noted at one instant was given before it was received.
         self.entries.sort_by_key(|(at, ..)| *at);
         let mut table = Objects::default();
         let mut log = ObjectLog::new(flows);
         let mut exchanges = vec![Exchange::default(); connections.len()];
-        for (now, line, what) in self.entries {
-            let connection = line.checked_sub(flows);
-            match (what, connection) {
-                (What::Given(bytes), None) => {
-                    log.on_given(now, line, bytes, &mut table);
+        for (now, number, event) in self.entries {
+            let connection = number.checked_sub(flows);
+            match (event, connection) {
+                (Event::Given(bytes), None) => {
+                    log.on_given(now, number, bytes, &mut table);
                 }
-                (What::Received(bytes), None) => {
-                    log.on_received(now, line, bytes, &mut table);
+                (Event::Received(bytes), None) => {
+                    log.on_received(now, number, bytes, &mut table);
                 }
                 // The ends of a session tell of exchanges.
-                (What::Given(_) | What::Received(_), Some(_)) | (_, None) => {}
-                (What::Requested { bytes, at }, Some(n)) => {
+                (Event::Given(_) | Event::Received(_), Some(_)) | (_, None) => {}
+                (Event::Requested { bytes, at }, Some(n)) => {
                     let planned = &connections[n];
                     let class = u32::try_from(flows + planned.class).expect("few classes");
                     let exchange = &mut exchanges[n];
@@ -80,12 +86,12 @@ impl Diary {
                         Some(table.request(class, planned.number, exchange.made, bytes, at));
                     exchange.made += 1;
                 }
-                (What::Begun, Some(n)) => {
+                (Event::Begun, Some(n)) => {
                     if let Some(row) = exchanges[n].row {
                         table.begin(row, now);
                     }
                 }
-                (What::Completed, Some(n)) => {
+                (Event::Completed, Some(n)) => {
                     if let Some(row) = exchanges[n].row.take() {
                         table.complete(row, now);
                     }
@@ -96,14 +102,14 @@ impl Diary {
     }
 }
 
-/// The exchange that a connection is at.
+/// The current exchange of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Exchange {
     row: Option<usize>,
     made: u64,
 }
 
-/// What `app` of `flow` tells at `end`, if it plays a video.
+/// The video row of `app` of `flow` at `end`, if it plays a video.
 pub fn video<T>(flow: &str, app: &AnyApp<T>, end: Instant) -> Option<VideoRow> {
     match app {
         AnyApp::VideoClient(client) => Some(VideoRow::of_file(flow.to_owned(), client, end)),
@@ -120,7 +126,7 @@ mod tests {
     fn two_threads_notes_make_one_row() {
         // The receiver's thread has noted first what came last.
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-        let (mut sends, mut receives) = (Diary::default(), Diary::default());
+        let (mut sends, mut receives) = (AppLog::default(), AppLog::default());
         let mut before = Bytes::ZERO;
         receives.on_received(at(30), 0, Bytes::new(400), &mut before);
         receives.on_received(at(30), 0, Bytes::new(400), &mut before);

@@ -7,13 +7,13 @@ use ackclock_net::DelayHistogram;
 use ackclock_sim::records::LinkSamples;
 use ackclock_units::{Duration, Instant};
 
-use crate::capture::Captor;
 use crate::header::LEAD;
 use crate::path::{Path, PathSnapshot, Release};
+use crate::pcap_tap::PcapTap;
 use crate::port::Port;
-use crate::speaker::OwnEnd;
 use crate::sys::{self, Interest, Poll, Scheduling};
-use crate::vigil::{Vigil, Wait};
+use crate::userspace_host::UserspaceCounters;
+use crate::wake_policy::{Wait, WakePolicy};
 
 /// The time of a run by the machine's monotonic clock.
 #[derive(Clone, Copy, Debug)]
@@ -37,43 +37,43 @@ impl Clock {
         Instant::from_nanos(nanos.saturating_sub(self.origin_ns))
     }
 
-    /// How long it is until `at`, before the run too.
+    /// The time left until `at`, also before the run begins.
     pub fn until(self, at: Instant) -> Duration {
         let at = self.origin_ns + at.as_nanos();
         Duration::from_nanos(at.saturating_sub(sys::monotonic_ns()))
     }
 }
 
-/// Above that of the applications.
+/// The real-time priority of the path's thread, above that of the applications.
 const PRIORITY: u8 = 10;
 
-/// What a look at the devices takes.
+/// The time that one look at the devices takes.
 const LOOK: Duration = Duration::from_micros(2);
 
-/// A thread that is to stop looks whether it is, so often.
+/// The longest sleep: the interval at which the thread checks the stop flag.
 const MOST_SLEEP: Duration = Duration::from_millis(100);
 
-/// A port is read until it has nothing more, or for so long, before the others have their turn.
+/// The longest time for which one port is read before the others have their turn.
 const TURN: Duration = Duration::from_micros(100);
 
-/// How well the path kept time.
+/// The punctuality of the path: how late it was, and how it was scheduled.
 #[derive(Clone, Debug)]
 pub struct Punctuality {
-    /// How much later than due packets were released.
+    /// The lateness of releases: the release time minus the due time of each packet.
     pub lateness: DelayHistogram,
     /// The latest.
     pub latest: Duration,
-    /// The longest that packets of hosts can have waited in their devices before the path took them.
+    /// The longest time for which packets of hosts can have waited in their devices before the path took them.
     pub unread: DelayHistogram,
     /// The longest time in which the path did nothing although something was due.
     pub stall: Duration,
     /// Packets that a host's device would not take.
     pub refused: u64,
-    /// How the thread was scheduled.
+    /// The scheduling policy of the thread.
     pub scheduling: Scheduling,
     /// The share of a processor that it took.
     pub awake: f64,
-    /// How late the machine wakes a sleeper, as the thread learned it.
+    /// The wake-up latency of the machine, as the thread estimated it.
     pub wake_up: Duration,
 }
 
@@ -86,44 +86,44 @@ impl Punctuality {
     }
 }
 
-/// What is left when a path's time is over.
+/// The result of a path's run.
 #[derive(Debug)]
 pub struct PathReport {
-    /// What was counted at the moments that were asked for, in their order.
+    /// The path's counters at the requested moments, in their order.
     pub snapshots: Vec<PathSnapshot>,
-    /// What our own ends of each flow, the sender's and the receiver's, counted at those moments.
-    pub own: Vec<Vec<[Option<OwnEnd>; 2]>>,
-    /// What probes of links recorded.
+    /// The counters of our own ends of each flow, sender and receiver, at those moments.
+    pub own: Vec<Vec<[Option<UserspaceCounters>; 2]>>,
+    /// The samples of the probes of links.
     pub samples: LinkSamples,
-    /// How well it kept time.
+    /// The punctuality of the path.
     pub punctuality: Punctuality,
-    /// Of each wire that can be told of, its rate and the one reached, in bits per second.
+    /// Rates of wires that sent enough to measure: wire, configured rate, reached rate in bits per second.
     pub rates: Vec<(usize, f64, f64)>,
     /// Packets that hosts' devices dropped.
     pub lost_in_devices: u64,
-    /// Packets of nobody in the scenario.
-    pub strangers: u64,
+    /// Packets that belong to no flow of the scenario.
+    pub unknown_packets: u64,
     /// Events handled.
     pub events: u64,
 }
 
 /// A path, its ports, and the time.
-pub struct Clockwork {
+pub struct PathDriver {
     /// The path.
     pub path: Path,
     /// The ports: those of the `n`th entry's senders at `2 n`, of its receivers at `2 n + 1`.
     pub ports: Vec<Box<dyn Port>>,
-    /// For each flow, the entry.
+    /// The entry of each flow.
     pub entry_of: Vec<usize>,
     /// Copies of what passes the ports.
-    pub captor: Option<Captor>,
+    pub pcap_tap: Option<PcapTap>,
     /// True if it looks at its ports without ever sleeping, most of the time.
     pub polls: bool,
-    /// When each packet was due that ports have kept.
+    /// The due time of each packet that ports have kept.
     pub kept: Vec<Instant>,
 }
 
-impl Clockwork {
+impl PathDriver {
     /// Drives the path until `end`, or until `stop` says so; notes what is counted at each of `moments`,
     /// which are in the order of time. To be called on a thread of its own.
     ///
@@ -142,11 +142,11 @@ impl Clockwork {
             unread: DelayHistogram::default(),
             stall: Duration::ZERO,
             refused: 0,
-            scheduling: sys::hurry(PRIORITY),
+            scheduling: sys::request_realtime(PRIORITY),
             awake: 0.0,
             wake_up: Duration::ZERO,
         };
-        let mut vigil = Vigil::new(self.polls, meter.scheduling);
+        let mut wake_policy = WakePolicy::new(self.polls, meter.scheduling);
         let mut snapshots = Vec::with_capacity(moments.len());
         let mut own = Vec::with_capacity(moments.len());
         let mut poll = Poll::default();
@@ -155,20 +155,20 @@ impl Clockwork {
         let mut empty_at = vec![clock.now(); self.ports.len()];
         loop {
             let mut now = clock.now();
-            vigil.count(now, sys::thread_time);
-            if let Some(rest) = vigil.rest() {
+            wake_policy.count(now, sys::thread_time);
+            if let Some(rest) = wake_policy.rest() {
                 poll.clear();
                 poll.wait(rest)?;
                 let woke = clock.now();
-                vigil.note_sleep(rest, woke.since(now));
-                vigil.count_now(woke, sys::thread_time());
+                wake_policy.note_sleep(rest, woke.since(now));
+                wake_policy.count_now(woke, sys::thread_time());
                 now = woke;
             }
             self.flush(clock, &mut meter)?;
             while let Some(moment) = moments.get(snapshots.len()).filter(|at| **at <= now) {
                 self.release(*moment, clock, &mut meter)?;
                 snapshots.push(self.path.snapshot(*moment));
-                own.push(self.own_ends());
+                own.push(self.userspace_counters());
             }
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
@@ -189,8 +189,8 @@ impl Clockwork {
                         meter.unread.record(now.since((*empty_at).min(now)));
                     }
                     self.release(now, clock, &mut meter)?;
-                    if let Some(captor) = &mut self.captor {
-                        captor.note(n, now, &spare[LEAD..LEAD + len], true);
+                    if let Some(pcap_tap) = &mut self.pcap_tap {
+                        pcap_tap.note(n, now, &spare[LEAD..LEAD + len], true);
                     }
                     spare = match self.path.offer(now, spare, len) {
                         Some(unused) => unused,
@@ -199,20 +199,20 @@ impl Clockwork {
                 }
             }
             if self.path.handled != handled || busy {
-                vigil.note_activity(now);
+                wake_policy.note_activity(now);
             }
             if !busy {
                 self.flush(clock, &mut meter)?;
                 let moment = moments.get(snapshots.len()).copied().unwrap_or(end);
-                if self.wait(clock, moment.min(end), &mut poll, &mut vigil, &mut meter)? {
+                if self.wait(clock, moment.min(end), &mut poll, &mut wake_policy, &mut meter)? {
                     // A device wakes the thread as soon as it has something.
                     empty_at.fill(clock.now());
                 }
             }
         }
         self.flush(clock, &mut meter)?;
-        meter.awake = vigil.share();
-        meter.wake_up = vigil.wake_up_latency();
+        meter.awake = wake_policy.share();
+        meter.wake_up = wake_policy.wake_up_latency();
         let mut lost_in_devices = 0;
         for port in &self.ports {
             lost_in_devices += port.counters()?.dropped.iter().sum::<u64>();
@@ -224,23 +224,23 @@ impl Clockwork {
             samples: self.path.take_samples(),
             punctuality: meter,
             rates: self.path.rates(),
-            strangers: self.path.strangers,
+            unknown_packets: self.path.unknown_packets,
             events: self.path.handled,
         })
     }
 
     /// The ends of each connection that are our own, as they are now.
-    pub fn own_ends(&self) -> Vec<[Option<OwnEnd>; 2]> {
+    pub fn userspace_counters(&self) -> Vec<[Option<UserspaceCounters>; 2]> {
         let flows = self.entry_of.iter().enumerate();
         let both = |flow: usize, entry: usize| {
-            [0, 1].map(|side| self.ports[2 * entry + side].own_end(flow))
+            [0, 1].map(|side| self.ports[2 * entry + side].userspace_counters(flow))
         };
         flows.map(|(flow, entry)| both(flow, *entry)).collect()
     }
 
     /// Gives hosts what is due, or has ports keep it until they are [flushed](Self::flush).
     fn release(&mut self, now: Instant, clock: Clock, meter: &mut Punctuality) -> io::Result<()> {
-        let Self { path, ports, entry_of, captor, kept, .. } = self;
+        let Self { path, ports, entry_of, pcap_tap, kept, .. } = self;
         let mut fault = None;
         path.run(now, now, |Release { flow, way, at, bytes, intact }| {
             let port = 2 * entry_of[flow] + (1 - way);
@@ -254,8 +254,8 @@ impl Clockwork {
                 Ok(refused) => meter.refused += refused,
                 Err(error) => fault = Some(error),
             }
-            if let Some(captor) = captor {
-                captor.note(port, real, &bytes[LEAD..], false);
+            if let Some(pcap_tap) = pcap_tap {
+                pcap_tap.note(port, real, &bytes[LEAD..], false);
             }
         });
         fault.map_or(Ok(()), Err)
@@ -282,13 +282,13 @@ impl Clockwork {
         clock: Clock,
         moment: Instant,
         poll: &mut Poll,
-        vigil: &mut Vigil,
+        wake_policy: &mut WakePolicy,
         meter: &mut Punctuality,
     ) -> io::Result<bool> {
         let hosts = self.ports.iter().filter_map(|port| port.wakes_at());
         let due = self.path.next_at().into_iter().chain(hosts).fold(moment, Instant::min);
         let now = clock.now();
-        let most = match vigil.wait(now, clock.until(due)) {
+        let most = match wake_policy.wait(now, clock.until(due)) {
             Wait::Look => {
                 // Nearer than a look at the devices takes.
                 if clock.until(due) < LOOK {
@@ -307,7 +307,7 @@ impl Clockwork {
         let timed_out = !poll.wait(most)?;
         let woke = clock.now();
         if timed_out {
-            vigil.note_sleep(most, woke.since(now));
+            wake_policy.note_sleep(most, woke.since(now));
         }
         if woke > due {
             meter.stall = meter.stall.max(woke.since(due));

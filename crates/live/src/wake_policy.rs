@@ -1,25 +1,25 @@
-//! When the path's thread sleeps and when it waits awake, so that packets are on time and the
+//! The wake policy of the path's thread: sleep, or wait awake, so that packets are on time and the
 //! processor is not taken whole (decision 0020).
 
 use ackclock_units::{Duration, Instant};
 
 use crate::sys::Scheduling;
 
-/// How late this machine wakes a sleeper: a high quantile of what was seen, followed by stochastic
+/// An estimate of the wake-up latency: a high quantile of the samples, followed by stochastic
 /// approximation (Robbins and Monro, 1951). A step up where a sample lies above it, a smaller one down where
 /// it lies below: it stands still where [`QUANTILE`](Self::QUANTILE) of the samples lie below.
 #[derive(Clone, Copy, Debug)]
-struct WakeUp {
+struct WakeLatency {
     late_ns: f64,
 }
 
-impl WakeUp {
+impl WakeLatency {
     const QUANTILE: f64 = 0.95;
     const STEP_NS: f64 = 2000.0;
-    /// Before anything was seen: what is common.
+    /// The first estimate: a common latency.
     const FIRST_NS: f64 = 60_000.0;
     const LEAST_NS: f64 = 5000.0;
-    /// More is another program's doing, and no wait of ours would mend it.
+    /// The upper bound: more is another program's doing, and no wait of ours would mend it.
     const MOST_NS: f64 = 150_000.0;
 
     fn note(&mut self, late: Duration) {
@@ -42,21 +42,21 @@ const fn nanos(nanos: f64) -> Duration {
     Duration::from_nanos(nanos as u64)
 }
 
-/// By how much the thread took more of a processor than a share of the time: a leaky bucket.
+/// The processor time that the thread took beyond its share of the time: a leaky bucket.
 #[derive(Clone, Copy, Debug)]
-struct Excess {
+struct LeakyBucket {
     share: f64,
-    /// What of it may be had at once, in nanoseconds.
+    /// The excess that may be had at once, in nanoseconds.
     most: f64,
     level: f64,
 }
 
-impl Excess {
+impl LeakyBucket {
     const fn new(share: f64, most: Duration) -> Self {
         Self { share, most: most.as_nanos() as f64, level: 0.0 }
     }
 
-    /// Of the time that passed, so much was used.
+    /// Adds a period and the processor time that was used in it.
     const fn add(&mut self, passed: Duration, used: Duration) {
         let more = used.as_nanos() as f64 - self.share * passed.as_nanos() as f64;
         // Beyond twice the bound it is forgotten: one long piece of work is not atoned for a second long.
@@ -68,12 +68,12 @@ impl Excess {
     }
 
     /// The sleep after which nothing of it is left.
-    const fn atonement(&self) -> Duration {
+    const fn drain_time(&self) -> Duration {
         nanos(self.level / self.share)
     }
 }
 
-/// What to do now that there is nothing to do.
+/// The way to wait while there is nothing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Look at the devices and the clock again at once.
@@ -84,25 +84,25 @@ pub enum Wait {
 
 /// Tells the path's thread when to sleep.
 #[derive(Debug)]
-pub struct Vigil {
-    wake_up: WakeUp,
+pub struct WakePolicy {
+    wake_up: WakeLatency,
     polls: bool,
     /// May it wait awake for a release?
-    waiting: Excess,
+    waiting: LeakyBucket,
     /// May it look at the devices for a while after something has come?
-    lingering: Excess,
+    lingering: LeakyBucket,
     /// Must it rest whatever there is to do?
-    working: Excess,
-    /// When something was read or released last.
+    working: LeakyBucket,
+    /// The time at which something was read or released last.
     active: Instant,
-    /// Until when the time was counted, and what the thread had used of a processor by then.
+    /// The time of the last count, and the processor time that had been used by then.
     counted: (Instant, Duration),
     /// Both, since the beginning.
     passed: Duration,
     used: Duration,
 }
 
-/// How often the thread asks what it has used: not oftener, as that is a call.
+/// The interval at which the thread reads its processor time: not oftener, as that is a call.
 const COUNT_EVERY: Duration = Duration::from_micros(200);
 
 /// The kernel keeps 5 % of each second from real-time threads on a processor, and does so in one piece
@@ -114,7 +114,7 @@ const REST: Duration = Duration::from_micros(100);
 /// A wait before which a sleep is not worth its two calls.
 const SHORT: Duration = Duration::from_micros(10);
 
-impl Vigil {
+impl WakePolicy {
     /// A thread that is scheduled so, and that polls, or sleeps where it can.
     pub const fn new(polls: bool, scheduling: Scheduling) -> Self {
         // An ordinary thread that does not sleep loses its turn when it matters.
@@ -123,11 +123,11 @@ impl Vigil {
             Scheduling::Ordinary => (0.25, 0.1, if polls { WORK_SHARE } else { 1.0 }),
         };
         Self {
-            wake_up: WakeUp { late_ns: WakeUp::FIRST_NS },
+            wake_up: WakeLatency { late_ns: WakeLatency::FIRST_NS },
             polls,
-            waiting: Excess::new(waiting, Duration::from_millis(2)),
-            lingering: Excess::new(lingering, Duration::from_millis(1)),
-            working: Excess::new(working, REST),
+            waiting: LeakyBucket::new(waiting, Duration::from_millis(2)),
+            lingering: LeakyBucket::new(lingering, Duration::from_millis(1)),
+            working: LeakyBucket::new(working, REST),
             active: Instant::START,
             counted: (Instant::START, Duration::ZERO),
             passed: Duration::ZERO,
@@ -140,8 +140,8 @@ impl Vigil {
     pub const fn of_applications(polls: bool, scheduling: Scheduling) -> Self {
         Self {
             polls: false,
-            waiting: Excess::new(0.1, Duration::from_millis(2)),
-            lingering: Excess::new(if polls { 0.9 } else { 0.1 }, Duration::from_millis(1)),
+            waiting: LeakyBucket::new(0.1, Duration::from_millis(2)),
+            lingering: LeakyBucket::new(if polls { 0.9 } else { 0.1 }, Duration::from_millis(1)),
             ..Self::new(false, scheduling)
         }
     }
@@ -153,7 +153,7 @@ impl Vigil {
         }
     }
 
-    /// The same at once, as after a rest.
+    /// Counts at once, as after a rest.
     pub fn count_now(&mut self, now: Instant, now_used: Duration) {
         let (then, before) = self.counted;
         let passed = now.since(then.min(now));
@@ -165,8 +165,8 @@ impl Vigil {
         }
         self.passed += passed;
         self.used += used;
-        for excess in [&mut self.waiting, &mut self.lingering, &mut self.working] {
-            excess.add(passed, used);
+        for bucket in [&mut self.waiting, &mut self.lingering, &mut self.working] {
+            bucket.add(passed, used);
         }
     }
 
@@ -175,14 +175,14 @@ impl Vigil {
         self.active = now;
     }
 
-    /// For how long to sleep now, whatever there is to do.
+    /// The time to sleep now, whatever there is to do.
     pub fn rest(&self) -> Option<Duration> {
         let late = self.wake_up.margin();
-        let rest = || self.working.atonement().saturating_sub(late).max(Duration::from_micros(1));
+        let rest = || self.working.drain_time().saturating_sub(late).max(Duration::from_micros(1));
         self.working.is_over().then(rest)
     }
 
-    /// What to do when the next thing that is known of is due in `left`.
+    /// The way to wait when the next known event is due in `left`.
     pub fn wait(&self, now: Instant, left: Duration) -> Wait {
         if self.polls || left == Duration::ZERO {
             return Wait::Look;
@@ -211,7 +211,7 @@ impl Vigil {
         if passed > 0.0 { self.used.as_secs_f64() / passed } else { 0.0 }
     }
 
-    /// How late this machine wakes a sleeper, as it was learned.
+    /// The estimated wake-up latency of this machine.
     pub const fn wake_up_latency(&self) -> Duration {
         self.wake_up.margin()
     }

@@ -12,8 +12,8 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
 use ackclock_wire::{Addresses, Direction, Parsed, Payload, Tuple, Unwrapper, encode, parse};
 
+use crate::app_log::{self, AppLog};
 use crate::content::stream;
-use crate::diary::{self, Diary};
 use crate::header::{self, LEAD};
 use crate::hosts::{RECEIVER_PORT, SENDER_PORT};
 use crate::netlink::DeviceCounters;
@@ -21,35 +21,35 @@ use crate::port::Port;
 
 /// One end of a connection, with its bytes.
 #[derive(Debug)]
-pub struct Speaker {
+pub struct UserspaceEnd {
     endpoint: Endpoint,
     app: AnyApp,
     app_at: Option<Instant>,
-    /// When the connection opens; `None` on the passive side and once it has.
+    /// The time at which the connection opens; `None` on the passive side and once it has.
     opens: Option<Instant>,
-    /// What it sends; the other way is what it receives.
+    /// The sending direction; the other one is its reverse.
     out: Direction,
     notes: Vec<Note>,
     /// The window scales that the peer's SYN and our own have said.
     scales: [Option<u8>; 2],
-    played: Told,
-    /// What the peer had sent when the diary was told last.
+    recording: Recording,
+    /// The payload that had been received at its last note in the log.
     received: Bytes,
-    diary: Diary,
-    /// What probes see, and what they saw last.
-    samples: Vec<OwnSample>,
+    app_log: AppLog,
+    /// Samples for probes, and the values of the last one.
+    samples: Vec<SenderSample>,
     before: Option<[u64; 4]>,
-    /// When all data was acknowledged, if it has an end.
+    /// The time at which all data was acknowledged, if it has an end.
     completed: Option<Instant>,
-    /// When nothing was left to do but to wait in TIME-WAIT.
+    /// The time at which nothing was left to do but to wait in TIME-WAIT.
     over: Option<Instant>,
     /// Packets that could not be read, and those whose payload was not what the stream has there.
     faults: Faults,
 }
 
-/// What is told of an end besides its counters.
+/// The identity of an end, and which records are kept of it besides its counters.
 #[derive(Clone, Debug)]
-struct Told {
+struct Recording {
     number: usize,
     name: String,
     /// Its objects.
@@ -60,11 +60,11 @@ struct Told {
     receives: bool,
 }
 
-/// What a probe sees of one of our own senders at a moment: in segments and seconds, NaN of what there is
-/// not.
+/// A sample of the state of a sender, for probes: in segments and seconds, NaN for a value that
+/// does not exist.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OwnSample {
-    /// When.
+pub struct SenderSample {
+    /// The time.
     pub at: Instant,
     /// The congestion window.
     pub cwnd_segments: f64,
@@ -76,8 +76,8 @@ pub struct OwnSample {
     pub in_flight_segments: f64,
 }
 
-/// What one of our own ends is to do.
-pub struct OwnPlayed<'a> {
+/// The plan of one of our own ends.
+pub struct EndSetup<'a> {
     /// The number of its connection, which its addresses say.
     pub number: usize,
     /// The name that its random streams and its rows have.
@@ -86,28 +86,28 @@ pub struct OwnPlayed<'a> {
     pub config: Config,
     /// Its application.
     pub app: AnyApp,
-    /// When it opens the connection; `None` of the passive side.
+    /// The time at which it opens the connection; `None` on the passive side.
     pub opens: Option<Instant>,
     /// True if its objects are noted.
-    pub told: bool,
+    pub logs_objects: bool,
     /// True if probes see it.
     pub watched: bool,
 }
 
-/// What our own ends of an entry leave.
+/// The results of our own ends of an entry, but for their counters.
 #[derive(Debug, Default)]
-pub struct Left {
-    /// What their applications told.
-    pub diary: Diary,
-    /// What probes of each connection see, by its number.
-    pub samples: Vec<(usize, Vec<OwnSample>)>,
-    /// What was played.
+pub struct HostResults {
+    /// The notes of their applications.
+    pub app_log: AppLog,
+    /// Samples for probes, by the number of the connection.
+    pub samples: Vec<(usize, Vec<SenderSample>)>,
+    /// The rows of the videos that were setup.
     pub videos: Vec<VideoRow>,
     /// Steps of Quick-Start requests, by the number of the connection.
     pub requests: Vec<(usize, QuickStartEvent)>,
 }
 
-/// What was wrong with packets that came.
+/// Counters of faulty packets that came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Their headers or checksums.
@@ -116,20 +116,20 @@ pub struct Faults {
     pub content: u64,
 }
 
-/// What our own end counted by a moment.
+/// The counters of one of our own ends at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OwnEnd {
+pub struct UserspaceCounters {
     /// The sending half.
     pub stats: SenderStats,
     /// Payload received in order.
     pub received: Bytes,
-    /// When the handshake was done.
+    /// The time at which the handshake was done.
     pub established: Option<Instant>,
-    /// When all data was acknowledged, if it has an end.
+    /// The time at which all data was acknowledged, if it has an end.
     pub completed: Option<Instant>,
-    /// When nothing was left to do but to wait in TIME-WAIT.
+    /// The time at which nothing was left to do but to wait in TIME-WAIT.
     pub over: Option<Instant>,
-    /// How often its SYN or SYN-ACK was sent again.
+    /// The number of times that its SYN or SYN-ACK was sent again.
     pub repeated: u32,
     /// Why it ended, if not by closing.
     pub failure: Option<Failure>,
@@ -137,25 +137,25 @@ pub struct OwnEnd {
     pub faults: Faults,
 }
 
-impl Speaker {
-    fn new(endpoint: Endpoint, played: OwnPlayed<'_>, side: usize, tuple: Tuple, isn: u32) -> Self {
+impl UserspaceEnd {
+    fn new(endpoint: Endpoint, setup: EndSetup<'_>, side: usize, tuple: Tuple, isn: u32) -> Self {
         Self {
             endpoint,
-            app: played.app,
+            app: setup.app,
             app_at: None,
-            opens: played.opens,
+            opens: setup.opens,
             out: Direction::new(tuple, isn, 0),
             notes: Vec::new(),
             scales: [None; 2],
-            played: Told {
-                number: played.number,
-                name: played.name.to_owned(),
-                objects: played.told,
-                samples: played.watched && side == 0,
+            recording: Recording {
+                number: setup.number,
+                name: setup.name.to_owned(),
+                objects: setup.logs_objects,
+                samples: setup.watched && side == 0,
                 receives: side == 1,
             },
             received: Bytes::ZERO,
-            diary: Diary::default(),
+            app_log: AppLog::default(),
             samples: Vec::new(),
             before: None,
             completed: None,
@@ -176,21 +176,21 @@ impl Speaker {
         if parsed.headers.flags.contains(Flags::SYN) {
             self.out.acknowledged = Unwrapper::new(parsed.headers.seq);
         }
-        self.hear(now, &parsed);
+        self.handle(now, &parsed);
     }
 
-    fn hear(&mut self, now: Instant, parsed: &Parsed<'_>) {
-        let heard = self.out.reversed().with_window_shift(self.shift(0)).widen(parsed);
+    fn handle(&mut self, now: Instant, parsed: &Parsed<'_>) {
+        let segment_in = self.out.reversed().with_window_shift(self.shift(0)).widen(parsed);
         if parsed.headers.flags.contains(Flags::SYN) {
-            self.scales[0] = heard.options.and_then(|options| options.window_scale);
+            self.scales[0] = segment_in.options.and_then(|options| options.window_scale);
         }
         if !parsed.payload.is_empty() {
             // The first byte of data has number 1.
-            let first = heard.segment.seq.get().wrapping_sub(1);
+            let first = segment_in.segment.seq.get().wrapping_sub(1);
             let same = stream(first, parsed.payload.len()) == parsed.payload;
             self.faults.content += u64::from(!same);
         }
-        self.endpoint.handle(now, &heard.segment, heard.ip, heard.options.as_ref());
+        self.endpoint.handle(now, &segment_in.segment, segment_in.ip, segment_in.options.as_ref());
         let sender = self.endpoint.sender();
         let (acked, received) = (sender.acked(), self.endpoint.received());
         self.out.advance(
@@ -200,30 +200,30 @@ impl Speaker {
         if self.completed.is_none() && sender.fin_acked() {
             self.completed = Some(now);
         }
-        self.pump(now);
+        self.service(now);
     }
 
-    /// By how much windows of the peer (0) or of our own (1) are shifted: from the first segment after the
-    /// two SYNs on (RFC 7323 §2.2), which may be what completes the handshake.
+    /// The shift of the windows of the peer (0) or of our own (1). It counts from the first segment after the
+    /// two SYNs on (RFC 7323 §2.2), which may be the one that completes the handshake.
     fn shift(&self, whose: usize) -> u8 {
         let agreed = self.scales[0].zip(self.scales[1]);
         agreed.map_or(0, |(peers, own)| [peers, own][whose])
     }
 
     /// Lets the application do what it can.
-    fn pump(&mut self, now: Instant) {
+    fn service(&mut self, now: Instant) {
         if self.opens.is_some_and(|at| at <= now) {
             self.opens = None;
             self.endpoint.connect(now);
         }
         if self.opens.is_none() {
             self.app_at = self.app.poll(now, &mut self.endpoint, &mut self.notes);
-            let Told { number, objects, receives, .. } = self.played;
+            let Recording { number, objects, receives, .. } = self.recording;
             if objects {
-                self.notes.drain(..).for_each(|note| self.diary.note(now, number, note));
+                self.notes.drain(..).for_each(|note| self.app_log.note(now, number, note));
                 if receives {
                     let received = self.endpoint.received();
-                    self.diary.on_received(now, number, received, &mut self.received);
+                    self.app_log.on_received(now, number, received, &mut self.received);
                 }
             }
             self.notes.clear();
@@ -241,7 +241,7 @@ impl Speaker {
     /// Notes what probes see, if it has changed.
     fn sample(&mut self, now: Instant) {
         const NONE: u64 = u64::MAX;
-        if !self.played.samples || self.opens.is_some() {
+        if !self.recording.samples || self.opens.is_some() {
             return;
         }
         let sender = self.endpoint.sender();
@@ -258,7 +258,7 @@ impl Speaker {
         self.before = seen;
         let of = |value: u64, unit: f64| if value == NONE { f64::NAN } else { value as f64 / unit };
         let mss = f64::from(sender.mss().get());
-        self.samples.push(OwnSample {
+        self.samples.push(SenderSample {
             at: now,
             cwnd_segments: of(cwnd, mss),
             ssthresh_segments: of(threshold, mss),
@@ -268,9 +268,9 @@ impl Speaker {
     }
 
     /// Writes the next packet into `buffer`, if there is one.
-    fn speak(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn next_packet(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         if self.wakes_at().is_some_and(|at| at <= now) {
-            self.pump(now);
+            self.service(now);
         }
         let Some(transmit) = self.endpoint.poll_transmit(now) else { return Ok(None) };
         self.sample(now);
@@ -294,8 +294,8 @@ impl Speaker {
         [self.opens, self.endpoint.poll_at(), app].into_iter().flatten().min()
     }
 
-    fn end(&self) -> OwnEnd {
-        OwnEnd {
+    fn end(&self) -> UserspaceCounters {
+        UserspaceCounters {
             stats: *self.endpoint.sender().stats(),
             received: self.endpoint.received(),
             established: self.endpoint.established_at(),
@@ -310,21 +310,21 @@ impl Speaker {
 
 /// The ends of all flows of one entry of the file, as a host that needs no device.
 #[derive(Debug)]
-pub struct OwnHost {
+pub struct UserspaceHost {
     /// Each flow's number, and its end.
-    speakers: Vec<(usize, Speaker)>,
+    ends: Vec<(usize, UserspaceEnd)>,
 }
 
-impl OwnHost {
+impl UserspaceHost {
     /// The senders or clients (`side` 0), or the receivers or servers (1), of connections.
     pub fn new(
         network: NetworkSpec,
         side: usize,
-        connections: Vec<OwnPlayed<'_>>,
+        connections: Vec<EndSetup<'_>>,
         seed: u64,
     ) -> Self {
-        let speakers = connections.into_iter().map(|played| {
-            let n = played.number;
+        let ends = connections.into_iter().map(|setup| {
+            let n = setup.number;
             let addresses = match network {
                 NetworkSpec::Ipv4 => Addresses::V4 {
                     source: header::ipv4(side, n),
@@ -338,28 +338,28 @@ impl OwnHost {
             let ports = [SENDER_PORT, RECEIVER_PORT];
             let tuple =
                 Tuple { addresses, source_port: ports[side], destination_port: ports[1 - side] };
-            let mut endpoint = Endpoint::new(played.config);
-            if played.opens.is_none() {
+            let mut endpoint = Endpoint::new(setup.config);
+            if setup.opens.is_none() {
                 endpoint.listen();
             }
-            let mut random = Stream::new(seed, &format!("flow {} isn {side}", played.name));
+            let mut random = Stream::new(seed, &format!("flow {} isn {side}", setup.name));
             // The low half is as random as any other.
             let isn = u32::try_from(random.next_u64() & 0xffff_ffff).unwrap_or(0);
-            (n, Speaker::new(endpoint, played, side, tuple, isn))
+            (n, UserspaceEnd::new(endpoint, setup, side, tuple, isn))
         });
-        Self { speakers: speakers.collect() }
+        Self { ends: ends.collect() }
     }
 }
 
-impl Port for OwnHost {
+impl Port for UserspaceHost {
     fn file(&self) -> RawFd {
         // poll(2) passes over it.
         -1
     }
 
     fn read(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        for (_, speaker) in &mut self.speakers {
-            if let Some(len) = speaker.speak(now, &mut buffer[LEAD..])? {
+        for (_, own) in &mut self.ends {
+            if let Some(len) = own.next_packet(now, &mut buffer[LEAD..])? {
                 return Ok(Some(len));
             }
         }
@@ -367,8 +367,8 @@ impl Port for OwnHost {
     }
 
     fn write(&mut self, now: Instant, buffer: &mut [u8], _: bool) -> io::Result<u64> {
-        for (_, speaker) in &mut self.speakers {
-            let is_for = match speaker.out.tuple.addresses {
+        for (_, own) in &mut self.ends {
+            let is_for = match own.out.tuple.addresses {
                 Addresses::V4 { source, .. } => {
                     buffer.get(LEAD + 16..LEAD + 20) == Some(&source.octets())
                 }
@@ -377,30 +377,30 @@ impl Port for OwnHost {
                 }
             };
             if is_for {
-                speaker.receive(now, &buffer[LEAD..]);
+                own.receive(now, &buffer[LEAD..]);
             }
         }
         Ok(0)
     }
 
     fn wakes_at(&self) -> Option<Instant> {
-        self.speakers.iter().filter_map(|(_, speaker)| speaker.wakes_at()).min()
+        self.ends.iter().filter_map(|(_, own)| own.wakes_at()).min()
     }
 
-    fn own_end(&self, flow: usize) -> Option<OwnEnd> {
-        self.speakers.iter().find(|(n, _)| *n == flow).map(|(_, speaker)| speaker.end())
+    fn userspace_counters(&self, flow: usize) -> Option<UserspaceCounters> {
+        self.ends.iter().find(|(n, _)| *n == flow).map(|(_, own)| own.end())
     }
 
-    fn leave(&mut self, end: Instant) -> Left {
-        let mut left = Left::default();
-        for (n, speaker) in &mut self.speakers {
-            left.diary.append(std::mem::take(&mut speaker.diary));
-            left.samples.push((*n, std::mem::take(&mut speaker.samples)));
-            left.videos.extend(diary::video(&speaker.played.name, &speaker.app, end));
-            let log = speaker.endpoint.quick_start_log();
-            left.requests.extend(log.iter().map(|event| (*n, *event)));
+    fn take_results(&mut self, end: Instant) -> HostResults {
+        let mut results = HostResults::default();
+        for (n, own) in &mut self.ends {
+            results.app_log.append(std::mem::take(&mut own.app_log));
+            results.samples.push((*n, std::mem::take(&mut own.samples)));
+            results.videos.extend(app_log::video(&own.recording.name, &own.app, end));
+            let log = own.endpoint.quick_start_log();
+            results.requests.extend(log.iter().map(|event| (*n, *event)));
         }
-        left
+        results
     }
 
     fn counters(&self) -> io::Result<DeviceCounters> {
