@@ -11,7 +11,7 @@ use ackclock_app::{
     AnyArrivals, AnySessions, Arrivals, Listed, Note, PackMimeArrivals, Periodic, Poisson, Session,
     Sessions,
 };
-use ackclock_net::{Line, LineConfig};
+use ackclock_net::{AccessLine, AccessLineConfig};
 use ackclock_tcp::config::QuickStartConfig;
 use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::{Law, Stream, Streams};
@@ -21,9 +21,7 @@ use crate::choice::Choice;
 use crate::error::ScenarioError;
 use crate::records::{Connections, Objects, Outcome};
 use crate::scenario;
-use crate::scenario::{
-    AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic, TrafficApp, VariantChoice,
-};
+use crate::scenario::{ArrivalsSpec, LineLaws, Scenario, Traffic, TrafficApp, VariantChoice};
 
 pub use drawn::PlannedConnection;
 
@@ -64,7 +62,7 @@ struct Settings {
 #[derive(Debug)]
 enum Access {
     /// All the same.
-    Fixed([LineConfig; 2]),
+    Fixed([AccessLineConfig; 2]),
     /// Drawn for each connection.
     Drawn([LineLaws; 2]),
 }
@@ -151,11 +149,11 @@ pub struct Slot {
 
 /// What a new connection begins with.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct NewConnection {
     /// The slot; if it has none, one is to be made.
     pub slot: Option<u32>,
     /// The client's and the server's private line, if the class has any.
-    pub lines: Option<[LineConfig; 2]>,
+    pub lines: Option<[AccessLineConfig; 2]>,
     /// What [`Classes::settle`] is to know of it.
     connection: Connection,
 }
@@ -200,7 +198,7 @@ impl Classes {
 
     /// A connection of class `n` opens: draws all that it is, and takes a slot if one is free. The
     /// class's `session` is its plan.
-    pub fn open(&mut self, now: Instant, n: usize) -> Opening {
+    pub fn open(&mut self, now: Instant, n: usize) -> NewConnection {
         let class = &mut self.classes[n];
         let number = class.opened;
         // 2^32 connections of one class leave 400 GB of rows.
@@ -210,7 +208,7 @@ impl Classes {
         let lines = class.draw_lines(k);
         let lines_rtt: Duration = lines.iter().flatten().map(|line| line.delay + line.delay).sum();
         let variant = class.choice.on_open(|| class.streams.variant.of(k));
-        Opening {
+        NewConnection {
             slot: class.free.pop(),
             lines,
             connection: Connection {
@@ -238,7 +236,7 @@ impl Classes {
     }
 
     /// The connection of `opening` has a slot from now on.
-    pub fn begin(&mut self, slot: u32, opening: &Opening) {
+    pub fn begin(&mut self, slot: u32, opening: &NewConnection) {
         self.slots[slot as usize].connection = Some(opening.connection);
     }
 
@@ -459,13 +457,13 @@ impl Class {
     }
 
     /// The settings of the client's end of a connection, and their seed.
-    pub fn client(&self, opening: &Opening) -> (&Config, u64) {
+    pub fn client(&self, opening: &NewConnection) -> (&Config, u64) {
         let [client, _] = &self.settings[opening.connection.variant as usize].ends;
         (client, opening.connection.seed)
     }
 
     /// The settings of the client's and the server's line of connection `k`.
-    fn draw_lines(&self, k: u64) -> Option<[LineConfig; 2]> {
+    fn draw_lines(&self, k: u64) -> Option<[AccessLineConfig; 2]> {
         let mut lines = match self.access.as_ref()? {
             Access::Fixed(lines) => *lines,
             Access::Drawn(laws) => {
@@ -482,7 +480,7 @@ impl Class {
     }
 
     /// Makes the private lines of the connection of `opening` of these, in the order of [`Slot::lines`].
-    pub fn renew_lines(&self, opening: &Opening, lines: &mut [Line; 4]) {
+    pub fn renew_lines(&self, opening: &NewConnection, lines: &mut [AccessLine; 4]) {
         let Some([client, server]) = &opening.lines else { return };
         let first = 4 * u64::from(opening.connection.number);
         for (number, (line, config)) in
@@ -495,7 +493,7 @@ impl Class {
 
 impl Access {
     fn new(spec: &Traffic) -> Self {
-        let laws = [&spec.access.client, &spec.access.server].map(AccessLine::laws);
+        let laws = [&spec.access.client, &spec.access.server].map(scenario::AccessLine::laws);
         if laws.iter().all(LineLaws::is_fixed) {
             let mut nothing = Stream::new(0, "nothing is drawn");
             return Self::Fixed(laws.each_ref().map(|line| draw_line(line, &mut nothing)));
@@ -509,9 +507,9 @@ impl Access {
     clippy::cast_sign_loss,
     reason = "a rate is at least 1 bit/s and far below 2^64"
 )]
-fn draw_line(laws: &LineLaws, random: &mut Stream) -> LineConfig {
+fn draw_line(laws: &LineLaws, random: &mut Stream) -> AccessLineConfig {
     let sample = |law: &Law, random: &mut Stream| law.sample(random);
-    LineConfig {
+    AccessLineConfig {
         delay: Duration::from_secs_f64(sample(&laws.delay, random)),
         rate: laws
             .rate

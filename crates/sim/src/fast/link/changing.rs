@@ -9,7 +9,7 @@ use super::{Link, Queue};
 /// A link at a rate of zero.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Halted {
-    /// What is left of the packet whose transmission was interrupted, in bits times 10^9.
+    /// The rest of the packet whose transmission was interrupted, in bits times 10^9.
     left: u128,
 }
 
@@ -36,9 +36,9 @@ impl Link {
 
     /// A scheduled queue has another limit from now on; what is too much is dropped from its tail.
     pub fn set_limit(&mut self, limit: QueueLimit) {
-        self.trace();
-        self.rare.limit = limit;
-        let counts = self.rare.counts_in_service;
+        self.materialise();
+        self.cold.limit = limit;
+        let counts = self.cold.counts_in_service;
         while limit.is_exceeded(self.held(), self.in_service(), counts) {
             let Queue::Scheduled(queue) = &mut self.queue else { return };
             if !queue.drop_last() {
@@ -54,7 +54,7 @@ impl Link {
     /// begun at a low rate does not hold up a link that is fast again. Returns the moment at which the link is to be woken,
     /// [`depart`](Self::depart) called, if that is another than before. A link over a channel keeps the channel's rate.
     pub fn set_rate(&mut self, now: Instant, rate: Option<Rate>) -> Option<Instant> {
-        self.trace();
+        self.materialise();
         if self.serializer.is_over_channel() {
             return None;
         }
@@ -64,7 +64,7 @@ impl Link {
             return None;
         };
         let serving = queue.serving().copied();
-        let left = match self.rare.halted.take() {
+        let left = match self.cold.halted.take() {
             Some(halted) => halted.left,
             None => serving.map_or(0, |serving| {
                 let time = serving.departs.since(now);
@@ -73,7 +73,7 @@ impl Link {
             }),
         };
         let Some(rate) = rate else {
-            self.rare.halted = Some(Halted { left });
+            self.cold.halted = Some(Halted { left });
             if serving.is_some() {
                 queue.reschedule(INTERRUPTED);
             }
@@ -92,19 +92,18 @@ impl Link {
         Some(departs)
     }
 
-    /// What leaves from now on arrives so much later; what is on its way arrives when it was to, so
-    /// that a shorter way lets packets overtake those on the longer one.
+    /// Packets that leave from now on have this delay; those on their way arrive when they were to, so that a shorter
+    /// way lets packets overtake those on the longer one.
     pub fn set_delay(&mut self, delay: Duration) {
-        self.trace();
-        self.quiet.delay = delay;
+        self.materialise();
+        self.fast.delay = delay;
     }
 
-    /// What is sent from now on is lost by `loss`, drawn from `random` if nothing befell packets here
-    /// before.
+    /// Packets that are sent from now on are lost by `loss`, drawn from `random` if nothing befell packets here before.
     pub fn set_loss(&mut self, loss: Loss, random: Stream) {
-        self.trace();
+        self.materialise();
         if let Queue::Fifo(fifo) = &mut self.queue {
-            fifo.become_motley();
+            fifo.track_each_packet();
         }
         let hazards = self
             .hazards

@@ -1,4 +1,4 @@
-//! What a link has counted by a moment, whatever it was offered ahead of it.
+//! The counts of a link by a moment, whatever it was offered ahead of it.
 
 use ackclock_net::{Counters, DelayHistogram, SourceCounters, Volume};
 use ackclock_units::{Duration, Instant};
@@ -15,14 +15,14 @@ struct Ahead {
 }
 
 impl Link {
-    /// What was counted by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
+    /// The counts by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
     pub fn counters(&mut self, now: Instant) -> Counters {
         self.advance(now);
         let (mut taken, mut left, mut busy) = (self.taken, self.left, self.busy);
-        let tally = self.rare.tally.as_deref();
-        let counted = tally.map_or_else(Counters::default, |tally| tally.counters);
+        let more = self.cold.more.as_deref();
+        let counted = more.map_or_else(Counters::default, |more| more.counters);
         let (mut queue_delay_ns, mut dropped, mut lost) =
-            (self.rare.queue_delay_ns, counted.dropped, counted.lost);
+            (self.cold.queue_delay_ns, counted.dropped, counted.lost);
         match &self.queue {
             Queue::Fifo(fifo) => {
                 #[cfg(debug_assertions)]
@@ -48,12 +48,12 @@ impl Link {
             }
             Queue::Scheduled(queue) => {
                 // The time of an interrupted packet that is not sent is not counted as busy.
-                let serving = queue.serving().filter(|_| self.rare.halted.is_none());
+                let serving = queue.serving().filter(|_| self.cold.halted.is_none());
                 let unsent = serving.map_or(Duration::ZERO, |serving| serving.departs.since(now));
                 busy = busy.saturating_sub(unsent);
             }
         }
-        let refused = tally.into_iter().flat_map(|tally| &tally.refused_ahead);
+        let refused = more.into_iter().flat_map(|more| &more.refused_ahead);
         for (_, size) in refused.filter(|(at, _)| *at > now) {
             dropped.uncount(*size);
         }
@@ -71,7 +71,7 @@ impl Link {
         }
     }
 
-    /// What was offered ahead of `now`, the last first.
+    /// The packets offered ahead of `now`, the last first.
     fn ahead(&self, now: Instant) -> impl Iterator<Item = Ahead> {
         let fifo = match &self.queue {
             Queue::Fifo(fifo) => Some(fifo),
@@ -93,19 +93,19 @@ impl Link {
         })
     }
 
-    /// What each cross-traffic source met, as of the last call of [`advance`](Self::advance).
+    /// The counts of each cross-traffic source, as of the last call of [`advance`](Self::advance).
     pub fn sources(&self) -> &[SourceCounters] {
-        self.rare.tally.as_deref().map_or(&[], |tally| &tally.sources)
+        self.cold.more.as_deref().map_or(&[], |more| &more.sources)
     }
 
     /// The delays in the queue by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
     pub fn delays(&mut self, now: Instant) -> DelayHistogram {
-        self.trace();
-        let mut delays = self.rare.delays.clone();
+        self.materialise();
+        let mut delays = self.cold.delays.clone();
         if matches!(self.queue, Queue::Scheduled(_)) {
             return delays;
         }
-        let (mut taken, mut waited) = (self.taken.packets, self.rare.waited);
+        let (mut taken, mut waited) = (self.taken.packets, self.cold.waited);
         for ahead in self.ahead(now) {
             taken -= 1;
             let delay = ahead.starts.since(ahead.comes);

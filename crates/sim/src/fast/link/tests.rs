@@ -15,7 +15,7 @@ fn link_of(config: &LinkConfig, losses: Stream) -> Link {
     Link::new(LinkParts::new(*config, losses))
 }
 
-/// The same as the plain link, the oracle of this one.
+/// The plain link, the oracle of the fast one.
 fn plain_link(config: &LinkConfig) -> ackclock_net::Link {
     ackclock_net::Link::new(LinkParts::new(*config, Stream::new(1, "link")))
 }
@@ -231,7 +231,7 @@ fn discipline(n: usize) -> Discipline {
     }
 }
 
-/// What happens to a link.
+/// An event at a link.
 #[derive(Clone, Copy, Debug)]
 enum Happening {
     Packet { size: u32, class: u32, ecn: bool },
@@ -249,7 +249,7 @@ fn happenings() -> impl Strategy<Value = Vec<(u64, Happening)>> {
     prop::collection::vec((0_u64..2_000, happening), 1..300)
 }
 
-/// What became of each packet, by its number.
+/// The fate of each packet, by its number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Fates {
     departed: Vec<(u32, Instant)>,
@@ -396,7 +396,7 @@ proptest! {
         let sources = link.sources()[0];
         prop_assert!(sources.offered.packets >= sources.delivered.packets + sources.dropped.packets);
     }
-    /// The same of disciplines that drop and mark by themselves, while the limit and the rate change.
+    /// Conservation with disciplines that drop and mark by themselves, while the limit and the rate change.
     #[test]
     fn what_a_discipline_drops_is_accounted_for(
         which in 1_usize..6,
@@ -526,14 +526,14 @@ fn a_change_drops_from_the_tail_and_leaves_alone_what_is_on_its_way() {
     assert!(link.depart(at_micros(2_000)).is_none());
     link.set_delay(Duration::from_millis(3));
     link.set_limit(QueueLimit { amount: 2, unit: QueueUnit::Packets });
-    let mut gone = Vec::new();
+    let mut departed = Vec::new();
     while let Some(Effect::Dropped(packet, reason)) = link.take_effect() {
         assert_eq!(reason, Reason::Full);
-        gone.push(packet.id.get());
+        departed.push(packet.id.get());
     }
     // Of 2, 3, 4, 5, which wait behind 1, the last two.
-    gone.sort_unstable();
-    assert_eq!(gone, [4, 5]);
+    departed.sort_unstable();
+    assert_eq!(departed, [4, 5]);
     let counters = link.counters(at_micros(1_500));
     assert_eq!((counters.dropped.packets, counters.queued.packets), (2, 3));
     // 1 takes the new way: 6.5 + 3 ms. 2 takes 10 ms.
@@ -625,9 +625,9 @@ proptest! {
 }
 
 proptest! {
-    /// What passes without a trace comes when it would, and is counted as it would be.
+    /// Packets without a record come when they would otherwise, and are counted as they would be.
     #[test]
-    fn a_quiet_link_is_a_link(
+    fn the_fast_path_changes_nothing(
         // How long after the one before, in nanoseconds, a packet of which size; and whether somebody looks, or it
         // goes the long way.
         packets in prop::collection::vec(
@@ -657,7 +657,7 @@ proptest! {
             ..config(Discipline::Fifo, 1)
         };
         let mut plain = link_of(&config, Stream::new(1, "link"));
-        let mut quiet = link_of(&config, Stream::new(1, "link"));
+        let mut fast = link_of(&config, Stream::new(1, "link"));
         let (mut now, mut clock) = (Instant::START, Instant::START);
         for (n, (after, size, look, behind)) in (0..).zip(packets) {
             now += Duration::from_nanos(after);
@@ -668,55 +668,52 @@ proptest! {
                 verdict => { prop_assert_eq!(verdict, Verdict::Dropped); None }
             };
             let found = if look == 1 { None } else {
-                let found = if now <= clock { quiet.pass_quietly(now, size) } else { None };
-                found.or_else(|| quiet.pass_slowly(now, size, clock))
+                let found = if now <= clock { fast.try_fast_path(now, size) } else { None };
+                found.or_else(|| fast.admit(now, size, clock))
             };
             let found = found.or_else(|| {
                 // Some are refused without a verdict.
-                if n % 2 == 0 && now <= clock && quiet.refuse_at_once(now, size) {
+                if n % 2 == 0 && now <= clock && fast.refuse_at_once(now, size) {
                     return None;
                 }
-                match quiet.offer_ahead(now, packet, clock) {
+                match fast.offer_ahead(now, packet, clock) {
                     Verdict::Arrives { starts, at } => Some((starts, at)),
                     _ => None,
                 }
             });
             prop_assert_eq!(found, expected);
-            prop_assert_eq!(quiet.busy_until(), plain.busy_until());
+            prop_assert_eq!(fast.busy_until(), plain.busy_until());
             if look == 0 {
                 clock += Duration::from_nanos(after / 2);
-                prop_assert_eq!(quiet.counters(clock), plain.counters(clock));
+                prop_assert_eq!(fast.counters(clock), plain.counters(clock));
                 now = now.max(clock);
             }
         }
-        prop_assert_eq!(quiet.counters(now), plain.counters(now));
+        prop_assert_eq!(fast.counters(now), plain.counters(now));
         for q in [0.01, 0.3, 0.5, 0.9, 1.0] {
             let none = DelayHistogram::default();
             let quantile = |link: &mut Link| link.delays(now).quantile_since(&none, q);
-            prop_assert_eq!(quantile(&mut quiet), quantile(&mut plain));
+            prop_assert_eq!(quantile(&mut fast), quantile(&mut plain));
         }
     }
 }
 
 #[test]
-fn what_passes_quietly_touches_one_line() {
-    assert_eq!((size_of::<Quiet>(), size_of::<Link>() % 64), (64, 0));
+fn the_fast_path_touches_one_line() {
+    assert_eq!((size_of::<FastFifo>(), size_of::<Link>() % 64), (64, 0));
 }
 
 #[test]
-fn packets_of_other_sizes_pass_quietly_when_those_before_have_left() {
+fn packets_of_other_sizes_take_the_fast_path_when_those_before_have_left() {
     let mut link = link_of(
         &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10) },
         Stream::new(1, "link"),
     );
     // At 800 ns a byte, 80 us and then 32 us.
-    assert_eq!(
-        link.pass_slowly(at_micros(0), 100, at_micros(0)).map(|(at, _)| at),
-        Some(at_micros(0))
-    );
-    assert_eq!(link.pass_quietly(at_micros(79), 40), None);
-    assert_eq!(link.pass_quietly(at_micros(80), 40).map(|(at, _)| at), Some(at_micros(80)));
-    assert_eq!(link.pass_quietly(at_micros(112), 100).map(|(at, _)| at), Some(at_micros(112)));
+    assert_eq!(link.admit(at_micros(0), 100, at_micros(0)).map(|(at, _)| at), Some(at_micros(0)));
+    assert_eq!(link.try_fast_path(at_micros(79), 40), None);
+    assert_eq!(link.try_fast_path(at_micros(80), 40).map(|(at, _)| at), Some(at_micros(80)));
+    assert_eq!(link.try_fast_path(at_micros(112), 100).map(|(at, _)| at), Some(at_micros(112)));
     assert_eq!(link.counters(at_micros(191)).delivered, Volume { packets: 2, bytes: 140 });
     let counted = link.counters(at_micros(192));
     assert_eq!(counted.delivered, Volume { packets: 3, bytes: 240 });
@@ -724,7 +721,7 @@ fn packets_of_other_sizes_pass_quietly_when_those_before_have_left() {
 }
 
 #[test]
-fn a_long_queue_of_one_size_becomes_quiet_again() {
+fn a_long_queue_of_one_size_enters_the_fast_path_again() {
     // A packet of another size comes first, so that nothing is quiet; 1400 of 100 B come at once, of which a thousand
     // are sent after one another in 80 us each.
     let mut link = link_of(
@@ -733,8 +730,8 @@ fn a_long_queue_of_one_size_becomes_quiet_again() {
     );
     let pass = |link: &mut Link, size| {
         let now = at_micros(0);
-        let quietly = link.pass_quietly(now, size);
-        (quietly.is_some(), quietly.or_else(|| link.pass_slowly(now, size, now)))
+        let quietly = link.try_fast_path(now, size);
+        (quietly.is_some(), quietly.or_else(|| link.admit(now, size, now)))
     };
     link.offer(at_micros(0), Packet { size: 40, ..packet(0, 0) });
     link.offer(at_micros(0), Packet { size: 100, ..packet(1, 0) });
@@ -746,14 +743,14 @@ fn a_long_queue_of_one_size_becomes_quiet_again() {
     // 32 us for the first, then 80 us each.
     let later = at_micros(32 + 80 * 100);
     assert_eq!(link.counters(later).delivered.packets, 101);
-    let (mut last, mut quiet) = (None, 0);
+    let (mut last, mut fast) = (None, 0);
     for _ in 0..1100 {
-        let passed = link.pass_quietly(later, 100);
-        quiet += usize::from(passed.is_some());
-        last = passed.or_else(|| link.pass_slowly(later, 100, later));
+        let passed = link.try_fast_path(later, 100);
+        fast += usize::from(passed.is_some());
+        last = passed.or_else(|| link.admit(later, 100, later));
     }
     // From packet 2048 on.
-    assert_eq!(quiet, 2500 - 2048);
+    assert_eq!(fast, 2500 - 2048);
     let starts = at_micros(32 + 80 * 2498);
     assert_eq!(last.map(|(starts, _)| starts), Some(starts));
     let counted = link.counters(later);
@@ -762,7 +759,7 @@ fn a_long_queue_of_one_size_becomes_quiet_again() {
 }
 
 #[test]
-fn a_queue_in_which_sizes_change_stays_loud() {
+fn a_queue_in_which_sizes_change_keeps_records() {
     let mut link = link_of(
         &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10_000) },
         Stream::new(1, "link"),
@@ -772,13 +769,13 @@ fn a_queue_in_which_sizes_change_stays_loud() {
     let now = at_micros(0);
     link.offer(now, Packet { size: 100, ..packet(0, 0) });
     let sizes = [40, 40].into_iter().chain([100; 2100]);
-    let quiet = sizes
+    let fast = sizes
         .filter(|size| {
-            let quietly = link.pass_quietly(now, *size).is_some();
-            quietly || link.pass_slowly(now, *size, now).is_none()
+            let quietly = link.try_fast_path(now, *size).is_some();
+            quietly || link.admit(now, *size, now).is_none()
         })
         .count();
-    assert_eq!(quiet, 0);
+    assert_eq!(fast, 0);
     let counted = link.counters(at_micros(80 + 32));
     assert_eq!((counted.offered.packets, counted.delivered.packets), (2103, 2));
     assert_eq!(counted.delivered.bytes, 140);
