@@ -42,9 +42,9 @@ struct Connection {
     user: u32,
     /// Its objects under way, in the order in which they were asked for.
     awaited: VecDeque<Awaited>,
-    /// How many it has had.
+    /// The number of objects that it has had.
     objects: u64,
-    /// Whose rows its objects have: (class among the objects, connection).
+    /// The owner of the rows of its objects: (class among the objects, connection).
     owner: (u32, u32),
 }
 
@@ -65,12 +65,12 @@ impl Users {
         Self { classes, ..Self::default() }
     }
 
-    /// Whether the connections of class `n` are opened by users.
+    /// True if the connections of class `n` are opened by users.
     pub fn browse(&self, n: u32) -> bool {
         self.classes[n as usize].is_some()
     }
 
-    /// How the connections of class `n` are used.
+    /// The version of HTTP on the connections of class `n`.
     pub fn http(&self, n: u32) -> Http {
         self.classes[n as usize]
             .as_ref()
@@ -93,7 +93,7 @@ impl Users {
         self.active[user as usize].class
     }
 
-    /// Whether the wake-up of a user at `now` is the one that it waits for.
+    /// True if the wake-up of a user at `now` is the one that it waits for.
     pub fn wakes(&mut self, now: Instant, user: u32) -> bool {
         let tenant = &mut self.active[user as usize];
         let wakes = tenant.armed == now;
@@ -113,7 +113,7 @@ impl Users {
         })
     }
 
-    /// What is to be done for a user now.
+    /// The next act of a user that is to be done now.
     pub fn act(&mut self, now: Instant, user: u32) -> Option<Act> {
         self.active[user as usize].user.act(now)
     }

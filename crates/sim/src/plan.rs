@@ -64,7 +64,7 @@ pub struct PlannedWire {
 pub struct PlannedChange {
     /// When.
     pub at: Instant,
-    /// What changes; routes are as in [`PlannedFlow::ways`].
+    /// The change; routes are as in [`PlannedFlow::ways`].
     pub change: PathChange,
 }
 
@@ -204,7 +204,7 @@ fn planned_changes(
     timed.collect()
 }
 
-/// How a flow begins.
+/// The start of a flow.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowStart {
     /// The settings of its connection.
@@ -215,7 +215,7 @@ pub(crate) struct FlowStart {
     pub opens: Instant,
 }
 
-/// How each flow begins, `count` spelled out.
+/// The start of each flow, `count` spelled out.
 pub(crate) fn flow_starts(
     scenario: &Scenario,
     entries: &[usize],

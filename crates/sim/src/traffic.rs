@@ -52,13 +52,13 @@ impl ClassStreams {
 /// The settings of a variant.
 #[derive(Debug)]
 struct Settings {
-    /// Of the client's end and of the server's, but for their seeds.
+    /// The settings of the client's end and of the server's, but for their seeds.
     ends: [Config; 2],
     /// Which of [`Connections::variants`] it is.
     name: u32,
 }
 
-/// What the private lines of a class are like, the client's and the server's.
+/// The private lines of a class, the client's and the server's.
 #[derive(Debug)]
 enum Access {
     /// All the same.
@@ -84,13 +84,13 @@ impl Plans {
 #[derive(Debug)]
 pub struct Class {
     arrivals: AnyArrivals,
-    /// How many more may open.
+    /// The number of connections that may still open.
     left: u64,
     stop: Instant,
     sessions: AnySessions,
     plans: Plans,
     streams: ClassStreams,
-    /// Of its variants.
+    /// The settings of each variant.
     settings: Vec<Settings>,
     choice: Choice,
     access: Option<Access>,
@@ -110,9 +110,9 @@ pub struct Class {
 pub struct Connection {
     /// Its number in the class.
     number: u32,
-    /// Of the class's.
+    /// Its variant, an index into the class's.
     variant: u32,
-    /// Of what its growth law draws.
+    /// The seed of its growth law's draws.
     seed: u64,
     opened: Instant,
     base_rtt: Duration,
@@ -143,18 +143,18 @@ pub struct Slot {
     /// The first of its four private lines: of the client up, into the client, of the server up, into
     /// the server.
     pub lines: Option<u32>,
-    /// Who lives there.
+    /// The connection that has it.
     pub connection: Option<Connection>,
 }
 
-/// What a new connection begins with.
+/// A connection that opens.
 #[derive(Clone, Debug)]
 pub struct NewConnection {
     /// The slot; if it has none, one is to be made.
     pub slot: Option<u32>,
     /// The client's and the server's private line, if the class has any.
     pub lines: Option<[AccessLineConfig; 2]>,
-    /// What [`Classes::settle`] is to know of it.
+    /// The state that its slot keeps of it.
     connection: Connection,
 }
 
@@ -164,7 +164,7 @@ pub struct NewConnection {
 pub struct Classes {
     pub classes: Vec<Class>,
     pub slots: Vec<Slot>,
-    /// Whether a class wants to know of handshakes.
+    /// True if a class wants to know of handshakes.
     pub judges: bool,
 }
 
@@ -227,8 +227,8 @@ impl Classes {
         }
     }
 
-    /// Whose objects the connection in a slot counts among, and its number; the largest number if
-    /// there is none.
+    /// The class among whose objects the connection in a slot counts, and its number; the largest number if there is
+    /// none.
     pub fn owner(&self, slot: u32) -> (u32, u32) {
         let Slot { class, connection, .. } = &self.slots[slot as usize];
         let number = connection.as_ref().map_or(u32::MAX, |connection| connection.number);

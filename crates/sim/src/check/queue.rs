@@ -1,4 +1,4 @@
-//! What a queue must fulfil.
+//! Checks of queues.
 
 use ackclock_net::QueueLimit;
 use ackclock_units::{Bytes, Duration};
@@ -76,7 +76,7 @@ fn check_thresholds(key: &str, min: Limit, max: Limit) -> Result {
     Ok(())
 }
 
-/// Whether one limit is at least the other, where that does not depend on the link.
+/// True if one limit is at least the other, where that does not depend on the link.
 fn is_at_least(one: Limit, other: Limit) -> Option<bool> {
     match (one, other) {
         (Limit::Fixed(one), Limit::Fixed(other)) => {
