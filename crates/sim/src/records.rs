@@ -62,7 +62,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Rows of the largest of the tables that a [`Collector`](crate::Collector) takes.
+    /// Rows of the largest of the tables that a [`Collector`] takes.
     pub(crate) fn rows_held(&self) -> usize {
         let samples = self.flow_samples.time_ns.len().max(self.link_samples.time_ns.len());
         self.connections.len().max(self.objects.flow.len()).max(self.pages.len()).max(samples)

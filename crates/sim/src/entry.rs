@@ -45,7 +45,7 @@ impl Engine {
         self.run(scenario, Watcher::Nobody, meter)
     }
 
-    /// Runs `scenario` while `observer` sees all packets that `links` send, each an index into [`Names::links`]. `None`
+    /// Runs `scenario` while `observer` sees all packets that `links` send, each an index into [`Names::links`](crate::Names::links). `None`
     /// if the observer ended it.
     ///
     /// # Errors
