@@ -32,8 +32,8 @@ pub use loss::Loss;
 pub use packet::{Packet, PacketId, PacketKind};
 pub use path::Path;
 pub use queue::{
-    Admission, Classes, CoDelConfig, DelayEstimate, Discipline, Effect, FqCoDelConfig, PieConfig,
-    QueueLimit, QueueUnit, Reason, RedConfig, Room, Scheduled, Serving, Waiting,
+    Classes, CoDelConfig, DelayEstimate, Discipline, Effect, FqCoDelConfig, PieConfig, QueueLimit,
+    QueueUnit, RedConfig, Serving,
 };
 pub use quick_start::{Behaviour, Decision, Denial, QuickStartConfig, QuickStartRouter};
 pub use serializer::Serializer;

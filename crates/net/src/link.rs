@@ -136,10 +136,10 @@ impl Wire {
             return channel.time(came, starts, u64::from(size));
         }
         let owed = if was_idle { 0 } else { self.carry };
-        let scaled = u128::from(size) * 8 * u128::from(NANOS_PER_SECOND) + u128::from(owed);
-        let rate = u128::from(self.rate.as_bps());
-        self.carry = u64::try_from(scaled % rate).expect("less than a rate");
-        Duration::from_nanos(u64::try_from(scaled / rate).unwrap_or(u64::MAX))
+        // 2^64 are 2.3 * 10^9 bytes, more than a packet has.
+        let scaled = u64::from(size) * 8 * NANOS_PER_SECOND + owed;
+        self.carry = scaled % self.rate.as_bps();
+        Duration::from_nanos(scaled / self.rate.as_bps())
     }
 }
 
@@ -292,10 +292,26 @@ impl Link {
     /// An effect of the discipline on a packet that it had taken: to be asked until there is no more, whenever a packet
     /// [waits](Verdict::Waits), has [left](Self::depart), or the link has [changed](Self::change). The counters
     /// know it already.
+    #[inline]
     pub fn take_effect(&mut self) -> Option<Effect> {
         match &mut self.queue {
             Queue::Fifo(_) => None,
             Queue::Scheduled(queue) => queue.log.take(),
+        }
+    }
+
+    /// True if there is an effect to [take](Self::take_effect).
+    #[inline]
+    pub fn has_effects(&self) -> bool {
+        matches!(&self.queue, Queue::Scheduled(queue) if !queue.log.is_empty())
+    }
+
+    /// The packet that a queue whose departures are events is sending.
+    #[inline]
+    pub fn serving(&self) -> Option<&Serving> {
+        match &self.queue {
+            Queue::Fifo(_) => None,
+            Queue::Scheduled(queue) => queue.serving(),
         }
     }
 
@@ -393,6 +409,9 @@ impl Link {
     /// Counts what the discipline has done.
     fn count_effects(&mut self) {
         let Queue::Scheduled(queue) = &mut self.queue else { return };
+        if queue.log.is_empty() {
+            return;
+        }
         for effect in queue.log.uncounted().to_vec() {
             match effect {
                 Effect::Marked(packet) => self.counted.marked.count(packet.size),
@@ -415,7 +434,9 @@ impl Link {
     }
 
     fn count_delivered(&mut self, packet: Packet, fate: Fate) {
-        self.counted.count_fate(fate, packet.size);
+        if fate != Fate::INTACT {
+            self.counted.count_fate(fate, packet.size);
+        }
         if let Some(source) = packet.source() {
             self.counted.delivered_cross.count(packet.size);
             self.sources[usize::from(source)].delivered.count(packet.size);

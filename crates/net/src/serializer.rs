@@ -58,20 +58,6 @@ impl Serializer {
         self.rate
     }
 
-    /// Another rate from the next packet on. A channel keeps its own.
-    pub fn set_rate(&mut self, rate: Rate) {
-        let channel = self.channel.take();
-        *self = Self::new(rate);
-        if let Some(channel) = channel {
-            *self = std::mem::replace(self, Self::new(rate)).over(*channel);
-        }
-    }
-
-    /// True if a channel takes the place of the rate.
-    pub const fn is_over_channel(&self) -> bool {
-        self.channel.is_some()
-    }
-
     /// The wire was idle: no fraction is owed.
     pub const fn rest(&mut self) {
         self.carry = 0;

@@ -1,4 +1,4 @@
-//! A link: a queue, a rate, a delay, a loss model, impairments.
+//! A link: its own first-in-first-out queue, or a plain link if the discipline is another.
 
 mod changing;
 mod fast_path;
@@ -8,12 +8,11 @@ mod reading;
 use std::collections::VecDeque;
 
 use ackclock_net::{
-    Admission, Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, LinkParts, Packet,
-    QueueLimit, Reason, Room, Scheduled, Serializer, Serving, SourceCounters, Volume, Waiting,
+    Arrival, Counters, DelayHistogram, Discipline, Effect, Fate, Hazards, LinkParts, Packet,
+    QueueLimit, Serializer, SourceCounters, Verdict as PlainVerdict, Volume,
 };
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
-use changing::Halted;
 use fast_path::{DepartedTotals, FastFifo, Full};
 use fifo::{Fifo, Placed};
 
@@ -65,7 +64,8 @@ pub struct Departure {
 #[derive(Clone, Debug)]
 enum Queue {
     Fifo(Fifo),
-    Scheduled(Box<Scheduled>),
+    /// A link of which departures are events, as the discipline decides then which packet is next.
+    Plain(Box<ackclock_net::Link>),
 }
 
 /// One direction of a link.
@@ -102,8 +102,6 @@ struct ColdState {
     limit: QueueLimit,
     counts_in_service: bool,
     mark: Option<QueueLimit>,
-    /// True if the discipline marks packets by itself.
-    discipline_marks: bool,
     delays: DelayHistogram,
     /// Until then nobody asks: [`Link::nobody_asks_before`].
     unasked_until: Instant,
@@ -111,8 +109,6 @@ struct ColdState {
     full: Option<Box<Full>>,
     /// `None` where every packet was a flow's, was taken, and arrives as it was.
     more: Option<Box<ColdCounters>>,
-    /// The link's rate is zero: nothing is sent until it has another.
-    halted: Option<Halted>,
 }
 
 /// Counters that stay zero at most links.
@@ -128,14 +124,14 @@ struct ColdCounters {
 impl Link {
     /// An idle link.
     pub fn new(parts: LinkParts) -> Self {
-        let LinkParts { config, losses, queue, impairments, channel } = parts;
+        let config = parts.config;
+        let plain = (config.discipline != Discipline::Fifo)
+            .then(|| Queue::Plain(Box::new(ackclock_net::Link::new(parts.clone()))));
+        let LinkParts { losses, impairments, channel, .. } = parts;
         let hazards = Hazards::new(config.loss, losses, impairments);
         let serializer = Serializer::new(config.rate);
         Self {
-            queue: match Scheduled::new(&config.discipline, config.rate, queue) {
-                Some(scheduled) => Queue::Scheduled(Box::new(scheduled)),
-                None => Queue::Fifo(Fifo::new(hazards.any())),
-            },
+            queue: plain.unwrap_or_else(|| Queue::Fifo(Fifo::new(hazards.any()))),
             serializer: match channel {
                 Some(channel) => serializer.over(channel),
                 None => serializer,
@@ -153,12 +149,10 @@ impl Link {
                 limit: config.limit,
                 counts_in_service: config.counts_in_service,
                 mark: config.mark,
-                discipline_marks: config.discipline.marks(),
                 delays: DelayHistogram::default(),
                 unasked_until: Instant::START,
                 full: None,
                 more: None,
-                halted: None,
             }),
             alike_from: 0,
         }
@@ -169,6 +163,9 @@ impl Link {
     /// # Panics
     /// With more than 65,536 sources at one link.
     pub fn add_source(&mut self) -> u16 {
+        if let Queue::Plain(link) = &mut self.queue {
+            return link.add_source();
+        }
         let sources = &mut self.cold.more().sources;
         sources.push(SourceCounters::default());
         u16::try_from(sources.len() - 1).expect("a link has fewer than 65,536 sources")
@@ -187,8 +184,11 @@ impl Link {
     }
 
     /// True if packets are ever marked here.
-    pub const fn marks(&self) -> bool {
-        self.cold.mark.is_some() || self.cold.discipline_marks
+    pub fn marks(&self) -> bool {
+        match &self.queue {
+            Queue::Plain(link) => link.marks(),
+            Queue::Fifo(_) => self.cold.mark.is_some(),
+        }
     }
 
     /// True if a packet that comes now finds so much waiting that it is to be marked with congestion (RFC 3168 §5), if
@@ -196,6 +196,9 @@ impl Link {
     /// [`count_marked`](Self::count_marked) afterwards. The two stand beside `offer` so that links without marks, most
     /// of them, pay nothing.
     pub fn is_marking(&mut self, now: Instant) -> bool {
+        if let Queue::Plain(link) = &mut self.queue {
+            return link.is_marking(now);
+        }
         self.advance(now);
         let counts = self.cold.counts_in_service;
         self.cold.mark.is_some_and(|mark| mark.is_reached(self.held(), self.in_service(), counts))
@@ -203,7 +206,10 @@ impl Link {
 
     /// A packet of `size` bytes that was taken was marked.
     pub fn count_marked(&mut self, size: u32) {
-        self.cold.more().counters.marked.count(size);
+        match &mut self.queue {
+            Queue::Plain(link) => link.count_marked(size),
+            Queue::Fifo(_) => self.cold.more().counters.marked.count(size),
+        }
     }
 
     /// The packets held, the one being sent included.
@@ -216,13 +222,16 @@ impl Link {
         match &self.queue {
             Queue::Fifo(_) if self.left.packets == self.taken.packets => 0,
             Queue::Fifo(fifo) => fifo.get(self.left.packets).size,
-            Queue::Scheduled(queue) => queue.serving().map_or(0, |serving| serving.packet.size),
+            Queue::Plain(_) => 0,
         }
     }
 
     /// Bytes that wait, the packet being sent not among them; of a link that nothing was
     /// [offered ahead](Self::offer_ahead).
     pub fn waiting(&mut self, now: Instant) -> Bytes {
+        if let Queue::Plain(link) = &mut self.queue {
+            return link.waiting(now);
+        }
         self.advance(now);
         Bytes::new(self.held().bytes.saturating_sub(u64::from(self.in_service())))
     }
@@ -242,8 +251,11 @@ impl Link {
             return Verdict::Dropped;
         }
         self.advance(comes);
-        if let Queue::Scheduled(_) = self.queue {
-            return self.schedule(comes, packet);
+        if let Queue::Plain(link) = &mut self.queue {
+            return match link.offer(comes, packet) {
+                PlainVerdict::Waits { wake } => Verdict::Waits { wake },
+                _ => Verdict::Dropped,
+            };
         }
         let held = self.taken.packets - self.left.packets;
         if held >= self.room && !self.admits(packet.size) {
@@ -347,53 +359,17 @@ impl Link {
     }
 
     fn is_full_fifo(&mut self, now: Instant, size: u32) -> bool {
-        if matches!(self.queue, Queue::Scheduled(_)) {
+        if matches!(self.queue, Queue::Plain(_)) {
             return false;
         }
         self.advance(now);
         self.taken.packets - self.left.packets >= self.room && !self.admits(size)
     }
 
-    /// A packet comes to a scheduled queue.
-    #[inline(never)]
-    fn schedule(&mut self, now: Instant, packet: Packet) -> Verdict {
-        let room = Room { fits: self.admits(packet.size), limit: self.cold.limit };
-        self.cold.count_offered(packet);
-        let Queue::Scheduled(queue) = &mut self.queue else {
-            unreachable!("a FIFO places what comes")
-        };
-        if let Admission::Refused(reason) = queue.offer(now, packet, &room) {
-            self.cold.count_dropped(packet, reason);
-            return Verdict::Dropped;
-        }
-        let idle = queue.serving().is_none();
-        self.taken.count(packet.size);
-        self.settle();
-        Verdict::Waits { wake: if idle { self.serve_next(now, false) } else { None } }
-    }
-
-    /// Counts what the discipline has done.
-    #[inline]
-    fn settle(&mut self) {
-        let Queue::Scheduled(queue) = &mut self.queue else { return };
-        if queue.log.is_empty() {
-            return;
-        }
-        for effect in queue.log.uncounted() {
-            match *effect {
-                Effect::Marked(packet) => self.cold.more().counters.marked.count(packet.size),
-                Effect::Dropped(packet, reason) => {
-                    self.taken.uncount(packet.size);
-                    self.cold.count_dropped(packet, reason);
-                }
-            }
-        }
-    }
-
     /// True if there is an effect to [take](Self::take_effect).
     #[inline]
     pub fn has_effects(&self) -> bool {
-        matches!(&self.queue, Queue::Scheduled(queue) if !queue.log.is_empty())
+        matches!(&self.queue, Queue::Plain(link) if link.has_effects())
     }
 
     /// The next effect of the discipline on a packet besides refusing it as it came: to be asked until there is no
@@ -403,7 +379,7 @@ impl Link {
     pub fn take_effect(&mut self) -> Option<Effect> {
         match &mut self.queue {
             Queue::Fifo(_) => None,
-            Queue::Scheduled(queue) => queue.log.take(),
+            Queue::Plain(link) => link.take_effect(),
         }
     }
 
@@ -418,7 +394,7 @@ impl Link {
     fn refuse(&mut self, comes: Instant, packet: Packet, clock: Instant) {
         let known = self.cold.known(clock);
         self.cold.count_offered(packet);
-        self.cold.count_dropped(packet, Reason::Full);
+        self.cold.count_dropped(packet);
         if comes > known {
             let refused = &mut self.cold.more().refused_ahead;
             while refused.front().is_some_and(|(at, _)| *at <= known) {
@@ -491,49 +467,25 @@ impl Link {
         }
     }
 
-    /// Starts sending the next packet of a scheduled queue; returns when it will have left.
-    fn serve_next(&mut self, now: Instant, back_to_back: bool) -> Option<Instant> {
-        let Queue::Scheduled(queue) = &mut self.queue else { return None };
-        let next = if self.cold.halted.is_some() { None } else { queue.next(now) };
-        let Some(next) = next else {
-            queue.rest();
-            self.settle();
-            return None;
-        };
-        if !back_to_back {
-            self.serializer.rest();
-        }
-        let Waiting { packet, came } = next;
-        let time = self.serializer.send(came, now, Bytes::new(u64::from(packet.size)));
-        let waited = now.since(came);
-        self.busy += time;
-        self.cold.queue_delay_ns += u128::from(waited.as_nanos());
-        self.cold.delays.record(waited);
-        let departs = now + time;
-        queue.serve(packet, now, departs);
-        self.settle();
-        Some(departs)
-    }
-
     /// The packet that a scheduled queue is sending.
     #[inline]
     pub fn serving(&self) -> Option<Packet> {
         match &self.queue {
-            Queue::Scheduled(queue) => Some(queue.serving()?.packet),
+            Queue::Plain(link) => Some(link.serving()?.packet),
             Queue::Fifo(_) => None,
         }
     }
 
     /// True if departures are events here, as the discipline decides then which packet is next.
     pub const fn is_scheduled(&self) -> bool {
-        matches!(self.queue, Queue::Scheduled(_))
+        matches!(self.queue, Queue::Plain(_))
     }
 
     /// When the packet that a scheduled queue is sending will have left.
     #[inline]
     pub fn departs_at(&self) -> Option<Instant> {
         match &self.queue {
-            Queue::Scheduled(queue) => Some(queue.serving()?.departs),
+            Queue::Plain(link) => Some(link.serving()?.departs),
             Queue::Fifo(_) => None,
         }
     }
@@ -545,12 +497,12 @@ impl Link {
         match &self.queue {
             Queue::Fifo(_) if self.fast.size > 0 => self.fast.departs,
             Queue::Fifo(fifo) => fifo.busy_until(),
-            Queue::Scheduled(_) => Instant::START,
+            Queue::Plain(_) => Instant::START,
         }
     }
 
     /// True of a scheduled queue if the discipline alone marks packets, and nothing befalls them after they left.
-    pub const fn is_simple(&self) -> bool {
+    pub fn is_simple(&self) -> bool {
         self.cold.mark.is_none() && self.hazards.is_none()
     }
 
@@ -564,17 +516,8 @@ impl Link {
     /// The packet being sent by a scheduled queue leaves; `None` if there is none that does, as after a
     /// [change of the rate](Self::set_rate), which moves departures.
     pub fn depart(&mut self, now: Instant) -> Option<Departure> {
-        let Queue::Scheduled(queue) = &self.queue else { return None };
-        let Serving { packet, started, departs } = *queue.serving()?;
-        debug_assert!(departs >= now, "a departure event comes no later than the departure");
-        if departs != now {
-            return None;
-        }
-        let fate =
-            self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.has_data()));
-        self.left.count(packet.size);
-        self.cold.count_delivered(packet.size, packet.source(), fate);
-        let wake = self.serve_next(now, true);
+        let Queue::Plain(link) = &mut self.queue else { return None };
+        let ackclock_net::Departure { packet, started, fate, wake } = link.depart(now)?;
         let arrives = (!fate.is_lost()).then_some(now + self.fast.delay);
         Some(Departure { packet, started, arrives, fate, wake })
     }
@@ -589,8 +532,11 @@ impl Link {
     }
 
     /// The rate.
-    pub const fn rate(&self) -> Rate {
-        self.serializer.rate()
+    pub fn rate(&self) -> Rate {
+        match &self.queue {
+            Queue::Plain(link) => link.rate(),
+            Queue::Fifo(_) => self.serializer.rate(),
+        }
     }
 }
 
@@ -612,12 +558,9 @@ impl ColdState {
         }
     }
 
-    fn count_dropped(&mut self, packet: Packet, reason: Reason) {
+    fn count_dropped(&mut self, packet: Packet) {
         let ColdCounters { counters, sources, .. } = self.more();
         counters.dropped.count(packet.size);
-        if reason == Reason::Early {
-            counters.dropped_early.count(packet.size);
-        }
         if let Some(source) = packet.source() {
             sources[usize::from(source)].dropped.count(packet.size);
         }

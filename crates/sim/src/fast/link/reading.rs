@@ -17,40 +17,35 @@ struct Ahead {
 impl Link {
     /// The counts by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
     pub fn counters(&mut self, now: Instant) -> Counters {
+        if let Queue::Plain(link) = &mut self.queue {
+            return link.counters(now);
+        }
         self.advance(now);
         let (mut taken, mut left, mut busy) = (self.taken, self.left, self.busy);
         let more = self.cold.more.as_deref();
         let counted = more.map_or_else(Counters::default, |more| more.counters);
         let (mut queue_delay_ns, mut dropped, mut lost) =
             (self.cold.queue_delay_ns, counted.dropped, counted.lost);
-        match &self.queue {
-            Queue::Fifo(fifo) => {
-                #[cfg(debug_assertions)]
-                fifo.assert_remembers(now);
-                for ahead in self.ahead(now) {
-                    taken.uncount(ahead.size);
-                    busy = busy.saturating_sub(ahead.departs.since(ahead.starts));
-                    queue_delay_ns -= u128::from(ahead.starts.since(ahead.comes).as_nanos());
-                }
-                if let Some(last) = taken.packets.checked_sub(1).filter(|n| *n >= fifo.kept()) {
-                    busy = busy.saturating_sub(fifo.get(last).departs.since(now));
-                }
-                while left.packets > fifo.kept() {
-                    let last = fifo.get(left.packets - 1);
-                    if last.departs <= now {
-                        break;
-                    }
-                    left.uncount(last.size);
-                    if last.fate().is_lost() {
-                        lost.uncount(last.size);
-                    }
-                }
+        for ahead in self.ahead(now) {
+            taken.uncount(ahead.size);
+            busy = busy.saturating_sub(ahead.departs.since(ahead.starts));
+            queue_delay_ns -= u128::from(ahead.starts.since(ahead.comes).as_nanos());
+        }
+        if let Queue::Fifo(fifo) = &self.queue {
+            #[cfg(debug_assertions)]
+            fifo.assert_remembers(now);
+            if let Some(last) = taken.packets.checked_sub(1).filter(|n| *n >= fifo.kept()) {
+                busy = busy.saturating_sub(fifo.get(last).departs.since(now));
             }
-            Queue::Scheduled(queue) => {
-                // The time of an interrupted packet that is not sent is not counted as busy.
-                let serving = queue.serving().filter(|_| self.cold.halted.is_none());
-                let unsent = serving.map_or(Duration::ZERO, |serving| serving.departs.since(now));
-                busy = busy.saturating_sub(unsent);
+            while left.packets > fifo.kept() {
+                let last = fifo.get(left.packets - 1);
+                if last.departs <= now {
+                    break;
+                }
+                left.uncount(last.size);
+                if last.fate().is_lost() {
+                    lost.uncount(last.size);
+                }
             }
         }
         let refused = more.into_iter().flat_map(|more| &more.refused_ahead);
@@ -75,7 +70,7 @@ impl Link {
     fn ahead(&self, now: Instant) -> impl Iterator<Item = Ahead> {
         let fifo = match &self.queue {
             Queue::Fifo(fifo) => Some(fifo),
-            Queue::Scheduled(_) => None,
+            Queue::Plain(_) => None,
         };
         fifo.into_iter().flat_map(move |fifo| {
             let kept = fifo.kept()..self.taken.packets;
@@ -95,16 +90,19 @@ impl Link {
 
     /// The counts of each cross-traffic source, as of the last call of [`advance`](Self::advance).
     pub fn sources(&self) -> &[SourceCounters] {
-        self.cold.more.as_deref().map_or(&[], |more| &more.sources)
+        match &self.queue {
+            Queue::Plain(link) => link.sources(),
+            Queue::Fifo(_) => self.cold.more.as_deref().map_or(&[], |more| &more.sources),
+        }
     }
 
     /// The delays in the queue by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
     pub fn delays(&mut self, now: Instant) -> DelayHistogram {
+        if let Queue::Plain(link) = &self.queue {
+            return link.delays().clone();
+        }
         self.materialise();
         let mut delays = self.cold.delays.clone();
-        if matches!(self.queue, Queue::Scheduled(_)) {
-            return delays;
-        }
         let (mut taken, mut waited) = (self.taken.packets, self.cold.waited);
         for ahead in self.ahead(now) {
             taken -= 1;
