@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CARGO_TERM_COLOR ?= auto
 
 # The modules that tables declare in macros, where rustfmt does not look.
-TABLED := $(foreach family,growth idle recovery start,$(wildcard crates/tcp/src/$(family)/*.rs))
+TABLED := $(foreach family,growth idle recovery start,$(wildcard crates/tcp/src/$(family)/*.rs)) $(wildcard crates/net/src/queue/*.rs)
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
@@ -86,9 +86,10 @@ lint-rust: .venv/.dev
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 .PHONY: lint-python
-lint-python: .venv/.dev
+lint-python: .venv/.dev build
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
+	$(BIN)/python scripts/generate_scenario.py --check
 	$(BIN)/basedpyright
 	$(BIN)/typos
 
@@ -120,7 +121,7 @@ bench: dist/.venv/.installed ## The speed of the wheel, beside ns-2 and ns-3 if 
 	dist/.venv/bin/ackclock bench --peers
 
 .PHONY: generate
-generate: build ## Generate classes of scenarios in python/ackclock from the schema
+generate: .venv/.dev build ## Generate the classes of scenarios in python/ackclock from the schema
 	$(BIN)/python scripts/generate_scenario.py
 
 .PHONY: docs
@@ -136,9 +137,11 @@ format: .venv/.dev ## Rewrite the sources in the house's format
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-.PHONY: new-law
+.PHONY: new-law new-queue
 new-law: ## Begin a growth law with its test, its page and its line: make new-law NAME=probe
-	$(PYTHON) scripts/new.py law $(NAME)
+new-queue: ## Begin a queueing discipline with its test, its page and its line
+new-law new-queue:
+	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME)
 
 .PHONY: lock
 lock: ## Pin the newest versions in requirements/

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Check that nobody but its own file and the table of its family knows a sender's part by name.
+"""Check that nobody but its own file and the table of its family knows a part by name.
 
-The tables are the macros of ``FAMILIES``: one line a part, its file and its type. A part's words
-are in its file. Other sources ask the description: ``choice.about()``. Tests are excepted, and what
-``ALLOWED`` gives a reason for.
+The parts are those of a sender, queueing disciplines, applications, channels and routers. Their
+tables are the macros of ``FAMILIES``: one line a part, its file and its type. A part's words are in
+its file. Other sources ask the description. Tests are excepted, and what ``ALLOWED`` gives a reason
+for.
 
 Prints one line a violation; the exit code is 1 if there is any.
 """
@@ -21,21 +22,53 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from modules import without_tests
 
 ROOT = Path(__file__).resolve().parent.parent
-TCP = Path("crates/tcp/src")
 
-#: The families with a table: the module, and the types of a choice and of any part.
-FAMILIES: Mapping[str, tuple[str, ...]] = {
-    "growth": ("GrowthChoice", "AnyGrowth"),
-    "start": ("SlowStartChoice", "AnySlowStart"),
-    "idle": ("IdleChoice", "AnyIdle"),
-    "recovery": ("RecoveryChoice", "AnyRecovery"),
-}
+
+@dataclass(frozen=True)
+class Family:
+    """A family of parts with a table.
+
+    Attributes
+    ----------
+    folder
+        The crate's sources.
+    module
+        The module with the table, beside the folder of the parts.
+    types
+        The types of a choice and of any part.
+    words
+        True if the words are those of the family alone, so that another source that says one knows
+        the part.
+    """
+
+    folder: str
+    module: str
+    types: tuple[str, ...]
+    words: bool = False
+
+    @property
+    def source(self) -> str:
+        """The beginning of the paths of the family's sources."""
+        return f"{self.folder}/{self.module}"
+
+
+_TCP = "crates/tcp/src"
+
+#: The families with a table.
+FAMILIES: tuple[Family, ...] = (
+    Family(_TCP, "growth", ("GrowthChoice", "AnyGrowth"), words=True),
+    Family(_TCP, "start", ("SlowStartChoice", "AnySlowStart")),
+    Family(_TCP, "idle", ("IdleChoice", "AnyIdle")),
+    Family(_TCP, "recovery", ("RecoveryChoice", "AnyRecovery")),
+    Family("crates/net/src", "queue", ("Discipline",), words=True),
+)
 
 #: The words that other sources may say, by file, and why.
 ALLOWED: Mapping[str, tuple[frozenset[str], str]] = {
     "crates/live/src/judge/stack.rs": (frozenset({"cubic"}), "the kernel's own default"),
     "crates/live/src/kernel.rs": (frozenset({"reno"}), "what every kernel has"),
     "crates/live/src/run.rs": (frozenset({"bbr"}), "the kernel's module that paces by itself"),
+    "crates/python/src/lib.rs": (frozenset({"droptail"}), "the benchmark's default"),
     "crates/script/src/stack/plan.rs": (
         frozenset({"cubic", "newreno", "reno"}),
         "the senders that the field calls a stack's default",
@@ -45,7 +78,7 @@ ALLOWED: Mapping[str, tuple[frozenset[str], str]] = {
 }
 
 _TABLE = re.compile(r"^\w+! \{\n(?P<lines>(?:    \w+::\w+(?: \w+)?,\n)+)\}", re.MULTILINE)
-_WORD = re.compile(r'Word::(?:alone|with)\(\s*"(\w+)"')
+_WORD = re.compile(r'(?:Word::(?:alone|with)\(\s*|const KIND: &\'static str = )"(\w+)"')
 _TEXT = re.compile(r'"((?:\\.|[^"\\])*)"')
 
 
@@ -53,7 +86,7 @@ _TEXT = re.compile(r'"((?:\\.|[^"\\])*)"')
 class Part:
     """A part of a family's table."""
 
-    family: str
+    family: Family
     module: str
     kind: str
     words: frozenset[str]
@@ -62,26 +95,30 @@ class Part:
 def parts(root: Path) -> Iterator[Part]:
     """Yield the parts of every table below ``root``."""
     for family in FAMILIES:
-        table = _TABLE.search((root / TCP / f"{family}.rs").read_text(encoding="utf-8"))
+        source = root / family.source
+        table = _TABLE.search(source.with_suffix(".rs").read_text(encoding="utf-8"))
         if table is None:
             continue
         for module, kind in re.findall(r"(\w+)::(\w+)", table["lines"]):
-            text = (root / TCP / family / f"{module}.rs").read_text(encoding="utf-8")
+            text = (source / f"{module}.rs").read_text(encoding="utf-8")
             yield Part(family, module, kind, frozenset(_WORD.findall(text)))
 
 
 def violations_in(path: str, text: str, known: list[Part]) -> Iterator[str]:
     """Yield the parts that the source at ``path`` knows by name."""
     code = without_tests(text)
-    for part in known:
-        choices = "|".join((*FAMILIES[part.family], part.family))
-        if re.search(rf"\b(?:{choices})::{part.kind}\b", code):
-            yield f"{path}: knows `{part.kind}`; ask `about()` of the choice"
     said = {text.split("(")[0] for text in _TEXT.findall(code)}
     allowed, _ = ALLOWED.get(path, (frozenset(), ""))
-    words = {word for part in known if part.family == "growth" for word in part.words}
-    for word in sorted(said & words - allowed):
-        yield f"{path}: knows the word `{word}`; ask `about()` of the choice"
+    for part in known:
+        family = part.family
+        if path.startswith((f"{family.source}.", f"{family.source}/")):
+            continue
+        choices = "|".join((*family.types, family.module))
+        if re.search(rf"\b(?:{choices})::{part.kind}\b", code):
+            yield f"{path}: knows `{part.kind}`; ask its family"
+        if family.words:
+            for word in sorted(said & part.words - allowed):
+                yield f"{path}: knows the word `{word}`; ask its family"
 
 
 def violations(root: Path) -> Iterator[str]:
@@ -89,9 +126,7 @@ def violations(root: Path) -> Iterator[str]:
     known = list(parts(root))
     for path in sorted((root / "crates").rglob("*.rs")):
         relative = path.relative_to(root)
-        of_tests = {"tests", "benches", "examples"} & set(relative.with_suffix("").parts)
-        of_family = any(str(relative).startswith(f"{TCP}/{family}") for family in FAMILIES)
-        if not of_tests and not of_family:
+        if not {"tests", "benches", "examples"} & set(relative.with_suffix("").parts):
             yield from violations_in(str(relative), path.read_text(encoding="utf-8"), known)
 
 

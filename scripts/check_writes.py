@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check that the product writes files by its one writer alone.
 
-The writer is the crate ``writer``, in Python ``ackclock/_writing.py``: files whole or not at all,
+The writer is the crate ``writer``, in Python ``ackclock/writing.py``: files whole or not at all,
 in places that are tried first. What else may touch a file is listed with the reason in ``ALLOWED``:
 a file and the call, the number of times that it may stand there, and why.
 
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 #: The files of the writer, in which every call is allowed.
-WRITER = ("crates/writer/src/", "python/ackclock/_writing.py")
+WRITER = ("crates/writer/src/", "python/ackclock/writing.py")
 
 _PROC = "sets a switch of the kernel's, which is no file"
 _DEVICE = "opens a device, which is no file"

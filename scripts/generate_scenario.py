@@ -3,23 +3,27 @@
 
 Usage: scripts/generate_scenario.py [--check]
 
-The schema says which keys a table has, their types, their defaults and their meaning. `MODULES`
-below says the rest: names in Python, and the order of arguments. With --check nothing is written;
-the exit code is 1 if a module is not what would be written.
+The schema says which keys a table has, their types, their defaults and their meaning.
+``scenario_classes.py`` says the rest: names in Python, and the order of arguments; and
+``scenario_words.json`` has texts in place of those of the schema that begin without a subject.
+With --check nothing is written; the exit code is 1 if a module is not what would be written.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import ackclock
+from check_words import BEGINNINGS
+from scenario_classes import HAND_WRITTEN, MODULES, Class, Module, OneOf
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "python" / "ackclock"
@@ -32,198 +36,107 @@ WIDTH = 100
 
 
 @dataclass(frozen=True)
-class Class:
-    """A class of a module: a table of the schema, or forms of one that differ in their `kind`.
+class Kind:
+    """The type of a key: in Python, in words, and how it is read.
+
+    Attributes
+    ----------
+    type
+        The type in Python.
+    words
+        The type as docstrings have it.
+    read
+        The function that reads it; empty if a value of a file stays as it is.
+    frozen
+        True of sequences.
+    names
+        The keys of the tables that are pairs in Python.
+    """
+
+    type: str
+    words: str
+    read: str = ""
+    frozen: bool = False
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a class.
 
     Attributes
     ----------
     name
         The name in Python.
-    table
-        The definition of the schema.
-    keys
-        The keys, in the order of the arguments.
-    kinds
-        The values of `kind` for which the class stands, in a definition of several forms. With one
-        of them `kind` is a constant of the class, with several an argument.
-    defaults
-        Defaults that the schema leaves out, as they are read.
-    reads
-        The functions that read keys whose values are tables.
+    kind
+        The type.
+    default
+        The default, as Python has it; None of a key that has to be given.
+    asked
+        The arguments of `key`, besides the default.
+    said
+        The type and the meaning, as the docstring has them.
     """
 
     name: str
-    table: str
-    keys: str
-    kinds: Sequence[str] = ()
-    defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    reads: Mapping[str, str] = field(default_factory=dict[str, str])
+    kind: Kind
+    default: str | None
+    asked: Mapping[str, str]
+    said: tuple[str, str]
+
+    def line(self, *, special: bool) -> str:
+        """Return the line of the field; `special` if one so far has arguments of `key`."""
+        asked = [f"{one}={text}" for one, text in self.asked.items()]
+        if self.default is not None:
+            asked = [f"default={self.default}", *asked]
+        if self.asked or (special and self.default is None):
+            return f"    {self.name}: {self.kind.type} = key({', '.join(asked)})"
+        plain = "" if self.default is None else f" = {self.default}"
+        return f"    {self.name}: {self.kind.type}{plain}"
 
 
-@dataclass(frozen=True)
-class Module:
-    """A module of classes.
-
-    Attributes
-    ----------
-    doc
-        The docstring.
-    classes
-        The classes, in order, and text between them: functions that read alternatives.
-    imports
-        Further names that the module needs, by the module that has them.
-    rest
-        The text after the classes: aliases, and the readers of alternatives.
-    names
-        The names that `rest` defines and the module has for others.
-    """
-
-    doc: str
-    classes: Sequence[Class | str]
-    imports: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    rest: str = ""
-    names: Sequence[str] = ()
-
-
-MODULES: Mapping[str, Module] = {
-    "queues": Module(
-        doc="""\
-Queues of a scenario: the packets in front of a link, and the order in which they leave.
-
-The disciplines, and the sources of their defaults, stand in ``docs/queues``.
-""",
-        classes=(
-            Class("Queue", "QueueSpec", "limit kind counts_in_service mark", ("droptail", "fair")),
-            Class(
-                "Red",
-                "QueueSpec",
-                "min_th max_th limit weight max_p gentle adaptive ecn packet_size",
-                ("red",),
-            ),
-            Class("CoDel", "QueueSpec", "target interval limit ecn ce_threshold", ("codel",)),
-            Class(
-                "FqCoDel",
-                "QueueSpec",
-                "target interval limit ecn ce_threshold quantum classify queues drop_batch",
-                ("fq_codel",),
-            ),
-            Class(
-                "Pie",
-                "QueueSpec",
-                "target update limit alpha beta burst estimate packet_size byte_mode ecn "
-                "mark_below derandomise",
-                ("pie",),
-            ),
-        ),
-        imports={"collections.abc": ["Mapping"], "typing": ["Any", "TypeAlias"]},
-        names=("AnyQueue", "read_queue"),
-        rest='''\
-AnyQueue: TypeAlias = Queue | Red | CoDel | FqCoDel | Pie
-
-_MANAGED: Mapping[str, type[Red | CoDel | FqCoDel | Pie]] = {
-    "red": Red,
-    "codel": CoDel,
-    "fq_codel": FqCoDel,
-    "pie": Pie,
-}
-
-
-def read_queue(table: Mapping[str, Any]) -> AnyQueue:
-    """Return the queue of a table that the core has checked."""
-    return _MANAGED.get(table["kind"], Queue).from_table(table)
-''',
-    ),
-    "tcp": Module(
-        doc="The transport's settings in a scenario: the table ``tcp`` of a flow or a class.\n",
-        classes=(
-            Class("DelayedAck", "DelayedAckOn", "timeout every quick", defaults={"quick": False}),
-            """\
-def read_delayed_ack(value: Any) -> Literal["off"] | DelayedAck:
-    return "off" if value == "off" else DelayedAck.from_table(value)
-""",
-            Class("Autotune", "AutotuneOn", "initial most"),
-            """\
-def read_autotune(value: Any) -> Literal["off"] | Autotune:
-    return "off" if value == "off" else Autotune.from_table(value)
-""",
-            Class(
-                "Tcp",
-                "TcpSpec",
-                "mss initial_window min_rto initial_rto max_rto clock_granularity delayed_ack "
-                "receive_window receive_autotune window_scaling timestamps sack loss_reduces "
-                "pacing nagle syn_retries syn_ack_retries data_retries lost_syns_forgiven "
-                "answer_repeated_syn handshake_tick three_seconds_after_lost_syn ecn ecn_echo abe "
-                "quick_start",
-                reads={
-                    "delayed_ack": "read_delayed_ack",
-                    "receive_autotune": "read_autotune",
-                    "quick_start": "QuickStart.from_table",
-                },
-            ),
-        ),
-        imports={"typing": ["Any"], "ackclock.quick_start": ["QuickStart"]},
-    ),
-    "feedback": Module(
-        doc="Routers that rule every packet's sender: RCP and XCP.\n",
-        classes=(
-            Class("RcpRouter", "RcpSpec", "alpha beta target interval rtt initial"),
-            Class("XcpRouter", "XcpSpec", "alpha beta shuffle rtt"),
-        ),
-    ),
-    "quick_start": Module(
-        doc="Quick-Start (RFC 4782) at routers and at end points.\n",
-        classes=(
-            Class(
-                "Admission",
-                "QuickStartAdmission",
-                "admission capacity threshold slot history samples most denial cheat",
-                defaults={"denial": "zero"},
-            ),
-            Class("QuickStart", "QuickStartTcp", "at_setup after_idle answer most lie"),
-        ),
-        imports={"collections.abc": ["Mapping"], "typing": ["Any", "Literal", "TypeAlias"]},
-        names=("Router", "read_router"),
-        rest='''\
-#: A router's treatment of Quick-Start requests; one that is left out takes no part.
-Router: TypeAlias = Literal["approve", "deny"] | Admission
-
-
-def read_router(value: Any) -> Any:
-    """Return a router's key as a value; the core refuses a wrong one."""
-    return Admission.from_table(value) if isinstance(value, Mapping) else value
-''',
-    ),
-}
+_PLAIN = {"string": "str", "number": "float", "integer": "int", "boolean": "bool", "null": "None"}
 
 
 class Generator:
     """The text of modules, from a schema."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, Any], listed: Mapping[str, Module]) -> None:
+        self.modules = _with_new_kinds(listed, schema["$defs"])
+        self._schema = schema
         self._defs: Mapping[str, Any] = schema["$defs"]
-        classes = [each for module in MODULES.values() for each in module.classes]
-        self._names = {
-            each.table: each.name for each in classes if isinstance(each, Class) and not each.kinds
-        }
+        self._classes: dict[str, Class] = {}
+        self._aliases: dict[str, OneOf] = {}
+        self._homes = dict(HAND_WRITTEN)
+        for name, module in self.modules.items():
+            for each in module.classes:
+                self._homes[each.name] = f"ackclock.{name}"
+                if isinstance(each, OneOf):
+                    self._homes[each.read] = f"ackclock.{name}"
+                    self._aliases |= dict.fromkeys(each.table.split(), each)
+                elif not each.kinds:
+                    self._classes[each.table] = each
 
-    def module(self, module: Module) -> str:
+    def module(self, name: str, module: Module) -> str:
         """Return the text of a module."""
-        classes = "\n\n\n".join(
-            each.rstrip() if isinstance(each, str) else "\n".join(self._class(each))
+        body = "\n\n\n".join(
+            "\n".join(self._alias(each) if isinstance(each, OneOf) else self._class(each))
             for each in module.classes
         )
-        imports = {name: set(names) for name, names in module.imports.items()}
-        imports["ackclock._table"] = {"Table", *(["key"] if "key(" in classes else [])}
-        imports.setdefault("dataclasses", set()).add("dataclass")
-        for name in ("ClassVar", "Literal"):
-            if f"{name}[" in classes:
-                imports.setdefault("typing", set()).add(name)
-        own = [each.name for each in module.classes if isinstance(each, Class)]
+        own = [each.name for each in module.classes]
+        own += [each.read for each in module.classes if isinstance(each, OneOf)]
+        imports: dict[str, set[str]] = {}
+        code = re.sub(r'""".*?"""', "", body, flags=re.DOTALL)
+        for word in set(re.findall(r"[A-Za-z_]\w*", code)) - set(own):
+            if word in self._homes:
+                imports.setdefault(self._homes[word], set()).add(word)
+        if name == "distributions":
+            imports.pop("ackclock.distributions", None)
         ours, others = (
             [
-                f"from {name} import {', '.join(sorted(imports[name]))}"
-                for name in sorted(imports)
-                if name.startswith("ackclock.") is of_the_package
+                f"from {home} import {', '.join(sorted(imports[home], key=_isort))}"
+                for home in sorted(imports)
+                if home.startswith("ackclock.") is of_the_package
             ]
             for of_the_package in (True, False)
         )
@@ -238,18 +151,25 @@ class Generator:
             "",
             *ours,
             "",
-            f"__all__ = {json.dumps(sorted([*own, *module.names]))}",
+            f"__all__ = {json.dumps(sorted(own))}",
             "",
             "",
-            classes,
+            body,
             "",
         ]
-        if module.rest:
-            parts += ["", module.rest.rstrip(), ""]
-        return "\n".join(parts)
+        return _formatted("\n".join(parts), f"{name}.py")
 
-    def _class(self, each: Class) -> Iterator[str]:
-        definition = self._defs[each.table]
+    def _alias(self, each: OneOf) -> Iterator[str]:
+        if each.doc:
+            yield f"#: {each.doc}"
+        yield f"{each.name}: TypeAlias = {each.type}"
+        yield ""
+        classes = ", ".join([*each.classes.split(), *each.items.split()])
+        yield f"{each.read} = one_of({classes})"
+
+    def _forms(self, each: Class) -> tuple[str, dict[str, Any], set[str]]:
+        """Return the description of a class, its keys in the schema, and those that it needs."""
+        definition = self._defs[each.table] if each.table else self._schema
         forms = [
             form
             for form in definition.get("oneOf", [definition])
@@ -257,83 +177,225 @@ class Generator:
         ]
         properties: dict[str, Any] = dict(forms[0]["properties"])
         required = set[str](forms[0].get("required", ()))
-        text = forms[0]["description"]
+        text: str = forms[0].get("description", definition["description"])
         if len(each.kinds) > 1:
             text = definition["description"]
             properties["kind"] = _kinds(forms)
-            required.discard("kind")
-        keys = each.keys.split()
-        missing = set(properties) - set(keys) - ({"kind"} if len(each.kinds) == 1 else set())
-        if missing or set(keys) - set(properties):
-            raise SystemExit(f"{each.name}: keys {sorted(missing)} are new, or one is gone")
+        elif each.kinds:
+            del properties["kind"]
+        if each.bases in ("WrappedTable", "WrappedValue"):
+            ((_, value),) = properties.items()
+            keys = each.keys.split()
+            if each.bases == "WrappedTable":
+                inner = self._defs[value["$ref"].rpartition("/")[2]]
+                properties, required = inner["properties"], set(inner["required"])
+            elif len(keys) > 1:
+                properties = dict.fromkeys(keys, value["items"] | {"description": ""})
+                required = set(keys)
+            else:
+                properties, required = {keys[0]: value}, set(keys)
+            if each.bases == "WrappedTable":
+                text += f" {value['description']}"
+        return text, properties, required
 
+    def _class(self, each: Class) -> Iterator[str]:
+        text, properties, required = self._forms(each)
+        required |= set(each.needs)
+        names = [name.partition("=") for name in each.keys.split()]
+        keys = {name: key or name for name, _, key in names}
+        if odd := sorted(set(keys.values()) ^ set(properties)):
+            raise SystemExit(f"{each.name}: keys {odd} are new, or gone")
+        parts = [
+            self._field(each, name, key, properties[key], required=key in required)
+            for name, key in keys.items()
+        ]
         yield "@dataclass(frozen=True)"
-        yield f"class {each.name}(Table):"
-        yield from _docstring(
-            text, [(key, self._said(properties[key], each, key, key in required)) for key in keys]
-        )
+        yield f"class {each.name}({each.bases}):"
+        yield from _docstring(each, text, [(part.name, part.said) for part in parts])
         yield ""
+        if each.bases.startswith("Wrapped"):
+            (wrapped,) = self._defs[each.table]["properties"]
+            yield f"    KEY: ClassVar[str] = {json.dumps(wrapped)}"
+            yield ""
         if len(each.kinds) == 1:
             yield f"    KIND: ClassVar[str | None] = {json.dumps(each.kinds[0])}"
             yield ""
-        for key in keys:
-            value = properties[key]
-            kind, default = self._type(value), _default(value, each.defaults.get(key))
-            if key == "kind":
-                yield f"    kind: {kind} = key(default={default}, always=True)"
-            elif key in each.reads:
-                yield f"    {key}: {kind} = key(default={default}, read={each.reads[key]})"
-            elif key in required:
-                yield f"    {key}: {kind}"
-            else:
-                yield f"    {key}: {kind} = {default}"
+        special = False
+        for part in parts:
+            special = special or bool(part.asked)
+            yield part.line(special=special)
+        if frozen := [part.name for part in parts if part.kind.frozen]:
+            yield ""
+            yield "    def __post_init__(self) -> None:"
+            yield f'        """Freeze the sequence{"s" if len(frozen) > 1 else ""}."""'
+            yield f"        self._freeze({', '.join(map(json.dumps, frozen))})"
+
+    def _field(
+        self, each: Class, name: str, key: str, value: Mapping[str, Any], *, required: bool
+    ) -> Field:
+        kind = self._kind(value, wrapped=each.bases.startswith("Wrapped"))
+        default = self._default(each, name, value, kind, required=required)
+        if default == "None" and "None" not in kind.type.split(" | "):
+            kind = replace(kind, type=f"{kind.type} | None")
+        asked = {
+            "name": json.dumps(key) if name != key else "",
+            "read": kind.read,
+            "always": "True" if required and default is not None else "",
+            "names": repr(kind.names) if kind.names else "",
+        }
+        said = self._said(each, name, key, value, kind, default)
+        return Field(name, kind, default, {one: text for one, text in asked.items() if text}, said)
 
     def _said(
-        self, value: Mapping[str, Any], each: Class, key: str, required: bool
+        self,
+        each: Class,
+        name: str,
+        key: str,
+        value: Mapping[str, Any],
+        kind: Kind,
+        default: str | None,
     ) -> tuple[str, str]:
         """Return the type of a key and its meaning."""
-        default = value.get("default", each.defaults.get(key))
-        kind = self._type(value).removesuffix(" | None")
-        kind = f"str ({self._quantity(value)})" if kind == "str" else _in_words(kind)
-        head = kind
-        if not required:
-            head += ", optional" if default is None else f", default {_literal(default)}"
-        meaning = value["description"]
-        name = value.get("$ref", "").rpartition("/")[2]
-        forms = self._defs.get(name, {}).get("oneOf", value.get("oneOf", ()))
+        head = kind.words
+        if default is not None:
+            head += ", optional" if default in ("None", "()") else f", default {default}"
+        meaning: str = value["description"]
+        meaning = _with_subject(f"{each.name}.{name}", meaning)
+        table = value.get("$ref", "").rpartition("/")[2]
+        forms = self._defs.get(table, {}).get("oneOf", value.get("oneOf", ()))
         for form in forms:
             if "const" in form:
                 meaning += f' `"{form["const"]}"`: {form["description"]}'
+        if name != key:
+            meaning += f" `{key}` in a file."
         return head, meaning
 
-    def _quantity(self, value: Mapping[str, Any]) -> str:
-        """Return the name of the quantity that a text stands for."""
-        forms = [value, *value.get("anyOf", ())]
-        name = next(form["$ref"] for form in forms if "$ref" in form).rpartition("/")[2]
-        return name.lower()
+    def _default(
+        self, each: Class, name: str, value: Mapping[str, Any], kind: Kind, *, required: bool
+    ) -> str | None:
+        if name in each.defaults:
+            return _literal(each.defaults[name])
+        if isinstance(default := value.get("default"), Mapping):
+            kinds = {one.kinds: one.name for one in self._all_classes(value)}
+            return f"{kinds[(default['kind'],)]}()"
+        if default is not None:
+            return _literal(tuple(default) if isinstance(default, list) else default)
+        if required:
+            return None
+        if kind.frozen or "None" in kind.type.split(" | "):
+            return "()" if kind.frozen else "None"
+        if kind.type in {one.name for one in self._classes.values()}:
+            return f"{kind.type}()"
+        raise SystemExit(f"{each.name}.{name}: its default is not in the schema, expected here")
 
-    def _type(self, value: Mapping[str, Any]) -> str:
+    def _all_classes(self, value: Mapping[str, Any]) -> Iterator[Class]:
+        table = value["$ref"].rpartition("/")[2]
+        for module in self.modules.values():
+            for each in module.classes:
+                if isinstance(each, Class) and each.table == table:
+                    yield each
+
+    def _kind(self, value: Mapping[str, Any], *, wrapped: bool = False, name: str = "") -> Kind:
+        """Return the type of a value; of a distribution's parameter text, or a number."""
         if "$ref" in value:
-            name = value["$ref"].rpartition("/")[2]
-            return self._names.get(name) or self._type(self._defs[name])
+            return self._named(value["$ref"].rpartition("/")[2], wrapped=wrapped)
         if "anyOf" in value:
-            return " | ".join(self._type(form) for form in value["anyOf"])
+            kinds = [self._kind(form, wrapped=wrapped) for form in value["anyOf"]]
+            reads = [kind.read for kind in kinds if kind.read]
+            words = _joined([kind.words for kind in kinds if kind.type != "None"])
+            return Kind(" | ".join(kind.type for kind in kinds), words, reads[0] if reads else "")
         if "oneOf" in value:
-            return f"Literal[{', '.join(json.dumps(form['const']) for form in value['oneOf'])}]"
-        words = {
-            "string": "str",
-            "number": "float",
-            "integer": "int",
-            "boolean": "bool",
-            "null": "None",
-        }
-        kinds = value["type"]
-        return " | ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
+            words = ", ".join(json.dumps(form["const"]) for form in value["oneOf"])
+            return Kind(f"Literal[{words}]", f"{{{words}}}")
+        if value["type"] == "array":
+            return self._list(value["items"], wrapped=wrapped)
+        return _plain(value["type"], name, wrapped=wrapped)
+
+    def _named(self, name: str, *, wrapped: bool) -> Kind:
+        if each := self._classes.get(name):
+            return Kind(each.name, each.name, f"{each.name}.from_table")
+        if alias := self._aliases.get(name):
+            return self._kind_of(alias, name)
+        if name == "Profile":
+            return Kind("Profile", '{"rfc", "linux", "ns2"}')
+        return self._kind(self._defs[name], wrapped=wrapped, name=name)
+
+    def _kind_of(self, alias: OneOf, table: str) -> Kind:
+        words = alias.says or (_in_words(alias.type) if alias.plain else alias.name)
+        first = self._defs[table].get("anyOf", [{}])[0].get("$ref", "").rpartition("/")[2]
+        if first and "str " in words and alias.plain == "str" and not alias.items:
+            words = words.replace("str ", f"str ({_quantity(first)}) ", 1)
+        return Kind(alias.name, words, alias.read, bool(alias.items))
+
+    def _list(self, items: Mapping[str, Any], *, wrapped: bool) -> Kind:
+        table = self._defs.get(items.get("$ref", "").rpartition("/")[2], {})
+        pair = table.get("properties", {})
+        if len(pair) == 2 and items["$ref"].rpartition("/")[2] not in self._classes:
+            kinds = [self._kind(value, wrapped=wrapped) for value in pair.values()]
+            types = ", ".join(kind.type for kind in kinds)
+            names = tuple(pair)
+            return Kind(
+                f"Sequence[tuple[{types}]]",
+                f"sequence of ({' , '.join(names).replace(' ,', ',')})",
+                f"pairs({', '.join(map(json.dumps, names))})",
+                True,
+                names,
+            )
+        item = self._kind(items, wrapped=wrapped)
+        read = f"each({item.read})" if item.read else "tuple"
+        return Kind(f"Sequence[{item.type}]", f"sequence of {item.words}", read, True)
+
+
+#: Texts in place of those of the schema that begin without a subject, by class and key.
+WORDS: Mapping[str, str] = json.loads(
+    Path(__file__).with_name("scenario_words.json").read_text(encoding="utf-8")
+)
+#: Those that are needed, and texts of the schema for which there is none.
+_NEEDED: set[str] = set()
+_PROBLEMS: list[str] = []
+
+
+def _with_subject(place: str, text: str, width: int = sys.maxsize) -> str:
+    """Return a text of the schema, or another if it begins without a subject or is too long."""
+    if text and len(text) <= width and not BEGINNINGS.match(text):
+        return text
+    _NEEDED.add(place)
+    if place not in WORDS:
+        _PROBLEMS.append(f"{place}: {text}")
+    return WORDS.get(place, text)
+
+
+def _plain(types: str | Sequence[str], name: str, *, wrapped: bool) -> Kind:
+    """Return a type of one word, or of one and null; `name` is that of the definition."""
+    if types == "object":
+        return Kind("Mapping[str, str]", "mapping of str to str")
+    if types == "string" and (wrapped or name):
+        return (
+            Kind("str | float", "str or float")
+            if wrapped
+            else Kind("str", f"str ({_quantity(name)})")
+        )
+    words = [_PLAIN[one] for one in ([types] if isinstance(types, str) else types)]
+    return Kind(" | ".join(words), _joined([one for one in words if one != "None"]))
 
 
 def _in_words(kind: str) -> str:
     """Return a type as docstrings have it: choices in braces, alternatives with "or"."""
-    return re.sub(r"Literal\[(.*?)\]", r"{\1}", kind).replace(" | ", " or ")
+    return _joined(re.sub(r"Literal\[(.*?)\]", r"{\1}", kind).split(" | "))
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " or ".join(each for each in (", ".join(words[:-1]), *words[-1:]) if each)
+
+
+def _quantity(name: str) -> str:
+    """Return the name of a quantity in words: "rate or zero" of `RateOrZero`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
+def _isort(name: str) -> tuple[int, str]:
+    """Return the place of an imported name: constants, classes, functions."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
 
 
 def _kinds(forms: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -345,21 +407,24 @@ def _kinds(forms: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     return {"oneOf": words, "default": words[0]["const"], "description": "The discipline."}
 
 
-def _default(value: Mapping[str, Any], default: Any) -> str:
-    return _literal(value.get("default", default))
-
-
 def _literal(value: Any) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
-def _docstring(text: str, keys: Sequence[tuple[str, tuple[str, str]]]) -> Iterator[str]:
+def _docstring(
+    each: Class, text: str, keys: Sequence[tuple[str, tuple[str, str]]]
+) -> Iterator[str]:
     """Return the docstring of a class: one sentence, what follows, and the attributes."""
     text = _marked(text)
     first, dot, rest = text.partition(". ")
     first += dot.strip()
-    if len(first) > WIDTH - len('    """'):
-        raise SystemExit(f"the first sentence does not fit into a line: {first}")
+    if each.first:
+        first = each.first
+    elif len(first) > WIDTH - len('    """'):
+        first, colon, after = first.partition(": ")
+        first += "." if colon else ""
+        rest = f"{after[:1].upper()}{after[1:]} {rest}".strip()
+    first = _with_subject(each.name, first, WIDTH - len('    """'))
     yield f'    """{first}'
     yield ""
     if rest:
@@ -389,10 +454,85 @@ def _wrapped(text: str, indent: str) -> list[str]:
     )
 
 
+def _formatted(text: str, name: str) -> str:
+    """Return the text of a module in the house's format."""
+    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FOLDER / name), "-"]
+    return subprocess.run(
+        ruff, input=text, capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
+
+
+def _with_new_kinds(
+    listed: Mapping[str, Module], definitions: Mapping[str, Any]
+) -> dict[str, Module]:
+    """Return modules with a class for each kind of the schema that the list does not have yet.
+
+    Its arguments are in the order of the alphabet. `Probe` is `ProbeQueue` where the name is taken.
+    """
+    taken = {each.name for module in listed.values() for each in module.classes}
+    return {
+        name: replace(module, classes=tuple(_with_kinds(module.classes, definitions, taken)))
+        for name, module in listed.items()
+    }
+
+
+def _with_kinds(
+    classes: Sequence[Class | OneOf], definitions: Mapping[str, Any], taken: Iterable[str]
+) -> Iterator[Class | OneOf]:
+    for one in classes:
+        if not isinstance(one, OneOf):
+            yield one
+            continue
+        listed = {
+            kind
+            for each in classes
+            if isinstance(each, Class) and each.table == one.table
+            for kind in each.kinds
+        }
+        names = [one.classes]
+        for form in definitions.get(one.table, {}).get("oneOf", ()):
+            kind = form.get("properties", {}).get("kind", {}).get("const")
+            if "title" not in form or kind in listed:
+                continue
+            clash = form["title"] in taken
+            name = form["title"] + (one.name.removeprefix("Any") if clash else "")
+            keys = sorted(form["properties"].keys() - {"kind"})
+            keys.sort(key=lambda key, needs=form["required"]: key not in needs)
+            names.append(name)
+            yield Class(name, one.table, " ".join(keys), (kind,))
+        yield replace(one, classes=" ".join(names))
+
+
+def public_names(text: str, modules: Mapping[str, Module]) -> str:
+    """Return the stub of the package with the classes of new kinds among the public names."""
+    for name, module in modules.items():
+        block = re.search(rf"^from \.{name} import \(\n(.*?)^\)\n", text, re.DOTALL | re.MULTILINE)
+        if block is None:
+            continue
+        lines = block[1].splitlines(keepends=True)
+        listed = [each.name for each in MODULES[name].classes]
+        new = [each.name for each in module.classes if each.name not in listed]
+        lines += [line for each in new if (line := f"    {each} as {each},\n") not in lines]
+        lines.sort(key=lambda line: _isort(line.split()[0]))
+        text = f"{text[: block.start(1)]}{''.join(lines)}{text[block.end(1) :]}"
+    return text
+
+
 def modules() -> dict[Path, str]:
     """Return the modules by the files that they belong in."""
-    generator = Generator(ackclock.schema())
-    return {FOLDER / f"{name}.py": generator.module(each) for name, each in MODULES.items()}
+    generator = Generator(ackclock.schema(), MODULES)
+    made = {
+        FOLDER / f"{name}.py": generator.module(name, each)
+        for name, each in generator.modules.items()
+    }
+    stub = FOLDER / "__init__.pyi"
+    made[stub] = public_names(stub.read_text(encoding="utf-8"), generator.modules)
+    if _PROBLEMS:
+        lines = "\n".join(_PROBLEMS)
+        raise SystemExit(f"texts that begin without a subject, or are too long:\n{lines}")
+    if idle := sorted(set(WORDS) - _NEEDED):
+        print(f"the schema says these itself, scenario_words.json need not: {', '.join(idle)}")
+    return made
 
 
 def main() -> int:

@@ -130,7 +130,8 @@ class Crate:
             passed = self._names[module]
             body = USE.sub(" ", code)
             # A name that is passed on and used in the module itself.
-            paths += [path for name, path in passed.items() if re.search(rf"\b{name}\b", body)]
+            named = ((name, path) for name, path in passed.items() if name != "*")
+            paths += [path for name, path in named if re.search(rf"\b{name}\b", body)]
             targets = (self._target(module, path) for path in paths)
             found[module] = {target for target in targets if target is not None} - {module}
         return found

@@ -4,6 +4,7 @@ from . import theory as theory
 from .api import (
     Part as Part,
     allow as allow,
+    build_id as build_id,
     packmime as packmime,
     run as run,
     run_live as run_live,
@@ -13,9 +14,27 @@ from .api import (
     variant_name as variant_name,
     variants as variants,
 )
+from .apps import (
+    App as App,
+    Bulk as Bulk,
+    Bursts as Bursts,
+    Cbr as Cbr,
+    Dash as Dash,
+    Idle as Idle,
+    Iperf3 as Iperf3,
+    Limited as Limited,
+    OnOff as OnOff,
+    Program as Program,
+    Video as Video,
+)
 from .channels import (
-    read_mahimahi as read_mahimahi,
-    read_rates as read_rates,
+    BurstLoss as BurstLoss,
+    Cellular as Cellular,
+    Channel as Channel,
+    PeriodicLoss as PeriodicLoss,
+    Rates as Rates,
+    Trace as Trace,
+    Wifi as Wifi,
 )
 from .comparison import (
     Comparison as Comparison,
@@ -29,65 +48,56 @@ from .distributions import (
     Uniform as Uniform,
     Values as Values,
     Weibull as Weibull,
-    read_quantiles as read_quantiles,
 )
 from .errors import BadInput as BadInput
+from .events import (
+    After as After,
+    Event as Event,
+    LinkChange as LinkChange,
+    Measure as Measure,
+    Probe as Probe,
+    QueueChange as QueueChange,
+)
+from .feedback import (
+    RcpRouter as RcpRouter,
+    XcpRouter as XcpRouter,
+)
+from .flows import (
+    CrossTraffic as CrossTraffic,
+    Flow as Flow,
+)
 from .judging import (
     CaseDifference as CaseDifference,
     Judgement as Judgement,
     judge as judge,
 )
-from .results import Run as Run
-from .scenario import (
-    Admission as Admission,
-    After as After,
-    App as App,
-    Bulk as Bulk,
-    BurstLoss as BurstLoss,
-    Bursts as Bursts,
-    Cbr as Cbr,
-    Cellular as Cellular,
-    Channel as Channel,
-    CoDel as CoDel,
-    CrossTraffic as CrossTraffic,
-    Dash as Dash,
-    DelayedAck as DelayedAck,
+from .links import (
     Dumbbell as Dumbbell,
-    Event as Event,
-    Flow as Flow,
-    FqCoDel as FqCoDel,
     Graph as Graph,
     GraphLink as GraphLink,
-    Idle as Idle,
-    Iperf3 as Iperf3,
-    Limited as Limited,
     Link as Link,
-    LinkChange as LinkChange,
-    Measure as Measure,
-    OnOff as OnOff,
-    PeriodicLoss as PeriodicLoss,
-    Pie as Pie,
-    Probe as Probe,
-    Program as Program,
-    Queue as Queue,
-    QueueChange as QueueChange,
-    QuickStart as QuickStart,
-    Rates as Rates,
-    RcpRouter as RcpRouter,
-    Red as Red,
     Reorder as Reorder,
     Reverse as Reverse,
-    Scenario as Scenario,
-    Tcp as Tcp,
     Topology as Topology,
-    Trace as Trace,
-    Traffic as Traffic,
-    Video as Video,
-    Wifi as Wifi,
-    XcpRouter as XcpRouter,
-    dumbbell as dumbbell,
-    graph as graph,
 )
+from .measured import (
+    read_mahimahi as read_mahimahi,
+    read_quantiles as read_quantiles,
+    read_rates as read_rates,
+)
+from .queues import (
+    CoDel as CoDel,
+    FqCoDel as FqCoDel,
+    Pie as Pie,
+    Queue as Queue,
+    Red as Red,
+)
+from .quick_start import (
+    Admission as Admission,
+    QuickStart as QuickStart,
+)
+from .results import Run as Run
+from .scenario import Scenario as Scenario
 from .scripts import (
     Drill as Drill,
     ScriptDifference as ScriptDifference,
@@ -95,6 +105,14 @@ from .scripts import (
     ScriptOutcome as ScriptOutcome,
     ScriptReport as ScriptReport,
     drill as drill,
+)
+from .tcp import (
+    DelayedAck as DelayedAck,
+    Tcp as Tcp,
+)
+from .topologies import (
+    dumbbell as dumbbell,
+    graph as graph,
 )
 from .traffic import (
     Access as Access,
@@ -108,6 +126,7 @@ from .traffic import (
     Poisson as Poisson,
     Request as Request,
     Share as Share,
+    Traffic as Traffic,
     Upload as Upload,
     Utilisation as Utilisation,
 )

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ackclock.writing import plain
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -31,14 +33,6 @@ def output() -> Console:
 
     width = None if sys.stdout.isatty() else 200
     return Console(width=width, soft_wrap=False, markup=False, emoji=False)
-
-
-def plain(text: object) -> str:
-    """Return a text on one line whose every character is shown, others as their escapes.
-
-    What files and programs say may hold what moves a terminal's cursor or turns a line around.
-    """
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in str(text))
 
 
 def say(text: object) -> None:

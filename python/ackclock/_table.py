@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Self, cast
 
-__all__ = ["Table", "each", "key"]
+__all__ = ["Table", "WrappedTable", "WrappedValue", "each", "key", "one_of", "pairs"]
 
 
 def key(
@@ -15,9 +15,13 @@ def key(
     name: str | None = None,
     read: Callable[[Any], Any] | None = None,
     always: bool = False,
+    names: tuple[str, str] | None = None,
 ) -> Any:
-    """Return a field that stands in a file under ``name`` and is read back by ``read``."""
-    metadata = {"name": name, "read": read, "always": always}
+    """Return a field that stands in a file under ``name`` and is read back by ``read``.
+
+    With ``names`` it is a sequence of pairs, which are tables of these two keys in a file.
+    """
+    metadata = {"name": name, "read": read, "always": always, "names": names}
     if default is MISSING:
         return field(metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -42,11 +46,10 @@ class Table:
         table: dict[str, Any] = {} if self.KIND is None else {"kind": self.KIND}
         for part in fields(self):
             value = getattr(self, part.name)
-            if value is None or (value == part.default and not part.metadata.get("always")):
+            always = part.metadata.get("always") or part.default is MISSING
+            if value is None or (not always and value in (part.default, ())):
                 continue
-            if value == () and not part.metadata.get("always"):
-                continue
-            table[part.metadata.get("name") or part.name] = _to_plain(value)
+            table[part.metadata.get("name") or part.name] = self._plain(part, value)
         return table
 
     @classmethod
@@ -60,9 +63,110 @@ class Table:
                 values[part.name] = read(table[name]) if read else table[name]
         return cls(**values)
 
+    @staticmethod
+    def _plain(part: Field[Any], value: object) -> object:
+        if names := part.metadata.get("names"):
+            first, second = names
+            pairs = cast("Sequence[tuple[object, object]]", value)
+            return [{first: one, second: other} for one, other in pairs]
+        return _to_plain(value)
+
+    def _freeze(self, *names: str) -> None:
+        """Make tuples of sequences, and of pairs in them."""
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if part.name not in names or value is None or isinstance(value, str | Table):
+                continue
+            if part.metadata.get("names"):
+                value = ((first, second) for first, second in value)
+            object.__setattr__(self, part.name, tuple(value))
+
+
+@dataclass(frozen=True)
+class WrappedTable(Table):
+    """A table of one key, whose value is a table: ``{"pareto": {"shape": 1.2, ...}}``."""
+
+    KEY: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of a file."""
+        return {self.KEY: super().to_dict()}
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Return the value of a table that the core has checked."""
+        return super().from_table(table[cls.KEY])
+
+
+@dataclass(frozen=True)
+class WrappedValue(Table):
+    """A table of one key, whose value is that of the only field, or a list of all of them."""
+
+    KEY: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of a file."""
+        values = [self._plain(part, getattr(self, part.name)) for part in fields(self)]
+        return {self.KEY: values[0] if len(values) == 1 else values}
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Return the value of a table that the core has checked."""
+        parts, value = fields(cls), table[cls.KEY]
+        values = value if len(parts) > 1 else [value]
+        return super().from_table(
+            {
+                part.metadata.get("name") or part.name: one
+                for part, one in zip(parts, values, strict=True)
+            }
+        )
+
 
 def each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a reader of lists whose items ``read`` reads."""
+
     def read_each(items: Any) -> tuple[Any, ...]:
         return tuple(read(item) for item in items)
 
     return read_each
+
+
+def pairs(first: str, second: str) -> Callable[[Any], Any]:
+    """Return a reader of lists of tables of two keys, as pairs."""
+
+    def read_pairs(items: Any) -> tuple[tuple[Any, Any], ...]:
+        return tuple((item[first], item[second]) for item in items)
+
+    return read_pairs
+
+
+def one_of(*classes: type[Table]) -> Callable[[Any], Any]:
+    """Return a reader of values of which each is a table of one of ``classes``, or no table.
+
+    Tables are told apart by ``kind``, by their only key, or by the keys that they need. Of a list
+    each item is read; other values stay.
+    """
+    by_kind = {one.KIND: one for one in classes}
+    needs = [
+        (one, {part.metadata.get("name") or part.name for part in fields(one) if _is_needed(part)})
+        for one in classes
+    ]
+    by_key = {one.KEY: one for one in classes if issubclass(one, WrappedTable | WrappedValue)}
+
+    def read(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return tuple(read(item) for item in cast("Sequence[Any]", value))
+        if not isinstance(value, Mapping):
+            return value
+        table = cast("Mapping[str, Any]", value)
+        if "kind" in table:
+            return (by_kind.get(table["kind"]) or by_kind[None]).from_table(table)
+        if len(table) == 1 and (one := by_key.get(next(iter(table)))):
+            return one.from_table(table)
+        return next(one for one, keys in needs if keys <= table.keys()).from_table(table)
+
+    return read
+
+
+def _is_needed(part: Field[Any]) -> bool:
+    return part.default is MISSING

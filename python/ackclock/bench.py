@@ -42,6 +42,8 @@ from typing import Any
 from rich.table import Table
 
 from ackclock import _core, bench_child, bench_peers
+from ackclock._core import RouterBench
+from ackclock.api import schema
 from ackclock.bench_child import EXIT_BAD_INPUT, EXIT_UNFINISHED, build
 from ackclock.errors import BadInput, UnfinishedError
 
@@ -53,6 +55,7 @@ __all__ = [
     "QUEUE_WORKLOADS",
     "WORKLOADS",
     "Plan",
+    "RouterBench",
     "Workload",
     "as_table",
     "measure",
@@ -68,7 +71,9 @@ __all__ = [
 DEFAULT_VARIANTS = ("newreno+sack", "cubic", "bbr")
 
 #: The queues of the bottleneck that can be measured, and that which all are held against.
-QUEUES = ("droptail", "fair", "red", "codel", "fq_codel", "pie")
+QUEUES: tuple[str, ...] = tuple(
+    form["properties"]["kind"]["const"] for form in schema()["$defs"]["QueueSpec"]["oneOf"]
+)
 DROPTAIL = QUEUES[0]
 
 #: A measurement beside drop-tail is repeated so often at least.

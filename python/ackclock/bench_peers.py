@@ -15,7 +15,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from ackclock._writing import copy_file
+from ackclock.writing import copy_file
 
 __all__ = ["Peer", "missing", "ready"]
 

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock.api import run_live, simulate
-from ackclock.scenario import Flow, Link, Queue, Scenario, dumbbell
+from ackclock.flows import Flow
+from ackclock.links import Link
+from ackclock.queues import Queue
+from ackclock.scenario import Scenario
+from ackclock.topologies import dumbbell
 
 __all__ = ["RATES", "Carried", "measure"]
 

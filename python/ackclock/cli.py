@@ -30,8 +30,8 @@ from ackclock._cli_run import print_run, rows_of_measure
 from ackclock._cli_theory import theory_app
 from ackclock._plain import read_plainly
 from ackclock._words import SUBSTRATES, Substrate
-from ackclock._writing import Folder
 from ackclock.errors import BadInput, UnfinishedError
+from ackclock.writing import Folder
 
 if TYPE_CHECKING:
     from ackclock.api import ScenarioFile

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ackclock import _core, api
 from ackclock._words import SUBSTRATES, Substrate
 from ackclock.errors import BadInput
+from ackclock.events import Probe
+from ackclock.links import Dumbbell
 from ackclock.results import Run
-from ackclock.scenario import Dumbbell, Probe, Scenario
+from ackclock.scenario import Scenario
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from ackclock._writing import copy_file, try_file
 from ackclock.errors import BadInput
+from ackclock.writing import copy_file, try_file
 
 __all__ = ["LENGTH_S", "RATE", "make_film"]
 

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ackclock import _core
-from ackclock._writing import Folder
 from ackclock.errors import BadInput, UnfinishedError
+from ackclock.writing import Folder
 
 __all__ = ["CaseDifference", "Judgement", "judge"]
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
-from ackclock._writing import write_file
+from ackclock.apps import Video
 from ackclock.errors import BadInput
-from ackclock.video import Video, read_video
+from ackclock.video import read_video
+from ackclock.writing import write_file
 
 __all__ = ["play", "play_with_vlc", "read_trace", "write_trace"]
 

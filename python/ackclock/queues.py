@@ -7,11 +7,10 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from ackclock._table import Table, key
+from ackclock._table import Table, key, one_of
 
 __all__ = ["AnyQueue", "CoDel", "FqCoDel", "Pie", "Queue", "Red", "read_queue"]
 
@@ -133,15 +132,17 @@ class FqCoDel(Table):
     Attributes
     ----------
     target : str (duration), default "5 ms"
-        The standing delay that each flow queue accepts.
+        The standing delay that is accepted.
     interval : str (duration), default "100 ms"
-        The time for which the delay of a flow queue may stay above the target.
+        The time for which the delay may stay above the target: about the longest round trip of the
+        flows.
     limit : str (limit), default "10240 packet"
         The most that waits, in all flow queues together.
     ecn : bool, default True
         True if packets that ask for ECN are marked instead of dropped.
     ce_threshold : str (duration), optional
-        The delay above which every packet that asks for ECN is marked; default: none.
+        The delay above which every packet that asks for ECN is marked, for laws such as ``dctcp``;
+        default: none.
     quantum : str (bytes), default "1514 B"
         The bytes that a flow queue sends in its turn.
     classify : {"hash", "flow"}, default "hash"
@@ -223,14 +224,4 @@ class Pie(Table):
 
 AnyQueue: TypeAlias = Queue | Red | CoDel | FqCoDel | Pie
 
-_MANAGED: Mapping[str, type[Red | CoDel | FqCoDel | Pie]] = {
-    "red": Red,
-    "codel": CoDel,
-    "fq_codel": FqCoDel,
-    "pie": Pie,
-}
-
-
-def read_queue(table: Mapping[str, Any]) -> AnyQueue:
-    """Return the queue of a table that the core has checked."""
-    return _MANAGED.get(table["kind"], Queue).from_table(table)
+read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie)

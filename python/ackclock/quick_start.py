@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from ackclock._table import Table
+from ackclock._table import Table, one_of
 
 __all__ = ["Admission", "QuickStart", "Router", "read_router"]
 
@@ -87,10 +86,7 @@ class QuickStart(Table):
     lie: str | None = None
 
 
-#: A router's treatment of Quick-Start requests; one that is left out takes no part.
+#: A router's treatment of Quick-Start requests; one left out takes no part.
 Router: TypeAlias = Literal["approve", "deny"] | Admission
 
-
-def read_router(value: Any) -> Any:
-    """Return a router's key as a value; the core refuses a wrong one."""
-    return Admission.from_table(value) if isinstance(value, Mapping) else value
+read_router = one_of(Admission)

@@ -5,12 +5,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
-from ackclock._table import Table, key
+from ackclock._table import Table, key, one_of
 from ackclock.quick_start import QuickStart
 
-__all__ = ["Autotune", "DelayedAck", "Tcp"]
+__all__ = [
+    "AnyAutotune",
+    "AnyDelayedAck",
+    "Autotune",
+    "DelayedAck",
+    "Tcp",
+    "read_autotune",
+    "read_delayed_ack",
+]
 
 
 @dataclass(frozen=True)
@@ -34,8 +42,9 @@ class DelayedAck(Table):
     quick: bool = False
 
 
-def read_delayed_ack(value: Any) -> Literal["off"] | DelayedAck:
-    return "off" if value == "off" else DelayedAck.from_table(value)
+AnyDelayedAck: TypeAlias = Literal["off"] | DelayedAck
+
+read_delayed_ack = one_of(DelayedAck)
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,9 @@ class Autotune(Table):
     most: str
 
 
-def read_autotune(value: Any) -> Literal["off"] | Autotune:
-    return "off" if value == "off" else Autotune.from_table(value)
+AnyAutotune: TypeAlias = Literal["off"] | Autotune
+
+read_autotune = one_of(Autotune)
 
 
 @dataclass(frozen=True)
@@ -137,9 +147,9 @@ class Tcp(Table):
     initial_rto: str | None = None
     max_rto: str | None = None
     clock_granularity: str | None = None
-    delayed_ack: Literal["off"] | DelayedAck | None = key(default=None, read=read_delayed_ack)
+    delayed_ack: AnyDelayedAck | None = key(default=None, read=read_delayed_ack)
     receive_window: str | None = None
-    receive_autotune: Literal["off"] | Autotune | None = key(default=None, read=read_autotune)
+    receive_autotune: AnyAutotune | None = key(default=None, read=read_autotune)
     window_scaling: bool | None = None
     timestamps: bool | None = None
     sack: bool | None = None

@@ -88,6 +88,7 @@ def altman(
     buffer_packets: float,
     bw_in_pps: float | None = None,
     rto_s: float | None = None,
+    mode: Literal["auto", "one", "two"] = "auto",
 ) -> Altman:
     """Predict throughput and round-trip time of one Tahoe connection (Altman et al., 1997).
 
@@ -109,6 +110,8 @@ def altman(
     rto_s
         With it, the throughput when each cycle's loss is found by a timer of so many seconds is
         among the details, as ``throughput_with_timeout_pps``.
+    mode
+        The slow starts of a cycle: one, two, or as many as the path makes.
 
     Returns
     -------
@@ -123,6 +126,7 @@ def altman(
         "buffer_packets": buffer_packets,
         "bw_in_pps": bw_in_pps,
         "rto_s": rto_s,
+        "mode": mode,
     }
     answer = json.loads(_core.altman_predict(_to_json(given)))
     validity = _validity(answer.pop("validity"))
@@ -168,6 +172,8 @@ class Inference:
         The estimate and its interval; none if the measurements do not determine the parameter.
     validity
         The validity of the model at the estimate; none without an estimate.
+    cause
+        A word for the reason, such as ``"no solution"``; none with an estimate.
     reason
         Why the parameter is not identifiable; none with an estimate.
     solutions
@@ -177,6 +183,7 @@ class Inference:
     parameter: Parameter
     best: Candidate | None
     validity: Validity | None
+    cause: str | None
     reason: str | None
     solutions: tuple[Candidate, ...]
 
@@ -261,6 +268,7 @@ def infer(
         parameter=answer["parameter"],
         best=_candidate(answer) if found else None,
         validity=_validity(answer["validity"]) if found else None,
+        cause=answer["cause"],
         reason=answer["reason"],
         solutions=tuple(_candidate(solution) for solution in answer["solutions"]),
     )

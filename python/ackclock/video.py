@@ -1,4 +1,4 @@
-"""Videos: what a scenario says of them, and the picture sizes of real files."""
+"""Picture sizes of videos: of real files, by ffprobe, and scaled."""
 
 from __future__ import annotations
 
@@ -6,96 +6,12 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
 
-from ackclock._table import Table, key
+from ackclock.apps import Video
 from ackclock.errors import BadInput
 
-__all__ = ["Dash", "Video", "read_video", "scale_pictures"]
-
-
-@dataclass(frozen=True)
-class Video(Table):
-    """A video over HTTP: the receiver asks for a file, the sender sends it, a player shows it.
-
-    Attributes
-    ----------
-    pictures
-        The bytes of each picture, in the order in which they are sent and shown; see
-        :func:`ackclock.read_video`.
-    size, length
-        Instead: the volume of a video whose pictures are drawn at random, such as ``"409 MB"``,
-        and how long it lasts, such as ``"624 s"``.
-    picture_rate
-        Pictures a second.
-    buffer
-        The most that the playout buffer holds, such as ``"656 kB"``.
-    start, resume
-        The bytes that it holds when play begins (default: ``buffer``), and when play goes on after
-        it ran empty (default: as ``start``).
-    catch_up
-        The speed at which late pictures are shown, as a multiple of the usual one.
-    resize
-        The most that the buffer grows to, such as ``"20 MB"``, if it is to follow the path: play
-        then also waits until at the measured rate the rest would not make it wait again.
-    pace
-        The server sends at no more than so many times the least constant rate at which the rest of
-        the film would be there in time.
-    """
-
-    KIND: ClassVar[str | None] = "video"
-
-    pictures: Sequence[int] | None = key(default=None, read=tuple)
-    size: str | None = None
-    length: str | None = None
-    picture_rate: float = 30.0
-    buffer: str = "656 kB"
-    start: str | None = None
-    resume: str | None = None
-    catch_up: float = 1.1
-    resize: str | None = None
-    pace: float | None = None
-
-
-@dataclass(frozen=True)
-class Dash(Table):
-    """A video in segments at several rates: the receiver chooses and asks for each, and plays it.
-
-    Attributes
-    ----------
-    rates
-        The rates at which there are segments, the lowest first: ``["1 Mbit/s", "3 Mbit/s"]``.
-    segment
-        The play time of a segment.
-    length
-        The play time of a video of constant rates.
-    pictures
-        Instead: the bytes of a film's pictures, in whose proportion segments have their bytes.
-    picture_rate
-        Pictures a second.
-    buffer
-        The most play that the buffer holds.
-    start, resume
-        The play that it holds when play begins (default: two segments), and when play goes on after
-        it ran empty (default: as ``start``).
-    adapt
-        ``"throughput"``: by the harmonic mean of what came before (FESTIVE); ``"buffer"``: by what
-        the buffer holds (BBA-0).
-    """
-
-    KIND: ClassVar[str | None] = "dash"
-
-    rates: Sequence[str] = key(read=tuple)
-    segment: str = "4 s"
-    length: str | None = None
-    pictures: Sequence[int] | None = key(default=None, read=tuple)
-    picture_rate: float = 30.0
-    buffer: str = "30 s"
-    start: str | None = None
-    resume: str | None = None
-    adapt: Literal["throughput", "buffer"] = "throughput"
+__all__ = ["read_video", "scale_pictures"]
 
 
 def read_video(path: str | os.PathLike[str]) -> Video:

@@ -33,6 +33,16 @@ def test_the_generated_classes_are_up_to_date(script: Callable[[str], ModuleType
         assert path.read_text(encoding="utf-8") == text, "run `make generate`"
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+def test_the_files_that_a_page_names_exist(page: str) -> None:
+    # Decisions are dated: they name what there was.
+    if page.startswith("docs/decisions"):
+        return
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:crates|docs|examples|python|scripts)/[\w./-]+)`", text)
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
 def test_the_example_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (example,) = blocks("README.md", "python")
     monkeypatch.chdir(tmp_path)

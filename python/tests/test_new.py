@@ -1,7 +1,8 @@
-"""`make new-law`: what it writes, and that the law works in a copy of the tree."""
+"""`make new-law` and `make new-queue`: what they write, and that it works in a copy of the tree."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,12 +10,36 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+
+import ackclock as ac
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 Script = Callable[[str], ModuleType]
+
+#: By kind: the table of the family, the other files that are new, and the line of the table.
+WRITTEN = {
+    "law": (
+        "crates/tcp/src/growth.rs",
+        {"crates/tcp/src/growth/probe.rs", "docs/algorithms/probe.md"},
+        "    probe::Probe,",
+    ),
+    "queue": (
+        "crates/net/src/queue.rs",
+        {"crates/net/src/queue/probe.rs", "docs/queues/probe.md"},
+        "    probe::Probe,",
+    ),
+}
+
+#: By kind: the crate whose tests are run, the tests, and how many there are at least.
+TESTS = {
+    # The law's own test, and those that every law of the table has to pass.
+    "law": ("tcp", ["probe", "variant::"], 10),
+    "queue": ("net", ["probe", "queue::tests"], 5),
+}
 
 
 def copy_of_the_crates(folder: Path) -> Path:
@@ -26,50 +51,100 @@ def copy_of_the_crates(folder: Path) -> Path:
         elif source.exists():
             shutil.copy2(source, folder / name)
     shutil.copytree(ROOT / "crates", folder / "crates")
-    (folder / "docs" / "algorithms").mkdir(parents=True)
     return folder
 
 
-def test_a_new_law_is_one_file_its_page_and_one_line(tmp_path: Path, script: Script) -> None:
-    root = copy_of_the_crates(tmp_path)
-    table = root / "crates/tcp/src/growth.rs"
-    before = table.read_text().splitlines()
-    written = script("new").write_law(root, "probe")
-    assert {str(path.relative_to(root)) for path in written} == {
-        "crates/tcp/src/growth.rs",
-        "crates/tcp/src/growth/probe.rs",
-        "docs/algorithms/probe.md",
+def scenario(kind: str) -> dict[str, Any]:
+    """Return a scenario that needs the new thing."""
+    link = {"rate": "10 Mbit/s", "delay": "10 ms"}
+    queue: dict[str, Any] = {"kind": "droptail", "limit": "20 packet"}
+    if kind == "queue":
+        queue = {"kind": "probe", "target": "5 ms"}
+    return {
+        "duration": "5 s",
+        "topology": {"kind": "dumbbell", "bottleneck": link | {"queue": queue}, "access": link},
+        "flow": [{"name": "a", "variant": "probe" if kind == "law" else "newreno"}],
     }
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_something_new_is_its_files_and_one_line(kind: str, tmp_path: Path, script: Script) -> None:
+    root = copy_of_the_crates(tmp_path)
+    where, new, line = WRITTEN[kind]
+    table = root / where
+    before = table.read_text().splitlines()
+    write = script("new").KINDS[kind]
+    written = write(root, "probe")
+    assert {str(path.relative_to(root)) for path in written} == new | {where}
     after = table.read_text().splitlines()
-    assert [line for line in after if line not in before] == ["    probe::Probe,"]
-    assert [line for line in after if line != "    probe::Probe,"] == before
+    assert [each for each in after if each not in before] == [line]
+    assert [each for each in after if each != line] == before
     with pytest.raises(SystemExit, match="is there already"):
-        script("new").write_law(root, "probe")
-    assert list(script("check_layers").module_violations("tcp", root / "crates/tcp/src")) == []
+        write(root, "probe")
+    for crate in ("tcp", "net"):
+        source = root / "crates" / crate / "src"
+        assert list(script("check_layers").module_violations(crate, source)) == []
     assert list(script("check_names").violations(root)) == []
 
 
 @pytest.mark.slow
-def test_a_new_law_builds_and_runs(tmp_path: Path, script: Script) -> None:
+@pytest.mark.parametrize("kind", TESTS)
+def test_something_new_builds_and_runs(kind: str, tmp_path: Path, script: Script) -> None:
     root = copy_of_the_crates(tmp_path)
-    law = next(path for path in script("new").write_law(root, "probe") if path.stem == "probe")
-    subprocess.run(["rustfmt", "--edition", "2024", "--check", law], check=True, cwd=root)
-    # The test of the law itself, and those that every law of the table has to pass.
-    environment = {"CARGO_TARGET_DIR": str(ROOT / "target"), **os.environ}
-    command = ["cargo", "test", "--quiet", "--locked", "-p", "ackclock-tcp", "--lib", "--"]
+    written = script("new").KINDS[kind](root, "probe")
+    for path in written:
+        if path.name == "probe.rs":
+            subprocess.run(["rustfmt", "--edition", "2024", "--check", path], check=True, cwd=root)
+    crate, tests, least = TESTS[kind]
+    done = cargo(root, "test", "-p", f"ackclock-{crate}", "--lib", "--", *tests)
+    passed = re.search(r"test result: ok\. (\d+) passed", done)
+    assert passed is not None
+    assert int(passed[1]) >= least
+    file = tmp_path / "scenario.json"
+    file.write_text(json.dumps(scenario(kind)), encoding="utf-8")
+    answers = {
+        cargo(
+            root, "run", "-p", "ackclock-sim", "--example", "drive", "--", *engine, "digest", file
+        )
+        for engine in ([], ["reference"])
+    }
+    # Both engines, the same digest.
+    assert len(answers) == 1
+    assert file.name in answers.pop()
+
+
+def test_python_has_a_class_for_a_new_kind(script: Script) -> None:
+    generate = script("generate_scenario")
+    schema = json.loads(json.dumps(ac.schema()))
+    forms = schema["$defs"]["QueueSpec"]["oneOf"]
+    (form,) = (each for each in forms if each["title"] == "Red")
+    new = json.loads(json.dumps(form)) | {"title": "Probe"}
+    new["properties"]["kind"]["const"] = "probe"
+    forms.append(new)
+    generator = generate.Generator(schema, generate.MODULES)
+    text = generator.module("queues", generator.modules["queues"])
+    # The name `Probe` is that of a recorder already.
+    assert "class ProbeQueue(Table):" in text
+    assert 'KIND: ClassVar[str | None] = "probe"' in text
+    assert "read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie, ProbeQueue)" in text
+    stub = (ROOT / "python/ackclock/__init__.pyi").read_text(encoding="utf-8")
+    names = generate.public_names(stub, generator.modules)
+    added = set(names.splitlines()) - set(stub.splitlines())
+    assert added == {"    ProbeQueue as ProbeQueue,"}
+
+
+def cargo(root: Path, command: str, *arguments: str | Path) -> str:
+    """Return what `cargo` says in the copy of the tree."""
     done = subprocess.run(
-        [*command, "probe", "variant::"],
+        ["cargo", command, "--quiet", "--locked", *arguments],
         cwd=root,
-        env=environment,
+        env={"CARGO_TARGET_DIR": str(ROOT / "target"), **os.environ},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    # The law's own, and those of names.
-    passed = re.search(r"test result: ok\. (\d+) passed", done.stdout)
-    assert passed is not None
-    assert int(passed[1]) > 10
+    return done.stdout
 
 
 def test_names_that_are_no_words(script: Script) -> None:
@@ -84,6 +159,8 @@ def test_names_that_are_no_words(script: Script) -> None:
         ("let law = GrowthChoice::Cubic(form);", "Cubic"),
         ("use ackclock_tcp::growth::Bbr;", "Bbr"),
         ("match recovery { RecoveryChoice::Rack(()) => {} }", "Rack"),
+        ("let queue = Discipline::Pie(PieConfig::default());", "Pie"),
+        ('if queue.kind() == "fq_codel" {}', "fq_codel"),
         ('if word == "bbr1" {}', "bbr1"),
         ('const LAW: &str = "ccp(1)";', "ccp"),
         ("// GrowthChoice::Cubic\nlet law = choice.about();", None),
@@ -99,7 +176,8 @@ def test_who_knows_a_part_by_name(text: str, found: str | None, script: Script) 
 
 def test_every_table_is_read(script: Script) -> None:
     known = list(script("check_names").parts(ROOT))
-    counts = [sum(part.family == family for part in known) for family in ("growth", "recovery")]
+    families = ("growth", "recovery", "queue")
+    counts = [sum(part.family.module == family for part in known) for family in families]
     # Of growth laws there are 18, five of them Linux's forms; SACK and PRR are one type.
-    assert counts == [18, 5]
+    assert counts == [18, 5, 6]
     assert all(part.words for part in known)

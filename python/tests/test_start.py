@@ -67,7 +67,7 @@ def test_every_name_is_there_when_it_is_asked_for() -> None:
     for name in ac.__all__:
         assert getattr(ac, name) is not None
     assert set(ac.__all__) <= set(dir(ac))
-    assert ac.Link is import_module("ackclock.scenario").Link
+    assert ac.Link is import_module("ackclock.links").Link
     assert ac.theory is import_module("ackclock.theory")
     with pytest.raises(AttributeError, match="attribute Lnik"):
         ac.Lnik  # noqa: B018 # pyright: ignore[reportAttributeAccessIssue]

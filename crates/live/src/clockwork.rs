@@ -117,7 +117,7 @@ pub struct Clockwork {
     pub entry_of: Vec<usize>,
     /// Copies of what passes the ports.
     pub captor: Option<Captor>,
-    /// Whether it looks at its ports without ever sleeping, most of the time.
+    /// True if it looks at its ports without ever sleeping, most of the time.
     pub polls: bool,
     /// When each packet was due that ports have kept.
     pub kept: Vec<Instant>,

@@ -17,13 +17,13 @@ const ACK: u8 = 16;
 pub struct Sight {
     /// Who sends it.
     pub source: IpAddr,
-    /// Whether it is a TCP segment with payload.
+    /// True if it is a TCP segment with payload.
     pub data: bool,
     /// Of a TCP segment with SYN, whether it is the answer to one.
     pub opening: Option<bool>,
-    /// Whether its IP header has options that routers look at.
+    /// True if its IP header has options that routers look at.
     pub options: bool,
-    /// Whether its sender understands marks (RFC 3168 §5).
+    /// True if its sender understands marks (RFC 3168 §5).
     pub ecn: bool,
 }
 

@@ -47,9 +47,9 @@ pub struct Call {
     apps: [Option<AnyApp<KernelEnd>>; 2],
     /// What each end's peer had sent it when it was asked last.
     received: [Bytes; 2],
-    /// Whether its objects are noted.
+    /// True if its objects are noted.
     told: bool,
-    /// Whether it is to be forgotten once it is over.
+    /// True if it is to be forgotten once it is over.
     passing: bool,
     /// When it is to be looked at even if no file tells anything.
     due: Instant,
@@ -79,9 +79,9 @@ pub struct Played {
     pub opener: usize,
     /// The applications of the sides that are the kernel's.
     pub apps: [AnyApp<KernelEnd>; 2],
-    /// Whether its objects are noted.
+    /// True if its objects are noted.
     pub told: bool,
-    /// Whether it belongs to a traffic class.
+    /// True if it belongs to a traffic class.
     pub passing: bool,
 }
 
@@ -155,7 +155,7 @@ impl Call {
         })
     }
 
-    /// Whether what either end read was not what was sent.
+    /// True if what either end read was not what was sent.
     pub fn is_changed(&self) -> bool {
         self.ends.iter().flatten().any(|end| end.changed)
     }
@@ -304,7 +304,7 @@ pub struct Hosts {
     pub flows: usize,
     /// What their applications told.
     pub diary: Diary,
-    /// Whether the path polls, so that this thread is not to sleep for long either.
+    /// True if the path polls, so that this thread is not to sleep for long either.
     pub polls: bool,
 }
 

@@ -39,7 +39,7 @@ pub struct Judged {
     pub result: Result<Report, Failure>,
     /// The packets that the kernel sent.
     pub seen: Vec<Seen>,
-    /// Whether it was run a second time, because the machine disturbed the first.
+    /// True if it was run a second time, because the machine disturbed the first.
     pub again: bool,
 }
 
@@ -126,7 +126,7 @@ pub struct Judge {
     wire: Arc<Wire>,
     reader: Option<JoinHandle<()>>,
     next_port: AtomicU32,
-    /// Whether it has but one connection, whose script may set what all connections share.
+    /// True if it has but one connection, whose script may set what all connections share.
     alone: bool,
     /// IPv6 is set up, too.
     ipv6: AtomicBool,

@@ -42,9 +42,9 @@ pub struct KernelSettings {
     pub mtu: u32,
     /// Payload of a full segment.
     pub payload: u32,
-    /// Whether less than a full segment is sent at once.
+    /// True if less than a full segment is sent at once.
     pub no_delay: bool,
-    /// Whether its TCP paces.
+    /// True if its TCP paces.
     pub paced: bool,
     /// The largest window that it offers.
     pub window_clamp: Option<u32>,
@@ -144,9 +144,9 @@ pub struct Asked<'a> {
     profile: Profile,
     tcp: &'a TcpSpec,
     network: NetworkSpec,
-    /// Whether both ends send.
+    /// True if both ends send.
     pub both: bool,
-    /// Whether its sockets are programs' own.
+    /// True if its sockets are programs' own.
     pub programs: bool,
 }
 
@@ -452,7 +452,7 @@ pub struct Window {
     pub crossings: Vec<String>,
 }
 
-/// Whether a probe wants to see every change of a flow.
+/// True if a probe wants to see every change of a flow.
 pub fn wants_every_change(scenario: &Scenario) -> bool {
     scenario.probes.iter().any(|probe| probe.flow.is_some() && probe.every.0 == Every::Change)
 }

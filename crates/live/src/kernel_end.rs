@@ -75,7 +75,7 @@ impl KernelEnd {
         self.established = established;
     }
 
-    /// Whether it has a socket.
+    /// True if it has a socket.
     pub const fn has_socket(&self) -> bool {
         self.socket.is_some()
     }
@@ -137,17 +137,17 @@ impl KernelEnd {
         Ok(())
     }
 
-    /// Whether everything that was given, and the FIN, is acknowledged.
+    /// True if everything that was given, and the FIN, is acknowledged.
     pub fn is_served(&self) -> bool {
         self.writing == Writing::Shut && self.outstanding() == 0
     }
 
-    /// Whether it has told its peer that it is done, but the peer has not said that it knows.
+    /// True if it has told its peer that it is done, but the peer has not said that it knows.
     pub fn awaits_last_ack(&self) -> bool {
         self.writing == Writing::Shut && self.outstanding() > 0
     }
 
-    /// Whether both directions are over.
+    /// True if both directions are over.
     pub fn is_over(&self) -> bool {
         self.finished && self.is_served()
     }
@@ -168,12 +168,12 @@ impl KernelEnd {
         (interest.read || interest.write).then_some((socket.as_raw_fd(), interest))
     }
 
-    /// Whether the application left something unread.
+    /// True if the application left something unread.
     pub const fn is_holding(&self) -> bool {
         self.waiting > 0
     }
 
-    /// Whether it is still to hear of the peer.
+    /// True if it is still to hear of the peer.
     pub const fn is_connecting(&self) -> bool {
         self.established.is_none()
     }

@@ -120,7 +120,7 @@ pub struct DeviceCounters {
 pub struct RouteMetrics {
     /// The first window, in segments.
     pub initial_window: Option<u32>,
-    /// Whether every segment is acknowledged at once.
+    /// True if every segment is acknowledged at once.
     pub quick_ack: bool,
     /// The smallest retransmission timeout, in milliseconds.
     pub min_rto_ms: Option<u32>,

@@ -30,7 +30,7 @@ pub struct Release<'a> {
     pub at: Instant,
     /// [`LEAD`] bytes of room, then the packet.
     pub bytes: &'a mut [u8],
-    /// Whether its checksum is right: a packet in which a bit was flipped is for the host to refuse.
+    /// True if its checksum is right: a packet in which a bit was flipped is for the host to refuse.
     pub intact: bool,
 }
 

@@ -154,7 +154,7 @@ fn content_length(head: &str) -> Result<u64, String> {
     length.ok_or_else(|| "the server told no Content-Length".to_owned())
 }
 
-/// Whether it can be the name of a field (RFC 9110 section 5.6.2).
+/// True if it can be the name of a field (RFC 9110 section 5.6.2).
 fn is_token(name: &str) -> bool {
     let of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(of_token)

@@ -57,7 +57,7 @@ pub trait Port: Send {
     /// The device is gone.
     fn write(&mut self, now: Instant, buffer: &mut [u8], intact: bool) -> io::Result<u64>;
 
-    /// Whether packets may be kept until [`flush`](Self::flush), so that several take one call.
+    /// True if packets may be kept until [`flush`](Self::flush), so that several take one call.
     fn keeps(&self) -> bool {
         false
     }
@@ -168,7 +168,7 @@ fn ask(netlink: &Asking, device: u32) -> io::Result<DeviceCounters> {
     netlink.lock().unwrap_or_else(std::sync::PoisonError::into_inner).counters(device)
 }
 
-/// Whether a failed write lost one packet, rather than the device.
+/// True if a failed write lost one packet, rather than the device.
 fn is_lost(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN | libc::ENOMEM))
 }

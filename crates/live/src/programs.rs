@@ -393,7 +393,7 @@ fn end_in_words(code: i32) -> String {
     }
 }
 
-/// Whether a TCP socket of the calling thread's namespace listens.
+/// True if a TCP socket of the calling thread's namespace listens.
 fn listens() -> bool {
     ["tcp", "tcp6"].iter().any(|table| {
         let text = fs::read_to_string(format!("/proc/thread-self/net/{table}"));
@@ -401,7 +401,7 @@ fn listens() -> bool {
     })
 }
 
-/// Whether a line of `/proc/net/tcp` is of a socket that listens: the fourth field is its state
+/// True if a line of `/proc/net/tcp` is of a socket that listens: the fourth field is its state
 /// (proc(5)), 0A `TCP_LISTEN`.
 fn is_of_a_listener(line: &str) -> bool {
     line.split_whitespace().nth(3) == Some("0A")

@@ -28,7 +28,7 @@ pub const MOST_RATE_ERROR: f64 = 0.01;
 pub struct Report {
     /// `live`.
     pub substrate: &'static str,
-    /// Whether the path kept its promises; if not, its numbers are no measurement.
+    /// True if the path kept its promises; if not, its numbers are no measurement.
     pub valid: bool,
     /// The promises that it broke.
     pub doubts: Vec<String>,
@@ -44,9 +44,9 @@ pub struct Report {
     pub changed: u64,
     /// The devices between hosts and path: `tun` or `veth`.
     pub ports: &'static str,
-    /// Whether the path's thread ran before all others (`SCHED_FIFO`).
+    /// True if the path's thread ran before all others (`SCHED_FIFO`).
     pub realtime: bool,
-    /// Whether processors that had nothing to do waited awake (`/dev/cpu_dma_latency`).
+    /// True if processors that had nothing to do waited awake (`/dev/cpu_dma_latency`).
     pub kept_awake: bool,
     /// How much later than the model says packets were released.
     pub lateness: Lateness,
@@ -126,7 +126,7 @@ pub struct Setting {
     pub receiver: &'static str,
     /// The kernel's congestion control.
     pub congestion_control: String,
-    /// Whether TCP paces.
+    /// True if TCP paces.
     pub paced: bool,
     /// The settings of its namespaces, as they were read back.
     pub sysctls: BTreeMap<String, String>,

@@ -31,7 +31,7 @@ pub fn of_programs(as_root: bool) -> Result<Rights, LiveError> {
     })
 }
 
-/// Whether this process sees the machine's users as they are, and not those of a user namespace.
+/// True if this process sees the machine's users as they are, and not those of a user namespace.
 pub fn sees_every_user() -> bool {
     known_here("uid") == [[0, 0, u64::from(u32::MAX)]]
 }

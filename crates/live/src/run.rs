@@ -47,7 +47,7 @@ pub struct Options {
     pub ends: [Option<End>; 2],
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<Place>,
-    /// Whether the path's thread polls, and has a processor to itself.
+    /// True if the path's thread polls, and has a processor to itself.
     pub busy: bool,
     /// A folder for what programs print and write; one that is gone with the run if not given.
     pub programs: Option<PathBuf>,
@@ -55,7 +55,7 @@ pub struct Options {
     pub ackclock: Vec<String>,
     /// Permission to run the programs that the scenario names: a scenario is data.
     pub allow_programs: bool,
-    /// Whether programs have the rights of this process, root's for instance, and not those of an ordinary user.
+    /// True if programs have the rights of this process, root's for instance, and not those of an ordinary user.
     pub as_root: bool,
 }
 
@@ -100,7 +100,7 @@ struct HostPair {
     key: String,
     name: String,
     ends: [End; 2],
-    /// Whether both ends send.
+    /// True if both ends send.
     both: bool,
 }
 
@@ -269,12 +269,12 @@ impl<'a> Party<'a> {
         }
     }
 
-    /// Whether its objects are noted: of a transfer without end there are none.
+    /// True if its objects are noted: of a transfer without end there are none.
     const fn is_told(&self) -> bool {
         !matches!(self.plays, Plays::App(AppSpec::Bulk { size: None }))
     }
 
-    /// Whether programs play it, on sockets of their own.
+    /// True if programs play it, on sockets of their own.
     fn is_programs(&self) -> bool {
         matches!(self.plays, Plays::App(app) if app.program().is_some())
     }

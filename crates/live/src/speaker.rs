@@ -56,7 +56,7 @@ struct Told {
     objects: bool,
     /// Its window and what else probes see.
     samples: bool,
-    /// Whether it is the end that objects are for.
+    /// True if it is the end that objects are for.
     receives: bool,
 }
 
@@ -88,9 +88,9 @@ pub struct OwnPlayed<'a> {
     pub app: AnyApp,
     /// When it opens the connection; `None` of the passive side.
     pub opens: Option<Instant>,
-    /// Whether its objects are noted.
+    /// True if its objects are noted.
     pub told: bool,
-    /// Whether probes see it.
+    /// True if probes see it.
     pub watched: bool,
 }
 

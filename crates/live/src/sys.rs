@@ -213,7 +213,7 @@ impl Poll {
         self.entries.len()
     }
 
-    /// Whether something can be done, as the last [`wait`](Self::wait) found, with the `n`th file that was
+    /// True if something can be done, as the last [`wait`](Self::wait) found, with the `n`th file that was
     /// added.
     pub fn is_ready(&self, n: usize) -> bool {
         self.entries.get(n).is_some_and(|entry| entry.revents != 0)

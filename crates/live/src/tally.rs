@@ -40,7 +40,7 @@ struct Known {
     info: TcpInfo,
     /// When it was looked at last.
     at: Instant,
-    /// Whether it is gone.
+    /// True if it is gone.
     over: bool,
 }
 
@@ -79,7 +79,7 @@ impl Tally {
         Ok(tally)
     }
 
-    /// Whether programs play the flow.
+    /// True if programs play the flow.
     pub fn has(&self, flow: usize) -> bool {
         self.flows.get(flow).copied().unwrap_or(false)
     }

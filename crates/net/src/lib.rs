@@ -15,7 +15,7 @@ mod link;
 mod loss;
 mod packet;
 pub mod path;
-mod queue;
+pub mod queue;
 mod quick_start;
 mod serializer;
 
@@ -31,9 +31,6 @@ pub use link::{Departure, Link, LinkChange, LinkConfig, LinkParts, Verdict};
 pub use loss::Loss;
 pub use packet::{Packet, PacketId, PacketKind};
 pub use path::Path;
-pub use queue::{
-    Classes, CoDelConfig, DelayEstimate, Discipline, Effect, FqCoDelConfig, PieConfig, QueueLimit,
-    QueueUnit, RedConfig, Serving,
-};
+pub use queue::{Discipline, Effect, Limit, QueueLimit, QueueUnit, Serving};
 pub use quick_start::{Behaviour, Decision, Denial, QuickStartConfig, QuickStartRouter};
 pub use serializer::Serializer;

@@ -1,194 +1,288 @@
-//! What waits in front of a link, and who goes next.
+//! Queues: the packets in front of a link, and the discipline, which says which packet is dequeued next.
+//!
+//! A discipline is one file of this folder. It says there all that is known of it ([`Described`]): its settings as a
+//! scenario has them, its limits, whether it marks. Here it has one line, in `disciplines!`.
 
-mod codel;
-mod fair;
+mod check;
+mod contract;
+mod fifo;
 #[cfg(test)]
 mod fixtures;
-mod fq_codel;
-mod line;
-mod pie;
-mod red;
+mod limit;
 mod scheduled;
 
-pub use codel::CoDelConfig;
-pub use fq_codel::{Classes, FqCoDelConfig};
-pub use line::Waiting;
-pub use pie::{DelayEstimate, PieConfig};
-pub use red::RedConfig;
-pub use scheduled::{Admission, Effect, Reason, Room, Scheduled, Serving};
+use std::borrow::Cow;
 
-use crate::counters::Volume;
+use ackclock_units::random::Stream;
+use ackclock_units::written::kinds;
+use ackclock_units::{Duration, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a queue's limit counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueUnit {
-    /// Packets.
-    Packets,
-    /// Bytes on the wire.
-    Bytes,
-}
+pub use contract::{Admission, Described, Effect, Limits, Log, Queueing, Reason, Refusal, Room};
+pub use fifo::Waiting;
+pub use limit::{Limit, QueueLimit, QueueUnit};
+pub use scheduled::{Scheduled, Serving};
 
-/// The most that a queue holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueLimit {
-    /// How many.
-    pub amount: u64,
-    /// Of what.
-    pub unit: QueueUnit,
-}
+/// The table of queueing disciplines: each is a file of this folder, and the type of its queue there.
+macro_rules! disciplines {
+    ($($module:ident::$Queue:ident,)*) => {
+        $(mod $module; pub use $module::*;)*
 
-impl QueueLimit {
-    /// No limit.
-    pub const UNLIMITED: Self = Self { amount: u64::MAX, unit: QueueUnit::Packets };
-
-    /// Whether a packet of `size` fits beside what is held, of which `in_service` is being sent
-    /// and counts only if `counts_in_service`.
-    #[inline]
-    pub const fn admits(
-        self,
-        held: Volume,
-        in_service: u32,
-        counts_in_service: bool,
-        size: u32,
-    ) -> bool {
-        // An idle link takes any packet: it does not wait.
-        if held.packets == 0 {
-            return !counts_in_service || self.amount > 0;
+        /// A queueing discipline, which says which packet is dequeued next, and its settings.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Discipline {
+            $(
+                #[doc = concat!("[`", stringify!($Queue), "`], with its settings.")]
+                $Queue(<$Queue as Described>::Settings),
+            )*
         }
-        match self.unit {
-            QueueUnit::Packets => held.packets - ((!counts_in_service) as u64) < self.amount,
-            QueueUnit::Bytes => {
-                let excused = if counts_in_service { 0 } else { in_service as u64 };
-                held.bytes - excused + size as u64 <= self.amount
+
+        impl Discipline {
+            /// The kinds, in the order of the table.
+            const KINDS: &'static [kinds::Kind] = &[$(kinds::Kind {
+                word: <$Queue as Described>::KIND,
+                title: stringify!($Queue),
+                source: <$Queue as Described>::SOURCE,
+            },)*];
+
+            /// The word that names it in a scenario.
+            pub const fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$Queue(_) => <$Queue as Described>::KIND,)*
+                }
+            }
+
+            /// [`Described::is_fifo`] of the discipline.
+            fn is_fifo(&self) -> Option<bool> {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::is_fifo(settings),)*
+                }
+            }
+
+            /// The limits, as written.
+            pub fn limits(&self) -> Limits {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::limits(settings),)*
+                }
+            }
+
+            /// True if it marks packets by itself.
+            pub fn marks(&self) -> bool {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::marks(settings),)*
+                }
+            }
+
+            /// The number of queues that it may come to have besides the first.
+            pub fn queues(&self) -> u32 {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::queues(settings),)*
+                }
+            }
+
+            /// Checks settings that do not depend on the link.
+            ///
+            /// # Errors
+            /// The first key that is wrong, and why.
+            pub fn check(&self) -> Result<(), Refusal> {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::check(settings),)*
+                }
+            }
+
+            /// The discipline in front of a link of `rate` whose longest base round trip is `rtt`.
+            ///
+            /// # Errors
+            /// The values that do not go together there.
+            pub fn resolve(self, rate: Rate, rtt: Duration) -> Result<Self, String> {
+                match self {
+                    $(Self::$Queue(settings) => {
+                        <$Queue as Described>::resolve(settings, rate, rtt).map(Self::$Queue)
+                    })*
+                }
+            }
+
+            fn read<E: serde::de::Error>(table: kinds::Table) -> Result<Self, E> {
+                $(if table.kind == <$Queue as Described>::KIND {
+                    return table.settings().map(Self::$Queue);
+                })*
+                let words: Vec<&str> = Self::KINDS.iter().map(|kind| kind.word).collect();
+                Err(table.unknown(&words))
+            }
+
+            fn forms(generator: &mut SchemaGenerator) -> Vec<Schema> {
+                let settings = [$(<$Queue as Described>::Settings::json_schema(generator),)*];
+                Self::KINDS.iter().zip(&settings).map(|(kind, of)| kinds::form(*kind, of)).collect()
             }
         }
-    }
 
-    /// What may be held, in packets, when another comes; `None` of a limit in bytes.
-    pub const fn room(self, counts_in_service: bool) -> Option<u64> {
-        match self.unit {
-            QueueUnit::Packets => Some(self.amount.saturating_add(!counts_in_service as u64)),
-            QueueUnit::Bytes => None,
+        impl Serialize for Discipline {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$Queue(settings) => kinds::write(self.kind(), settings, serializer),)*
+                }
+            }
         }
-    }
 
-    /// Whether what is held is more than this much, counted as in [`admits`](Self::admits).
-    pub const fn is_exceeded(self, held: Volume, in_service: u32, counts_in_service: bool) -> bool {
-        let more = Self { amount: self.amount.saturating_add(1), unit: self.unit };
-        more.is_reached(held, in_service, counts_in_service) && self.amount < u64::MAX
-    }
-
-    /// Whether what is held is at least this much, counted as in [`admits`](Self::admits).
-    pub const fn is_reached(self, held: Volume, in_service: u32, counts_in_service: bool) -> bool {
-        let excused = (held.packets > 0 && !counts_in_service) as u64;
-        match self.unit {
-            QueueUnit::Packets => held.packets - excused >= self.amount,
-            QueueUnit::Bytes => held.bytes - excused * in_service as u64 >= self.amount,
+        /// A queue of the table, dispatched without an indirect call.
+        #[derive(Clone, Debug)]
+        enum Kind {
+            $($Queue($Queue),)*
         }
-    }
+
+        impl Kind {
+            fn new(discipline: &Discipline, rate: Rate, random: Stream) -> Self {
+                match discipline {
+                    $(Discipline::$Queue(settings) => {
+                        Self::$Queue(<$Queue as Described>::make(settings, rate, random))
+                    })*
+                }
+            }
+        }
+
+        /// Calls the queue inside.
+        macro_rules! each_kind {
+            ($self:ident, $queue:ident, $log:ident => $call:expr) => {{
+                let $log = &mut $self.log;
+                match &mut $self.kind {
+                    $(Kind::$Queue($queue) => $call,)*
+                }
+            }};
+        }
+        use each_kind;
+    };
 }
 
-/// Who goes next.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Discipline {
-    /// First in, first out.
-    Fifo,
-    /// The same with departures that are events, for a link that changes: what was taken keeps its
-    /// place, but not the time at which it will leave.
-    Line,
-    /// One queue a class, served in turn a packet at a time.
-    Fair,
-    /// Random early detection.
-    Red(RedConfig),
-    /// Controlled delay.
-    CoDel(CoDelConfig),
-    /// Controlled delay of each flow, served by deficit round robin.
-    FqCoDel(FqCoDelConfig),
-    /// The proportional integral controller enhanced.
-    Pie(PieConfig),
+disciplines! {
+    drop_tail::DropTail,
+    fair::Fair,
+    red::Red,
+    codel::CoDel,
+    fq_codel::FqCoDel,
+    pie::Pie,
 }
 
 impl Discipline {
-    /// Whether it marks packets by itself.
-    pub const fn marks(&self) -> bool {
+    /// First in, first out, without limit.
+    pub const FIFO: Self = Self::fifo(Limit::UNLIMITED);
+
+    /// [`FIFO`](Self::FIFO) with departures that are events, for a link that changes.
+    pub const RESCHEDULED_FIFO: Self = Self::FIFO.for_changes();
+
+    /// First in, first out; an arrival that finds `limit` waiting is dropped.
+    pub const fn fifo(limit: Limit) -> Self {
+        Self::DropTail(DropTailConfig {
+            limit,
+            counts_in_service: false,
+            mark: None,
+            reschedules: false,
+        })
+    }
+
+    /// True if packets leave in the order in which they came, and nothing but a full queue drops one.
+    pub fn is_drop_tail(&self) -> bool {
+        self.is_fifo().is_some()
+    }
+
+    /// True if departures are known as packets come.
+    pub fn knows_departures(&self) -> bool {
+        self.is_fifo() == Some(true)
+    }
+
+    /// The same discipline for a link that changes while packets wait, so that none of their departures is known.
+    #[must_use]
+    pub const fn for_changes(self) -> Self {
         match self {
-            Self::Fifo | Self::Line | Self::Fair => false,
-            Self::Red(config) => config.ecn,
-            Self::CoDel(config) => config.ecn || config.ce_threshold.is_some(),
-            Self::FqCoDel(config) => config.codel.ecn || config.codel.ce_threshold.is_some(),
-            Self::Pie(config) => config.ecn,
+            Self::DropTail(config) => {
+                Self::DropTail(DropTailConfig { reschedules: true, ..config })
+            }
+            managed => managed,
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Discipline {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(kinds::Table::read(deserializer)?)
+    }
+}
+
+impl JsonSchema for Discipline {
+    fn schema_name() -> Cow<'static, str> {
+        "QueueSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description":
+                "The queue in front of a link, and its discipline: which packet is dequeued next.",
+            "oneOf": Self::forms(generator),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    const fn held(packets: u64) -> Volume {
-        Volume { packets, bytes: packets * 100 }
+    fn every_default() -> impl Iterator<Item = Discipline> {
+        Discipline::KINDS.iter().map(|kind| {
+            serde_json::from_value(json!({ "kind": kind.word })).expect("every key has a default")
+        })
     }
 
     #[test]
-    fn a_limit_counts_what_waits_unless_told_otherwise() {
-        let limit = QueueLimit { amount: 2, unit: QueueUnit::Packets };
-        // One in service and one waiting: a second may wait, a third may not.
-        assert!(limit.admits(held(2), 100, false, 100));
-        assert!(!limit.admits(held(3), 100, false, 100));
-        // Counting the one in service, two held are the limit.
-        assert!(limit.admits(held(1), 100, true, 100));
-        assert!(!limit.admits(held(2), 100, true, 100));
-    }
-
-    #[test]
-    fn the_room_of_a_limit_in_packets_is_what_it_admits() {
-        for amount in [0, 1, 2, 5, u64::MAX] {
-            let limit = QueueLimit { amount, unit: QueueUnit::Packets };
-            for (counts, packets) in
-                [false, true].into_iter().flat_map(|c| (0..8).map(move |n| (c, n)))
-            {
-                let room = limit.room(counts).unwrap();
-                assert_eq!(
-                    packets < room,
-                    limit.admits(held(packets), 100, counts, 100),
-                    "{limit:?}"
-                );
-            }
+    fn every_discipline_is_written_as_it_is_read() {
+        for discipline in every_default() {
+            let written = serde_json::to_value(discipline).unwrap();
+            assert_eq!(written["kind"], discipline.kind());
+            assert_eq!(serde_json::from_value::<Discipline>(written).unwrap(), discipline);
+            assert_eq!(discipline.check(), Ok(()), "the defaults of {}", discipline.kind());
         }
     }
 
     #[test]
-    fn a_limit_in_bytes_counts_bytes() {
-        let limit = QueueLimit { amount: 250, unit: QueueUnit::Bytes };
-        // 100 in service, 100 waiting: 100 + 150 = 250 fits, 100 + 151 does not.
-        assert!(limit.admits(held(2), 100, false, 150));
-        assert!(!limit.admits(held(2), 100, false, 151));
-        assert!(limit.admits(held(1), 100, true, 150));
-        assert!(!limit.admits(held(2), 100, true, 100));
+    fn settings_stand_beside_the_kind() {
+        // The keys of FQ-CoDel's law are its own in a file.
+        let table = json!({ "kind": "fq_codel", "target": "1 ms", "queues": 8 });
+        let Discipline::FqCoDel(read) = serde_json::from_value(table).unwrap() else { panic!() };
+        assert_eq!((read.law.target, read.queues), (Duration::from_millis(1), Some(8)));
+        // RFC 8290 §5.2.3 and §4.1: 10240 packets, and ECN is on.
+        assert_eq!((read.limit, read.ecn), (Limit::packets(10_240), true));
+        let unknown = serde_json::from_value::<Discipline>(json!({ "kind": "fqcodel" }));
+        assert!(
+            unknown
+                .unwrap_err()
+                .to_string()
+                .starts_with("unknown kind `fqcodel`, expected one of droptail")
+        );
     }
 
     #[test]
-    fn a_mark_counts_as_the_limit_does() {
-        let mark = QueueLimit { amount: 2, unit: QueueUnit::Packets };
-        // One in service and one waiting; then two waiting.
-        assert!(!mark.is_reached(held(2), 100, false));
-        assert!(mark.is_reached(held(3), 100, false));
-        assert!(!mark.is_reached(held(1), 100, true));
-        assert!(mark.is_reached(held(2), 100, true));
-        assert!(!mark.is_reached(held(0), 0, false));
-        // 199 B of 299 wait, 200 of 300: 100 are being sent.
-        let mark = QueueLimit { amount: 200, unit: QueueUnit::Bytes };
-        let held = |bytes| Volume { packets: 3, bytes };
-        assert!(!mark.is_reached(held(299), 100, false));
-        assert!(mark.is_reached(held(300), 100, false));
-        assert!(!mark.is_reached(held(199), 100, true));
-        assert!(mark.is_reached(held(200), 100, true));
+    fn the_schema_has_a_closed_table_for_each_kind() {
+        let schema = schemars::schema_for!(Discipline);
+        let forms = schema.as_value()["oneOf"].as_array().unwrap().clone();
+        assert_eq!(forms.len(), Discipline::KINDS.len());
+        for (form, default) in forms.iter().zip(every_default()) {
+            assert_eq!(form["properties"]["kind"]["const"], default.kind());
+            assert_eq!(
+                (&form["required"], &form["additionalProperties"]),
+                (&json!(["kind"]), &json!(false))
+            );
+            assert!(!form["description"].as_str().unwrap().is_empty(), "{}", default.kind());
+        }
     }
 
     #[test]
-    fn an_idle_link_takes_a_packet_larger_than_the_limit() {
-        let none = QueueLimit { amount: 0, unit: QueueUnit::Packets };
-        assert!(none.admits(held(0), 0, false, 1500));
-        assert!(!none.admits(held(1), 100, false, 1500));
+    fn a_queue_is_made_unless_departures_are_known() {
+        let make = |discipline: Discipline| {
+            let rate = Rate::from_bps(1_000_000);
+            Scheduled::new(&discipline, rate, Stream::new(1, "queue")).is_some()
+        };
+        assert!(!make(Discipline::FIFO) && make(Discipline::RESCHEDULED_FIFO));
+        assert!(every_default().map(Discipline::for_changes).all(make));
     }
 }

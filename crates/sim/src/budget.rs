@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 
-use ackclock_net::QueueUnit;
+use ackclock_net::{Discipline, QueueUnit};
 use ackclock_units::{Bytes, Duration, Rate};
 
 use crate::error::ScenarioError;
 use crate::scenario::{
     AppSpec, ArrivalsSpec, ChannelSpec, CrossTraffic, Draw, DurationDraw, Every, Flow, LinkSpec,
-    Probe, Quantity, QueueSpec, Scenario, Text, Topology, Traffic, TrafficApp,
+    Probe, Quantity, Scenario, Text, Topology, Traffic, TrafficApp,
 };
 use crate::topology::{Layout, flow_entries};
 
@@ -393,11 +393,8 @@ fn opportunities(link: &LinkSpec) -> f64 {
 }
 
 /// The memory of the queues of a link that has several.
-fn queues(queue: &QueueSpec) -> f64 {
-    match queue {
-        QueueSpec::FqCoDel { queues, .. } => f64::from(queues.unwrap_or(1024)) * QUEUE_BYTES,
-        _ => 0.0,
-    }
+fn queues(queue: &Discipline) -> f64 {
+    f64::from(queue.queues()) * QUEUE_BYTES
 }
 
 /// The memory of a flow's application.

@@ -114,7 +114,7 @@ fn wire_changes(
             limit: set
                 .queue
                 .as_ref()
-                .map(|queue| queue.limit.0.resolve(now, layout.longest_rtt(*wire, &delays))),
+                .map(|queue| queue.limit.resolve(now, layout.longest_rtt(*wire, &delays))),
             loss: set.loss.map(|loss| (loss.model(), stream(*wire))),
         };
         (*wire, becomes)

@@ -2,7 +2,6 @@
 
 mod feedback;
 mod moments;
-mod queue;
 mod rules;
 mod tcp;
 mod times;
@@ -10,6 +9,7 @@ mod traffic;
 
 use std::collections::BTreeSet;
 
+use ackclock_net::Discipline;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Rate, check_line};
 
@@ -178,7 +178,7 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     check_quick_start(&format!("{key}.quick_start"), link.quick_start.as_ref())?;
     feedback::check_link(key, link.rcp.as_ref(), link.xcp.as_ref())?;
     if let Some(queue) = &link.queue {
-        queue::check_queue(&format!("{key}.queue"), queue)?;
+        check_queue(&format!("{key}.queue"), queue)?;
     }
     let Some(reverse) = &link.reverse else { return Ok(()) };
     check_quick_start(&format!("{key}.reverse.quick_start"), reverse.quick_start.as_ref())?;
@@ -187,7 +187,7 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     let rate = reverse.rate.unwrap_or(link.rate).0;
     check_channel(&format!("{key}.reverse.channel"), back, rate)?;
     if let Some(queue) = &reverse.queue {
-        queue::check_queue(&format!("{key}.reverse.queue"), queue)?;
+        check_queue(&format!("{key}.reverse.queue"), queue)?;
     }
     let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
     check_impairments(&format!("{key}.reverse"), reverse.reorder.as_ref(), shares)
@@ -222,6 +222,10 @@ fn check_impairments(
         return refuse(&format!("{key}.reorder.delay"), "expected more than 0 s");
     }
     Ok(())
+}
+
+fn check_queue(key: &str, queue: &Discipline) -> Result {
+    queue.check().or_else(|(name, why)| refuse(&format!("{key}.{name}"), &why))
 }
 
 fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {

@@ -1,6 +1,6 @@
 //! The path of each flow in numbers, for whoever reasons about it without running it.
 
-use ackclock_net::{Discipline, ImpairmentConfig, Loss, QueueLimit, QuickStartConfig};
+use ackclock_net::{ImpairmentConfig, Loss, QueueLimit, QuickStartConfig};
 use ackclock_tcp::Config;
 use ackclock_units::{Duration, Instant, Rate};
 
@@ -54,13 +54,12 @@ pub struct FlowPath {
 impl PathLink {
     fn new(wire: &Wire) -> Self {
         let config = &wire.config;
-        let plain = matches!(config.discipline, Discipline::Fifo | Discipline::Line);
         Self {
             name: wire.name.clone(),
             rate: wire.channel.is_none().then_some(config.rate),
             delay: config.delay,
             limit: config.limit,
-            is_drop_tail: plain && config.mark.is_none(),
+            is_drop_tail: config.discipline.is_drop_tail() && config.mark.is_none(),
             counts_in_service: config.counts_in_service,
             loss: config.loss,
             is_impaired: wire.impairments != ImpairmentConfig::default(),

@@ -13,7 +13,6 @@ mod draw;
 mod endpoint;
 mod feedback;
 mod program;
-mod queue;
 mod quick_start;
 mod tcp;
 mod text;
@@ -22,7 +21,7 @@ mod video;
 
 use core::num::NonZeroU64;
 
-use ackclock_net::Loss;
+use ackclock_net::{Discipline, Loss};
 use ackclock_tcp::{Config, Profile, Variant};
 use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
@@ -42,7 +41,6 @@ pub use draw::{
 pub use endpoint::{EndpointSpec, NetworkSpec};
 pub use feedback::{RcpSpec, XcpSpec};
 pub use program::{Iperf3Spec, ProgramSpec, Side, fill, programs_asked};
-pub use queue::{Classify, Estimate, Limit, QueueSpec};
 pub(crate) use quick_start::{A_RATE, is_below_all};
 pub use quick_start::{
     DenialSpec, QuickStartAdmission, QuickStartRule, QuickStartSpec, QuickStartTcp, QuickStartWord,
@@ -135,7 +133,7 @@ pub struct LinkSpec {
     /// The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
     /// bottleneck, without limit elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueSpec>,
+    pub queue: Option<Discipline>,
     /// Packets that others overtake, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderSpec>,
@@ -245,7 +243,7 @@ pub struct ReverseSpec {
     pub delay: Option<Text<Duration>>,
     /// The queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueSpec>,
+    pub queue: Option<Discipline>,
     /// Which packets are lost after they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossSpec>,
@@ -299,7 +297,7 @@ pub struct GraphLink {
     pub delay: Text<Duration>,
     /// The queue, both ways. Default: drop-tail without limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueSpec>,
+    pub queue: Option<Discipline>,
     /// Packets that others overtake, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderSpec>,
@@ -339,7 +337,7 @@ impl GraphLink {
             rate: self.rate,
             channel: self.channel.clone(),
             delay: self.delay,
-            queue: self.queue.clone(),
+            queue: self.queue,
             loss: self.loss,
             reorder: self.reorder.clone(),
             duplicate: self.duplicate,

@@ -2,13 +2,13 @@
 
 mod graph;
 
-use ackclock_net::{Discipline, ImpairmentConfig, LinkConfig, Reorder};
+use ackclock_net::{Discipline, ImpairmentConfig, Limit, LinkConfig, Reorder};
 use ackclock_units::{Duration, Rate};
 
 use crate::error::ScenarioError;
 use crate::scenario::{
-    ChannelSpec, Direction, DumbbellSide, Flow, Limit, LinkSpec, QueueSpec, QuickStartSpec,
-    RcpSpec, ReorderSpec, Scenario, Topology, XcpSpec,
+    ChannelSpec, Direction, DumbbellSide, Flow, LinkSpec, QuickStartSpec, RcpSpec, ReorderSpec,
+    Scenario, Topology, XcpSpec,
 };
 
 use graph::Graph;
@@ -40,10 +40,6 @@ pub struct Wire {
     pub quick_start: Option<Box<QuickStartSpec>>,
     /// The RCP and the XCP of the router in front of it.
     pub feedback: Option<Box<(Option<RcpSpec>, Option<XcpSpec>)>>,
-    limit: Limit,
-    mark: Option<Limit>,
-    /// The queue of another discipline than drop-tail, which most links have.
-    managed: Option<Box<QueueSpec>>,
 }
 
 /// The links, and each flow's way across them.
@@ -70,7 +66,7 @@ impl Layout {
             }
             Topology::Graph { links } => {
                 for link in links {
-                    layout.add(&link.name, &link.spec(), UNLIMITED);
+                    layout.add(&link.name, &link.spec(), Limit::UNLIMITED);
                     layout.ends.push([link.from.clone(), link.to.clone()]);
                 }
                 layout.route(scenario, entries)?;
@@ -91,20 +87,20 @@ impl Layout {
     ) {
         self.add("bottleneck", bottleneck, Limit::Bdp(1.0));
         for name in flow_names(scenario, entries) {
-            let left = self.add(&format!("access-left-{name}"), access, UNLIMITED);
+            let left = self.add(&format!("access-left-{name}"), access, Limit::UNLIMITED);
             let right = self.add(
                 &format!("access-right-{name}"),
                 access_right.unwrap_or(access),
-                UNLIMITED,
+                Limit::UNLIMITED,
             );
             let forward = vec![left, 0, right];
             self.paths.push([forward.clone(), back(&forward)]);
         }
         for class in &scenario.traffic {
             let name = &class.name;
-            let left = self.add(&format!("access-left-{name}"), access, UNLIMITED);
+            let left = self.add(&format!("access-left-{name}"), access, Limit::UNLIMITED);
             let right = access_right.unwrap_or(access);
-            let right = self.add(&format!("access-right-{name}"), right, UNLIMITED);
+            let right = self.add(&format!("access-right-{name}"), right, Limit::UNLIMITED);
             let forward = vec![left, 0, right];
             let reverse = back(&forward);
             self.class_paths.push(match class.clients() {
@@ -118,9 +114,7 @@ impl Layout {
     fn add(&mut self, name: &str, spec: &LinkSpec, default_limit: Limit) -> usize {
         let at = self.wires.len();
         let reverse = spec.reverse.clone().unwrap_or_default();
-        let queue = |spec: Option<&QueueSpec>| {
-            spec.cloned().unwrap_or_else(|| QueueSpec::droptail(default_limit))
-        };
+        let queue = |spec: Option<Discipline>| spec.unwrap_or(Discipline::fifo(default_limit));
         let impairments = |reorder: Option<&ReorderSpec>, duplicate, corrupt| ImpairmentConfig {
             reorder: reorder
                 .map_or_else(Reorder::default, |r| Reorder { share: r.share, delay: r.delay.0 }),
@@ -130,7 +124,7 @@ impl Layout {
         let mut wire = |direction,
                         rate: Rate,
                         delay: Duration,
-                        queue: QueueSpec,
+                        queue: Discipline,
                         loss,
                         impaired,
                         channel: Option<&ChannelSpec>,
@@ -142,9 +136,9 @@ impl Layout {
                 config: LinkConfig {
                     rate,
                     delay,
-                    discipline: Discipline::Fifo,
+                    discipline: queue,
                     limit: ackclock_net::QueueLimit::UNLIMITED,
-                    counts_in_service: queue.counts_in_service(),
+                    counts_in_service: queue.limits().counts_in_service,
                     mark: None,
                     loss,
                 },
@@ -153,16 +147,13 @@ impl Layout {
                 quick_start: quick_start.cloned().map(Box::new),
                 feedback: (rcp.is_some() || xcp.is_some())
                     .then(|| Box::new((rcp.cloned(), xcp.cloned()))),
-                limit: queue.limit(),
-                mark: queue.mark(),
-                managed: (!matches!(queue, QueueSpec::Droptail { .. })).then(|| Box::new(queue)),
             });
         };
         wire(
             Direction::Forward,
             spec.rate.0,
             spec.delay.0,
-            queue(spec.queue.as_ref()),
+            queue(spec.queue),
             spec.loss.model(),
             impairments(spec.reorder.as_ref(), spec.duplicate, spec.corrupt),
             spec.channel.as_ref(),
@@ -173,7 +164,7 @@ impl Layout {
             Direction::Reverse,
             reverse.rate.unwrap_or(spec.rate).0,
             reverse.delay.unwrap_or(spec.delay).0,
-            queue(reverse.queue.as_ref().or(spec.queue.as_ref())),
+            queue(reverse.queue.or(spec.queue)),
             reverse.loss.unwrap_or(spec.loss).model(),
             impairments(
                 reverse.reorder.as_ref().or(spec.reorder.as_ref()),
@@ -218,9 +209,7 @@ impl Layout {
         for event in scenario.events.iter().filter(|event| event.set.is_some()) {
             let Some(wire) = event.link.as_ref().and_then(|link| self.link(link)) else { continue };
             for wire in &mut self.wires[wire..wire + 2] {
-                if wire.config.discipline == Discipline::Fifo {
-                    wire.config.discipline = Discipline::Line;
-                }
+                wire.config.discipline = wire.config.discipline.for_changes();
             }
         }
     }
@@ -246,22 +235,12 @@ impl Layout {
         }
         for (wire, rtt) in self.wires.iter_mut().zip(longest) {
             let rate = wire.config.rate;
-            wire.config.limit = wire.limit.resolve(rate, rtt);
-            wire.config.mark = wire.mark.map(|mark| mark.resolve(rate, rtt));
-            let Some(queue) = &wire.managed else { continue };
-            wire.config.discipline = queue.discipline(rate, rtt);
-            if let Discipline::Red(red) = wire.config.discipline
-                && red.min_th >= red.max_th
-            {
-                return Err(ScenarioError::new(
-                    "topology",
-                    &format!(
-                        "on link `{}` the `max_th` of the queue comes to {}, expected more than its \
-                         `min_th`, {}",
-                        wire.name, red.max_th, red.min_th
-                    ),
-                ));
-            }
+            let limits = wire.config.discipline.limits();
+            wire.config.limit = limits.limit.resolve(rate, rtt);
+            wire.config.mark = limits.mark.map(|mark| mark.resolve(rate, rtt));
+            wire.config.discipline = wire.config.discipline.resolve(rate, rtt).map_err(|why| {
+                ScenarioError::new("topology", &format!("on link `{}` {why}", wire.name))
+            })?;
         }
         Ok(())
     }
@@ -306,8 +285,6 @@ impl Layout {
         self.wires.iter().position(|w| w.name == link && w.direction == direction)
     }
 }
-
-const UNLIMITED: Limit = Limit::Fixed(ackclock_net::QueueLimit::UNLIMITED);
 
 /// The same links, the other way.
 fn back(path: &[usize]) -> Vec<usize> {

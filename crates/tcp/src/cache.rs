@@ -4,7 +4,7 @@ use std::ptr::from_ref;
 
 use crate::ring::Ring;
 
-/// Where such memory begins, and its bytes. It is not to be read: it is for the cache alone.
+/// The beginning of such memory, and its bytes. It is not to be read: it is for the cache alone.
 pub type Place = (*const u8, usize);
 
 /// The place of something.
@@ -12,7 +12,8 @@ pub(crate) fn place<T>(of: &T) -> Place {
     (from_ref(of).cast(), size_of::<T>())
 }
 
-/// So many segments a sender may soon send, of which each is written into a slot of its own: a processor lets as many
+/// The number of segments that a sender may soon send, of which each is written into a slot of its own: a processor
+/// lets as many
 /// stores wait for their lines as fit between two or three of such.
 const NEXT: usize = 8;
 

@@ -23,23 +23,23 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Delayed ACKs; `None` sends an ACK for every segment.
     pub delayed_ack: Option<DelayedAck>,
-    /// How many duplicate ACKs one ACK may stand for under Linux's rule
+    /// The number of duplicate ACKs that one ACK may stand for under Linux's rule
     /// ([`DelayedAck::quick`]), beyond the first three and within a millisecond, when there is SACK
     /// (Linux's `tcp_comp_sack_nr`).
     pub compressed_acks: u32,
     /// The receive buffer: the largest window that this end advertises, unless it is tuned.
     pub receive_window: Bytes,
-    /// How the receive buffer grows; `None` keeps it at [`receive_window`](Self::receive_window).
+    /// The growth of the receive buffer; `None` keeps it at [`receive_window`](Self::receive_window).
     pub autotune: Option<Autotune>,
-    /// Whether to offer window scaling (RFC 7323 §2); without it no window exceeds 65,535 bytes.
+    /// True if to offer window scaling (RFC 7323 §2); without it no window exceeds 65,535 bytes.
     pub window_scaling: bool,
-    /// Whether to offer timestamps (RFC 7323 §3), which take 12 bytes of every segment.
+    /// True if to offer timestamps (RFC 7323 §3), which take 12 bytes of every segment.
     pub timestamps: bool,
-    /// Whether to offer SACK (RFC 2018 §2).
+    /// True if to offer SACK (RFC 2018 §2).
     pub sack: bool,
     /// Which volume a loss reduces.
     pub loss_reduces: LossReduces,
-    /// What recoveries differ in.
+    /// The settings in which recoveries differ.
     pub recovery: RecoveryConfig,
     /// The states that marks, losses and timeouts lead to.
     pub states: States,
@@ -49,13 +49,13 @@ pub struct Config {
     pub seed: u64,
     /// When less than a full segment waits.
     pub nagle: Nagle,
-    /// What asks whether a closed window has opened.
+    /// The probe that asks whether a closed window has opened.
     pub window_probe: WindowProbe,
     /// When to give up.
     pub retries: Retries,
-    /// How data begins after a handshake with losses.
+    /// The beginning of data after a handshake with losses.
     pub after_lost_syn: AfterLostSyn,
-    /// Whether a SYN that comes again is answered with the SYN-ACK at once; otherwise its timer is.
+    /// True if a SYN that comes again is answered with the SYN-ACK at once; otherwise its timer is.
     pub answers_repeated_syn: bool,
     /// The timers of SYN and SYN-ACK expire at whole multiples of this; zero: when they are due. Linux
     /// sorts its timers into wheels whose steps are an eighth to a sixty-fourth of the time that is left
@@ -67,7 +67,7 @@ pub struct Config {
     pub quick_start: QuickStartConfig,
     /// The rules for arriving segments.
     pub segment_rules: SegmentRules,
-    /// Whether segments are at most half of the largest window that the peer ever offered, or all of it if that is
+    /// True if segments are at most half of the largest window that the peer ever offered, or all of it if that is
     /// 536 bytes or less (Linux's `tcp_bound_to_half_wnd`).
     pub halves_small_windows: bool,
 }

@@ -1,4 +1,4 @@
-//! How fast the path delivers: one rate sample an ACK, by the delivery rate estimation of
+//! The delivery rate of the path: one rate sample an ACK, by the delivery rate estimation of
 //! draft-ietf-ccwg-bbr-06 (July 2026) §4.1.2.
 //!
 //! It keeps a record of every segment in flight, which only a law that models the path needs: a
@@ -16,10 +16,10 @@ use crate::near::EarlierCount;
 use crate::ring::Ring;
 use crate::scoreboard::{Change, Scoreboard, Segments, Sent};
 
-/// So many records ACKs may soon ask for.
+/// The number of records that ACKs may soon ask for.
 const SOON: usize = 10;
 
-/// What was known when a segment was last sent: 24 bytes, as there are as many as packets under way. The rest, which segment
+/// The state when a segment was last sent: 24 bytes, as there are as many as packets under way. The rest, which segment
 /// it is and when that was, is with the segment itself.
 #[derive(Clone, Copy, Debug, Default)]
 // In words, and no booleans: what is copied in odd parts is slow to be read.
@@ -30,7 +30,8 @@ struct Record {
     first_sent_before: u32,
     /// `P.delivered`, `P.lost`.
     delivered: EarlierCount,
-    /// What is lost while a segment is on its way is no more than what is sent meanwhile, and after a few windows one
+    /// The count of losses then. The losses while a segment is on its way are no more than what is sent meanwhile,
+    /// and after a few windows one
     /// of which nothing is heard is lost itself.
     lost: EarlierCount,
     /// `P.tx_in_flight`, the segment itself included.
@@ -39,7 +40,7 @@ struct Record {
     notes: u32,
 }
 
-/// Of [`Record::notes`]: then the application limited the rate.
+/// A bit of [`Record::notes`]: the application limited the rate then.
 const APP_LIMITED: u32 = 1;
 /// It was not sent for the first time.
 const AGAIN: u32 = 2;
@@ -95,7 +96,7 @@ fn halves(time: Duration) -> (u32, u32) {
     (nanos as u32, (nanos >> 32) as u32)
 }
 
-/// What was delivered in all, and what one ACK delivered, so far.
+/// The deliveries in all, and those of one ACK, so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delivering {
     /// `C.delivered`, `C.delivered_time`.
@@ -103,12 +104,13 @@ struct Delivering {
     at: Instant,
     /// Data delivered for the first time.
     data: Bytes,
-    /// Of the segment sent last among those delivered, if there is one, its record, when it was sent and the number after it.
+    /// The segment sent last among those delivered, if there is one: its record, when it was sent and the number
+    /// after it.
     newest: Record,
     newest_at: Instant,
     newest_end: Seq,
     has_newest: bool,
-    /// Whether one of them was sent once, and when the last such was (Karn's rule).
+    /// True if one of them was sent once, and when the last such was (Karn's rule).
     times: bool,
     segments: u32,
     rtt_from: Instant,
@@ -145,7 +147,7 @@ impl Delivering {
     }
 }
 
-/// What an ACK delivered.
+/// The deliveries of one ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     /// Data delivered for the first time.
@@ -154,7 +156,7 @@ pub struct Delivered {
     pub sample: Option<RateSample>,
     /// The round-trip time of the segment sent last among those sent once.
     pub rtt: Option<Duration>,
-    /// Whether the receiver may have kept the ACK back: it is for one segment that is not full and
+    /// True if the receiver may have kept the ACK back: it is for one segment that is not full and
     /// was alone on its way.
     pub maybe_delayed: bool,
 }
@@ -162,7 +164,7 @@ pub struct Delivered {
 /// The estimator.
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
-    /// Of each segment on the scoreboard, in their order.
+    /// One record for each segment on the scoreboard, in their order.
     records: Ring<Record>,
     /// The segments themselves, where recovery keeps no scoreboard.
     own: Option<Box<Segments>>,
@@ -184,8 +186,8 @@ impl Tracker {
         Self { own: Some(Box::default()), ..Self::default() }
     }
 
-    /// The same as a new one, in the memory of this one: one `by_itself`, or with a scoreboard.
-    pub(crate) fn renew(&mut self, by_itself: bool) {
+    /// Begins anew, in the memory of this one: one `by_itself`, or with a scoreboard.
+    pub(crate) fn reset(&mut self, by_itself: bool) {
         let mut records = std::mem::take(&mut self.records);
         records.clear();
         *self = Self { records, ..if by_itself { Self::by_itself() } else { Self::default() } };
@@ -206,12 +208,12 @@ impl Tracker {
         self.lost
     }
 
-    /// Whether the application, and not the path, limits the samples now.
+    /// True if the application, and not the path, limits the samples now.
     pub const fn is_app_limited(&self) -> bool {
         self.app_limited_to.get() > 0
     }
 
-    /// Whether the window was in full use within the last round trip, `C.is_cwnd_limited`.
+    /// True if the window was in full use within the last round trip, `C.is_cwnd_limited`.
     pub const fn is_cwnd_limited(&self) -> bool {
         self.cwnd_limited_to.get() > 0
     }
@@ -256,7 +258,7 @@ impl Tracker {
         }
     }
 
-    /// The same without a scoreboard, where what goes out again may be of other stretches than before.
+    /// A transmission without a scoreboard, where what goes out again may be of other stretches than before.
     #[cold]
     fn on_sent_by_itself(&mut self, now: Instant, range: Range, in_flight: Bytes) {
         let Some(mut own) = self.own.take() else { return };
@@ -287,7 +289,7 @@ impl Tracker {
         self.own = Some(own);
     }
 
-    /// What a segment that goes out now takes along. Made where it is written to, as a copy of what was just written in
+    /// The record that a segment takes along. Made where it is written to, as a copy of what was just written in
     /// parts would have to wait.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is kept where it is made")]
@@ -305,7 +307,7 @@ impl Tracker {
         }
     }
 
-    /// What is in the records of a range is sent again.
+    /// The data in the records of a range is sent again.
     #[inline(never)]
     fn send_again(&mut self, now: Instant, segments: &Segments, range: Range, in_flight: Bytes) {
         let mut again = self.record(now, in_flight);
@@ -338,7 +340,7 @@ impl Tracker {
         }
     }
 
-    /// What the scoreboard noted; for a loss, what the law is to be told.
+    /// Takes in a change of the scoreboard; for a loss, answers with what the law is to be told.
     pub fn on_change(
         &mut self,
         now: Instant,

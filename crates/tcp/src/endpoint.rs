@@ -5,7 +5,7 @@ mod closing;
 mod ecn;
 mod fast_open;
 mod feedback;
-mod jumping;
+mod jump;
 mod opening;
 mod output;
 mod quick_start;
@@ -19,18 +19,18 @@ use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Nagle};
 use crate::receiver::Receiver;
-use crate::sender::{Sender, Then};
+use crate::sender::{Sender, WriteHint};
 use ecn::Marking;
 pub use fast_open::{FastOpenClient, FastOpenServer};
-use jumping::Jumping;
+use jump::Jump;
 use opening::Opening;
 pub use opening::OpeningCounts;
-pub use output::{Beside, Outlet, Transmit, Written};
+pub use output::{ExtraOptions, SegmentSink, Transmit, TransmitInfo};
 pub use quick_start::{QuickStartEvent, QuickStartStep};
 use throttle::Throttle;
 use timestamps::Timestamps;
 
-/// Where a connection stands (RFC 9293 §3.3.2).
+/// The state of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// No connection: not yet opened, or over.
@@ -71,7 +71,7 @@ pub enum Failure {
     Aborted,
 }
 
-/// What the handshake agreed on.
+/// The options that the handshake agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
     /// Timestamps (RFC 7323 §3).
@@ -129,14 +129,14 @@ pub struct Agreed {
 pub struct Endpoint {
     state: State,
     /// The application reads no more: what still comes cannot be delivered.
-    deaf: bool,
+    read_closed: bool,
     failure: Option<Failure>,
     agreed: Agreed,
     timestamps: Timestamps,
     /// The sequence number of the segment that the peer's window was last taken from, SND.WL1.
     window_from: Seq,
     /// A jump past slow start, or what routers say; `None` with most variants.
-    jumping: Option<Box<Jumping>>,
+    jump: Option<Box<Jump>>,
     marking: Marking,
     receiver: Receiver,
     sender: Sender,
@@ -149,7 +149,7 @@ pub struct Endpoint {
     established_at: Option<Instant>,
     /// Many may have the same, but for the seed.
     config: Arc<Config>,
-    /// What is needed to open.
+    /// The state of the opening.
     opening: Box<Opening>,
 }
 
@@ -159,7 +159,7 @@ impl Endpoint {
         Self::sharing(Arc::new(config), config.seed)
     }
 
-    /// The same, of settings that others have as well, but with this [`seed`](Config::seed).
+    /// A new end point, of settings that others have as well, but with this [`seed`](Config::seed).
     pub fn sharing(shared: Arc<Config>, seed: u64) -> Self {
         let config = Config { seed, ..*shared };
         Self {
@@ -170,9 +170,9 @@ impl Endpoint {
             opening: Box::new(Opening::new(&config)),
             agreed: Agreed::default(),
             marking: Marking::new(config.ecn),
-            jumping: Jumping::of(&config),
+            jump: Jump::of(&config),
             window_from: Seq::FIRST_BYTE,
-            deaf: false,
+            read_closed: false,
             reset: None,
             throttle: Throttle::default(),
             config: shared,
@@ -184,16 +184,16 @@ impl Endpoint {
 
     /// A connection in CLOSED in the place of this one, whose memory it uses: the same as
     /// [`new`](Self::new) of this `config` with this [`seed`](Config::seed), and cheaper.
-    pub fn renew(&mut self, config: &Config, seed: u64) {
+    pub fn reset(&mut self, config: &Config, seed: u64) {
         let Self {
             state,
-            deaf,
+            read_closed,
             failure,
             agreed,
             timestamps,
             window_from,
             marking,
-            jumping,
+            jump,
             receiver,
             sender,
             reset,
@@ -206,46 +206,46 @@ impl Endpoint {
         let settings = Arc::make_mut(settings);
         *settings = Config { seed, ..*config };
         *state = State::Closed;
-        *deaf = false;
+        *read_closed = false;
         *failure = None;
         *agreed = Agreed::default();
         *timestamps = Timestamps::default();
         *window_from = Seq::FIRST_BYTE;
         *marking = Marking::new(settings.ecn);
-        *jumping = Jumping::of(settings);
-        receiver.renew(settings);
-        sender.renew(settings);
+        *jump = Jump::of(settings);
+        receiver.reset(settings);
+        sender.reset(settings);
         *reset = None;
         *throttle = Throttle::default();
         *time_wait_until = None;
         *established_at = None;
-        opening.renew(settings);
+        opening.reset(settings);
     }
 
     /// The application gives `volume` more to send. Ignored after
     /// [`shutdown_write`](Self::shutdown_write).
     pub fn write(&mut self, volume: Bytes) {
-        self.write_then(volume, Then::Silence);
+        self.write_then(volume, WriteHint::Silence);
     }
 
-    /// The same, and more is to come soon: less than a full segment waits for it, for an ACK, or for
+    /// A write after which more is to come soon: less than a full segment waits for it, for an ACK, or for
     /// the retransmission timeout (`MSG_MORE`).
     pub fn write_more(&mut self, volume: Bytes) {
-        self.write_then(volume, Then::More);
+        self.write_then(volume, WriteHint::More);
     }
 
-    /// The same, and it ends a record: no segment holds its end and what is written next
+    /// A write that ends a record: no segment holds its end and what is written next
     /// (`MSG_EOR`).
     pub fn write_record(&mut self, volume: Bytes) {
-        self.write_then(volume, Then::Record);
+        self.write_then(volume, WriteHint::Record);
     }
 
-    fn write_then(&mut self, volume: Bytes, then: Then) {
+    fn write_then(&mut self, volume: Bytes, hint: WriteHint) {
         if !matches!(
             self.state,
             State::FinWait1 | State::FinWait2 | State::Closing | State::LastAck | State::TimeWait
         ) {
-            self.sender.write(volume, then);
+            self.sender.write(volume, hint);
         }
     }
 
@@ -254,12 +254,12 @@ impl Endpoint {
         self.receiver.read(now, volume)
     }
 
-    /// Whether less than a full segment may wait (`TCP_NODELAY` is [`Nagle::Off`]).
+    /// Lets less than a full segment wait or not (`TCP_NODELAY` is [`Nagle::Off`]).
     pub fn set_nagle(&mut self, nagle: Nagle) {
         self.sender.set_nagle(nagle);
     }
 
-    /// Whether nothing but full segments goes out (`TCP_CORK`); after the retransmission timeout it
+    /// Lets nothing but full segments go out (`TCP_CORK`); after the retransmission timeout it
     /// does all the same.
     pub const fn set_cork(&mut self, cork: bool) {
         self.sender.set_cork(cork);
@@ -278,7 +278,7 @@ impl Endpoint {
         self.sender.pace_at_most(rate);
     }
 
-    /// How long data may stay unacknowledged before the connection is given up; `None` is as many
+    /// The time that data may stay unacknowledged before the connection is given up; `None` is as many
     /// retransmissions as the settings say (`TCP_USER_TIMEOUT`, RFC 5482).
     pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.sender.set_user_timeout(timeout);
@@ -299,7 +299,7 @@ impl Endpoint {
             && !self.timestamps.is_old(segment)
             && ip.ecn != Ecn::Ce
             && !self.marking.watches()
-            && (self.jumping.is_none() || self.jump_sleeps(options))
+            && (self.jump.is_none() || self.jump_sleeps(options))
         {
             let window = Bytes::new(u64::from(segment.window));
             if options.is_none()
@@ -326,7 +326,7 @@ impl Endpoint {
         ip: IpMeta,
         options: Option<&Options>,
     ) {
-        if self.jumping.is_some() {
+        if self.jump.is_some() {
             self.before_segment(segment);
         }
         match self.state {
@@ -335,7 +335,7 @@ impl Endpoint {
             State::SynSent => self.handle_in_syn_sent(now, segment, options),
             _ => self.handle_synchronized(now, segment, ip, options),
         }
-        if self.jumping.is_some() {
+        if self.jump.is_some() {
             self.after_segment(now, ip, options);
         }
     }
@@ -392,7 +392,7 @@ impl Endpoint {
         }
     }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     pub const fn state(&self) -> State {
         self.state
     }
@@ -407,7 +407,7 @@ impl Endpoint {
         self.established_at
     }
 
-    /// How often this end sent its SYN or SYN-ACK.
+    /// Transmissions of this end's SYN or SYN-ACK.
     pub const fn syns_sent(&self) -> u32 {
         self.opening.syns_sent()
     }
@@ -417,7 +417,7 @@ impl Endpoint {
         &self.sender
     }
 
-    /// What the handshake agreed on.
+    /// The options that the handshake agreed on.
     pub const fn agreed(&self) -> Agreed {
         self.agreed
     }
@@ -447,7 +447,7 @@ impl Endpoint {
         self.receiver.received()
     }
 
-    /// Whether the peer has closed and all of its data has arrived.
+    /// True if the peer has closed and all of its data has arrived.
     pub fn peer_finished(&self) -> bool {
         self.receiver.finished()
     }

@@ -1,10 +1,10 @@
-//! What happens to a sender, as its four choices are told it: one struct an event, fields with
+//! The events of a sender, as its four choices are told them: one struct an event, fields with
 //! units, so that a new algorithm never changes the signature of an old one.
 
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-/// What kept the sender from sending more when the acknowledged data was in flight.
+/// The limit that kept the sender from sending more when the acknowledged data was in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The application had nothing more.
@@ -20,15 +20,15 @@ pub enum Limit {
 /// The handshake is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake {
-    /// How often this end had to send its SYN again: zero on the end that was called.
+    /// Retransmissions of this end's SYN: zero on the end that was called.
     pub syn_retransmissions: u32,
-    /// How often it had to send its SYN-ACK again: zero on the end that called, but for a
+    /// Retransmissions of its SYN-ACK: zero on the end that called, but for a
     /// simultaneous open.
     pub syn_ack_retransmissions: u32,
-    /// Whether timestamps show that the first of them was answered, only late: on a path whose
+    /// True if timestamps show that the first of them was answered, only late: on a path whose
     /// round-trip time exceeds the timeout. False where there are no timestamps to tell.
     pub spurious: bool,
-    /// How many retransmissions the settings say count as none
+    /// The number of retransmissions that the settings forgive
     /// ([`AfterLostSyn`](crate::AfterLostSyn)); `None` leaves it to the rule.
     pub forgiven: Option<u32>,
     /// The largest window that the peer can advertise (RFC 7323 §2).
@@ -50,13 +50,13 @@ impl Handshake {
         }
     }
 
-    /// How often this end sent its SYN or SYN-ACK again.
+    /// Retransmissions of this end's SYN or SYN-ACK.
     pub const fn retransmissions(&self) -> u32 {
         self.syn_retransmissions + self.syn_ack_retransmissions
     }
 }
 
-/// What a growth law may want to know when the handshake is done.
+/// The facts that a growth law may want when the handshake is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Established {
     /// The smoothed round-trip time, if the handshake measured one.
@@ -87,24 +87,24 @@ pub struct Ack {
     pub in_flight_before: Bytes,
     /// Data in flight after it.
     pub in_flight: Bytes,
-    /// What limited the sender.
+    /// The limit of the sender.
     pub limited_by: Limit,
-    /// Whether losses are being repaired.
+    /// True if losses are being repaired.
     pub in_recovery: bool,
-    /// Whether the idle rule lets the window grow on it. False only for a law that is told of such ACKs too.
+    /// True if the idle rule lets the window grow on it. False only for a law that is told of such ACKs too.
     pub may_grow: bool,
     /// Payload bytes of a full segment.
     pub mss: Mss,
 }
 
-/// What an ACK of new data says of marks of congestion, for a law that measures how common they are.
+/// The marks that an ACK of new data reports, for a law that measures how common they are.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkReport {
     /// Data that counts. After RFC 8257 §3.3 step 1 it is what the ACK acknowledges for the first time: what was
     /// SACKed before counts, and what is only SACKed does not. In Linux it is what the ACK delivers
     /// ([`Ack::newly_delivered`]).
     pub counted: Bytes,
-    /// What of it met congestion, by the ACK's ECN echo: all or nothing.
+    /// The part of it that met congestion, by the ACK's ECN echo: all or nothing.
     pub marked: Bytes,
     /// SND.UNA after it.
     pub una: Seq,
@@ -163,7 +163,7 @@ pub struct StateChange {
     pub nxt: Seq,
 }
 
-/// What routers say of a sender's rate, for a law that goes by that.
+/// The routers' word on a sender's rate, for a law that goes by that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Feedback {
     /// RCP: the rate at which payload may be sent.
@@ -187,12 +187,12 @@ pub enum Signal {
     Loss,
     /// The peer echoed a mark of congestion (RFC 3168 §6.1.2): nothing is lost.
     Ecn {
-        /// Whether a mark is to cost less than a loss (RFC 8511).
+        /// True if a mark is to cost less than a loss (RFC 8511).
         abe: bool,
     },
     /// The retransmission timer expired.
     Timeout {
-        /// How often in a row, this time included; at least two where the window was already reduced for the same data
+        /// Timeouts in a row, this one included; at least two where the window was already reduced for the same data
         /// (Linux: a timeout in Recovery or CWR).
         consecutive: u32,
     },
@@ -203,7 +203,7 @@ pub enum Signal {
 pub struct Congestion {
     /// When it was noticed.
     pub now: Instant,
-    /// How.
+    /// The kind of congestion.
     pub signal: Signal,
     /// The volume that the reduction starts from, as the idle rule and the settings have it: data in
     /// flight, the window, or what of it was used.
@@ -219,7 +219,7 @@ pub struct RecoveryEnd {
     pub now: Instant,
     /// Data in flight.
     pub in_flight: Bytes,
-    /// What the ACK that ended the repair delivered ([`Ack::newly_delivered`]).
+    /// The data that the ACK which ended the repair delivered ([`Ack::newly_delivered`]).
     pub newly_delivered: Bytes,
     /// The most that recovery lets the window be, if it says so (RFC 6582 §3.2 step 3).
     pub at_most: Option<Bytes>,
@@ -251,14 +251,14 @@ pub struct Proposal {
     pub why: Why,
 }
 
-/// What the slow-start law says of one ACK.
+/// The slow-start law's answer to one ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowStartStep {
     /// By how much the window grows.
     pub increase: Bytes,
-    /// Whether slow start ends here although nothing was lost.
+    /// True if slow start ends here although nothing was lost.
     pub exit: bool,
-    /// What the ACK delivered beyond the increase, where slow start ends with it: congestion
+    /// The data that the ACK delivered beyond the increase, where slow start ends with it: congestion
     /// avoidance may count it. Zero from laws that let an ACK that ends slow start count once.
     pub left_over: Bytes,
 }
@@ -270,18 +270,18 @@ impl SlowStartStep {
     }
 }
 
-/// How fast the path delivered, from the segment sent last among those that an ACK delivered, by
+/// The delivery rate of the path, from the segment sent last among those that an ACK delivered, by
 /// draft-ietf-ccwg-bbr-06 §4.1.2.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
     /// Data delivered in the interval.
     pub delivered: Bytes,
-    /// How long that took; `None` if it seems to have taken less than the least round-trip time, so
+    /// The time that this took; `None` if it seems to have taken less than the least round-trip time, so
     /// that the sample is of no use.
     pub interval: Option<Duration>,
     /// Data that had been delivered when the segment was sent.
     pub prior_delivered: Bytes,
-    /// Whether the application limited what could be delivered.
+    /// True if the application limited what could be delivered.
     pub is_app_limited: bool,
     /// Data in flight when the segment was sent, itself included.
     pub tx_in_flight: Bytes,
@@ -296,7 +296,7 @@ impl RateSample {
     }
 }
 
-/// What is being repaired.
+/// The repair under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     /// Nothing.
@@ -325,7 +325,7 @@ pub struct Delivery {
     /// The round-trip time of the segment sent last among those that it delivered and that were
     /// sent once.
     pub rtt: Option<Duration>,
-    /// Whether the receiver may have kept the ACK back.
+    /// True if the receiver may have kept the ACK back.
     pub maybe_delayed: bool,
     /// The smoothed round-trip time, once there is one.
     pub srtt: Option<Duration>,
@@ -333,11 +333,11 @@ pub struct Delivery {
     pub in_flight_before: Bytes,
     /// Data in flight after it.
     pub in_flight: Bytes,
-    /// Whether the window was in full use at some moment of the last round trip.
+    /// True if the window was in full use at some moment of the last round trip.
     pub is_cwnd_limited: bool,
-    /// What is being repaired after it.
+    /// The repair under way after it.
     pub repair: Repair,
-    /// Whether the receiver says which segments arrived (SACK).
+    /// True if the receiver says which segments arrived (SACK).
     pub selective: bool,
     /// Payload bytes of a full segment.
     pub mss: Mss,
@@ -358,6 +358,6 @@ pub struct LostSegment {
     pub lost: Bytes,
     /// Data delivered since the connection began.
     pub delivered: Bytes,
-    /// Whether the application limited the sender when it was sent.
+    /// True if the application limited the sender when it was sent.
     pub is_app_limited: bool,
 }

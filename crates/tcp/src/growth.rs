@@ -1,4 +1,4 @@
-//! How the window moves, per ACK and on a congestion signal: one file a law.
+//! The growth of the window, per ACK and on a congestion signal: one file a law.
 //!
 //! A growth law owns cwnd and ssthresh; nobody else writes them. Start and idle rules propose
 //! through [`Growth::rebase`], and the law accepts, translates or declines.
@@ -67,7 +67,7 @@ macro_rules! laws {
                 }
             }
 
-            /// Whether two choices are one law: `reno` and `newreno` differ in their recovery alone.
+            /// True if two choices are one law: `reno` and `newreno` differ in their recovery alone.
             pub fn is_same_law(self, other: Self) -> bool {
                 match (self, other) {
                     $((Self::$Law(one), Self::$Law(other)) => <$Law as Law>::is_same(one, other),)*
@@ -323,8 +323,8 @@ impl Growth for AnyGrowth {
         each!(self, law => law.models_path())
     }
 
-    fn heeds_acks(&self) -> bool {
-        each!(self, law => law.heeds_acks())
+    fn wants_acks(&self) -> bool {
+        each!(self, law => law.wants_acks())
     }
 
     #[inline]
@@ -341,8 +341,8 @@ impl Growth for AnyGrowth {
     }
 
     #[inline]
-    fn is_holding_back(&self) -> bool {
-        each!(self, law => law.is_holding_back())
+    fn limits_flight(&self) -> bool {
+        each!(self, law => law.limits_flight())
     }
 
     fn on_established(&mut self, established: &Established) {

@@ -1,4 +1,4 @@
-//! What the window is worth after silence, or after not being used: one file a rule.
+//! The worth of the window after silence, or after not being used: one file a rule.
 //!
 //! A rule's file says all that is known of it ([`Rule`]). Here it has one line, in `rules!`.
 
@@ -92,8 +92,8 @@ impl Idle for AnyIdle {
     }
 
     #[inline]
-    fn heeds_acks(&self) -> bool {
-        each!(self, rule => rule.heeds_acks())
+    fn wants_acks(&self) -> bool {
+        each!(self, rule => rule.wants_acks())
     }
 
     #[inline]

@@ -29,7 +29,7 @@ impl NearSeq {
         Seq::new(near.get().wrapping_add_signed(self.after(near) as i64))
     }
 
-    /// How many segments of `len` lie between it, where one of them begins, and `seq`; `None` if that comes before.
+    /// The number of segments of `len` between it, where one of them begins, and `seq`; `None` if that comes before.
     #[inline]
     pub fn segments_to(self, seq: Seq, len: u32) -> Option<usize> {
         let before = u32::try_from(-i64::from(self.after(seq))).ok()?;
@@ -43,7 +43,7 @@ impl NearSeq {
     }
 }
 
-/// What a counter of bytes was not long ago.
+/// A counter of bytes as it was not long ago.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EarlierCount(u32);
 

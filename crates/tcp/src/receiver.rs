@@ -29,7 +29,7 @@ pub struct Receiver {
     /// Data in `ahead`.
     ahead_len: Bytes,
     rule: AckRule,
-    /// What arrived a second time and is still to be reported (RFC 2883).
+    /// The data that arrived a second time and is still to be reported (RFC 2883).
     duplicate: Option<Range>,
     /// The number of the peer's FIN, once it is known.
     fin: Option<Seq>,
@@ -48,9 +48,9 @@ pub struct Receiver {
     advertised: Seq,
     /// Segments received since the last ACK.
     unacked: u32,
-    /// Whether the peer understands SACK.
+    /// True if the peer understands SACK.
     sack: bool,
-    /// Whether the rule or the buffer learns from what comes.
+    /// True if the rule or the buffer learns from what comes.
     adapts: bool,
     /// An ACK is due at once.
     ack_now: bool,
@@ -58,10 +58,10 @@ pub struct Receiver {
     shift: u8,
 }
 
-/// Where data waits for the application.
+/// The place where data waits for the application.
 #[derive(Clone, Debug)]
 enum Buffer {
-    /// Of one size.
+    /// A buffer of one size.
     Fixed {
         size: Bytes,
         /// The least by which the right edge moves, min(MSS, size / 2), so that no silly windows
@@ -110,8 +110,8 @@ impl Receiver {
         }
     }
 
-    /// The same as [`new`](Self::new), in the memory of this one.
-    pub(crate) fn renew(&mut self, config: &Config) {
+    /// Begins anew as [`new`](Self::new) does, in the memory of this one.
+    pub(crate) fn reset(&mut self, config: &Config) {
         let Self {
             nxt,
             read,
@@ -207,7 +207,7 @@ impl Receiver {
         self.peer_segment.get()
     }
 
-    /// How far the window may open in slow start's manner (Linux's `rcv_ssthresh`), and what the
+    /// The size to which the window may open in slow start's manner (Linux's `rcv_ssthresh`), and what the
     /// application read in the last round trip (`rcv_space`); of a buffer of a fixed size, all of
     /// it, and `None`.
     pub fn growth(&self) -> (Bytes, Option<Bytes>) {
@@ -240,7 +240,7 @@ impl Receiver {
         self.data_end().since(Seq::FIRST_BYTE)
     }
 
-    /// Whether everything up to and including the peer's FIN has arrived.
+    /// True if everything up to and including the peer's FIN has arrived.
     pub(crate) fn finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
@@ -334,7 +334,7 @@ impl Receiver {
         self.advertised.max(self.nxt)
     }
 
-    /// Whether `len` of payload from `seq` is new and wholly within the window, and no FIN is known: the
+    /// True if `len` of payload from `seq` is new and wholly within the window, and no FIN is known: the
     /// ordinary segment, of which nothing is cut off and by which the peer does not finish.
     #[inline]
     pub(crate) fn expects(&self, seq: Seq, len: Bytes) -> bool {
@@ -358,17 +358,17 @@ impl Receiver {
         Some(Segment { len: len.min(segment.len), flags, ..*segment })
     }
 
-    /// Whether `len` of payload from `seq` reaches beyond the window.
+    /// True if `len` of payload from `seq` reaches beyond the window.
     pub(crate) fn is_beyond(&self, seq: Seq, len: Bytes) -> bool {
         seq + len > self.right_edge()
     }
 
-    /// Whether `seq` is in the window, or RCV.NXT.
+    /// True if `seq` is in the window, or RCV.NXT.
     pub(crate) fn is_within(&self, seq: Seq) -> bool {
         seq == self.nxt || (seq > self.nxt && seq < self.right_edge())
     }
 
-    /// Whether `seq_len` numbers from `seq` touch the window (RFC 9293 §3.10.7.4).
+    /// True if `seq_len` numbers from `seq` touch the window (RFC 9293 §3.10.7.4).
     pub(crate) fn acceptable(&self, seq: Seq, seq_len: Bytes) -> bool {
         let right = self.right_edge();
         let end = seq + seq_len;
@@ -472,12 +472,12 @@ impl Receiver {
         self.alert();
     }
 
-    /// Whether data that came in order is not acknowledged yet.
+    /// True if data that came in order is not acknowledged yet.
     pub(crate) fn ack_waits(&self) -> bool {
         self.nxt > self.acked
     }
 
-    /// What a tuned buffer and Linux's rule learn from data in order.
+    /// A tuned buffer and Linux's rule learn from data in order.
     fn adapt(&mut self, now: Instant, segment: &Segment, rtt: &RttEstimator) {
         let len = segment.payload();
         if len == Bytes::ZERO {
@@ -507,7 +507,7 @@ impl Receiver {
         self.grow(segment);
     }
 
-    /// The same of data out of order; whether its ACK waits.
+    /// They learn from data out of order; true if its ACK waits.
     fn adapt_to_gap(&mut self, now: Instant, segment: &Segment, rtt: &RttEstimator) -> bool {
         if !self.adapts {
             return false;

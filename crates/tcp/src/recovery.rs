@@ -94,7 +94,7 @@ recoveries! {
 }
 
 impl RecoveryChoice {
-    /// Whether it needs the peer's selective acknowledgments.
+    /// True if it needs the peer's selective acknowledgments.
     pub fn needs_sack(self) -> bool {
         self.about().needs_sack
     }

@@ -15,9 +15,9 @@ use ackclock_packet::Range;
 /// than twice as long. That asks for no memory and gives none back, which going back and forth would do too often.
 #[derive(Clone)]
 pub struct Ring<T> {
-    /// So many as the span has ever been, and room for more.
+    /// The slots: as many as the span has ever been, and room for more.
     slots: Vec<T>,
-    /// Of the slots, so many are in use; the entries begin at `head`, and go on from slot 0 where the span ends.
+    /// The slots in use; the entries begin at `head`, and go on from slot 0 where the span ends.
     span: u32,
     head: u32,
     len: u32,
@@ -40,19 +40,19 @@ impl<T: Copy + Default + fmt::Debug> fmt::Debug for Ring<T> {
 type Both<I> = Flatten<array::IntoIter<I, 2>>;
 
 impl<T: Copy + Default> Ring<T> {
-    /// How many entries there are.
+    /// The number of entries.
     #[inline]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Where the `n`th is or would be.
+    /// The slot where the `n`th is or would be.
     #[inline]
     fn slot(&self, n: u32) -> usize {
         let slot = self.head + n;
@@ -65,7 +65,7 @@ impl<T: Copy + Default> Ring<T> {
         if n < self.len() { self.slots.get(self.slot(narrow(n))) } else { None }
     }
 
-    /// The same, to be changed.
+    /// The `n`th entry, to be changed.
     #[inline]
     pub fn get_mut(&mut self, n: usize) -> Option<&mut T> {
         let slot = self.slot(narrow(n.min(self.len())));
@@ -78,7 +78,7 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_empty() { None } else { self.slots.get(self.head as usize) }
     }
 
-    /// The same, to be changed.
+    /// The first entry, to be changed.
     #[inline]
     pub fn front_mut(&mut self) -> Option<&mut T> {
         if self.is_empty() { None } else { self.slots.get_mut(self.head as usize) }
@@ -102,7 +102,8 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 1;
     }
 
-    /// The same of what stands for `range`, the last of a stream so far. A ring that is not a quarter full any more gives half
+    /// Adds the entry that stands for `range`, the last of a stream so far. A ring that is not a quarter full any
+    /// more gives half
     /// of its memory back or more. It is looked at each time that the stream has become twice as long, so that it seldom
     /// asks for memory again: after each loss, or each time that a sender looks for the round-trip time without a queue,
     /// would be far too often.
@@ -180,7 +181,7 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Where entries are: from the first on, and from slot 0 on.
+    /// The slots of entries: from the first on, and from slot 0 on.
     #[inline]
     fn split(&self) -> [std::ops::Range<usize>; 2] {
         let (head, end) = (self.head as usize, (self.head + self.len) as usize);
@@ -194,14 +195,14 @@ impl<T: Copy + Default> Ring<T> {
         self.split().map(|part| &self.slots[part])
     }
 
-    /// The same, to be changed. Of a ring that was empty and from which nothing was taken since all are in the first.
+    /// Both parts, to be changed. Of a ring that was empty and from which nothing was taken since all are in the first.
     pub fn parts_mut(&mut self) -> [&mut [T]; 2] {
         let [front, back] = self.split();
         let (low, high) = self.slots.split_at_mut(front.start);
         [&mut high[..front.len()], &mut low[back]]
     }
 
-    /// Where the next entries will be, if they are no more than `many`; as far as they are in one part.
+    /// The slots of the next entries, if they are no more than `many`; as far as they are in one part.
     pub fn next_slots(&self, many: usize) -> &[T] {
         let next = self.slot(self.len);
         let end = (next + many).min(self.span as usize);
@@ -220,7 +221,7 @@ impl<T: Copy + Default> Ring<T> {
         [&front[skip..], &back[(n - skip).min(back.len())..]].into_iter().flatten()
     }
 
-    /// The same, to be changed.
+    /// The entries from the `n`th on, to be changed.
     pub fn iter_mut_from(&mut self, n: usize) -> Both<&mut [T]> {
         let [front, back] = self.parts_mut();
         let skip = n.min(front.len());
@@ -228,7 +229,8 @@ impl<T: Copy + Default> Ring<T> {
         [&mut front[skip..], &mut back[beyond..]].into_iter().flatten()
     }
 
-    /// How many come before the first of which `before` is not true, if it is true of all before that and of none behind.
+    /// The number of entries before the first of which `before` is not true, if it is true of all before that and of
+    /// none behind.
     pub fn partition_point(&self, before: impl Fn(&T) -> bool) -> usize {
         let [front, back] = self.parts();
         if back.first().is_some_and(&before) {

@@ -5,7 +5,7 @@ use ackclock_units::Duration;
 
 use crate::config::{RtoConfig, Variation};
 
-/// What Linux keeps beside it (`tcp_rtt_estimator` of Linux 6).
+/// The values that Linux keeps beside it (`tcp_rtt_estimator` of Linux 6).
 #[derive(Clone, Copy, Debug, Default)]
 struct LinuxVariation {
     /// Four times the smoothed deviation.
@@ -41,7 +41,7 @@ pub struct RttEstimator {
     smoothed: Duration,
     /// The least sample so far.
     min: Option<Duration>,
-    /// What stands for 4 * RTTVAR in the timeout.
+    /// The value that stands for 4 * RTTVAR in the timeout.
     variation: Duration,
     rto: Duration,
     backoff: u32,
@@ -119,7 +119,7 @@ impl RttEstimator {
         rto.round_up_to(self.config.granularity).max(self.config.min).min(self.config.max)
     }
 
-    /// What the round-trip times alone would make the timeout, without minimum, maximum and back-off;
+    /// The timeout by the round-trip times alone, without minimum, maximum and back-off;
     /// the initial timeout before the first sample.
     pub fn unclamped_rto(&self) -> Duration {
         let Some(srtt) = self.srtt() else { return self.config.initial };
@@ -152,7 +152,7 @@ impl RttEstimator {
         self.variation / 4
     }
 
-    /// How often the timeout is doubled.
+    /// The number of times that the timeout is doubled.
     pub const fn backoff(&self) -> u32 {
         self.backoff
     }

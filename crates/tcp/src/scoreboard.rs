@@ -1,4 +1,4 @@
-//! What was sent and not yet acknowledged, segment by segment: the scoreboard of RFC 6675 §3.
+//! The scoreboard of RFC 6675 §3: what was sent and not yet acknowledged, segment by segment.
 //!
 //! Every question costs O(1) an ACK, amortized: segments lie in a ring in the order of their numbers;
 //! which are lost is a pointer that only moves forward; `pipe` is kept as a sum; and of a SACK block
@@ -57,7 +57,7 @@ pub struct Delivered {
     pub end: Seq,
 }
 
-/// What became of a segment, for one who keeps a record of each.
+/// The fate of a segment, for one who keeps a record of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It was SACKed.
@@ -66,7 +66,7 @@ pub enum Change {
     Lost(Range),
 }
 
-/// What an ACK told.
+/// The facts of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// When it arrived.
@@ -86,7 +86,7 @@ pub struct Told {
     pub original_end: Option<Seq>,
     /// Data SACKed for the first time.
     pub newly_sacked: Bytes,
-    /// Of the data that the ACK acknowledged cumulatively, what had been SACKed before.
+    /// The data among what the ACK acknowledged cumulatively that had been SACKed before.
     pub acked_after_sack: Bytes,
     /// Data found lost.
     pub newly_lost: Bytes,
@@ -105,7 +105,7 @@ impl Told {
     }
 }
 
-/// So many segments ACKs may soon ask for, with SACK blocks or without: six lines of the cache.
+/// The number of segments that ACKs may soon ask for, with SACK blocks or without: six lines of the cache.
 const SOON: usize = 24;
 
 /// The scoreboard.
@@ -134,7 +134,7 @@ pub struct Scoreboard {
     highest_delivered: Seq,
     /// Transmissions in the order of time, if time decides what is lost.
     by_time: Option<ByTime>,
-    /// What was SACKed or found lost, if somebody asks; emptied by whoever does.
+    /// The changes that nobody has read, if somebody asks for them; emptied by whoever does.
     journal: Option<Vec<Change>>,
     sacked_bytes: u64,
     /// The blocks of the last ACK that had any.
@@ -154,9 +154,9 @@ impl Scoreboard {
         Self { by_time: Some(ByTime::default()), ..Self::default() }
     }
 
-    /// The same as a board on which SACKs are counted and of which no journal is kept, in the memory of
+    /// Begins anew as a board on which SACKs are counted and of which no journal is kept, in the memory of
     /// this one.
-    pub fn renew(&mut self) {
+    pub fn reset(&mut self) {
         let Self {
             segments,
             base,
@@ -246,7 +246,7 @@ impl Scoreboard {
         self.segments.push_range(Sent::new(start, len, now), range);
     }
 
-    /// The same as [`on_cumulative_ack`](Self::on_cumulative_ack) where nothing is amiss: no segment is
+    /// The answer of [`on_cumulative_ack`](Self::on_cumulative_ack) where nothing is amiss: no segment is
     /// SACKed, lost or was sent again. Returns when the last segment delivered was sent, of which the
     /// rest of what an ACK tells follows; `None`, and nothing is done, if something is amiss.
     #[inline]
@@ -278,7 +278,7 @@ impl Scoreboard {
         Some(last)
     }
 
-    /// Whether the first segment on the board was sent after `newest`, or there is none.
+    /// True if the first segment on the board was sent after `newest`, or there is none.
     #[inline]
     pub fn begins_after(&self, newest: Delivered) -> bool {
         self.segments
@@ -346,7 +346,8 @@ impl Scoreboard {
         }
     }
 
-    /// Of `acked` segments all but the first, which was missing, are those that duplicate ACKs told
+    /// Forgets duplicate ACKs: of `acked` segments all but the first, which was missing, are those that duplicate
+    /// ACKs told
     /// of.
     fn forget_emulated(&mut self, acked: u64, told: &mut Told) {
         let known = acked.saturating_sub(1).min(self.emulated);
@@ -392,7 +393,7 @@ impl Scoreboard {
         }
     }
 
-    /// How many segments begin before `seq`.
+    /// The number of segments that begin before `seq`.
     #[inline]
     fn position(&self, seq: Seq) -> usize {
         // Segments are nearly all of one size, so that counting finds nearly all of them.
@@ -497,7 +498,7 @@ impl Scoreboard {
         self.resend_to = self.lost_to;
     }
 
-    /// Whether the first segment is SACKed, although an ACK up to it says that it is missing: the receiver has
+    /// True if the first segment is SACKed, although an ACK up to it says that it is missing: the receiver has
     /// dropped it again (RFC 2018 §8).
     #[inline]
     pub fn has_reneged(&self) -> bool {
@@ -536,13 +537,13 @@ impl Scoreboard {
         self.begin_by_time_anew();
     }
 
-    /// What duplicate ACKs without SACK told is not counted any more.
+    /// The duplicate ACKs without SACK are not counted any more.
     const fn forget_duplicates(&mut self) {
         self.emulated = 0;
         self.emulated_bytes = 0;
     }
 
-    /// Whether the first unacknowledged segment is lost.
+    /// True if the first unacknowledged segment is lost.
     pub fn is_first_lost(&self) -> bool {
         self.segments.front().is_some_and(|first| first.is(LOST))
     }
@@ -638,7 +639,7 @@ impl Scoreboard {
         self.segments.front().map(|first| first.at)
     }
 
-    /// Whether the first segment begins at `seq`.
+    /// True if the first segment begins at `seq`.
     pub fn begins_at(&self, seq: Seq) -> bool {
         self.segments.front().is_some_and(|first| first.after(seq) == 0)
     }
@@ -665,7 +666,7 @@ impl Scoreboard {
         repeated.then_some(duplicate.start)
     }
 
-    /// Whether a retransmission is under way, or the first segment was ever sent again (Linux's
+    /// True if a retransmission is under way, or the first segment was ever sent again (Linux's
     /// `tcp_any_retrans_done`).
     pub fn awaits_retransmission(&self) -> bool {
         self.sums.resent > 0 || self.segments.front().is_some_and(|first| first.is(RESENT_EVER))
@@ -681,7 +682,7 @@ impl Scoreboard {
         self.segments.len()
     }
 
-    /// Whether everything sent is acknowledged.
+    /// True if everything sent is acknowledged.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }

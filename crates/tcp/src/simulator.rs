@@ -1,16 +1,21 @@
-//! What only the simulator uses of an end point: segments written into their places, and memory to fetch in time.
+//! The calls of an end point that only the simulator uses: segments written into their places, and memory to fetch in
+//! time.
 
 use ackclock_units::Instant;
 
 pub use crate::cache::Place;
 use crate::endpoint::Endpoint;
-pub use crate::endpoint::{Beside, Outlet, Written};
+pub use crate::endpoint::{ExtraOptions, SegmentSink, TransmitInfo};
 
 /// The simulator's calls, which save copies and waits for memory.
 pub trait Simulated {
     /// The next segment as [`poll_transmit`](Endpoint::poll_transmit) gives it, unless the segment before
-    /// [was the last](Beside::is_last); the segment and what stands beside it are written into the places of `out`.
-    fn poll_transmit_into(&mut self, now: Instant, out: &mut impl Outlet) -> Option<Beside>;
+    /// [was the last](TransmitInfo::is_last); the segment and what stands beside it are written into the places of `out`.
+    fn poll_transmit_into(
+        &mut self,
+        now: Instant,
+        out: &mut impl SegmentSink,
+    ) -> Option<TransmitInfo>;
 
     /// The moment of [`poll_at`](Endpoint::poll_at), and [`Instant::NEVER`] if there is none.
     fn wakes_at(&self) -> Instant;
@@ -27,7 +32,11 @@ pub trait Simulated {
 
 impl Simulated for Endpoint {
     #[inline]
-    fn poll_transmit_into(&mut self, now: Instant, out: &mut impl Outlet) -> Option<Beside> {
+    fn poll_transmit_into(
+        &mut self,
+        now: Instant,
+        out: &mut impl SegmentSink,
+    ) -> Option<TransmitInfo> {
         self.transmit_into::<true>(now, out)
     }
 

@@ -1,4 +1,4 @@
-//! How data begins: the first window after the handshake, and the slow-start law, one file a law.
+//! The beginning of data: the first window after the handshake, and the slow-start law, one file a law.
 //!
 //! A law's file says all that is known of it ([`Law`]). Here it has one line, in `laws!`.
 
@@ -183,7 +183,7 @@ impl AnyStart {
     }
 
     /// The start of [`new`](Self::new), in the place of this one.
-    pub fn renew(&mut self, window: WindowChoice, syn_loss: SynLossChoice, law: SlowStartChoice) {
+    pub fn reset(&mut self, window: WindowChoice, syn_loss: SynLossChoice, law: SlowStartChoice) {
         match self {
             Self::Windowed(start) => {
                 start.window = window;

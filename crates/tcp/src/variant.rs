@@ -134,13 +134,13 @@ pub static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
 /// A sender's complete choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// How the window moves.
+    /// The growth law.
     pub growth: GrowthChoice,
-    /// How losses are repaired.
+    /// The recovery from losses.
     pub recovery: RecoveryChoice,
     /// The first window.
     pub window: WindowChoice,
-    /// What a lost SYN or SYN-ACK does to it.
+    /// The cost of a lost SYN or SYN-ACK to it.
     pub syn_loss: SynLossChoice,
     /// The jump past slow start.
     pub jump: JumpChoice,
@@ -303,7 +303,7 @@ pub enum VariantError {
         argument: String,
         /// The whole name.
         name: String,
-        /// What it takes.
+        /// The words that it takes.
         expected: String,
     },
     /// Something other than a growth law in front.
@@ -372,6 +372,10 @@ fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
             expected: expected.map_or_else(|| forms.join(" or "), str::to_owned),
         }),
     }
+}
+
+ackclock_units::written_as_text! {
+    Variant: "Variant", "A sender: a growth law, then +part for each choice that differs from its default.", "newreno+iw10";
 }
 
 impl FromStr for Variant {

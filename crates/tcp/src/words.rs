@@ -10,19 +10,19 @@ use crate::config::Profile;
 /// The places that a part's word can fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
-    /// How the window moves.
+    /// The growth law.
     Growth,
     /// Which segments are lost, and what is sent while repairing.
     Recovery,
     /// The first window after the handshake.
     Window,
-    /// What a lost SYN or SYN-ACK does to it.
+    /// The cost of a lost SYN or SYN-ACK to it.
     SynLoss,
     /// A jump past slow start.
     Jump,
     /// The slow-start law.
     SlowStart,
-    /// What the window is worth after silence.
+    /// The worth of the window after silence.
     Idle,
 }
 

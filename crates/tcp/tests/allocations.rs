@@ -104,7 +104,7 @@ struct Transfer {
     ways: [Way; 2],
     now: Instant,
     loss: f64,
-    /// What begins here is lost, until then.
+    /// The number at which a loss begins, until then.
     hole: (Seq, Instant),
 }
 
@@ -168,7 +168,7 @@ impl Transfer {
     }
 }
 
-/// How often a transfer asks for memory during 100,000 segments, after a warm-up.
+/// The number of times that a transfer asks for memory during 100,000 segments, after a warm-up.
 fn asked_by(config: Config) -> u64 {
     // While the first of many segments is missing the others stay in the rings, as many as the
     // receiver takes: that is what bounds them.

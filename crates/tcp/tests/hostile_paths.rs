@@ -1,4 +1,4 @@
-//! What the hostile paths of `crates/lab/tests/hostile_path` found wrong, each reduced to the few
+//! Faults that the hostile paths of `crates/lab/tests/hostile_path` found, each reduced to the few
 //! segments that it takes.
 
 use ackclock_packet::{Flags, IpMeta, Options, Range, Segment, Seq};
@@ -45,13 +45,13 @@ impl Opened {
         out.map(|t| (t.segment.seq.get(), t.segment.len)).filter(|(_, len)| *len > 0).collect()
     }
 
-    /// What goes out after the application has written so much.
+    /// The segments after the application has written so much.
     fn write(&mut self, volume: u64) -> Vec<(u64, u32)> {
         self.end.write(Bytes::new(volume));
         self.sent()
     }
 
-    /// What goes out after an ACK.
+    /// The segments after an ACK.
     fn ack(&mut self, ack: u64, window: u32) -> Vec<(u64, u32)> {
         self.take(Segment {
             seq: Seq::FIRST_BYTE,
@@ -61,7 +61,7 @@ impl Opened {
         })
     }
 
-    /// What goes out after an ACK that also reports a block.
+    /// The segments after an ACK that also reports a block.
     fn sack(&mut self, ack: u64, block: core::ops::Range<u64>, window: u32) -> Vec<(u64, u32)> {
         let mut options = Options::default();
         options.sack.push(Range { start: Seq::new(block.start), end: Seq::new(block.end) });

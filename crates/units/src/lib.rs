@@ -15,6 +15,7 @@ mod name;
 mod quantity;
 pub mod random;
 mod text;
+pub mod written;
 
 pub use name::{LONGEST_NAME, NameError, check_line, check_name, is_printable};
 pub use quantity::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate};

@@ -1,4 +1,4 @@
-"""A core that answers at once, so that the study's frame is tested without a simulation.
+"""A package that answers at once, so that the framework is tested without a simulation.
 
 Its numbers come from theorem 3.1 and a little deterministic noise: plausible, not true.
 """
@@ -7,46 +7,42 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
+import polars as pl
 import pyarrow as pa
+import pytest
 
+import ackclock as ac
+from ackclock.results import TABLES
 from ackclock.studies.altman1997 import model
 
 
 class FakeCore:
-    """The functions of ``ackclock._core`` that studies call."""
+    """The functions of the package that studies call, which it replaces while it is entered."""
 
     def __init__(self, interrupt_at: int | None = None, leak: int = 0) -> None:
         self.interrupt_at = interrupt_at
         self.leak = leak
         self.calls = 0
+        self._patch = pytest.MonkeyPatch()
 
-    def version(self) -> str:
-        return "0.0.0-fake"
+    def __enter__(self) -> Self:
+        self._patch.setattr(ac, "__version__", "0.0.0-fake")
+        self._patch.setattr(ac, "simulate_many", self.simulate_many)
+        self._patch.setattr(ac.theory, "altman", _altman)
+        self._patch.setattr(ac.theory, "infer", _infer)
+        return self
 
-    def altman_predict(self, parameters: str) -> str:
-        asked = json.loads(parameters)
-        answers = [_predict(one) for one in (asked if isinstance(asked, list) else [asked])]
-        return json.dumps(answers if isinstance(asked, list) else answers[0])
-
-    def altman_infer(self, parameters: str) -> str:
-        asked = json.loads(parameters)
-        if asked["mu_pps"] == 170:
-            return json.dumps(
-                {"status": "not identifiable", "estimate": None, "cause": "no solution",
-                 "reason": "none", "solutions": [{"estimate": 1.0, "low": 1.0, "high": 2.0}]}
-            )  # fmt: skip
-        return json.dumps(
-            {"status": "estimate", "estimate": 10.0, "low": 5.0, "high": 15.0, "cause": None,
-             "reason": None, "solutions": []}
-        )  # fmt: skip
+    def __exit__(self, *_: object) -> None:
+        self._patch.undo()
 
     def simulate_many(
         self,
-        scenarios: Sequence[str],
+        scenarios: Iterable[ac.Scenario],
+        *,
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Any:
@@ -54,24 +50,16 @@ class FakeCore:
         self.calls += 1
         if self.interrupt_at == self.calls:
             raise KeyboardInterrupt
-        tables: dict[str, list[dict[str, Any]]] = {
-            name: []
-            for name in (
-                *("flows", "links", "sources", "crossings", "objects"),
-                *("connections", "pages", "videos", "quick_start"),
-                *("flow_samples", "link_samples"),
-            )
-        }
-        for cell, text in enumerate(scenarios):
-            _run(cell, json.loads(text), self.leak, tables)
+        tables: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+        for cell, scenario in enumerate(scenarios):
+            _run(cell, json.loads(scenario.to_json()), self.leak, tables)
             if progress is not None:
                 progress(cell + 1)
-        return SimpleNamespace(
-            **{
-                name: pa.Table.from_pylist(rows, schema=SCHEMAS.get(name))
-                for name, rows in tables.items()
-            }
-        )
+        frames = {
+            name: pl.DataFrame(pl.from_arrow(pa.Table.from_pylist(rows, schema=SCHEMAS.get(name))))
+            for name, rows in tables.items()
+        }
+        return SimpleNamespace(to_polars=lambda: frames)
 
 
 SCHEMAS = {
@@ -92,6 +80,25 @@ SCHEMAS = {
 }  # fmt: skip
 
 
+def _altman(**asked: Any) -> ac.theory.Altman:
+    answer = _predict(asked)
+    return ac.theory.Altman(
+        throughput_pps=answer["throughput_pps"],
+        rtt_s=answer["rtt_s"],
+        slow_starts_per_cycle=answer["slow_starts_per_cycle"],
+        validity=ac.theory.Validity(answer["valid"], ()),
+        details=answer,
+    )
+
+
+def _infer(parameter: Any, **asked: Any) -> ac.theory.Inference:
+    if asked["mu_pps"] == 170:
+        other = ac.theory.Candidate(1.0, 1.0, 2.0, 0.0)
+        return ac.theory.Inference(parameter, None, None, "no solution", "none", (other,))
+    best = ac.theory.Candidate(10.0, 5.0, 15.0, 0.0)
+    return ac.theory.Inference(parameter, best, None, None, None, ())
+
+
 def _predict(asked: dict[str, Any]) -> dict[str, Any]:
     mu, exogenous = asked["mu_pps"], asked["lambda_pps"]
     tau = asked.get("tau_s") or 2 * (asked.get("tau1_s", 0.0) + asked.get("tau2_s", 0.0))
@@ -107,7 +114,7 @@ def _predict(asked: dict[str, Any]) -> dict[str, Any]:
         "cycle_s": 0.375 * w_max**2 / free,
         "w_max": w_max,
         "w_b": (2 - exogenous / mu) * buffer,
-        "validity": {"ok": exogenous / mu < 0.5, "reasons": []},
+        "valid": exogenous / mu < 0.5,
     }
 
 
@@ -127,7 +134,7 @@ def _run(cell: int, scenario: dict[str, Any], leak: int, out: dict[str, list[Any
     buffer = int(bottleneck["queue"]["limit"].split()[0])
     asked = {"mu_pps": mu, "lambda_pps": exogenous, "tau_s": 2 * one_way, "buffer_packets": buffer}
     answer = _predict(asked)
-    noise = 1 + 0.002 * math.sin(scenario["seed"])
+    noise = 1 + 0.002 * math.sin(scenario.get("seed", 1))
     thp = 0.95 * answer["throughput_pps"] * noise / len(scenario["flow"])
     end = _seconds(scenario["duration"])
     windows = [("run", 0.0, end)]

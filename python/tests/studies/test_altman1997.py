@@ -30,7 +30,7 @@ from ackclock.studies.altman1997.scenarios import (
     random_points,
 )
 from ackclock.studies.altman1997.study import FIGURES, reproduce
-from ackclock.studies.framework.core import BrokenRunError
+from ackclock.studies.framework.simulation import BrokenRunError
 
 QUIET = Console(quiet=True)
 
@@ -89,7 +89,7 @@ def test_the_exogenous_loss_that_a_published_value_needs() -> None:
 
 def test_a_case_as_a_scenario() -> None:
     case = cases()[0]
-    scenario = of_seed(case.path, case.exogenous, 3, Plan(quick=False)).scenario()
+    scenario = of_seed(case.path, case.exogenous, 3, Plan(quick=False)).scenario().to_dict()
     source, bottleneck = scenario["topology"]["link"]
     assert source["rate"] == f"{300 * 576 * 8} bit/s"
     assert bottleneck["rate"] == f"{170 * 576 * 8} bit/s"
@@ -106,9 +106,11 @@ def test_a_case_as_a_scenario() -> None:
 
 
 def test_sources_have_links_of_their_own() -> None:
-    scenario = dataclasses.replace(
-        of_seed(cases()[0].path, "poisson", 0, Plan(quick=False)), sources=2
-    ).scenario()
+    scenario = (
+        dataclasses.replace(of_seed(cases()[0].path, "poisson", 0, Plan(quick=False)), sources=2)
+        .scenario()
+        .to_dict()
+    )
     assert [link["name"] for link in scenario["topology"]["link"]] == [
         "source-1",
         "source-2",
@@ -382,7 +384,8 @@ def test_table_two_needs_a_mediocre_match() -> None:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory, fake_core: Callable[[], Any]) -> Path:
     out = tmp_path_factory.mktemp("report")
-    reproduce(fake_core(), out, quick=True, threads=1, console=QUIET)
+    with fake_core():
+        reproduce(out, quick=True, threads=1, console=QUIET)
     return out
 
 
@@ -431,7 +434,8 @@ def test_cases_for_programs(report: Path) -> None:
 def test_equal_runs_give_equal_bytes(
     report: Path, tmp_path: Path, fake_core: Callable[[], Any]
 ) -> None:
-    reproduce(fake_core(), tmp_path, quick=True, threads=2, console=QUIET)
+    with fake_core():
+        reproduce(tmp_path, quick=True, threads=2, console=QUIET)
     first, second = files(report), files(tmp_path)
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
@@ -440,26 +444,27 @@ def test_equal_runs_give_equal_bytes(
 def test_an_interrupted_study_resumes(
     report: Path, tmp_path: Path, fake_core: Callable[..., Any]
 ) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        reproduce(fake_core(interrupt_at=3), tmp_path, quick=True, threads=1, console=QUIET)
+    with fake_core(interrupt_at=3), pytest.raises(KeyboardInterrupt):
+        reproduce(tmp_path, quick=True, threads=1, console=QUIET)
     assert len(list((tmp_path / "parts").glob("table-*"))) == 2
     assert not (tmp_path / "index.html").exists()
     assert not list(tmp_path.rglob(".*"))
-    core = fake_core()
-    reproduce(core, tmp_path, quick=True, threads=1, console=QUIET)
-    whole = fake_core()
-    reproduce(whole, tmp_path / "whole", quick=True, threads=1, console=QUIET)
+    with fake_core() as core:
+        reproduce(tmp_path, quick=True, threads=1, console=QUIET)
+    with fake_core() as whole:
+        reproduce(tmp_path / "whole", quick=True, threads=1, console=QUIET)
     assert core.calls == whole.calls - 2
     assert files(tmp_path / "whole") == files(report)
 
 
 def test_one_figure_runs_only_what_it_needs(tmp_path: Path, fake_core: Callable[[], Any]) -> None:
-    core = fake_core()
-    assert reproduce(core, tmp_path, quick=True, threads=1, console=QUIET, figure="f4") == []
+    with fake_core() as core:
+        assert reproduce(tmp_path, quick=True, threads=1, console=QUIET, figure="f4") == []
     assert core.calls == 0
     assert (tmp_path / "f4.svg").read_text(encoding="utf-8").startswith("<svg")
     assert "var(" not in (tmp_path / "f4.svg").read_text(encoding="utf-8")
-    reproduce(core, tmp_path, quick=True, threads=1, console=QUIET, figure="f2")
+    with fake_core() as core:
+        reproduce(tmp_path, quick=True, threads=1, console=QUIET, figure="f2")
     assert core.calls == 1
     assert (tmp_path / "data" / "f2.parquet").exists()
 
@@ -467,8 +472,8 @@ def test_one_figure_runs_only_what_it_needs(tmp_path: Path, fake_core: Callable[
 def test_a_run_that_loses_packets_stops_the_study(
     tmp_path: Path, fake_core: Callable[..., Any]
 ) -> None:
-    with pytest.raises(BrokenRunError, match="offered packets"):
-        reproduce(fake_core(leak=1), tmp_path, quick=True, threads=1, console=QUIET)
+    with fake_core(leak=1), pytest.raises(BrokenRunError, match="offered packets"):
+        reproduce(tmp_path, quick=True, threads=1, console=QUIET)
     assert not list((tmp_path / "parts").glob("*")) if (tmp_path / "parts").exists() else True
 
 

@@ -17,7 +17,7 @@ from ackclock.studies.biswas2010.analysis import Results, difference
 from ackclock.studies.biswas2010.predicates import CLAIMS
 from ackclock.studies.biswas2010.scenarios import CWV, STANDARD, Plan, Setting
 from ackclock.studies.biswas2010.study import FIGURES, reproduce
-from ackclock.studies.framework.core import Core, compiled_core, simulate
+from ackclock.studies.framework.simulation import simulate
 from ackclock.studies.framework.stats import t_975
 
 QUIET = Console(quiet=True)
@@ -25,32 +25,27 @@ QUIET = Console(quiet=True)
 ALONE = Setting("homo", 1, (STANDARD,), "idle", 1.5, 0.1, 1)
 
 
-@pytest.fixture(scope="session")
-def core() -> Core:
-    return compiled_core()
-
-
-def restarted(core: Core, *settings: Setting) -> pl.DataFrame:
-    return runs.restart(simulate(core, [each.scenario() for each in settings], None), settings)
+def restarted(*settings: Setting) -> pl.DataFrame:
+    return runs.restart(simulate([each.scenario() for each in settings], None), settings)
 
 
 # --------------------------------------------------------------------------------------- scenarios
 
 
 def test_the_path_is_that_of_the_paper() -> None:
-    scenario = ALONE.scenario()
+    scenario = ALONE.scenario().to_dict()
     # 2 (100 + 2) ms, five of them; the change half way between 10.2 s and 11.5 s.
     assert ALONE.base_rtt_s == pytest.approx(0.204)
     assert scenario["measure"][0]["for"] == "5 RTT"
     assert scenario["event"][0]["at"] == "10.850000 s"
     assert scenario["event"][0]["set"] == {"rate": "2000000 bit/s", "queue": {"limit": "1.0 BDP"}}
-    limited = dataclasses.replace(ALONE, mode="limited", period_s=5.0).scenario()
+    limited = dataclasses.replace(ALONE, mode="limited", period_s=5.0).scenario().to_dict()
     assert limited["measure"][0]["for"] == "10 RTT"
     assert limited["event"][0]["at"] == {"after": "restore"}
 
 
 def test_mixed_flows_are_half_of_each() -> None:
-    mixed = Setting("hetero", 25, (STANDARD, CWV), "idle", 1.5, 0.1, 1).scenario()
+    mixed = Setting("hetero", 25, (STANDARD, CWV), "idle", 1.5, 0.1, 1).scenario().to_dict()
     assert [(flow["variant"], flow["count"]) for flow in mixed["flow"]] == [
         (STANDARD, 12),
         (CWV, 13),
@@ -72,32 +67,32 @@ def test_every_setting_is_run_once() -> None:
 # -------------------------------------------------------------------------------------- reductions
 
 
-def test_one_flow_alone_restarts_as_slow_start_does(core: Core) -> None:
+def test_one_flow_alone_restarts_as_slow_start_does() -> None:
     # From one segment on the path of 2 Mbit/s: 1, 2, 4 and 8 packets arrive in the first four of
     # five round trips of 204 ms (each a little longer for its transmission), and of the fifth's 16,
     # 6 ms apart, those that arrive before its end. The application gives 45 in all.
-    (row,) = restarted(core, ALONE).iter_rows(named=True)
+    (row,) = restarted(ALONE).iter_rows(named=True)
     packets = row["rate_bps"] * 1.02 / 12_000
     assert 1 + 2 + 4 + 8 <= packets <= 1 + 2 + 4 + 8 + 16
     assert row["drop_rate"] == 0
     assert (row["n"], row["flows"], row["cwv_rto"], row["rival"]) == (1, 1, None, None)
 
 
-def test_validation_without_a_change_loses_nothing(core: Core) -> None:
+def test_validation_without_a_change_loses_nothing() -> None:
     # 102 ms of the 1.02 s pass before the first packet arrives: (1.02 - 0.102) s / 22.8125 ms =
     # 40.2 packets after it if the window never holds one back.
     free = dataclasses.replace(
         ALONE, variants=("newreno+newcwv",), changed_bps=None, changed_delay_s=None
     )
-    (row,) = restarted(core, free).iter_rows(named=True)
+    (row,) = restarted(free).iter_rows(named=True)
     assert row["rate_bps"] * 1.02 / 12_000 == pytest.approx(41, abs=1)
 
 
-def test_mixed_rows_have_no_drop_rate_and_know_their_rivals(core: Core) -> None:
+def test_mixed_rows_have_no_drop_rate_and_know_their_rivals() -> None:
     mixed = Setting(
         "hetero", 4, (STANDARD, "newreno+cwv(rto=500ms)"), "idle", 1.5, 0.1, 1
     )  # fmt: skip
-    rows = restarted(core, mixed)
+    rows = restarted(mixed)
     assert rows["variant"].to_list() == [STANDARD, "newreno+cwv(rto=500ms)"]
     assert rows["cwv_rto"].to_list() == ["500 ms", "500 ms"]
     assert rows["rival"].to_list() == ["newreno+cwv(rto=500ms)", STANDARD]
@@ -105,10 +100,10 @@ def test_mixed_rows_have_no_drop_rate_and_know_their_rivals(core: Core) -> None:
     assert rows["flows"].to_list() == [2, 2]
 
 
-def test_delays_begin_with_the_first_message_after_the_silence(core: Core) -> None:
+def test_delays_begin_with_the_first_message_after_the_silence() -> None:
     quiet = dataclasses.replace(ALONE, changed_bps=None, stop=True, tail_s=5.0)
     validated = dataclasses.replace(quiet, variants=("newreno+newcwv",))
-    tables = simulate(core, [quiet.scenario(), validated.scenario()], None)
+    tables = simulate([quiet.scenario(), validated.scenario()], None)
     rows = runs.delay(tables, [quiet, validated])
     assert rows["missing"].sum() == 0
     first = rows.filter(pl.col("message") == 0)["message_delay_s"]
@@ -146,9 +141,9 @@ def test_paired_differences_use_each_seed() -> None:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory, core: Core) -> Path:
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("biswas2010")
-    reproduce(core, out, quick=True, threads=None, console=QUIET)
+    reproduce(out, quick=True, threads=None, console=QUIET)
     return out
 
 
@@ -205,8 +200,8 @@ def test_the_report_stands_alone(report: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_figure_alone_has_the_same_data(report: Path, tmp_path: Path, core: Core) -> None:
-    reproduce(core, tmp_path, quick=True, threads=1, console=QUIET, figure="f1")
+def test_a_figure_alone_has_the_same_data(report: Path, tmp_path: Path) -> None:
+    reproduce(tmp_path, quick=True, threads=1, console=QUIET, figure="f1")
     alone = pl.read_parquet(tmp_path / "data" / "traces.parquet")
     assert alone.equals(pl.read_parquet(report / "data" / "traces.parquet"))
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from ackclock.studies.framework.claims import Claim, Observation, Predicate, decide
-from ackclock.studies.framework.core import BrokenRunError, check_conservation
+from ackclock.studies.framework.simulation import BrokenRunError, check_conservation
 from ackclock.studies.framework.stats import autocorrelation, estimate, t_975
 
 

@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+import ackclock as ac
 from ackclock.studies import STUDIES
-from ackclock.studies.framework.core import BrokenRunError, Core, compiled_core, simulate
+from ackclock.studies.framework.simulation import BrokenRunError, simulate
 from ackclock.studies.response import model, runs, scenarios
 from ackclock.studies.response.analysis import Results, analyse
 from ackclock.studies.response.predicates import CLAIMS
@@ -26,21 +27,16 @@ RENO = Setting("reno+rack", "periodic", 100, 1_000, 38.0, warm_up=20, measured=2
 CUBIC = dataclasses.replace(RENO, variant="cubic")
 
 
-@pytest.fixture(scope="session")
-def core() -> Core:
-    return compiled_core()
-
-
-def measured(core: Core, *settings: Setting) -> pl.DataFrame:
-    tables = simulate(core, [setting.scenario() for setting in settings], None)
+def measured(*settings: Setting) -> pl.DataFrame:
+    tables = simulate([setting.scenario() for setting in settings], None)
     return runs.measure(tables, settings)
 
 
 # ---------------------------------------------------------------------------------------- formulas
 
 
-def test_the_formulas_are_those_of_the_rfc(core: Core) -> None:
-    windows = runs.formulas(core)
+def test_the_formulas_are_those_of_the_rfc() -> None:
+    windows = runs.formulas()
     assert len(windows) == 2 * len(RTTS_MS) * len(PERIODS)
     # RFC 9438 section 5.1, tables 1 (0.1 s) and 2 (0.01 s): Reno and CUBIC with C = 0.4.
     assert [round(windows["reno", 100, n]) for n in (1_000, 10_000, 100_000)] == [38, 120, 379]
@@ -48,16 +44,16 @@ def test_the_formulas_are_those_of_the_rfc(core: Core) -> None:
     assert [round(windows["cubic", 10, n]) for n in (1_000, 10_000, 100_000)] == [38, 120, 379]
 
 
-def test_the_model_of_padhye_is_that_of_the_core(core: Core) -> None:
+def test_the_model_of_padhye_is_that_of_the_core() -> None:
     questions = [
         {"loss_rate": p, "rtt_s": rtt_s, "t_rto_s": t_rto_s}
         for p in (1e-5, 1e-3, 1e-2, 0.3)
         for rtt_s, t_rto_s in ((0.01, 1.0), (0.2, 0.2))
     ]
-    answers = json.loads(core.response(json.dumps(questions)))
-    for asked, answer in zip(questions, answers, strict=True):
+    for asked in questions:
+        answer = ac.theory.response(**asked)
         ours = model.rate_pps(asked["loss_rate"], asked["rtt_s"], asked["t_rto_s"])
-        assert ours == pytest.approx(answer["pftk_pps"], rel=1e-9)
+        assert ours == pytest.approx(answer.pftk_pps, rel=1e-9)
 
 
 def test_the_share_of_timeouts_has_its_place_in_the_model() -> None:
@@ -76,7 +72,7 @@ def test_the_share_of_timeouts_has_its_place_in_the_model() -> None:
 
 
 def test_a_setting_as_a_scenario() -> None:
-    scenario = RENO.scenario()
+    scenario = RENO.scenario().to_dict()
     (link,) = scenario["topology"]["link"]
     # Half of 100 ms; the first loss at twice the formula's 38 packets.
     assert (link["delay"], link["reverse"]) == ("50000 us", {"loss": 0})
@@ -85,13 +81,13 @@ def test_a_setting_as_a_scenario() -> None:
     assert scenario["duration"] == "105263158 us"
     assert scenario["measure"][1] == {"name": "steady", "from": "52631579 us"}
     assert scenario["flow"][0]["tcp"]["delayed_ack"] == "off"
-    at_random = dataclasses.replace(RENO, losses="random").scenario()
+    at_random = dataclasses.replace(RENO, losses="random").scenario().to_dict()
     assert at_random["topology"]["link"][0]["loss"] == 0.001
 
 
-def test_every_setting_is_there_once(core: Core) -> None:
+def test_every_setting_is_there_once() -> None:
     plan = Plan(quick=False)
-    windows = runs.formulas(core)
+    windows = runs.formulas()
     for period in plan.periods:
         found = scenarios.periodic(plan, period, windows)
         assert {(each.variant, each.rtt_ms) for each in found} == {
@@ -107,8 +103,8 @@ def test_every_setting_is_there_once(core: Core) -> None:
 # -------------------------------------------------------------------------------------------- runs
 
 
-def test_both_laws_keep_the_window_of_the_rfc(core: Core) -> None:
-    rows = measured(core, RENO, CUBIC)
+def test_both_laws_keep_the_window_of_the_rfc() -> None:
+    rows = measured(RENO, CUBIC)
     for row in rows.iter_rows(named=True):
         assert row["window_packets"] == pytest.approx(38, rel=0.1)
         assert row["window_by_goodput_packets"] == pytest.approx(38, rel=0.1)
@@ -126,17 +122,17 @@ def test_both_laws_keep_the_window_of_the_rfc(core: Core) -> None:
     ],
 )
 def test_a_run_that_something_else_holds_back_stops_the_study(
-    name: str, value: object, reason: str, core: Core, monkeypatch: pytest.MonkeyPatch
+    name: str, value: object, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scenarios, name, value)
     if hasattr(runs, name):
         monkeypatch.setattr(runs, name, value)
     with pytest.raises(BrokenRunError, match=reason):
-        measured(core, RENO)
+        measured(RENO)
 
 
-def test_losses_that_are_not_one_in_every_so_many_stop_the_study(core: Core) -> None:
-    tables = simulate(core, [RENO.scenario()], None)
+def test_losses_that_are_not_one_in_every_so_many_stop_the_study() -> None:
+    tables = simulate([RENO.scenario()], None)
     with pytest.raises(BrokenRunError, match="every so many"):
         runs.measure(tables, [dataclasses.replace(RENO, period=900)])
 
@@ -145,9 +141,9 @@ def test_losses_that_are_not_one_in_every_so_many_stop_the_study(core: Core) -> 
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory, core: Core) -> Path:
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("response")
-    reproduce(core, out, quick=True, threads=None, console=QUIET)
+    reproduce(out, quick=True, threads=None, console=QUIET)
     return out
 
 
@@ -193,8 +189,8 @@ def test_the_report_stands_alone(report: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_figure_alone_has_the_same_data(report: Path, tmp_path: Path, core: Core) -> None:
-    reproduce(core, tmp_path, quick=True, threads=1, console=QUIET, figure="cycles")
+def test_a_figure_alone_has_the_same_data(report: Path, tmp_path: Path) -> None:
+    reproduce(tmp_path, quick=True, threads=1, console=QUIET, figure="cycles")
     assert (tmp_path / "cycles.svg").stat().st_size > 10_000
     for name in ("traces", "approach"):
         alone = pl.read_parquet(tmp_path / "data" / f"{name}.parquet")
@@ -205,5 +201,5 @@ def test_the_study_is_registered_with_its_figures() -> None:
     assert set(STUDIES["response"].figures) == set(FIGURES)
 
 
-def test_nothing_is_analysed_of_no_parts(core: Core) -> None:
-    assert not analyse(core, Plan(quick=True), {}).tables
+def test_nothing_is_analysed_of_no_parts() -> None:
+    assert not analyse(Plan(quick=True), {}).tables

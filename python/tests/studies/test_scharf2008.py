@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
-from ackclock import _core
-from ackclock.studies.framework.core import BrokenRunError, simulate
+import ackclock as ac
+from ackclock.bench import RouterBench
+from ackclock.studies.framework.simulation import BrokenRunError, simulate
 from ackclock.studies.scharf2008 import abuse, pages, runs, scenarios
 from ackclock.studies.scharf2008.analysis import RESPONSE, full, speedups
 from ackclock.studies.scharf2008.predicates import CLAIMS
@@ -18,7 +20,7 @@ from ackclock.studies.scharf2008.scenarios import Attack, Plan, Transfer
 
 def _responses(*transfers: Transfer) -> pl.DataFrame:
     return runs.response(
-        simulate(_core, [t.scenario() for t in transfers], 2),  # type: ignore[arg-type]
+        simulate([t.scenario() for t in transfers], 2),
         transfers,
     )
 
@@ -41,7 +43,7 @@ def test_response_times_are_those_of_arithmetic() -> None:
 
 def test_a_transfer_that_does_not_end_stops_the_study() -> None:
     transfer = Transfer(0.1, 1_000, "newreno", "lossless", "slow-start", "unchanged")
-    tables = simulate(_core, [transfer.scenario()], 1)  # type: ignore[arg-type]
+    tables = simulate([transfer.scenario()], 1)
     with pytest.raises(BrokenRunError):
         runs.response(tables, [transfer, transfer])
 
@@ -50,7 +52,7 @@ def test_the_grants_of_figures_7_and_8() -> None:
     """81.92 three times; with cross-traffic 40.96, 81.92, and 81.92 that router 2 refuses."""
     cases = [("f7", "cubic"), ("f8", "cubic")]
     texts = [scenarios.downloads(cross=figure == "f8", growth=growth) for figure, growth in cases]
-    rows = runs.decisions(simulate(_core, texts, 2), cases)  # type: ignore[arg-type]
+    rows = runs.decisions(simulate(texts, 2), cases)
     steps = rows.filter(pl.col("what") == "step").sort("time_s")
 
     def granted(figure: str, link: str) -> list[int]:
@@ -64,7 +66,7 @@ def test_the_grants_of_figures_7_and_8() -> None:
 
 def test_a_flood_is_granted_the_ceiling() -> None:
     """D = 0.2 s, H = 2: about 100/0.4 = 250 Mbit/s a second."""
-    tables = simulate(_core, [scenarios.flood(0.2, 2, 8.0)], 1)  # type: ignore[arg-type]
+    tables = simulate([scenarios.flood(0.2, 2, 8.0)], 1)
     row = runs.granted(tables, [(0.2, 2)], 8.0).row(0, named=True)
     assert row["granted_bps_per_s"] == pytest.approx(250e6, rel=0.01)
     assert row["ceiling_bps_per_s"] == pytest.approx(250e6, rel=0.01)
@@ -72,7 +74,7 @@ def test_a_flood_is_granted_the_ceiling() -> None:
 
 def test_who_takes_no_part_is_seen_by_the_ttl_and_who_lies_by_the_nonce() -> None:
     settings = [Attack("no part", 1, 1), *(Attack("receiver", 3, seed) for seed in range(20))]
-    tables = simulate(_core, [s.scenario() for s in settings], 2)  # type: ignore[arg-type]
+    tables = simulate([s.scenario() for s in settings], 2)
     rows = runs.concluded(tables, settings)
     assert rows["concluded"][0] == "ttl_mismatch"
     # 4^-3 each: more than three of twenty have a probability of 1e-4.
@@ -110,11 +112,13 @@ def test_the_page_of_one_object_takes_the_round_trips_that_it_needs() -> None:
     one. Packets take up to 0.4 ms to cross the path.
     """
     hours = [pages.Hour(pages.MAIN, "small", http, "slow-start", 1, 60.0) for http in pages.HTTPS]
-    texts = [hour.scenario() for hour in hours]
-    for text in texts:
-        app = text["traffic"][0]["app"]
-        app |= {"size": "1000 B", "embedded": 1, "think": "1 s"}
-    rows = pages.page_times(simulate(_core, texts, 2), hours)  # type: ignore[arg-type]
+    wholes: list[ac.Scenario] = []
+    for hour in hours:
+        whole = hour.scenario()
+        (users,) = whole.traffic
+        app = replace(users.app, size="1000 B", embedded=1, think="1 s")
+        wholes.append(replace(whole, traffic=[replace(users, app=app)]))
+    rows = pages.page_times(simulate(wholes, 2), hours)
     assert rows["page_s"].to_list() == pytest.approx([0.8, 0.6, 0.6], abs=3e-3)
     assert rows["connections_per_page"].to_list() == pytest.approx([2, 1, 1])
     assert rows["asked"].to_list() == [0, 0, 0]
@@ -142,14 +146,14 @@ def test_table_1_is_of_the_same_pages_with_both_senders() -> None:
 
 @pytest.mark.parametrize("kind", ["ignorant", "lowering", "admitting"])
 def test_a_router_of_the_bench_forwards_everything(kind: str) -> None:
-    bench: Any = _core.RouterBench(kind, 0.5, 1_000_000, 100, 1)
+    bench: Any = RouterBench(kind, 0.5, 1_000_000, 100, 1)
     assert bench.run(5000) == 5000
     assert not math.isnan(bench.run(1))
 
 
 def test_an_unknown_router_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown router"):
-        _core.RouterBench("deaf", 0.5, 1, 1, 1)
+        RouterBench("deaf", 0.5, 1, 1, 1)
 
 
 def test_a_flood_takes_what_the_honest_ask_for() -> None:
@@ -158,7 +162,7 @@ def test_a_flood_takes_what_the_honest_ask_for() -> None:
     Alone a response of 1 MB takes a round trip and 1 MB at 81.92 Mbit/s, 0.1 s each.
     """
     settings = [abuse.Abuse(case, "D 0.2 s, H 2", "quick-start", 1) for case in ("quiet", "flood")]
-    tables = simulate(_core, [s.scenario() for s in settings], 2)  # type: ignore[arg-type]
+    tables = simulate([s.scenario() for s in settings], 2)
     alone, flooded = abuse.outcomes(tables, settings).iter_rows(named=True)
     assert (alone["whole"], flooded["whole"]) == (1.0, 0.0)
     assert alone["response_s"] == pytest.approx(0.2, abs=0.01)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from ackclock import _core
-from ackclock.studies.framework.core import simulate
+from ackclock.studies.framework.simulation import simulate
 from ackclock.studies.scharf2008 import beyond
 from ackclock.studies.scharf2008.beyond import Alone, Beside
 from ackclock.studies.scharf2008.beyond_expected import EXPECTED
@@ -25,7 +24,7 @@ def test_response_times_are_those_of_arithmetic() -> None:
     ways = ("jump-start", "rcp", "careful-resume")
     settings = [Alone(0.1, 300_000, "lossless", startup) for startup in ways]
     rows = beyond.responses(
-        simulate(_core, [s.scenario() for s in settings], 2),  # type: ignore[arg-type]
+        simulate([s.scenario() for s in settings], 2),
         settings,
     )
     assert rows["response_s"].to_list() == pytest.approx([0.1995, 0.1263, 0.2428], abs=2.5e-3)
@@ -43,8 +42,8 @@ def test_every_way_to_begin_can_be_run_beside_others() -> None:
     for others in ("load", "flows"):
         for startup in names:
             scenario = Beside(others, startup, 300_000, 1).scenario()
-            assert ("traffic" in scenario) == (startup != "none")
-            assert scenario["cross_traffic"][0]["kind"] == "poisson"
+            assert bool(scenario.traffic) == (startup != "none")
+            assert scenario.cross_traffic[0].kind == "poisson"
     quick, whole = beyond.beside(Plan(quick=True)), beyond.beside(Plan(quick=False))
     assert len(quick) < len(whole)
     assert {s.startup for s in whole} == set(names)

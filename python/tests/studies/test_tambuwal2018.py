@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from ackclock.studies import STUDIES
-from ackclock.studies.framework.core import BrokenRunError, Core, compiled_core, simulate
+from ackclock.studies.framework.simulation import BrokenRunError, simulate
 from ackclock.studies.tambuwal2018 import analysis, predicates, runs, study
 from ackclock.studies.tambuwal2018.analysis import Results
 from ackclock.studies.tambuwal2018.predicates import CLAIMS, PUBLISHED_T2, PUBLISHED_T3
@@ -31,11 +31,6 @@ from ackclock.studies.tambuwal2018.scenarios import (
 
 QUIET = Console(quiet=True)
 SMALL = Setting(STANDARD, 140.0, 2_000, seed=3)
-
-
-@pytest.fixture(scope="session")
-def core() -> Core:
-    return compiled_core()
 
 
 # -------------------------------------------------------------------------------------- reductions
@@ -106,8 +101,8 @@ def test_a_response_is_counted_as_the_paper_counts_it() -> None:
     assert row["plr_peak"] == pytest.approx(0.1)
 
 
-def test_a_run_has_every_column_and_loses_syn_acks(core: Core) -> None:
-    row = runs.measure(simulate(core, [SMALL.scenario()], 1))
+def test_a_run_has_every_column_and_loses_syn_acks() -> None:
+    row = runs.measure(simulate([SMALL.scenario()], 1))
     assert 1_500 < row["connections"] < 2_500
     assert row["synack_lost_connections"] > 10
     assert min(row["lost_rtts"]) > 2 - 1e-9
@@ -115,9 +110,9 @@ def test_a_run_has_every_column_and_loses_syn_acks(core: Core) -> None:
     assert set(runs.LISTS) <= set(row)
 
 
-def test_all_variants_of_a_seed_meet_the_same_connections(core: Core) -> None:
+def test_all_variants_of_a_seed_meet_the_same_connections() -> None:
     def drawn(variant: Any) -> pl.DataFrame:
-        tables = simulate(core, [dataclasses.replace(SMALL, variant=variant).scenario()], 1)
+        tables = simulate([dataclasses.replace(SMALL, variant=variant).scenario()], 1)
         return tables.connections.sort("connection").select("connection", "opened_s", "base_rtt_s")
 
     standard = drawn(STANDARD)
@@ -125,9 +120,9 @@ def test_all_variants_of_a_seed_meet_the_same_connections(core: Core) -> None:
         assert drawn(other).equals(standard)
 
 
-def test_a_mix_and_the_feedback_are_told_apart(core: Core) -> None:
+def test_a_mix_and_the_feedback_are_told_apart() -> None:
     half = dataclasses.replace(SMALL, variant={STANDARD: 0.5, BEST: 0.5})
-    row = runs.measure(simulate(core, [half.scenario()], 1))
+    row = runs.measure(simulate([half.scenario()], 1))
     # 2000 draws: standard deviation 0.011.
     assert row["standard_share"] == pytest.approx(0.5, abs=0.06)
     assert row["lost_mean_rtts_tcp"] is not None
@@ -238,7 +233,7 @@ def test_every_claim_has_a_predicate_and_every_figure_a_recipe() -> None:
 
 
 def test_the_study_runs_resumes_and_reports(
-    core: Core, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def few(_plan: Plan, _load: float) -> int:
         return 1_500
@@ -250,7 +245,7 @@ def test_the_study_runs_resumes_and_reports(
     monkeypatch.setattr(Plan, "mixed_connections", 1_500)
     monkeypatch.setattr(Plan, "beside_connections", 1_500)
     monkeypatch.setattr(Plan, "tolerance", near)
-    judged = study.reproduce(core, tmp_path, quick=True, threads=None, console=QUIET)
+    judged = study.reproduce(tmp_path, quick=True, threads=None, console=QUIET)
     assert [claim.id for claim in judged] == [claim.id for claim in CLAIMS]
     table = pl.read_parquet(tmp_path / "data" / "runs.parquet")
     assert table.columns[: len(analysis.RUN_COLUMNS)] == list(analysis.RUN_COLUMNS)
@@ -260,6 +255,6 @@ def test_the_study_runs_resumes_and_reports(
     page = (tmp_path / "index.html").read_text()
     assert "2 seeds in place of 5" in page
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
-    study.reproduce(core, tmp_path, quick=True, threads=None, console=QUIET, figure="f12")
+    study.reproduce(tmp_path, quick=True, threads=None, console=QUIET, figure="f12")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == before
     assert (tmp_path / "f12.svg").is_file()

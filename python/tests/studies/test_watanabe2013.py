@@ -8,7 +8,7 @@ import itertools
 import polars as pl
 import pytest
 
-from ackclock.studies.framework.core import BrokenRunError, Core, compiled_core, simulate
+from ackclock.studies.framework.simulation import BrokenRunError, simulate
 from ackclock.studies.watanabe2013 import bursts, extras, measures, scenarios
 from ackclock.studies.watanabe2013.analysis import METRICS, Results, means, shapes, sharing
 from ackclock.studies.watanabe2013.predicates import CLAIMS, best_in, flips
@@ -23,11 +23,6 @@ from ackclock.studies.watanabe2013.scenarios import (
     Trial,
     pictures,
 )
-
-
-@pytest.fixture(scope="session")
-def core() -> Core:
-    return compiled_core()
 
 
 def test_the_film_has_the_papers_numbers() -> None:
@@ -49,7 +44,7 @@ def test_a_film_of_constant_rate_has_the_same_bytes_every_second() -> None:
     assert len(set(film)) > 100
 
 
-def test_every_trial_is_a_scenario(core: Core) -> None:
+def test_every_trial_is_a_scenario() -> None:
     plan = Plan(quick=True)
     settings = [
         *(trial for case in CASES for trial in scenarios.trials(plan, case) if trial.seed == 1),
@@ -58,13 +53,13 @@ def test_every_trial_is_a_scenario(core: Core) -> None:
     ]  # fmt: skip
     # Half a second of the film: read, checked, run.
     short = [dataclasses.replace(setting, length_s=2) for setting in settings]
-    tables = simulate(core, [setting.scenario() for setting in short], None)
+    tables = simulate([setting.scenario() for setting in short], None)
     rows = measures.measure(tables, short)
     assert rows.height == len(settings) == 8 * len(VARIANTS) + 4 * len(PUBLISHED)
     assert (rows["shown"] + rows["discards"] == 60).all()
 
 
-def test_what_lies_beyond_the_paper_runs_and_is_conserved(core: Core) -> None:
+def test_what_lies_beyond_the_paper_runs_and_is_conserved() -> None:
     plan = Plan(quick=True)
     for settings in (
         [t for t in extras.rates(plan) if t.variant == "playout"],
@@ -74,17 +69,17 @@ def test_what_lies_beyond_the_paper_runs_and_is_conserved(core: Core) -> None:
         scenarios.buffers(plan),
     ):
         short = [dataclasses.replace(setting, length_s=2) for setting in settings]
-        tables = simulate(core, [setting.scenario() for setting in short], None)
+        tables = simulate([setting.scenario() for setting in short], None)
         assert measures.measure(tables, short).height == len(settings) > 0
     shared = [t for t in extras.streams(plan) if t.variants[0] == "playout" and len(t.variants) < 8]
     shared += [t for t in extras.rivals(plan) if t.variants[0] == "playout"]
     shared = [dataclasses.replace(setting, length_s=2) for setting in shared]
-    rows = measures.shared(simulate(core, [s.scenario() for s in shared], None), shared)
+    rows = measures.shared(simulate([s.scenario() for s in shared], None), shared)
     assert rows.height == 1 + 2 + 4 + 8
     assert rows.filter(pl.col("variant") == "cubic").height == extras.RIVALS
     pieces = [t for t in extras.segmented(plan) if t.case.key in ("below", "wifi")]
     pieces = [dataclasses.replace(setting, length_s=8) for setting in pieces]
-    found = measures.segmented(simulate(core, [s.scenario() for s in pieces], None), pieces)
+    found = measures.segmented(simulate([s.scenario() for s in pieces], None), pieces)
     assert found.height == 2 * len(VARIANTS) * 2
     assert found["mean_rate_bps"].is_between(1e6, 8e6).all()
 
@@ -92,7 +87,7 @@ def test_what_lies_beyond_the_paper_runs_and_is_conserved(core: Core) -> None:
 def test_videos_on_one_path_play_the_film_from_different_places() -> None:
     # 120 s are 3600 pictures; four videos begin 900 apart, on four times 5.6 Mbit/s: 22.4.
     shared = extras.Shared(("reno",) * 4, 1, 120)
-    whole = shared.scenario()
+    whole = shared.scenario().to_dict()
     film = list(pictures(120))
     for n, flow in enumerate(whole["flow"]):
         assert flow["app"]["pictures"] == film[900 * n :] + film[: 900 * n]
@@ -103,7 +98,7 @@ def test_videos_on_one_path_play_the_film_from_different_places() -> None:
 
 def test_the_sender_made_for_video_paces_and_its_halves_do_one_of_it() -> None:
     def of(variant: str) -> tuple[str, float | None]:
-        flow = Trial(BY_KEY["below"], variant, DEFAULT, 1, 2).scenario()["flow"][0]
+        flow = Trial(BY_KEY["below"], variant, DEFAULT, 1, 2).scenario().to_dict()["flow"][0]
         return flow["variant"], flow["app"].get("pace")
 
     assert of("playout") == ("playout", scenarios.PACE)
@@ -115,7 +110,7 @@ def test_the_sender_made_for_video_paces_and_its_halves_do_one_of_it() -> None:
 def test_bundles_leave_at_twice_the_rate() -> None:
     # Four packets of 12 kbit at 20 Mbit/s take 2.4 ms, the half of which nothing leaves.
     setting = extras.Bundled(BY_KEY["wide"], "reno", DEFAULT, 1, 2, bundle=4)
-    channel = setting.scenario()["topology"]["bottleneck"]["channel"]
+    channel = setting.scenario().to_dict()["topology"]["bottleneck"]["channel"]
     assert (channel["bundle"], channel["overhead"]) == (4, "1200 us")
 
 
@@ -141,16 +136,16 @@ def test_a_buffer_is_counted_in_products_at_100_ms() -> None:
     # 4.9 Mbit/s * 0.1 s = 490 kbit: 40.8 packets of 12 kbit. A quarter: 10.2; four: 163.3.
     def limit(choice: scenarios.Choice) -> str:
         trial = Trial(BY_KEY["below"], "reno", choice, 1, 2)
-        return trial.scenario()["topology"]["bottleneck"]["queue"]["limit"]
+        return trial.scenario().to_dict()["topology"]["bottleneck"]["queue"]["limit"]
 
     assert [limit(choice) for choice in (DEFAULT, *ALTERNATIVES[:2])] == [
         *("40 packet", "10 packet", "163 packet"),
     ]
 
 
-def test_a_run_that_makes_pictures_stops_the_study(core: Core) -> None:
+def test_a_run_that_makes_pictures_stops_the_study() -> None:
     setting = Trial(BY_KEY["above"], "reno", DEFAULT, 1, 2)
-    tables = simulate(core, [setting.scenario()], None)
+    tables = simulate([setting.scenario()], None)
     broken = dataclasses.replace(tables, videos=tables.videos.with_columns(pl.col("shown") + 1))
     with pytest.raises(BrokenRunError, match="not conserved"):
         measures.measure(broken, [setting])

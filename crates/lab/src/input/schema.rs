@@ -7,7 +7,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use ackclock_sim::scenario::{Every, Limit, RateOrZero, Span};
+use ackclock_net::Limit;
+use ackclock_sim::scenario::{Every, RateOrZero, Span};
 use ackclock_tcp::Profile;
 use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, Rate};
 use serde_json::{Map, Value};

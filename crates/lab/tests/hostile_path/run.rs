@@ -347,7 +347,7 @@ fn link(way: &Way, seed: u64, n: usize) -> Link {
     let config = LinkConfig {
         rate: Rate::from_bps(way.rate_bps),
         delay: way.delay,
-        discipline: Discipline::Fifo,
+        discipline: Discipline::FIFO,
         limit: packets(way.queue_packets),
         counts_in_service: false,
         mark: way.mark_packets.map(packets),

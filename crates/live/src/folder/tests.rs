@@ -33,7 +33,7 @@ impl Drop for Scratch {
 /// No entry in /etc/passwd has it.
 const STRANGER: User = User { uid: 54_321, gid: 54_321 };
 
-/// Whether this test can act as others; if not, says so.
+/// True if this test can act as others; if not, says so.
 fn is_root() -> bool {
     let is = acting_user().uid == 0 && rights::sees_every_user();
     if !is {

@@ -94,7 +94,7 @@ pub fn get_option(
     Ok(usize::try_from(len).unwrap_or(0))
 }
 
-/// Whether the socket can be read (`POLLIN`) or written (`POLLOUT`), or has an error, now.
+/// True if the socket can be read (`POLLIN`) or written (`POLLOUT`), or has an error, now.
 pub fn is_ready(socket: &OwnedFd, events: i16) -> bool {
     let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 };
     // SAFETY: one entry, which lives as long as the call.

@@ -160,7 +160,7 @@ pub fn new_private_directory(prefix: &Path) -> io::Result<PathBuf> {
     Ok(PathBuf::from(std::ffi::OsString::from_vec(template)))
 }
 
-/// Whether the calling thread may use `path` so: `libc::X_OK` to enter or execute, `libc::W_OK`, `libc::R_OK`.
+/// True if the calling thread may use `path` so: `libc::X_OK` to enter or execute, `libc::W_OK`, `libc::R_OK`.
 pub fn may(path: &Path, how: libc::c_int) -> bool {
     let Ok(path) = text(path.as_os_str()) else { return false };
     // SAFETY: text that ends in zero.

@@ -2,6 +2,7 @@ use ackclock_units::Rate;
 use proptest::prelude::*;
 
 use super::*;
+use crate::queue::FairConfig;
 use crate::{
     Counters, Discipline, Link, LinkConfig, LinkParts, Packet, PacketId, PacketKind, QueueLimit,
     Verdict,
@@ -63,7 +64,7 @@ fn arrivals(mut link: Link, packets: u32) -> (Vec<(u32, Arrival)>, Counters) {
 
 #[test]
 fn each_impairment_has_its_rate_and_is_counted() {
-    for discipline in [Discipline::Fifo, Discipline::Fair] {
+    for discipline in [Discipline::FIFO, Discipline::Fair(FairConfig::default())] {
         let config = ImpairmentConfig {
             reorder: Reorder { share: 0.1, delay: Duration::from_millis(5) },
             duplicate: 0.05,
@@ -94,7 +95,7 @@ fn packets_overtake_one_that_is_held_back() {
         reorder: Reorder { share: 0.1, delay: Duration::from_micros(3_500) },
         ..NONE
     };
-    for discipline in [Discipline::Fifo, Discipline::Fair] {
+    for discipline in [Discipline::FIFO, Discipline::Fair(FairConfig::default())] {
         let (mut arrivals, counters) = arrivals(link(discipline, 0.0, config), 1_000);
         for (id, arrival) in &arrivals {
             // Sent to the last bit 1 ms after it came, and then 10 ms of delay.
@@ -117,7 +118,7 @@ fn one_impairment_leaves_the_draws_of_the_others() {
     let alone = ImpairmentConfig { reorder: late, ..NONE };
     let all = ImpairmentConfig { reorder: late, duplicate: 0.3, corrupt: 0.3 };
     let first_arrivals = |config| {
-        let (mut arrivals, _) = arrivals(link(Discipline::Fifo, 0.1, config), 2_000);
+        let (mut arrivals, _) = arrivals(link(Discipline::FIFO, 0.1, config), 2_000);
         arrivals.dedup_by_key(|(id, _)| *id);
         arrivals
     };
@@ -137,13 +138,13 @@ fn what_always_happens_always_happens() {
         duplicate: 1.0,
         corrupt: 1.0,
     };
-    let (arrivals, counters) = arrivals(link(Discipline::Fifo, 0.0, config), 10);
+    let (arrivals, counters) = arrivals(link(Discipline::FIFO, 0.0, config), 10);
     assert_eq!(arrivals.len(), 20);
     assert_eq!(
         [counters.duplicated, counters.reordered, counters.corrupted].map(|v| v.packets),
         [10, 20, 20]
     );
-    let (_, counters) = self::arrivals(link(Discipline::Fifo, 1.0, config), 10);
+    let (_, counters) = self::arrivals(link(Discipline::FIFO, 1.0, config), 10);
     assert_eq!(
         [counters.lost, counters.duplicated, counters.corrupted].map(|v| v.packets),
         [10, 0, 0]
@@ -162,7 +163,7 @@ proptest! {
         corrupt in 0.0..1.0_f64,
         millis in 1_u64..50,
     ) {
-        let discipline = if fair { Discipline::Fair } else { Discipline::Fifo };
+        let discipline = if fair { Discipline::Fair(FairConfig::default()) } else { Discipline::FIFO };
         let delay = Duration::from_millis(millis);
         let config = ImpairmentConfig { reorder: Reorder { share, delay }, duplicate, corrupt };
         let (arrivals, counters) = arrivals(link(discipline, loss, config), 200);

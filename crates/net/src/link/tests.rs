@@ -3,9 +3,8 @@ use core::num::NonZeroU64;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    Classes, CoDelConfig, FqCoDelConfig, PacketId, PacketKind, PieConfig, QueueUnit, RedConfig,
-};
+use crate::queue::{CoDelConfig, CoDelLaw, FairConfig, FqCoDelConfig, Limit, PieConfig, RedConfig};
+use crate::{PacketId, PacketKind, QueueUnit};
 
 /// A link whose losses are drawn from `losses`.
 fn link_of(config: &LinkConfig, losses: Stream) -> Link {
@@ -35,7 +34,7 @@ const fn at_micros(micros: u64) -> Instant {
 
 #[test]
 fn a_fifo_sends_one_after_another() {
-    let mut link = link_of(&config(Discipline::Fifo, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::FIFO, 10), Stream::new(1, "link"));
     let arrival = |verdict| match verdict {
         Verdict::Placed { starts, departs, .. } => (starts, departs + Duration::from_millis(10)),
         other => panic!("{other:?}"),
@@ -55,7 +54,7 @@ fn a_fifo_sends_one_after_another() {
 
 #[test]
 fn a_departure_makes_room_for_an_arrival_at_the_same_instant() {
-    let mut link = link_of(&config(Discipline::Fifo, 1), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::FIFO, 1), Stream::new(1, "link"));
     link.offer(at_micros(0), packet(0, 0));
     assert_eq!(link.offer(at_micros(999), packet(1, 0)), Verdict::Dropped);
     assert!(matches!(link.offer(at_micros(1_000), packet(2, 0)), Verdict::Placed { .. }));
@@ -65,7 +64,8 @@ fn a_departure_makes_room_for_an_arrival_at_the_same_instant() {
 fn a_fair_link_gives_each_class_its_share() {
     // Class 0 offers two packets a millisecond, class 1 one every two milliseconds, to a link that
     // sends one a millisecond: class 1 asks for less than half and gets all of it.
-    let mut link = link_of(&config(Discipline::Fair, 10_000), Stream::new(1, "link"));
+    let mut link =
+        link_of(&config(Discipline::Fair(FairConfig::default()), 10_000), Stream::new(1, "link"));
     let mut wake: Option<Instant> = None;
     let mut delivered = [0, 0];
     for half_millis in 0..2_000_u32 {
@@ -95,7 +95,7 @@ fn a_fair_link_gives_each_class_its_share() {
 
 #[test]
 fn random_loss_has_its_rate_and_is_counted() {
-    let lossy = LinkConfig { loss: Loss::Random(0.1), ..config(Discipline::Fifo, u64::MAX) };
+    let lossy = LinkConfig { loss: Loss::Random(0.1), ..config(Discipline::FIFO, u64::MAX) };
     let mut link = link_of(&lossy, Stream::new(3, "lossy"));
     for id in 0..10_000 {
         link.offer(at_micros(u64::from(id) * 1_000), packet(id, 0));
@@ -110,7 +110,7 @@ fn random_loss_has_its_rate_and_is_counted() {
 fn a_link_marks_what_finds_two_packets() {
     // A millisecond a packet; the packet being sent counts, as it does against the limit.
     let mark = Some(QueueLimit { amount: 2, unit: QueueUnit::Packets });
-    for discipline in [Discipline::Fifo, Discipline::Fair] {
+    for discipline in [Discipline::FIFO, Discipline::Fair(FairConfig::default())] {
         let mut link =
             link_of(&LinkConfig { mark, ..config(discipline, 10) }, Stream::new(1, "link"));
         assert!(link.marks());
@@ -141,7 +141,7 @@ fn a_link_marks_what_finds_two_packets() {
         assert_eq!((counters.marked.packets, counters.marked.bytes), (1, 1000));
         assert!(counters.conserved(), "{counters:?}");
     }
-    assert!(!link_of(&config(Discipline::Fifo, 10), Stream::new(1, "link")).marks());
+    assert!(!link_of(&config(Discipline::FIFO, 10), Stream::new(1, "link")).marks());
 }
 
 /// The packets that are lost of those offered, of which the flagged carry data, on a link that loses
@@ -169,7 +169,7 @@ fn lost_of(discipline: Discipline, first: u64, data: &[bool]) -> (Vec<u32>, Coun
 
 #[test]
 fn every_third_data_packet_is_lost_and_no_other() {
-    for discipline in [Discipline::Fifo, Discipline::Fair] {
+    for discipline in [Discipline::FIFO, Discipline::Fair(FairConfig::default())] {
         let (lost, counters) = lost_of(discipline, 3, &[true; 10]);
         assert_eq!(lost, [2, 5, 8]);
         assert_eq!((counters.lost.packets, counters.delivered.packets), (3, 10));
@@ -187,33 +187,30 @@ fn every_third_data_packet_is_lost_and_no_other() {
 
 /// Every discipline, by number; those with marks ask for them.
 fn discipline(n: usize) -> Discipline {
-    let codel = CoDelConfig {
+    let law = CoDelLaw {
         target: Duration::from_micros(500),
         interval: Duration::from_millis(3),
-        ecn: true,
-        ..CoDelConfig::default()
+        ..CoDelLaw::default()
     };
     match n {
-        0 => Discipline::Fifo,
-        1 => Discipline::Fair,
+        0 => Discipline::FIFO,
+        1 => Discipline::Fair(FairConfig::default()),
         2 => Discipline::Red(RedConfig {
-            min_th: 2.0,
-            max_th: 5.0,
+            min_th: Limit::packets(2),
+            max_th: Limit::packets(5),
             weight: 0.2,
             ecn: true,
             ..RedConfig::default()
         }),
-        3 => Discipline::CoDel(codel),
-        4 => Discipline::FqCoDel(FqCoDelConfig {
-            codel,
-            classes: Classes::Hashed(3),
-            ..FqCoDelConfig::default()
-        }),
+        3 => Discipline::CoDel(CoDelConfig { law, ecn: true, ..CoDelConfig::default() }),
+        4 => {
+            Discipline::FqCoDel(FqCoDelConfig { law, queues: Some(3), ..FqCoDelConfig::default() })
+        }
         _ => Discipline::Pie(PieConfig {
             target: Duration::from_millis(1),
             update: Duration::from_millis(1),
             burst: Duration::from_millis(2),
-            packet_size: 100,
+            packet_size: Bytes::new(100),
             ecn: true,
             beta: 100.0,
             mark_below: 1.0,
@@ -353,7 +350,7 @@ proptest! {
     ) {
         let unit = if in_bytes { QueueUnit::Bytes } else { QueueUnit::Packets };
         let amount = if in_bytes { limit * 1000 } else { limit };
-        let discipline = if fair { Discipline::Fair } else { Discipline::Fifo };
+        let discipline = if fair { Discipline::Fair(FairConfig::default()) } else { Discipline::FIFO };
         let mut link = link_of(
             &LinkConfig {
                 limit: QueueLimit { amount, unit },
@@ -445,7 +442,8 @@ fn a_smaller_limit_drops_the_last() {
 #[test]
 fn a_change_drops_from_the_tail_and_leaves_alone_what_is_on_its_way() {
     // 1000 B at 8 Mbit/s: 1 ms. Six packets at 0: one in service, five wait.
-    let config = LinkConfig { counts_in_service: false, ..config(Discipline::Line, 10) };
+    let config =
+        LinkConfig { counts_in_service: false, ..config(Discipline::RESCHEDULED_FIFO, 10) };
     let mut link = link_of(&config, Stream::new(1, "link"));
     for id in 0..6 {
         let verdict = link.offer(at_micros(0), packet(id, 0));
@@ -489,7 +487,7 @@ fn a_change_drops_from_the_tail_and_leaves_alone_what_is_on_its_way() {
 fn a_packet_interrupted_by_a_rate_of_zero_is_sent_on_when_the_rate_comes_back() {
     // 1000 B at 8 Mbit/s: 1 ms. Of packet 0 a quarter is left when the rate falls to zero at 0.75 ms; at 10 ms it comes
     // back as 4 Mbit/s: 2000 bits take 0.5 ms, packet 1 takes 2 ms. Packet 2 comes meanwhile.
-    let mut link = link_of(&config(Discipline::Line, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::RESCHEDULED_FIFO, 10), Stream::new(1, "link"));
     link.offer(at_micros(0), packet(0, 0));
     link.offer(at_micros(0), packet(1, 0));
     assert_eq!(link.set_rate(at_micros(750), None), None);
@@ -508,7 +506,7 @@ fn a_packet_interrupted_by_a_rate_of_zero_is_sent_on_when_the_rate_comes_back() 
 #[test]
 fn a_link_of_rate_zero_begins_when_it_has_a_rate() {
     // Idle at 8 Mbit/s, then zero; a packet comes, and another change to zero changes nothing.
-    let mut link = link_of(&config(Discipline::Line, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::RESCHEDULED_FIFO, 10), Stream::new(1, "link"));
     assert_eq!(link.set_rate(at_micros(100), None), None);
     assert!(matches!(link.offer(at_micros(200), packet(0, 0)), Verdict::Waits { wake: None }));
     assert_eq!(link.set_rate(at_micros(300), None), None);
@@ -520,7 +518,7 @@ fn a_link_of_rate_zero_begins_when_it_has_a_rate() {
 
 #[test]
 fn a_link_may_begin_to_lose() {
-    let mut link = link_of(&config(Discipline::Line, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::RESCHEDULED_FIFO, 10), Stream::new(1, "link"));
     link.offer(at_micros(0), packet(0, 0));
     assert_eq!(link.depart(at_micros(1_000)).unwrap().fate, Fate::INTACT);
     let loss = Some((Loss::Random(1.0), Stream::new(1, "loss")));
@@ -537,8 +535,8 @@ proptest! {
         comes in prop::collection::vec((0_u64..3_000, 40_u32..1500), 1..60),
         limit in 1_u64..8,
     ) {
-        let mut fifo = link_of(&config(Discipline::Fifo, limit), Stream::new(1, "link"));
-        let mut line = link_of(&config(Discipline::Line, limit), Stream::new(1, "link"));
+        let mut fifo = link_of(&config(Discipline::FIFO, limit), Stream::new(1, "link"));
+        let mut line = link_of(&config(Discipline::RESCHEDULED_FIFO, limit), Stream::new(1, "link"));
         let (mut now, mut wake) = (Instant::START, None);
         let (mut expected, mut found) = (Vec::new(), Vec::new());
         let mut leave = |line: &mut Link, wake: &mut Option<Instant>, until: Instant| {

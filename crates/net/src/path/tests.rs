@@ -98,7 +98,7 @@ fn delivered(path: &mut Path<Parcel>, until: Instant) -> Vec<(u64, u32)> {
 #[test]
 fn packets_go_from_hop_to_hop() {
     // 1 ms and 10 ms a link; the second packet waits 1 ms at the first link and is right behind at the other.
-    for discipline in [Discipline::Fifo, Discipline::Line] {
+    for discipline in [Discipline::FIFO, Discipline::RESCHEDULED_FIFO] {
         let mut path = chain(discipline);
         path.send(at(0), 0, parcel(1, 1000));
         path.send(at(0), 0, parcel(2, 1000));
@@ -110,7 +110,7 @@ fn packets_go_from_hop_to_hop() {
 
 #[test]
 fn a_delivery_tells_where_to_and_when_the_first_link_began_to_send() {
-    let mut path = chain(Discipline::Fifo);
+    let mut path = chain(Discipline::FIFO);
     path.send(at(0), 0, parcel(1, 1000));
     path.send(at(500), 0, parcel(2, 500));
     let mut hops = Vec::new();
@@ -140,7 +140,7 @@ fn a_delivery_tells_where_to_and_when_the_first_link_began_to_send() {
 #[test]
 fn a_departure_comes_before_an_arrival_of_the_same_instant() {
     // One is sent until 1 ms and three wait: the one that comes at 1 ms finds room, the one before it does not.
-    for discipline in [Discipline::Fifo, Discipline::Line] {
+    for discipline in [Discipline::FIFO, Discipline::RESCHEDULED_FIFO] {
         let mut path = chain(discipline);
         path.count_crossings(0, 1);
         for number in 0..4 {
@@ -158,7 +158,7 @@ fn a_departure_comes_before_an_arrival_of_the_same_instant() {
 
 #[test]
 fn a_change_moves_links_and_routes() {
-    let mut path = chain(Discipline::Line);
+    let mut path = chain(Discipline::RESCHEDULED_FIFO);
     let short = path.add_route(vec![Step::Link(1)], 9);
     let slower = LinkChange { rate: Some(Some(Rate::from_bps(4_000_000))), ..Default::default() };
     let n = path.add_change(Change { links: vec![(1, slower)], routes: vec![(0, short)] });
@@ -176,7 +176,7 @@ fn a_change_moves_links_and_routes() {
 fn what_befalls_packets_is_drawn_and_told() {
     let impaired = |impairments: ImpairmentConfig| {
         let impairments = Impairments::new(impairments, |what| Stream::new(1, what));
-        let parts = LinkParts::new(config(Discipline::Fifo), Stream::new(1, "link"));
+        let parts = LinkParts::new(config(Discipline::FIFO), Stream::new(1, "link"));
         let link = Link::new(LinkParts { impairments: Some(impairments), ..parts });
         let mut path = Path::new(vec![link]);
         path.add_end(vec![Step::Link(0)], 0);
@@ -195,7 +195,7 @@ fn what_befalls_packets_is_drawn_and_told() {
         let progress = path.advance(at(20_000)).unwrap();
         assert_eq!((progress.at, progress.delivered.unwrap().corrupted), (at(15_000), true));
     }
-    let lossy = LinkConfig { loss: Loss::Random(1.0), ..config(Discipline::Fifo) };
+    let lossy = LinkConfig { loss: Loss::Random(1.0), ..config(Discipline::FIFO) };
     let mut path = Path::new(vec![link(lossy)]);
     path.add_end(vec![Step::Link(0)], 0);
     path.send(at(0), 0, parcel(3, 1000));
@@ -205,7 +205,7 @@ fn what_befalls_packets_is_drawn_and_told() {
 #[test]
 fn marks_are_written_where_the_queue_is_long() {
     let mark = Some(QueueLimit { amount: 1, unit: QueueUnit::Packets });
-    let mut path = Path::new(vec![link(LinkConfig { mark, ..config(Discipline::Fifo) })]);
+    let mut path = Path::new(vec![link(LinkConfig { mark, ..config(Discipline::FIFO) })]);
     path.add_end(vec![Step::Link(0)], 0);
     // One is sent and one waits: the third is marked.
     for number in 0..3 {
@@ -221,7 +221,7 @@ fn marks_are_written_where_the_queue_is_long() {
 
 #[test]
 fn private_lines_are_passed_without_an_event_between() {
-    let mut path = Path::new(vec![link(config(Discipline::Fifo))]);
+    let mut path = Path::new(vec![link(config(Discipline::FIFO))]);
     let delay = Duration::from_millis(2);
     let line_config = AccessLineConfig { delay, ..AccessLineConfig::default() };
     let lines: Vec<Step> = (0..2)
@@ -241,7 +241,7 @@ fn private_lines_are_passed_without_an_event_between() {
 
 #[test]
 fn taps_see_what_links_send() {
-    let mut path = chain(Discipline::Fifo);
+    let mut path = chain(Discipline::FIFO);
     path.tap(0);
     let source = path.links_mut()[0].add_source();
     path.send(at(0), 0, parcel(1, 1000));

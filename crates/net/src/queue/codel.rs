@@ -1,98 +1,141 @@
-use ackclock_units::{Duration, Instant};
+//! Controlled delay: RFC 8289 (January 2018).
 
-use super::line::{Line, Waiting};
-use super::scheduled::{Admission, Log, Queueing, Reason, Room};
+use ackclock_units::random::Stream;
+use ackclock_units::{Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::check::{check_limit, check_time};
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::fifo::{FifoQueue, Waiting};
+use super::limit::Limit;
 use crate::packet::Packet;
 
-/// `CoDel`'s settings (RFC 8289).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Controlled delay (RFC 8289). Packets are dropped or marked at the head, the faster the longer
+/// the delay stands above a target.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct CoDelConfig {
-    /// The standing delay that is accepted (§4.3).
-    pub target: Duration,
-    /// For how long the delay may stay above it, and the time to the second drop (§4.2).
-    pub interval: Duration,
-    /// Whether packets that ask for ECN are marked instead of dropped.
+    /// The most that waits.
+    pub limit: Limit,
+    /// The delay that stands, and the law by which packets are dropped.
+    #[serde(flatten)]
+    pub law: CoDelLaw,
+    /// True if packets that ask for ECN are marked instead of dropped.
     pub ecn: bool,
-    /// The delay above which every packet that asks for ECN is marked (RFC 8290 §5.2.7).
-    pub ce_threshold: Option<Duration>,
 }
 
 impl Default for CoDelConfig {
     fn default() -> Self {
+        Self { limit: Limit::UNLIMITED, law: CoDelLaw::default(), ecn: false }
+    }
+}
+
+/// The law of controlled delay, which each queue of `FqCoDel` follows, too.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct CoDelLaw {
+    /// The standing delay that is accepted.
+    // §4.3.
+    pub target: Duration,
+    /// The time for which the delay may stay above the target: about the longest round trip of
+    /// the flows.
+    // Also the time to the second drop: §4.2.
+    pub interval: Duration,
+    /// The delay above which every packet that asks for ECN is marked, for laws such as `dctcp`;
+    /// default: none.
+    // RFC 8290 §5.2.7.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<Duration>,
+}
+
+impl Default for CoDelLaw {
+    fn default() -> Self {
         Self {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
-            ecn: false,
             ce_threshold: None,
         }
     }
 }
 
-/// What `CoDel` remembers of a line of packets (RFC 8289 §5.2).
+impl CoDelLaw {
+    /// Checks the law.
+    ///
+    /// # Errors
+    /// The first key that is wrong, and why.
+    pub fn check(&self) -> Result<(), Refusal> {
+        check_time("target", self.target)?;
+        check_time("interval", self.interval)
+    }
+}
+
+/// The state of the law at a queue of packets (RFC 8289 §5.2).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Control {
-    /// When packets may be dropped if the delay stays above the target until then.
+pub(super) struct Control {
+    /// The time from which packets may be dropped if the delay stays above the target until then.
     first_above: Option<Instant>,
     dropping: bool,
     drop_next: Instant,
     /// Drops since the dropping state began, and how many of them it began with.
     count: u32,
     last_count: u32,
-    /// The largest packet seen: a line of no more bytes has no standing delay.
+    /// The largest packet seen: a queue of no more bytes has no standing delay.
     largest: u32,
 }
 
 impl Control {
-    /// A packet of `size` bytes comes to the line.
+    /// Notes that a packet of `size` bytes comes to the queue.
     #[inline]
     pub fn note_size(&mut self, size: u32) {
         self.largest = self.largest.max(size);
     }
 
-    /// The packet of `line` that is sent next. Packets before it may have been dropped, and it may
+    /// Takes out the packet of `queue` that is sent next. Packets before it may have been dropped, and it may
     /// have been marked.
     #[inline]
     pub fn pop(
         &mut self,
         now: Instant,
-        line: &mut Line,
-        config: &CoDelConfig,
+        queue: &mut FifoQueue,
+        law: &CoDelLaw,
+        ecn: bool,
         log: &mut Log,
     ) -> Option<Waiting> {
-        let mut head = line.pop();
-        let may_drop = self.may_drop(now, head, line, config);
+        let mut head = queue.pop();
+        let may_drop = self.may_drop(now, head, queue, law);
         let mut marked = false;
         if self.dropping {
             self.dropping = may_drop;
             while self.dropping && now >= self.drop_next {
                 let first = head?;
                 self.count += 1;
-                marked = config.ecn && first.packet.asks_for_ecn();
+                marked = ecn && first.packet.asks_for_ecn();
                 if !marked {
                     log.drop(first.packet, Reason::Early);
-                    head = line.pop();
-                    self.dropping = self.may_drop(now, head, line, config);
+                    head = queue.pop();
+                    self.dropping = self.may_drop(now, head, queue, law);
                 }
                 if self.dropping {
-                    self.drop_next = control_law(self.drop_next, config.interval, self.count);
+                    self.drop_next = control_law(self.drop_next, law.interval, self.count);
                 }
-                // The marked packet is sent; whatever else is due falls on those that follow.
+                // The marked packet is sent; other drops that are due fall on those that follow.
                 if marked {
                     break;
                 }
             }
         } else if may_drop {
             let first = head?;
-            marked = config.ecn && first.packet.asks_for_ecn();
+            marked = ecn && first.packet.asks_for_ecn();
             if !marked {
                 log.drop(first.packet, Reason::Early);
-                head = line.pop();
-                self.may_drop(now, head, line, config);
+                head = queue.pop();
+                self.may_drop(now, head, queue, law);
             }
-            self.begin(now, config.interval);
+            self.begin(now, law.interval);
         }
         if let Some(first) = head {
-            let late = config.ce_threshold.is_some_and(|most| now.since(first.came) > most);
+            let late = law.ce_threshold.is_some_and(|most| now.since(first.came) > most);
             if marked || (late && first.packet.asks_for_ecn()) {
                 log.mark(first.packet);
             }
@@ -100,18 +143,18 @@ impl Control {
         head
     }
 
-    /// Whether the delay has been above the target for an interval, now that `head` was taken from
-    /// `line`.
+    /// True if the delay has been above the target for an interval, now that `head` was taken from
+    /// `queue`.
     #[inline]
     fn may_drop(
         &mut self,
         now: Instant,
         head: Option<Waiting>,
-        line: &Line,
-        config: &CoDelConfig,
+        queue: &FifoQueue,
+        law: &CoDelLaw,
     ) -> bool {
-        let stands = head.is_some_and(|head| now.since(head.came) >= config.target)
-            && line.bytes() > u64::from(self.largest);
+        let stands = head.is_some_and(|head| now.since(head.came) >= law.target)
+            && queue.bytes() > u64::from(self.largest);
         if !stands {
             self.first_above = None;
             return false;
@@ -119,11 +162,11 @@ impl Control {
         if let Some(moment) = self.first_above {
             return now >= moment;
         }
-        self.first_above = Some(now + config.interval);
+        self.first_above = Some(now + law.interval);
         false
     }
 
-    /// The dropping state begins, at the rate of the last one if that ended lately.
+    /// Begins the dropping state, at the rate of the last one if that ended lately.
     fn begin(&mut self, now: Instant, interval: Duration) {
         self.dropping = true;
         let drops = self.count - self.last_count;
@@ -134,7 +177,7 @@ impl Control {
     }
 }
 
-/// When the next packet is dropped, after one at `at` that was number `count` (RFC 8289 §5.6).
+/// The time of the next drop, after one at `at` that was number `count` (RFC 8289 §5.6).
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -145,19 +188,43 @@ fn control_law(at: Instant, interval: Duration, count: u32) -> Instant {
     at + Duration::from_nanos(gap.round() as u64)
 }
 
-/// Controlled delay: packets are dropped from the head of one line, the faster the longer the delay
+/// Controlled delay: packets are dropped from the head of one queue, the faster the longer the delay
 /// stands above a target (RFC 8289).
 #[derive(Clone, Debug)]
 pub struct CoDel {
     config: CoDelConfig,
-    line: Line,
+    queue: FifoQueue,
     control: Control,
 }
 
 impl CoDel {
     /// An empty queue.
     pub fn new(config: CoDelConfig) -> Self {
-        Self { config, line: Line::default(), control: Control::default() }
+        Self { config, queue: FifoQueue::default(), control: Control::default() }
+    }
+}
+
+impl Described for CoDel {
+    type Settings = CoDelConfig;
+
+    const KIND: &'static str = "codel";
+    const SOURCE: &'static str = "RFC 8289";
+
+    fn limits(config: &CoDelConfig) -> Limits {
+        config.limit.into()
+    }
+
+    fn marks(config: &CoDelConfig) -> bool {
+        config.ecn || config.law.ce_threshold.is_some()
+    }
+
+    fn check(config: &CoDelConfig) -> Result<(), Refusal> {
+        config.law.check()?;
+        check_limit(config.limit)
+    }
+
+    fn make(config: &CoDelConfig, _: Rate, _: Stream) -> Self {
+        Self::new(*config)
     }
 }
 
@@ -168,17 +235,17 @@ impl Queueing for CoDel {
             return Admission::Refused(Reason::Full);
         }
         self.control.note_size(packet.size);
-        self.line.push(now, packet);
+        self.queue.push(now, packet);
         Admission::Taken
     }
 
     #[inline]
     fn next(&mut self, now: Instant, log: &mut Log) -> Option<Waiting> {
-        self.control.pop(now, &mut self.line, &self.config, log)
+        self.control.pop(now, &mut self.queue, &self.config.law, self.config.ecn, log)
     }
 
     fn pop_last(&mut self) -> Option<Packet> {
-        self.line.pop_last()
+        self.queue.pop_last()
     }
 }
 

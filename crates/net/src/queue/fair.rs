@@ -1,18 +1,61 @@
+//! Fair queueing: RFC 970 (December 1985) §5.
+
 use std::collections::VecDeque;
 
-use ackclock_units::Instant;
+use ackclock_units::random::Stream;
+use ackclock_units::{Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::line::{Line, Waiting};
-use super::scheduled::{Admission, Log, Queueing, Reason, Room};
+use super::check::check_mark;
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::fifo::{FifoQueue, Waiting};
+use super::limit::Limit;
 use crate::packet::Packet;
+
+/// One queue a flow and one a cross-traffic source, served in turn a packet at a time (with
+/// equal sizes, processor sharing by flow); an arrival that finds the shared buffer full is
+/// dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct FairConfig {
+    /// The most that waits, in all queues together.
+    pub limit: Limit,
+    /// True if the packet being sent counts against the limit, too.
+    pub counts_in_service: bool,
+    /// The length of all queues together from which an arrival is marked with congestion (ECN).
+    /// Default: no packet is marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Limit>,
+}
 
 /// One queue a class, served in turn a packet at a time: with packets of one size, Nagle's fair
 /// queueing (RFC 970 §5), the packet form of processor sharing by flow.
 #[derive(Clone, Debug, Default)]
 pub struct Fair {
-    queues: Vec<Line>,
-    /// Classes with something waiting, in the order of their turns.
+    queues: Vec<FifoQueue>,
+    /// Classes of which a packet waits, in the order of their turns.
     turns: VecDeque<u32>,
+}
+
+impl Described for Fair {
+    type Settings = FairConfig;
+
+    const KIND: &'static str = "fair";
+    const SOURCE: &'static str = "RFC 970";
+
+    fn limits(config: &FairConfig) -> Limits {
+        let FairConfig { limit, counts_in_service, mark } = *config;
+        Limits { limit, counts_in_service, mark }
+    }
+
+    fn check(config: &FairConfig) -> Result<(), Refusal> {
+        config.mark.map_or(Ok(()), |mark| check_mark("mark", mark, config.limit))
+    }
+
+    fn make(_: &FairConfig, _: Rate, _: Stream) -> Self {
+        Self::default()
+    }
 }
 
 impl Queueing for Fair {
@@ -22,7 +65,7 @@ impl Queueing for Fair {
         }
         let class = packet.class as usize;
         if self.queues.len() <= class {
-            self.queues.resize_with(class + 1, Line::default);
+            self.queues.resize_with(class + 1, FifoQueue::default);
         }
         if self.queues[class].packets() == 0 {
             self.turns.push_back(packet.class);

@@ -1,8 +1,8 @@
-//! What the tests of several disciplines need.
+//! Helpers for the tests of several disciplines.
 
 use ackclock_units::Instant;
 
-use super::scheduled::{Effect, Log, Queueing, Reason, Room};
+use super::contract::{Effect, Log, Queueing, Reason, Room};
 use super::{QueueLimit, QueueUnit};
 use crate::packet::Packet;
 use crate::{PacketId, PacketKind};

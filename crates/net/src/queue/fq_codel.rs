@@ -1,56 +1,119 @@
+//! Flow queues under controlled delay: RFC 8290 (January 2018).
+
 use std::collections::VecDeque;
 
-use ackclock_units::Instant;
 use ackclock_units::random::Stream;
+use ackclock_units::{Bytes, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::QueueUnit;
-use super::codel::{CoDelConfig, Control};
-use super::line::{Line, Waiting};
-use super::scheduled::{Admission, Log, Queueing, Reason, Room};
+use super::check::{check_limit, check_size, refuse, size};
+use super::codel::{CoDelLaw, Control};
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::fifo::{FifoQueue, Waiting};
+use super::limit::{Limit, QueueUnit};
 use crate::counters::Volume;
 use crate::packet::Packet;
 
-/// By what packets are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Classes {
-    /// A hash of the class, into so many lines (RFC 8290 §4.1): two classes may share one.
-    Hashed(u32),
-    /// Each class has a line of its own.
-    Own,
+/// The way to a packet's flow queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Classify {
+    /// By a salted hash of its flow: flows may meet in one queue.
+    #[default]
+    Hash,
+    /// Each flow and each cross-traffic source has a queue of its own.
+    Flow,
 }
 
-/// FQ-CoDel's settings (RFC 8290 §5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Flow queues that a hash leads to if nothing is said (RFC 8290 §5.2.5).
+const DEFAULT_QUEUES: u32 = 1024;
+
+/// Flow queues under controlled delay, served by deficit round robin (RFC 8290). Flows that send
+/// little go first. Where the buffer is full, the longest flow queue loses packets from its head.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct FqCoDelConfig {
-    /// What each line does.
-    pub codel: CoDelConfig,
-    /// Bytes that a line sends in its turn.
-    pub quantum: u32,
-    /// The lines.
-    pub classes: Classes,
-    /// The most packets that are dropped at once where there is no room.
+    /// The most that waits, in all flow queues together.
+    // RFC 8290 §5.2.3.
+    pub limit: Limit,
+    /// The law of each flow queue.
+    #[serde(flatten)]
+    pub law: CoDelLaw,
+    /// True if packets that ask for ECN are marked instead of dropped.
+    pub ecn: bool,
+    /// The bytes that a flow queue sends in its turn.
+    pub quantum: Bytes,
+    /// The way to a packet's flow queue.
+    pub classify: Classify,
+    /// The number of flow queues that a hash leads to, with `classify = "hash"` alone; 1024 if
+    /// left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<u32>,
+    /// The most packets that the longest flow queue loses at once when the buffer is full.
     pub drop_batch: u32,
 }
 
 impl Default for FqCoDelConfig {
     fn default() -> Self {
         Self {
-            codel: CoDelConfig { ecn: true, ..CoDelConfig::default() },
-            quantum: 1514,
-            classes: Classes::Hashed(1024),
+            limit: Limit::packets(10_240),
+            law: CoDelLaw::default(),
+            ecn: true,
+            quantum: Bytes::new(1514),
+            classify: Classify::Hash,
+            queues: None,
             drop_batch: 64,
         }
     }
 }
 
-/// A line that takes its turns.
+impl Described for FqCoDel {
+    type Settings = FqCoDelConfig;
+
+    const KIND: &'static str = "fq_codel";
+    const SOURCE: &'static str = "RFC 8290";
+
+    fn limits(config: &FqCoDelConfig) -> Limits {
+        config.limit.into()
+    }
+
+    fn marks(config: &FqCoDelConfig) -> bool {
+        config.ecn || config.law.ce_threshold.is_some()
+    }
+
+    fn queues(config: &FqCoDelConfig) -> u32 {
+        config.queues.unwrap_or(DEFAULT_QUEUES)
+    }
+
+    fn check(config: &FqCoDelConfig) -> Result<(), Refusal> {
+        config.law.check()?;
+        check_size("quantum", config.quantum)?;
+        if config.queues.is_some() && config.classify == Classify::Flow {
+            return refuse("queues", "each flow has a queue; leave this key out");
+        }
+        if !(1..=65_536).contains(&Self::queues(config)) {
+            return refuse("queues", "expected from 1 to 65536 queues");
+        }
+        if config.drop_batch == 0 {
+            return refuse("drop_batch", "expected at least 1 packet");
+        }
+        check_limit(config.limit)
+    }
+
+    fn make(config: &FqCoDelConfig, _: Rate, random: Stream) -> Self {
+        Self::new(*config, random)
+    }
+}
+
+/// A flow queue, its law and its turn.
 #[derive(Clone, Debug, Default)]
-struct Turn {
-    line: Line,
+struct FlowQueue {
+    waiting: FifoQueue,
     control: Control,
-    /// Bytes that it may send before its turn is over.
+    /// The bytes that it may send before its turn is over.
     deficit: i64,
-    /// Whether it is in one of the two lists.
+    /// True if it is in one of the two lists.
     listed: bool,
 }
 
@@ -59,8 +122,12 @@ struct Turn {
 #[derive(Clone, Debug)]
 pub struct FqCoDel {
     config: FqCoDelConfig,
-    /// The lines that were ever used, and by hash or class where they are.
-    turns: Vec<Turn>,
+    /// The bytes of a turn.
+    quantum: i64,
+    /// The number of queues that the hash leads to.
+    hashed: u32,
+    /// The queues that were ever used, and their places by hash or class.
+    queues: Vec<FlowQueue>,
     places: Vec<u32>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -75,8 +142,10 @@ impl FqCoDel {
     /// Empty queues, whose hash is salted from `random`.
     pub fn new(config: FqCoDelConfig, mut random: Stream) -> Self {
         Self {
+            quantum: i64::from(size(config.quantum)),
+            hashed: Self::queues(&config),
             config,
-            turns: Vec::new(),
+            queues: Vec::new(),
             places: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -85,12 +154,12 @@ impl FqCoDel {
         }
     }
 
-    /// The line of a class.
+    /// The place of a class's queue.
     #[inline]
-    fn turn_of(&mut self, class: u32) -> u32 {
-        let bucket = match self.config.classes {
-            Classes::Own => class as usize,
-            Classes::Hashed(lines) => bucket(class, self.salt, lines) as usize,
+    fn place_of(&mut self, class: u32) -> u32 {
+        let bucket = match self.config.classify {
+            Classify::Flow => class as usize,
+            Classify::Hash => bucket(class, self.salt, self.hashed) as usize,
         };
         match self.places.get(bucket) {
             Some(place) if *place != NOWHERE => *place,
@@ -103,27 +172,27 @@ impl FqCoDel {
         if self.places.len() <= bucket {
             self.places.resize(bucket + 1, NOWHERE);
         }
-        let place = u32::try_from(self.turns.len()).expect("fewer than 2^32 lines");
+        let place = u32::try_from(self.queues.len()).expect("fewer than 2^32 queues");
         self.places[bucket] = place;
-        self.turns.push(Turn::default());
+        self.queues.push(FlowQueue::default());
         place
     }
 
-    /// The line that holds most bytes, the one used first among equals.
-    fn fattest(&self) -> Option<usize> {
-        let bytes = |place: &usize| self.turns[*place].line.bytes();
-        (0..self.turns.len()).rev().max_by_key(bytes).filter(|place| bytes(place) > 0)
+    /// The place of the queue that holds most bytes, the one used first among equals.
+    fn longest(&self) -> Option<usize> {
+        let bytes = |place: &usize| self.queues[*place].waiting.bytes();
+        (0..self.queues.len()).rev().max_by_key(bytes).filter(|place| bytes(place) > 0)
     }
 
-    /// Drops half of the fattest line, by bytes, from its head, but no more packets than a batch
+    /// Drops half of the longest queue, by bytes, from its head, but no more packets than a batch
     /// (RFC 8290 §4.1).
     #[cold]
     fn drop_batch(&mut self, log: &mut Log) {
-        let Some(place) = self.fattest() else { return };
-        let line = &mut self.turns[place].line;
-        let half = line.bytes() / 2;
+        let Some(place) = self.longest() else { return };
+        let queue = &mut self.queues[place].waiting;
+        let half = queue.bytes() / 2;
         let (mut packets, mut bytes) = (0, 0);
-        while let Some(Waiting { packet, .. }) = line.pop() {
+        while let Some(Waiting { packet, .. }) = queue.pop() {
             log.drop(packet, Reason::Full);
             packets += 1;
             bytes += u64::from(packet.size);
@@ -138,14 +207,14 @@ impl FqCoDel {
 impl Queueing for FqCoDel {
     #[inline]
     fn offer(&mut self, now: Instant, packet: Packet, room: &Room, log: &mut Log) -> Admission {
-        let place = self.turn_of(packet.class);
-        let turn = &mut self.turns[place as usize];
-        turn.control.note_size(packet.size);
-        turn.line.push(now, packet);
+        let place = self.place_of(packet.class);
+        let flow = &mut self.queues[place as usize];
+        flow.control.note_size(packet.size);
+        flow.waiting.push(now, packet);
         self.held.count(packet.size);
-        if !turn.listed {
-            turn.listed = true;
-            turn.deficit = i64::from(self.config.quantum);
+        if !flow.listed {
+            flow.listed = true;
+            flow.deficit = self.quantum;
             self.new.push_back(place);
         }
         if !room.fits {
@@ -166,20 +235,21 @@ impl Queueing for FqCoDel {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
             let place = *list.front()?;
-            let turn = &mut self.turns[place as usize];
-            if turn.deficit <= 0 {
-                turn.deficit += i64::from(self.config.quantum);
+            let flow = &mut self.queues[place as usize];
+            if flow.deficit <= 0 {
+                flow.deficit += self.quantum;
                 list.pop_front();
                 self.old.push_back(place);
                 continue;
             }
-            let before = turn.line.bytes();
-            let packets = turn.line.packets();
-            let next = turn.control.pop(now, &mut turn.line, &self.config.codel, log);
-            self.held.bytes -= before - turn.line.bytes();
-            self.held.packets -= (packets - turn.line.packets()) as u64;
+            let before = flow.waiting.bytes();
+            let packets = flow.waiting.packets();
+            let next =
+                flow.control.pop(now, &mut flow.waiting, &self.config.law, self.config.ecn, log);
+            self.held.bytes -= before - flow.waiting.bytes();
+            self.held.packets -= (packets - flow.waiting.packets()) as u64;
             if let Some(next) = next {
-                turn.deficit -= i64::from(next.packet.size);
+                flow.deficit -= i64::from(next.packet.size);
                 return Some(next);
             }
             list.pop_front();
@@ -187,14 +257,14 @@ impl Queueing for FqCoDel {
                 // Through the old list once, or a flow that sends little could starve those there.
                 self.old.push_back(place);
             } else {
-                turn.listed = false;
+                flow.listed = false;
             }
         }
     }
 
     fn pop_last(&mut self) -> Option<Packet> {
-        let place = self.fattest()?;
-        let last = self.turns[place].line.pop_last()?;
+        let place = self.longest()?;
+        let last = self.queues[place].waiting.pop_last()?;
         self.held.uncount(last.size);
         Some(last)
     }

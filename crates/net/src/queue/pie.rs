@@ -1,56 +1,75 @@
-use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Instant};
+//! The proportional integral controller enhanced: RFC 8033 (February 2017).
 
-use super::line::{Line, Waiting};
-use super::scheduled::{Admission, Log, Queueing, Reason, Room};
+use ackclock_units::random::Stream;
+use ackclock_units::{Bytes, Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::check::{check_limit, check_share, check_size, check_time, refuse, size};
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::fifo::{FifoQueue, Waiting};
+use super::limit::Limit;
 use crate::packet::Packet;
 
-/// How PIE knows the delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// PIE's estimate of the delay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "Estimate")]
 pub enum DelayEstimate {
-    /// What the packet that left last has waited.
+    /// The wait of the packet that left last.
+    #[default]
     Sojourn,
-    /// What waits, at the rate at which packets have left (RFC 8033 §5.2).
+    /// The length of the queue over the rate at which packets have left.
+    // RFC 8033 §5.2.
     DepartureRate,
 }
 
-/// PIE's settings (RFC 8033).
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The proportional integral controller enhanced (RFC 8033). An arrival is dropped or marked with
+/// a probability that is moved so that the delay comes to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct PieConfig {
+    /// The most that waits.
+    pub limit: Limit,
     /// The delay that is aimed at (`QDELAY_REF`).
     pub target: Duration,
-    /// How often the probability is computed (`T_UPDATE`).
+    /// The interval at which the probability is computed (`T_UPDATE`).
     pub update: Duration,
-    /// What a second of delay beyond the target adds to the probability.
+    /// The weight in the probability of a second of delay beyond the target, before the steps
+    /// are made smaller for small probabilities.
     pub alpha: f64,
-    /// What a second of delay more than before adds to it.
+    /// The weight of a second by which the delay has grown.
     pub beta: f64,
-    /// For how long nothing is dropped after a time without congestion (`MAX_BURST`).
+    /// The time for which nothing is dropped as congestion begins (`MAX_BURST`).
     pub burst: Duration,
-    /// How the delay is known.
+    /// The estimate of the delay.
     pub estimate: DelayEstimate,
-    /// The mean size of a packet: a queue of no more than two is left alone.
-    pub packet_size: u32,
-    /// Whether smaller packets are dropped with a smaller probability.
+    /// The mean size of a packet: where no more than two of these wait, nothing is dropped.
+    pub packet_size: Bytes,
+    /// True if smaller packets are dropped with a smaller probability.
     pub byte_mode: bool,
-    /// Whether packets that ask for ECN are marked instead of dropped...
+    /// True if packets that ask for ECN are marked instead of dropped, while the probability is
+    /// below `mark_below`.
     pub ecn: bool,
-    /// ... while the probability is below this (§5.1).
+    /// The probability from which packets that ask for ECN are dropped, too.
+    // §5.1.
     pub mark_below: f64,
-    /// Whether drops keep a distance from one another (§5.4).
+    /// True if drops keep a distance from one another.
+    // §5.4.
     pub derandomise: bool,
 }
 
 impl Default for PieConfig {
     fn default() -> Self {
         Self {
+            limit: Limit::UNLIMITED,
             target: Duration::from_millis(15),
             update: Duration::from_millis(15),
             alpha: 0.125,
             beta: 1.25,
             burst: Duration::from_millis(150),
             estimate: DelayEstimate::Sojourn,
-            packet_size: 1500,
+            packet_size: Bytes::new(1500),
             byte_mode: false,
             ecn: false,
             mark_below: 0.1,
@@ -59,23 +78,58 @@ impl Default for PieConfig {
     }
 }
 
+impl Described for Pie {
+    type Settings = PieConfig;
+
+    const KIND: &'static str = "pie";
+    const SOURCE: &'static str = "RFC 8033";
+
+    fn limits(config: &PieConfig) -> Limits {
+        config.limit.into()
+    }
+
+    fn marks(config: &PieConfig) -> bool {
+        config.ecn
+    }
+
+    fn check(config: &PieConfig) -> Result<(), Refusal> {
+        check_time("target", config.target)?;
+        // Each update takes a step, however long the queue is left alone.
+        if config.update < Duration::from_micros(10) {
+            return refuse("update", "expected at least 10 us");
+        }
+        for (name, gain) in [("alpha", config.alpha), ("beta", config.beta)] {
+            if !(gain.is_finite() && gain >= 0.0) {
+                return refuse(name, "expected 0 or more");
+            }
+        }
+        check_size("packet_size", config.packet_size)?;
+        check_share("mark_below", config.mark_below)?;
+        check_limit(config.limit)
+    }
+
+    fn make(config: &PieConfig, _: Rate, random: Stream) -> Self {
+        Self::new(*config, random)
+    }
+}
+
 /// Bytes that leave in one measurement of the rate (`DQ_THRESHOLD`).
 const MEASURED_BYTES: u64 = 1 << 14;
 
-/// What a new measurement weighs: `DQ_THRESHOLD` / 2^16.
+/// The weight of a new measurement: `DQ_THRESHOLD` / 2^16.
 const MEASURED_WEIGHT: f64 = 0.25;
 
-/// Measures the rate at which packets leave.
+/// A measurement of the rate at which packets leave.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meter {
     /// The mean time that a byte takes, in seconds, once something was measured.
     byte_time: Option<f64>,
-    /// When the measurement under way began, and the bytes that have left since.
+    /// The beginning of the measurement under way, and the bytes that have left since.
     since: Option<(Instant, u64)>,
 }
 
 impl Meter {
-    /// A packet of `size` bytes leaves a line of `waiting` bytes.
+    /// Notes that a packet of `size` bytes leaves a queue of `waiting` bytes.
     fn on_departure(&mut self, now: Instant, size: u32, waiting: u64) {
         if let Some((began, bytes)) = &mut self.since {
             *bytes += u64::from(size);
@@ -99,12 +153,12 @@ impl Meter {
 #[derive(Clone, Debug)]
 pub struct Pie {
     config: PieConfig,
-    line: Line,
+    queue: FifoQueue,
     random: Stream,
     probability: f64,
     /// The delay at the last update, in seconds (`qdelay_old_`).
     delay: f64,
-    /// What the packet that left last has waited, in seconds; zero once nothing waits.
+    /// The wait of the packet that left last, in seconds; zero once nothing waits.
     sojourn: f64,
     meter: Meter,
     burst_left: Duration,
@@ -118,7 +172,7 @@ impl Pie {
     pub fn new(config: PieConfig, random: Stream) -> Self {
         Self {
             config,
-            line: Line::default(),
+            queue: FifoQueue::default(),
             random,
             probability: 0.0,
             delay: 0.0,
@@ -130,8 +184,7 @@ impl Pie {
         }
     }
 
-    /// Makes the updates that are due. Between two events of the queue nothing changes that an update
-    /// looks at, so that none needs an event of its own; one that is due at `now` comes first.
+    /// Makes the updates that are due. Between two events of the queue no input of an update changes, so that none needs an event of its own; one that is due at `now` comes first.
     #[inline]
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
@@ -144,7 +197,7 @@ impl Pie {
         }
     }
 
-    /// Whether an update would change nothing.
+    /// True if an update would change nothing.
     fn is_at_rest(&self) -> bool {
         self.probability <= 0.0
             && self.delay <= 0.0
@@ -157,7 +210,7 @@ impl Pie {
         match self.config.estimate {
             DelayEstimate::Sojourn => self.sojourn,
             DelayEstimate::DepartureRate => {
-                self.meter.byte_time.map_or(0.0, |time| time * self.line.bytes() as f64)
+                self.meter.byte_time.map_or(0.0, |time| time * self.queue.bytes() as f64)
             }
         }
     }
@@ -184,18 +237,18 @@ impl Pie {
         }
     }
 
-    /// Whether a packet of `size` bytes that comes is to be dropped or marked (§4.1, §5.4).
+    /// True if a packet of `bytes` that comes is to be dropped or marked (§4.1, §5.4).
     #[inline]
-    fn strikes(&mut self, size: u32) -> bool {
+    fn strikes(&mut self, bytes: u32) -> bool {
         let config = &self.config;
-        let few = self.line.bytes() <= 2 * u64::from(config.packet_size);
+        let few = self.queue.bytes() <= 2 * config.packet_size.get();
         let calm = self.delay < config.target.as_secs_f64() / 2.0 && self.probability < 0.2;
         if self.burst_left > Duration::ZERO || few || calm {
             return false;
         }
         let mut p = self.probability;
         if config.byte_mode {
-            p *= f64::from(size) / f64::from(config.packet_size);
+            p *= f64::from(bytes) / f64::from(size(config.packet_size));
         }
         if config.derandomise {
             if p <= 0.0 {
@@ -213,7 +266,7 @@ impl Pie {
     }
 }
 
-/// By what a step of the probability is divided, so that a small one moves in small steps.
+/// The divisor of a step of the probability, by which a small one moves in small steps.
 fn damping(probability: f64) -> f64 {
     match probability {
         p if p < 0.000_001 => 2048.0,
@@ -244,29 +297,29 @@ impl Queueing for Pie {
             }
             log.mark(packet);
         }
-        self.line.push(now, packet);
+        self.queue.push(now, packet);
         Admission::Taken
     }
 
     #[inline]
     fn next(&mut self, now: Instant, _: &mut Log) -> Option<Waiting> {
         self.catch_up(now);
-        let next = self.line.pop()?;
+        let next = self.queue.pop()?;
         match self.config.estimate {
             DelayEstimate::Sojourn => {
-                // As Linux has it: what leaves an empty queue behind tells of no delay to come.
-                let stands = self.line.packets() > 0;
+                // As Linux has it: a packet that leaves an empty queue behind tells of no delay to come.
+                let stands = self.queue.packets() > 0;
                 self.sojourn = if stands { now.since(next.came).as_secs_f64() } else { 0.0 };
             }
             DelayEstimate::DepartureRate => {
-                self.meter.on_departure(now, next.packet.size, self.line.bytes());
+                self.meter.on_departure(now, next.packet.size, self.queue.bytes());
             }
         }
         Some(next)
     }
 
     fn pop_last(&mut self) -> Option<Packet> {
-        self.line.pop_last()
+        self.queue.pop_last()
     }
 }
 

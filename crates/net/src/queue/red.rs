@@ -1,54 +1,107 @@
+//! Random early detection: Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993.
+
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::QueueUnit;
-use super::line::{Line, Waiting};
-use super::scheduled::{Admission, Log, Queueing, Reason, Room};
+use super::check::{check_limit, check_positive_share, check_size, refuse, size};
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::fifo::{FifoQueue, Waiting};
+use super::limit::{Limit, QueueUnit};
 use crate::packet::Packet;
 
-/// RED's settings (Floyd and Jacobson 1993, §4).
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Random early detection (Floyd and Jacobson 1993). An arrival is dropped or marked with a
+/// probability that rises with the average length of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct RedConfig {
-    /// In what the thresholds and the average count. In bytes, a packet is dropped with a probability
-    /// that its size has a part in.
-    pub unit: QueueUnit,
-    /// The average below which nothing is dropped.
-    pub min_th: f64,
-    /// The average above which the probability is no longer proportional.
-    pub max_th: f64,
-    /// What a new sample weighs in the average (`w_q`).
+    /// The most that waits; an arrival beyond it is dropped whatever the average is.
+    pub limit: Limit,
+    /// The average below which nothing is dropped. In bytes ("7500 B"), so is the average, and
+    /// smaller packets are dropped with a smaller probability.
+    pub min_th: Limit,
+    /// The average at which the probability comes to `max_p`, in the unit of `min_th`.
+    pub max_th: Limit,
+    /// The weight of a new sample in the average, above 0 and up to 1.
     pub weight: f64,
-    /// The probability as the average comes to `max_th`.
+    /// The probability as the average comes to `max_th`, above 0 and up to 1.
     pub max_p: f64,
-    /// Whether the probability rises from `max_p` to 1 between `max_th` and twice that; otherwise all
-    /// are dropped from `max_th` on.
+    /// True if the probability rises from `max_p` to 1 between `max_th` and twice that; otherwise
+    /// all arrivals are dropped from `max_th` on.
     pub gentle: bool,
-    /// Whether `max_p` follows the average (Floyd, Gummadi and Shenker 2001).
+    /// True if `max_p` moves, every 0.5 s, so that the average comes to the middle of the
+    /// thresholds.
+    // Floyd, Gummadi and Shenker 2001.
     pub adaptive: bool,
-    /// Whether packets that ask for ECN are marked instead of dropped with a probability.
+    /// True if packets that ask for ECN are marked where others are dropped with a probability.
     pub ecn: bool,
-    /// A full packet's size: an idle link could have sent so many of these, and in bytes these are the
-    /// packets that are dropped with the whole probability.
-    pub packet_size: u32,
+    /// A full packet: while the link is idle the average falls as if it sent these, and with
+    /// thresholds in bytes these are dropped with the whole probability.
+    pub packet_size: Bytes,
 }
 
 impl Default for RedConfig {
     fn default() -> Self {
         Self {
-            unit: QueueUnit::Packets,
-            min_th: 5.0,
-            max_th: 15.0,
+            limit: Limit::UNLIMITED,
+            min_th: Limit::packets(5),
+            max_th: Limit::packets(15),
             weight: 0.002,
             max_p: 0.1,
             gentle: true,
             adaptive: false,
             ecn: false,
-            packet_size: 1500,
+            packet_size: Bytes::new(1500),
         }
     }
 }
 
-/// What a packet's arrival calls for.
+impl Described for Red {
+    type Settings = RedConfig;
+
+    const KIND: &'static str = "red";
+    const SOURCE: &'static str = "Floyd and Jacobson 1993";
+
+    fn limits(config: &RedConfig) -> Limits {
+        config.limit.into()
+    }
+
+    fn marks(config: &RedConfig) -> bool {
+        config.ecn
+    }
+
+    fn check(config: &RedConfig) -> Result<(), Refusal> {
+        let RedConfig { min_th, max_th, .. } = *config;
+        if min_th.unit() != max_th.unit() {
+            return refuse("max_th", "expected the unit of `min_th`");
+        }
+        if max_th == Limit::UNLIMITED || min_th.is_at_least(max_th) == Some(true) {
+            return refuse("max_th", "expected a limit above `min_th`");
+        }
+        check_positive_share("weight", config.weight)?;
+        check_positive_share("max_p", config.max_p)?;
+        check_size("packet_size", config.packet_size)?;
+        check_limit(config.limit)
+    }
+
+    fn resolve(config: RedConfig, rate: Rate, rtt: Duration) -> Result<RedConfig, String> {
+        let (min, max) = (config.min_th.resolve(rate, rtt), config.max_th.resolve(rate, rtt));
+        if min.amount >= max.amount {
+            return Err(format!(
+                "the `max_th` of the queue comes to {}, expected more than its `min_th`, {}",
+                max.amount, min.amount
+            ));
+        }
+        Ok(RedConfig { min_th: Limit::Fixed(min), max_th: Limit::Fixed(max), ..config })
+    }
+
+    fn make(config: &RedConfig, rate: Rate, random: Stream) -> Self {
+        Self::new(*config, rate, random)
+    }
+}
+
+/// The answer to a packet's arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
     Pass,
@@ -57,14 +110,18 @@ enum Call {
     Drop,
 }
 
-/// How often `max_p` moves (Floyd, Gummadi and Shenker 2001, fig. 1).
+/// The interval at which `max_p` moves (Floyd, Gummadi and Shenker 2001, fig. 1).
 const ADAPTS_EVERY: Duration = Duration::from_millis(500);
 
 /// Random early detection.
 #[derive(Clone, Debug)]
 pub struct Red {
     config: RedConfig,
-    line: Line,
+    /// The unit of the thresholds and of the average.
+    unit: QueueUnit,
+    min_th: f64,
+    max_th: f64,
+    queue: FifoQueue,
     average: f64,
     /// Packets that could have been sent while the link was idle, as far as they are not in the average yet.
     missed: f64,
@@ -72,7 +129,7 @@ pub struct Red {
     /// Packets since the last that was marked or dropped, while the average is above `min_th`; −1
     /// before the first.
     count: f64,
-    /// Since when the link has been idle, if it is.
+    /// The beginning of the link's silence, if it is idle.
     idle_since: Option<Instant>,
     adapted: Instant,
     /// The time that a full packet takes.
@@ -80,12 +137,23 @@ pub struct Red {
     random: Stream,
 }
 
+/// The number of a resolved limit.
+fn amount(limit: Limit) -> f64 {
+    match limit {
+        Limit::Fixed(limit) => limit.amount as f64,
+        Limit::Bdp(multiple) => unreachable!("{multiple} BDP is resolved before the queue is made"),
+    }
+}
+
 impl Red {
     /// An empty queue in front of a link of `rate`.
     pub fn new(config: RedConfig, rate: Rate, random: Stream) -> Self {
         let mut red = Self {
             config,
-            line: Line::default(),
+            unit: config.min_th.unit(),
+            min_th: amount(config.min_th),
+            max_th: amount(config.max_th),
+            queue: FifoQueue::default(),
             average: 0.0,
             missed: 0.0,
             max_p: config.max_p,
@@ -99,11 +167,6 @@ impl Red {
         red
     }
 
-    /// The link has another rate from now on.
-    pub fn set_rate(&mut self, rate: Rate) {
-        self.packet_time = rate.transmission_time(Bytes::new(u64::from(self.config.packet_size)));
-    }
-
     /// Counts an arrival in the average.
     #[inline]
     fn average_in(&mut self, now: Instant) {
@@ -111,16 +174,16 @@ impl Red {
         if let Some(since) = self.idle_since {
             self.missed += now.since(since).as_nanos() as f64 / self.packet_time.as_nanos() as f64;
             self.idle_since = Some(now);
-            // What is below the threshold can only fall, and by how much need not be known yet.
-            if self.average >= self.config.min_th {
+            // An average below the threshold can only fall, and by how much need not be known yet.
+            if self.average >= self.min_th {
                 self.count_missed();
             }
             return;
         }
         self.count_missed();
-        let queue = match self.config.unit {
-            QueueUnit::Packets => self.line.packets() as f64,
-            QueueUnit::Bytes => self.line.bytes() as f64,
+        let queue = match self.unit {
+            QueueUnit::Packets => self.queue.packets() as f64,
+            QueueUnit::Bytes => self.queue.bytes() as f64,
         };
         self.average += weight * (queue - self.average);
     }
@@ -140,7 +203,7 @@ impl Red {
             return;
         }
         self.adapted = now;
-        let RedConfig { min_th, max_th, .. } = self.config;
+        let (min_th, max_th) = (self.min_th, self.max_th);
         let part = |share: f64| min_th + share * (max_th - min_th);
         if self.average > part(0.6) && self.max_p <= 0.5 {
             self.max_p += (self.max_p / 4.0).min(0.01);
@@ -152,7 +215,7 @@ impl Red {
     /// The probability by the average alone; `None` where there is no chance left.
     #[inline]
     fn probability(&self) -> Option<f64> {
-        let RedConfig { min_th, max_th, gentle, .. } = self.config;
+        let (min_th, max_th, gentle) = (self.min_th, self.max_th, self.config.gentle);
         if self.average < max_th {
             Some(self.max_p * (self.average - min_th) / (max_th - min_th))
         } else if gentle && self.average < 2.0 * max_th {
@@ -163,8 +226,8 @@ impl Red {
     }
 
     #[inline]
-    fn call(&mut self, size: u32) -> Call {
-        if self.average < self.config.min_th {
+    fn call(&mut self, bytes: u32) -> Call {
+        if self.average < self.min_th {
             self.count = -1.0;
             return Call::Pass;
         }
@@ -173,8 +236,8 @@ impl Red {
             return Call::Drop;
         };
         self.count += 1.0;
-        if self.config.unit == QueueUnit::Bytes {
-            p *= f64::from(size) / f64::from(self.config.packet_size);
+        if self.unit == QueueUnit::Bytes {
+            p *= f64::from(bytes) / f64::from(size(self.config.packet_size));
         }
         // From one signal to the next: uniform over the first 1/p packets.
         let left = 1.0 - self.count * p;
@@ -205,13 +268,13 @@ impl Queueing for Red {
             log.mark(packet);
         }
         self.idle_since = None;
-        self.line.push(now, packet);
+        self.queue.push(now, packet);
         Admission::Taken
     }
 
     #[inline]
     fn next(&mut self, now: Instant, _: &mut Log) -> Option<Waiting> {
-        let next = self.line.pop();
+        let next = self.queue.pop();
         if next.is_none() {
             self.idle_since = Some(now);
         }
@@ -219,7 +282,11 @@ impl Queueing for Red {
     }
 
     fn pop_last(&mut self) -> Option<Packet> {
-        self.line.pop_last()
+        self.queue.pop_last()
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.packet_time = rate.transmission_time(self.config.packet_size);
     }
 }
 

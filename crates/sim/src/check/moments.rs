@@ -4,8 +4,10 @@ use ackclock_units::Duration;
 
 use super::rules::{Result, check_loss, check_named, refuse};
 use crate::error::ScenarioError;
+use ackclock_net::Limit;
+
 use crate::scenario::{
-    After, AppSpec, CbrSpec, Direction, DurationDraw, EventTime, Flow, FlowEvent, Limit, Measure,
+    After, AppSpec, CbrSpec, Direction, DurationDraw, EventTime, Flow, FlowEvent, Measure,
     PathEvent, Scenario, Span, Topology,
 };
 use crate::topology::Layout;
@@ -254,7 +256,7 @@ fn check_rate(
             "the link's `channel` decides its rate; expected a link without one",
         );
     }
-    let multiple = event.set.as_ref().and_then(|set| set.queue.as_ref()).map(|queue| queue.limit.0);
+    let multiple = event.set.as_ref().and_then(|set| set.queue.as_ref()).map(|queue| queue.limit);
     if rate.0.0.is_none() && matches!(multiple, Some(Limit::Bdp(_))) {
         return refuse(
             &key("set.queue.limit"),

@@ -13,7 +13,6 @@
 //! links are elided only if that holds for all hosts that share a queue on the way out, and every path is: links at
 //! hosts, perhaps one queue where such links join, and elided links.
 
-use ackclock_net::Discipline;
 use ackclock_units::Rate;
 
 use crate::topology::Layout;
@@ -85,7 +84,7 @@ pub fn find(
     }
     let mut elided = vec![false; wires.len()];
     for (n, wire) in wires.iter().enumerate() {
-        let fifo = wire.config.discipline == Discipline::Fifo;
+        let fifo = wire.config.discipline.knows_departures();
         let orderly = (fifo || free(n))
             && !wire.impairments.any()
             && wire.channel.is_none()

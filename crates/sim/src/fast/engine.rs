@@ -458,7 +458,7 @@ impl<'o> Events<'o> for Engine<'o> {
     }
 
     fn begin(host: &mut Host, (config, seed): (&Config, u64)) {
-        host.endpoint.renew(config, seed);
+        host.endpoint.reset(config, seed);
         host.begin();
     }
 

@@ -8,8 +8,8 @@ mod reading;
 use std::collections::VecDeque;
 
 use ackclock_net::{
-    Arrival, Counters, DelayHistogram, Discipline, Effect, Fate, Hazards, LinkParts, Packet,
-    QueueLimit, Serializer, SourceCounters, Verdict as PlainVerdict, Volume,
+    Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, LinkParts, Packet, QueueLimit,
+    Serializer, SourceCounters, Verdict as PlainVerdict, Volume,
 };
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
@@ -125,7 +125,7 @@ impl Link {
     /// An idle link.
     pub fn new(parts: LinkParts) -> Self {
         let config = parts.config;
-        let plain = (config.discipline != Discipline::Fifo)
+        let plain = (!config.discipline.knows_departures())
             .then(|| Queue::Plain(Box::new(ackclock_net::Link::new(parts.clone()))));
         let LinkParts { losses, impairments, channel, .. } = parts;
         let hazards = Hazards::new(config.loss, losses, impairments);

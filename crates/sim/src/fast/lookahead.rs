@@ -1,6 +1,5 @@
 //! Lookahead: may hosts and the links that they share advance in windows, and how long is a window?
 
-use ackclock_net::Discipline;
 use ackclock_units::Duration;
 
 use crate::fast::elision::{Elsewhere, find};
@@ -87,7 +86,7 @@ pub fn lookahead(
         users[*wire] += 1;
     }
     let mut own: Vec<bool> = users.iter().map(|users| *users == 1).collect();
-    let fifo = |wire: usize| layout.wires[wire].config.discipline == Discipline::Fifo;
+    let fifo = |wire: usize| layout.wires[wire].config.discipline.knows_departures();
     // What keeps simultaneous events in their order where links are elided does so here. A link that several
     // flows share may send in any order, as its packets go to no other link that they share.
     let elided = find(layout, elsewhere, |wire| !own[wire])?;

@@ -17,7 +17,7 @@ use ackclock_net::{
     SourceCounters,
 };
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
-use ackclock_tcp::simulator::{Beside, Written};
+use ackclock_tcp::simulator::{ExtraOptions, TransmitInfo};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
@@ -289,7 +289,7 @@ impl Network {
     pub fn send<const LOOKAHEAD: bool>(
         &mut self,
         now: Instant,
-        beside: Beside,
+        info: TransmitInfo,
         flow: u32,
         first_hop: u32,
         echo: Instant,
@@ -298,10 +298,10 @@ impl Network {
         if let Some(soon) = self.free.get(self.free.len().wrapping_sub(PLACES_AHEAD + 1)) {
             prefetch(&self.packets[*soon as usize]);
         }
-        let mut ip = beside.ip;
+        let mut ip = info.ip;
         let mut kept = NO_OPTIONS;
-        if beside.written != Written::Nothing {
-            kept = if beside.written == Written::Blocks {
+        if info.written != ExtraOptions::Nothing {
+            kept = if info.written == ExtraOptions::Blocks {
                 self.options.keep_blocks()
             } else {
                 ip.ttl = self.ttl_at_end(&self.options.written, ip.ttl, first_hop);

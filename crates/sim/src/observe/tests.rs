@@ -211,8 +211,8 @@ fn what_waits_to_be_told_is_no_more_than_what_the_link_holds() {
         loss: ackclock_net::Loss::NONE,
     };
     let mut links = [
-        Link::new(LinkParts::new(config(8_000_000, Discipline::Fifo), Stream::new(1, "there"))),
-        Link::new(LinkParts::new(config(16_000, Discipline::Fifo), Stream::new(1, "back"))),
+        Link::new(LinkParts::new(config(8_000_000, Discipline::FIFO), Stream::new(1, "there"))),
+        Link::new(LinkParts::new(config(16_000, Discipline::FIFO), Stream::new(1, "back"))),
     ];
     let mut taps = Taps::new(&[0], 1, 2);
     let mut seen = Seen::default();

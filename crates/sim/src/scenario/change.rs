@@ -7,7 +7,9 @@ use ackclock_units::{Duration, ParseError, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Limit, LossSpec, Text};
+use ackclock_net::Limit;
+
+use super::{Direction, LossSpec, Text};
 
 /// A change of the path. What has left a link arrives as it was to: a shorter delay lets later packets
 /// overtake it. What is left of the packet being sent is sent at the new rate, and so is what waits; what a smaller limit
@@ -83,7 +85,7 @@ impl fmt::Display for RateOrZero {
 #[serde(deny_unknown_fields)]
 pub struct QueueChange {
     /// The most that waits. "1 BDP" is of the link as the event leaves it.
-    pub limit: Text<Limit>,
+    pub limit: Limit,
 }
 
 /// When something happens.

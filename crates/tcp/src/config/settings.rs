@@ -6,7 +6,7 @@ use std::str::FromStr;
 use ackclock_packet::QuickStartRate;
 use ackclock_units::{Bytes, Duration, ParseError};
 
-/// Whose habits decide the details on which stacks differ.
+/// The stack whose habits decide the details on which stacks differ.
 ///
 /// A profile supplies the default of every key of [`Config`](crate::Config) and of every part of a variant's name
 /// that is not spelled out.
@@ -25,6 +25,10 @@ impl Profile {
     /// Every profile, with its name.
     pub const ALL: [(&'static str, Self); 3] =
         [("rfc", Self::Rfc), ("linux", Self::Linux), ("ns2", Self::Ns2)];
+}
+
+ackclock_units::written_as_text! {
+    Profile: "Profile", "Whose habits supply what is not said: rfc, linux or ns2.", "rfc";
 }
 
 impl FromStr for Profile {
@@ -57,11 +61,11 @@ pub struct RtoConfig {
     /// The clock's tick G: the least allowance for variation (§2.2), and the step to which the
     /// timeout is rounded up.
     pub granularity: Duration,
-    /// How the variation enters.
+    /// The way in which the variation enters.
     pub variation: Variation,
 }
 
-/// How the variation of round-trip times enters the timeout.
+/// The way in which the variation of round-trip times enters the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variation {
     /// RFC 6298 §2.3.
@@ -71,43 +75,43 @@ pub enum Variation {
     Linux,
 }
 
-/// What recoveries differ in from stack to stack.
+/// The settings in which recoveries differ from stack to stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub struct RecoveryConfig {
     /// Duplicate ACKs, or SACKed segments above a hole, that mean a loss (RFC 5681 §3.2: 3).
     pub reordering: u32,
-    /// Whether the first two duplicate ACKs let new data out where there is no SACK (RFC 3042).
+    /// True if the first two duplicate ACKs let new data out where there is no SACK (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether RACK probes the tail of a flight (RFC 8985 §7).
+    /// True if RACK probes the tail of a flight (RFC 8985 §7).
     pub tail_loss_probe: bool,
-    /// Whether a timeout is first taken for perhaps spurious: F-RTO (RFC 5682).
+    /// True if a timeout is first taken for perhaps spurious: F-RTO (RFC 5682).
     pub forward_rto: bool,
-    /// Whether a timeout after another one without progress is so, too (Linux's `tcp_enter_loss`).
+    /// True if a timeout after another one without progress is so, too (Linux's `tcp_enter_loss`).
     pub forward_rto_again: bool,
-    /// Whether a reduction is taken back when timestamps (RFC 3522) or DSACKs (RFC 3708) show that
+    /// True if a reduction is taken back when timestamps (RFC 3522) or DSACKs (RFC 3708) show that
     /// nothing was lost.
     pub undo: bool,
-    /// Whether PRR counts whole segments, from cwnd (Linux, RFC 6937), or bytes, from the flight
+    /// True if PRR counts whole segments, from cwnd (Linux, RFC 6937), or bytes, from the flight
     /// (RFC 9937).
     pub whole_segments: bool,
-    /// Whether a SACK lets the window grow once reordering was seen (Linux).
+    /// True if a SACK lets the window grow once reordering was seen (Linux).
     pub grow_on_sack: bool,
-    /// What recovery's own timers wait beyond their moment (Linux: 2 ms).
+    /// The wait of recovery's own timers beyond their moment (Linux: 2 ms).
     pub timer_slack: Duration,
-    /// Whether one timer serves for the probe, for reordering and for retransmission: each takes the place of the other,
+    /// True if one timer serves for the probe, for reordering and for retransmission: each takes the place of the other,
     /// and the timeout then counts from when the first segment was last sent (Linux's `tcp_rearm_rto`).
     pub one_timer: bool,
-    /// Whether DSACKs widen RACK's reordering window only once reordering has been seen otherwise (Linux's
+    /// True if DSACKs widen RACK's reordering window only once reordering has been seen otherwise (Linux's
     /// `tcp_dsack_seen`; RFC 8985 §6.2 step 4 lets each do so).
     pub widens_after_reordering: bool,
-    /// Whether an ACK up to a segment that was SACKed, which shows that the receiver has dropped it again, lets
+    /// True if an ACK up to a segment that was SACKed, which shows that the receiver has dropped it again, lets
     /// the retransmission timer expire soon (Linux's `tcp_check_sack_reneging`).
     pub hurries_after_reneging: bool,
 }
 
 impl RecoveryConfig {
-    /// The same with Linux's habits.
+    /// These settings with Linux's habits.
     pub(super) const fn as_linux(self) -> Self {
         Self {
             forward_rto_again: true,
@@ -130,13 +134,13 @@ pub struct DelayedAck {
     pub every: u32,
     /// An ACK waits at most this long; with `quick`, the shortest wait.
     pub timeout: Duration,
-    /// Whether to do as Linux does: ACK the first segments at once, and again while the window
+    /// True if to do as Linux does: ACK the first segments at once, and again while the window
     /// grows or something seems amiss, and let the wait follow the peer's rhythm, between `timeout`
     /// and 200 ms.
     pub quick: bool,
 }
 
-/// How the receive buffer grows with what is read (Linux's `tcp_moderate_rcvbuf`). Both volumes are
+/// The growth of the receive buffer with what is read (Linux's `tcp_moderate_rcvbuf`). Both volumes are
 /// memory, of which payload takes about five eighths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Autotune {
@@ -162,7 +166,7 @@ pub enum Nagle {
     Minshall,
 }
 
-/// What asks whether a closed window has opened (RFC 9293 §3.8.6.1).
+/// The probe that asks whether a closed window has opened (RFC 9293 §3.8.6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowProbe {
     /// A byte of new data.
@@ -171,7 +175,7 @@ pub enum WindowProbe {
     OldNumber,
 }
 
-/// How often what is not answered is sent again before the connection is given up.
+/// The number of times that an unanswered segment is sent again before the connection is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
     /// A SYN.
@@ -186,17 +190,17 @@ pub struct Retries {
     pub data: Option<u32>,
 }
 
-/// What a lost SYN or SYN-ACK does to the beginning of data.
+/// The cost of a lost SYN or SYN-ACK at the beginning of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AfterLostSyn {
     /// Retransmissions that count as none; `None` is as many as the variant's rule has it
     /// ([`SynLossChoice`](crate::SynLossChoice)).
     pub forgiven: Option<u32>,
-    /// Whether the timeout becomes at least 3 s (RFC 6298 §5.7).
+    /// True if the timeout becomes at least 3 s (RFC 6298 §5.7).
     pub three_seconds: bool,
 }
 
-/// Whether to use explicit congestion notification (RFC 3168).
+/// The use of explicit congestion notification (RFC 3168).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnMode {
     /// Never.
@@ -207,7 +211,7 @@ pub enum EcnMode {
     On,
 }
 
-/// How a receiver tells of marks.
+/// The way in which a receiver reports marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
     /// Until the sender says that it has reduced its window (RFC 3168 §6.1.3).
@@ -219,26 +223,26 @@ pub enum EcnEcho {
 /// Explicit congestion notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnConfig {
-    /// Whether to use it.
+    /// The use of ECN.
     pub mode: EcnMode,
-    /// How this end tells of marks.
+    /// The way in which this end reports marks.
     pub echo: EcnEcho,
-    /// Whether a mark costs less than a loss (RFC 8511).
+    /// True if a mark costs less than a loss (RFC 8511).
     pub abe: bool,
 }
 
-/// How an end takes part in Quick-Start (RFC 4782), besides the rate that its variant asks for.
+/// An end's part in Quick-Start (RFC 4782), besides the rate that its variant asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub struct QuickStartConfig {
-    /// Whether this end asks by itself for its variant's rate. Off at an end that only receives.
+    /// True if this end asks by itself for its variant's rate. Off at an end that only receives.
     pub asks: bool,
-    /// Whether it does so with its SYN or SYN-ACK.
+    /// True if it does so with its SYN or SYN-ACK.
     pub at_setup: bool,
-    /// Whether it does so with the first data after silence, if its window is then less than what
+    /// True if it does so with the first data after silence, if its window is then less than what
     /// the rate fills.
     pub after_idle: bool,
-    /// Whether this end answers requests although its own variant asks for nothing.
+    /// True if this end answers requests although its own variant asks for nothing.
     pub answers: bool,
     /// The most that it lets the peer have.
     pub most: QuickStartRate,

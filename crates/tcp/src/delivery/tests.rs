@@ -325,7 +325,7 @@ impl Both {
         Self { board, trackers, una: at(0), max: at(0), ..Self::default() }
     }
 
-    /// What both say, each with the board or without.
+    /// Both answers, each with the board or without.
     fn each<T: fmt::Debug>(&mut self, ask: impl Fn(&mut Tracker, Option<&Scoreboard>) -> T) -> T {
         let [with, without] = &mut self.trackers;
         let (answer, other) = (ask(with, Some(&self.board)), ask(without, None));

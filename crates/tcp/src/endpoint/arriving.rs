@@ -145,7 +145,7 @@ impl Endpoint {
                 return;
             }
         }
-        let lost_on_close = self.deaf && self.sender.is_closed();
+        let lost_on_close = self.read_closed && self.sender.is_closed();
         if lost_on_close && segment.seq + segment.payload() > self.receiver.nxt() {
             self.on_undeliverable(segment);
             return;
@@ -157,7 +157,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether a passive opening gets an ACK of something else than its SYN: Linux looks at that before it looks
+    /// True if a passive opening gets an ACK of something else than its SYN: Linux looks at that before it looks
     /// at the window (`tcp_check_req`).
     #[cold]
     fn is_stray_answer(&self, segment: &Segment) -> bool {
@@ -169,7 +169,7 @@ impl Endpoint {
             && segment.ack != Seq::FIRST_BYTE
     }
 
-    /// Whether a reset has the number of the peer's FIN, as some stacks send it: Linux takes it
+    /// True if a reset has the number of the peer's FIN, as some stacks send it: Linux takes it
     /// (`tcp_reset_check`).
     #[cold]
     fn resets_behind_its_fin(&self, segment: &Segment) -> bool {

@@ -1,4 +1,4 @@
-//! How a connection ends: by closing, half or whole, by a reset, or by giving up.
+//! The end of a connection: by closing, half or whole, by a reset, or by giving up.
 
 use ackclock_packet::{Flags, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
@@ -36,7 +36,7 @@ impl Endpoint {
     /// The application will read no more. As on Linux nothing comes of it until this end has also
     /// shut its writing: then data that still comes is reset.
     pub const fn shutdown_read(&mut self) {
-        self.deaf = true;
+        self.read_closed = true;
     }
 
     /// The application closes both directions. Data that it has not read, or that comes later, is
@@ -54,7 +54,7 @@ impl Endpoint {
             return;
         }
         self.shutdown_write();
-        self.deaf = true;
+        self.read_closed = true;
         if self.state == State::FinWait2 {
             self.enter_fin_wait_2(now);
         }
@@ -132,7 +132,7 @@ impl Endpoint {
 
     pub(super) fn enter_fin_wait_2(&mut self, now: Instant) {
         self.state = State::FinWait2;
-        if self.deaf {
+        if self.read_closed {
             self.time_wait_until = Some(now + FIN_WAIT_2);
         }
     }

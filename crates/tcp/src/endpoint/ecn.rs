@@ -6,7 +6,7 @@ use ackclock_packet::{Flags, Segment};
 
 use crate::config::{EcnConfig, EcnEcho, EcnMode};
 
-/// What an end point knows of marks.
+/// An end point's knowledge of marks.
 #[derive(Clone, Copy, Debug)]
 // What every segment touches comes first.
 #[repr(C)]
@@ -58,7 +58,7 @@ impl Marking {
         self.used
     }
 
-    /// Whether the next segment matters even if it is not marked.
+    /// True if the next segment matters even if it is not marked.
     #[inline]
     pub(super) fn watches(&self) -> bool {
         self.echo && self.config.echo == EcnEcho::Exact

@@ -6,7 +6,7 @@ mod handshake;
 use ackclock_packet::{Cookie, FastOpen};
 use ackclock_units::Mss;
 
-/// What a client knows of its peer (RFC 7413 §4.1.3).
+/// A client's knowledge of its peer (RFC 7413 §4.1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FastOpenClient {
     /// The cookie of an earlier connection; without one the SYN asks for it and carries no data.
@@ -19,7 +19,7 @@ pub struct FastOpenClient {
     pub peer_mss: Option<Mss>,
 }
 
-/// What a server takes from a SYN (RFC 7413 §4.2.1).
+/// The data that a server takes from a SYN (RFC 7413 §4.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastOpenServer {
     /// The cookie of the client's address, as a function with a secret key gives it

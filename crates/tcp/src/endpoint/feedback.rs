@@ -27,7 +27,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// What `config` asks for; `None` with any other law.
+    /// The exchange that `config` asks for; `None` with any other law.
     pub(super) const fn of(config: &Config) -> Option<Self> {
         match config.parts.growth.about().routers {
             Some(scheme) => Some(Self { scheme, peer: false, rate_kbps: 0, delta: 0 }),
@@ -35,7 +35,7 @@ impl Exchange {
         }
     }
 
-    /// Whether segments carry the header.
+    /// True if segments carry the header.
     pub(super) const fn is_used(&self) -> bool {
         self.peer
     }

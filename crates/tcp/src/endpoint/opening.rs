@@ -1,4 +1,4 @@
-//! How a connection opens: LISTEN, SYN-SENT, SYN-RECEIVED, and what the handshake agrees on.
+//! The opening of a connection: LISTEN, SYN-SENT, SYN-RECEIVED, and what the handshake agrees on.
 
 mod handshake;
 
@@ -9,7 +9,7 @@ use super::fast_open::Fast;
 use crate::config::Config;
 use crate::rtt::RttEstimator;
 
-/// How often an end sent what opens a connection, and saw its peer repeat it. A SYN-ACK that went out
+/// The counts of the segments that open a connection, sent by an end and repeated by its peer. A SYN-ACK that went out
 /// twice to an end that sent one SYN was lost, or its answer was; a SYN that went out twice to an
 /// end that saw it once was lost itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,14 +29,14 @@ pub(super) struct Opening {
     pub(super) peer_timestamps: bool,
     /// A SYN or SYN-ACK is to be sent.
     pub(super) send_syn: bool,
-    /// How often it was sent, SYN or SYN-ACK.
+    /// Transmissions of the SYN or SYN-ACK.
     syns_sent: u32,
-    /// How often of these as a SYN-ACK.
+    /// Transmissions among these as a SYN-ACK.
     syn_acks_sent: u32,
     /// Expiries of the timer. Answers to the peer's repeated SYNs are not among them, and cost no retry: Linux
     /// counts as much (`reqsk_timer_handler`).
     timeouts: u32,
-    /// How often the peer's SYN came again: the SYN-ACK was lost, or is late.
+    /// Repetitions of the peer's SYN: the SYN-ACK was lost, or is late.
     repeated_syns: u32,
     syn_sent_at: Instant,
     pub(super) timer: Option<Instant>,
@@ -68,8 +68,8 @@ impl Opening {
         }
     }
 
-    /// The same as [`new`](Self::new), in the memory of this one.
-    pub(super) fn renew(&mut self, config: &Config) {
+    /// Begins anew as [`new`](Self::new) does, in the memory of this one.
+    pub(super) fn reset(&mut self, config: &Config) {
         let Self {
             peer_timestamps,
             send_syn,
@@ -100,7 +100,7 @@ impl Opening {
         *fast = Fast::default();
     }
 
-    /// What came with the peer's SYN.
+    /// The options of the peer's SYN.
     pub(super) const fn peer(&self) -> Option<&Options> {
         self.peer.as_ref()
     }

@@ -1,38 +1,39 @@
-//! What goes out: segments, with what stands beside them.
+//! The output of an end point: segments, with what stands beside them.
 
 mod polling;
 
 use ackclock_packet::{IpMeta, NearBlocks, Options, Segment};
 
-/// What goes out: a segment, what it asks of the network, and options if it has any.
+/// The output of an end point: a segment, what it asks of the network, and options if it has any.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmit {
     /// The segment.
     pub segment: Segment,
-    /// What it asks of the network.
+    /// Its requests to the network.
     pub ip: IpMeta,
     /// Options that most segments lack.
     pub options: Option<Options>,
 }
 
 impl Transmit {
-    fn write(self, out: &mut impl Outlet) -> Beside {
+    fn write(self, out: &mut impl SegmentSink) -> TransmitInfo {
         let Self { segment, ip, options } = self;
         *out.segment() = segment;
         let written = match options {
             Some(options) => {
                 *out.options() = options;
-                Written::Options
+                ExtraOptions::Options
             }
-            None => Written::Nothing,
+            None => ExtraOptions::Nothing,
         };
-        Beside { ip, has_data: segment.len > 0, written, is_last: false }
+        TransmitInfo { ip, has_data: segment.len > 0, written, is_last: false }
     }
 }
 
-/// Where what goes out is written: each part of it into its place, as what was just written in parts cannot be copied as
+/// The places into which a segment is written: each part of it into its own, as what was just written in parts cannot
+/// be copied as
 /// a whole before all of it, and what was written before it, has reached the cache.
-pub trait Outlet {
+pub trait SegmentSink {
     /// The place of the segment.
     fn segment(&mut self) -> &mut Segment;
     /// The place of its SACK blocks, if it has no other [options](Self::options) (timestamps are the segment's own).
@@ -41,27 +42,27 @@ pub trait Outlet {
     fn options(&mut self) -> &mut Options;
 }
 
-/// What stands beside a segment that has been written into its place.
+/// The options beside a segment that has been written into its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Written {
+pub enum ExtraOptions {
     /// Nothing, as beside most.
     #[default]
     Nothing,
-    /// [SACK blocks](Outlet::blocks), near what the segment acknowledges.
+    /// [SACK blocks](SegmentSink::blocks), near what the segment acknowledges.
     Blocks,
-    /// [Options](Outlet::options).
+    /// [Options](SegmentSink::options).
     Options,
 }
 
-/// What is told of a segment that has been written into its place.
+/// The rest of a segment that has been written into its place.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
-    /// What it asks of the network.
+pub struct TransmitInfo {
+    /// Its requests to the network.
     pub ip: IpMeta,
-    /// Whether it carries data.
+    /// True if it carries data.
     pub has_data: bool,
-    /// What was written beside it.
-    pub written: Written,
+    /// The options written beside it.
+    pub written: ExtraOptions,
     /// Nothing follows it at this moment, so that there is no need to ask.
     pub is_last: bool,
 }
@@ -75,19 +76,19 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn transmit(self, beside: Beside) -> Transmit {
-        let options = match beside.written {
-            Written::Nothing => None,
-            Written::Blocks => {
+    pub(super) fn transmit(self, info: TransmitInfo) -> Transmit {
+        let options = match info.written {
+            ExtraOptions::Nothing => None,
+            ExtraOptions::Blocks => {
                 Some(Options { sack: self.blocks.near(self.segment.ack), ..Options::default() })
             }
-            Written::Options => Some(self.options),
+            ExtraOptions::Options => Some(self.options),
         };
-        Transmit { segment: self.segment, ip: beside.ip, options }
+        Transmit { segment: self.segment, ip: info.ip, options }
     }
 }
 
-impl Outlet for Places {
+impl SegmentSink for Places {
     fn segment(&mut self) -> &mut Segment {
         &mut self.segment
     }

@@ -1,5 +1,5 @@
 //! Quick-Start between two end points (RFC 4782 §4): who asks, who answers, and whether the answer is
-//! to be believed. What an approved rate does to the sender is in [`jumping`](super::jumping).
+//! to be believed. What an approved rate does to the sender is in [`jump`](super::jump).
 
 use ackclock_packet::{
     Options, QuickStart as QuickStartOption, QuickStartNonce, QuickStartRate, QuickStartResponse,
@@ -11,7 +11,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use crate::config::{Config, QuickStartConfig};
 use crate::start::{JumpChoice, QuickStartJump};
 
-/// What came of a request, as the end that asked saw it.
+/// The outcome of a request, as the end that asked saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuickStartStep {
     /// The request went out.
@@ -110,7 +110,7 @@ impl QuickStart {
         }
     }
 
-    /// Whether `config` makes an end take part.
+    /// True if `config` makes an end take part.
     pub(super) const fn takes_part(config: &Config) -> bool {
         matches!(config.parts.jump, JumpChoice::QuickStart(_)) || config.quick_start.answers
     }
@@ -194,7 +194,7 @@ impl QuickStart {
         self.wanted.or_else(own)
     }
 
-    /// Whether nothing is under way: no request, and nothing that the next segment is to carry.
+    /// True if nothing is under way: no request, and nothing that the next segment is to carry.
     pub(super) const fn is_quiet(&self) -> bool {
         self.asked.is_none()
             && self.wanted.is_none()
@@ -202,12 +202,12 @@ impl QuickStart {
             && self.response.is_none()
     }
 
-    /// Whether the next segment of data carries a Report.
+    /// True if the next segment of data carries a Report.
     pub(super) const fn has_report(&self) -> bool {
         self.report.is_some()
     }
 
-    /// Whether the next segment carries a Response.
+    /// True if the next segment carries a Response.
     pub(super) const fn has_response(&self) -> bool {
         self.response.is_some()
     }
@@ -248,7 +248,7 @@ impl QuickStart {
         true
     }
 
-    /// Whether the request under way is answered by what acknowledges up to `una`, or never.
+    /// True if the request under way is answered by what acknowledges up to `una`, or never.
     pub(super) fn is_due(&self, una: Seq) -> bool {
         self.asked.is_some_and(|asked| una >= asked.end)
     }
@@ -294,7 +294,7 @@ impl QuickStart {
         }
     }
 
-    /// What came of the approval `code`.
+    /// The approval `code` has had an outcome.
     pub(super) fn on_outcome(&mut self, now: Instant, step: QuickStartStep, code: QuickStartRate) {
         self.barred |= step == QuickStartStep::Lost;
         self.log.push(QuickStartEvent { at: now, step, asked: code, approved: code });

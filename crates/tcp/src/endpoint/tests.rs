@@ -15,10 +15,10 @@ use crate::{Profile, Variant};
 mod arriving;
 mod fast_open;
 mod feedback;
-mod leap;
 mod pacing;
 mod quick_start;
 mod renewal;
+mod unaided;
 
 /// Two end points, a one-way delay of 10 ms, and a list of segments of data to drop.
 struct Pair {
@@ -32,11 +32,11 @@ struct Pair {
     /// The server's application reads when the test does, not at once.
     lazy: bool,
     data_sent: u64,
-    /// How many segments of each end were said to be the last at their moment.
+    /// Segments of each end that were said to be the last at their moment.
     last_ones: [u64; 2],
-    /// What the network does to a segment.
+    /// The network's change of a segment.
     tamper: fn(&mut Transmit),
-    /// What the client sent: (milliseconds, first number, payload).
+    /// The client's segments: (milliseconds, first number, payload).
     log: Vec<(u64, u64, u32)>,
 }
 
@@ -70,7 +70,7 @@ impl Pair {
         }
     }
 
-    /// What an end sends next, written into a place where another segment was before.
+    /// The next segment of an end, written into a place where another segment was before.
     fn poll(&mut self, from: usize) -> Option<Transmit> {
         let segment = Segment {
             seq: Seq::new(77),
@@ -91,7 +91,7 @@ impl Pair {
             blocks.set(n, ackclock_packet::Range { start: Seq::new(86), end: Seq::new(87) });
         }
         let mut places = Places { segment, blocks, options };
-        let beside @ Beside { has_data, is_last, .. } =
+        let beside @ TransmitInfo { has_data, is_last, .. } =
             self.ends[from].poll_transmit_into(self.now, &mut places)?;
         assert_eq!(has_data, places.segment.len > 0);
         if is_last {

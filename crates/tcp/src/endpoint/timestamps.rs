@@ -6,7 +6,7 @@ use ackclock_units::{Duration, Instant};
 use crate::clock::timestamp_clock;
 use crate::config::SegmentRules;
 
-/// What both directions' timestamps need.
+/// The state of both directions' timestamps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timestamps {
     /// Both ends offered them.
@@ -23,7 +23,7 @@ impl Timestamps {
     /// Bytes that the option takes of a segment's payload, padding included.
     pub(super) const LEN: u8 = 12;
 
-    /// Whether a segment is older than what has been seen (§5.3, R1).
+    /// True if a segment is older than what has been seen (§5.3, R1).
     pub(super) const fn is_old(self, segment: &Segment) -> bool {
         self.used
             && segment.timestamps
@@ -31,13 +31,13 @@ impl Timestamps {
             && !segment.flags.contains(Flags::RST)
     }
 
-    /// Whether a segment is older than the peer's SYN, whose timestamp is the only one so far.
+    /// True if a segment is older than the peer's SYN, whose timestamp is the only one so far.
     #[cold]
     pub(super) const fn is_before_syn(self, segment: &Segment) -> bool {
         Self { used: true, ..self }.is_old(segment)
     }
 
-    /// Whether a segment that [is old](Self::is_old) is rejected. It is not once TS.Recent does not count any more, as
+    /// True if a segment that [is old](Self::is_old) is rejected. It is not once TS.Recent does not count any more, as
     /// the peer's clock may have gone half its round (§5.5).
     #[cold]
     pub(super) fn rejects(self, now: Instant, segment: &Segment, rules: SegmentRules) -> bool {
@@ -53,7 +53,7 @@ impl Timestamps {
         now.since(self.renewed_at) <= life
     }
 
-    /// Whether a segment is older than TS.Recent by one tick.
+    /// True if a segment is older than TS.Recent by one tick.
     #[inline]
     const fn is_next_to(self, segment: &Segment) -> bool {
         self.recent.wrapping_sub(segment.ts_val) == 1
@@ -97,7 +97,7 @@ impl Timestamps {
         self.stamp_beside(now, segment, len);
     }
 
-    /// The same on a segment all of whose options, this one included, take so many bytes.
+    /// Stamps a segment all of whose options, this one included, take so many bytes.
     pub(super) fn stamp_beside(self, now: Instant, segment: &mut Segment, options_len: u8) {
         segment.options_len = options_len;
         if self.used {

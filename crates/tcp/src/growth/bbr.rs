@@ -15,9 +15,9 @@ use crate::words::Slot;
 pub(super) const MIN_PIPE_SEGMENTS: u64 = 4;
 /// Below the estimated bandwidth, so that queues shrink: `PacingMarginPercent`, 1 %.
 pub(super) const PACING_MARGIN: f64 = 0.99;
-/// How long the least round-trip time is remembered: `MinRTTFilterLen`.
+/// The time that the least round-trip time is remembered: `MinRTTFilterLen`.
 pub(super) const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// How long the window is small in order to see the path without a queue: `ProbeRTTDuration`.
+/// The time that the window is small in order to see the path without a queue: `ProbeRTTDuration`.
 pub(super) const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 /// The round-trip time that the first pacing rate assumes, if none was measured.
 pub(super) const NOMINAL_RTT: Duration = Duration::from_millis(1);
@@ -58,7 +58,7 @@ pub(super) struct Rounds {
     pub(super) count: u64,
     /// The round is over when a segment is delivered that was sent after so much had been.
     ends_at: Bytes,
-    /// Whether the last ACK began one.
+    /// True if the last ACK began one.
     pub(super) start: bool,
 }
 

@@ -73,7 +73,7 @@ pub struct Bbr1 {
     mode: Mode,
     /// Bytes per second.
     pacing_rate: f64,
-    /// Whether the pacing rate rests on a round-trip time that was measured.
+    /// True if the pacing rate rests on a round-trip time that was measured.
     has_seen_rtt: bool,
     bw_filter: WindowedMax,
     rounds: Rounds,
@@ -91,7 +91,7 @@ pub struct Bbr1 {
     probe_rtt_round_done: bool,
     /// The window before a repair, or before `ProbeRtt`, cut it.
     prior_cwnd: Bytes,
-    /// What was being repaired at the last ACK.
+    /// The repair under way at the last ACK.
     repair: Repair,
     /// The first round of recovery: as much goes out as is delivered.
     conserves_packets: bool,
@@ -252,7 +252,7 @@ impl Bbr1 {
         }
     }
 
-    /// Whether the phase of the cycle has lasted long enough, or reached what it is for.
+    /// True if the phase of the cycle has lasted long enough, or reached what it is for.
     fn is_phase_over(&self, delivery: &Delivery) -> bool {
         let lasted = self.min_rtt.is_none_or(|min_rtt| self.last.at.since(self.phase_at) > min_rtt);
         let gain = self.pacing_gain();
@@ -311,7 +311,7 @@ impl Bbr1 {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = Some(now);
         }
-        if expired && !self.idle_restart && !self.is_holding_back() {
+        if expired && !self.idle_restart && !self.limits_flight() {
             self.mode = Mode::ProbeRtt { until: None };
             self.save_cwnd();
         }
@@ -360,7 +360,7 @@ impl Bbr1 {
 
     /// Remembers the window that is to come back after it was cut.
     fn save_cwnd(&mut self) {
-        self.prior_cwnd = if self.repair == Repair::None && !self.is_holding_back() {
+        self.prior_cwnd = if self.repair == Repair::None && !self.limits_flight() {
             self.cwnd
         } else {
             self.prior_cwnd.max(self.cwnd)
@@ -409,7 +409,7 @@ impl Bbr1 {
             }
             self.cwnd = self.cwnd.max(self.least_cwnd());
         }
-        if self.is_holding_back() {
+        if self.limits_flight() {
             self.cwnd = self.cwnd.min(self.least_cwnd());
         }
     }
@@ -507,7 +507,7 @@ impl Growth for Bbr1 {
         true
     }
 
-    fn heeds_acks(&self) -> bool {
+    fn wants_acks(&self) -> bool {
         false
     }
 
@@ -539,7 +539,7 @@ impl Growth for Bbr1 {
         }
     }
 
-    fn is_holding_back(&self) -> bool {
+    fn limits_flight(&self) -> bool {
         matches!(self.mode, Mode::ProbeRtt { .. })
     }
 }

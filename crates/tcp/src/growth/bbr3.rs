@@ -193,7 +193,7 @@ pub struct Bbr {
     delivered: Bytes,
     mss: Mss,
     state: State,
-    /// Whether an ACK was seen: the clocks run from the first.
+    /// True if an ACK was seen: the clocks run from the first.
     is_running: bool,
     has_seen_rtt: bool,
     idle_restart: bool,
@@ -545,7 +545,7 @@ impl Growth for Bbr {
         true
     }
 
-    fn heeds_acks(&self) -> bool {
+    fn wants_acks(&self) -> bool {
         false
     }
 
@@ -597,7 +597,7 @@ impl Growth for Bbr {
         }
     }
 
-    fn is_holding_back(&self) -> bool {
+    fn limits_flight(&self) -> bool {
         self.state == State::ProbeRtt
     }
 }

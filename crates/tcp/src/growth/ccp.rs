@@ -25,7 +25,7 @@ pub use settings::{CcpSettings, Reading, Storage};
 /// The least window outside a timeout, in segments: a receiver that delays its ACKs answers two.
 const LEAST_WINDOW: f64 = 2.0;
 
-/// What the derivative looks back on.
+/// The values on which the derivative looks back.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     at: Instant,
@@ -33,7 +33,7 @@ struct Last {
     load: f64,
 }
 
-/// What has been seen of the path.
+/// The path as seen so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
     /// `RTTmin` and `RTTmax`: of the whole connection, because a controller that holds the queue at half
@@ -77,7 +77,7 @@ pub struct Ccp {
     /// In segments.
     cwnd: f64,
     ssthresh: Option<f64>,
-    /// Whether slow start is over, for good: after a timeout the controller itself leads back.
+    /// True if slow start is over, for good: after a timeout the controller itself leads back.
     controls: bool,
     path: Path,
     last: Option<Last>,

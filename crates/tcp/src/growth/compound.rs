@@ -24,7 +24,7 @@ const LOW_WINDOW: f64 = 38.0;
 /// segments: with fewer waiting the delay window grows.
 const GAMMA: f64 = 30.0;
 const GAMMA_LOW: f64 = 5.0;
-/// What of the queue that Reno's window alone would have had at a loss γ becomes.
+/// The share that γ becomes of the queue which Reno's window alone would have had at a loss.
 const GAMMA_SHARE: f64 = 0.75;
 /// λ: the weight of one loss in γ. The draft gives none: an eighth, which a sample has in srtt (RFC
 /// 6298 §2.3).
@@ -61,7 +61,7 @@ pub struct Compound {
     base_rtt: Option<Duration>,
     /// SND.NXT when the round began; `None` before the first and after a reduction.
     round: Option<Seq>,
-    /// Whether the delay window grows in this round.
+    /// True if the delay window grows in this round.
     growing: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::words::{ANY, Defaults, Described, Slot};
 /// The delays of the path, for a slow-start law that judges them, where the growth law measures them, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// Whether a sample counts now.
+    /// True if a sample counts now.
     pub trusted: bool,
     /// The least of the samples that counted; `None` if the growth law keeps none.
     pub least: Option<Duration>,
@@ -42,13 +42,13 @@ pub trait Growth: Debug + Send {
     /// All that was lost is repaired.
     fn on_recovery_end(&mut self, end: &RecoveryEnd);
 
-    /// Whether an ACK counts although the idle rule finds the window unused: the law looks at
+    /// True if an ACK counts although the idle rule finds the window unused: the law looks at
     /// [`Ack::may_grow`] itself. Never changes.
     fn grows_unused(&self) -> bool {
         false
     }
 
-    /// Whether the law is to be told of the sender's states ([`on_state`](Self::on_state)). Never changes.
+    /// True if the law is to be told of the sender's states ([`on_state`](Self::on_state)). Never changes.
     fn heeds_states(&self) -> bool {
         false
     }
@@ -74,7 +74,7 @@ pub trait Growth: Debug + Send {
     /// The slow-start threshold; `None` until something sets it.
     fn ssthresh(&self) -> Option<Bytes>;
 
-    /// Whether the window is in slow start.
+    /// True if the window is in slow start.
     fn in_slow_start(&self) -> bool {
         self.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh)
     }
@@ -85,7 +85,7 @@ pub trait Growth: Debug + Send {
         None
     }
 
-    /// Whether the law measures how much of what it sends meets congestion, and is to be told of the
+    /// True if the law measures how much of what it sends meets congestion, and is to be told of the
     /// marks on every ACK ([`on_marks`](Self::on_marks)). Never changes.
     fn measures_marks(&self) -> bool {
         false
@@ -96,7 +96,7 @@ pub trait Growth: Debug + Send {
     /// [measures marks](Self::measures_marks).
     fn on_marks(&mut self, _: &MarkReport) {}
 
-    /// Whether the law models the path. Such a law is told of every delivery and loss, and owns the
+    /// True if the law models the path. Such a law is told of every delivery and loss, and owns the
     /// window during a repair: recovery says what is lost, the window how much goes out, and no
     /// proportional rate reduction comes between. Never changes.
     fn models_path(&self) -> bool {
@@ -107,9 +107,9 @@ pub trait Growth: Debug + Send {
     /// a law that [models the path](Self::models_path).
     fn on_delivery(&mut self, _: &Delivery) {}
 
-    /// Whether [`on_ack`](Self::on_ack) does anything, which a law that is told of every delivery may
+    /// True if [`on_ack`](Self::on_ack) does anything, which a law that is told of every delivery may
     /// not need. Never changes.
-    fn heeds_acks(&self) -> bool {
+    fn wants_acks(&self) -> bool {
         true
     }
 
@@ -120,9 +120,9 @@ pub trait Growth: Debug + Send {
     /// a law that models the path.
     fn on_restart(&mut self, _now: Instant) {}
 
-    /// Whether the law itself keeps so little in flight that the rates that follow say nothing of
+    /// True if the law itself keeps so little in flight that the rates that follow say nothing of
     /// the path, and are to count as limited by the application.
-    fn is_holding_back(&self) -> bool {
+    fn limits_flight(&self) -> bool {
         false
     }
 
@@ -174,7 +174,7 @@ pub enum Model {
     Cubic,
 }
 
-/// What a growth law says of itself.
+/// The description of a growth law, in its own file.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// The document that describes it.
@@ -189,7 +189,7 @@ pub struct About {
     pub owns: &'static [(Slot, &'static str)],
     /// The recoveries that go with it.
     pub recoveries: Recoveries,
-    /// Whether it lives on marks of congestion, each of them echoed (RFC 8257 §3).
+    /// True if it lives on marks of congestion, each of them echoed (RFC 8257 §3).
     pub needs_marks: bool,
     /// The routers that it goes by.
     pub routers: Option<Routers>,
@@ -222,7 +222,7 @@ impl About {
         }
     }
 
-    /// Whether it is one of Linux's modules.
+    /// True if it is one of Linux's modules.
     pub const fn is_linux(&self) -> bool {
         !self.linux_form_of.is_empty()
     }
@@ -241,7 +241,7 @@ pub trait Law: Growth + Described {
         settings
     }
 
-    /// Whether two settings are one law, which differs in its other parts alone.
+    /// True if two settings are one law, which differs in its other parts alone.
     fn is_same(one: Self::Settings, other: Self::Settings) -> bool {
         one == other
     }

@@ -34,11 +34,11 @@ struct Epoch {
     w_max: f64,
     /// Seconds from `start` until the curve reaches `w_max`.
     k: f64,
-    /// What Reno's window would be.
+    /// Reno's window under the same events.
     w_est: f64,
     /// When the last ACK came.
     last_ack: Instant,
-    /// Whether the window was full then, and something still on its way.
+    /// True if the window was full then, and something still on its way.
     was_full: bool,
 }
 
@@ -50,7 +50,7 @@ impl Epoch {
     }
 }
 
-/// What a reduction changes, and an undo gives back (§4.9.2).
+/// The state that a reduction changes, and an undo gives back (§4.9.2).
 #[derive(Clone, Copy, Debug)]
 struct State {
     cwnd: f64,
@@ -85,7 +85,7 @@ impl Default for Cubic {
     }
 }
 
-/// Whether the window was in full use when `ack` came (§5.8).
+/// True if the window was in full use when `ack` came (§5.8).
 ///
 /// The flight is asked too: while a tail is being repaired the application has nothing more to give,
 /// and yet it is the window that holds the sender back.

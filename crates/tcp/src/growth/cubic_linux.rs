@@ -19,7 +19,7 @@ const BETA_SCALE: u64 = 1024;
 const CUBE_RTT_SCALE: u64 = 410;
 /// `BICTCP_HZ`: the curve's time is in 2^-10 s.
 const BICTCP_HZ: u32 = 10;
-/// What brings `CUBE_RTT_SCALE` times a cubed time to segments.
+/// The shift that brings `CUBE_RTT_SCALE` times a cubed time to segments.
 const CUBE_SHIFT: u32 = 10 + 3 * BICTCP_HZ;
 /// `cube_factor`: what K is the cube root of, for each segment below the plateau.
 const CUBE_FACTOR: u64 = (1 << CUBE_SHIFT) / CUBE_RTT_SCALE;
@@ -49,7 +49,7 @@ struct Curve {
     epoch_start: Option<u64>,
     /// Segments acknowledged that have not yet moved `tcp_cwnd`.
     ack_cnt: u64,
-    /// Where Reno's window would be.
+    /// Reno's window under the same events.
     tcp_cwnd: u64,
 }
 
@@ -92,7 +92,7 @@ fn cube_root(a: u64) -> u64 {
 }
 
 impl Curve {
-    /// Where the window should be `t` after the epoch's start.
+    /// The window that the curve has `t` after the epoch's start.
     fn target(&self, t: u64) -> u64 {
         let off = u128::from(t.abs_diff(self.k));
         // DEVIATION(linux bictcp_update): the kernel's product wraps about six minutes from the

@@ -22,7 +22,7 @@ const HIGH_DECREASE: f64 = 0.1;
 /// The share of `LOW_WINDOW` that a loss costs, as in Reno.
 const LOW_DECREASE: f64 = 0.5;
 
-/// How far `w` lies on the way from `LOW_WINDOW`, 0, to `HIGH_WINDOW`, 1, by logarithms.
+/// The place of `w` on the way from `LOW_WINDOW`, 0, to `HIGH_WINDOW`, 1, by logarithms.
 fn place(w: f64) -> f64 {
     libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW)
 }

@@ -74,7 +74,7 @@ impl Window {
         segments
     }
 
-    /// Whether the window is in slow start.
+    /// True if the window is in slow start.
     pub(super) fn in_slow_start(&self) -> bool {
         self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
     }
@@ -146,7 +146,7 @@ pub struct Step {
     pub(super) now: Instant,
     /// Packets delivered that slow start did not take.
     pub(super) acked: u64,
-    /// Whether some of them bought slow start's growth.
+    /// True if some of them bought slow start's growth.
     pub(super) slow_start: bool,
     /// SND.UNA and SND.NXT.
     pub(super) una: Seq,
@@ -157,11 +157,11 @@ pub struct Step {
 
 /// A congestion-control module of the kernel's (`struct tcp_congestion_ops`): its differences from Reno.
 pub trait Module: Debug + Default + Send {
-    /// Whether the module judges by itself what an ACK is worth, in slow start and in a window that is not full.
+    /// True if the module judges by itself what an ACK is worth, in slow start and in a window that is not full.
     const WHOLE_GROWTH: bool = false;
-    /// Whether the module is told of states and of transmissions with nothing in flight.
+    /// True if the module is told of states and of transmissions with nothing in flight.
     const HEEDS_STATES: bool = false;
-    /// Whether the module is told of marks.
+    /// True if the module is told of marks.
     const MEASURES_MARKS: bool = false;
 
     /// `cong_avoid`, without the slow start that is a [`Start`](crate::start::Start)'s here, but for a module of

@@ -24,9 +24,9 @@ const CONGESTED: f64 = 0.5;
 /// More lost of a round than this is congestion whatever the delay (`BBR.LossThresh`,
 /// draft-ietf-ccwg-bbr-06 §2.7).
 const TOO_MUCH: f64 = 0.02;
-/// What is left of the window after congestion (CUBIC's β, RFC 9438 §4.6).
+/// The part of the window that is left after congestion (CUBIC's β, RFC 9438 §4.6).
 const LEFT: f64 = 0.7;
-/// What is left after a mark (RFC 8511).
+/// The part that is left after a mark (RFC 8511).
 const LEFT_BY_MARK: f64 = 0.85;
 /// Round-trip times of a round before their least one may end slow start (`N_RTT_SAMPLE`,
 /// RFC 9406 §4.3).
@@ -37,7 +37,7 @@ const SAMPLES: u32 = 8;
 const OTHERS_ROUNDS: u32 = 8;
 const OTHERS_QUEUE: f64 = 0.25;
 const OTHERS_RATE: f64 = 0.75;
-/// What is left of the window after a loss beside them: Reno's.
+/// The part of the window that is left after a loss beside them: Reno's.
 const LEFT_BESIDE: f64 = 0.5;
 /// Rounds without a queue before the window hurries (Copa, section 2.1).
 const PATIENCE: u32 = 3;
@@ -48,12 +48,12 @@ const AVOIDANCE_RATIO: f64 = 1.2;
 /// The round-trip time that the first pacing rate assumes, if none was measured.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
-/// What one round trip showed.
+/// The facts of one round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     least_rtt: Option<Duration>,
     samples: u32,
-    /// Whether the window was in full use.
+    /// True if the window was in full use.
     full: bool,
     /// Data delivered and found lost since the connection began, when the round did.
     delivered: Bytes,
@@ -114,7 +114,7 @@ impl Playout {
         Some((standing?.as_secs_f64() / base).max(1.0))
     }
 
-    /// What of the window is not on its way but waits.
+    /// The part of the window that is not on its way but waits.
     fn waiting(&self, stretch: f64) -> f64 {
         self.cwnd * (1.0 - 1.0 / stretch)
     }
@@ -128,7 +128,7 @@ impl Playout {
         }
     }
 
-    /// Whether others fill the queue, by the standing round-trip time of a round.
+    /// True if others fill the queue, by the standing round-trip time of a round.
     fn crowds(&self, standing: Duration) -> bool {
         let Some(base) = self.base_rtt else { return false };
         let (waits, longest) =
@@ -138,13 +138,13 @@ impl Playout {
             && rate < OTHERS_RATE * self.peak
     }
 
-    /// Whether the law is Reno's for now, which a law that keeps queues short must be beside one
+    /// True if the law is Reno's for now, which a law that keeps queues short must be beside one
     /// that does not (Copa, section 2.2).
     const fn is_beside_others(&self) -> bool {
         self.crowded_rounds >= OTHERS_ROUNDS
     }
 
-    /// Whether a loss now is congestion's.
+    /// True if a loss now is congestion's.
     fn is_congested(&self) -> bool {
         let Some(base) = self.base_rtt else { return true };
         // The round that goes on may have seen the queue that the last one did not.

@@ -129,7 +129,7 @@ impl Growth for Rcp {
         true
     }
 
-    fn heeds_acks(&self) -> bool {
+    fn wants_acks(&self) -> bool {
         false
     }
 

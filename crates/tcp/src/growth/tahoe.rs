@@ -24,7 +24,7 @@ pub struct Tahoe {
     acked: Bytes,
 }
 
-/// What congestion avoidance counts.
+/// The unit in which congestion avoidance counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
     /// 1/floor(W) segments an ACK (equation 7).

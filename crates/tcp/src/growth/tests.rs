@@ -19,7 +19,7 @@ pub(super) struct Story {
     /// The round-trip time of each ACK, and the smoothed one.
     pub rtt: Duration,
     pub limited_by: Limit,
-    /// Whether ACKs measure the round-trip time.
+    /// True if ACKs measure the round-trip time.
     pub measures: bool,
     una: Seq,
     /// For laws that model the path: data delivered and lost.
@@ -278,7 +278,7 @@ enum Operation {
     Lose(u64, u64),
     /// Data goes out after silence.
     Resume,
-    /// What routers say: a rate, and a change of the throughput, in bytes per second.
+    /// The routers' word: a rate, and a change of the throughput, in bytes per second.
     Feedback(u32, i32),
 }
 
@@ -412,7 +412,7 @@ impl Story {
     }
 }
 
-/// Whether `law` counts ACKs in whole packets, as Linux's modules do.
+/// True if `law` counts ACKs in whole packets, as Linux's modules do.
 fn is_linux(law: &AnyGrowth) -> bool {
     matches!(
         law,

@@ -18,7 +18,7 @@ const BETA: f64 = 4.0;
 /// γ, in segments: with more waiting, slow start ends (the paper's modified slow start).
 const GAMMA: f64 = 1.0;
 
-/// What is measured between two comparisons.
+/// The measurements between two comparisons.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     /// SND.NXT when the round began: the round is over when the segment that begins here is
@@ -40,7 +40,7 @@ pub struct Vegas {
     /// The smallest round-trip time seen.
     base_rtt: Option<Duration>,
     round: Option<Round>,
-    /// Whether slow start grows in this round: it does in every other.
+    /// True if slow start grows in this round: it does in every other.
     grows: bool,
 }
 

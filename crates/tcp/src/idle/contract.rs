@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 use crate::event::{Ack, Limit, Proposal};
 use crate::words::Described;
 
-/// How a sender uses its window.
+/// The use that a sender makes of its window.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     /// When.
@@ -19,7 +19,7 @@ pub struct Usage {
     pub all_acked_at: Option<Instant>,
     /// The retransmission timeout.
     pub rto: Duration,
-    /// What it would be without its minimum.
+    /// The timeout without its minimum.
     pub unclamped_rto: Duration,
     /// The smoothed round-trip time, once there is one.
     pub srtt: Option<Duration>,
@@ -27,7 +27,7 @@ pub struct Usage {
     pub cwnd: Bytes,
     /// The slow-start threshold.
     pub ssthresh: Option<Bytes>,
-    /// Whether the window is in slow start.
+    /// True if the window is in slow start.
     pub in_slow_start: bool,
     /// Data believed to be in the network.
     pub in_flight: Bytes,
@@ -37,7 +37,7 @@ pub struct Usage {
     pub una: Seq,
     /// SND.NXT.
     pub nxt: Seq,
-    /// What keeps the sender from sending more.
+    /// The limit that keeps the sender from sending more.
     pub limited_by: Limit,
     /// The receiver's window.
     pub peer_window: Bytes,
@@ -55,18 +55,18 @@ pub trait Idle: Debug + Send {
     /// it is to change.
     fn before_send(&mut self, usage: &Usage) -> Option<Proposal>;
 
-    /// Whether [`before_send`](Self::before_send) has nothing to say; `unused` says that no data ever went out, nor was
+    /// True if [`before_send`](Self::before_send) has nothing to say; `unused` says that no data ever went out, nor was
     /// acknowledged.
     fn says_nothing(&self, _unused: bool) -> bool {
         false
     }
 
-    /// Whether the rule learns from ACKs, or keeps the window from growing by them. Never changes.
-    fn heeds_acks(&self) -> bool {
+    /// True if the rule learns from ACKs, or keeps the window from growing by them. Never changes.
+    fn wants_acks(&self) -> bool {
         true
     }
 
-    /// Whether [`after_burst`](Self::after_burst) is to be asked.
+    /// True if [`after_burst`](Self::after_burst) is to be asked.
     fn looks_after_bursts(&self) -> bool {
         false
     }
@@ -76,7 +76,7 @@ pub trait Idle: Debug + Send {
         None
     }
 
-    /// Whether the window `cwnd` may grow on this ACK. Standard TCP lets it grow even when it was
+    /// True if the window `cwnd` may grow on this ACK. Standard TCP lets it grow even when it was
     /// not full.
     fn may_grow(&mut self, _: &Ack, _cwnd: Bytes, _in_slow_start: bool) -> bool {
         true

@@ -16,7 +16,7 @@ use crate::words::{Described, Word};
 pub enum CwvRto {
     /// The retransmission timeout.
     Clamped,
-    /// What the round-trip times alone make it, without the timer's minimum.
+    /// The timeout by the round-trip times alone, without the timer's minimum.
     Unclamped,
     /// Always so long.
     Fixed(Duration),

@@ -18,7 +18,7 @@ use crate::words::{Described, Word};
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxIdle {
     restart: bool,
-    /// Whether the window was full in the round that ends at `round`.
+    /// True if the window was full in the round that ends at `round`.
     full: bool,
     /// The most that was out in it.
     most_out: Bytes,
@@ -73,7 +73,7 @@ fn jiffies_between(from: Instant, to: Instant) -> u64 {
     (to.as_nanos() / JIFFY).saturating_sub(from.as_nanos() / JIFFY)
 }
 
-/// Whether silence costs window (`tcp_slow_start_after_idle`).
+/// The effect of silence on the window (`tcp_slow_start_after_idle`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterIdle {
     /// It halves the window once an RTO.

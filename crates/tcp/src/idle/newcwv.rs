@@ -14,7 +14,7 @@ use super::contract::{Idle, Rule, Usage};
 use crate::event::{Ack, Limit, Proposal, Why};
 use crate::words::{Described, Word};
 
-/// How long a window that is not validated is kept (§4.4.3: five minutes is "the recommended value").
+/// The time that a window which is not validated is kept (§4.4.3: five minutes is "the recommended value").
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 
 /// RFC 7661's rules.
@@ -22,14 +22,14 @@ const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 pub struct NewCwv {
     /// Samples of pipeACK, each less than the one before it: a moving maximum.
     samples: VecDeque<(Instant, Bytes)>,
-    /// Whether there was a sample since the beginning or the last repair. Until then pipeACK is
+    /// True if there was a sample since the beginning or the last repair. Until then pipeACK is
     /// undefined, and the window counts as validated.
     defined: bool,
     /// The round trip being measured: SND.UNA at its beginning, and the number whose ACK ends it.
     round: Option<(Seq, Seq)>,
     /// When the window was last validated.
     validated_at: Option<Instant>,
-    /// What the reduction of the repair under way started from, if the window was not validated.
+    /// The window from which the reduction of the repair under way started, if it was not validated.
     reduced_from: Option<Bytes>,
 }
 
@@ -65,7 +65,7 @@ impl NewCwv {
         self.defined.then_some(most)
     }
 
-    /// Whether the window is validated (§4.3).
+    /// True if the window is validated (§4.3).
     fn validates(&mut self, now: Instant, srtt: Option<Duration>, cwnd: Bytes) -> bool {
         let validated = self.pipe_ack(now, srtt).is_none_or(|pipe_ack| pipe_ack * 2 >= cwnd);
         if validated {

@@ -26,7 +26,7 @@ impl Idle for NoIdle {
         true
     }
 
-    fn heeds_acks(&self) -> bool {
+    fn wants_acks(&self) -> bool {
         false
     }
 

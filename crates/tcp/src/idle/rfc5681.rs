@@ -109,7 +109,7 @@ impl Idle for Rfc5681 {
         unused
     }
 
-    fn heeds_acks(&self) -> bool {
+    fn wants_acks(&self) -> bool {
         false
     }
 

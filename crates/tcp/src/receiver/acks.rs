@@ -29,7 +29,7 @@ impl AckRule {
     }
 }
 
-/// What the rule says of the data that has just come.
+/// The rule's verdict on the data that has just come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// An ACK at once.
@@ -48,7 +48,7 @@ pub(super) struct QuickAcks {
     left: u32,
     /// Data goes both ways in turn, so that the next segment will carry the ACK (`pingpong`).
     interactive: bool,
-    /// How long an ACK waits; zero before the first data.
+    /// The time that an ACK waits; zero before the first data.
     wait: Duration,
     last_data: Instant,
     /// The end of a write has arrived since the last ACK, once or more often.
@@ -152,7 +152,7 @@ impl QuickAcks {
         self.interactive = true;
     }
 
-    /// What to do about `unacked` that came in order since the last ACK; `opens` says whether an ACK
+    /// The answer to `unacked` that came in order since the last ACK; `opens` says whether an ACK
     /// now would move the window's right edge on.
     pub(super) fn verdict(
         &self,

@@ -12,7 +12,7 @@ pub(super) struct PeerSegment {
     shorter: Bytes,
 }
 
-/// What to take for a full segment until one has come (RFC 9293 §3.7.1), and the least to believe.
+/// The length taken for a full segment until one has come (RFC 9293 §3.7.1), and the least to believe.
 const FIRST: Bytes = Bytes::new(536);
 const LEAST: Bytes = Bytes::new(88);
 
@@ -48,7 +48,7 @@ impl PeerSegment {
         false
     }
 
-    /// How many full segments half of `window` holds.
+    /// The number of full segments in half of `window`.
     pub(super) const fn quick_window(&self, window: Bytes) -> u64 {
         window.get() / (2 * self.full.get())
     }

@@ -45,13 +45,13 @@ const fn room(timestamps: bool) -> usize {
 }
 
 impl Receiver {
-    /// Whether the next ACK has SACK blocks.
+    /// True if the next ACK has SACK blocks.
     #[inline]
     pub(crate) fn has_sack(&self) -> bool {
         self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())
     }
 
-    /// How many blocks the next segment reports.
+    /// The number of blocks that the next segment reports.
     #[cold]
     pub(crate) fn blocks_to_report(&self, timestamps: bool) -> u8 {
         let mut count = 0;
@@ -94,7 +94,7 @@ impl Receiver {
         }
     }
 
-    /// How many ranges ahead start no later than `seq`: all of them, as a rule.
+    /// The number of ranges ahead that start no later than `seq`: all of them, as a rule.
     #[inline]
     pub(super) fn place_ahead(&self, seq: Seq) -> usize {
         if self.ahead.back().is_none_or(|last| last.start <= seq) {

@@ -16,12 +16,12 @@ pub(super) struct Tuning {
     config: Autotune,
     mss: u64,
     memory: u64,
-    /// What of 256 bytes of memory is payload.
+    /// The payload in 256 bytes of memory.
     share: u64,
     /// The most that the memory can back (`window_clamp`).
     clamp: u64,
     threshold: u64,
-    /// What was read in the round trip before (`rcvq_space.space`).
+    /// The volume read in the round trip before (`rcvq_space.space`).
     read_before: u64,
     read_from: Seq,
     read_since: Instant,
@@ -34,7 +34,7 @@ pub(super) struct Tuning {
 /// Half of the memory, until a full segment has shown what it takes.
 const FIRST_SHARE: u64 = 128;
 
-/// What the kernel keeps for a packet besides its bytes on the wire: a packet of 1500 bytes was
+/// The kernel's memory for a packet besides its bytes on the wire: a packet of 1500 bytes was
 /// seen to take 2336 bytes of memory.
 const OVERHEAD: u64 = 836;
 
@@ -173,7 +173,7 @@ impl Tuning {
         self.rtt
     }
 
-    /// What the last round trip's reads were worth.
+    /// The worth of the last round trip's reads.
     pub(super) const fn space(&self) -> u64 {
         self.read_before
     }

@@ -43,7 +43,7 @@ pub struct SentSegment {
     pub start: Seq,
     /// Numbers that it covers, a FIN's included.
     pub len: Bytes,
-    /// Whether any of it was sent before.
+    /// True if any of it was sent before.
     pub again: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct AckSeen<'a> {
     pub min_rtt: Duration,
     /// The smoothed round-trip time, once there is one.
     pub srtt: Option<Duration>,
-    /// Whether it is a duplicate by RFC 5681 §2.
+    /// True if it is a duplicate by RFC 5681 §2.
     pub duplicate: bool,
     /// Data that it acknowledges for the first time.
     pub newly_acked: Bytes,
@@ -70,26 +70,26 @@ pub struct AckSeen<'a> {
     pub sack: &'a [Range],
 }
 
-/// What a recovery counts, for those who ask; in segments.
+/// The counts of a recovery, for those who ask; in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Sent and not acknowledged cumulatively.
     pub unacked: u64,
-    /// Of those, SACKed; without SACK, duplicate ACKs.
+    /// Segments among those, SACKed; without SACK, duplicate ACKs.
     pub sacked: u64,
-    /// Of those, lost and not SACKed.
+    /// Segments among those, lost and not SACKed.
     pub lost: u64,
-    /// Of those, sent again and not SACKed.
+    /// Segments among those, sent again and not SACKed.
     pub resent: u64,
     /// The largest distance at which reordering was seen, at least the duplicate threshold.
     pub reordering: u32,
-    /// How often it was seen.
+    /// The number of times that reordering was seen.
     pub reorderings: u32,
     /// A timeout is being repaired.
     pub after_timeout: bool,
 }
 
-/// What an ACK meant.
+/// The meaning of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing was found lost, and no repair was ended.
@@ -98,7 +98,7 @@ pub enum Outcome {
     LossFound,
     /// Some of the repair is done; the retransmission timer is restarted if `restart_timer`.
     PartlyRepaired {
-        /// Whether this ACK restarts the retransmission timer.
+        /// True if this ACK restarts the retransmission timer.
         restart_timer: bool,
     },
     /// The repair is done.
@@ -124,7 +124,7 @@ pub struct Clocks {
     pub rto: Duration,
 }
 
-/// What a recovery's own timer means.
+/// The meaning of a recovery's own timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alarm {
     /// Nothing yet.
@@ -148,7 +148,7 @@ pub trait Recovery: Debug + Send {
     /// The retransmission timer expired.
     fn on_timeout(&mut self, now: Instant, send: &mut SendSpace);
 
-    /// Whether losses are being repaired, during which the window does not grow.
+    /// True if losses are being repaired, during which the window does not grow.
     fn in_recovery(&self) -> bool;
 
     /// Data believed to be in the network.
@@ -156,10 +156,10 @@ pub trait Recovery: Debug + Send {
         send.in_flight()
     }
 
-    /// Whether `len` of new data may go out, if the window is `cwnd`.
+    /// True if `len` of new data may go out, if the window is `cwnd`.
     fn allows(&self, cwnd: Bytes, len: Bytes, send: &SendSpace) -> bool;
 
-    /// What to send again now, if the window is `cwnd`; asked until it says `None`.
+    /// The data to send again now, if the window is `cwnd`; asked until it says `None`.
     fn next_again(&mut self, cwnd: Bytes) -> Option<Range>;
 
     /// When the last segment that the last ACK delivered, of those that were sent once, was sent;
@@ -168,7 +168,7 @@ pub trait Recovery: Debug + Send {
         None
     }
 
-    /// Whether [`rtt_from`](Self::rtt_from) answers.
+    /// True if [`rtt_from`](Self::rtt_from) answers.
     fn times_segments(&self) -> bool {
         false
     }
@@ -192,7 +192,7 @@ pub trait Recovery: Debug + Send {
         Alarm::None
     }
 
-    /// Whether a SACK alone lets the window grow, as an ACK of new data does.
+    /// True if a SACK alone lets the window grow, as an ACK of new data does.
     fn grows_on_sack(&self) -> bool {
         false
     }
@@ -202,7 +202,7 @@ pub trait Recovery: Debug + Send {
         cwnd
     }
 
-    /// What it counts.
+    /// The counts of the recovery.
     fn tally(&self, send: &SendSpace, mss: Mss) -> Tally {
         Tally {
             unacked: send.max.since(send.una).get().div_ceil(mss.bytes().get()),
@@ -214,12 +214,12 @@ pub trait Recovery: Debug + Send {
     /// The peer does not send SACKs.
     fn do_without_sack(&mut self) {}
 
-    /// What to send again when there is no new data to send, although it may not be lost.
+    /// The data to send again when there is no new data to send, although it may not be lost.
     fn last_resort(&mut self, _cwnd: Bytes) -> Option<Range> {
         None
     }
 
-    /// Whether a tail loss probe is to go out: new data if there is any, which then waits for nothing more (RFC 8985
+    /// True if a tail loss probe is to go out: new data if there is any, which then waits for nothing more (RFC 8985
     /// §7.3; Linux's `tcp_send_loss_probe`).
     fn probe_is_due(&self) -> bool {
         false
@@ -229,13 +229,13 @@ pub trait Recovery: Debug + Send {
     /// a [`journal`](Self::journal) is kept for it. Before the first segment.
     fn leave_to_law(&mut self) {}
 
-    /// What was SACKed or found lost since this was last emptied; `None` if the recovery does not
+    /// The segments that were SACKed or found lost since this was last emptied; `None` if the recovery does not
     /// know.
     fn journal(&mut self) -> Option<&mut Vec<Change>> {
         None
     }
 
-    /// Whether something that is lost waits to be sent again, as far as is known.
+    /// True if something that is lost waits to be sent again, as far as is known.
     fn waits_to_resend(&mut self) -> bool {
         false
     }
@@ -250,12 +250,12 @@ pub trait Recovery: Debug + Send {
         None
     }
 
-    /// Whether there is a scoreboard, and nothing is being repaired: then nothing is to be sent again.
+    /// True if there is a scoreboard, and nothing is being repaired: then nothing is to be sent again.
     fn is_open(&self) -> bool {
         false
     }
 
-    /// Whether the receiver has dropped what it had SACKed, and the timeout that repairs it is to come soon.
+    /// True if the receiver has dropped what it had SACKed, and the timeout that repairs it is to come soon.
     fn hurries(&self) -> bool {
         false
     }
@@ -265,18 +265,18 @@ pub trait Recovery: Debug + Send {
         None
     }
 
-    /// Whether the recovery ever sets a timer. Never changes.
+    /// True if the recovery ever sets a timer. Never changes.
     fn has_timer(&self) -> bool {
         true
     }
 }
 
-/// What a recovery says of itself.
+/// The description of a recovery, in its own file.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// Whether it needs the peer's selective acknowledgments.
+    /// True if it needs the peer's selective acknowledgments.
     pub needs_sack: bool,
-    /// Whether it can leave the window to a law that models the path
+    /// True if it can leave the window to a law that models the path
     /// ([`leave_to_law`](Recovery::leave_to_law)).
     pub leaves_window: bool,
     /// The words of the recovery in its place where losses are not found by time (`tcp_recovery=0`); empty if it stays.
@@ -297,13 +297,13 @@ pub trait Repairing: Recovery + Described {
     fn make(settings: Self::Settings, config: RecoveryConfig) -> Self;
 }
 
-/// Whether `len` more of new data stays within `window` of SND.UNA: the rule of recoveries without a
+/// True if `len` more of new data stays within `window` of SND.UNA: the rule of recoveries without a
 /// scoreboard.
 pub(super) fn within(window: Bytes, len: Bytes, send: &SendSpace) -> bool {
     (send.nxt + len).since(send.una) <= window
 }
 
-/// Whether the first of `blocks` reports a duplicate: it lies below `ack`, which the same segment acknowledges, or
+/// True if the first of `blocks` reports a duplicate: it lies below `ack`, which the same segment acknowledges, or
 /// within the block that follows it (RFC 2883 §4).
 #[inline]
 pub(crate) fn reports_duplicate(blocks: &[Range], ack: Seq) -> bool {
@@ -330,7 +330,7 @@ pub(super) struct DuplicateAcks {
     /// `recover` of RFC 6582 §3.2: SND.MAX when the last episode began. Duplicate ACKs below it are
     /// echoes of that episode's own retransmissions.
     pub(super) recover: Seq,
-    /// Whether each of the first two lets a segment of new data out (RFC 3042 §2).
+    /// True if each of the first two lets a segment of new data out (RFC 3042 §2).
     limited_transmit: bool,
 }
 
@@ -339,7 +339,7 @@ impl DuplicateAcks {
         Self { limited_transmit: config.limited_transmit, ..Self::default() }
     }
 
-    /// How far beyond the window limited transmit goes now: `FlightSize <= cwnd + 2 * SMSS`, a segment
+    /// The distance beyond the window to which limited transmit goes now: `FlightSize <= cwnd + 2 * SMSS`, a segment
     /// for each duplicate.
     pub(super) fn beyond(&self, mss: Mss) -> Bytes {
         let segments = if self.limited_transmit { self.count.min(DUP_THRESH - 1) } else { 0 };

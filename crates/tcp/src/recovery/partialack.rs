@@ -14,9 +14,9 @@ use crate::words::{Described, Word};
 /// One episode of repair.
 #[derive(Clone, Copy, Debug)]
 struct Episode {
-    /// What duplicate ACKs added to the window.
+    /// The bytes that duplicate ACKs added to the window.
     inflated: Bytes,
-    /// What partial ACKs took from it.
+    /// The bytes that partial ACKs took from it.
     deflated: Bytes,
     partial_acks: u32,
 }

@@ -3,7 +3,7 @@
 
 use ackclock_units::{Bytes, Mss};
 
-/// What PRR remembers of one episode, in bytes.
+/// The memory of PRR for one episode, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
     /// `prr_delivered`.
@@ -12,7 +12,7 @@ pub struct Prr {
     out: u64,
     /// `RecoverFS`.
     recover_fs: u64,
-    /// What the last ACK delivered, and whether progress was safe; not yet turned into a budget.
+    /// The data that the last ACK delivered, and whether progress was safe; not yet turned into a budget.
     pending: Option<(u64, bool)>,
     /// `SndCnt`: what may still go out for the last ACK.
     budget: u64,
@@ -52,7 +52,7 @@ impl Prr {
         self.budget = if self.out == 0 { count.max(mss) } else { count };
     }
 
-    /// What may go out now.
+    /// The data that may go out now.
     pub const fn budget(&self) -> Bytes {
         Bytes::new(self.budget)
     }

@@ -28,7 +28,7 @@ const FIRST_PROBE: Duration = Duration::from_secs(1);
 /// `RACK.reo_wnd_persist`).
 const REO_WND_PERSIST: u32 = 16;
 
-/// What the timers were last set for, where [one serves](RecoveryConfig::one_timer) for all.
+/// The timer that was last set, where [one serves](RecoveryConfig::one_timer) for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum SetBy {
     /// An ACK of new data.
@@ -47,7 +47,7 @@ enum SetBy {
 struct Probe {
     /// SND.NXT when it was sent, `TLP.end_seq`.
     end: Seq,
-    /// Whether it was sent before: `TLP.is_retrans`.
+    /// True if it was sent before: `TLP.is_retrans`.
     again: bool,
 }
 
@@ -224,14 +224,14 @@ impl Rack {
         }
     }
 
-    /// Whether this ACK shows that the probe repaired a loss (§7.4.2).
+    /// True if this ACK shows that the probe repaired a loss (§7.4.2).
     fn probe_found_loss(&mut self, dsack: bool, send: &SendSpace) -> bool {
         let Some(probe) = self.probe.filter(|probe| send.una >= probe.end) else { return false };
         self.probe = None;
         probe.again && !dsack
     }
 
-    /// What follows from an ACK by which nothing is amiss: the same as of any, but quicker.
+    /// The answer to an ACK by which nothing is amiss: as to any, but quicker.
     #[inline]
     fn go_on(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         if let Some(at) = self.repair.rtt_from() {

@@ -1,4 +1,4 @@
-//! What the recoveries with a scoreboard share: the phases of a repair, how much goes out during it,
+//! The common part of recoveries with a scoreboard: the phases of a repair, how much goes out during it,
 //! and how a repair that was for nothing is noticed.
 //!
 //! A repair was for nothing if what seemed lost was only late. Three observations say so: an ACK
@@ -24,7 +24,7 @@ pub(super) enum Phase {
     /// Nothing is being repaired.
     #[default]
     Open,
-    /// What was lost before `recover`.
+    /// The data before `recover` is being repaired.
     Recovery,
     /// Everything before `recover`, after a timeout; the window grows meanwhile.
     AfterTimeout,
@@ -42,7 +42,7 @@ enum Frto {
     Probing,
 }
 
-/// What tells whether the repair was for nothing.
+/// The facts that tell whether the repair was for nothing.
 #[derive(Clone, Copy, Debug, Default)]
 // Every ACK asks for the last alone.
 #[repr(C)]
@@ -55,7 +55,7 @@ struct Undo {
     /// SND.UNA when the repair began: duplicates of data before it are none of this repair's
     /// (Linux's `undo_marker`).
     from: Seq,
-    /// Whether a DSACK has come.
+    /// True if a DSACK has come.
     dsack: bool,
 }
 
@@ -76,7 +76,7 @@ impl Undo {
         }
     }
 
-    /// Whether the ACK echoes a timestamp of before the first retransmission (RFC 3522 §3.2).
+    /// True if the ACK echoes a timestamp of before the first retransmission (RFC 3522 §3.2).
     fn is_echo_of_original(&self, echo: Option<u32>) -> bool {
         match (echo, self.first_resent_at) {
             // The clock wraps (RFC 7323 §5.2).
@@ -108,12 +108,12 @@ pub(super) struct Repair {
     /// The largest distance at which segments were seen reordered, in segments; at least the
     /// duplicate threshold.
     reordering: u32,
-    /// What the last ACK showed to have arrived.
+    /// The data that the last ACK showed to have arrived.
     newly_delivered: Bytes,
     /// `NEVER` if the last ACK measured nothing.
     rtt_from: Instant,
     pub(super) board: Scoreboard,
-    /// Where the repair ends (RFC 6675's `RecoveryPoint`).
+    /// The end of the repair (RFC 6675's `RecoveryPoint`).
     recover: Seq,
     /// Nothing more was acknowledged since the last timeout.
     stuck: bool,
@@ -149,8 +149,8 @@ impl Repair {
         }
     }
 
-    /// The same as [`new`](Self::new) with the board as it is.
-    pub(super) fn renew(&mut self, prr: Option<Prr>, config: RecoveryConfig) {
+    /// Begins anew as [`new`](Self::new) does, with the board as it is.
+    pub(super) fn reset(&mut self, prr: Option<Prr>, config: RecoveryConfig) {
         let Self {
             board: _,
             phase,
@@ -307,7 +307,7 @@ impl Repair {
         true
     }
 
-    /// What the ACK means for a repair that is under way: that it is over, or was for nothing.
+    /// The meaning of the ACK for a repair that is under way: that it is over, or was for nothing.
     #[inline]
     pub(super) fn progress(
         &mut self,
@@ -354,7 +354,7 @@ impl Repair {
         None
     }
 
-    /// What a repair that begins at `from` begins with.
+    /// The facts with which a repair that begins at `from` begins.
     fn fresh_undo(&self, from: Seq) -> Undo {
         let first = self.undo.first_resent_at.filter(|_| self.board.awaits_retransmission());
         Undo { from, first_resent_at: first, ..Undo::default() }
@@ -435,7 +435,7 @@ impl Repair {
         lost
     }
 
-    /// What the ACK delivered goes to PRR; `safe` as RFC 9937 §6 has it.
+    /// The deliveries of the ACK go to PRR; `safe` as RFC 9937 §6 has it.
     #[inline]
     pub(super) fn deliver(&mut self, safe: bool) {
         if let Some(prr) = &mut self.prr
@@ -481,13 +481,13 @@ impl Repair {
         reneged
     }
 
-    /// Whether the receiver has reneged and the timeout that repairs it is to come soon.
+    /// True if the receiver has reneged and the timeout that repairs it is to come soon.
     #[inline]
     pub(super) fn hurries(&self) -> bool {
         self.board.has_reneged() && self.config.hurries_after_reneging
     }
 
-    /// Whether nothing is being repaired.
+    /// True if nothing is being repaired.
     #[inline]
     pub(super) fn is_open(&self) -> bool {
         self.phase == Phase::Open
@@ -500,7 +500,8 @@ impl Repair {
         }
     }
 
-    /// The same for a segment that goes out again, which may be shorter than most: Linux's window counts segments.
+    /// True if there is room for a segment that goes out again, which may be shorter than most: Linux's window counts
+    /// segments.
     fn has_room_again(&self, cwnd: Bytes, len: Bytes) -> bool {
         if !self.config.whole_segments {
             return self.has_room(cwnd, len);
@@ -588,12 +589,12 @@ impl Repair {
         }
     }
 
-    /// Whether segments come so far reordered that SACKs, too, let the window grow.
+    /// True if segments come so far reordered that SACKs, too, let the window grow.
     pub(super) const fn grows_on_sack(&self) -> bool {
         self.config.grow_on_sack && self.reordering > self.config.reordering
     }
 
-    /// How long to wait beyond the moment that a timer would be for.
+    /// The wait beyond the moment that a timer would be for.
     pub(super) const fn slack(&self) -> Duration {
         self.config.timer_slack
     }

@@ -17,7 +17,7 @@ use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Scoreboard, Told};
 use crate::words::{Described, Word};
 
-/// How much goes out during a repair.
+/// The rule of how much goes out during a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// As the window has room for.
@@ -56,8 +56,8 @@ impl Sack {
     /// The recovery of [`new`](Self::new), in the memory of this one.
     pub fn reset(&mut self, reduction: Reduction, config: RecoveryConfig) {
         let Self { repair, duplicates, may_rescue } = self;
-        repair.board.renew();
-        repair.renew(reduction.prr(), config);
+        repair.board.reset();
+        repair.reset(reduction.prr(), config);
         *duplicates = 0;
         *may_rescue = false;
     }

@@ -25,7 +25,7 @@ fn segment(seq: Seq) -> u64 {
 trait Twin: Recovery {
     fn generally(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome;
 
-    /// What it was asked leaves no trace in it.
+    /// The question leaves no trace in it.
     fn tidy(&mut self);
 }
 

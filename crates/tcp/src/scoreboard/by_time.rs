@@ -13,7 +13,7 @@ use super::{
 /// so that the ring of segments has them, and only the others are kept here.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ByTime {
-    /// Of segments that went out once those before this one are lost, or were delivered.
+    /// The number of segments that went out once those before this one are lost, or were delivered.
     once: u64,
     /// Transmissions of segments that went out again. Those of segments that were delivered since, or went out once
     /// more, are skipped when met.
@@ -164,7 +164,7 @@ impl Scoreboard {
         self.resend_to = self.base + self.segments.len() as u64;
     }
 
-    /// Of no transmission anything is known but of those that were delivered.
+    /// The order in time begins anew: of no transmission anything is known but of those that were delivered.
     pub(super) fn begin_by_time_anew(&mut self) {
         let Some(ByTime { once, again }) = &mut self.by_time else { return };
         *once = self.base;

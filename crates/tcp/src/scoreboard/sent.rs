@@ -107,7 +107,7 @@ impl Sent {
         told.newest = told.newest.max(Some(Delivered { at: self.at, end }));
     }
 
-    /// What it adds to `pipe` (RFC 6675 §4, `SetPipe`).
+    /// The bytes that it adds to `pipe` (RFC 6675 §4, `SetPipe`).
     pub(super) fn in_pipe(&self) -> u64 {
         let copies = u64::from(!self.is(LOST)) + u64::from(self.is(RETRANSMITTED));
         if self.is(SACKED) { 0 } else { copies * u64::from(self.len()) }

@@ -39,7 +39,8 @@ fn sack(board: &mut Scoreboard, blocks: &[Range]) -> Told {
     told
 }
 
-/// Of the third of five segments of 100 bytes, found lost and sent again, 60 bytes go out once more: RFC 6691 §3 leaves the
+/// A case of RFC 6691 §3: of the third of five segments of 100 bytes, found lost and sent again, 60 bytes go out once
+/// more, which leaves the
 /// rest of the room to options.
 #[test]
 fn the_rest_of_a_segment_that_was_cut_waits_to_be_sent_again() {

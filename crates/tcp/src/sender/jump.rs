@@ -1,11 +1,24 @@
-//! What a jump past slow start does to a sender: a larger window, paced for its first round trip.
+//! Jumps past slow start, and what they need to know of a sender.
 
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Instant, Mss, Rate};
 
 use super::Sender;
-use crate::event::{Proposal, Why};
-use crate::recovery::Recovery;
+
+/// The phases of a jump past slow start, in the order of its life (RFC 9959 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JumpPhase {
+    /// Before the jump: the start is as without it.
+    Reconnaissance,
+    /// Data of the jump goes out, paced over a round trip.
+    Unvalidated,
+    /// All of that data was sent, and not all of it is acknowledged.
+    Validating,
+    /// Some of it was lost.
+    SafeRetreat,
+    /// There is no jump, or all of it is over.
+    Normal,
+}
 
 impl Sender {
     /// The window becomes `cwnd`, and what goes out from now on is paced at `rate`, where each
@@ -18,8 +31,7 @@ impl Sender {
         overhead: Bytes,
     ) {
         self.propose_jump(Some(cwnd), ssthresh);
-        self.pacer.begin_jump(rate, overhead);
-        self.paces = true;
+        self.allowance.begin_jump(rate, overhead);
     }
 
     /// The paced round trip is over: the window is at most `cwnd` from now on, slow start limited
@@ -27,13 +39,13 @@ impl Sender {
     pub(crate) fn land(&mut self, cwnd: Bytes) {
         self.shrink_to(cwnd);
         self.end_jump_pace();
-        self.start.limit();
+        self.allowance.limit_slow_start();
     }
 
     /// The jump is taken back: the window is at most `cwnd`, the threshold at most `ssthresh`.
     pub(crate) fn fall_back(&mut self, cwnd: Bytes, ssthresh: Bytes) {
-        let least = self.growth.ssthresh().map_or(ssthresh, |old| old.min(ssthresh));
-        self.propose_jump(Some(self.growth.cwnd().min(cwnd)), Some(least));
+        let least = self.allowance.ssthresh().map_or(ssthresh, |old| old.min(ssthresh));
+        self.propose_jump(Some(self.allowance.cwnd().min(cwnd)), Some(least));
     }
 
     /// The threshold becomes `ssthresh`.
@@ -43,60 +55,50 @@ impl Sender {
 
     /// The window is at most `cwnd`.
     pub(super) fn shrink_to(&mut self, cwnd: Bytes) {
-        if self.growth.cwnd() > cwnd {
+        if self.allowance.cwnd() > cwnd {
             self.propose_jump(Some(cwnd), None);
         }
     }
 
     /// A jump's pacing is over.
     pub(super) fn end_jump_pace(&mut self) {
-        self.pacer.end_jump();
-        self.paced_at = Instant::NEVER;
-        self.begin_pacing();
+        self.allowance.end_jump(&mut self.flight);
     }
 
     fn propose_jump(&mut self, cwnd: Option<Bytes>, ssthresh: Option<Bytes>) {
-        let was_in_slow_start = self.growth.in_slow_start();
-        self.growth.rebase(&Proposal { cwnd, ssthresh, mss: self.mss, why: Why::Jump });
-        match (was_in_slow_start, self.growth.in_slow_start()) {
-            (true, false) => self.avoidance_from = Some(self.space.max),
-            (false, true) => self.avoidance_from = None,
-            _ => {}
-        }
+        self.allowance.propose_jump(cwnd, ssthresh, (&self.backlog, &self.flight));
     }
 
     /// Full segments are shorter by `bytes`, which an option takes; undone by
     /// [`set_mss`](Self::set_mss).
     pub(crate) fn shorten_segments(&mut self, bytes: u16) -> Mss {
-        let whole = self.mss;
-        self.mss = Mss::new(whole.get().saturating_sub(bytes).max(1)).unwrap_or(whole);
+        let whole = self.backlog.mss();
+        self.backlog.set_mss(Mss::new(whole.get().saturating_sub(bytes).max(1)).unwrap_or(whole));
         whole
     }
 
     /// Full segments have `mss` of payload.
     pub(crate) const fn set_mss(&mut self, mss: Mss) {
-        self.mss = mss;
+        self.backlog.set_mss(mss);
     }
 
     /// SND.UNA.
     pub(crate) const fn una(&self) -> Seq {
-        self.space.una
+        self.flight.una()
     }
 
     /// Bytes from `from` on that arrived, as far as is known.
     pub(crate) fn arrived_from(&self, from: Seq) -> Bytes {
-        let tally = self.recovery.tally(&self.space, self.mss);
-        self.space.una.since(from) + self.mss.times(tally.sacked)
+        self.flight.una().since(from) + self.mss().times(self.tally().sacked)
     }
 
-    /// Whether nothing is under way and nothing was sent for a retransmission timeout.
+    /// True if nothing is under way and nothing was sent for a retransmission timeout.
     pub(crate) fn is_idle(&self, now: Instant) -> bool {
-        self.space.una == self.space.max
-            && self.last_send.if_ever().is_some_and(|last| now.since(last) >= self.rtt.rto())
+        self.flight.is_idle(now)
     }
 
     /// The first window of the connection.
     pub(crate) const fn initial_window(&self) -> Bytes {
-        self.initial_window
+        self.allowance.initial_window()
     }
 }

@@ -1,25 +1,20 @@
 //! Memory beside a sender's own that its next segments will touch: see [`crate::cache`].
 
 use super::Sender;
-use crate::cache::{Place, place};
-use crate::recovery::Recovery;
+use crate::cache::Place;
 
 impl Sender {
-    /// What the sender's own memory points to, and the part of that which only a law that models the path touches.
+    /// The memory that the sender's own points to, and the part of its own which only a law that models the path
+    /// touches.
     pub(crate) fn each_outlying(&self, mut see: impl FnMut(Place)) {
-        if let Some(board) = self.recovery.board() {
+        if let Some(board) = self.flight.board() {
             board.each_end(&mut see);
         }
-        let Some(modelled) = &self.modelled else { return };
-        see(place(&**modelled));
-        see(place(&self.pacer));
-        see(self.growth.inner().place());
+        self.allowance.each_outlying(&mut see);
     }
 
-    /// What that points to.
+    /// The memory that that points to.
     pub(crate) fn each_farther(&self, mut see: impl FnMut(Place)) {
-        if let Some(modelled) = &self.modelled {
-            modelled.tracker().each_end(&mut see);
-        }
+        self.allowance.each_farther(&mut see);
     }
 }

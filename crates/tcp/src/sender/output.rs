@@ -1,28 +1,28 @@
-//! What a sender gives to be sent: stretches of data, new or again.
+//! The output of a sender: ranges of data, new or sent again.
 
 mod polling;
 
 use ackclock_packet::Seq;
 use ackclock_units::Bytes;
 
-/// A stretch of data that is to go out now.
+/// Data that is to go out now, in one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct DataRange {
     /// Its first number.
     pub seq: Seq,
     /// Its payload.
     pub len: Bytes,
-    /// Whether the FIN follows the payload.
+    /// True if the FIN follows the payload.
     pub fin: bool,
-    /// Whether it empties the buffer (RFC 9293 §3.9.1.2).
+    /// True if it empties the buffer (RFC 9293 §3.9.1.2).
     pub push: bool,
-    /// Whether it is sent for the first time, and is no probe.
+    /// True if it is sent for the first time, and is no probe.
     pub new: bool,
-    /// What follows it.
+    /// The segment after it, if there is one.
     pub follows: Follows,
 }
 
-/// What goes out right after a stretch of data.
+/// The segment right after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follows {
     /// Another one may.

@@ -4,8 +4,10 @@ mod states;
 
 use super::*;
 use crate::Profile;
-use crate::event::{Ack, Proposal};
-use crate::idle::Usage;
+use crate::config::LossReduces;
+use crate::event::{Ack, Limit, Proposal};
+use crate::idle::{AnyIdle, Idle, Usage};
+use crate::recovery::AnyRecovery;
 use crate::variant::Variant;
 
 /// No ACK lets the window grow.
@@ -28,13 +30,23 @@ fn sender(name: &str) -> Sender {
 }
 
 fn sender_under(name: &str, profile: Profile) -> Sender {
+    let mut sender = established(&config(name, profile));
+    sender.write(Bytes::new(1 << 20), WriteHint::Silence);
+    sender
+}
+
+fn config(name: &str, profile: Profile) -> Config {
     let parts = name.parse::<Variant>().unwrap().resolve(profile).unwrap();
     let mut config = Config { mss: Mss::new(1000).unwrap(), ..Config::new(parts, profile) };
     config.recovery.forward_rto = false;
-    let mut sender = Sender::new(&config);
+    config
+}
+
+/// An established sender with nothing to send.
+fn established(config: &Config) -> Sender {
+    let mut sender = Sender::new(config);
     sender.set_rwnd(Bytes::new(1 << 30));
     sender.on_established(Handshake::clean(config.mss), None, false);
-    sender.write(Bytes::new(1 << 20), Then::Silence);
     sender
 }
 
@@ -54,7 +66,7 @@ impl Sender {
 
     fn acks(&mut self, now: Instant, n: u64) {
         for _ in 0..n {
-            let ack = self.space.una + self.mss.bytes();
+            let ack = self.flight.una() + self.backlog.mss().bytes();
             self.on_ack(now, &arrived(ack, &[]));
         }
     }
@@ -64,7 +76,7 @@ impl Sender {
 fn the_delay_may_end_slow_start_on_an_ack_that_does_not_let_the_window_grow() {
     // Nine samples: eight are counted, the ninth finds 100 ms above 50 + 6.25.
     let mut sender = sender("cubic+iw20");
-    sender.idle = AnyIdle::Other(Box::new(Never));
+    sender.allowance.set_idle(AnyIdle::Other(Box::new(Never)));
     sender.fill(at(0));
     sender.acks(at(50), 20);
     assert!(sender.in_slow_start());
@@ -94,7 +106,7 @@ fn what_was_sacked_before_buys_nothing_when_it_is_acknowledged() {
 }
 
 fn alpha(sender: &Sender) -> f64 {
-    let AnyGrowth::Dctcp(law) = sender.growth.inner() else { panic!("{:?}", sender.growth) };
+    let AnyGrowth::Dctcp(law) = sender.growth() else { panic!("{:?}", sender.growth()) };
     law.alpha()
 }
 
@@ -102,7 +114,7 @@ fn alpha(sender: &Sender) -> f64 {
 fn a_law_that_measures_marks_is_told_of_every_ack_before_it_reduces() {
     let mut sender = sender_under("dctcp+iw20", Profile::Rfc);
     // The marks count on ACKs on which the window may not grow.
-    sender.idle = AnyIdle::Other(Box::new(Never));
+    sender.allowance.set_idle(AnyIdle::Other(Box::new(Never)));
     sender.fill(at(0));
     let segments = |n: u64| Seq::FIRST_BYTE + Bytes::new(1000 * n);
     // Of the first window all is marked: alpha stays at 1, and 20 segments become 10.
@@ -143,18 +155,16 @@ fn an_echo_holds_back_the_growth_of_its_own_ack_alone() {
 #[test]
 fn a_record_goes_out_where_a_full_segment_would_not() {
     // Twenty records of half a segment fill the window of ten segments; beside nineteen a full segment has no room.
-    let mut sender = sender("reno+sack+iw10");
+    let mut sender = established(&config("reno+sack+iw10", Profile::Linux));
     sender.set_nagle(Nagle::Off);
-    sender.space = SendSpace::UNUSED;
-    sender.end = Seq::FIRST_BYTE;
     for _ in 0..30 {
-        sender.write(Bytes::new(500), Then::Record);
+        sender.write(Bytes::new(500), WriteHint::Record);
     }
     let mut sent = 0;
-    while let Some(stretch) = sender.poll_transmit::<true>(at(0)) {
-        assert_eq!(stretch.len, Bytes::new(500));
+    while let Some(data) = sender.poll_transmit::<true>(at(0)) {
+        assert_eq!(data.len, Bytes::new(500));
         sent += 1;
-        if stretch.follows == Follows::Nothing {
+        if data.follows == Follows::Nothing {
             break;
         }
     }
@@ -201,8 +211,9 @@ fn an_ack_just_as_a_probe_is_due_puts_it_off() {
 #[test]
 fn a_reduction_by_the_window_goes_by_the_window_that_was_in_force() {
     // BSD halves min(cwnd, the peer's window): of 10 and 6 segments, 3.
-    let mut sender = sender("reno(rfc5681)+sack+iw10");
-    sender.loss_reduces = LossReduces::Cwnd;
+    let config = config("reno(rfc5681)+sack+iw10", Profile::Linux);
+    let mut sender = established(&Config { loss_reduces: LossReduces::Cwnd, ..config });
+    sender.write(Bytes::new(1 << 20), WriteHint::Silence);
     sender.set_rwnd(Bytes::new(6_000));
     sender.fill(at(0));
     let due = sender.wake();
@@ -217,7 +228,7 @@ fn what_an_overtaken_ack_selectively_acknowledges_is_delivered_once() {
     for round in 0..8 {
         sender.fill(at(10 * round));
     }
-    assert!(sender.space.max.since(Seq::FIRST_BYTE) > segments(6));
+    assert!(sender.flight.max().since(Seq::FIRST_BYTE) > segments(6));
     sender.acks(at(100), 2);
     let third = Seq::FIRST_BYTE + segments(3);
     sender.on_old_ack(
@@ -225,7 +236,7 @@ fn what_an_overtaken_ack_selectively_acknowledges_is_delivered_once() {
         Seq::FIRST_BYTE,
         &[Range { start: third, end: third + segments(1) }],
     );
-    let delivered = |sender: &Sender| sender.modelled.as_ref().unwrap().tracker().delivered();
+    let delivered = |sender: &Sender| sender.allowance.delivered();
     assert_eq!(delivered(&sender), segments(3));
     // It is off the scoreboard before anybody else asks what happened on it.
     sender.on_ack(at(102), &arrived(Seq::FIRST_BYTE + segments(5), &[]));

@@ -15,7 +15,7 @@ pub trait SlowStart: Debug + Send {
     /// the idle rule lets the window not grow on it, only [`SlowStartStep::exit`] counts.
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep;
 
-    /// Whether [`on_sample`](Self::on_sample) does anything. Never changes.
+    /// True if [`on_sample`](Self::on_sample) does anything. Never changes.
     fn follows_samples(&self) -> bool {
         false
     }
@@ -37,7 +37,7 @@ pub trait SlowStart: Debug + Send {
     fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
 }
 
-/// How data begins: the second of a sender's four choices.
+/// The beginning of data: the second of a sender's four choices.
 pub trait Start: Debug + Send {
     /// The window to propose now that the handshake is done.
     fn on_established(&mut self, handshake: &Handshake) -> Proposal;

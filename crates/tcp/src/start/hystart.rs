@@ -58,13 +58,13 @@ pub struct HyStart {
     round: Option<Round>,
     /// The smallest delay seen in slow start.
     delay_min: Option<Duration>,
-    /// Whether the end was found.
+    /// True if the end was found.
     found: bool,
-    /// Whether samples come by themselves, and ACKs say nothing of them.
+    /// True if samples come by themselves, and ACKs say nothing of them.
     sampled: bool,
 }
 
-/// How much longer than half a round-trip time a train may be because the sender's own bursts
+/// The time by which a train may be longer than half a round-trip time because the sender's own bursts
 /// stretch it: the time of four bursts at the pacing rate, at most a millisecond.
 fn ack_delay(ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> Duration {
     let Some(srtt) = ack.srtt else { return Duration::ZERO };
@@ -74,7 +74,7 @@ fn ack_delay(ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> Duration {
 }
 
 impl HyStart {
-    /// Whether slow start ends with the sample `rtt` of `ack`.
+    /// True if slow start ends with the sample `rtt` of `ack`.
     fn judge(
         &mut self,
         ack: &Ack,
@@ -182,7 +182,7 @@ impl SlowStart for HyStart {
     }
 }
 
-/// Whether a window of `cwnd` is below half of the threshold, in whole segments, so that Linux paces at the ratio of slow
+/// True if a window of `cwnd` is below half of the threshold, in whole segments, so that Linux paces at the ratio of slow
 /// start (`tcp_update_pacing_rate`).
 pub fn is_far_below(ssthresh: Option<Bytes>, cwnd: Bytes, mss: Mss) -> bool {
     let half = |ssthresh: Bytes| ssthresh.whole_segments(mss) / 2;

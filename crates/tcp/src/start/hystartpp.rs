@@ -49,7 +49,7 @@ pub struct HyStartPlusPlus {
     /// The window at the last ACK. A smaller one at the next tells of a reduction: ssthresh is set,
     /// and the first slow start is over.
     last_cwnd: Bytes,
-    /// Whether the first slow start is over.
+    /// True if the first slow start is over.
     over: bool,
 }
 

@@ -9,7 +9,7 @@ use crate::words::{Choice, Row, Slot, whole_number};
 pub enum WindowChoice {
     /// RFC 3390 §1: min(4 MSS, max(2 MSS, 4380 bytes)).
     Rfc3390,
-    /// So many segments.
+    /// A number of segments.
     Segments(u32),
 }
 

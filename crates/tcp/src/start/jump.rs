@@ -16,11 +16,11 @@ pub enum JumpChoice {
     QuickStart(QuickStartJump),
     /// All that there is to send goes out in the first round trip (Jump Start).
     JumpStart,
-    /// What an earlier connection knew of the path is used again (Careful Resume, RFC 9959).
+    /// An earlier connection's knowledge of the path is used again (Careful Resume, RFC 9959).
     Resume(ResumeJump),
 }
 
-/// What an earlier connection knew of the path.
+/// The path as an earlier connection knew it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResumeJump {
     /// `saved_cwnd`, in segments: what was under way in a round trip.
@@ -32,12 +32,12 @@ pub struct ResumeJump {
 /// The largest saved window: 1.5 GB, more than a peer can advertise (RFC 7323 §2.3).
 const LARGEST_SAVED: u32 = 1_000_000;
 
-/// How Quick-Start is used.
+/// The use of Quick-Start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuickStartJump {
     /// The rate to ask for.
     pub rate: QuickStartRate,
-    /// Whether the slow-start threshold becomes the approved window, so that congestion avoidance
+    /// True if the slow-start threshold becomes the approved window, so that congestion avoidance
     /// follows; otherwise it stays (RFC 4782 §4.4 leaves it open).
     pub ssthresh_approved: bool,
 }

@@ -1,4 +1,4 @@
-//! What a lost SYN or SYN-ACK does to the beginning of data.
+//! The cost of a lost SYN or SYN-ACK at the beginning of data.
 
 use ackclock_units::Bytes;
 

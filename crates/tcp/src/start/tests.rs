@@ -13,7 +13,7 @@ pub struct Path<L> {
     pub ssthresh: Option<Bytes>,
     /// The window when the law ended slow start.
     pub exit_at: Option<Bytes>,
-    /// What the last ACK left for congestion avoidance.
+    /// The data that the last ACK left for congestion avoidance.
     pub left_over: Bytes,
     /// The time between two ACKs.
     pub spacing: Duration,

@@ -234,7 +234,7 @@ fn parts() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// What is printed is read back as the same sender, and printed the same again.
+    /// A variant that is printed is read back as the same sender, and printed the same again.
     #[test]
     fn names_survive_a_round_trip(text in parts(), profile in prop::sample::select(Profile::ALL.to_vec())) {
         let (_, profile) = profile;

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import polars as pl
 
+import ackclock as ac
 from ackclock.studies.altman1997 import bursts, model
 from ackclock.studies.altman1997.maps import (
     RTT_LIMIT,
@@ -22,7 +23,6 @@ from ackclock.studies.altman1997.maps import (
 from ackclock.studies.altman1997.published import Case, cases
 from ackclock.studies.altman1997.runs import TRACED, predict
 from ackclock.studies.altman1997.scenarios import Plan
-from ackclock.studies.framework.core import Core
 from ackclock.studies.framework.reduce import sum_of
 from ackclock.studies.framework.stats import estimate
 from ackclock.studies.framework.study import ByName
@@ -40,22 +40,22 @@ class Results(ByName[Plan]):
         return {f"{row['table']}.{row['case']}": row for row in chosen.iter_rows(named=True)}
 
 
-def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
+def analyse(plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
     """Reduce the finished parts; without some of them, their tables are absent."""
     published = cases()
-    theory = predict(core, [case.path for case in published])
+    theory = predict([case.path for case in published])
     tables: dict[str, pl.DataFrame] = {}
     seeds = [found[f"table-{number}"] for number in (1, 2, 3) if f"table-{number}" in found]
     if len(seeds) == 3:
         tables["cases_seeds"] = pl.concat(seeds)
         tables["cases"] = _cases(published, theory, tables["cases_seeds"])
         tables["exogenous_loss"] = _exogenous_loss(published, tables["cases"])
-        tables["inference"] = _inference(core, published, tables["cases"])
+        tables["inference"] = _inference(published, tables["cases"])
     tables["published"] = _published(published, theory)
     if "traces" in found:
         tables.update(_traces(found["traces"], plan))
-    tables["f4"], tables["f5"] = _theory_curves(core)
-    tables["theory_grid"] = _theory_grid(core)
+    tables["f4"], tables["f5"] = _theory_curves()
+    tables["theory_grid"] = _theory_grid()
     if "priority" in found:
         tables["priority_seeds"] = found["priority"]
         tables["priority"] = _priority(found["priority"])
@@ -72,7 +72,7 @@ def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Result
     chunks = [frame for name, frame in sorted(found.items()) if name.startswith("map-")]
     if chunks:
         tables["map_seeds"] = pl.concat(chunks)
-        tables["map"] = map_points(core, plan, tables["map_seeds"])
+        tables["map"] = map_points(plan, tables["map_seeds"])
         tables["map_shares"] = map_shares(tables["map"])
         tables["map_validity"] = map_validity(tables["map"])
         tables["map_regions"] = map_regions(tables["map"])
@@ -105,7 +105,7 @@ MEASURES = {
 
 
 def _cases(
-    published: Sequence[Case], theory: Sequence[Mapping[str, Any]], seeds: pl.DataFrame
+    published: Sequence[Case], theory: Sequence[ac.theory.Altman], seeds: pl.DataFrame
 ) -> pl.DataFrame:
     measured = {
         (row["table"], row["case"]): row
@@ -130,9 +130,9 @@ def _cases(
                 **place,
                 "source": "theory",
                 **empty,
-                "thp_pps": answer["throughput_pps"],
-                "rtt_s": answer["rtt_s"],
-                "slow_starts_per_cycle": answer["slow_starts_per_cycle"],
+                "thp_pps": answer.throughput_pps,
+                "rtt_s": answer.rtt_s,
+                "slow_starts_per_cycle": answer.slow_starts_per_cycle,
             }
         )
         row = measured[case.table, case.case]
@@ -144,7 +144,7 @@ def _cases(
     return frame.select(*names, *columns)
 
 
-def _published(published: Sequence[Case], theory: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def _published(published: Sequence[Case], theory: Sequence[ac.theory.Altman]) -> pl.DataFrame:
     """Return the published values beside the core's theory, a row a case."""
     rows = []
     for case, answer in zip(published, theory, strict=True):
@@ -159,15 +159,15 @@ def _published(published: Sequence[Case], theory: Sequence[Mapping[str, Any]]) -
                 "published_simulated_thp_pps": case.thp_simulated_pps,
                 "published_analytic_rtt_s": case.rtt_analytic_s,
                 "published_simulated_rtt_s": case.rtt_simulated_s,
-                "theory_thp_pps": answer["throughput_pps"],
-                "theory_rtt_s": answer["rtt_s"],
-                "theory_slow_starts_per_cycle": answer["slow_starts_per_cycle"],
+                "theory_thp_pps": answer.throughput_pps,
+                "theory_rtt_s": answer.rtt_s,
+                "theory_slow_starts_per_cycle": answer.slow_starts_per_cycle,
                 "beta": path.beta,
                 "critical_beta": path.critical_beta,
-                "w_b_packets": answer["w_b"],
-                "w_max_packets": answer["w_max"],
-                "valid": answer["validity"]["ok"],
-                "reasons": " ".join(answer["validity"]["reasons"]),
+                "w_b_packets": answer.details["w_b"],
+                "w_max_packets": answer.details["w_max"],
+                "valid": answer.validity.ok,
+                "reasons": " ".join(answer.validity.reasons),
             }
         )
     return pl.DataFrame(rows)
@@ -248,17 +248,17 @@ def _traces(samples: pl.DataFrame, plan: Plan) -> dict[str, pl.DataFrame]:
     return tables
 
 
-def _theory_curves(core: Core) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _theory_curves() -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return figures 4 and 5: theorem 3.1 alone, and what other readings would draw."""
-    by_tau = _curve(core, model.SHARES, model.F4_TAUS, (model.F4_BUFFER,))
-    by_buffer = _curve(core, model.SHARES, (model.F5_TAU,), model.F5_BUFFERS)
+    by_tau = _curve(model.SHARES, model.F4_TAUS, (model.F4_BUFFER,))
+    by_buffer = _curve(model.SHARES, (model.F5_TAU,), model.F5_BUFFERS)
     return by_tau, by_buffer
 
 
-def _theory_grid(core: Core) -> pl.DataFrame:
+def _theory_grid() -> pl.DataFrame:
     """Return the dense grid on which the statements about figures 4 and 5 are checked."""
-    first = _curve(core, model.DENSE_SHARES, model.F4_TAUS, (model.F4_BUFFER,))
-    second = _curve(core, model.DENSE_SHARES, (model.F5_TAU,), model.F5_BUFFERS)
+    first = _curve(model.DENSE_SHARES, model.F4_TAUS, (model.F4_BUFFER,))
+    second = _curve(model.DENSE_SHARES, (model.F5_TAU,), model.F5_BUFFERS)
     return pl.concat(
         [
             first.with_columns(pl.lit("f4").alias("figure")),
@@ -268,24 +268,28 @@ def _theory_grid(core: Core) -> pl.DataFrame:
 
 
 def _curve(
-    core: Core, shares: Sequence[float], taus: Sequence[float], buffers: Sequence[float]
+    shares: Sequence[float], taus: Sequence[float], buffers: Sequence[float]
 ) -> pl.DataFrame:
-    questions = model.questions(shares, taus, buffers)
-    answers = {
-        mode: json.loads(core.altman_predict(json.dumps([{**q, "mode": mode} for q in questions])))
-        for mode in ("one", "auto")
-    }
+    questions = model.grid(shares, taus, buffers)
     rows = []
-    for question, one, auto in zip(questions, answers["one"], answers["auto"], strict=True):
-        share = question["lambda_pps"]
-        tau, buffer = question["tau_s"], question["buffer_packets"]
+    for share, tau, buffer in questions:
+        # The unit of time is a service time.
+        path = partial(
+            ac.theory.altman,
+            mu_pps=1.0,
+            lambda_pps=share,
+            tau1_s=tau / 2,
+            tau2_s=0.0,
+            buffer_packets=buffer,
+        )
+        one, auto = path(mode="one"), path(mode="auto")
         rows.append(
             {
                 "lambda_over_mu": share,
                 "tau_service_times": tau,
                 "buffer_packets": buffer,
-                "utilisation": one["throughput_pps"] / (1 - share),
-                "utilisation_with_section_4": auto["throughput_pps"] / (1 - share),
+                "utilisation": one.throughput_pps / (1 - share),
+                "utilisation_with_section_4": auto.throughput_pps / (1 - share),
                 "utilisation_without_overshoot": model.utilisation(share, tau, buffer, 0.0),
             }
         )
@@ -339,7 +343,7 @@ def _vary(seeds: pl.DataFrame, varied: str) -> pl.DataFrame:
     return mean_with_interval(seeds, keys, {**MEASURES, **extra})
 
 
-def _inference(core: Core, published: Sequence[Case], frame: pl.DataFrame) -> pl.DataFrame:
+def _inference(published: Sequence[Case], frame: pl.DataFrame) -> pl.DataFrame:
     """Return λ as inferred from the simulated throughput and round-trip time.
 
     The model is off by more than a run's own uncertainty, so that each measurement is given the
@@ -356,7 +360,7 @@ def _inference(core: Core, published: Sequence[Case], frame: pl.DataFrame) -> pl
             "throughput_pps": math.hypot(THP_LIMIT * row["thp_pps"], row["thp_ci_pps"] or 0.0),
             "rtt_s": math.hypot(RTT_LIMIT * row["rtt_s"], row["rtt_ci_s"] or 0.0),
         }
-        answer = infer_lambda(core, case, row["thp_pps"], row["rtt_s"], half)
+        answer = infer_lambda(case, row["thp_pps"], row["rtt_s"], half)
         rows.append(
             {
                 "table": case.table,
@@ -372,33 +376,29 @@ def _inference(core: Core, published: Sequence[Case], frame: pl.DataFrame) -> pl
 
 
 def infer_lambda(
-    core: Core, case: Case, thp_pps: float, rtt_s: float, half_widths: Mapping[str, float]
+    case: Case, thp_pps: float, rtt_s: float, half_widths: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return the λ that explains a measurement, or why there is none."""
     path = asdict(case.path)
     del path["lambda_pps"]
-    question = {
+    answer = ac.theory.infer(
+        "lambda",
+        throughput_pps=ac.theory.Measured(thp_pps, half_widths["throughput_pps"]),
+        rtt_s=ac.theory.Measured(rtt_s, half_widths["rtt_s"]),
         **path,
-        "parameter": "lambda",
-        "throughput_pps": thp_pps,
-        "throughput_ci_pps": half_widths["throughput_pps"],
-        "rtt_s": rtt_s,
-        "rtt_ci_s": half_widths["rtt_s"],
-    }
-    answer = json.loads(core.altman_infer(json.dumps(question)))
-    if answer["status"] == "estimate":
+    )
+    if answer.best is not None:
         return {
-            "inferred_lambda_pps": answer["estimate"],
-            "low_pps": answer["low"],
-            "high_pps": answer["high"],
+            "inferred_lambda_pps": answer.best.estimate,
+            "low_pps": answer.best.low,
+            "high_pps": answer.best.high,
             "outcome": "identified",
             "reason": "",
         }
-    solutions = answer["solutions"]
     return {
         "inferred_lambda_pps": None,
-        "low_pps": min((one["low"] for one in solutions), default=None),
-        "high_pps": max((one["high"] for one in solutions), default=None),
-        "outcome": answer["cause"],
-        "reason": answer["reason"],
+        "low_pps": min((one.low for one in answer.solutions), default=None),
+        "high_pps": max((one.high for one in answer.solutions), default=None),
+        "outcome": answer.cause,
+        "reason": answer.reason,
     }

@@ -9,7 +9,6 @@ import polars as pl
 
 from ackclock.studies.altman1997.runs import predict
 from ackclock.studies.altman1997.scenarios import Plan, random_points
-from ackclock.studies.framework.core import Core
 from ackclock.studies.framework.reduce import mean_of
 
 THP_LIMIT = 0.11
@@ -33,10 +32,10 @@ PAPER_BOX = {
 """The ranges that the nine cases of table 1 span; and faster source links, which change nothing."""
 
 
-def map_points(core: Core, plan: Plan, seeds: pl.DataFrame) -> pl.DataFrame:
+def map_points(plan: Plan, seeds: pl.DataFrame) -> pl.DataFrame:
     """Return theory against simulation, a row a point and kind of exogenous traffic."""
     points = random_points(plan.map_points, plan.map_seeds)
-    answers = predict(core, [point.path for point in points])
+    answers = predict([point.path for point in points])
     theory = pl.DataFrame(
         [
             {
@@ -46,12 +45,12 @@ def map_points(core: Core, plan: Plan, seeds: pl.DataFrame) -> pl.DataFrame:
                 "beta_over_critical": point.path.beta / point.path.critical_beta,
                 "lambda_over_mu": point.path.lambda_pps / point.path.mu_pps,
                 "bw_in_over_free": point.path.bw_in_pps / point.path.free_pps,
-                "w_max_packets": answer["w_max"],
-                "theory_thp_pps": answer["throughput_pps"],
-                "theory_rtt_s": answer["rtt_s"],
-                "theory_slow_starts_per_cycle": float(answer["slow_starts_per_cycle"]),
-                "valid": bool(answer["validity"]["ok"]),
-                "reasons": " ".join(answer["validity"]["reasons"]),
+                "w_max_packets": answer.details["w_max"],
+                "theory_thp_pps": answer.throughput_pps,
+                "theory_rtt_s": answer.rtt_s,
+                "theory_slow_starts_per_cycle": float(answer.slow_starts_per_cycle),
+                "valid": answer.validity.ok,
+                "reasons": " ".join(answer.validity.reasons),
             }
             for point, answer in zip(points, answers, strict=True)
         ]

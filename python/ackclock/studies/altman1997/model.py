@@ -65,13 +65,8 @@ F5_BUFFERS = tuple(round(0.5 * step, 1) for step in range(2, 201))
 """B of figure 5, in packets: 1 to 100."""
 
 
-def questions(
+def grid(
     shares: Sequence[float], taus: Sequence[float], buffers: Sequence[float]
-) -> list[dict[str, float]]:
-    """Return the core's questions over a grid, the unit of time being one service time."""
-    return [
-        {"mu_pps": 1.0, "lambda_pps": share, "tau_s": tau, "buffer_packets": buffer}
-        for share in shares
-        for tau in taus
-        for buffer in buffers
-    ]
+) -> list[tuple[float, float, float]]:
+    """Return every λ/μ with every τ, in service times, and every B."""
+    return [(share, tau, buffer) for share in shares for tau in taus for buffer in buffers]

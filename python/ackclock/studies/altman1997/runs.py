@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
+import ackclock as ac
 from ackclock.studies.altman1997 import bursts
 from ackclock.studies.altman1997.published import Case, Path, cases
 from ackclock.studies.altman1997.scenarios import (
@@ -24,9 +24,9 @@ from ackclock.studies.altman1997.scenarios import (
     of_seed,
     random_points,
 )
-from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulate
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.reduce import sum_of
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulate
 
 TRACED = {"f2": "1.5", "f3": "1.3", "f6": "2.3", "f7": "3.5"}
 """Which case each figure of W(t) shows; the paper names those of figures 6 and 7 alone."""
@@ -154,26 +154,22 @@ def describe(settings: Sequence[Setting]) -> pl.DataFrame:
     )
 
 
-def predict(core: Core, paths: Sequence[Path], mode: str = "auto") -> list[dict[str, Any]]:
+def predict(paths: Sequence[Path]) -> list[ac.theory.Altman]:
     """Return the model's predictions."""
-    if not paths:
-        return []
-    questions = [{**asdict(path), "mode": mode} for path in paths]
-    answers: list[dict[str, Any]] = json.loads(core.altman_predict(json.dumps(questions)))
-    return answers
+    return [ac.theory.altman(**asdict(path)) for path in paths]
 
 
-def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return everything that the study simulates, in the order in which it runs."""
     return [
-        *(_table(core, plan, threads, table) for table in (1, 2, 3)),
-        _traces(core, plan, threads),
-        _priority(core, plan, threads),
-        _bursts(core, plan, threads),
-        _extra(core, plan, threads, "fair", _fair_settings(plan)),
-        _extra(core, plan, threads, "sources", _source_settings(plan)),
-        _extra(core, plan, threads, "senders", _sender_settings(plan)),
-        *_map(core, plan, threads),
+        *(_table(plan, threads, table) for table in (1, 2, 3)),
+        _traces(plan, threads),
+        _priority(plan, threads),
+        _bursts(plan, threads),
+        _extra(plan, threads, "fair", _fair_settings(plan)),
+        _extra(plan, threads, "sources", _source_settings(plan)),
+        _extra(plan, threads, "senders", _sender_settings(plan)),
+        *_map(plan, threads),
     ]
 
 
@@ -183,15 +179,15 @@ def _part(
     compute: Callable[[Advance], pl.DataFrame],
     extra: Any = None,
 ) -> Part:
-    inputs = {"scenarios": [setting.scenario() for setting in settings], "extra": extra}
+    inputs = {"scenarios": [each.scenario().to_dict() for each in settings], "extra": extra}
     return Part(name, inputs, len(settings), compute)
 
 
 def _measured(
-    core: Core, threads: int | None, settings: Sequence[Setting], labels: pl.DataFrame
+    threads: int | None, settings: Sequence[Setting], labels: pl.DataFrame
 ) -> Callable[[Advance], pl.DataFrame]:
     def compute(advance: Advance) -> pl.DataFrame:
-        tables = simulate(core, [setting.scenario() for setting in settings], threads, advance)
+        tables = simulate([setting.scenario() for setting in settings], threads, advance)
         rows = measure(tables, settings)
         return pl.concat([labels, describe(settings), rows], how="horizontal")
 
@@ -204,7 +200,7 @@ def _labels(found: Iterable[Case]) -> pl.DataFrame:
     )
 
 
-def _table(core: Core, plan: Plan, threads: int | None, table: int) -> Part:
+def _table(plan: Plan, threads: int | None, table: int) -> Part:
     pairs = [
         (case, of_seed(case.path, case.exogenous, k, plan))
         for case in cases()
@@ -213,7 +209,7 @@ def _table(core: Core, plan: Plan, threads: int | None, table: int) -> Part:
     ]
     settings = [setting for _, setting in pairs]
     labels = _labels(case for case, _ in pairs)
-    return _part(f"table-{table}", settings, _measured(core, threads, settings, labels))
+    return _part(f"table-{table}", settings, _measured(threads, settings, labels))
 
 
 Settings = list[tuple[Case, Setting]]
@@ -247,14 +243,14 @@ def _sender_settings(plan: Plan) -> Settings:
     ]
 
 
-def _extra(core: Core, plan: Plan, threads: int | None, name: str, pairs: Settings) -> Part:
+def _extra(plan: Plan, threads: int | None, name: str, pairs: Settings) -> Part:
     del plan
     settings = [setting for _, setting in pairs]
     labels = _labels(case for case, _ in pairs)
-    return _part(name, settings, _measured(core, threads, settings, labels))
+    return _part(name, settings, _measured(threads, settings, labels))
 
 
-def _traces(core: Core, plan: Plan, threads: int | None) -> Part:
+def _traces(plan: Plan, threads: int | None) -> Part:
     """Return W(t) at every change, of the figures' cases."""
     by_label = {case.label: case for case in cases()}
     pairs = [
@@ -274,7 +270,7 @@ def _traces(core: Core, plan: Plan, threads: int | None) -> Part:
     settings = [setting for _, setting in pairs]
 
     def compute(advance: Advance) -> pl.DataFrame:
-        tables = simulate(core, [setting.scenario() for setting in settings], threads, advance)
+        tables = simulate([setting.scenario() for setting in settings], threads, advance)
         measure(tables, settings)
         labels = _labels(case for case, _ in pairs).with_columns(
             pl.Series("exogenous", [setting.exogenous for setting in settings]),
@@ -292,7 +288,7 @@ def _traces(core: Core, plan: Plan, threads: int | None) -> Part:
     return _part("traces", settings, compute)
 
 
-def _priority(core: Core, plan: Plan, threads: int | None) -> Part:
+def _priority(plan: Plan, threads: int | None) -> Part:
     """Return what leaves a standing queue in congestion avoidance and in slow start."""
     end = plan.warm_up_s + plan.probe_s
     pairs = [
@@ -314,12 +310,12 @@ def _priority(core: Core, plan: Plan, threads: int | None) -> Part:
     settings = [setting for _, setting in pairs]
 
     def compute(advance: Advance) -> pl.DataFrame:
-        return _by_case(core, threads, pairs, advance, bursts.output_rates)
+        return _by_case(threads, pairs, advance, bursts.output_rates)
 
     return _part("priority", settings, compute)
 
 
-def _bursts(core: Core, plan: Plan, threads: int | None) -> Part:
+def _bursts(plan: Plan, threads: int | None) -> Part:
     """Return the rate of TCP's packets at the bottleneck in each round of slow start."""
     end = plan.warm_up_s + plan.burst_probe_s
     pairs = [
@@ -342,13 +338,12 @@ def _bursts(core: Core, plan: Plan, threads: int | None) -> Part:
     settings = [setting for _, setting in pairs]
 
     def compute(advance: Advance) -> pl.DataFrame:
-        return _by_case(core, threads, pairs, advance, bursts.burst_rates)
+        return _by_case(threads, pairs, advance, bursts.burst_rates)
 
     return _part("bursts", settings, compute)
 
 
 def _by_case(
-    core: Core,
     threads: int | None,
     pairs: Settings,
     advance: Advance,
@@ -361,7 +356,6 @@ def _by_case(
         batch = pairs[start : start + size]
         settings = [setting for _, setting in batch]
         tables = simulate(
-            core,
             [setting.scenario() for setting in settings],
             threads,
             lambda count, start=start: advance(start + count),
@@ -377,26 +371,24 @@ def _by_case(
     return pl.concat(frames)
 
 
-def _map(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+def _map(plan: Plan, threads: int | None) -> list[Part]:
     """Theory against simulation at random points, in chunks."""
     points = random_points(plan.map_points, plan.map_seeds)
-    predictions = predict(core, [point.path for point in points])
+    predictions = predict([point.path for point in points])
     chunks = range(0, len(points), plan.map_chunk)
     return [
         _map_part(
-            core,
             plan,
             threads,
             number,
             points[start : start + plan.map_chunk],
-            [answer["cycle_s"] for answer in predictions[start : start + plan.map_chunk]],
+            [answer.details["cycle_s"] for answer in predictions[start : start + plan.map_chunk]],
         )
         for number, start in enumerate(chunks)
     ]
 
 
 def _map_part(
-    core: Core,
     plan: Plan,
     threads: int | None,
     number: int,
@@ -413,6 +405,6 @@ def _map_part(
     return _part(
         f"map-{number:02d}",
         settings,
-        _measured(core, threads, settings, labels),
+        _measured(threads, settings, labels),
         extra={"seed": MAP_SEED, "ranges": MAP_RANGES},
     )

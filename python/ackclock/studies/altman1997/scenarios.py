@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+import ackclock as ac
 from ackclock.studies.altman1997.published import Exogenous, Path
 
 PACKET_BYTES = 576
@@ -86,95 +87,84 @@ class Setting:
     seed: int
     phase: float
     variant: str = "tahoe"
-    queue: str = "droptail"
+    queue: Literal["droptail", "fair"] = "droptail"
     sources: int = 1
     warm_up_s: float = WARM_UP_S
     measured_s: float = MEASURED_S
-    probes: tuple[tuple[tuple[str, Any], ...], ...] = ()
+    probes: tuple[ac.Probe, ...] = ()
 
-    def scenario(self) -> dict[str, Any]:
-        """Return the scenario, as the core reads it."""
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         path = self.path
         names = (
             ["source"] if self.sources == 1 else [f"source-{i + 1}" for i in range(self.sources)]
         )
         rate = f"{_bits(path.mu_pps)} bit/s"
         links = [
-            {
-                "name": name,
-                "from": name,
-                "to": "hub",
-                "rate": f"{_bits(path.bw_in_pps)} bit/s",
-                "delay": _milliseconds(path.tau1_s),
-                "queue": {"kind": "droptail", "limit": "unlimited"},
-            }
+            ac.GraphLink(
+                name,
+                from_node=name,
+                to_node="hub",
+                rate=f"{_bits(path.bw_in_pps)} bit/s",
+                delay=_milliseconds(path.tau1_s),
+                queue=ac.Queue("unlimited"),
+            )
             for name in names
         ]
-        bottleneck = {
-            "name": "bottleneck",
-            "from": "hub",
-            "to": "sink",
-            "rate": rate,
-            "delay": _milliseconds(path.tau2_s),
-            "queue": {
-                "kind": self.queue,
-                "limit": f"{path.buffer_packets} packet",
-                "counts_in_service": True,
-            },
-            "reverse": {"rate": rate, "queue": {"kind": "droptail", "limit": "unlimited"}},
-        }
-        flows = [self._flow(name) for name in names]
-        scenario: dict[str, Any] = {
-            "title": f"altman1997: {self.variant} beside {self.exogenous} exogenous traffic",
-            "duration": _seconds(self.warm_up_s + self.measured_s),
-            "seed": self.seed,
-            "topology": {"kind": "graph", "link": [*links, bottleneck]},
-            "flow": flows,
-            "cross_traffic": [self._exogenous()],
-            "measure": [
-                {"name": "warmup", "from": "0 s", "for": _seconds(self.warm_up_s)},
-                {
-                    "name": "steady",
-                    "from": _seconds(self.warm_up_s),
-                    "for": _seconds(self.measured_s),
-                },
+        bottleneck = ac.GraphLink(
+            "bottleneck",
+            from_node="hub",
+            to_node="sink",
+            rate=rate,
+            delay=_milliseconds(path.tau2_s),
+            queue=ac.Queue(
+                f"{path.buffer_packets} packet", kind=self.queue, counts_in_service=True
+            ),
+            reverse=ac.Reverse(rate=rate, queue=ac.Queue("unlimited")),
+        )
+        warm_up = _seconds(self.warm_up_s)
+        return ac.Scenario(
+            title=f"altman1997: {self.variant} beside {self.exogenous} exogenous traffic",
+            duration=_seconds(self.warm_up_s + self.measured_s),
+            seed=self.seed,
+            topology=ac.graph([*links, bottleneck]),
+            flows=[self._flow(name) for name in names],
+            cross_traffic=[self._exogenous()],
+            measures=[
+                ac.Measure("warmup", start="0 s", duration=warm_up),
+                ac.Measure("steady", start=warm_up, duration=_seconds(self.measured_s)),
             ],
-        }
-        if self.probes:
-            scenario["probe"] = [dict(probe) for probe in self.probes]
-        return scenario
+            probes=self.probes,
+        )
 
-    def _flow(self, node: str) -> dict[str, Any]:
+    def _flow(self, node: str) -> ac.Flow:
         alone = self.sources == 1
-        return {
-            "name": self.variant if alone else f"{self.variant}-{node.removeprefix('source-')}",
-            "variant": self.variant,
-            "profile": "rfc",
-            "tcp": {
-                "mss": f"{PAYLOAD_BYTES} B",
-                "initial_window": 1,
-                "delayed_ack": "off",
-                "min_rto": "1 s",
-                "clock_granularity": "500 ms",
-                "receive_window": "1 GiB",
-                "loss_reduces": "cwnd",
-            },
-            "from": node,
-            "to": "sink",
-            "start": "0 s" if alone else {"uniform": ["0 s", "10 s"]},
-        }
+        return ac.Flow(
+            self.variant,
+            name=self.variant if alone else f"{self.variant}-{node.removeprefix('source-')}",
+            tcp=ac.Tcp(
+                mss=f"{PAYLOAD_BYTES} B",
+                initial_window=1,
+                delayed_ack="off",
+                min_rto="1 s",
+                clock_granularity="500 ms",
+                receive_window="1 GiB",
+                loss_reduces="cwnd",
+            ),
+            from_node=node,
+            to_node="sink",
+            start="0 s" if alone else ac.Uniform("0 s", "10 s"),
+        )
 
-    def _exogenous(self) -> dict[str, Any]:
-        source: dict[str, Any] = {
-            "name": "exogenous",
-            "link": "bottleneck",
-            "kind": self.exogenous,
-            "rate": f"{self.path.lambda_pps:g} packet/s",
-            "size": f"{PACKET_BYTES} B",
-        }
-        if self.exogenous == "periodic":
-            source["phase"] = self.phase
-        return source
+    def _exogenous(self) -> ac.CrossTraffic:
+        return ac.CrossTraffic(
+            "bottleneck",
+            name="exogenous",
+            kind=self.exogenous,
+            rate=f"{self.path.lambda_pps:g} packet/s",
+            size=f"{PACKET_BYTES} B",
+            phase=self.phase if self.exogenous == "periodic" else None,
+        )
 
 
 def of_seed(path: Path, exogenous: Exogenous, k: int, plan: Plan, **changes: Any) -> Setting:
@@ -189,24 +179,16 @@ def of_seed(path: Path, exogenous: Exogenous, k: int, plan: Plan, **changes: Any
     )
 
 
-def flow_probe(flow: str = "tahoe", until_s: float | None = None) -> tuple[tuple[str, Any], ...]:
+def flow_probe(flow: str = "tahoe") -> ac.Probe:
     """Return a probe of a flow's window at every change."""
-    probe: dict[str, Any] = {"flow": flow, "what": ["cwnd", "ssthresh"], "every": "change"}
-    if until_s is not None:
-        probe["until"] = _seconds(until_s)
-    return tuple(probe.items())
+    return ac.Probe(flow=flow, what=["cwnd", "ssthresh"])
 
 
-def link_probe(link: str, every: str, from_s: float, until_s: float) -> tuple[tuple[str, Any], ...]:
+def link_probe(link: str, every: str, from_s: float, until_s: float) -> ac.Probe:
     """Return a probe of a link's queue and counters."""
-    probe = {
-        "link": link,
-        "what": ["queue"],
-        "every": every,
-        "from": _seconds(from_s),
-        "until": _seconds(until_s),
-    }
-    return tuple(probe.items())
+    return ac.Probe(
+        link=link, what=["queue"], every=every, start=_seconds(from_s), stop=_seconds(until_s)
+    )
 
 
 def _bits(pps: float) -> int:

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from ackclock.studies.biswas2010.scenarios import Plan
-from ackclock.studies.framework.core import Core
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.stats import Estimate, estimate
 from ackclock.studies.framework.study import ByName
@@ -21,9 +20,8 @@ class Results(ByName[Plan]):
     """The study's tables by name."""
 
 
-def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
+def analyse(plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
     """Return the tables for which there are parts."""
-    del core
     tables: dict[str, pl.DataFrame] = {}
 
     def joined(name: str) -> pl.DataFrame | None:

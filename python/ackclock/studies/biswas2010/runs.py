@@ -16,9 +16,9 @@ from ackclock.studies.biswas2010.scenarios import (
     Video,
     cwv_rto,
 )
-from ackclock.studies.framework.core import Core, Tables, simulated
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.simulation import Tables, simulated
 
 
 def _settings(settings: Sequence[Setting]) -> pl.DataFrame:
@@ -175,7 +175,7 @@ def video(tables: Tables, settings: Sequence[Video]) -> pl.DataFrame:
 Reduce = Callable[[Tables, Sequence[Any]], pl.DataFrame]
 
 
-def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return everything that the study simulates, in the order in which it runs."""
 
     def chunks(name: str, settings: list[Setting], reduce: Reduce = restart) -> list[Part]:
@@ -183,16 +183,16 @@ def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
         for setting in settings:
             by_period.setdefault(setting.period_s, []).append(setting)
         return [
-            simulated(core, threads, f"{name}-{period_s:g}", these, reduce)
+            simulated(threads, f"{name}-{period_s:g}", these, reduce)
             for period_s, these in by_period.items()
         ]
 
     return [
-        simulated(core, threads, "traces", scenarios.traces(plan), trace),
+        simulated(threads, "traces", scenarios.traces(plan), trace),
         *chunks("idle", scenarios.idle(plan)),
         *chunks("long", scenarios.long_path(plan)),
         *chunks("limited", scenarios.limited(plan)),
         *chunks("delay", scenarios.delays(plan), delay),
-        simulated(core, threads, "choices", scenarios.choices(plan), restart),
-        simulated(core, threads, "video", scenarios.videos(plan), video),
+        simulated(threads, "choices", scenarios.choices(plan), restart),
+        simulated(threads, "video", scenarios.videos(plan), video),
     ]

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from ackclock._printing import plain
+import ackclock as ac
 from ackclock.report.page import Block, Cell, Drawing, Page, Prose, Section, Sheet
 from ackclock.studies.framework.parts import Part, PartStore, digest
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.study import LIVE as KEY
+from ackclock.writing import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,8 +36,8 @@ MOST_TRIES = 4
 class SimAndLive:
     """The scenario that is simulated and the one that is run live, where these must differ."""
 
-    sim: Mapping[str, Any]
-    live: Mapping[str, Any]
+    sim: ac.Scenario
+    live: ac.Scenario
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,9 @@ class Trial:
     name: str
     labels: Mapping[str, Any]
     """What its rows begin with."""
-    scenario: Mapping[str, Any]
+    scenario: ac.Scenario
     repeat: int = 1
-    worlds: Callable[[Path, dict[str, Any]], SimAndLive] | None = None
+    worlds: Callable[[Path, ac.Scenario], SimAndLive] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,9 @@ class Live:
         BadInput
             A lack of this machine or this user for live runs, or no run that was a measurement.
         """
-        from ackclock._writing import Folder  # noqa: PLC0415 - slow imports
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
         from ackclock.studies.framework.report import stage_figure  # noqa: PLC0415
+        from ackclock.writing import Folder  # noqa: PLC0415 - slow imports
 
         store = self._store(out)
         refused: list[str] = []
@@ -90,7 +91,7 @@ class Live:
             part = self._part(trial)
             if store.load(part) is not None:
                 continue
-            with console.status(Text(f"{trial.name}, {trial.scenario['duration']} a run")):
+            with console.status(Text(f"{trial.name}, {trial.scenario.duration} a run")):
                 frame, doubts = self._run(trial, out)
             if frame is None:
                 refused.append(f"{trial.name}: {doubts[-1]}")
@@ -146,7 +147,7 @@ class Live:
         return PartStore(out / "parts", digest(self.file), {"part of": KEY})
 
     def _part(self, trial: Trial) -> Part:
-        inputs = [trial.scenario, trial.repeat]
+        inputs = [trial.scenario.to_dict(), trial.repeat]
         return Part(f"{KEY}-{trial.name}", inputs, 0, lambda _advance: pl.DataFrame())
 
     def _found(self, out: Path, *, quick: bool) -> pl.DataFrame | None:
@@ -157,24 +158,21 @@ class Live:
 
     def _run(self, trial: Trial, out: Path) -> tuple[pl.DataFrame | None, list[str]]:
         """Return the rows of a trial, or why there are none."""
-        import ackclock  # noqa: PLC0415 - the package imports the studies
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
 
         worlds = SimAndLive(trial.scenario, trial.scenario)
         if trial.worlds is not None:
             try:
-                worlds = trial.worlds(out, dict(trial.scenario))
+                worlds = trial.worlds(out, trial.scenario)
             except BadInput as error:
                 return None, [f"skipped: {error}"]
-        scenario = ackclock.Scenario.from_dict(dict(worlds.live))
-        simulated = ackclock.Scenario.from_dict(dict(worlds.sim))
         doubts: list[str] = []
-        rows = [self._rows(trial, "sim", 0, ackclock.simulate(simulated))]
+        rows = [self._rows(trial, "sim", 0, ac.simulate(worlds.sim))]
         for number in range(trial.repeat):
             for _ in range(MOST_TRIES):
                 # The programs are the study's own, and not those of a file.
                 try:
-                    run = ackclock.run_live(scenario, allow_programs=True)
+                    run = ac.run_live(worlds.live, allow_programs=True)
                 except BadInput as error:
                     if trial.worlds is None:
                         raise

@@ -32,7 +32,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ackclock._writing import write_file
+from ackclock.writing import write_file
 
 Advance = Callable[[int], None]
 """Called with the number of a part's runs that are finished."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Generic
 
 import polars as pl
 
-from ackclock._writing import Folder
 from ackclock.plots.style import to_svg, to_svg_file
 from ackclock.report.page import Drawing
 from ackclock.studies.framework.claims import ClaimResult, R
 from ackclock.studies.framework.parts import parquet
+from ackclock.writing import Folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

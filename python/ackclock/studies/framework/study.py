@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import polars as pl
 from rich.console import Console
 
+import ackclock as ac
 from ackclock.studies.framework.claims import Claim, ClaimResult, Study
 
 if TYPE_CHECKING:
-    from ackclock._writing import Folder
     from ackclock.report.page import Page
-    from ackclock.studies.framework.core import Core
     from ackclock.studies.framework.live import Live
     from ackclock.studies.framework.page import PageContext
     from ackclock.studies.framework.parts import Part
     from ackclock.studies.framework.report import FigureSpec
+    from ackclock.writing import Folder
 
 
 class ResultTables(Protocol):
@@ -64,9 +64,7 @@ P = TypeVar("P", bound=Sized)
 """A study's plan."""
 
 
-def _nothing(
-    _core: Core, _plan: Any, _found: Mapping[str, pl.DataFrame], _threads: int | None
-) -> list[Part]:
+def _nothing(_plan: Any, _found: Mapping[str, pl.DataFrame], _threads: int | None) -> list[Part]:
     return []
 
 
@@ -96,19 +94,18 @@ class Definition(Generic[P, T]):
     key: str
     folder: Path
     plan: Callable[[bool], P]
-    parts: Callable[[Core, P, int | None], list[Part]]
-    analyse: Callable[[Core, P, Mapping[str, pl.DataFrame]], T]
+    parts: Callable[[P, int | None], list[Part]]
+    analyse: Callable[[P, Mapping[str, pl.DataFrame]], T]
     claims: Sequence[Claim[T]]
     figures: Mapping[str, FigureSpec[T]]
     build: Build[T]
     code: tuple[str, ...] = ("runs.py", "scenarios.py")
-    then: Callable[[Core, P, Mapping[str, pl.DataFrame], int | None], list[Part]] = _nothing
+    then: Callable[[P, Mapping[str, pl.DataFrame], int | None], list[Part]] = _nothing
     live: Live | None = None
     """What it runs on real packets, as its figure ``live``; no part of the study's own run."""
 
     def reproduce(
         self,
-        core: Core,
         out: Path,
         *,
         quick: bool,
@@ -120,16 +117,15 @@ class Definition(Generic[P, T]):
 
         With ``figure`` only that figure's parts run, and ``FIGURE.svg`` and its data are written.
         """
-        from ackclock._writing import Folder  # noqa: PLC0415 - slow imports
+        from ackclock.writing import Folder  # noqa: PLC0415 - slow imports
 
         plan = self.plan(quick)
         whole = ("index.html", "claims.json") if figure is None else (f"{figure}.svg",)
         with Folder(out, *whole) as folder:
-            return self._reproduce(core, out, folder, plan, threads, console, figure)
+            return self._reproduce(out, folder, plan, threads, console, figure)
 
     def _reproduce(
         self,
-        core: Core,
         out: Path,
         folder: Folder,
         plan: P,
@@ -138,7 +134,6 @@ class Definition(Generic[P, T]):
         figure: str | None,
     ) -> list[ClaimResult]:
         from ackclock.report import render  # noqa: PLC0415 - slow imports
-        from ackclock.studies.framework.core import core_identity  # noqa: PLC0415
         from ackclock.studies.framework.page import PageContext  # noqa: PLC0415
         from ackclock.studies.framework.parts import (  # noqa: PLC0415
             Ledger,
@@ -152,18 +147,18 @@ class Definition(Generic[P, T]):
         if self.live is not None and figure == LIVE:
             self.live.measure(self.key, out, quick=quick, console=console)
             return []
-        metadata = {"study": self.key, "core": core.version(), "quick": "yes" if quick else "no"}
+        metadata = {"study": self.key, "core": ac.__version__, "quick": "yes" if quick else "no"}
         wanted = None if figure is None else self.figures[figure].parts
 
         def needed(parts: list[Part]) -> list[Part]:
             return [part for part in parts if wanted is None or _is_needed(part.name, wanted)]
 
         code = digest(*(self.folder / name for name in self.code), *_SHARED)
-        store = PartStore(out / "parts", digest(*core_identity(core), code), metadata)
+        store = PartStore(out / "parts", digest(ac.__version__, ac.build_id(), code), metadata)
         ledger = Ledger(out / "data" / "cost.parquet", threads)
         try:
-            first = run_parts(needed(self.parts(core, plan, threads)), store, ledger, console)
-            second = needed(self.then(core, plan, first, threads)) if wanted != () else []
+            first = run_parts(needed(self.parts(plan, threads)), store, ledger, console)
+            second = needed(self.then(plan, first, threads)) if wanted != () else []
             found = {**first, **run_parts(second, store, ledger, console)} if second else first
         except KeyboardInterrupt:
             console.print(
@@ -171,7 +166,7 @@ class Definition(Generic[P, T]):
             )
             raise
         with console.status("Reducing and drawing"):
-            results = self.analyse(core, plan, found)
+            results = self.analyse(plan, found)
             if figure is not None:
                 recipe = self.figures[figure]
                 data = {name: results[name] for name in recipe.data}
@@ -182,7 +177,7 @@ class Definition(Generic[P, T]):
             stage_tables(folder, results.tables, judged, metadata)
             drawn = {key: recipe.draw(results) for key, recipe in self.figures.items()}
             shown: Study = import_module(f"ackclock.studies.{self.key}").STUDY
-            context = PageContext(shown, judged, drawn, self.figures, core.version(), plan.quick)
+            context = PageContext(shown, judged, drawn, self.figures, ac.__version__, plan.quick)
             page = self.build(results, context)
             if self.live is not None:
                 page = self.live.added(page, self.key, out, quick=quick)
@@ -194,7 +189,7 @@ class Definition(Generic[P, T]):
 LIVE = "live"
 """The figure that is made on real packets."""
 
-_SHARED = tuple(Path(__file__).with_name(f"{name}.py") for name in ("core", "reduce"))
+_SHARED = tuple(Path(__file__).with_name(f"{name}.py") for name in ("simulation", "reduce"))
 """What decides the parts of every study."""
 
 
@@ -213,11 +208,9 @@ def listed(key: str, title: str, citation: str, figures: Mapping[str, str]) -> S
         console: Console,
         figure: str | None = None,
     ) -> list[ClaimResult]:
-        from ackclock.studies.framework.core import compiled_core  # noqa: PLC0415 - slow imports
-
         definition: Definition[Any, Any] = import_module(f"ackclock.studies.{key}.study").DEFINITION
         return definition.reproduce(
-            compiled_core(), out, quick=quick, threads=threads, console=console, figure=figure
+            out, quick=quick, threads=threads, console=console, figure=figure
         )
 
     return Study(key=key, title=title, citation=citation, run=run, figures=figures)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.core import Core
+import ackclock as ac
 from ackclock.studies.framework.stats import estimate
 from ackclock.studies.framework.study import ByName
 from ackclock.studies.response import model
@@ -19,7 +18,7 @@ class Results(ByName[Plan]):
     """The study's tables by name."""
 
 
-def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
+def analyse(plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
     """Return the tables for which there are parts."""
     tables: dict[str, pl.DataFrame] = {}
     periodic = [frame for name, frame in found.items() if name.startswith("periodic-")]
@@ -27,7 +26,7 @@ def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Result
         tables["periodic"] = _periodic(pl.concat(periodic))
     random = [frame for name, frame in found.items() if name.startswith("random-")]
     if random:
-        tables["random_seeds"] = _against_models(core, pl.concat(random))
+        tables["random_seeds"] = _against_models(pl.concat(random))
         tables["random"] = _over_seeds(tables["random_seeds"])
     for name in ("traces", "approach"):
         if name in found:
@@ -43,19 +42,20 @@ def _periodic(rows: pl.DataFrame) -> pl.DataFrame:
     ).sort("law", "rtt_ms", "period")
 
 
-def _against_models(core: Core, rows: pl.DataFrame) -> pl.DataFrame:
+def _against_models(rows: pl.DataFrame) -> pl.DataFrame:
     """Return each run beside Padhye's model, fed with the run's own round trip and timeout."""
-    questions = [
-        {"loss_rate": 1 / row["period"], "rtt_s": row["rtt_s"], "t_rto_s": row["rto_mean_s"]}
+    answers = [
+        ac.theory.response(
+            loss_rate=1 / row["period"], rtt_s=row["rtt_s"], t_rto_s=row["rto_mean_s"]
+        )
         for row in rows.iter_rows(named=True)
     ]
-    answers = json.loads(core.response(json.dumps(questions)))
     share = rows["timeouts"] / rows["congestion_events"]
     with_share = [
         model.rate_pps(1 / row["period"], row["rtt_s"], row["rto_mean_s"], each)
         for row, each in zip(rows.iter_rows(named=True), share, strict=True)
     ]
-    predicted = pl.Series("pftk_pps", [answer["pftk_pps"] for answer in answers])
+    predicted = pl.Series("pftk_pps", [answer.pftk_pps for answer in answers])
     return rows.with_columns(
         (1 / pl.col("period")).alias("loss_rate"),
         predicted,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulated
+import ackclock as ac
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
 from ackclock.studies.response import scenarios
 from ackclock.studies.response.scenarios import (
-    LAWS,
     MSS_BYTES,
     PERIODS,
     RECEIVE_WINDOW_BYTES,
@@ -36,16 +35,15 @@ _QUEUE_SHARE = 0.01
 """Of the round-trip time, what may be waiting in the link's queue: a burst of one window."""
 
 
-def formulas(core: Core) -> Windows:
+def formulas() -> Windows:
     """Return the mean windows that RFC 9438 gives for Reno (1.2/√p) and CUBIC (§5.1)."""
     points = [(rtt_ms, period) for rtt_ms in RTTS_MS for period in PERIODS]
-    questions = [{"loss_rate": 1 / period, "rtt_s": rtt_ms / 1e3} for rtt_ms, period in points]
-    answers = json.loads(core.response(json.dumps(questions)))
-    return {
-        (law, rtt_ms, period): answer[f"{law}_window_packets"]
-        for (rtt_ms, period), answer in zip(points, answers, strict=True)
-        for law in LAWS
-    }
+    windows: Windows = {}
+    for rtt_ms, period in points:
+        answer = ac.theory.response(loss_rate=1 / period, rtt_s=rtt_ms / 1e3)
+        windows["reno", rtt_ms, period] = answer.reno_window_packets
+        windows["cubic", rtt_ms, period] = answer.cubic_window_packets
+    return windows
 
 
 def measure(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
@@ -134,9 +132,9 @@ def describe(settings: Sequence[Setting]) -> pl.DataFrame:
     )
 
 
-def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return everything that the study simulates, in the order in which it runs."""
-    windows = formulas(core)
+    windows = formulas()
     measured = [
         *(
             (f"periodic-{period}", scenarios.periodic(plan, period, windows))
@@ -148,9 +146,9 @@ def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
         ),
     ]
     return [
-        *(simulated(core, threads, name, settings, _measured) for name, settings in measured),
-        simulated(core, threads, "traces", scenarios.traces(plan, windows), _traced),
-        simulated(core, threads, "approach", scenarios.approaches(plan, windows), _approached),
+        *(simulated(threads, name, settings, _measured) for name, settings in measured),
+        simulated(threads, "traces", scenarios.traces(plan, windows), _traced),
+        simulated(threads, "approach", scenarios.approaches(plan, windows), _approached),
     ]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
+
+import ackclock as ac
 
 Losses = Literal["periodic", "random"]
 
@@ -130,49 +132,54 @@ class Setting:
         """
         return max(0.37 * self.rtt_ms / 1e3, self.measured * self.loss_s / self.samples)
 
-    def scenario(self) -> dict[str, Any]:
+    def scenario(self) -> ac.Scenario:
         """Return the run as a scenario."""
-        every = f"{round(self.sample_s * 1e6)} us"
-        periodic = {"every": self.period, "first": max(1, round(self.start * self.window))}
+        periodic = ac.PeriodicLoss(self.period, first=max(1, round(self.start * self.window)))
         warm_up = _seconds(self.warm_up_s)
-        return {
-            "title": f"{self.variant}, one loss in {self.period}, {self.losses}",
-            "duration": _seconds(self.duration_s),
-            "seed": self.seed,
-            "topology": {
-                "kind": "graph",
-                "link": [
-                    {
-                        "name": "path",
-                        "from": "sender",
-                        "to": "receiver",
-                        "rate": RATE,
-                        "delay": f"{self.rtt_ms * 500} us",
-                        "loss": periodic if self.losses == "periodic" else 1 / self.period,
-                        "reverse": {"loss": 0},
-                    }
-                ],
-            },
-            "flow": [
-                {
-                    "name": "flow",
-                    "variant": self.variant,
-                    "from": "sender",
-                    "to": "receiver",
-                    "tcp": {
-                        "mss": f"{MSS_BYTES} B",
-                        "delayed_ack": "off",
-                        "receive_window": f"{RECEIVE_WINDOW_BYTES} B",
-                        "min_rto": f"{self.min_rto_ms} ms",
-                    },
-                }
+        return ac.Scenario(
+            title=f"{self.variant}, one loss in {self.period}, {self.losses}",
+            duration=_seconds(self.duration_s),
+            seed=self.seed,
+            topology=ac.graph(
+                [
+                    ac.GraphLink(
+                        "path",
+                        from_node="sender",
+                        to_node="receiver",
+                        rate=RATE,
+                        delay=f"{self.rtt_ms * 500} us",
+                        loss=periodic if self.losses == "periodic" else 1 / self.period,
+                        reverse=ac.Reverse(loss=0.0),
+                    )
+                ]
+            ),
+            flows=[
+                ac.Flow(
+                    self.variant,
+                    name="flow",
+                    from_node="sender",
+                    to_node="receiver",
+                    tcp=ac.Tcp(
+                        mss=f"{MSS_BYTES} B",
+                        delayed_ack="off",
+                        receive_window=f"{RECEIVE_WINDOW_BYTES} B",
+                        min_rto=f"{self.min_rto_ms} ms",
+                    ),
+                )
             ],
-            "measure": [
-                {"name": "warmup", "from": "0 s", "for": warm_up},
-                {"name": "steady", "from": warm_up},
+            measures=[
+                ac.Measure("warmup", start="0 s", duration=warm_up),
+                ac.Measure("steady", start=warm_up),
             ],
-            "probe": [{"flow": "flow", "what": ["cwnd"], "every": every, "from": warm_up}],
-        }
+            probes=[
+                ac.Probe(
+                    flow="flow",
+                    what=["cwnd"],
+                    every=f"{round(self.sample_s * 1e6)} us",
+                    start=warm_up,
+                )
+            ],
+        )
 
 
 def _seconds(value: float) -> str:

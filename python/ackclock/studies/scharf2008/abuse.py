@@ -8,15 +8,15 @@ routers that approve everything and with routers that admit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import polars as pl
 
+import ackclock as ac
 from ackclock.report.page import Cell, Sheet
-from ackclock.studies.framework.core import Core, Tables, simulated
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.simulation import Tables, simulated
 from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
@@ -25,6 +25,7 @@ from ackclock.studies.scharf2008.scenarios import (
     HIGH_BPS,
     LOW_BPS,
     Plan,
+    Router,
     download,
     path,
     quickstart,
@@ -39,10 +40,10 @@ FIRST_S = 5.0
 CROWD_PER_S = 6.0
 """Downloads a second: 48 Mbit/s of 100."""
 HONEST_PER_S = 0.5
-ROUTERS: dict[str, object] = {
+ROUTERS: dict[str, Router] = {
     "D 1 s, H 2": router(1.0, 2),
     "D 0.2 s, H 2": router(0.2, 2),
-    "target": {"admission": "target"},
+    "target": ac.Admission("target"),
 }
 """The paper's defaults, those of its Figures 7 and 8, and RFC 4782's algorithm."""
 ALL = "approves all"
@@ -58,32 +59,31 @@ class Abuse:
     startup: str
     seed: int
 
-    def scenario(self) -> dict[str, Any]:
-        """Return what is run."""
-        first = ROUTERS.get(self.router, "approve")
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         crowd = self.case == "crowd"
         asks = quickstart(HIGH_BPS, "unchanged") if self.startup == "quick-start" else ""
-        honest = download(GROWTHS["newreno"] + asks, SIZE)
-        honest |= {
-            "name": "honest",
-            "start": f"{FIRST_S:g} s",
-            "stop": f"{SECONDS - 10:g} s",
-            "arrivals": {"kind": "poisson", "rate": f"{CROWD_PER_S:g} /s"}
-            if crowd
-            else {"kind": "periodic", "rate": f"{HONEST_PER_S:g} /s"},
-        }
-        traffic = [honest]
-        if self.case == "flood":
-            false = download(GROWTHS["newreno"] + quickstart(LOW_BPS, "unchanged"), 1)
-            false["name"] = "flood"
-            false["arrivals"] = {"kind": "periodic", "rate": f"{FLOOD_PER_S} /s"}
-            traffic.append(false)
-        return {
-            "duration": f"{SECONDS:g} s",
-            "seed": self.seed,
-            "topology": path(RTT_S, first=first, buffer="1 BDP" if crowd else "lossless"),
-            "traffic": traffic,
-        }
+        often = ac.Poisson(f"{CROWD_PER_S:g} /s")
+        honest = replace(
+            download(GROWTHS["newreno"] + asks, SIZE),
+            name="honest",
+            start=f"{FIRST_S:g} s",
+            stop=f"{SECONDS - 10:g} s",
+            arrivals=often if crowd else ac.Periodic(f"{HONEST_PER_S:g} /s"),
+        )
+        false = replace(
+            download(GROWTHS["newreno"] + quickstart(LOW_BPS, "unchanged"), 1),
+            name="flood",
+            arrivals=ac.Periodic(f"{FLOOD_PER_S} /s"),
+        )
+        first = ROUTERS.get(self.router, "approve")
+        return ac.Scenario(
+            duration=f"{SECONDS:g} s",
+            seed=self.seed,
+            topology=path(RTT_S, first=first, buffer="1 BDP" if crowd else "lossless"),
+            flows=[],
+            traffic=[honest, false] if self.case == "flood" else [honest],
+        )
 
 
 def abuses(plan: Plan) -> list[Abuse]:
@@ -135,9 +135,9 @@ def outcomes(tables: Tables, settings: Sequence[Abuse]) -> pl.DataFrame:
     return joined.drop("cell")
 
 
-def part(core: Core, plan: Plan, threads: int | None) -> Part:
+def part(plan: Plan, threads: int | None) -> Part:
     """Return the part that runs them."""
-    return simulated(core, threads, "abuse", abuses(plan), outcomes)
+    return simulated(threads, "abuse", abuses(plan), outcomes)
 
 
 _CASE = {"quiet": "alone", "flood": "beside a flood", "crowd": "many"}

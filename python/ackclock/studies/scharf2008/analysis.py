@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ackclock.studies.framework.core import Core
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.scharf2008.scenarios import LINK_BPS, Plan
 
@@ -92,7 +91,7 @@ def concluded(attacks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def analyse(_core: Core, plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
+def analyse(plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
     """Return the study's tables; of a single figure, those that its parts make."""
     tables = dict(parts)
     if "response" in parts:

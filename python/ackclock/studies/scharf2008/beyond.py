@@ -7,14 +7,15 @@ feedback; and there is what end points do alone today.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulated
+import ackclock as ac
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of, sum_of
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
 from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008 import pages, scenarios
 from ackclock.studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS, RTTS_S, SIZES, WINDOW, Plan
@@ -71,18 +72,17 @@ def growth(startup: str) -> str:
     return startup if startup in ("rcp", "xcp") else "newreno"
 
 
-def path(rtt_s: float, startup: str, buffer: str, router: object = "approve") -> dict[str, Any]:
+def path(rtt_s: float, startup: str, buffer: str, router: scenarios.Router = "approve") -> ac.Graph:
     """Return the study's path, its routers those of the scheme."""
-    topology = scenarios.path(rtt_s, buffer=buffer, first=router, second=router)
-    if startup in ("rcp", "xcp"):
-        for link in topology["link"]:
-            link[startup] = {}
-    return topology
+    whole = scenarios.path(rtt_s, buffer=buffer, first=router, second=router)
+    rcp = ac.RcpRouter() if startup == "rcp" else None
+    xcp = ac.XcpRouter() if startup == "xcp" else None
+    return ac.graph([replace(link, rcp=rcp, xcp=xcp) for link in whole.links])
 
 
-def download(startup: str, rtt_s: float, size_bytes: int, at_s: float) -> dict[str, Any]:
+def download(startup: str, rtt_s: float, size_bytes: int, at_s: float) -> ac.Traffic:
     """Return the class of the one connection that downloads."""
-    tcp = {"initial_window": first_window(startup)}
+    tcp = replace(scenarios.TCP, initial_window=first_window(startup))
     return scenarios.download(variant(startup, rtt_s), size_bytes, at_s=(at_s,), tcp=tcp)
 
 
@@ -95,14 +95,15 @@ class Alone:
     buffer: str
     startup: str
 
-    def scenario(self) -> dict[str, Any]:
-        """Return what is run."""
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         slow_s = self.size_bytes * 8 / LINK_BPS
-        return {
-            "duration": f"{SETTLED_S + 20 + 40 * self.rtt_s + 4 * slow_s:g} s",
-            "topology": path(self.rtt_s, self.startup, self.buffer),
-            "traffic": [download(self.startup, self.rtt_s, self.size_bytes, SETTLED_S)],
-        }
+        return ac.Scenario(
+            duration=f"{SETTLED_S + 20 + 40 * self.rtt_s + 4 * slow_s:g} s",
+            topology=path(self.rtt_s, self.startup, self.buffer),
+            flows=[],
+            traffic=[download(self.startup, self.rtt_s, self.size_bytes, SETTLED_S)],
+        )
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,15 @@ class Begin:
     rtt_s: float
     startup: str
 
-    def scenario(self) -> dict[str, Any]:
-        """Return what is run: the last link is looked at once a round trip."""
-        return {
-            "duration": f"{SETTLED_S + 6:g} s",
-            "topology": path(self.rtt_s, self.startup, "lossless"),
-            "traffic": [download(self.startup, self.rtt_s, 20_000_000_000, SETTLED_S)],
-            "probe": [{"link": "client", "every": f"{self.rtt_s:g} s", "from": f"{SETTLED_S:g} s"}],
-        }
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario: the last link is sampled once a round trip."""
+        return ac.Scenario(
+            duration=f"{SETTLED_S + 6:g} s",
+            topology=path(self.rtt_s, self.startup, "lossless"),
+            flows=[],
+            traffic=[download(self.startup, self.rtt_s, 20_000_000_000, SETTLED_S)],
+            probes=[ac.Probe(link="client", every=f"{self.rtt_s:g} s", start=f"{SETTLED_S:g} s")],
+        )
 
 
 @dataclass(frozen=True)
@@ -131,45 +133,35 @@ class Beside:
     size_bytes: int
     seed: int
 
-    def scenario(self) -> dict[str, Any]:
-        """Return what is run, 100 ms there and back and buffers of one product."""
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario, 100 ms there and back and buffers of one product."""
         rtt_s = 0.1
-        scenario: dict[str, Any] = {
-            "duration": f"{ASKED_S + PATIENCE_S:g} s",
-            "seed": self.seed,
-            "topology": path(rtt_s, self.startup, "1 BDP", scenarios.router()),
-            "measure": [
-                {"name": "beside", "from": f"{ASKED_S:g} s", "for": f"{WATCHED_S:g} s"}
-            ],
-        }  # fmt: skip
-        if self.startup != "none":
-            scenario["traffic"] = [download(self.startup, rtt_s, self.size_bytes, ASKED_S)]
-        load_bps = LOAD_BPS if self.others == "load" else LOAD_BPS / 10
-        scenario["cross_traffic"] = [
-            {
+        flows = self.others == "flows"
+        load_bps = LOAD_BPS / 10 if flows else LOAD_BPS
+        other = ac.Flow(
+            NEWRENO,
+            name="other",
+            count=FLOWS if flows else 1,
+            from_node="server",
+            to_node="client",
+            tcp=ac.Tcp(delayed_ack="off", receive_window=WINDOW),
+            stagger="500 ms",
+            # A scenario needs somebody; of the load alone nothing of it is looked at.
+            app=ac.Bulk() if flows else ac.Bulk("1 B"),
+        )
+        alone = self.startup == "none"
+        return ac.Scenario(
+            duration=f"{ASKED_S + PATIENCE_S:g} s",
+            seed=self.seed,
+            topology=path(rtt_s, self.startup, "1 BDP", scenarios.router()),
+            flows=[other] if flows or alone else [],
+            traffic=[] if alone else [download(self.startup, rtt_s, self.size_bytes, ASKED_S)],
+            cross_traffic=[
                 # Where a jump meets the path's rate first: behind it others are sheltered.
-                "link": "first",
-                "kind": "poisson",
-                "rate": f"{load_bps / PACKET_BITS:.6f} packet/s",
-                "size": "1500 B",
-            }
-        ]
-        if self.others == "flows" or self.startup == "none":
-            scenario["flow"] = [
-                {
-                    "name": "other",
-                    "count": FLOWS if self.others == "flows" else 1,
-                    "variant": NEWRENO,
-                    "from": "server",
-                    "to": "client",
-                    "tcp": {"delayed_ack": "off", "receive_window": WINDOW},
-                    "stagger": "500 ms",
-                    # A scenario needs somebody; of the load alone nothing of it is looked at.
-                    "app": {"kind": "bulk"} if self.others == "flows" else
-                           {"kind": "bulk", "size": "1 B"},
-                }
-            ]  # fmt: skip
-        return scenario
+                ac.CrossTraffic("first", f"{load_bps / PACKET_BITS:.6f} packet/s", "1500 B")
+            ],
+            measures=[ac.Measure("beside", start=f"{ASKED_S:g} s", duration=f"{WATCHED_S:g} s")],
+        )
 
 
 @dataclass(frozen=True)
@@ -177,22 +169,24 @@ class Users:
     """Users of a browser, as Table I has them, whose server begins in another way."""
 
     model: str
-    http: str
+    http: pages.Http
     startup: str
     seed: int
     length_s: float
 
-    def scenario(self) -> dict[str, Any]:
-        """Return what is run."""
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         hour = pages.Hour(pages.MAIN, self.model, self.http, "slow-start", self.seed, self.length_s)
-        scenario = hour.scenario()
-        scenario["topology"] = path(pages.RTT_S, self.startup, "lossless")
-        users = scenario["traffic"][0]
-        users["variant"] = variant(
-            self.startup, pages.RTT_S, scenarios.GROWTHS[pages.GROWTH] + "+cwv"
+        whole = hour.scenario()
+        base = scenarios.GROWTHS[pages.GROWTH] + "+cwv"
+        (users,) = whole.traffic
+        users = replace(
+            users,
+            variant=variant(self.startup, pages.RTT_S, base),
+            tcp=replace(users.tcp, initial_window=first_window(self.startup)),
         )
-        users["tcp"]["initial_window"] = first_window(self.startup)
-        return scenario
+        topology = path(pages.RTT_S, self.startup, "lossless")
+        return replace(whole, topology=topology, traffic=[users])
 
 
 def users(plan: Plan) -> list[Users]:
@@ -360,13 +354,13 @@ def waits(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(found, infer_schema_length=None)
 
 
-def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return what is simulated."""
     return [
-        simulated(core, threads, "beyond", alone(plan), responses),
-        simulated(core, threads, "begins", begins(), rates),
-        simulated(core, threads, "beside", beside(plan), suffered),
-        simulated(core, threads, "users", users(plan), page_times),
+        simulated(threads, "beyond", alone(plan), responses),
+        simulated(threads, "begins", begins(), rates),
+        simulated(threads, "beside", beside(plan), suffered),
+        simulated(threads, "users", users(plan), page_times),
     ]
 
 

@@ -1,6 +1,6 @@
 """The costs of Quick-Start for a router and an end point on this machine.
 
-The router forwards packets of 50 bytes in memory (:class:`ackclock._core.RouterBench`), one with
+The router forwards packets of 50 bytes in memory (:class:`ackclock.bench.RouterBench`), one with
 and one without the function, two batches each in turn, by the processor time of the thread; what
 is told is the paired difference, so that a machine that slows down meanwhile slows both. A router
 held against another of its own kind says what the method itself makes of nothing. These numbers
@@ -9,18 +9,19 @@ alone depend on the machine.
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
 
-from ackclock import _core
-from ackclock.studies.framework.core import Core
+import ackclock as ac
+from ackclock.bench import RouterBench
 from ackclock.studies.framework.parts import Advance, Part
+from ackclock.studies.framework.simulation import as_inputs
 from ackclock.studies.scharf2008 import scenarios
 from ackclock.studies.scharf2008.scenarios import SHARES, Plan
 
@@ -66,7 +67,7 @@ def _quads(kind: str, share: float, slot_ns: int, seed: int) -> Times:
     """
     order = random.Random(seed)  # noqa: S311 - which goes first
     kinds = ["ignorant", kind]
-    made = [_core.RouterBench(name, share, slot_ns, SPACING_NS, seed) for name in kinds]
+    made = [RouterBench(name, share, slot_ns, SPACING_NS, seed) for name in kinds]
     original, changed = made
     for bench in made * 2:
         bench.run(BATCH)
@@ -128,7 +129,7 @@ def router_part(plan: Plan) -> Part:
             advance(done + 1)
         for share in SHARES:
             for kind in ("ignorant", "lowering"):
-                bench = _core.RouterBench(kind, share, SLOT_NS[-1], SPACING_NS, 2)
+                bench = RouterBench(kind, share, SLOT_NS[-1], SPACING_NS, 2)
                 bench.run(BATCH)
                 times = [_time_ns(partial(bench.run, FEW)) / FEW
                          for _ in range(100 * plan.batches)]  # fmt: skip
@@ -152,15 +153,18 @@ ENDPOINTS = {
 }
 
 
-def endpoint_part(core: Core, plan: Plan) -> Part:
+def endpoint_part(plan: Plan) -> Part:
     """Return what a segment of a download of 30 MB costs, whole simulation and all, by sender."""
     size = 30_000_000
     texts = {}
     for name, (jump, pacing) in ENDPOINTS.items():
         variant = scenarios.GROWTHS["newreno"] + jump
-        traffic = scenarios.download(variant, size, tcp={"pacing": pacing})
-        texts[name] = json.dumps(
-            {"duration": "20 s", "topology": scenarios.path(0.1), "traffic": [traffic]}
+        tcp = replace(scenarios.TCP, pacing=pacing)
+        texts[name] = ac.Scenario(
+            duration="20 s",
+            topology=scenarios.path(0.1),
+            flows=[],
+            traffic=[scenarios.download(variant, size, tcp=tcp)],
         )
 
     plain = "plain"
@@ -168,7 +172,7 @@ def endpoint_part(core: Core, plan: Plan) -> Part:
 
     def compute(advance: Advance) -> pl.DataFrame:
         def ns(name: str) -> float:
-            run = partial(core.simulate_many, [texts[name]], 1)
+            run = partial(ac.simulate_many, [texts[name]], threads=1)
             return _time_ns(run, time.process_time_ns) * 1460 / size
 
         times: dict[str, list[float]] = {name: [] for name in texts}
@@ -192,4 +196,4 @@ def endpoint_part(core: Core, plan: Plan) -> Part:
             )  # fmt: skip
         return pl.DataFrame(rows)
 
-    return Part("endpoint", list(texts.values()), rounds, compute)
+    return Part("endpoint", as_inputs(list(texts.values())), rounds, compute)

@@ -11,21 +11,22 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
+import ackclock as ac
 from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
-from ackclock.studies.framework.core import Core, Tables, simulate
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.simulation import Tables, as_inputs, simulate
 from ackclock.studies.framework.stats import estimate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios import (
     GROWTHS,
     HIGH_BPS,
     LOW_BPS,
-    WINDOW,
+    TCP,
     Plan,
     path,
     quickstart,
@@ -33,7 +34,8 @@ from ackclock.studies.scharf2008.scenarios import (
 
 RTT_S = 0.2
 USERS = 4
-HTTPS = ("1.0", "1.1", "1.1+pipelining")
+Http = Literal["1.0", "1.1", "1.1+pipelining"]
+HTTPS: tuple[Http, ...] = ("1.0", "1.1", "1.1+pipelining")
 MODELS = ("small", "large")
 STARTUPS = ("slow-start", "quick-start")
 SENDERS: Mapping[str, str] = {
@@ -45,7 +47,7 @@ SENDERS: Mapping[str, str] = {
 """The last two only where connections are kept, to find out what a request costs there."""
 GROWTH = "cubic"
 """The paper's; its Linux had CUBIC."""
-LARGE = {"exponential": "250 kB"}
+LARGE = ac.Exponential("250 kB")
 """Only the mean is stated."""
 KEPT = "5 s"
 """Apache's and lighttpd's time for an idle connection."""
@@ -71,8 +73,8 @@ class Reading:
     """A reading of what the paper leaves open."""
 
     name: str
-    constants: str = "surge-1998"
-    sizes: str = "files"
+    constants: Literal["surge-1998", "surge-1999"] = "surge-1998"
+    sizes: Literal["files", "requests"] = "files"
     kept: bool = False
     """Connections of HTTP/1.1 are kept for the next page."""
     connections: int | None = None
@@ -106,55 +108,47 @@ class Hour:
 
     reading: Reading
     model: str
-    http: str
+    http: Http
     startup: str
     seed: int
     length_s: float
 
-    def scenario(self) -> dict[str, Any]:
-        """Return what is run."""
-        app: dict[str, Any] = {
-            "kind": "browser",
-            "constants": self.reading.constants,
-            "http": self.http,
-            "sizes": self.reading.sizes,
-        }
-        if not self.reading.active_off:
-            app["active_off"] = "0 s"
-        if self.model == "large":
-            app["size"] = LARGE
-        if self.reading.counted:
-            app["embedded"] = {"values": _one_less()}
-        if self.reading.kept and self.http != "1.0":
-            app["keep_alive"] = KEPT
-        if self.reading.connections is not None and self.http == "1.0":
-            app["connections"] = self.reading.connections
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         growth = GROWTHS[GROWTH]
         if self.startup == "limited slow start":
             growth = growth.replace("+standard", "")
-        return {
-            "duration": f"{self.length_s:g} s",
-            "seed": self.seed,
-            "topology": path(RTT_S),
-            "traffic": [
-                {
-                    "name": "users",
-                    # Silence costs window (RFC 2861), as Linux has it.
-                    "variant": growth + "+cwv" + SENDERS[self.startup],
-                    "tcp": {
-                        "initial_window": 3,
-                        "delayed_ack": "off",
-                        "nagle": "minshall",
-                        "receive_window": WINDOW,
-                    },
-                    "from": "client",
-                    "to": "server",
-                    "arrivals": {"kind": "periodic", "rate": "1 /s"},
-                    "count": USERS,
-                    "app": app,
-                }
-            ],
-        }
+        users = ac.Traffic(
+            "users",
+            # Silence costs window (RFC 2861), as Linux has it.
+            growth + "+cwv" + SENDERS[self.startup],
+            arrivals=ac.Periodic("1 /s"),
+            app=self._browser(),
+            count=USERS,
+            tcp=TCP,
+            from_node="client",
+            to_node="server",
+        )
+        return ac.Scenario(
+            duration=f"{self.length_s:g} s",
+            seed=self.seed,
+            topology=path(RTT_S),
+            flows=[],
+            traffic=[users],
+        )
+
+    def _browser(self) -> ac.Browser:
+        reading = self.reading
+        return ac.Browser(
+            constants=reading.constants,
+            http=self.http,
+            sizes=reading.sizes,
+            active_off=None if reading.active_off else "0 s",
+            size=LARGE if self.model == "large" else None,
+            embedded=ac.Values(_one_less()) if reading.counted else None,
+            keep_alive=KEPT if reading.kept and self.http != "1.0" else "0 s",
+            connections=reading.connections if self.http == "1.0" else None,
+        )
 
 
 def _one_less(alpha: float = 2.43, places: int = 1000) -> list[float]:
@@ -227,7 +221,7 @@ def page_times(tables: Tables, settings: Sequence[Hour]) -> pl.DataFrame:
     return joined.with_columns(pl.col("asked", "approved").fill_null(0)).drop("cell")
 
 
-def part(core: Core, plan: Plan, threads: int | None) -> Part:
+def part(plan: Plan, threads: int | None) -> Part:
     """Return the part that runs the users."""
     settings = hours(plan)
 
@@ -237,11 +231,11 @@ def part(core: Core, plan: Plan, threads: int | None) -> Part:
         for first in range(0, len(settings), _BATCH):
             batch = settings[first : first + _BATCH]
             texts = [hour.scenario() for hour in batch]
-            tables = simulate(core, texts, threads, lambda done, first=first: advance(first + done))
+            tables = simulate(texts, threads, lambda done, first=first: advance(first + done))
             found.append(page_times(tables, batch))
         return pl.concat(found)
 
-    return Part("pages", [hour.scenario() for hour in settings], len(settings), compute)
+    return Part("pages", as_inputs([hour.scenario() for hour in settings]), len(settings), compute)
 
 
 def summary(pages: pl.DataFrame) -> pl.DataFrame:

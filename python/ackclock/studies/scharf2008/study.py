@@ -7,7 +7,6 @@ from pathlib import Path
 
 import polars as pl
 
-from ackclock.studies.framework.core import Core
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
 from ackclock.studies.scharf2008 import beyond, beyond_report, figures, pages, pages_report
@@ -70,8 +69,8 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 }  # fmt: skip
 
 
-def _tables(core: Core, plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
-    results = analyse(core, plan, parts)
+def _tables(plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
+    results = analyse(plan, parts)
     if "pages" in parts:
         results.tables["table1"] = pages.summary(parts["pages"])
     if "response" in parts and "beyond" in parts:

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.core import BrokenRunError, Core, Tables, simulate
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, as_inputs, simulate
 from ackclock.studies.tambuwal2018.scenarios import (
     BEST,
     BOTTLENECK_BPS,
@@ -207,7 +207,6 @@ def _by_protocol(lost: pl.DataFrame, short: pl.DataFrame) -> dict[str, Any]:
 
 
 def run_all(
-    core: Core,
     settings: Sequence[Setting],
     keys: Sequence[Mapping[str, Any]],
     threads: int | None,
@@ -220,7 +219,7 @@ def run_all(
     def one(pair: tuple[Setting, Mapping[str, Any]]) -> dict[str, Any]:
         nonlocal done
         setting, key = pair
-        row = {**key, **measure(simulate(core, [setting.scenario()], 1))}
+        row = {**key, **measure(simulate([setting.scenario()], 1))}
         with lock:
             done += 1
             advance(done)
@@ -294,7 +293,7 @@ def _next(tried: Sequence[tuple[float, float]], target: float, low: float, high:
     return rate if inside else (low + high) / 2
 
 
-def rate_part(core: Core, plan: Plan, load: float, threads: int | None) -> Part:
+def rate_part(plan: Plan, load: float, threads: int | None) -> Part:
     """Return the search for a load's rate: the mean over the seeds, with standard TCP.
 
     Its runs at that rate are standard TCP's runs of the study.
@@ -312,7 +311,7 @@ def rate_part(core: Core, plan: Plan, load: float, threads: int | None) -> Part:
                 for seed in plan.seeds
             ]
             offset = sum(frame.height for frame in frames)
-            rows = run_all(core, settings, keys, threads, lambda n: advance(offset + n))
+            rows = run_all(settings, keys, threads, lambda n: advance(offset + n))
             frames.append(rows)
             return float(rows["utilisation"].mean())  # type: ignore[arg-type]
 
@@ -334,18 +333,18 @@ def found_rate(search_rows: pl.DataFrame) -> float:
 # --------------------------------------------------------------------------------------- Studies
 
 
-def parts(core: Core, plan: Plan, rates: Mapping[float, float], threads: int | None) -> list[Part]:
+def parts(plan: Plan, rates: Mapping[float, float], threads: int | None) -> list[Part]:
     """Return the runs, in parts that can be kept: one a load and seed, all variants in it."""
     todo: list[Part] = []
 
     def add(name: str, settings: list[Setting], keys: list[dict[str, Any]]) -> None:
-        scenarios = [setting.scenario() for setting in settings]
+        scenarios = as_inputs([setting.scenario() for setting in settings])
         todo.append(
             Part(
                 name,
                 [scenarios, keys],
                 len(settings),
-                lambda advance: run_all(core, settings, keys, threads, advance),
+                lambda advance: run_all(settings, keys, threads, advance),
             )
         )
 
@@ -387,7 +386,7 @@ def parts(core: Core, plan: Plan, rates: Mapping[float, float], threads: int | N
             [
                 Setting(
                     variant, rate, plan.beside_connections, seed,
-                    tcp={"three_seconds_after_lost_syn": late},
+                    three_seconds=late,
                 )
                 for variant, late in pairs
             ],

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.core import Core
+import ackclock as ac
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
@@ -53,37 +52,30 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 }
 
 
-class _Draws(Protocol):
-    def packmime(self, parameters: str) -> str: ...
-
-
-def draws(core: Core) -> dict[str, Any]:
+def draws() -> dict[str, Any]:
     """Return the model's draws beside the reference."""
     low = [n / 200 for n in range(1, 200)]
     tail = [1 - 10 ** (-n / 20) for n in range(47, 61)]
-    question = {"rate_per_s": GUESSES[0.4], "draws": DRAWS, "probabilities": [*low, *tail]}
-    return json.loads(cast("_Draws", core).packmime(json.dumps(question)))
+    return ac.packmime(rate_per_s=GUESSES[0.4], draws=DRAWS, probabilities=[*low, *tail])
 
 
-def rated(
-    core: Core, plan: Plan, found: Mapping[str, pl.DataFrame], threads: int | None
-) -> list[Part]:
+def rated(plan: Plan, found: Mapping[str, pl.DataFrame], threads: int | None) -> list[Part]:
     """Return the runs at the rates that were found."""
     rates = {
         load: found_rate(found[name])
         for load in plan.loads
         if (name := f"rate-{100 * load:g}") in found
     }
-    return parts(core, plan, rates, threads) if rates else []
+    return parts(plan, rates, threads) if rates else []
 
 
 DEFINITION = Definition(
     key=KEY,
     folder=Path(__file__).parent,
     plan=lambda quick: Plan(quick=quick),
-    parts=lambda core, plan, threads: [rate_part(core, plan, load, threads) for load in plan.loads],
+    parts=lambda plan, threads: [rate_part(plan, load, threads) for load in plan.loads],
     then=rated,
-    analyse=lambda core, plan, found: analyse(plan, found, draws(core)),
+    analyse=lambda plan, found: analyse(plan, found, draws()),
     claims=CLAIMS,
     figures=FIGURES,
     build=build,

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from ackclock.studies.framework.core import Core
 from ackclock.studies.framework.reduce import mean_of, sum_of
 from ackclock.studies.framework.stats import estimate
 from ackclock.studies.framework.study import ByName
@@ -69,9 +68,8 @@ MEANS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Parts of which means are taken over the trials: what says which, and of what."""
 
 
-def analyse(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
+def analyse(plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
     """Return the tables for which there are parts."""
-    del core
     tables: dict[str, pl.DataFrame] = {}
     trials = [frame for name, frame in found.items() if name.startswith(("trials-", "choice-"))]
     if trials:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ackclock.studies.framework.core import BrokenRunError, Tables
+from ackclock.studies.framework.simulation import BrokenRunError, Tables
 from ackclock.studies.watanabe2013.extras import Segmented, Shared
 from ackclock.studies.watanabe2013.scenarios import Trial
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ackclock.studies.framework.core import Core, Tables, simulated
 from ackclock.studies.framework.parts import Part
+from ackclock.studies.framework.simulation import Tables, simulated
 from ackclock.studies.watanabe2013 import runs_beyond
 from ackclock.studies.watanabe2013.measures import describe, measure, measured
 from ackclock.studies.watanabe2013.scenarios import (
@@ -23,18 +23,18 @@ from ackclock.studies.watanabe2013.scenarios import (
 )
 
 
-def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return everything that the study simulates, in the order in which it runs."""
     choices = {choice: list(other_trials(plan, choice)) for choice in (*ALTERNATIVES, MODERN_ERA)}
     return [
-        *(simulated(core, threads, f"trials-{c.key}", trials(plan, c), measured) for c in CASES),
-        simulated(core, threads, "traces", traces(plan), _traced),
-        simulated(core, threads, "buffers", buffers(plan), _buffered),
+        *(simulated(threads, f"trials-{c.key}", trials(plan, c), measured) for c in CASES),
+        simulated(threads, "traces", traces(plan), _traced),
+        simulated(threads, "buffers", buffers(plan), _buffered),
         *(
-            simulated(core, threads, f"choice-{choice.key}", settings, measured)
+            simulated(threads, f"choice-{choice.key}", settings, measured)
             for choice, settings in choices.items()
         ),
-        *runs_beyond.parts(core, plan, threads),
+        *runs_beyond.parts(plan, threads),
     ]
 
 

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ackclock.studies.framework.core import Core, Tables, simulated
 from ackclock.studies.framework.parts import Part
+from ackclock.studies.framework.simulation import Tables, simulated
 from ackclock.studies.watanabe2013 import extras, measures
 from ackclock.studies.watanabe2013.scenarios import Plan, Trial
 
 
-def parts(core: Core, plan: Plan, threads: int | None) -> list[Part]:
+def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return what is run beyond the paper."""
     measured = measures.measured
     return [
-        simulated(core, threads, "rates", extras.rates(plan), _swept),
-        simulated(core, threads, "queues", extras.queues(plan), _swept),
-        simulated(core, threads, "bundled", extras.bundled(plan), _bundled),
-        simulated(core, threads, "halves", extras.halves(plan), measured),
-        simulated(core, threads, "resized", extras.resized(plan), _resized),
-        simulated(core, threads, "streams", extras.streams(plan), measures.shared),
-        simulated(core, threads, "rivals", extras.rivals(plan), measures.shared),
-        simulated(core, threads, "segmented", extras.segmented(plan), measures.segmented),
+        simulated(threads, "rates", extras.rates(plan), _swept),
+        simulated(threads, "queues", extras.queues(plan), _swept),
+        simulated(threads, "bundled", extras.bundled(plan), _bundled),
+        simulated(threads, "halves", extras.halves(plan), measured),
+        simulated(threads, "resized", extras.resized(plan), _resized),
+        simulated(threads, "streams", extras.streams(plan), measures.shared),
+        simulated(threads, "rivals", extras.rivals(plan), measures.shared),
+        simulated(threads, "segmented", extras.segmented(plan), measures.segmented),
     ]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import polars as pl
 
-from ackclock.studies.framework.core import Core
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
 from ackclock.studies.watanabe2013 import bursts, figures, figures_beyond
@@ -57,9 +56,9 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 }
 
 
-def analysed(core: Core, plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
+def analysed(plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
     """Return the tables, and of a whole run what is made from several of them."""
-    results = analyse(core, plan, found)
+    results = analyse(plan, found)
     if "shapes" in results.tables and "details" in results.tables:
         more = {"flips": flips(results), "lumps": bursts.table(plan)}
         return replace(results, tables={**results.tables, **more})

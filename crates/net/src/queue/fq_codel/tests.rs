@@ -2,7 +2,7 @@ use super::*;
 use crate::queue::fixtures::{ROOM, full, millis, next, packet, told};
 
 fn own_lines() -> FqCoDel {
-    let config = FqCoDelConfig { classes: Classes::Own, ..FqCoDelConfig::default() };
+    let config = FqCoDelConfig { classify: Classify::Flow, ..FqCoDelConfig::default() };
     FqCoDel::new(config, Stream::new(1, "queue"))
 }
 
@@ -81,7 +81,7 @@ fn flows_share_by_bytes() {
     assert!(bytes[0] > 500_000, "{bytes:?}");
 }
 
-/// What is dropped when packet number `id`, of class 1, comes to a buffer of `limit` packets.
+/// The packets that are dropped when packet number `id`, of class 1, comes to a buffer of `limit` packets.
 fn overflow(queue: &mut FqCoDel, limit: u64, id: u32) -> Vec<u32> {
     let mut log = Log::default();
     queue.offer(millis(0), packet(id, 1000, 1), &full(limit), &mut log);
@@ -104,7 +104,8 @@ fn no_more_than_a_batch_is_dropped_at_once() {
     push(&mut queue, 100..300, 1000, 0);
     assert_eq!(overflow(&mut queue, 200, 0), (100..164).collect::<Vec<_>>());
     // By bytes, a batch of one may not be enough: 8000 of 8500 B are held, and 1000 come.
-    let config = FqCoDelConfig { drop_batch: 1, classes: Classes::Own, ..FqCoDelConfig::default() };
+    let config =
+        FqCoDelConfig { drop_batch: 1, classify: Classify::Flow, ..FqCoDelConfig::default() };
     let mut queue = FqCoDel::new(config, Stream::new(1, "queue"));
     push(&mut queue, 0..20, 400, 0);
     let room = Room {
@@ -151,7 +152,7 @@ fn a_hash_spreads_flows_over_the_queues() {
 
 #[test]
 fn flows_that_meet_in_a_queue_share_it() {
-    let config = FqCoDelConfig { classes: Classes::Hashed(1), ..FqCoDelConfig::default() };
+    let config = FqCoDelConfig { queues: Some(1), ..FqCoDelConfig::default() };
     let mut queue = FqCoDel::new(config, Stream::new(1, "queue"));
     push(&mut queue, 0..3, 1514, 0);
     push(&mut queue, 3..4, 100, 1);

@@ -9,7 +9,7 @@ fn pie(config: PieConfig) -> Pie {
 fn busy(config: PieConfig, probability: f64) -> Pie {
     let mut pie = pie(config);
     for id in 0..10 {
-        pie.line.push(millis(0), packet(id, 1500, 0));
+        pie.queue.push(millis(0), packet(id, 1500, 0));
     }
     Pie { probability, delay: 0.020, burst_left: Duration::ZERO, ..pie }
 }
@@ -133,7 +133,7 @@ fn few_packets_and_a_small_delay_are_left_alone() {
     assert_eq!(strikes(&mut pie), 1000);
     // Two mean packets or less (§4.1).
     (0..8).for_each(|_| {
-        pie.line.pop();
+        pie.queue.pop();
     });
     assert_eq!(strikes(&mut pie), 0);
     // Half the target, while the probability is below 0.2.
@@ -144,7 +144,7 @@ fn few_packets_and_a_small_delay_are_left_alone() {
     assert!((160..260).contains(&strikes(&mut calm)));
 }
 
-/// How many packets come from one drop to the next, at a probability of 0.1.
+/// The numbers of packets from one drop to the next, at a probability of 0.1.
 fn gaps(config: PieConfig) -> Vec<u32> {
     let mut pie = busy(config, 0.1);
     let (mut gaps, mut gap) = (Vec::new(), 0);

@@ -45,15 +45,14 @@ fn an_idle_link_at_another_rate_forgets_at_that_rate() {
 #[test]
 fn the_average_may_count_bytes() {
     let bytes = RedConfig {
-        unit: QueueUnit::Bytes,
-        min_th: 7_500.0,
-        max_th: 22_500.0,
+        min_th: Limit::bytes(7_500),
+        max_th: Limit::bytes(22_500),
         weight: 0.25,
         ..RedConfig::default()
     };
     let mut red = at_average(bytes, 0.0);
-    red.line.push(millis(0), packet(0, 1500, 0));
-    red.line.push(millis(0), packet(1, 500, 0));
+    red.queue.push(millis(0), packet(0, 1500, 0));
+    red.queue.push(millis(0), packet(1, 500, 0));
     red.offer(millis(0), packet(2, 1500, 0), &ROOM, &mut Log::default());
     assert!((red.average - 500.0).abs() < 1e-12);
 }
@@ -73,7 +72,7 @@ fn the_probability_is_linear_between_the_thresholds() {
     assert_eq!(probability(harsh, 15.0), None);
 }
 
-/// How many packets of `size` come from one signal to the next.
+/// The numbers of packets of `size` from one signal to the next.
 fn gaps(config: RedConfig, average: f64, size: u32) -> Vec<u32> {
     let mut red = at_average(config, average);
     let (mut gaps, mut gap) = (Vec::new(), 0);
@@ -101,9 +100,8 @@ fn signals_are_spread_evenly() {
     // 39, mean 20.
     assert!((mean(&gaps(RedConfig::default(), 10.0, 750)) - 10.0).abs() < 0.2);
     let bytes = RedConfig {
-        unit: QueueUnit::Bytes,
-        min_th: 7_500.0,
-        max_th: 22_500.0,
+        min_th: Limit::bytes(7_500),
+        max_th: Limit::bytes(22_500),
         ..RedConfig::default()
     };
     let found = gaps(bytes, 15_000.0, 750);
@@ -146,7 +144,7 @@ fn marks_replace_the_drops_that_chance_makes() {
 #[test]
 fn a_full_queue_refuses_and_the_average_sees_it() {
     let mut red = at_average(RedConfig { weight: 0.5, ..RedConfig::default() }, 0.0);
-    red.line.push(millis(0), packet(0, 1500, 0));
+    red.queue.push(millis(0), packet(0, 1500, 0));
     let refused = red.offer(millis(0), packet(1, 1500, 0), &full(1), &mut Log::default());
     assert_eq!(refused, Admission::Refused(Reason::Full));
     assert!((red.average - 0.5).abs() < 1e-12);

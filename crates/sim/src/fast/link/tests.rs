@@ -2,6 +2,7 @@ use core::num::NonZeroU64;
 
 use proptest::prelude::*;
 
+use ackclock_net::queue::FairConfig;
 use ackclock_net::{Discipline, LinkConfig, Loss, PacketId, PacketKind, QueueUnit};
 use ackclock_units::random::Stream;
 
@@ -40,7 +41,7 @@ const fn at_micros(micros: u64) -> Instant {
 
 #[test]
 fn a_fifo_sends_one_after_another() {
-    let mut link = link_of(&config(Discipline::Fifo, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::FIFO, 10), Stream::new(1, "link"));
     let arrival = |verdict| match verdict {
         Verdict::Arrives { starts, at } => (starts, at),
         other => panic!("{other:?}"),
@@ -60,7 +61,7 @@ fn a_fifo_sends_one_after_another() {
 
 #[test]
 fn a_departure_makes_room_for_an_arrival_at_the_same_instant() {
-    let mut link = link_of(&config(Discipline::Fifo, 1), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::FIFO, 1), Stream::new(1, "link"));
     link.offer(at_micros(0), packet(0, 0));
     assert_eq!(link.offer(at_micros(999), packet(1, 0)), Verdict::Dropped);
     assert!(matches!(link.offer(at_micros(1_000), packet(2, 0)), Verdict::Arrives { .. }));
@@ -68,7 +69,7 @@ fn a_departure_makes_room_for_an_arrival_at_the_same_instant() {
 
 #[test]
 fn random_loss_has_its_rate_and_is_counted() {
-    let lossy = LinkConfig { loss: Loss::Random(0.1), ..config(Discipline::Fifo, u64::MAX) };
+    let lossy = LinkConfig { loss: Loss::Random(0.1), ..config(Discipline::FIFO, u64::MAX) };
     let mut link = link_of(&lossy, Stream::new(3, "lossy"));
     for id in 0..10_000 {
         link.offer(at_micros(u64::from(id) * 1_000), packet(id, 0));
@@ -83,7 +84,7 @@ fn random_loss_has_its_rate_and_is_counted() {
 fn a_link_marks_what_finds_two_packets() {
     // A millisecond a packet; the packet being sent counts, as it does against the limit.
     let mark = Some(QueueLimit { amount: 2, unit: QueueUnit::Packets });
-    for discipline in [Discipline::Fifo, Discipline::Fair] {
+    for discipline in [Discipline::FIFO, Discipline::Fair(FairConfig::default())] {
         let mut link =
             link_of(&LinkConfig { mark, ..config(discipline, 10) }, Stream::new(1, "link"));
         assert!(link.marks());
@@ -114,7 +115,7 @@ fn a_link_marks_what_finds_two_packets() {
         assert_eq!((counters.marked.packets, counters.marked.bytes), (1, 1000));
         assert!(counters.conserved(), "{counters:?}");
     }
-    assert!(!link_of(&config(Discipline::Fifo, 10), Stream::new(1, "link")).marks());
+    assert!(!link_of(&config(Discipline::FIFO, 10), Stream::new(1, "link")).marks());
 }
 
 /// The packets that are lost of those offered, of which the flagged carry data, on a link that loses
@@ -143,7 +144,7 @@ fn lost_of(discipline: Discipline, first: u64, data: &[bool]) -> (Vec<u32>, Coun
 
 #[test]
 fn every_third_data_packet_is_lost_and_no_other() {
-    for discipline in [Discipline::Fifo, Discipline::Fair] {
+    for discipline in [Discipline::FIFO, Discipline::Fair(FairConfig::default())] {
         let (lost, counters) = lost_of(discipline, 3, &[true; 10]);
         assert_eq!(lost, [2, 5, 8]);
         assert_eq!((counters.lost.packets, counters.delivered.packets), (3, 10));
@@ -172,7 +173,7 @@ proptest! {
     ) {
         let unit = if in_bytes { QueueUnit::Bytes } else { QueueUnit::Packets };
         let amount = if in_bytes { limit * 1000 } else { limit };
-        let discipline = if fair { Discipline::Fair } else { Discipline::Fifo };
+        let discipline = if fair { Discipline::Fair(FairConfig::default()) } else { Discipline::FIFO };
         let mut link = link_of(
             &LinkConfig {
                 limit: QueueLimit { amount, unit },
@@ -225,7 +226,7 @@ proptest! {
         let config = LinkConfig {
             limit: QueueLimit { amount, unit },
             loss,
-            ..config(Discipline::Fifo, 1)
+            ..config(Discipline::FIFO, 1)
         };
         let mut in_time = plain_link(&config);
         let [mut ahead, mut forgetful] = [0; 2].map(|_| link_of(&config, Stream::new(1, "link")));
@@ -269,7 +270,7 @@ proptest! {
 
 #[test]
 fn a_link_may_begin_to_lose() {
-    let mut link = link_of(&config(Discipline::Fifo, 10), Stream::new(1, "link"));
+    let mut link = link_of(&config(Discipline::FIFO, 10), Stream::new(1, "link"));
     let arrives = |verdict| matches!(verdict, Verdict::Arrives { .. });
     assert!(arrives(link.offer(at_micros(0), packet(0, 0))));
     link.set_loss(Loss::Random(1.0), Stream::new(1, "loss"));
@@ -284,8 +285,8 @@ proptest! {
         comes in prop::collection::vec((0_u64..3_000, 40_u32..1500), 1..60),
         limit in 1_u64..8,
     ) {
-        let mut fifo = link_of(&config(Discipline::Fifo, limit), Stream::new(1, "link"));
-        let mut line = link_of(&config(Discipline::Line, limit), Stream::new(1, "link"));
+        let mut fifo = link_of(&config(Discipline::FIFO, limit), Stream::new(1, "link"));
+        let mut line = link_of(&config(Discipline::RESCHEDULED_FIFO, limit), Stream::new(1, "link"));
         let (mut now, mut wake) = (Instant::START, None);
         let (mut expected, mut found) = (Vec::new(), Vec::new());
         let mut leave = |line: &mut Link, wake: &mut Option<Instant>, until: Instant| {
@@ -343,7 +344,7 @@ proptest! {
             rate: Rate::from_bps(bps),
             limit,
             counts_in_service,
-            ..config(Discipline::Fifo, 1)
+            ..config(Discipline::FIFO, 1)
         };
         let mut plain = link_of(&config, Stream::new(1, "link"));
         let mut fast = link_of(&config, Stream::new(1, "link"));
@@ -395,7 +396,7 @@ fn the_fast_path_touches_one_line() {
 #[test]
 fn packets_of_other_sizes_take_the_fast_path_when_those_before_have_left() {
     let mut link = link_of(
-        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10) },
+        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::FIFO, 10) },
         Stream::new(1, "link"),
     );
     // At 800 ns a byte, 80 us and then 32 us.
@@ -414,7 +415,7 @@ fn a_long_queue_of_one_size_enters_the_fast_path_again() {
     // A packet of another size comes first, so that nothing is quiet; 1400 of 100 B come at once, of which a thousand
     // are sent after one another in 80 us each.
     let mut link = link_of(
-        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10_000) },
+        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::FIFO, 10_000) },
         Stream::new(1, "link"),
     );
     let pass = |link: &mut Link, size| {
@@ -450,7 +451,7 @@ fn a_long_queue_of_one_size_enters_the_fast_path_again() {
 #[test]
 fn a_queue_in_which_sizes_change_keeps_records() {
     let mut link = link_of(
-        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::Fifo, 10_000) },
+        &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::FIFO, 10_000) },
         Stream::new(1, "link"),
     );
     // All at once: two of 40 B, so that the first leaves its trace and the others wait, then 2100 of 100 B, of which

@@ -1,7 +1,7 @@
 //! Options of packets under way.
 
 use ackclock_packet::{NearBlocks, Options, Segment, Seq};
-use ackclock_tcp::simulator::Outlet;
+use ackclock_tcp::simulator::SegmentSink;
 
 use super::arena::{index, make_room};
 use crate::fast::prefetch::prefetch;
@@ -32,7 +32,7 @@ pub struct Vacancy<'n> {
     pub(super) kept: &'n mut Kept,
 }
 
-impl Outlet for Vacancy<'_> {
+impl SegmentSink for Vacancy<'_> {
     #[inline]
     fn segment(&mut self) -> &mut Segment {
         self.segment

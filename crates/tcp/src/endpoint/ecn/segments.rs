@@ -2,7 +2,7 @@
 
 use crate::config::EcnEcho;
 use crate::endpoint::Endpoint;
-use crate::sender::Stretch;
+use crate::sender::DataRange;
 use ackclock_packet::{Ecn, Flags, IpMeta, Segment};
 use ackclock_units::Bytes;
 
@@ -51,7 +51,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn mark(
         &mut self,
         segment: &mut Segment,
-        stretch: Option<&Stretch>,
+        stretch: Option<&DataRange>,
     ) -> Ecn {
         segment.flags = segment.flags | self.echo_flag();
         if stretch.is_some_and(|stretch| stretch.new && stretch.len > Bytes::ZERO) {

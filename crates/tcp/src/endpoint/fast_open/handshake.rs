@@ -35,7 +35,7 @@ impl Endpoint {
         Bytes::new(mss.bytes().get().saturating_sub(OPTION_SPACE))
     }
 
-    /// Whether all data of the SYN was taken: of this end's by the peer, or of the peer's by this end.
+    /// True if all data of the SYN was taken: of this end's by the peer, or of the peer's by this end.
     pub const fn syn_data_taken(&self) -> bool {
         let fast = &self.opening.fast;
         fast.taken > 0 && (fast.syn_data == 0 || fast.taken == fast.syn_data)
@@ -46,18 +46,18 @@ impl Endpoint {
         self.opening.peer()
     }
 
-    /// Whether a passive opening delivers and sends data before the handshake is done.
+    /// True if a passive opening delivers and sends data before the handshake is done.
     pub(in crate::endpoint) fn opens_fast(&self) -> bool {
         self.state == State::SynReceived && self.established_at.is_some()
     }
 
-    /// Whether `ack` acknowledges this end's SYN, and nothing that was not sent with it.
+    /// True if `ack` acknowledges this end's SYN, and nothing that was not sent with it.
     pub(in crate::endpoint) fn acknowledges_syn(&self, ack: Seq) -> bool {
         let most = Seq::FIRST_BYTE + Bytes::new(u64::from(self.opening.fast.syn_data));
         (Seq::FIRST_BYTE..=most).contains(&ack)
     }
 
-    /// Whether text in a SYN-ACK is taken: a server that opened fast may have answered already.
+    /// True if text in a SYN-ACK is taken: a server that opened fast may have answered already.
     pub(in crate::endpoint) const fn takes_syn_ack_text(&self) -> bool {
         self.opening.fast.client.is_some()
     }

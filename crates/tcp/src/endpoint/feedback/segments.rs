@@ -8,10 +8,10 @@ use ackclock_packet::CongestionHeader;
 use ackclock_units::{Bytes, Instant};
 
 impl Endpoint {
-    /// What a segment of data takes on the wire besides its payload.
+    /// The bytes on the wire of a segment of data besides its payload.
     pub(in crate::endpoint) fn overhead(&self) -> Bytes {
         let timestamps = if self.timestamps.used { Timestamps::LEN } else { 0 };
-        let exchange = self.jumping.as_ref().and_then(|jumping| jumping.exchange);
+        let exchange = self.jump.as_ref().and_then(|jump| jump.exchange);
         let header = match exchange {
             Some(exchange) if exchange.is_used() => CongestionHeader::LEN,
             _ => 0,
@@ -21,8 +21,8 @@ impl Endpoint {
 
     /// A segment with `header` was taken in.
     pub(in crate::endpoint) fn take_feedback(&mut self, header: CongestionHeader) {
-        let Some(jumping) = &mut self.jumping else { return };
-        let Some(exchange) = &mut jumping.exchange else { return };
+        let Some(jump) = &mut self.jump else { return };
+        let Some(exchange) = &mut jump.exchange else { return };
         let (scheme, told) = (exchange.scheme, exchange.take(header));
         let Some(bytes_per_s) = told.filter(|_| self.established_at.is_some()) else { return };
         let overhead = self.overhead();
@@ -37,10 +37,10 @@ impl Endpoint {
 
     /// The next segment of an open connection that is not ordinary, timers having expired.
     pub(in crate::endpoint) fn poll_dressed(&mut self, now: Instant) -> Option<Transmit> {
-        let mut transmit = self.poll_jumping(now)?;
+        let mut transmit = self.poll_jump(now)?;
         let overhead = self.overhead();
-        let Some(jumping) = &mut self.jumping else { return Some(transmit) };
-        if let Some(exchange) = &mut jumping.exchange
+        let Some(jump) = &mut self.jump else { return Some(transmit) };
+        if let Some(exchange) = &mut jump.exchange
             && exchange.is_used()
         {
             let asks = transmit.segment.len > 0;
@@ -61,7 +61,7 @@ impl Endpoint {
         &mut self,
         answering: bool,
     ) -> Option<CongestionHeader> {
-        let exchange = self.jumping.as_mut()?.exchange.as_mut()?;
+        let exchange = self.jump.as_mut()?.exchange.as_mut()?;
         (exchange.is_used() || !answering).then(|| exchange.header(&self.sender, true, Bytes::ZERO))
     }
 }

@@ -121,7 +121,7 @@ impl Endpoint {
         self.opening.send_syn |= self.config.answers_repeated_syn;
     }
 
-    /// How this end's opening went so far.
+    /// The counts of this end's opening so far.
     pub const fn opening_counts(&self) -> OpeningCounts {
         let opening = &self.opening;
         OpeningCounts {
@@ -149,7 +149,7 @@ impl Endpoint {
             mss = Mss::new(mss.get().saturating_sub(u16::from(Timestamps::LEN)).max(1))
                 .expect("at least one byte");
         }
-        if feedback && self.jumping.as_ref().is_some_and(|jumping| jumping.exchange.is_some()) {
+        if feedback && self.jump.as_ref().is_some_and(|jump| jump.exchange.is_some()) {
             let left = mss.get().saturating_sub(u16::from(CongestionHeader::LEN)).max(1);
             mss = Mss::new(left).expect("at least one byte");
         }

@@ -1,6 +1,6 @@
 //! The end point as it is asked for the next segment.
 
-use super::{Beside, Outlet, Places, Transmit, Written};
+use super::{ExtraOptions, Places, SegmentSink, Transmit, TransmitInfo};
 use crate::endpoint::{Endpoint, Failure, State};
 use crate::sender::Follows;
 use ackclock_packet::{Flags, Options, SackBlocks, Segment};
@@ -18,10 +18,9 @@ impl Endpoint {
     pub(crate) fn transmit_into<const AHEAD: bool>(
         &mut self,
         now: Instant,
-        out: &mut impl Outlet,
-    ) -> Option<Beside> {
-        if self.state != State::Established || (self.jumping.is_some() && !self.jump_sleeps_on(now))
-        {
+        out: &mut impl SegmentSink,
+    ) -> Option<TransmitInfo> {
+        if self.state != State::Established || (self.jump.is_some() && !self.jump_sleeps_on(now)) {
             return self.transmit_slowly_into::<AHEAD>(now, out);
         }
         self.on_timers(now)?;
@@ -61,11 +60,11 @@ impl Endpoint {
     fn transmit_slowly_into<const AHEAD: bool>(
         &mut self,
         now: Instant,
-        out: &mut impl Outlet,
-    ) -> Option<Beside> {
+        out: &mut impl SegmentSink,
+    ) -> Option<TransmitInfo> {
         if let Some(segment) = self.reset.take() {
             *out.segment() = segment;
-            return Some(Beside::default());
+            return Some(TransmitInfo::default());
         }
         match self.state {
             State::Closed | State::Listen => return None,
@@ -89,7 +88,7 @@ impl Endpoint {
             self.receiver.on_timer(now, self.sender.rtt());
         } else {
             self.on_timers(now)?;
-            if self.jumping.is_some() {
+            if self.jump.is_some() {
                 return Some(self.poll_dressed(now)?.write(out));
             }
         }
@@ -103,20 +102,20 @@ impl Endpoint {
         Some(places.transmit(beside))
     }
 
-    /// The same, written into the places of `out`.
+    /// The next segment, written into the places of `out`.
     #[inline]
     fn poll_segment_into<const AHEAD: bool>(
         &mut self,
         now: Instant,
-        out: &mut impl Outlet,
-    ) -> Option<Beside> {
+        out: &mut impl SegmentSink,
+    ) -> Option<TransmitInfo> {
         if self.marking.used()
             && let Some(segment) = self.take_early_ack()
         {
             let into = out.segment();
             *into = segment;
             self.timestamps.stamp(now, into, None);
-            return Some(Beside::default());
+            return Some(TransmitInfo::default());
         }
         let room = if self.receiver.has_sack() { self.room_for_sack() } else { 0 };
         self.sender.leave_room(room);
@@ -146,7 +145,7 @@ impl Endpoint {
         *into = Segment { seq, ack, len, window, flags, ..Segment::default() };
         // Where the sender has no more, the ACK that was due is this.
         let is_last = stretch.as_ref().is_none_or(|stretch| stretch.follows == Follows::Nothing);
-        let mut beside = Beside { has_data: len > 0, is_last, ..Beside::default() };
+        let mut beside = TransmitInfo { has_data: len > 0, is_last, ..TransmitInfo::default() };
         if self.marking.used() {
             beside.ip.ecn = self.mark(into, stretch.as_ref());
         }
@@ -170,7 +169,7 @@ impl Endpoint {
         SackBlocks::wire_len(count, timestamps) - SackBlocks::wire_len(0, timestamps)
     }
 
-    fn add_sack(&mut self, now: Instant, out: &mut impl Outlet) -> Written {
+    fn add_sack(&mut self, now: Instant, out: &mut impl SegmentSink) -> ExtraOptions {
         let timestamps = self.timestamps.used;
         let near = self.receiver.report(timestamps, out.blocks());
         let count = near.unwrap_or_else(|| {
@@ -181,7 +180,7 @@ impl Endpoint {
         let segment = out.segment();
         self.receiver.on_ack_sent(segment.window);
         self.timestamps.stamp_beside(now, segment, SackBlocks::wire_len(count, timestamps));
-        if near.is_some() { Written::Blocks } else { Written::Options }
+        if near.is_some() { ExtraOptions::Blocks } else { ExtraOptions::Options }
     }
 
     #[inline]

@@ -2,7 +2,7 @@ use ackclock_packet::{CongestionHeader, RcpHeader, XcpHeader};
 
 use super::*;
 
-/// What the client sent at `millis` and after, at which microsecond, until `until`.
+/// The client's segments at `millis` and after, at which microsecond, until `until`.
 fn sent(pair: &mut Pair, until: u64) -> usize {
     pair.until(until);
     usize::try_from(pair.data_sent).unwrap()

@@ -9,7 +9,7 @@ fn handshake(server: Config, delay_ms: u64, until_ms: u64, lost: &[(usize, u32)]
     handshake_of(config("newreno+sack+iw3"), server, delay_ms, until_ms, lost)
 }
 
-/// The same with a client of these settings.
+/// A handshake with a client of these settings.
 fn handshake_of(
     client: Config,
     server: Config,

@@ -130,7 +130,7 @@ fn who_takes_no_part_is_not_jumped_to() {
     assert!(matches!(reported, Some(QuickStart::Report { rate: QuickStartRate::NONE, .. })));
 }
 
-/// What the client concludes if `tamper` happens on the way.
+/// The client's conclusion if `tamper` happens on the way.
 fn concludes(tamper: fn(&mut Transmit)) -> QuickStartStep {
     let mut pair = pair("newreno+quickstart(5.12Mbps)");
     pair.tamper = tamper;
@@ -327,7 +327,7 @@ fn the_peers_window_bounds_a_jump() {
     assert!(pair.cwnd_segments() <= 7.0);
 }
 
-/// Whether a segment without options takes the quick way at each end.
+/// True for each end where a segment without options takes the quick way.
 fn sleep(pair: &Pair) -> [bool; 2] {
     let quick = |end: &Endpoint| end.jump_sleeps(None) && end.jump_sleeps_on(pair.now);
     [quick(&pair.ends[0]), quick(&pair.ends[1])]

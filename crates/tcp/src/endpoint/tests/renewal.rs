@@ -57,7 +57,7 @@ fn a_renewed_end_point_is_as_a_new_one() {
         let after = [*before, configs[(n + 1) % configs.len()]];
         for mut end in used(*before, n % 2 == 0) {
             for config in after {
-                end.renew(&config, 7);
+                end.reset(&config, 7);
                 let new = Endpoint::new(Config { seed: 7, ..config });
                 assert_eq!(format!("{end:?}"), format!("{new:?}"), "{:?}", before.parts);
             }

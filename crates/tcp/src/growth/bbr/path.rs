@@ -18,7 +18,7 @@ pub struct Path<L> {
     pub repair: Repair,
     pub is_app_limited: bool,
     pub is_cwnd_limited: bool,
-    /// Whether every round-trip time is a nanosecond less than the one before, so that no search for
+    /// True if every round-trip time is a nanosecond less than the one before, so that no search for
     /// the least one is due.
     pub shortens: bool,
     next_lost: u64,
@@ -61,7 +61,7 @@ impl<L: Growth> Path<L> {
         self.ack_of(after, data, flight, self.delivered)
     }
 
-    /// The same of a segment that was sent when `prior` had been delivered.
+    /// The ACK of a segment that was sent when `prior` had been delivered.
     pub fn ack_of(&mut self, after: Duration, data: u64, flight: u64, prior: Bytes) -> &mut Self {
         self.now += after;
         self.delivered += segments(data);

@@ -1,4 +1,4 @@
-//! How much more than expected ACKs deliver at once, on links that gather them.
+//! The data that ACKs deliver at once beyond what is expected, on links that gather them.
 
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -21,14 +21,14 @@ pub struct Aggregation {
     rounds: u32,
 }
 
-/// What an ACK tells.
+/// The facts of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// When.
     pub now: Instant,
     /// Data that it delivered.
     pub data: Bytes,
-    /// Whether a round began.
+    /// True if a round began.
     pub round_start: bool,
     /// The bandwidth, in bytes per second.
     pub bw: f64,
@@ -65,7 +65,7 @@ impl Aggregation {
         self.excess[0] = self.excess[0].max(excess.min(acked.cwnd));
     }
 
-    /// What the window is to have beside what bandwidth and delay ask for, if the bandwidth is `bw`.
+    /// The window's share beside what bandwidth and delay ask for, if the bandwidth is `bw`.
     pub fn extra(&self, bw: f64) -> f64 {
         let excess = self.excess[0].max(self.excess[1]).get() as f64;
         excess.min(volume(bw, LONGEST))

@@ -27,23 +27,23 @@ pub struct Reading {
     pub lost: Bytes,
 }
 
-/// What an ACK, or a timeout, tells.
+/// The facts of an ACK, or of a timeout.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 pub struct Seen {
     /// The connection now.
     pub reading: Reading,
-    /// Whether something was found lost.
+    /// True if something was found lost.
     pub has_loss: bool,
-    /// Whether a round began.
+    /// True if a round began.
     pub round_start: bool,
-    /// Whether the application limits the flow.
+    /// True if the application limits the flow.
     pub is_app_limited: bool,
-    /// Whether the flow is probing for bandwidth.
+    /// True if the flow is probing for bandwidth.
     pub probes_bandwidth: bool,
 }
 
-/// What is believed.
+/// The belief about a policer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Belief {
     /// Nothing yet, or nothing any more.

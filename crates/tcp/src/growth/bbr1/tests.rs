@@ -180,7 +180,7 @@ fn every_ten_seconds_four_segments_look_for_the_path_without_a_queue() {
     // Nothing as short as the least round-trip time is seen for ten seconds.
     path.rtt = Duration::from_millis(120);
     let begin = path.now;
-    while !path.law.is_holding_back() {
+    while !path.law.limits_flight() {
         path.round(120);
         assert!(path.now.since(begin) < Duration::from_secs(12));
     }
@@ -192,16 +192,16 @@ fn every_ten_seconds_four_segments_look_for_the_path_without_a_queue() {
     path.ack(Duration::from_millis(10), 6, 4);
     let few = path.now;
     path.ack(Duration::from_millis(190), 4, 4);
-    assert_eq!((path.cwnd(), path.law.is_holding_back()), (4, true));
+    assert_eq!((path.cwnd(), path.law.limits_flight()), (4, true));
     path.ack(Duration::from_millis(11), 4, 4);
     assert!(path.now.since(few) > Duration::from_millis(200));
     // Two bandwidth-delay products at least.
-    assert!(!path.law.is_holding_back() && path.cwnd() > 200, "{}", path.cwnd());
+    assert!(!path.law.limits_flight() && path.cwnd() > 200, "{}", path.cwnd());
     assert_eq!(path.law.min_rtt, Some(Duration::from_millis(100)));
     // And the next ten seconds begin.
     let begin = path.now;
     path.rtt = Duration::from_millis(120);
-    while !path.law.is_holding_back() {
+    while !path.law.limits_flight() {
         path.round(100);
     }
     assert!(path.now.since(begin) > Duration::from_secs(10));
@@ -295,7 +295,7 @@ fn after_silence_the_rate_is_the_bandwidth() {
     // Silence of more than ten seconds has shown the path without a queue.
     path.now += Duration::from_secs(11);
     path.ack(path.rtt, 4, 4);
-    assert!(!path.law.is_holding_back());
+    assert!(!path.law.limits_flight());
 }
 
 #[test]

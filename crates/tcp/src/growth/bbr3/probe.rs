@@ -21,7 +21,7 @@ const LEAST_WAIT_S: f64 = 2.0;
 /// The largest exponent of the growth of `inflight_longterm`.
 const MAX_UP_ROUNDS: u32 = 30;
 
-/// What the ACKs mean for the probe (`ack_phase`).
+/// The meaning of ACKs for the probe (`ack_phase`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AckPhase {
     #[default]
@@ -69,7 +69,7 @@ impl Default for Probing {
 }
 
 impl Probing {
-    /// What comes is the end of a probe's feedback.
+    /// The end of a probe's feedback comes next.
     pub const fn stop(&mut self) {
         self.ack_phase = AckPhase::ProbeStopping;
     }
@@ -171,7 +171,7 @@ impl Bbr {
         in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.max_bw(), 1.0)
     }
 
-    /// Whether the window is in full use at the long-term bound.
+    /// True if the window is in full use at the long-term bound.
     fn is_at_bound(&self, delivery: &Delivery) -> bool {
         delivery.is_cwnd_limited && self.cwnd >= bytes(self.inflight_longterm)
     }
@@ -251,7 +251,7 @@ impl Bbr {
         }
     }
 
-    /// Whether a loss shows that a probe went too high (`HandleLostPacket`), and what follows
+    /// Judges whether a loss shows that a probe went too high (`HandleLostPacket`), and what follows
     /// (`HandleInflightTooHigh`).
     pub(super) fn judge_loss(&mut self, lost: &LostSegment) {
         let selective = self.latest.selective;

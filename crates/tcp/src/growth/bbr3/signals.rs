@@ -1,4 +1,4 @@
-//! What the path delivers and loses just now: the short-term bounds (§5.5.10.3), the losses that end
+//! The path's deliveries and losses just now: the short-term bounds (§5.5.10.3), the losses that end
 //! Startup (§5.3.1.3), and taking back a response that was for nothing (§5.5.11).
 
 use ackclock_packet::Seq;
@@ -23,7 +23,7 @@ pub struct Latest {
     /// Stretches of data, apart from one another, that were lost in the round.
     stretches: u32,
     last_lost: Option<Seq>,
-    /// Whether the receiver says which segments arrived.
+    /// True if the receiver says which segments arrived.
     pub selective: bool,
 }
 

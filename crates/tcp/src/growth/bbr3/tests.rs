@@ -22,7 +22,7 @@ fn full_pipe() -> Path<Bbr> {
     path
 }
 
-/// The same, when the queue is gone.
+/// A path on which the law cruises, when the queue is gone.
 fn cruising() -> Path<Bbr> {
     let mut path = full_pipe();
     // Drained to what cruising has in flight, so that nothing is left for the phase before it.
@@ -31,7 +31,7 @@ fn cruising() -> Path<Bbr> {
     path
 }
 
-/// The same, in the next probe, a round after refilling the pipe.
+/// A path in the next probe, a round after refilling the pipe.
 fn probing() -> Path<Bbr> {
     let mut path = cruising();
     until(&mut path, State::Up);
@@ -359,7 +359,7 @@ fn every_five_seconds_half_a_window_looks_for_the_path_without_a_queue() {
     // Half of 1e6 B/s · 100 ms: 50 segments.
     assert_eq!(path.cwnd(), 50);
     assert_close(path.pacing(), 0.99 * BW);
-    assert!(path.law.is_holding_back());
+    assert!(path.law.limits_flight());
     path.rtt = Duration::from_millis(100);
     path.ack(Duration::from_millis(100), 70, 51);
     path.ack(Duration::from_millis(10), 1, 50);

@@ -4,7 +4,7 @@
 
 use ackclock_units::{Bytes, Duration, Instant};
 
-/// How long a pair is remembered at least. It counts until a later span had one, and at most as
+/// The time that a pair is remembered at least. It counts until a later span had one, and at most as
 /// long again.
 const SPAN: Duration = Duration::from_secs(10);
 
@@ -12,9 +12,9 @@ const SPAN: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub now: Instant,
-    /// Of the last segment that it is for.
+    /// The round-trip time of the last segment that it is for.
     pub rtt: Duration,
-    /// What it delivered.
+    /// The data that it delivered.
     pub data: Bytes,
 }
 

@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// What equation 5 or 6 is the value of.
+/// The quantity that equation 5 or 6 gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// What may go out beyond what is in flight: the window is the flight and the law.
+    /// The data that may go out beyond what is in flight: the window is the flight and the law.
     Incremental,
     /// The window itself, as printed.
     Literal,
 }
 
-/// What B, the "storage capacity of the path, or virtual buffer size", is.
+/// The quantity B, the "storage capacity of the path, or virtual buffer size".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// The pipe and the buffer: capacity · the largest round-trip time.
@@ -20,16 +20,16 @@ pub enum Storage {
     Buffer,
 }
 
-/// What a name says of CCP or CCPD.
+/// The settings of CCP or CCPD in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CcpSettings {
     /// Kp, in thousandths.
     pub proportional_thousandths: u32,
     /// Kd, in microseconds; `None` for CCP, which has no derivative.
     pub derivative_us: Option<u32>,
-    /// What the equation is the value of.
+    /// The quantity that the equation gives.
     pub reading: Reading,
-    /// What B is.
+    /// The quantity B.
     pub storage: Storage,
 }
 
@@ -54,7 +54,7 @@ impl CcpSettings {
         if self.derivative_us.is_some() { "ccpd" } else { "ccp" }
     }
 
-    /// What [`read`](Self::read) takes for this word.
+    /// The words that [`read`](Self::read) takes for this one.
     pub const fn expected(self) -> &'static str {
         if self.derivative_us.is_some() {
             "`Kp,Kd` with Kp up to 1000 in at most three decimals and Kd in whole microseconds, then \
@@ -117,7 +117,7 @@ fn thousandths(text: &str) -> Option<u32> {
 }
 
 impl fmt::Display for CcpSettings {
-    /// What stands in the parentheses.
+    /// Prints the words in the parentheses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.proportional_thousandths / 1000)?;
         if !self.proportional_thousandths.is_multiple_of(1000) {

@@ -13,7 +13,7 @@ fn controller(settings: CcpSettings) -> Acks<Ccp> {
     acks
 }
 
-/// What the round-trip time, at once the smoothed one, was once at most.
+/// A law whose round-trip time, at once the smoothed one, was once at most this.
 fn with_largest(settings: CcpSettings, millis: u64) -> Acks<Ccp> {
     let mut acks = controller(settings);
     acks.rtt = Duration::from_millis(millis);

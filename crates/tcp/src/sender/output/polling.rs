@@ -1,60 +1,62 @@
-//! The sender as it is asked for the next data.
+//! The sender asked for the next data.
 
-use super::{Follows, Stretch};
-use crate::event::{Limit, SendStart};
-use crate::recovery::{Recovery, SentSegment};
-use crate::sender::Sender;
-use crate::sender::hold::Against;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
 
+use super::{DataRange, Follows};
+use crate::event::Limit;
+use crate::recovery::{Recovery, SentSegment};
+use crate::sender::backlog::{ShortWait, WindowStall};
+use crate::sender::{Sender, View};
+
 impl Sender {
-    /// The next stretch of data that may go out now, if any; called until it says no. `AHEAD` is of a caller that does not
+    /// The next data that may go out now, if any; called until it says no. `AHEAD` is of a caller that does not
     /// call again where nothing [follows](Follows::Nothing): else that is never said.
     #[inline]
-    pub(crate) fn poll_transmit<const AHEAD: bool>(&mut self, now: Instant) -> Option<Stretch> {
-        if self.end == Seq::FIRST_BYTE && !self.closed {
+    pub(crate) fn poll_transmit<const AHEAD: bool>(&mut self, now: Instant) -> Option<DataRange> {
+        if self.backlog.is_unused() {
             // The application only receives, as one end of most connections does.
             return None;
         }
-        if self.paces && self.holds_back(now) {
+        if self.allowance.paces() && self.allowance.holds_back(now, &self.backlog, &mut self.flight)
+        {
             self.end_burst(now);
             return None;
         }
-        let mut stretch = self.next_stretch(now);
-        if let Some(stretch) = &mut stretch {
-            // A window probe is no use of the window.
-            self.sent_in_burst |= stretch.len > Bytes::ZERO;
+        let mut data = self.next_data(now);
+        if let Some(data) = &mut data {
+            self.allowance.note_sent(data.len);
             if AHEAD && self.stops_here(now) {
-                stretch.follows = Follows::Nothing;
+                data.follows = Follows::Nothing;
             }
         } else {
-            if self.paces {
-                self.pacer.end_quantum();
+            if self.allowance.paces() {
+                self.allowance.end_quantum();
             }
             self.end_burst(now);
         }
-        stretch
+        data
     }
 
-    /// Whether it is plain after a segment that none follows now: then the burst is over, as if the sender had been
+    /// True if it is plain after a segment that none follows now: then the burst is over, as if the sender had been
     /// asked once more.
     #[inline]
     fn stops_here(&mut self, now: Instant) -> bool {
-        if self.paces {
-            if self.pacer.may_send(now) {
+        if self.allowance.paces() {
+            if self.allowance.may_pace_out(now) {
                 return false;
             }
-            self.hold_back();
+            self.allowance.hold_back(&self.backlog, &mut self.flight);
         } else {
-            let full_segment = self.end.since(self.space.nxt) >= self.full_payload();
-            if !full_segment || self.hold.has_records() || !self.recovery.is_open() {
+            if !self.backlog.has_full_segment(self.flight.nxt())
+                || !self.flight.recovery().is_open()
+            {
                 return false;
             }
-            if self.recovery.allows(self.growth.cwnd(), self.mss.bytes(), &self.space) {
+            if self.flight.allows(self.allowance.cwnd(), self.backlog.mss().bytes()) {
                 return false;
             }
-            self.limited_by = Limit::Cwnd;
+            self.allowance.limit(Limit::Cwnd);
         }
         self.end_burst(now);
         true
@@ -63,145 +65,138 @@ impl Sender {
     /// Nothing more goes out for now.
     #[inline]
     fn end_burst(&mut self, now: Instant) {
-        self.settle_alarm();
-        if std::mem::take(&mut self.sent_in_burst) {
-            self.propose_after_burst(now);
-        }
+        self.flight.settle_alarm();
+        let Self { backlog, flight, allowance, .. } = self;
+        allowance.end_burst(View { now, backlog, flight });
     }
 
     #[inline]
-    fn next_stretch(&mut self, now: Instant) -> Option<Stretch> {
-        if let Some(range) = self.recovery.next_again(self.growth.cwnd()) {
+    fn next_data(&mut self, now: Instant) -> Option<DataRange> {
+        if let Some(range) = self.flight.next_again(self.allowance.cwnd()) {
             return self.send_again(now, range);
         }
-        let last = self.final_seq();
-        if self.space.nxt >= last {
-            self.limited_by = Limit::Application;
-            let range = self.recovery.last_resort(self.growth.cwnd())?;
-            return self.send_again(now, range);
+        let last = self.backlog.final_seq();
+        if self.flight.nxt() >= last {
+            return self.send_last_resort(now, Limit::Application);
         }
-        self.propose_after_idle(now);
-        let mut stretch = self.stretch_at(self.space.nxt, last, self.full_payload())?;
-        if !self.recovery.allows(self.growth.cwnd(), stretch.len, &self.space) {
-            self.limited_by = Limit::Cwnd;
+        let Self { backlog, flight, allowance, .. } = self;
+        allowance.propose_after_idle(View { now, backlog, flight });
+        let full_payload = backlog.full_payload();
+        let mut data = backlog.data_at(flight.nxt(), last, full_payload, flight.space())?;
+        if !flight.allows(allowance.cwnd(), data.len) {
+            allowance.limit(Limit::Cwnd);
             return None;
         }
-        let ahead = (self.space.nxt + stretch.len).since(self.space.una);
-        if ahead > self.rwnd {
-            self.limited_by = Limit::ReceiveWindow;
-            if self.space.in_flight() > Bytes::ZERO {
-                let range = self.recovery.last_resort(self.growth.cwnd())?;
-                return self.send_again(now, range);
+        let ahead = (flight.nxt() + data.len).since(flight.una());
+        if ahead > backlog.rwnd() {
+            if flight.space().in_flight() > Bytes::ZERO {
+                return self.send_last_resort(now, Limit::ReceiveWindow);
             }
-            if stretch.seq < self.space.max {
+            allowance.limit(Limit::ReceiveWindow);
+            if data.seq < flight.max() {
                 // The peer had room for it when it went out, whole segments or not.
-                stretch = self.stretch_at(stretch.seq, self.space.max, self.full_payload())?;
+                data = backlog.data_at(data.seq, flight.max(), full_payload, flight.space())?;
             } else {
-                match self.against_window(now, stretch)? {
-                    Against::Part(part) => stretch = part,
-                    Against::Probe(probe) => return Some(probe),
+                match backlog.stalled(data) {
+                    WindowStall::Part(part) => data = part,
+                    WindowStall::Probe => return Some(self.probe_window(now, data)),
+                    WindowStall::Wait(_) if flight.timer_runs() => return None,
+                    WindowStall::Wait(Some(wait)) => {
+                        flight.wait_for(now, wait);
+                        return None;
+                    }
+                    WindowStall::Wait(None) => {
+                        self.wait_for_window(now);
+                        return None;
+                    }
                 }
             }
-        } else if stretch.len < self.full_payload()
-            && self.waits_for_more(now, &stretch)
-            && !self.recovery.probe_is_due()
+        } else if data.len < full_payload
+            && self.waits_for_more(now, &data)
+            && !self.flight.recovery().probe_is_due()
         {
-            self.limited_by = Limit::Application;
-            let range = self.recovery.last_resort(self.growth.cwnd())?;
-            return self.send_again(now, range);
+            return self.send_last_resort(now, Limit::Application);
         }
-        self.space.nxt = stretch.seq + stretch.len + Bytes::new(u64::from(stretch.fin));
-        self.on_sent(now, &stretch);
-        Some(stretch)
+        self.flight.advance_to(data.seq + data.len + Bytes::new(u64::from(data.fin)));
+        self.on_sent(now, &data);
+        Some(data)
     }
 
-    fn send_again(&mut self, now: Instant, range: Range) -> Option<Stretch> {
-        let limit = range.end.min(self.space.max);
-        let stretch = self.stretch_at(range.start, limit, self.full_payload())?;
-        if self.room_taken > 0 {
-            self.cut(&stretch, limit);
+    /// True if `data`, which is not a full segment, waits.
+    fn waits_for_more(&mut self, now: Instant, data: &DataRange) -> bool {
+        match self.backlog.waits_for_more(data, self.flight.space()) {
+            ShortWait::No => false,
+            ShortWait::Nagle => true,
+            ShortWait::Cork => {
+                self.flight.ensure_timer(now);
+                true
+            }
         }
-        self.on_sent(now, &stretch);
-        Some(stretch)
+    }
+
+    /// A segment goes out again where nothing new may, as `limit` keeps it back.
+    fn send_last_resort(&mut self, now: Instant, limit: Limit) -> Option<DataRange> {
+        self.allowance.limit(limit);
+        let range = self.flight.last_resort(self.allowance.cwnd())?;
+        self.send_again(now, range)
+    }
+
+    /// Asks whether the peer's window has opened; `data` would be next.
+    fn probe_window(&mut self, now: Instant, data: DataRange) -> DataRange {
+        self.stats.window_probes += 1;
+        let probe = self.backlog.window_probe(now, data, self.flight.una());
+        self.wait_for_window(now);
+        probe
+    }
+
+    fn send_again(&mut self, now: Instant, range: Range) -> Option<DataRange> {
+        let limit = range.end.min(self.flight.max());
+        let full_payload = self.backlog.full_payload();
+        let data = self.backlog.data_at(range.start, limit, full_payload, self.flight.space())?;
+        if self.backlog.is_shortened() {
+            self.cut(&data, limit);
+        }
+        self.on_sent(now, &data);
+        Some(data)
     }
 
     /// Options beside the payload leave less room than when the segment went out first (RFC 6691 §3): what is behind
-    /// `stretch` up to `limit` is a segment of its own from now on.
+    /// `data` up to `limit` is a segment of its own from now on.
     #[cold]
-    fn cut(&mut self, stretch: &Stretch, limit: Seq) {
-        let len = stretch.len + Bytes::new(u64::from(stretch.fin));
-        if stretch.seq + len < limit
-            && let Some(rest) = self.recovery.cut(stretch.seq, len)
-            && let Some(modelled) = &mut self.modelled
+    fn cut(&mut self, data: &DataRange, limit: Seq) {
+        let len = data.len + Bytes::new(u64::from(data.fin));
+        if data.seq + len < limit
+            && let Some(rest) = self.flight.cut(data.seq, len)
         {
-            modelled.cut(rest);
+            self.allowance.track_cut(rest);
         }
     }
 
-    /// A segment of at most `most` at `seq`, or what there is before `limit`.
     #[inline]
-    fn stretch_at(&mut self, seq: Seq, limit: Seq, most: Bytes) -> Option<Stretch> {
-        let data = self.end.since(seq).min(limit.since(seq));
-        let len = self.hold.within_record(seq, data.min(most), self.space.una);
-        let fin = self.closed && seq + len == self.end && limit > self.end;
-        let push = len > Bytes::ZERO && (seq + len == self.end || self.hold.ends_record(seq + len));
-        let new = seq >= self.space.max;
-        (len > Bytes::ZERO || fin).then_some(Stretch {
-            seq,
-            len,
-            fin,
-            push,
-            new,
-            follows: Follows::Perhaps,
-        })
-    }
-
-    #[inline]
-    fn on_sent(&mut self, now: Instant, stretch: &Stretch) {
-        let len = stretch.len + Bytes::new(u64::from(stretch.fin));
-        let end = stretch.seq + len;
-        let again = stretch.seq < self.space.max;
+    fn on_sent(&mut self, now: Instant, data: &DataRange) {
+        let Self { backlog, flight, stats, allowance } = self;
+        let len = data.len + Bytes::new(u64::from(data.fin));
+        let end = data.seq + len;
+        let again = data.seq < flight.max();
         // Linux looks at what is in flight, and so begins anew after a timeout, too (tcp_event_data_sent).
-        if self.space.una == self.space.max
-            || (self.states.are_linux() && self.in_flight() == Bytes::ZERO)
+        if flight.is_empty() || (allowance.has_linux_states() && flight.in_flight() == Bytes::ZERO)
         {
-            let nxt = self.space.max;
-            let last_send = self.last_send.if_ever();
-            self.growth.on_send_start(&SendStart { now, last_send, nxt });
+            allowance.on_send_start(View { now, backlog, flight });
         }
-        self.recovery.on_sent(&SentSegment { now, start: stretch.seq, len, again });
-        self.stats.segments_sent += 1;
+        flight.on_sent(&SentSegment { now, start: data.seq, len, again });
+        stats.segments_sent += 1;
         if again {
-            self.stats.segments_retransmitted += 1;
-            self.stats.retransmitted_bytes += len.get();
-            // Karn: once any of it is sent again, the timed segment says nothing.
-            if self.timed.is_some_and(|(timed, _)| stretch.seq < timed) {
-                self.timed = None;
-            }
-        } else if self.timed.is_none() {
-            self.timed = Some((end, now));
+            stats.segments_retransmitted += 1;
+            stats.retransmitted_bytes += len.get();
         }
-        self.space.max = self.space.max.max(end);
-        if stretch.len < self.full_payload() {
-            self.hold.on_short_segment(end);
+        backlog.on_sent(data, end);
+        if allowance.models_path() {
+            allowance.track_sent(now, Range { start: data.seq, end }, again, flight);
         }
-        self.last_send = now;
-        if self.paces || self.modelled.is_some() {
-            self.track_and_pace(now, Range { start: stretch.seq, end }, stretch.len, again);
+        if allowance.paces() {
+            allowance.pace(View { now, backlog, flight }, data.len);
         }
-        if self.timer == Instant::NEVER {
-            self.timer = now + self.rtt.rto();
-        }
-        self.arm_recovery(now);
-    }
-
-    /// What most senders have no part in.
-    fn track_and_pace(&mut self, now: Instant, range: Range, payload: Bytes, again: bool) {
-        if self.modelled.is_some() {
-            self.track_sent(now, range, again);
-        }
-        if self.paces {
-            self.pace(now, payload);
-        }
+        flight.ensure_timer(now);
+        flight.arm_recovery(now);
     }
 }

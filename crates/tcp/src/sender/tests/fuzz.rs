@@ -8,14 +8,16 @@ use proptest::prelude::*;
 use super::super::*;
 use crate::Profile;
 use crate::event::{
-    Ack, Delivery, Feedback, LostSegment, MarkReport, Proposal, SendStart, SlowStartStep,
+    Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
+    RecoveryEnd, RttSample, SendStart, SlowStartStep,
 };
-use crate::idle::Usage;
-use crate::sender::hold::Then;
+use crate::idle::{AnyIdle, Idle, Usage};
+use crate::recovery::AnyRecovery;
+use crate::sender::backlog::WriteHint;
 use crate::start::{JumpChoice, SynLossChoice};
 use crate::variant::{Part, Parts, REGISTRY, Variant};
 
-/// What a law was told.
+/// The events that a law is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     Loss,
@@ -88,8 +90,8 @@ impl Growth for Recorder {
     fn on_restart(&mut self, now: Instant) {
         self.law.on_restart(now);
     }
-    fn is_holding_back(&self) -> bool {
-        self.law.is_holding_back()
+    fn limits_flight(&self) -> bool {
+        self.law.limits_flight()
     }
     fn measures_marks(&self) -> bool {
         self.law.measures_marks()
@@ -105,7 +107,7 @@ impl Growth for Recorder {
     }
 }
 
-/// Whether the window may grow is for the story to say.
+/// An idle rule that lets the window grow when the story says so.
 #[derive(Debug)]
 struct Gate(Arc<Mutex<bool>>);
 
@@ -164,11 +166,11 @@ struct World {
     episode: Option<Seq>,
     /// SND.MAX at the last reduction for a mark.
     marked: Seq,
-    leap: Option<Leap>,
+    unaided: Option<UnaidedJump>,
 }
 
 impl World {
-    /// Whether the window may grow is for the story to say, or for the idle rule of `parts`.
+    /// A sender of `parts`; with `gated` the story says whether the window may grow, else their idle rule does.
     fn new(parts: Parts, gated: bool, lost_syn_acks: u32) -> Self {
         let config = Config { mss: Mss::new(1000).unwrap(), ..Config::new(parts, Profile::Rfc) };
         let (heard, gate) = (Arc::default(), Arc::new(Mutex::new(true)));
@@ -178,7 +180,7 @@ impl World {
             heard: Arc::clone(&heard),
         }));
         if gated {
-            sender.idle = AnyIdle::Other(Box::new(Gate(Arc::clone(&gate))));
+            sender.allowance.set_idle(AnyIdle::Other(Box::new(Gate(Arc::clone(&gate)))));
         }
         sender.set_rwnd(Bytes::new(1 << 30));
         let handshake =
@@ -195,16 +197,16 @@ impl World {
             gate,
             episode: None,
             marked: Seq::FIRST_BYTE,
-            leap: Leap::of(&config),
+            unaided: UnaidedJump::of(&config),
         }
     }
 
     /// As an end point does after a segment or a timer, and before it sends.
     fn look(&mut self, sending: bool) {
-        if let Some(leap) = &mut self.leap {
-            leap.look(self.now, &mut self.sender);
+        if let Some(unaided) = &mut self.unaided {
+            unaided.look(self.now, &mut self.sender);
             if sending {
-                leap.before_send(self.now, &mut self.sender);
+                unaided.before_send(self.now, &mut self.sender);
             }
         }
     }
@@ -257,11 +259,11 @@ impl World {
         }
     }
 
-    /// What the law heard since, against what it may hear.
+    /// Compares what the law heard since with what it may hear.
     fn check(&mut self, name: &str) {
         // Fast recovery ends with the first ACK of new data, whatever else is lost (RFC 5681 §3.2).
-        let short = matches!(self.sender.recovery, AnyRecovery::FastRecovery(_));
-        let over = |end| self.sender.space.una >= end || (short && !self.sender.in_recovery());
+        let short = matches!(self.sender.flight.recovery(), AnyRecovery::FastRecovery(_));
+        let over = |end| self.sender.flight.una() >= end || (short && !self.sender.in_recovery());
         if self.episode.is_some_and(over) {
             self.episode = None;
         }
@@ -271,19 +273,20 @@ impl World {
                 // taken back.
                 Heard::Timeout | Heard::Spurious | Heard::Ended => {
                     self.episode = None;
-                    if self.sender.states.are_linux() {
+                    if self.sender.allowance.has_linux_states() {
                         // The state is another one, and with it goes what the mark has paid for.
                         self.marked = Seq::default();
                     }
                 }
-                Heard::Mark => self.marked = self.sender.space.max,
+                Heard::Mark => self.marked = self.sender.flight.max(),
                 Heard::Loss => {
                     // Linux reduces once more for what a probe has repaired, whatever was before (tcp_process_tlp_ack).
-                    let by_probe = self.sender.states.are_linux() && !self.sender.in_recovery();
-                    let paid = self.sender.space.una < self.marked && !by_probe;
+                    let by_probe =
+                        self.sender.allowance.has_linux_states() && !self.sender.in_recovery();
+                    let paid = self.sender.flight.una() < self.marked && !by_probe;
                     assert!(!paid, "{name}: a loss in a window that a mark has reduced");
                     assert!(self.episode.is_none(), "{name}: two reductions for one episode");
-                    self.episode = Some(self.sender.space.max);
+                    self.episode = Some(self.sender.flight.max());
                 }
             }
         }
@@ -295,7 +298,7 @@ impl World {
 
     fn perform(&mut self, step: &Step) {
         match *step {
-            Step::Write(bytes) => self.sender.write(Bytes::new(bytes), Then::Silence),
+            Step::Write(bytes) => self.sender.write(Bytes::new(bytes), WriteHint::Silence),
             Step::Deliver(n) | Step::Silently(n) | Step::Twice(n) => {
                 let Some(range) = self.take(n) else { return };
                 let known = |held: &Range| held.start <= range.start && range.end <= held.end;
@@ -313,7 +316,7 @@ impl World {
             Step::Lose(n) => {
                 self.take(n);
             }
-            Step::Echo => self.sender.on_ecn_echo(self.now, self.sender.space.una),
+            Step::Echo => self.sender.on_ecn_echo(self.now, self.sender.flight.una()),
             Step::Wait(millis) => {
                 self.now += Duration::from_millis(millis);
                 self.sender.on_timer(self.now);
@@ -369,7 +372,7 @@ proptest! {
                 let cwnd = world.sender.cwnd();
                 // A law that models the path is not asked by the idle rule.
                 let bound = !*world.gate.lock().unwrap()
-                    && !world.sender.growth.models_path()
+                    && !world.sender.growth().models_path()
                     && world.sender.stats.spurious == undone;
                 // A reduction goes no further than two segments (RFC 5681 §3.1), which is more than one.
                 let reduced = !world.heard.lock().unwrap().is_empty();
@@ -412,12 +415,12 @@ proptest! {
         steps in prop::collection::vec(step(), 1..150),
         lost_syn_acks in 0_u32..2,
     ) {
-        let leaps = |part: &Part| {
+        let jumps = |part: &Part| {
             matches!(part, Part::Jump(JumpChoice::JumpStart | JumpChoice::Resume(_)))
         };
-        for (name, parts) in senders_with(leaps) {
+        for (name, parts) in senders_with(jumps) {
             let mut world = World::new(parts, false, lost_syn_acks);
-            let mut phase = LeapPhase::Reconnaissance;
+            let mut phase = JumpPhase::Reconnaissance;
             for step in &steps {
                 world.perform(step);
                 world.look(false);
@@ -431,7 +434,7 @@ proptest! {
                 let cwnd = world.sender.cwnd();
                 prop_assert!(cwnd <= before.max(bound), "{name}: {step:?}: {before:?} to {cwnd:?}");
                 prop_assert!(cwnd >= world.sender.mss().bytes(), "{name}: {step:?}");
-                let now = world.leap.map_or(LeapPhase::Normal, |leap| leap.phase());
+                let now = world.unaided.map_or(JumpPhase::Normal, |unaided| unaided.phase());
                 prop_assert!(now >= phase, "{name}: {phase:?} to {now:?}");
                 phase = now;
             }

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::event::{CaState, Why};
-use crate::idle::{AfterIdle, IdleChoice, Usage};
-use crate::recovery::{AckSeen, Tally};
+use crate::idle::{AfterIdle, Idle, IdleChoice, Usage};
+use crate::recovery::{AckSeen, SendSpace, SentSegment, Tally};
 use trace::{Kind, Row, Trace};
 
 /// The laws, by the first part of a file's name, and the senders that have them.
@@ -46,7 +46,7 @@ struct Told {
     /// New data goes out up to here, and this again.
     limit: Seq,
     again: Option<Range>,
-    /// Whether the window is in use, and the timeout where there was silence.
+    /// True if the window is in use, and the timeout where there was silence.
     limited: bool,
     rto: Option<Duration>,
 }
@@ -130,7 +130,7 @@ impl Idle for Silence {
     }
 }
 
-/// How far a trace was followed.
+/// The distance to which a trace was followed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     /// Rows compared; in CWR and Recovery only the threshold is, as the trace has no PRR.
@@ -173,13 +173,13 @@ impl Replay {
             rto: None,
         })));
         let mut sender = Sender::new(&config);
-        sender.recovery = AnyRecovery::Other(Box::new(Scripted(told.clone())));
+        sender.flight.set_recovery(AnyRecovery::Other(Box::new(Scripted(told.clone()))));
         let idle = AnyIdle::new(IdleChoice::LinuxIdle(AfterIdle::Restart));
-        sender.idle = AnyIdle::Other(Box::new(Silence(idle, told.clone())));
+        sender.allowance.set_idle(AnyIdle::Other(Box::new(Silence(idle, told.clone()))));
         sender.set_rwnd(Bytes::new(1 << 30));
         sender.on_established(Handshake::clean(mss), first.rtt, false);
-        sender.write(Bytes::new(1 << 50), Then::Silence);
-        sender.growth.rebase(&Proposal {
+        sender.write(Bytes::new(1 << 50), WriteHint::Silence);
+        sender.allowance.rebase(&Proposal {
             cwnd: Some(packets(first.cwnd)),
             ssthresh: first.ssthresh.map(packets),
             mss,
@@ -191,7 +191,7 @@ impl Replay {
     /// The event of `row`, and what goes out on it: `next` says how much.
     pub fn step(&mut self, row: &Row, next: Option<&Row>) {
         self.now += row.after;
-        let (una, now) = (self.sender.space.una, self.now);
+        let (una, now) = (self.sender.flight.una(), self.now);
         let ack = una + packets(row.acked);
         let in_recovery = self.told.get().in_recovery;
         let outcome = match row.kind {
@@ -218,7 +218,7 @@ impl Replay {
         match row.kind {
             Kind::Init => {}
             Kind::Timeout => {
-                self.sender.timer = now;
+                self.sender.flight.set_timer(now);
                 self.sender.on_timer(now);
             }
             Kind::IdleRestart => self.told.set(|told| told.rto = Some(row.aux_ms)),
@@ -234,10 +234,10 @@ impl Replay {
     }
 
     fn send(&mut self, row: &Row, next: &Row) {
-        let una = self.sender.space.una;
+        let una = self.sender.flight.una();
         // The next row's SND.NXT is that of before its own transmissions.
         let limit = una + packets(next.acked + next.unacked);
-        let new = limit.since(self.sender.space.max);
+        let new = limit.since(self.sender.flight.max());
         self.told.set(|told| {
             told.limit = limit;
             // A transmission begins anew where nothing is in flight; a retransmission does, too.
@@ -246,7 +246,7 @@ impl Replay {
             told.again = (row.starts && new == Bytes::ZERO).then_some(first);
         });
         self.sender.fill(self.now);
-        assert_eq!(self.sender.space.max, limit, "what goes out");
+        assert_eq!(self.sender.flight.max(), limit, "what goes out");
     }
 
     /// The trace's window, which is another for want of PRR.
@@ -254,14 +254,14 @@ impl Replay {
         let cwnd = Some(packets(cwnd));
         let mss = Mss::new(MSS).unwrap();
         let proposal = Proposal { cwnd, ssthresh: None, mss, why: Why::Established };
-        self.sender.growth.rebase(&proposal);
+        self.sender.allowance.rebase(&proposal);
     }
 
     pub fn state(&self) -> CaState {
-        self.sender.states.state()
+        self.sender.allowance.state()
     }
 
-    /// How the sender differs from the kernel after `row`.
+    /// The difference between the sender and the kernel after `row`.
     fn difference(&self, row: &Row) -> Option<String> {
         let mss = Mss::new(MSS).unwrap();
         let cwnd = self.sender.cwnd().whole_segments(mss);
@@ -289,7 +289,7 @@ fn replay(name: &str, trace: &Trace) -> Result<Score, String> {
         let reducing = matches!(replay.state(), CaState::Cwr | CaState::Recovery);
         if row.kind == Kind::Timeout && row.reduces && reducing {
             score.reduced_again += 1;
-            replay.sender.states.forget();
+            replay.sender.allowance.forget_state();
             replay.take_over(rows[n - 1].cwnd);
         }
         replay.step(row, rows.get(n + 1));

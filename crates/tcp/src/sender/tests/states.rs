@@ -49,15 +49,15 @@ impl Story {
         self.event(Kind::Ack, segments, segments, false)
     }
 
-    /// The same with an echo.
+    /// An ACK with an echo.
     fn echo(&mut self, segments: u64) -> &mut Self {
         self.event(Kind::Ack, segments, segments, true)
     }
 
     /// Twenty segments more go out.
     fn send(&mut self) -> &mut Self {
-        let out = self.0.sender.space.max.since(self.0.sender.space.una);
-        let unacked = 20 + out.whole_segments(self.0.sender.mss);
+        let out = self.0.sender.flight.max().since(self.0.sender.flight.una());
+        let unacked = 20 + out.whole_segments(self.0.sender.backlog.mss());
         let next = Row { unacked, ..NOTHING };
         self.0.step(&NOTHING, Some(&next));
         self
@@ -65,7 +65,7 @@ impl Story {
 
     fn window(&self) -> (u64, Option<u64>) {
         let sender = &self.0.sender;
-        let segments = |bytes: Bytes| bytes.whole_segments(sender.mss);
+        let segments = |bytes: Bytes| bytes.whole_segments(sender.backlog.mss());
         (segments(sender.cwnd()), sender.ssthresh().map(segments))
     }
 }
@@ -171,7 +171,7 @@ fn a_mark_on_an_ack_that_says_nothing_else_counts() {
 fn linuxs_dctcp_counts_what_is_sacked_and_ends_its_window_at_next_seq() {
     let mut story = Story::linux("dctcp");
     let alpha = |story: &Story| {
-        let AnyGrowth::DctcpLinux(law) = story.0.sender.growth.inner() else { panic!() };
+        let AnyGrowth::DctcpLinux(law) = story.0.sender.growth() else { panic!() };
         law.module.alpha()
     };
     assert_eq!(alpha(&story), 1024);

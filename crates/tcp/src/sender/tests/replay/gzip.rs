@@ -100,7 +100,7 @@ fn fixed_codes() -> (Code, Code) {
     (Code::new(&lengths), Code::new(&[5; 30]))
 }
 
-/// What a symbol from `first` on stands for: `step` symbols for each further bit (RFC 1951 §3.2.5).
+/// The value of a symbol from `first` on: `step` symbols for each further bit (RFC 1951 §3.2.5).
 fn extended(bits: &mut Bits<'_>, symbol: u32, group: u32, base: u32) -> usize {
     if symbol < 2 * group {
         return (base + symbol) as usize;
@@ -132,7 +132,7 @@ fn copy(bits: &mut Bits<'_>, length: usize, distance: &Code, out: &mut Vec<u8>) 
     }
 }
 
-/// What the file `bytes` holds.
+/// The contents of the file `bytes`.
 pub fn unpack(bytes: &[u8]) -> Vec<u8> {
     assert_eq!(bytes[..3], [0x1f, 0x8b, 8], "not a gzip file");
     let flags = bytes[3];

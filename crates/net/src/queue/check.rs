@@ -1,0 +1,66 @@
+//! Checks that settings of several disciplines share.
+
+use ackclock_units::{Bytes, Duration};
+
+use super::contract::Refusal;
+use super::limit::Limit;
+
+/// Refuses the value of `key`.
+///
+/// # Errors
+/// Always.
+pub fn refuse(key: &'static str, why: &str) -> Result<(), Refusal> {
+    Err((key, why.to_owned()))
+}
+
+/// Checks that some packet may wait.
+pub fn check_limit(limit: Limit) -> Result<(), Refusal> {
+    match limit {
+        Limit::Fixed(limit) if limit.amount == 0 => refuse("limit", "expected more than 0"),
+        _ => Ok(()),
+    }
+}
+
+/// Checks a mark. One that an arrival never finds, because the queue is full before, is a mistake.
+pub fn check_mark(key: &'static str, mark: Limit, limit: Limit) -> Result<(), Refusal> {
+    if mark == Limit::UNLIMITED || mark.is_at_least(limit) == Some(true) {
+        return refuse(key, "expected less than `limit`: nothing would be marked");
+    }
+    Ok(())
+}
+
+/// Checks a probability or a weight.
+pub fn check_share(key: &'static str, share: f64) -> Result<(), Refusal> {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(());
+    }
+    Err((key, format!("{share} is not a probability, expected a number from 0 to 1")))
+}
+
+/// Checks a probability or a weight that is not zero.
+pub fn check_positive_share(key: &'static str, share: f64) -> Result<(), Refusal> {
+    check_share(key, share)?;
+    if share <= 0.0 { refuse(key, "expected more than 0") } else { Ok(()) }
+}
+
+/// Checks a time that is not zero.
+pub fn check_time(key: &'static str, time: Duration) -> Result<(), Refusal> {
+    if time == Duration::ZERO { refuse(key, "expected more than 0 s") } else { Ok(()) }
+}
+
+/// Checks a number of bytes that is used as a size of packets.
+pub fn check_size(key: &'static str, size: Bytes) -> Result<(), Refusal> {
+    if (1..=1 << 30).contains(&size.get()) {
+        Ok(())
+    } else {
+        refuse(key, "expected from 1 B to 1 GiB")
+    }
+}
+
+/// The size in a packet's own type.
+///
+/// # Panics
+/// With a size that [`check_size`] refuses.
+pub fn size(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.get()).expect("the check bounds it")
+}

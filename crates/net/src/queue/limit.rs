@@ -1,0 +1,259 @@
+//! Limits of queues: as a scenario writes them, and as a link counts them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ackclock_units::{Bytes, Duration, ParseError, Rate, written_as_text};
+
+use crate::counters::Volume;
+
+/// The unit of a queue's limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueUnit {
+    /// Packets.
+    Packets,
+    /// Bytes on the wire.
+    Bytes,
+}
+
+/// The most that a queue holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueLimit {
+    /// The number.
+    pub amount: u64,
+    /// The unit.
+    pub unit: QueueUnit,
+}
+
+impl QueueLimit {
+    /// No limit.
+    pub const UNLIMITED: Self = Self { amount: u64::MAX, unit: QueueUnit::Packets };
+
+    /// True if a packet of `size` fits beside what is held, of which `in_service` is being sent
+    /// and counts only if `counts_in_service`.
+    #[inline]
+    pub const fn admits(
+        self,
+        held: Volume,
+        in_service: u32,
+        counts_in_service: bool,
+        size: u32,
+    ) -> bool {
+        // An idle link takes any packet: it does not wait.
+        if held.packets == 0 {
+            return !counts_in_service || self.amount > 0;
+        }
+        match self.unit {
+            QueueUnit::Packets => held.packets - ((!counts_in_service) as u64) < self.amount,
+            QueueUnit::Bytes => {
+                let excused = if counts_in_service { 0 } else { in_service as u64 };
+                held.bytes - excused + size as u64 <= self.amount
+            }
+        }
+    }
+
+    /// The packets that may be held when another comes; `None` for a limit in bytes.
+    pub const fn room(self, counts_in_service: bool) -> Option<u64> {
+        match self.unit {
+            QueueUnit::Packets => Some(self.amount.saturating_add(!counts_in_service as u64)),
+            QueueUnit::Bytes => None,
+        }
+    }
+
+    /// True if more than this much is held, counted as in [`admits`](Self::admits).
+    pub const fn is_exceeded(self, held: Volume, in_service: u32, counts_in_service: bool) -> bool {
+        let more = Self { amount: self.amount.saturating_add(1), unit: self.unit };
+        more.is_reached(held, in_service, counts_in_service) && self.amount < u64::MAX
+    }
+
+    /// True if at least this much is held, counted as in [`admits`](Self::admits).
+    pub const fn is_reached(self, held: Volume, in_service: u32, counts_in_service: bool) -> bool {
+        let excused = (held.packets > 0 && !counts_in_service) as u64;
+        match self.unit {
+            QueueUnit::Packets => held.packets - excused >= self.amount,
+            QueueUnit::Bytes => held.bytes - excused * in_service as u64 >= self.amount,
+        }
+    }
+}
+
+/// A queue's limit, as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// A number of packets or bytes, or none.
+    Fixed(QueueLimit),
+    /// A multiple of the bandwidth-delay product.
+    Bdp(f64),
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self::UNLIMITED
+    }
+}
+
+impl Limit {
+    /// No limit.
+    pub const UNLIMITED: Self = Self::Fixed(QueueLimit::UNLIMITED);
+
+    /// A limit of `amount` packets.
+    pub const fn packets(amount: u64) -> Self {
+        Self::Fixed(QueueLimit { amount, unit: QueueUnit::Packets })
+    }
+
+    /// A limit of `amount` bytes.
+    pub const fn bytes(amount: u64) -> Self {
+        Self::Fixed(QueueLimit { amount, unit: QueueUnit::Bytes })
+    }
+
+    /// The limit of a link of `rate` whose longest base round trip is `rtt`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "floor of a positive number of packets"
+    )]
+    pub fn resolve(self, rate: Rate, rtt: Duration) -> QueueLimit {
+        match self {
+            Self::Fixed(limit) => limit,
+            Self::Bdp(multiple) => {
+                let bdp = (rate.volume_in(rtt).get() / 1500) as f64;
+                QueueLimit { amount: ((bdp * multiple) as u64).max(1), unit: QueueUnit::Packets }
+            }
+        }
+    }
+
+    /// The unit in which it counts.
+    pub const fn unit(self) -> QueueUnit {
+        match self {
+            Self::Fixed(limit) => limit.unit,
+            Self::Bdp(_) => QueueUnit::Packets,
+        }
+    }
+
+    /// True if this limit is at least the other; `None` where that depends on the link.
+    pub fn is_at_least(self, other: Self) -> Option<bool> {
+        match (self, other) {
+            (Self::Fixed(one), Self::Fixed(other)) => {
+                (one.unit == other.unit).then_some(one.amount >= other.amount)
+            }
+            (Self::Bdp(one), Self::Bdp(other)) => Some(one >= other),
+            _ => None,
+        }
+    }
+}
+
+const A_LIMIT: &str = "a limit such as \"50 packet\", \"64 kB\", \"1 BDP\" or \"unlimited\"";
+
+impl FromStr for Limit {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let error = || ParseError::new(text, A_LIMIT);
+        if text == "unlimited" {
+            return Ok(Self::UNLIMITED);
+        }
+        let text = text.trim();
+        if let Some(number) = text.strip_suffix("BDP") {
+            let multiple: f64 = number.trim().parse().map_err(|_| error())?;
+            return if multiple.is_finite() && multiple > 0.0 {
+                Ok(Self::Bdp(multiple))
+            } else {
+                Err(error())
+            };
+        }
+        for unit in ["packets", "packet"] {
+            if let Some(number) = text.strip_suffix(unit) {
+                return number.trim().parse().map(Self::packets).map_err(|_| error());
+            }
+        }
+        let bytes: Bytes = text.parse().map_err(|_| error())?;
+        Ok(Self::bytes(bytes.get()))
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(QueueLimit::UNLIMITED) => f.write_str("unlimited"),
+            Self::Fixed(QueueLimit { amount, unit: QueueUnit::Packets }) => {
+                write!(f, "{amount} packet")
+            }
+            Self::Fixed(QueueLimit { amount, unit: QueueUnit::Bytes }) => write!(f, "{amount} B"),
+            Self::Bdp(multiple) => write!(f, "{multiple} BDP"),
+        }
+    }
+}
+
+written_as_text! {
+    Limit: "Limit", "A queue's limit: packets, bytes, a multiple of the bandwidth-delay product, or unlimited.", "1 BDP";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn held(packets: u64) -> Volume {
+        Volume { packets, bytes: packets * 100 }
+    }
+
+    #[test]
+    fn a_limit_counts_what_waits_unless_told_otherwise() {
+        let limit = QueueLimit { amount: 2, unit: QueueUnit::Packets };
+        // One in service and one waiting: a second may wait, a third may not.
+        assert!(limit.admits(held(2), 100, false, 100));
+        assert!(!limit.admits(held(3), 100, false, 100));
+        // Counting the one in service, two held are the limit.
+        assert!(limit.admits(held(1), 100, true, 100));
+        assert!(!limit.admits(held(2), 100, true, 100));
+    }
+
+    #[test]
+    fn the_room_of_a_limit_in_packets_is_what_it_admits() {
+        for amount in [0, 1, 2, 5, u64::MAX] {
+            let limit = QueueLimit { amount, unit: QueueUnit::Packets };
+            for (counts, packets) in
+                [false, true].into_iter().flat_map(|c| (0..8).map(move |n| (c, n)))
+            {
+                let room = limit.room(counts).unwrap();
+                assert_eq!(
+                    packets < room,
+                    limit.admits(held(packets), 100, counts, 100),
+                    "{limit:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_in_bytes_counts_bytes() {
+        let limit = QueueLimit { amount: 250, unit: QueueUnit::Bytes };
+        // 100 in service, 100 waiting: 100 + 150 = 250 fits, 100 + 151 does not.
+        assert!(limit.admits(held(2), 100, false, 150));
+        assert!(!limit.admits(held(2), 100, false, 151));
+        assert!(limit.admits(held(1), 100, true, 150));
+        assert!(!limit.admits(held(2), 100, true, 100));
+    }
+
+    #[test]
+    fn a_mark_counts_as_the_limit_does() {
+        let mark = QueueLimit { amount: 2, unit: QueueUnit::Packets };
+        // One in service and one waiting; then two waiting.
+        assert!(!mark.is_reached(held(2), 100, false));
+        assert!(mark.is_reached(held(3), 100, false));
+        assert!(!mark.is_reached(held(1), 100, true));
+        assert!(mark.is_reached(held(2), 100, true));
+        assert!(!mark.is_reached(held(0), 0, false));
+        // 199 B of 299 wait, 200 of 300: 100 are being sent.
+        let mark = QueueLimit { amount: 200, unit: QueueUnit::Bytes };
+        let held = |bytes| Volume { packets: 3, bytes };
+        assert!(!mark.is_reached(held(299), 100, false));
+        assert!(mark.is_reached(held(300), 100, false));
+        assert!(!mark.is_reached(held(199), 100, true));
+        assert!(mark.is_reached(held(200), 100, true));
+    }
+
+    #[test]
+    fn an_idle_link_takes_a_packet_larger_than_the_limit() {
+        let none = QueueLimit { amount: 0, unit: QueueUnit::Packets };
+        assert!(none.admits(held(0), 0, false, 1500));
+        assert!(!none.admits(held(1), 100, false, 1500));
+    }
+}

@@ -1,0 +1,50 @@
+//! The sender's states as Linux has them: `tcp_fastretrans_alert`, `tcp_enter_cwr`, `tcp_enter_recovery`,
+//! `tcp_enter_loss`, `tcp_cong_control` and `tcp_try_undo_recovery` of `net/ipv4/tcp_input.c`, Linux 6.18.
+//!
+//! * An echo reduces the window in the states Open and Disorder, and nothing lets it grow until SND.UNA has passed what had
+//!   been sent by then (CWR).
+//! * A loss found in CWR costs no more. What a mark has reduced, or a reduction during which an echo came, is never taken
+//!   back.
+//! * A timeout in CWR, or in Recovery, leaves the threshold as it is.
+//! * The state after an ACK says whether it lets the window grow: the ACK that ends CWR, Recovery or Loss does, and the one
+//!   that takes a reduction back.
+
+mod changes;
+
+use ackclock_packet::Seq;
+
+use super::law::Law;
+use crate::config::States as Rule;
+use crate::event::CaState;
+
+/// The state of a sender.
+#[derive(Clone, Copy, Debug)]
+pub struct States {
+    /// SND.NXT at the last reduction or timeout. What was sent before belongs to it.
+    high_seq: Seq,
+    state: CaState,
+    /// True if the states are Linux's.
+    linux: bool,
+    /// True if the growth law is told of each.
+    told: bool,
+}
+
+impl States {
+    pub(super) fn new(rule: Rule) -> Self {
+        Self {
+            high_seq: Seq::FIRST_BYTE,
+            state: CaState::Open,
+            linux: rule == Rule::Linux,
+            told: false,
+        }
+    }
+
+    pub(super) fn tell(&mut self, law: &Law) {
+        self.told = self.linux && law.heeds_states();
+    }
+
+    #[inline]
+    pub(super) const fn are_linux(&self) -> bool {
+        self.linux
+    }
+}

@@ -1,0 +1,201 @@
+//! The changes of state, and their consequences.
+
+use ackclock_units::Bytes;
+
+use crate::event::{CaState, RecoveryEnd, Signal, SlowStartStep, StateChange};
+use crate::recovery::{Outcome, Recovery};
+use crate::sender::allowance::{Allowance, Taken, View};
+use crate::sender::flight::Flight;
+use crate::sender::stats::SenderStats;
+use crate::start::Start;
+
+impl Allowance {
+    fn enter(&mut self, view: View<'_>, to: CaState) {
+        let from = std::mem::replace(&mut self.states.state, to);
+        if self.states.told && from != to {
+            let (una, nxt) = (view.flight.una(), view.flight.max());
+            self.growth.on_state(&StateChange { now: view.now, from, to, una, nxt });
+        }
+    }
+
+    /// Nothing is being repaired any more: `tcp_try_keep_open`.
+    fn reopen(&mut self, view: View<'_>) {
+        // Whether something is SACKed matters to few laws, and takes a while to find out.
+        let disorder = self.states.told && view.flight.tally(view.mss()).sacked > 0;
+        self.enter(view, if disorder { CaState::Disorder } else { CaState::Open });
+    }
+
+    /// The consequences of an ACK. Answers whether the retransmission timer starts anew.
+    pub(in crate::sender) fn respond(
+        &mut self,
+        view: View<'_>,
+        taken: &Taken,
+        stats: &mut SenderStats,
+    ) -> bool {
+        let echoed = self.marks.take_echoed();
+        if self.marks.measures() {
+            let counted = view.flight.recovery().newly_delivered().unwrap_or(taken.newly_acked);
+            self.report_marks(view.flight, counted, echoed);
+        }
+        if taken.rtt.is_some() && self.growth.in_slow_start() && self.start.follows_samples() {
+            self.judge_slow_start(view, taken);
+        }
+        if echoed {
+            self.marks.bar_undo();
+        }
+        if self.states.state > CaState::Disorder || self.states.told {
+            self.leave_states(view, taken.outcome);
+        }
+        let mut grows = true;
+        let mut restarts = true;
+        match taken.outcome {
+            Outcome::None => grows = !view.flight.recovery().in_recovery(),
+            Outcome::Repaired { at_most } => self.on_repaired(view, at_most, stats),
+            Outcome::PartlyRepaired { restart_timer } => (grows, restarts) = (false, restart_timer),
+            Outcome::LossFound => {
+                grows = false;
+                self.on_loss_found(view, echoed, stats);
+            }
+            Outcome::Spurious => {
+                // A partial ACK that undoes does nothing else with its echo (tcp_try_undo_partial).
+                let partial = self.states.state == CaState::Recovery
+                    && view.flight.una() < self.states.high_seq;
+                self.on_spurious(view, stats);
+                if self.states.state != CaState::Cwr {
+                    self.reopen(view);
+                }
+                if partial && echoed {
+                    return restarts;
+                }
+            }
+        }
+        if echoed && grows && self.states.state <= CaState::Disorder {
+            self.enter_cwr(view, stats);
+        }
+        // tcp_may_raise_cwnd.
+        let forward = taken.newly_acked > Bytes::ZERO || view.flight.recovery().grows_on_sack();
+        if grows && forward && self.states.state != CaState::Cwr {
+            self.grow(view, taken);
+        }
+        restarts
+    }
+
+    /// The end of CWR and of Loss, and the change between Open and Disorder.
+    fn leave_states(&mut self, view: View<'_>, outcome: Outcome) {
+        let (una, high_seq) = (view.flight.una(), self.states.high_seq);
+        match self.states.state {
+            // CWR is held beyond what was sent at its beginning, as its echoes may be late.
+            CaState::Cwr if una > high_seq => {
+                self.end_reduction(view, None);
+                self.reopen(view);
+            }
+            CaState::Loss if una >= high_seq && outcome != Outcome::Spurious => self.reopen(view),
+            CaState::Open | CaState::Disorder if self.states.told => self.reopen(view),
+            _ => {}
+        }
+    }
+
+    fn end_reduction(&mut self, view: View<'_>, at_most: Option<Bytes>) {
+        let in_flight = view.in_flight();
+        // The growth by the ACK that ends the repair comes afterwards.
+        let newly_delivered = Bytes::ZERO;
+        let end =
+            RecoveryEnd { now: view.now, in_flight, newly_delivered, at_most, mss: view.mss() };
+        self.growth.on_recovery_end(&end);
+    }
+
+    fn on_repaired(&mut self, view: View<'_>, at_most: Option<Bytes>, stats: &SenderStats) {
+        self.reopen(view);
+        let at_most = self.at_most_after_repair(view, at_most, stats);
+        self.end_reduction(view, at_most);
+    }
+
+    /// `tcp_enter_recovery`.
+    pub(in crate::sender) fn on_loss_found(
+        &mut self,
+        view: View<'_>,
+        echoed: bool,
+        stats: &mut SenderStats,
+    ) {
+        let repairs = view.flight.recovery().in_recovery();
+        if self.states.state == CaState::Cwr && repairs {
+            // The mark has paid.
+            self.marks.bar_undo();
+        } else {
+            self.on_congestion(view, Signal::Loss, stats);
+            if echoed {
+                self.marks.bar_undo();
+            }
+        }
+        self.states.high_seq = view.flight.max();
+        if repairs {
+            self.enter(view, CaState::Recovery);
+        } else {
+            // A probe has repaired it (tcp_process_tlp_ack).
+            self.reopen(view);
+        }
+    }
+
+    /// `tcp_enter_cwr`.
+    fn enter_cwr(&mut self, view: View<'_>, stats: &mut SenderStats) {
+        let signal = self.marks.signal();
+        self.on_congestion(view, signal, stats);
+        self.states.high_seq = view.flight.max();
+        self.enter(view, CaState::Cwr);
+    }
+
+    /// An echo on an ACK that says nothing else.
+    pub(in crate::sender) fn on_bare_echo(&mut self, view: View<'_>, stats: &mut SenderStats) {
+        if !self.marks.take_echoed() {
+            return;
+        }
+        self.marks.bar_undo();
+        if self.states.state <= CaState::Disorder {
+            self.enter_cwr(view, stats);
+        }
+    }
+
+    /// A timeout, as the law is told of it: `tcp_enter_loss` reduces no more in CWR and in Recovery, nor after a timeout without
+    /// progress.
+    pub(in crate::sender) fn timeout_signal(&self, flight: &Flight) -> Signal {
+        let consecutive = flight.consecutive_timeouts();
+        let reduced = self.states.linux
+            && matches!(self.states.state, CaState::Cwr | CaState::Recovery)
+            && flight.una() < self.states.high_seq;
+        Signal::Timeout { consecutive: if reduced { consecutive.max(2) } else { consecutive } }
+    }
+
+    /// The timeout has cost what it costs.
+    pub(in crate::sender) fn enter_loss(&mut self, view: View<'_>) {
+        self.states.high_seq = view.flight.max();
+        self.enter(view, CaState::Loss);
+        self.start.on_timeout(view.now, view.flight.max());
+    }
+
+    /// Slow start follows the delay on every sample, before anything else comes of the ACK: `cubictcp_acked`.
+    fn judge_slow_start(&mut self, view: View<'_>, taken: &Taken) {
+        let mut ack = self.ack_event(view, taken);
+        let delays = self.growth.delays(view.now);
+        if !delays.trusted {
+            ack.rtt = None;
+        }
+        let (cwnd, ssthresh) = (self.growth.cwnd(), self.growth.ssthresh());
+        if self.start.on_sample(&ack, delays.least, cwnd, ssthresh) {
+            let step = SlowStartStep { exit: true, ..SlowStartStep::grow(Bytes::ZERO) };
+            self.growth.on_ack(&ack, Some(step));
+            self.avoidance_from = Some(view.flight.nxt());
+        }
+    }
+}
+
+#[cfg(test)]
+impl Allowance {
+    pub(in crate::sender) const fn state(&self) -> CaState {
+        self.states.state
+    }
+
+    /// No reduction is under way.
+    pub(in crate::sender) const fn forget_state(&mut self) {
+        self.states.state = CaState::Open;
+    }
+}

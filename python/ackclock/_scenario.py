@@ -1,0 +1,123 @@
+"""A scenario as text: what the generated class :class:`ackclock.Scenario` has beside its keys."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
+
+from ackclock import _core
+from ackclock._table import Table
+from ackclock.errors import BadInput
+
+__all__ = ["ScenarioText"]
+
+
+@dataclass(frozen=True)
+class ScenarioText(Table):
+    """A scenario that is read from text and written as text."""
+
+    def _freeze(self, *names: str) -> None:
+        """Make tuples of sequences, and name the flows that have no name."""
+        super()._freeze(*names)
+        flows = tuple(
+            flow if flow.name is not None else replace(flow, name=f"flow-{place}")
+            for place, flow in enumerate(vars(self)["flows"], start=1)
+        )
+        object.__setattr__(self, "flows", flows)
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Return the value of a table that the core has checked."""
+        return super().from_table({"flow": (), **table})
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a scenario file, TOML or JSON.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Scenario
+            The scenario.
+
+        Raises
+        ------
+        BadInput
+            The file cannot be read, or the first key that cannot be used.
+        """
+        return cls.from_table(json.loads(_core.load_scenario(os.fspath(path))))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Self:
+        """Return the scenario that ``table`` describes, with the keys of a file.
+
+        Raises
+        ------
+        BadInput
+            The first key that cannot be used.
+        """
+        return cls.from_table(json.loads(_core.check_scenario(_to_json(table))))
+
+    def to_json(self) -> str:
+        """Return the scenario as JSON text.
+
+        Raises
+        ------
+        BadInput
+            A number is not finite, or a value has no place in a scenario.
+        """
+        return _to_json(self.to_dict())
+
+    def to_toml(self) -> str:
+        """Return the scenario as the text of a scenario file."""
+        return _to_toml(self.to_dict())
+
+    def check(self) -> Self:
+        """Return the scenario as the core reads it, every name in its canonical form.
+
+        Raises
+        ------
+        BadInput
+            The first key that cannot be used.
+        """
+        return self.from_dict(self.to_dict())
+
+
+def _to_json(table: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(table, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"scenario: {error}") from None
+
+
+def _to_toml(table: Mapping[str, Any]) -> str:
+    lines: list[str] = []
+    tables: list[tuple[str, Mapping[str, Any]]] = []
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            tables.append((f"[{key}]", cast("Mapping[str, Any]", value)))
+        elif isinstance(value, list):
+            tables += [(f"[[{key}]]", item) for item in cast("list[Mapping[str, Any]]", value)]
+        else:
+            lines.append(f"{key} = {_toml_value(value)}")
+    for header, body in tables:
+        lines += ["", header, *(f"{key} = {_toml_value(value)}" for key, value in body.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, object]", value).items()
+        return "{ " + ", ".join(f"{key} = {_toml_value(item)}" for key, item in items) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml_value(item) for item in cast("list[object]", value)) + "]"
+    # Strings, integers, finite numbers and booleans are written alike in JSON and TOML, but for
+    # the characters beyond the basic plane, which JSON would write as two halves, and DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

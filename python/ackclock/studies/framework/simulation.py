@@ -1,0 +1,116 @@
+"""Simulations as studies use them: scenarios in, data frames out, every run checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar
+
+import polars as pl
+
+import ackclock as ac
+from ackclock.studies.framework.parts import Advance, Part
+
+
+class BrokenRunError(AssertionError):
+    """A run in which packets appeared, vanished or outran a link: a fault, not a result."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a batch of runs; ``cell`` is the index of the run."""
+
+    flows: pl.DataFrame
+    links: pl.DataFrame
+    sources: pl.DataFrame
+    crossings: pl.DataFrame
+    objects: pl.DataFrame
+    connections: pl.DataFrame
+    pages: pl.DataFrame
+    videos: pl.DataFrame
+    quick_start: pl.DataFrame
+    flow_samples: pl.DataFrame
+    link_samples: pl.DataFrame
+
+
+def simulate(
+    scenarios: Sequence[ac.Scenario],
+    threads: int | None,
+    progress: Callable[[int], None] | None = None,
+) -> Tables:
+    """Run scenarios and check that every queue and link of every run conserves its packets."""
+    frames = ac.simulate_many(scenarios, threads=threads, progress=progress).to_polars()
+    tables = Tables(**{part.name: _with_texts(frames[part.name]) for part in fields(Tables)})
+    check_conservation(tables.links)
+    return tables
+
+
+class Setting(Protocol):
+    """One run of a study, as the study names what it varies."""
+
+    def scenario(self) -> ac.Scenario:
+        """Return the scenario."""
+        ...
+
+
+S = TypeVar("S", bound=Setting)
+
+
+def simulated(
+    threads: int | None,
+    name: str,
+    settings: Sequence[S],
+    reduce: Callable[[Tables, Sequence[S]], pl.DataFrame],
+) -> Part:
+    """Return a part that runs all of ``settings`` and reduces what they left to one table."""
+    scenarios = [setting.scenario() for setting in settings]
+
+    def compute(advance: Advance) -> pl.DataFrame:
+        return reduce(simulate(scenarios, threads, advance), settings)
+
+    return Part(name, as_inputs(scenarios), len(settings), compute)
+
+
+def as_inputs(scenarios: Sequence[ac.Scenario]) -> list[Any]:
+    """Return scenarios as the inputs of a part."""
+    return [each.to_dict() for each in scenarios]
+
+
+def _with_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose names are texts."""
+    categories = [name for name, kind in frame.schema.items() if kind == pl.Categorical]
+    return frame.with_columns(pl.col(categories).cast(pl.String)) if categories else frame
+
+
+def check_conservation(links: pl.DataFrame) -> None:
+    """Raise unless offered = delivered + dropped + queued for every link, way, packet and byte.
+
+    Over a whole run the queue starts empty. Over ``steady`` it starts as ``warmup``, the window
+    before it, left it.
+    """
+    for unit in ("packets", "bytes"):
+        surplus = (
+            pl.col(f"offered_{unit}").cast(pl.Int64)
+            - pl.col(f"delivered_{unit}").cast(pl.Int64)
+            - pl.col(f"dropped_{unit}").cast(pl.Int64)
+            - pl.col(f"queued_{unit}").cast(pl.Int64)
+        ).alias("surplus")
+        balance = links.select("cell", "measure", "link", "direction", f"queued_{unit}", surplus)
+        whole = balance.filter(pl.col("measure") == "run", pl.col("surplus") != 0)
+        before = balance.filter(pl.col("measure") == "warmup").select(
+            "cell", "link", "direction", pl.col(f"queued_{unit}").cast(pl.Int64).alias("held")
+        )
+        steady = (
+            balance.filter(pl.col("measure") == "steady")
+            .join(before, on=["cell", "link", "direction"], how="inner")
+            .filter(pl.col("surplus") + pl.col("held") != 0)
+        )
+        for broken in (whole, steady):
+            if broken.height:
+                row = broken.row(0, named=True)
+                msg = (
+                    f"run {row['cell']}: link {row['link']} ({row['direction']}), window "
+                    f"{row['measure']}: offered {unit} differ from delivered + dropped + queued "
+                    f"by {row['surplus'] + row.get('held', 0)}"
+                )
+                raise BrokenRunError(msg)
