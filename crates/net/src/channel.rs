@@ -27,8 +27,8 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// How long a packet of `size` bytes that came at `now`, behind others that leave by `starts`, is
-    /// on the channel.
+    /// The time that a packet of `size` bytes spends on the channel: it came at `now`, behind others that leave by
+    /// `starts`.
     #[cold]
     pub(crate) fn time(&mut self, now: Instant, starts: Instant, size: u64) -> Duration {
         match self {

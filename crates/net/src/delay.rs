@@ -12,13 +12,13 @@ const OCTAVES: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     zeros: u64,
-    /// What is not zero, `None` of the many links at which nothing ever waits.
+    /// Delays that are not zero; `None` of the many links at which nothing ever waits.
     positive: Option<Box<Positive>>,
 }
 
 #[derive(Clone, Debug)]
 struct Positive {
-    /// Where in `octaves` each octave is, or `ABSENT`.
+    /// The place of each octave in `octaves`, or `ABSENT`.
     places: [u8; OCTAVES],
     /// Those that something fell into, in the order in which it first did.
     octaves: Vec<[u32; STEPS]>,
@@ -82,13 +82,13 @@ impl DelayHistogram {
         }
     }
 
-    /// The same, of which so many are of no delay.
+    /// The histogram with so many delays of zero.
     #[must_use]
     pub fn with_zeros(self, zeros: u64) -> Self {
         Self { zeros, ..self }
     }
 
-    /// How many delays were counted.
+    /// The number of delays.
     pub fn count(&self) -> u64 {
         let octaves = self.positive.iter().flat_map(|positive| &positive.octaves);
         self.zeros + octaves.flatten().map(|count| u64::from(*count)).sum::<u64>()

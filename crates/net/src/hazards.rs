@@ -33,8 +33,13 @@ impl Hazards {
     }
 
     /// The fate of the next packet, which carries a flow's `data` or not. A packet that is lost has no other fate.
-    #[cold]
+    #[inline]
     pub fn draw(&mut self, data: bool) -> Fate {
+        if self.in_use { self.draw_one(data) } else { Fate::INTACT }
+    }
+
+    #[cold]
+    fn draw_one(&mut self, data: bool) -> Fate {
         let lost = self.losses.strike(data, &mut self.random);
         match &mut self.impairments {
             _ if lost => Fate::LOST,

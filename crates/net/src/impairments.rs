@@ -1,9 +1,9 @@
-//! What befalls packets on their way besides loss: some are held back, doubled, or a bit is flipped.
+//! Impairments besides loss: some packets are held back, doubled, or a bit of them is flipped.
 
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
-/// How often a link does to packets what a wire does not.
+/// The frequencies of impairments on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ImpairmentConfig {
     /// Packets that others overtake.
@@ -15,7 +15,7 @@ pub struct ImpairmentConfig {
 }
 
 impl ImpairmentConfig {
-    /// Whether anything can happen at all.
+    /// True if any can happen at all.
     pub fn any(&self) -> bool {
         self.reorder.share > 0.0 || self.duplicate > 0.0 || self.corrupt > 0.0
     }
@@ -30,7 +30,7 @@ pub struct Reorder {
     pub delay: Duration,
 }
 
-/// What befalls a packet on its way, drawn when it gets its place on the wire.
+/// The fate of a packet on its way, drawn when it gets its place on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate(u8);
 
@@ -65,17 +65,17 @@ impl Fate {
         }
     }
 
-    /// Whether it does not arrive.
+    /// True if it does not arrive.
     pub const fn is_lost(self) -> bool {
         self.has(Self::LOST)
     }
 
-    /// Whether it arrives twice.
+    /// True if it arrives twice.
     pub const fn is_copied(self) -> bool {
         self.has(Self::COPIED)
     }
 
-    /// How many of its arrivals, none to two, are late.
+    /// The number of its arrivals, none to two, that are late.
     pub const fn late(self) -> u64 {
         self.has(Self::LATE) as u64 + self.has(Self::COPY_LATE) as u64
     }
@@ -91,7 +91,7 @@ impl Fate {
 pub struct Arrival {
     /// When.
     pub at: Instant,
-    /// Whether a bit of it was flipped on the way.
+    /// True if a bit of it was flipped on the way.
     pub corrupted: bool,
 }
 
@@ -118,7 +118,7 @@ impl Impairments {
         }
     }
 
-    /// What befalls the next packet that is not lost.
+    /// The fate of the next packet that is not lost.
     pub(crate) fn draw(&mut self) -> Fate {
         let draw = |stream: &mut Stream, p: f64| p > 0.0 && stream.bernoulli(p);
         let ImpairmentConfig { reorder, duplicate, corrupt } = self.config;

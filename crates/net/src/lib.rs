@@ -1,4 +1,4 @@
-//! What lies between end points: queues, links, loss, delay, reordering, duplicates, flipped bits.
+//! The network between end points: queues, links, loss, delay, reordering, duplicates, flipped bits.
 //!
 //! A [`Link`] is told the time and never asks for it. It holds packets by their [`PacketId`] alone. A [`Path`] puts
 //! links together, over any payload: simulated segments under the simulator's clock, real bytes under the real one.
@@ -26,14 +26,11 @@ pub use delay::DelayHistogram;
 pub use feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};
 pub use hazards::Hazards;
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
-pub use line::{Line, LineConfig, Passage};
+pub use line::{AccessLine, AccessLineConfig, Passage};
 pub use link::{Departure, Link, LinkChange, LinkConfig, LinkParts, Verdict};
 pub use loss::Loss;
 pub use packet::{Packet, PacketId, PacketKind};
 pub use path::Path;
-pub use queue::{
-    Admission, Discipline, Effect, Limit, QueueLimit, QueueUnit, Reason, Room, Scheduled, Serving,
-    Waiting,
-};
+pub use queue::{Discipline, Effect, Limit, QueueLimit, QueueUnit, Serving};
 pub use quick_start::{Behaviour, Decision, Denial, QuickStartConfig, QuickStartRouter};
 pub use serializer::Serializer;

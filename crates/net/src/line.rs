@@ -7,7 +7,7 @@ use crate::serializer::Serializer;
 
 /// A line's settings in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LineConfig {
+pub struct AccessLineConfig {
     /// The rate; `None` sends any packet in no time.
     pub rate: Option<Rate>,
     /// The propagation delay.
@@ -19,14 +19,14 @@ pub struct LineConfig {
     pub syn_loss: f64,
 }
 
-impl LineConfig {
-    /// Whether the line does anything to a packet.
+impl AccessLineConfig {
+    /// True if the line does anything to a packet.
     pub fn is_some(&self) -> bool {
         *self != Self::default()
     }
 }
 
-/// What became of a packet on a line.
+/// The fate of a packet on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// When its first bit leaves.
@@ -40,7 +40,7 @@ pub struct Passage {
 /// It knows a packet's whole way at once and asks for no event, as long as packets are
 /// [sent](Self::pass) in the order in which they come.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct AccessLine {
     delay: Duration,
     loss: f64,
     syn_loss: f64,
@@ -50,9 +50,9 @@ pub struct Line {
     random: Stream,
 }
 
-impl Line {
+impl AccessLine {
     /// An idle line whose losses are drawn from `random`.
-    pub fn new(config: &LineConfig, random: Stream) -> Self {
+    pub fn new(config: &AccessLineConfig, random: Stream) -> Self {
         Self {
             delay: config.delay,
             loss: config.loss,
@@ -63,9 +63,9 @@ impl Line {
         }
     }
 
-    /// The same as [`new`](Self::new) in the place of this line, and cheaper: `random` is asked for only
-    /// if something may be lost.
-    pub fn renew(&mut self, config: &LineConfig, random: impl FnOnce() -> Stream) {
+    /// Makes a [`new`](Self::new) line in the place of this one, and cheaper: `random` is asked for only if something
+    /// may be lost.
+    pub fn renew(&mut self, config: &AccessLineConfig, random: impl FnOnce() -> Stream) {
         let Self { delay, loss, syn_loss, serializer, busy_until, random: stream } = self;
         *delay = config.delay;
         *loss = config.loss;
@@ -108,10 +108,11 @@ mod tests {
         Instant::from_nanos(1000 * micros)
     }
 
-    fn line(rate: Option<u64>, loss: f64) -> Line {
+    fn line(rate: Option<u64>, loss: f64) -> AccessLine {
         let rate = rate.map(Rate::from_bps);
-        let config = LineConfig { rate, delay: Duration::from_millis(10), loss, syn_loss: 0.0 };
-        Line::new(&config, Stream::new(1, "line"))
+        let config =
+            AccessLineConfig { rate, delay: Duration::from_millis(10), loss, syn_loss: 0.0 };
+        AccessLine::new(&config, Stream::new(1, "line"))
     }
 
     #[test]
@@ -126,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_middlebox_takes_what_opens_connections_alone() {
-        let config = LineConfig { syn_loss: 0.25, ..LineConfig::default() };
-        let mut line = Line::new(&config, Stream::new(1, "line"));
+        let config = AccessLineConfig { syn_loss: 0.25, ..AccessLineConfig::default() };
+        let mut line = AccessLine::new(&config, Stream::new(1, "line"));
         let mut lost =
             |syn| (0..40_000).filter(|_| line.pass(at(0), 40, syn).arrives.is_none()).count();
         assert_eq!(lost(false), 0);
@@ -142,16 +143,16 @@ mod tests {
         let delay = Duration::from_millis(10);
         let rates = [None, Some(8_000_000), Some(8_000_000), Some(3_000_000), Some(3_000_000)];
         let configs = rates.map(|rate| rate.map(Rate::from_bps)).map(|rate| {
-            [0.0, 0.25].map(|loss| LineConfig { rate, delay, loss, syn_loss: loss / 2.0 })
+            [0.0, 0.25].map(|loss| AccessLineConfig { rate, delay, loss, syn_loss: loss / 2.0 })
         });
-        let passages = |line: &mut Line| {
+        let passages = |line: &mut AccessLine| {
             [1500, 40, 1500, 1000, 577, 577, 40]
                 .map(|size| line.pass(at(u64::from(size)), size, size == 40))
         };
-        let mut line = Line::new(&LineConfig::default(), Stream::new(1, "before"));
+        let mut line = AccessLine::new(&AccessLineConfig::default(), Stream::new(1, "before"));
         for config in configs.as_flattened() {
             line.renew(config, || Stream::new(2, "line"));
-            let mut new = Line::new(config, Stream::new(2, "line"));
+            let mut new = AccessLine::new(config, Stream::new(2, "line"));
             assert_eq!(passages(&mut line), passages(&mut new), "{config:?}");
             line.pass(at(1_000_000), 65_535, false);
         }

@@ -37,7 +37,7 @@ pub struct LinkConfig {
     pub discipline: Discipline,
     /// The most that waits.
     pub limit: QueueLimit,
-    /// Whether the packet being sent counts against the limit.
+    /// True if the packet being sent counts against the limit.
     pub counts_in_service: bool,
     /// The backlog at which a packet is to be marked with congestion instead of dropped; `None` never
     /// marks. Only its header tells whether a packet may be marked: see [`Link::is_marking`].
@@ -77,7 +77,7 @@ pub enum Verdict {
         starts: Instant,
         /// The end of its transmission; it arrives a propagation delay later.
         departs: Instant,
-        /// What befalls it on the way: [`Link::arrivals`].
+        /// Loss and impairments on the way: [`Link::arrivals`].
         fate: Fate,
     },
     /// The queue refused it.
@@ -96,7 +96,7 @@ pub struct Departure {
     pub packet: Packet,
     /// When its transmission began.
     pub started: Instant,
-    /// What befalls it on the way: [`Link::arrivals`].
+    /// Loss and impairments on the way: [`Link::arrivals`].
     pub fate: Fate,
     /// When [`Link::depart`] is to be called again, if something waits.
     pub wake: Option<Instant>,
@@ -122,7 +122,7 @@ enum Queue {
 struct Wire {
     rate: Rate,
     channel: Option<Box<Channel>>,
-    /// What earlier packets left of a nanosecond, in units of 1/rate nanoseconds.
+    /// The rest of a nanosecond that earlier packets left, in units of 1/rate nanoseconds.
     carry: u64,
     /// When the last packet that was placed will have left.
     free_at: Instant,
@@ -136,10 +136,10 @@ impl Wire {
             return channel.time(came, starts, u64::from(size));
         }
         let owed = if was_idle { 0 } else { self.carry };
-        let scaled = u128::from(size) * 8 * u128::from(NANOS_PER_SECOND) + u128::from(owed);
-        let rate = u128::from(self.rate.as_bps());
-        self.carry = u64::try_from(scaled % rate).expect("less than a rate");
-        Duration::from_nanos(u64::try_from(scaled / rate).unwrap_or(u64::MAX))
+        // 2^64 are 2.3 * 10^9 bytes, more than a packet has.
+        let scaled = u64::from(size) * 8 * NANOS_PER_SECOND + owed;
+        self.carry = scaled % self.rate.as_bps();
+        Duration::from_nanos(scaled / self.rate.as_bps())
     }
 }
 
@@ -150,19 +150,19 @@ pub struct Link {
     limit: QueueLimit,
     counts_in_service: bool,
     mark: Option<QueueLimit>,
-    /// Whether the discipline marks packets by itself.
+    /// True if the discipline marks packets by itself.
     discipline_marks: bool,
     wire: Wire,
     queue: Queue,
     hazards: Hazards,
-    /// What the queue took, and what of it has left.
+    /// Packets that the queue took, and those of them that have left.
     taken: Volume,
     left: Volume,
     /// All other counts.
     counted: Counters,
     delays: DelayHistogram,
     sources: Vec<SourceCounters>,
-    /// Of a link at a rate of zero, what is left of the packet whose transmission was interrupted, in bits times 10^9.
+    /// The rest of the packet whose transmission a rate of zero interrupted, in bits times 10^9.
     halted: Option<u128>,
 }
 
@@ -292,6 +292,7 @@ impl Link {
     /// An effect of the discipline on a packet that it had taken: to be asked until there is no more, whenever a packet
     /// [waits](Verdict::Waits), has [left](Self::depart), or the link has [changed](Self::change). The counters
     /// know it already.
+    #[inline]
     pub fn take_effect(&mut self) -> Option<Effect> {
         match &mut self.queue {
             Queue::Fifo(_) => None,
@@ -299,18 +300,33 @@ impl Link {
         }
     }
 
-    /// Whether packets that it sends may arrive in another order.
+    /// True if there is an effect to [take](Self::take_effect).
+    #[inline]
+    pub fn has_effects(&self) -> bool {
+        matches!(&self.queue, Queue::Scheduled(queue) if !queue.log.is_empty())
+    }
+
+    /// The packet that a queue whose departures are events is sending.
+    #[inline]
+    pub fn serving(&self) -> Option<&Serving> {
+        match &self.queue {
+            Queue::Fifo(_) => None,
+            Queue::Scheduled(queue) => queue.serving(),
+        }
+    }
+
+    /// True if packets may overtake one another on it.
     pub const fn reorders(&self) -> bool {
         self.hazards.reorder()
     }
 
-    /// Whether packets are ever marked here.
+    /// True if packets are ever marked here.
     pub const fn marks(&self) -> bool {
         self.mark.is_some() || self.discipline_marks
     }
 
-    /// Whether a packet that comes now finds so much waiting that it is to be marked with congestion
-    /// (RFC 3168 §5), if it may be and is not dropped. To be asked before it is [offered](Self::offer);
+    /// True if a packet that comes now finds so much waiting that it is to be marked with congestion (RFC 3168 §5), if
+    /// it may be and is not dropped. To be asked before it is [offered](Self::offer);
     /// [`count_marked`](Self::count_marked) afterwards.
     pub fn is_marking(&mut self, now: Instant) -> bool {
         self.advance(now);
@@ -323,7 +339,7 @@ impl Link {
         self.counted.marked.count(size);
     }
 
-    /// What is held, the packet being sent included.
+    /// The packets held, the one being sent included.
     const fn held(&self) -> Volume {
         self.taken.since(self.left)
     }
@@ -352,7 +368,7 @@ impl Link {
         self.wire.rate
     }
 
-    /// What was counted by `now`.
+    /// The counts by `now`.
     pub fn counters(&mut self, now: Instant) -> Counters {
         self.advance(now);
         // The time of an interrupted packet that is not sent is not counted as busy.
@@ -393,6 +409,9 @@ impl Link {
     /// Counts what the discipline has done.
     fn count_effects(&mut self) {
         let Queue::Scheduled(queue) = &mut self.queue else { return };
+        if queue.log.is_empty() {
+            return;
+        }
         for effect in queue.log.uncounted().to_vec() {
             match effect {
                 Effect::Marked(packet) => self.counted.marked.count(packet.size),
@@ -415,7 +434,9 @@ impl Link {
     }
 
     fn count_delivered(&mut self, packet: Packet, fate: Fate) {
-        self.counted.count_fate(fate, packet.size);
+        if fate != Fate::INTACT {
+            self.counted.count_fate(fate, packet.size);
+        }
         if let Some(source) = packet.source() {
             self.counted.delivered_cross.count(packet.size);
             self.sources[usize::from(source)].delivered.count(packet.size);

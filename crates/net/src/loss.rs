@@ -1,4 +1,4 @@
-//! What a link loses after it was sent.
+//! Losses on a link, after a packet was sent.
 
 use core::num::NonZeroU64;
 
@@ -22,8 +22,8 @@ pub enum Loss {
         /// In the good one.
         in_good: f64,
     },
-    /// Of the packets that carry a flow's data, in the order of transmission, number `first` and
-    /// every `period`-th after it. The others are neither lost nor counted.
+    /// Packet number `first` and every `period`-th after it, of those that carry a flow's data, in the order of
+    /// transmission. The others are neither lost nor counted.
     Periodic {
         /// From one loss to the next.
         period: NonZeroU64,
@@ -43,7 +43,7 @@ pub(crate) struct Losses {
     model: Loss,
     /// Data packets up to the next that is lost, that one included.
     left: u64,
-    /// Whether the chain of two states is in the bad one.
+    /// True if the chain of two states is in the bad one.
     bad: bool,
 }
 
@@ -56,12 +56,12 @@ impl Losses {
         Self { model, left, bad: false }
     }
 
-    /// Whether anything is ever lost.
+    /// True if anything is ever lost.
     pub(crate) fn any(&self) -> bool {
         self.model != Loss::NONE
     }
 
-    /// Whether the packet that is sent next is lost; `data`: whether it carries a flow's data.
+    /// True if the packet that is sent next is lost; `data` says if it carries a flow's data.
     #[inline]
     pub(crate) fn strike(&mut self, data: bool, random: &mut Stream) -> bool {
         match self.model {

@@ -1,4 +1,4 @@
-//! What a link knows of a packet.
+//! A packet as a link knows it.
 
 /// A packet's place in the arena of whoever owns the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl PacketId {
     }
 }
 
-/// What a link knows of a packet: four words, as queues copy many.
+/// A packet as a link knows it: four words, as queues copy many.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// Which.
@@ -25,11 +25,11 @@ pub struct Packet {
     pub size: u32,
     /// The class by which a fair queue takes turns: one a flow, one a cross-traffic source.
     pub class: u32,
-    /// Whose it is, and what of its header links may ask.
+    /// Its owner, and the part of its header that links may ask for.
     pub kind: PacketKind,
 }
 
-/// Whose a packet is, and what of its header links may ask.
+/// The owner of a packet, and the part of its header that links may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketKind(u32);
 
@@ -56,7 +56,7 @@ impl PacketKind {
         Self::new(None, data, false)
     }
 
-    /// The same, which asks for `ecn` or not.
+    /// This kind, asking for `ecn` or not.
     #[inline]
     #[must_use]
     pub const fn with_ecn(self, ecn: bool) -> Self {
@@ -75,19 +75,19 @@ impl Packet {
         }
     }
 
-    /// Whether it is a flow's.
+    /// True if it is a flow's.
     #[inline]
     pub const fn is_flows(&self) -> bool {
         self.kind.0 >> SOURCE == 0
     }
 
-    /// Whether it carries a flow's data.
+    /// True if it carries a flow's data.
     #[inline]
     pub const fn has_data(&self) -> bool {
         self.kind.0 & DATA != 0
     }
 
-    /// Whether it asks for ECN (RFC 3168 §5).
+    /// True if it asks for ECN (RFC 3168 §5).
     #[inline]
     pub const fn asks_for_ecn(&self) -> bool {
         self.kind.0 & ECN != 0

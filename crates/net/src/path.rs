@@ -9,7 +9,7 @@ mod inside;
 mod routers;
 
 use crate::agenda::Agenda;
-use crate::line::Line;
+use crate::line::AccessLine;
 use crate::link::{Link, LinkChange};
 use crate::packet::Packet;
 use ackclock_packet::CongestionHeader;
@@ -23,11 +23,11 @@ pub trait Payload: Clone {
     fn size(&self) -> u32;
     /// The flow, which is also the class at fair queues.
     fn flow(&self) -> u32;
-    /// Whether it carries a flow's data.
+    /// True if it carries a flow's data.
     fn has_data(&self) -> bool;
-    /// Whether it opens a connection or answers what does: a SYN.
+    /// True if it opens a connection or answers such a packet: a SYN.
     fn opens(&self) -> bool;
-    /// Whether its sender understands marks (RFC 3168 §5).
+    /// True if its sender understands marks (RFC 3168 §5).
     fn asks_for_ecn(&self) -> bool;
     /// Marks it with congestion; whether it was not marked before.
     fn mark(&mut self) -> bool;
@@ -84,7 +84,7 @@ pub struct Delivery<P> {
     pub to: u32,
     /// The packet.
     pub payload: P,
-    /// Whether a bit of it was flipped on the way.
+    /// True if a bit of it was flipped on the way.
     pub corrupted: bool,
     /// When its transmission on the first link began.
     pub first_sent: Instant,
@@ -143,7 +143,7 @@ struct InFlight<P> {
 struct Interests {
     /// Arrivals and changes are told by [`Path::take_touched`].
     watched: bool,
-    /// What it sends is told by [`Path::take_tapped`].
+    /// Its packets are told by [`Path::take_tapped`].
     tapped: bool,
     /// Packets offered and dropped, by flow; empty where they are not counted.
     crossings: Vec<[u64; 2]>,
@@ -155,7 +155,7 @@ struct Interests {
 pub struct Path<P> {
     links: Vec<Link>,
     interests: Vec<Interests>,
-    lines: Vec<Line>,
+    lines: Vec<AccessLine>,
     routes: Vec<Route>,
     /// By end point, the route by which it sends.
     route_of: Vec<usize>,
@@ -241,13 +241,13 @@ impl<P: Payload> Path<P> {
     }
 
     /// Adds a private line; returns its number.
-    pub fn add_line(&mut self, line: Line) -> usize {
+    pub fn add_line(&mut self, line: AccessLine) -> usize {
         self.lines.push(line);
         self.lines.len() - 1
     }
 
     /// Private lines, by number.
-    pub fn lines_mut(&mut self) -> &mut [Line] {
+    pub fn lines_mut(&mut self) -> &mut [AccessLine] {
         &mut self.lines
     }
 

@@ -1,5 +1,5 @@
-//! What a router does for Quick-Start on one outgoing interface: RFC 4782 §3.3 and appendix D, and the
-//! router of Scharf, Hauger and Kögel ("Quick-Start TCP: From Theory to Practice", 2008, §IV-D).
+//! Quick-Start at a router's outgoing interface: RFC 4782 §3.3 and appendix D, and the router of Scharf, Hauger and
+//! Kögel ("Quick-Start TCP: From Theory to Practice", 2008, §IV-D).
 //!
 //! Both meter and remember in slots of fixed length D. What the interface carried in a slot is its
 //! utilisation; what was approved in the last H slots, the current one included, is reserved. A
@@ -14,7 +14,7 @@ use ackclock_packet::{QuickStart, QuickStartNonce, QuickStartRate};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
 
-/// What a router does with a Rate Request.
+/// The treatment of a Rate Request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
     /// Approves what the admission leaves, or denies.
@@ -31,7 +31,7 @@ pub enum Behaviour {
     },
 }
 
-/// How a router denies (RFC 4782 §3.3 allows either).
+/// The way in which a router denies (RFC 4782 §3.3 allows either).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Denial {
     /// Rate, QS TTL and nonce become zero.
@@ -44,12 +44,11 @@ pub enum Denial {
 /// An interface's admission of Quick-Start requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuickStartConfig {
-    /// What is done with a request.
+    /// The treatment of a request.
     pub behaviour: Behaviour,
-    /// How it is denied.
+    /// The way in which it is denied.
     pub denial: Denial,
-    /// What the interface carries beyond which nothing is approved, approvals included: `q`, or
-    /// `qs_thresh · bandwidth`.
+    /// The load of the interface beyond which nothing is approved, approvals included: `q`, or `qs_thresh · bandwidth`.
     pub threshold: Rate,
     /// The length of a slot, D.
     pub slot: Duration,
@@ -79,7 +78,7 @@ impl QuickStartConfig {
         Self { slot: Duration::from_millis(150), history: 2, samples: 10, ..Self::SCHARF2008 };
 }
 
-/// What a router decided on a request.
+/// A router's decision on a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
     /// The rate that came.
@@ -88,9 +87,9 @@ pub struct Decision {
     pub approved: QuickStartRate,
     /// The utilisation that counted.
     pub measured: Rate,
-    /// What was reserved before.
+    /// The rate that was reserved before.
     pub reserved: Rate,
-    /// Whether the option is to be taken out of the packet.
+    /// True if the option is to be taken out of the packet.
     pub delete: bool,
 }
 
@@ -101,11 +100,11 @@ pub struct QuickStartRouter {
     random: Stream,
     /// When the current slot ends.
     slot_ends: Instant,
-    /// What the interface had carried when it began, in bytes.
+    /// The bytes that the interface had carried when it began.
     carried: u64,
     /// The rates of whole slots, a ring; the oldest is overwritten.
     rates: Ring,
-    /// What was approved, in bit/s, by slot; the current one at `at`.
+    /// The approvals, in bit/s, by slot; the current one at `at`.
     approvals: Ring,
     /// The largest of `rates`.
     measured: u64,
@@ -185,12 +184,12 @@ impl QuickStartRouter {
         self.slot_ends += slot * over;
     }
 
-    /// What the last slots carried at most.
+    /// The largest rate of the last slots.
     pub const fn measured(&self) -> Rate {
         Rate::from_bps(self.measured)
     }
 
-    /// What is reserved for approved requests.
+    /// The rate reserved for approved requests.
     pub const fn reserved(&self) -> Rate {
         Rate::from_bps(self.reserved)
     }

@@ -15,8 +15,8 @@ const MOST_BYTES: u32 = 1 << 30;
 // What packets ask for that leave no trace comes first.
 #[repr(C)]
 pub struct Serializer {
-    /// What a byte takes, in nanoseconds, at a rate at which that is a whole number; otherwise zero. Where
-    /// sizes do not repeat, as on the lines of short connections, it spares the division.
+    /// The time of a byte, in nanoseconds, at a rate at which that is a whole number; otherwise zero. Where sizes do
+    /// not repeat, as on the lines of short connections, it spares the division.
     byte_nanos: u32,
     /// The last size: sizes repeat, and a division costs more than all else here.
     size: u32,
@@ -24,10 +24,10 @@ pub struct Serializer {
     /// The last size's transmission time: this in units of 1/rate nanoseconds and those below.
     remainder: u64,
     nanos: u64,
-    /// What earlier packets left, in units of 1/rate nanoseconds.
+    /// The rest of a nanosecond that earlier packets left, in units of 1/rate nanoseconds.
     carry: u64,
-    /// What takes the place of a constant rate. Nothing is cached then, so that only a size that is
-    /// not in the cache asks for it.
+    /// The channel in place of a constant rate. Nothing is cached then, so that only a size that is not in the cache
+    /// asks for it.
     channel: Option<Box<Channel>>,
 }
 
@@ -56,20 +56,6 @@ impl Serializer {
     /// The rate.
     pub const fn rate(&self) -> Rate {
         self.rate
-    }
-
-    /// Another rate from the next packet on. A channel keeps its own.
-    pub fn set_rate(&mut self, rate: Rate) {
-        let channel = self.channel.take();
-        *self = Self::new(rate);
-        if let Some(channel) = channel {
-            *self = std::mem::replace(self, Self::new(rate)).over(*channel);
-        }
-    }
-
-    /// Whether a channel takes the place of the rate.
-    pub const fn is_over_channel(&self) -> bool {
-        self.channel.is_some()
     }
 
     /// The wire was idle: no fraction is owed.
@@ -132,13 +118,13 @@ impl Serializer {
         (self.channel.is_none() && nanos > 0).then_some((self.size, nanos, owed))
     }
 
-    /// Whether packets of every size take a whole number of nanoseconds.
+    /// True if packets of every size take a whole number of nanoseconds.
     #[inline]
     const fn is_even(&self) -> bool {
         self.byte_nanos > 0
     }
 
-    /// What a packet of this size takes after a rest, in nanoseconds; `None`, and nothing is done, over a channel, and
+    /// The time of a packet of this size after a rest, in nanoseconds; `None`, and nothing is done, over a channel, and
     /// where it takes less than one or more than 32 bits of them.
     #[inline]
     pub fn nanos_after_rest(&mut self, size: u32) -> Option<u32> {
@@ -157,8 +143,8 @@ impl Serializer {
         u32::try_from(nanos).ok().filter(|nanos| *nanos > 0)
     }
 
-    /// What a packet of the last size owes of a nanosecond after one that owed so much, and how many nanoseconds it takes
-    /// more than one after a rest.
+    /// The fraction of a nanosecond that a packet of the last size owes after one that owed so much, and how many
+    /// nanoseconds it takes more than one after a rest.
     #[inline]
     pub const fn owed_after(&self, owed: u64) -> (u64, u64) {
         let (owed, rate) = (owed + self.remainder, self.rate.as_bps());
@@ -166,13 +152,14 @@ impl Serializer {
         if owed >= rate { (owed - rate, 1) } else { (owed, 0) }
     }
 
-    /// What a packet of the last size owes of a nanosecond after a rest.
+    /// The fraction of a nanosecond that a packet of the last size owes after a rest.
     #[inline]
     pub const fn owed_after_rest(&self) -> u64 {
         self.remainder
     }
 
-    /// What a packet of the last size takes, and what a nanosecond is, in the same unit: a nanosecond, or 1/rate of one.
+    /// The time of a packet of the last size, and that of a nanosecond, in the same unit: a nanosecond, or 1/rate of
+    /// one.
     pub const fn fractions(&self) -> (u128, u64) {
         if self.is_even() {
             return (self.nanos as u128, 1);

@@ -1,5 +1,5 @@
-//! What the compiler learns from which ways through the engine are the common ones, when it builds
-//! what users install: see `make wheel` and `docs/decisions/0032-one-order-many-shortcuts.md`.
+//! Training for profile-guided optimisation: the compiler learns which ways through the engine are common, when it
+//! builds the wheel for users. See `make wheel` and `docs/decisions/0032-one-order-many-shortcuts.md`.
 //!
 //! `train` runs each scenario of a fixed list once and prints how many events it had. The list is kept broad,
 //! as what no scenario touches is laid out for size and not for speed.

@@ -11,7 +11,7 @@ use crate::scenario::{Scenario, Traffic, TrafficApp};
 
 /// The users of one class.
 #[derive(Clone, Debug)]
-struct Crowd {
+struct UserClass {
     browsing: Browsing,
     model: PageModel,
     /// Each user's own stream, by number: what one draws depends on nothing else.
@@ -21,7 +21,7 @@ struct Crowd {
 
 /// A user, and the moment for which the clock holds its wake-up.
 #[derive(Debug)]
-struct Tenant {
+struct ActiveUser {
     class: u32,
     number: u32,
     user: User,
@@ -38,13 +38,13 @@ struct Awaited {
 
 /// A user's connection.
 #[derive(Debug)]
-struct Link {
+struct Connection {
     user: u32,
     /// Its objects under way, in the order in which they were asked for.
     awaited: VecDeque<Awaited>,
-    /// How many it has had.
+    /// The number of objects that it has had.
     objects: u64,
-    /// Whose rows its objects have: (class among the objects, connection).
+    /// The owner of the rows of its objects: (class among the objects, connection).
     owner: (u32, u32),
 }
 
@@ -52,48 +52,50 @@ struct Link {
 #[derive(Debug, Default)]
 pub struct Users {
     /// By class; nothing of classes whose connections come by themselves.
-    crowds: Vec<Option<Crowd>>,
-    tenants: Vec<Tenant>,
+    classes: Vec<Option<UserClass>>,
+    active: Vec<ActiveUser>,
     /// By slot.
-    links: Vec<Option<Link>>,
+    connections: Vec<Option<Connection>>,
 }
 
 impl Users {
     /// Nobody yet of a checked scenario.
     pub fn new(scenario: &Scenario) -> Self {
-        let crowds = scenario.traffic.iter().map(|class| crowd(scenario, class)).collect();
-        Self { crowds, ..Self::default() }
+        let classes = scenario.traffic.iter().map(|class| user_class(scenario, class)).collect();
+        Self { classes, ..Self::default() }
     }
 
-    /// Whether the connections of class `n` are opened by users.
+    /// True if the connections of class `n` are opened by users.
     pub fn browse(&self, n: u32) -> bool {
-        self.crowds[n as usize].is_some()
+        self.classes[n as usize].is_some()
     }
 
-    /// How the connections of class `n` are used.
+    /// The version of HTTP on the connections of class `n`.
     pub fn http(&self, n: u32) -> Http {
-        self.crowds[n as usize].as_ref().map_or_else(Http::default, |crowd| crowd.browsing.http)
+        self.classes[n as usize]
+            .as_ref()
+            .map_or_else(Http::default, |user_class| user_class.browsing.http)
     }
 
     /// A user of class `n` comes; returns its place.
     pub fn come(&mut self, now: Instant, n: u32) -> u32 {
-        let crowd = self.crowds[n as usize].as_mut().expect("a class of users");
-        let number = crowd.came;
-        crowd.came += 1;
-        let random = crowd.streams.of(u64::from(number));
-        let user = User::new(now, crowd.browsing, &crowd.model, random);
-        self.tenants.push(Tenant { class: n, number, user, armed: Instant::NEVER });
-        u32::try_from(self.tenants.len() - 1).expect("fewer than 2^30 users")
+        let user_class = self.classes[n as usize].as_mut().expect("a class of users");
+        let number = user_class.came;
+        user_class.came += 1;
+        let random = user_class.streams.of(u64::from(number));
+        let user = User::new(now, user_class.browsing, &user_class.model, random);
+        self.active.push(ActiveUser { class: n, number, user, armed: Instant::NEVER });
+        u32::try_from(self.active.len() - 1).expect("fewer than 2^30 users")
     }
 
     /// The class of a user.
     pub fn class_of(&self, user: u32) -> u32 {
-        self.tenants[user as usize].class
+        self.active[user as usize].class
     }
 
-    /// Whether the wake-up of a user at `now` is the one that it waits for.
+    /// True if the wake-up of a user at `now` is the one that it waits for.
     pub fn wakes(&mut self, now: Instant, user: u32) -> bool {
-        let tenant = &mut self.tenants[user as usize];
+        let tenant = &mut self.active[user as usize];
         let wakes = tenant.armed == now;
         if wakes {
             tenant.armed = Instant::NEVER;
@@ -103,7 +105,7 @@ impl Users {
 
     /// The moment for which the clock is to hold a wake-up of a user, if it holds none so early.
     pub fn arm(&mut self, now: Instant, user: u32) -> Option<Instant> {
-        let tenant = &mut self.tenants[user as usize];
+        let tenant = &mut self.active[user as usize];
         let due = tenant.user.due()?.max(now);
         (due < tenant.armed).then(|| {
             tenant.armed = due;
@@ -111,32 +113,33 @@ impl Users {
         })
     }
 
-    /// What is to be done for a user now.
+    /// The next act of a user that is to be done now.
     pub fn act(&mut self, now: Instant, user: u32) -> Option<Act> {
-        self.tenants[user as usize].user.act(now)
+        self.active[user as usize].user.act(now)
     }
 
     /// The connection that a user wanted lives in `slot`, and its objects are those of `owner`.
     pub fn opened(&mut self, user: u32, slot: u32, owner: (u32, u32)) {
         let place = slot as usize;
-        if self.links.len() <= place {
-            self.links.resize_with(place + 1, || None);
+        if self.connections.len() <= place {
+            self.connections.resize_with(place + 1, || None);
         }
-        self.links[place] = Some(Link { user, awaited: VecDeque::new(), objects: 0, owner });
-        self.tenants[user as usize].user.opened(slot);
+        self.connections[place] =
+            Some(Connection { user, awaited: VecDeque::new(), objects: 0, owner });
+        self.active[user as usize].user.opened(slot);
     }
 
     /// An object of so many bytes is asked for on the connection in `slot`.
     pub fn asked(&mut self, now: Instant, slot: u32, bytes: Bytes) {
-        if let Some(link) = self.link(slot) {
-            link.awaited.push_back(Awaited { bytes, requested: now, first_byte: None });
+        if let Some(connection) = self.connection(slot) {
+            connection.awaited.push_back(Awaited { bytes, requested: now, first_byte: None });
         }
     }
 
     /// The user of the connection in `slot` gives it up.
     pub fn closed(&mut self, slot: u32, objects: &mut Objects) {
-        if let Some(link) = self.links.get_mut(slot as usize).and_then(Option::take) {
-            link.give_up(objects);
+        if let Some(connection) = self.connections.get_mut(slot as usize).and_then(Option::take) {
+            connection.give_up(objects);
         }
     }
 
@@ -148,18 +151,18 @@ impl Users {
         note: Note,
         (objects, pages): (&mut Objects, &mut Vec<PageRow>),
     ) -> Option<u32> {
-        let link = self.link(slot)?;
+        let connection = self.connection(slot)?;
         match note {
             Note::Begun => {
-                link.awaited.front_mut()?.first_byte = Some(now);
+                connection.awaited.front_mut()?.first_byte = Some(now);
                 return None;
             }
-            Note::Completed => link.complete(now, objects),
+            Note::Completed => connection.complete(now, objects),
             Note::Requested { .. } | Note::Object(_) | Note::Moment(_) => return None,
         }
-        let user = link.user;
-        let Tenant { class, number, user: browser, .. } = &mut self.tenants[user as usize];
-        let model = &self.crowds[*class as usize].as_ref()?.model;
+        let user = connection.user;
+        let ActiveUser { class, number, user: browser, .. } = &mut self.active[user as usize];
+        let model = &self.classes[*class as usize].as_ref()?.model;
         let view = browser.came(now, slot, model);
         pages.extend(view.map(|view| PageRow { class: *class, user: *number, view }));
         Some(user)
@@ -172,11 +175,11 @@ impl Users {
         slot: u32,
         (objects, pages): (&mut Objects, &mut Vec<PageRow>),
     ) -> Option<u32> {
-        let link = self.links.get_mut(slot as usize)?.take()?;
-        let user = link.user;
-        link.give_up(objects);
-        let Tenant { class, number, user: browser, .. } = &mut self.tenants[user as usize];
-        let model = &self.crowds[*class as usize].as_ref()?.model;
+        let connection = self.connections.get_mut(slot as usize)?.take()?;
+        let user = connection.user;
+        connection.give_up(objects);
+        let ActiveUser { class, number, user: browser, .. } = &mut self.active[user as usize];
+        let model = &self.classes[*class as usize].as_ref()?.model;
         let view = browser.lost(now, slot, model);
         pages.extend(view.map(|view| PageRow { class: *class, user: *number, view }));
         Some(user)
@@ -184,19 +187,20 @@ impl Users {
 
     /// The run is over: pages that are under way.
     pub fn finish(&self, pages: &mut Vec<PageRow>) {
-        let under_way = self.tenants.iter().filter_map(|Tenant { class, number, user, .. }| {
-            let view = *user.view()?;
-            Some(PageRow { class: *class, user: *number, view })
-        });
+        let under_way =
+            self.active.iter().filter_map(|ActiveUser { class, number, user, .. }| {
+                let view = *user.view()?;
+                Some(PageRow { class: *class, user: *number, view })
+            });
         pages.extend(under_way);
     }
 
-    fn link(&mut self, slot: u32) -> Option<&mut Link> {
-        self.links.get_mut(slot as usize)?.as_mut()
+    fn connection(&mut self, slot: u32) -> Option<&mut Connection> {
+        self.connections.get_mut(slot as usize)?.as_mut()
     }
 }
 
-impl Link {
+impl Connection {
     fn complete(&mut self, now: Instant, objects: &mut Objects) {
         if let Some(object) = self.awaited.pop_front() {
             let row = self.record(object, objects);
@@ -222,9 +226,9 @@ impl Link {
     }
 }
 
-fn crowd(scenario: &Scenario, class: &Traffic) -> Option<Crowd> {
+fn user_class(scenario: &Scenario, class: &Traffic) -> Option<UserClass> {
     let TrafficApp::Browser(spec) = &class.app else { return None };
     let stop = Instant::START + class.stop.unwrap_or(scenario.duration).0;
     let streams = Streams::new(scenario.seed, &format!("traffic {} pages", class.name));
-    Some(Crowd { browsing: spec.browsing(stop), model: spec.model(), streams, came: 0 })
+    Some(UserClass { browsing: spec.browsing(stop), model: spec.model(), streams, came: 0 })
 }

@@ -312,7 +312,7 @@ pub fn bytes_in_words(bytes: f64) -> String {
     }
 }
 
-/// What links can still carry, and hold, while flows are counted one after another.
+/// The bytes that links can still carry, and hold, while flows are counted one after another.
 struct Pools<'a> {
     layout: &'a Layout,
     whole: f64,
@@ -332,7 +332,7 @@ impl Pools<'_> {
         way.iter().map(|wire| self.layout.wires[*wire].config.delay.as_secs_f64()).sum()
     }
 
-    /// How much of `bytes` a way carries; `links` says how many links there are in the place of each.
+    /// The part of `bytes` that a way carries; `links` says how many links there are in the place of each.
     fn carried(&mut self, way: &[usize], bytes: f64, links: impl Fn(usize) -> f64) -> f64 {
         let whole = self.whole;
         let most: Vec<f64> =
@@ -340,7 +340,8 @@ impl Pools<'_> {
         take(&mut self.capacity, way, &most, bytes)
     }
 
-    /// How much of `bytes` is under way at once: what waits for a link, and what fits onto the path that it feeds.
+    /// The part of `bytes` that is under way at once: bytes that wait for a link, and bytes that fit onto the path that
+    /// it feeds.
     fn under_way(
         &mut self,
         way: &[usize],
@@ -459,7 +460,7 @@ fn mean<T: Quantity>(draw: &Draw<T>, most: f64) -> f64 {
     if draw.fault().is_some() { 0.0 } else { draw.law().mean_below(most) }
 }
 
-/// How often a time passes in `whole` seconds.
+/// The number of times that a time passes in `whole` seconds.
 fn count_of(every: &DurationDraw, whole: f64) -> f64 {
     whole / mean(every, whole).max(1e-9)
 }
@@ -518,14 +519,14 @@ fn span(from: Duration, until: Option<Duration>, scenario: &Scenario) -> f64 {
     end.saturating_sub(from).as_secs_f64()
 }
 
-/// How many flows, or links, a probe looks at.
+/// The number of flows, or links, at which a probe looks.
 fn probed(probe: &Probe, scenario: &Scenario) -> f64 {
     let Some(name) = &probe.flow else { return 1.0 };
     let meant = scenario.flows.iter().filter(|flow| flow.name == *name);
     meant.map(|flow| f64::from(flow.count)).sum::<f64>().max(1.0)
 }
 
-/// Whether a probe of `name` looks at flows of this entry.
+/// True if a probe of `name` looks at flows of this entry.
 fn is_probed(flow: &Flow, name: &str) -> bool {
     flow.name == name || (flow.count > 1 && name.starts_with(&flow.name))
 }

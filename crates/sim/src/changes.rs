@@ -21,7 +21,7 @@ pub struct PathChange {
 struct Change {
     at: Option<Instant>,
     after: Option<After>,
-    /// How often each flow has had the event.
+    /// The number of times that each flow has had the event.
     seen: Vec<u64>,
     due: bool,
 }

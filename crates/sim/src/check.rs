@@ -1,4 +1,4 @@
-//! What a scenario must fulfil beyond reading well.
+//! Checks of a scenario beyond reading it.
 
 mod feedback;
 mod moments;
@@ -200,7 +200,7 @@ fn check_quick_start(key: &str, router: Option<&QuickStartSpec>) -> Result {
     }
 }
 
-/// Whether a channel is possible does not depend on what it draws.
+/// Checks a channel, with any draws.
 fn check_channel(key: &str, channel: Option<&ChannelSpec>, rate: Rate) -> Result {
     let Some(channel) = channel else { return Ok(()) };
     match channel.channel(rate, Stream::new(0, "check")) {

@@ -3,7 +3,7 @@
 use ackclock_units::Instant;
 use ackclock_units::random::Stream;
 
-/// How a class chooses the variants of its connections. Both ends get the same one.
+/// The choice of the variants of a class's connections. Both ends get the same one.
 ///
 /// The choice falls when a connection opens, so that it is known to the client's end. A rule that
 /// looks at what the server has seen overrules it when the server accepts the connection: for that
@@ -17,7 +17,7 @@ pub enum Choice {
     Feedback {
         /// The largest share of few.
         threshold: f64,
-        /// How much a connection weighs that the server has just heard of.
+        /// The weight of a connection that the server has just heard of.
         weight: f64,
         /// The share, an exponential mean over connections.
         share: f64,
@@ -60,7 +60,7 @@ impl Choice {
         }
     }
 
-    /// Whether it wants to know of handshakes.
+    /// True if it wants to know of handshakes.
     pub const fn judges(&self) -> bool {
         matches!(self, Self::Feedback { .. })
     }

@@ -18,7 +18,7 @@ pub struct CrossSource {
     period_ns: f64,
     /// When a periodic source's packet number 0 comes, in nanoseconds.
     origin_ns: f64,
-    /// How many have come.
+    /// The number of packets that have come.
     pub sent: u64,
     /// When it ends.
     pub stop: Instant,

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct ScenarioError {
     /// The key, as a path: `flow[0].count`.
     pub key: String,
-    /// What was expected, in one line.
+    /// The expectation, in one line.
     pub message: String,
 }
 

@@ -24,6 +24,7 @@ mod check;
 mod choice;
 mod class;
 mod cross;
+mod entry;
 mod error;
 mod events;
 mod fast;
@@ -40,7 +41,6 @@ pub mod records;
 mod reference;
 pub mod scenario;
 mod setup;
-mod simulate;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -49,10 +49,10 @@ mod traffic;
 
 pub use budget::{Budget, Estimate};
 pub use class::Class;
+pub use entry::{Engine, simulate, simulate_into, simulate_metered, simulate_observed};
 pub use error::ScenarioError;
 pub use meter::Meter;
 pub use objects::ObjectLog;
 pub use observe::{Names, Observer, Sent, SentSegment, Transmission};
 pub use records::{Collector, MOST_ROWS_HELD, Run};
 pub use scenario::Scenario;
-pub use simulate::{Engine, simulate, simulate_into, simulate_metered, simulate_observed};

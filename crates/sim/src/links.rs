@@ -1,6 +1,6 @@
 //! The links of a run, whichever engine moves their packets.
 
-use ackclock_net::{Counters, DelayHistogram, Line, Packet, SourceCounters};
+use ackclock_net::{AccessLine, Counters, DelayHistogram, Packet, SourceCounters};
 use ackclock_units::Instant;
 
 /// The links of a run, to be read by measures, probes and observers.
@@ -31,7 +31,7 @@ pub trait Network: Links {
     /// returns the number of the first.
     fn add_lines(&mut self) -> u32;
     /// The four private lines that begin with this one.
-    fn lines_from(&mut self, first: u32) -> &mut [Line; 4];
+    fn lines_from(&mut self, first: u32) -> &mut [AccessLine; 4];
     /// Adds the two paths of a connection over these wires, from its client to the server, which is the next host, and
     /// back, between private lines if there are any; returns where each begins.
     fn add_paths(&mut self, wires: &[Vec<usize>; 2], lines: Option<u32>, client: u32) -> [u32; 2];

@@ -29,7 +29,7 @@ struct Window {
     of: Vec<bool>,
     /// The wires at which flows are counted.
     crossings: Vec<usize>,
-    /// Of a window that begins or ends for each flow by itself.
+    /// The window of each flow, if each has its own.
     own: Option<Box<Own>>,
     rows: Rows,
 }
@@ -58,7 +58,7 @@ struct FlowSnapshot {
     path_rtts: u64,
     arrived_packets: u64,
     arrived_bytes: u64,
-    /// Of both ends.
+    /// Packets that either end discarded because of a wrong checksum.
     checksum_errors: u64,
 }
 
@@ -509,7 +509,7 @@ fn crossings_of(snapshot: &Snapshot, wire: usize, flow: usize) -> [u64; 2] {
     snapshot.crossings.get(wire).and_then(|counts| counts.get(flow)).copied().unwrap_or_default()
 }
 
-/// Whether the window begins or ends for each flow by itself.
+/// True if the window begins or ends for each flow by itself.
 fn own(measure: &Measure) -> bool {
     let by_round_trips = measure.lasts.is_some_and(|lasts| matches!(lasts.0, Span::RoundTrips(_)));
     matches!(measure.from, EventTime::After(_)) || by_round_trips

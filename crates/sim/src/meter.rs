@@ -1,4 +1,4 @@
-//! How far a run has come, for others to read while it goes on.
+//! The progress of a run, for others to read while it goes on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

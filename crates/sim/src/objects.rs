@@ -31,7 +31,7 @@ pub struct ObjectLog {
     streams: Vec<Stream>,
 }
 
-/// What no stream reaches.
+/// A volume that no stream reaches.
 pub const NOTHING_AWAITED: Bytes = Bytes::new(u64::MAX);
 
 impl ObjectLog {
@@ -40,7 +40,7 @@ impl ObjectLog {
         Self { streams: vec![Stream::default(); flows] }
     }
 
-    /// Whether a row may still change.
+    /// True if a row may still change.
     pub fn has_pending(&self) -> bool {
         self.streams.iter().any(|stream| !stream.pending.is_empty())
     }

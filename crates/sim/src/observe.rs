@@ -15,7 +15,7 @@ use crate::error::ScenarioError;
 use crate::scenario::{Direction, Scenario};
 use crate::topology::{Layout, flow_entries, flow_names};
 
-/// What the numbers in a [`Transmission`] stand for.
+/// The names for which the numbers in a [`Transmission`] stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
     /// The flows, `count` spelled out, in the order of the scenario.
@@ -86,11 +86,11 @@ pub enum Sent {
 pub struct SentSegment {
     /// The flow, an index into [`Names::flows`].
     pub flow: usize,
-    /// Whether the end that opened the connection sent it.
+    /// True if the end that opened the connection sent it.
     pub from_client: bool,
     /// The segment.
     pub segment: Segment,
-    /// What it asks of the network.
+    /// Its requests to the network.
     pub ip: IpMeta,
     /// Its options, if it has any but timestamps.
     pub options: Option<Options>,
@@ -99,7 +99,7 @@ pub struct SentSegment {
     pub window_shift: u8,
 }
 
-/// What is observed of a run, and what the observer is still to be told.
+/// The observed links of a run, and their packets of which the observer is still to be told.
 #[derive(Debug)]
 pub struct Taps {
     /// By link.
@@ -117,10 +117,10 @@ struct Tap {
 /// One direction of it.
 #[derive(Debug, Default)]
 struct Lane {
-    /// What was not told yet, in the order of transmission. On a FIFO link these are placed before
-    /// they are sent, which is as far ahead as its queue is long; on others, only what has left.
+    /// Packets that were not told yet, in the order of transmission. On a FIFO link these are placed before they are
+    /// sent, which is as far ahead as its queue is long; on others they have left.
     waiting: VecDeque<Transmission>,
-    /// How many packets were told.
+    /// The number of packets that were told.
     told: u64,
     /// When the last packet left a link whose departures are events.
     departed: Instant,
@@ -143,12 +143,12 @@ impl Taps {
         observed.flat_map(|(link, _)| [2 * link, 2 * link + 1])
     }
 
-    /// How many flows there are.
+    /// The number of flows.
     pub fn flows(&self) -> usize {
         self.offered.len() / 2
     }
 
-    /// Whether this direction is observed.
+    /// True if this direction is observed.
     pub fn sees(&self, wire: u32) -> bool {
         self.taps[wire as usize / 2].is_some()
     }

@@ -5,7 +5,7 @@ use ackclock_tcp::Config;
 use ackclock_units::{Duration, Instant, Rate};
 
 use crate::error::ScenarioError;
-use crate::plan::openings;
+use crate::plan::flow_starts;
 use crate::scenario::Scenario;
 use crate::topology::{Layout, Wire, flow_entries, flow_names};
 
@@ -77,8 +77,8 @@ pub fn flow_paths(scenario: &Scenario) -> Result<Vec<FlowPath>, ScenarioError> {
     let entries = flow_entries(scenario);
     let names = flow_names(scenario, &entries);
     let layout = Layout::new(scenario, &entries)?;
-    let openings = openings(scenario, &entries, &names)?;
-    let flows = openings.into_iter().enumerate().map(|(n, opening)| {
+    let flow_starts = flow_starts(scenario, &entries, &names)?;
+    let flows = flow_starts.into_iter().enumerate().map(|(n, opening)| {
         let links =
             |wires: &[usize]| wires.iter().map(|w| PathLink::new(&layout.wires[*w])).collect();
         let [there, back] = &layout.paths[n];

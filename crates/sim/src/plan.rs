@@ -64,7 +64,7 @@ pub struct PlannedWire {
 pub struct PlannedChange {
     /// When.
     pub at: Instant,
-    /// What changes; routes are as in [`PlannedFlow::ways`].
+    /// The change; routes are as in [`PlannedFlow::ways`].
     pub change: PathChange,
 }
 
@@ -118,10 +118,10 @@ impl Plan {
         let layout = Layout::new(scenario, &entries)?;
         let parts = link_parts(scenario, &layout);
         let mut models: Vec<Link> = parts.into_iter().map(Link::new).collect();
-        let flows: Vec<PlannedFlow> = openings(scenario, &entries, &names)?
+        let flows: Vec<PlannedFlow> = flow_starts(scenario, &entries, &names)?
             .into_iter()
             .enumerate()
-            .map(|(n, Opening { config, variant, opens })| PlannedFlow {
+            .map(|(n, FlowStart { config, variant, opens })| PlannedFlow {
                 name: names[n].clone(),
                 entry: entries[n],
                 config,
@@ -204,9 +204,9 @@ fn planned_changes(
     timed.collect()
 }
 
-/// How a flow begins.
+/// The start of a flow.
 #[derive(Clone, Debug)]
-pub(crate) struct Opening {
+pub(crate) struct FlowStart {
     /// The settings of its connection.
     pub config: Config,
     /// The sender's canonical name.
@@ -215,12 +215,12 @@ pub(crate) struct Opening {
     pub opens: Instant,
 }
 
-/// How each flow begins, `count` spelled out.
-pub(crate) fn openings(
+/// The start of each flow, `count` spelled out.
+pub(crate) fn flow_starts(
     scenario: &Scenario,
     entries: &[usize],
     names: &[String],
-) -> Result<Vec<Opening>, ScenarioError> {
+) -> Result<Vec<FlowStart>, ScenarioError> {
     let mut seen = vec![0; scenario.flows.len()];
     entries
         .iter()
@@ -235,7 +235,7 @@ pub(crate) fn openings(
             let stagger = spec.stagger.map_or(Duration::ZERO, |t| t.0) * seen[*entry];
             seen[*entry] += 1;
             let opens = Instant::START + spec.start.sample(&mut random) + stagger;
-            Ok(Opening { config, variant, opens })
+            Ok(FlowStart { config, variant, opens })
         })
         .collect()
 }

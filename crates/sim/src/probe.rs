@@ -22,7 +22,7 @@ struct Active {
     interval: Option<Duration>,
     from: Instant,
     until: Instant,
-    /// What was recorded last of each flow, to see a change; empty where changes do not matter.
+    /// The values that were recorded last of each flow, to see a change; empty where changes do not matter.
     last: Vec<FlowValues>,
 }
 
@@ -32,9 +32,8 @@ impl Active {
     }
 }
 
-/// What a flow probe sees, in whole units so that equality means no change: the window, the threshold
-/// and the data in flight in bytes, the round-trip time in nanoseconds; `NONE` of what it does not
-/// record or what there is not.
+/// The values of a flow probe, in whole units so that equality means no change: the window, the threshold and the data
+/// in flight in bytes, the round-trip time in nanoseconds; `NONE` if a value is not recorded or does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FlowValues {
     cwnd: u64,
@@ -80,7 +79,7 @@ impl Wanted {
 #[derive(Debug)]
 pub struct Probes {
     probes: Vec<Active>,
-    /// Of each flow the probes that see its every change.
+    /// By flow: the probes that see its every change.
     seeing: Vec<Vec<u32>>,
 }
 
@@ -159,7 +158,7 @@ impl Probes {
         })
     }
 
-    /// Whether a probe looks at this link at times of its own.
+    /// True if a probe looks at this link at times of its own.
     pub fn looks_at(&self, wire: usize) -> bool {
         self.probes.iter().any(|probe| {
             probe.interval.is_some() && matches!(probe.subject, Subject::Wire(seen) if seen == wire)

@@ -1,4 +1,4 @@
-//! What a run leaves behind: rows and columns, with units in their names.
+//! The results of a run: rows and columns, with units in their names.
 
 mod pages;
 mod quick_start;
@@ -37,7 +37,7 @@ pub struct Run {
     pub sources: Vec<SourceRow>,
     /// One row a (measure, flow, link, direction), where a measure asks for it.
     pub crossings: Vec<CrossingRow>,
-    /// What applications gave as a whole, in the order in which they did.
+    /// Objects that applications gave as a whole, in the order in which they did.
     pub objects: Objects,
     /// Connections of traffic classes, in the order in which they ended; those that are open when the
     /// run ends come last.
@@ -49,9 +49,9 @@ pub struct Run {
     pub videos: Vec<VideoRow>,
     /// Steps of Quick-Start requests, in the order of time.
     pub quick_start: Vec<QuickStartRow>,
-    /// What the flow probes recorded.
+    /// The rows of flow probes.
     pub flow_samples: FlowSamples,
-    /// What the link probes recorded.
+    /// The rows of link probes.
     pub link_samples: LinkSamples,
     /// Names that the samples refer to by index: flows in the order of the scenario.
     pub flow_names: Arc<[String]>,
@@ -62,7 +62,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Rows of the largest of the tables that a [`Collector`](crate::Collector) takes.
+    /// Rows of the largest of the tables that a [`Collector`] takes.
     pub(crate) fn rows_held(&self) -> usize {
         let samples = self.flow_samples.time_ns.len().max(self.link_samples.time_ns.len());
         self.connections.len().max(self.objects.flow.len()).max(self.pages.len()).max(samples)
@@ -116,7 +116,7 @@ pub struct FlowRow {
     pub duration_s: f64,
     /// Payload given to the receiving application in order, per second.
     pub goodput_bps: f64,
-    /// The same as a count of bytes.
+    /// Payload given to the receiving application in order, in bytes.
     pub delivered_bytes: u64,
     /// Packets with data that reached the receiver, retransmissions and duplicates included.
     pub arrived_packets: u64,
@@ -262,7 +262,7 @@ pub struct SourceRow {
     pub dropped_packets: u64,
 }
 
-/// What became of a video by the end of the run.
+/// The fate of a video by the end of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VideoRow {
     /// The flow.
@@ -275,9 +275,9 @@ pub struct VideoRow {
     pub late: u64,
     /// Those that were discarded, because a part of them was missing at their deadline.
     pub discarded: u64,
-    /// How often the playout buffer ran empty.
+    /// The number of times that the playout buffer ran empty.
     pub underflows: u64,
-    /// How long play stood still.
+    /// The time for which play stood still.
     pub stall_s: f64,
     /// From the opening of the connection to the first picture; null before it.
     pub startup_s: Option<f64>,
@@ -287,16 +287,16 @@ pub struct VideoRow {
     pub taken_bytes: u64,
     /// Bytes that had arrived in order when play began; null before it, and for segments.
     pub start_bytes: Option<u64>,
-    /// What the playout buffer might hold in the end; null for segments.
+    /// The size that the playout buffer might have in the end; null for segments.
     pub buffer_bytes: Option<u64>,
     /// The mean rate of the segments that came; null for a file.
     pub mean_rate_bps: Option<f64>,
-    /// How often a segment had another rate than the one before; null for a file.
+    /// The number of segments with another rate than the one before; null for a file.
     pub switches: Option<u64>,
 }
 
 impl VideoRow {
-    /// What `client` of `flow`, which plays a file, tells at `end`.
+    /// The row of `client` of `flow`, which plays a file, at `end`.
     pub fn of_file(flow: String, client: &VideoClient, end: Instant) -> Self {
         let report = client.report(end);
         let player = client.player();
@@ -318,7 +318,7 @@ impl VideoRow {
         }
     }
 
-    /// What `client` of `flow`, which plays segments, tells at `end`.
+    /// The row of `client` of `flow`, which plays segments, at `end`.
     pub fn of_segments(flow: String, client: &DashClient, end: Instant) -> Self {
         let report = client.report(end);
         let ladder = client.ladder();
@@ -508,13 +508,13 @@ pub struct Connections {
     /// When neither end had anything more to do, TIME-WAIT not counted, and nothing of it was in the
     /// network; [`NOT_YET`](Self::NOT_YET) if the run ended before.
     pub closed_ns: Vec<u64>,
-    /// How it ended.
+    /// The end that it came to.
     pub outcome: Vec<Outcome>,
     /// The propagation delay there and back, private lines included.
     pub base_rtt_ns: Vec<u64>,
-    /// How often the client sent its SYN again.
+    /// The number of times that the client sent its SYN again.
     pub syn_retransmits: Vec<u16>,
-    /// How often the server sent its SYN-ACK again.
+    /// The number of times that the server sent its SYN-ACK again.
     pub synack_retransmits: Vec<u16>,
     /// SYNs that the network lost or dropped.
     pub lost_syn: Vec<u16>,
@@ -552,7 +552,7 @@ impl Connections {
         self.class.len()
     }
 
-    /// Whether there is no row.
+    /// True if there is no row.
     pub const fn is_empty(&self) -> bool {
         self.class.is_empty()
     }
@@ -609,7 +609,7 @@ impl FlowSamples {
         }
     }
 
-    /// The same in the order of time; those of one instant keep theirs.
+    /// The samples in the order of time; those of one instant keep theirs.
     #[must_use]
     pub fn in_order(self) -> Self {
         let mut order: Vec<usize> = (0..self.time_ns.len()).collect();

@@ -10,7 +10,8 @@ mod packet;
 use ackclock_app::AnyApp;
 use ackclock_net::path::{Change, Progress, Step};
 use ackclock_net::{
-    Agenda, Counters, DelayHistogram, Line, LineConfig, Link, Packet, Path, SourceCounters,
+    AccessLine, AccessLineConfig, Agenda, Counters, DelayHistogram, Link, Packet, Path,
+    SourceCounters,
 };
 use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::Instant;
@@ -226,12 +227,12 @@ impl Network for Path<SimPacket> {
     }
 
     fn add_lines(&mut self) -> u32 {
-        let unused = || Line::new(&LineConfig::default(), Stream::new(0, "line"));
+        let unused = || AccessLine::new(&AccessLineConfig::default(), Stream::new(0, "line"));
         let [first, ..] = [(); 4].map(|()| self.add_line(unused()));
         index(first)
     }
 
-    fn lines_from(&mut self, first: u32) -> &mut [Line; 4] {
+    fn lines_from(&mut self, first: u32) -> &mut [AccessLine; 4] {
         let lines = &mut self.lines_mut()[first as usize..];
         lines.first_chunk_mut().expect("lines come in fours")
     }

@@ -10,7 +10,7 @@ use ackclock_units::random::Stream;
 
 use crate::error::ScenarioError;
 use crate::host::Host;
-use crate::plan::{Opening, openings};
+use crate::plan::{FlowStart, flow_starts};
 use crate::records::Run;
 use crate::scenario::{QuickStartSpec, RcpSpec, Scenario, XcpSpec};
 use crate::topology::{Layout, Wire};
@@ -95,8 +95,8 @@ impl FlowHosts {
     ) -> Result<Self, ScenarioError> {
         let mut all = Self { hosts: Vec::with_capacity(2 * names.len()), variants: Vec::new() };
         let (mut of_senders, mut of_receivers) = (Settings::default(), Settings::default());
-        for (n, opening) in openings(scenario, entries, names)?.into_iter().enumerate() {
-            let Opening { mut config, variant, opens } = opening;
+        for (n, opening) in flow_starts(scenario, entries, names)?.into_iter().enumerate() {
+            let FlowStart { mut config, variant, opens } = opening;
             let (name, spec) = (&names[n], &scenario.flows[entries[n]]);
             all.variants.push(variant);
             let stream = |what: &str| Stream::new(scenario.seed, &format!("flow {name} {what}"));

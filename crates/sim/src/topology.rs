@@ -32,13 +32,13 @@ pub struct Wire {
     pub direction: Direction,
     /// Its settings.
     pub config: LinkConfig,
-    /// What befalls packets on it besides loss.
+    /// Impairments on it besides loss.
     pub impairments: ImpairmentConfig,
-    /// What takes the place of its rate.
+    /// The channel in place of its rate.
     pub channel: Option<Box<ChannelSpec>>,
-    /// What the router in front of it does for Quick-Start.
+    /// The Quick-Start of the router in front of it.
     pub quick_start: Option<Box<QuickStartSpec>>,
-    /// What the router in front of it does for RCP and for XCP.
+    /// The RCP and the XCP of the router in front of it.
     pub feedback: Option<Box<(Option<RcpSpec>, Option<XcpSpec>)>>,
 }
 
@@ -49,7 +49,7 @@ pub struct Layout {
     pub wires: Vec<Wire>,
     /// For each flow the wires from its sender to its receiver, and those back.
     pub paths: Vec<[Vec<usize>; 2]>,
-    /// The same for each traffic class, from its clients to its servers.
+    /// The paths of each traffic class, from its clients to its servers and back.
     pub class_paths: Vec<[Vec<usize>; 2]>,
     /// The nodes of a graph's links.
     ends: Vec<[String; 2]>,
@@ -219,7 +219,7 @@ impl Layout {
         self.delay_of(&self.paths[flow])
     }
 
-    /// The same of the links that the connections of a traffic class share.
+    /// The base round trip over the links that the connections of a traffic class share.
     pub fn class_rtt(&self, class: usize) -> Duration {
         self.delay_of(&self.class_paths[class])
     }

@@ -11,7 +11,7 @@ use ackclock_app::{
     AnyArrivals, AnySessions, Arrivals, Listed, Note, PackMimeArrivals, Periodic, Poisson, Session,
     Sessions,
 };
-use ackclock_net::{Line, LineConfig};
+use ackclock_net::{AccessLine, AccessLineConfig};
 use ackclock_tcp::config::QuickStartConfig;
 use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::{Law, Stream, Streams};
@@ -21,9 +21,7 @@ use crate::choice::Choice;
 use crate::error::ScenarioError;
 use crate::records::{Connections, Objects, Outcome};
 use crate::scenario;
-use crate::scenario::{
-    AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic, TrafficApp, VariantChoice,
-};
+use crate::scenario::{ArrivalsSpec, LineLaws, Scenario, Traffic, TrafficApp, VariantChoice};
 
 pub use drawn::PlannedConnection;
 
@@ -54,17 +52,17 @@ impl ClassStreams {
 /// The settings of a variant.
 #[derive(Debug)]
 struct Settings {
-    /// Of the client's end and of the server's, but for their seeds.
+    /// The settings of the client's end and of the server's, but for their seeds.
     ends: [Config; 2],
     /// Which of [`Connections::variants`] it is.
     name: u32,
 }
 
-/// What the private lines of a class are like, the client's and the server's.
+/// The private lines of a class, the client's and the server's.
 #[derive(Debug)]
 enum Access {
     /// All the same.
-    Fixed([LineConfig; 2]),
+    Fixed([AccessLineConfig; 2]),
     /// Drawn for each connection.
     Drawn([LineLaws; 2]),
 }
@@ -86,13 +84,13 @@ impl Plans {
 #[derive(Debug)]
 pub struct Class {
     arrivals: AnyArrivals,
-    /// How many more may open.
+    /// The number of connections that may still open.
     left: u64,
     stop: Instant,
     sessions: AnySessions,
     plans: Plans,
     streams: ClassStreams,
-    /// Of its variants.
+    /// The settings of each variant.
     settings: Vec<Settings>,
     choice: Choice,
     access: Option<Access>,
@@ -112,9 +110,9 @@ pub struct Class {
 pub struct Connection {
     /// Its number in the class.
     number: u32,
-    /// Of the class's.
+    /// Its variant, an index into the class's.
     variant: u32,
-    /// Of what its growth law draws.
+    /// The seed of its growth law's draws.
     seed: u64,
     opened: Instant,
     base_rtt: Duration,
@@ -145,18 +143,18 @@ pub struct Slot {
     /// The first of its four private lines: of the client up, into the client, of the server up, into
     /// the server.
     pub lines: Option<u32>,
-    /// Who lives there.
+    /// The connection that has it.
     pub connection: Option<Connection>,
 }
 
-/// What a new connection begins with.
+/// A connection that opens.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct NewConnection {
     /// The slot; if it has none, one is to be made.
     pub slot: Option<u32>,
     /// The client's and the server's private line, if the class has any.
-    pub lines: Option<[LineConfig; 2]>,
-    /// What [`Classes::settle`] is to know of it.
+    pub lines: Option<[AccessLineConfig; 2]>,
+    /// The state that its slot keeps of it.
     connection: Connection,
 }
 
@@ -166,7 +164,7 @@ pub struct Opening {
 pub struct Classes {
     pub classes: Vec<Class>,
     pub slots: Vec<Slot>,
-    /// Whether a class wants to know of handshakes.
+    /// True if a class wants to know of handshakes.
     pub judges: bool,
 }
 
@@ -200,7 +198,7 @@ impl Classes {
 
     /// A connection of class `n` opens: draws all that it is, and takes a slot if one is free. The
     /// class's `session` is its plan.
-    pub fn open(&mut self, now: Instant, n: usize) -> Opening {
+    pub fn open(&mut self, now: Instant, n: usize) -> NewConnection {
         let class = &mut self.classes[n];
         let number = class.opened;
         // 2^32 connections of one class leave 400 GB of rows.
@@ -210,7 +208,7 @@ impl Classes {
         let lines = class.draw_lines(k);
         let lines_rtt: Duration = lines.iter().flatten().map(|line| line.delay + line.delay).sum();
         let variant = class.choice.on_open(|| class.streams.variant.of(k));
-        Opening {
+        NewConnection {
             slot: class.free.pop(),
             lines,
             connection: Connection {
@@ -229,8 +227,8 @@ impl Classes {
         }
     }
 
-    /// Whose objects the connection in a slot counts among, and its number; the largest number if
-    /// there is none.
+    /// The class among whose objects the connection in a slot counts, and its number; the largest number if there is
+    /// none.
     pub fn owner(&self, slot: u32) -> (u32, u32) {
         let Slot { class, connection, .. } = &self.slots[slot as usize];
         let number = connection.as_ref().map_or(u32::MAX, |connection| connection.number);
@@ -238,7 +236,7 @@ impl Classes {
     }
 
     /// The connection of `opening` has a slot from now on.
-    pub fn begin(&mut self, slot: u32, opening: &Opening) {
+    pub fn begin(&mut self, slot: u32, opening: &NewConnection) {
         self.slots[slot as usize].connection = Some(opening.connection);
     }
 
@@ -459,13 +457,13 @@ impl Class {
     }
 
     /// The settings of the client's end of a connection, and their seed.
-    pub fn client(&self, opening: &Opening) -> (&Config, u64) {
+    pub fn client(&self, opening: &NewConnection) -> (&Config, u64) {
         let [client, _] = &self.settings[opening.connection.variant as usize].ends;
         (client, opening.connection.seed)
     }
 
     /// The settings of the client's and the server's line of connection `k`.
-    fn draw_lines(&self, k: u64) -> Option<[LineConfig; 2]> {
+    fn draw_lines(&self, k: u64) -> Option<[AccessLineConfig; 2]> {
         let mut lines = match self.access.as_ref()? {
             Access::Fixed(lines) => *lines,
             Access::Drawn(laws) => {
@@ -482,7 +480,7 @@ impl Class {
     }
 
     /// Makes the private lines of the connection of `opening` of these, in the order of [`Slot::lines`].
-    pub fn renew_lines(&self, opening: &Opening, lines: &mut [Line; 4]) {
+    pub fn renew_lines(&self, opening: &NewConnection, lines: &mut [AccessLine; 4]) {
         let Some([client, server]) = &opening.lines else { return };
         let first = 4 * u64::from(opening.connection.number);
         for (number, (line, config)) in
@@ -495,7 +493,7 @@ impl Class {
 
 impl Access {
     fn new(spec: &Traffic) -> Self {
-        let laws = [&spec.access.client, &spec.access.server].map(AccessLine::laws);
+        let laws = [&spec.access.client, &spec.access.server].map(scenario::AccessLine::laws);
         if laws.iter().all(LineLaws::is_fixed) {
             let mut nothing = Stream::new(0, "nothing is drawn");
             return Self::Fixed(laws.each_ref().map(|line| draw_line(line, &mut nothing)));
@@ -509,9 +507,9 @@ impl Access {
     clippy::cast_sign_loss,
     reason = "a rate is at least 1 bit/s and far below 2^64"
 )]
-fn draw_line(laws: &LineLaws, random: &mut Stream) -> LineConfig {
+fn draw_line(laws: &LineLaws, random: &mut Stream) -> AccessLineConfig {
     let sample = |law: &Law, random: &mut Stream| law.sample(random);
-    LineConfig {
+    AccessLineConfig {
         delay: Duration::from_secs_f64(sample(&laws.delay, random)),
         rate: laws
             .rate

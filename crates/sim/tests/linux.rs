@@ -5,7 +5,7 @@
 use ackclock_sim::scenario::Scenario;
 use ackclock_sim::simulate;
 
-/// What the kernel did on one path.
+/// The results of the kernel on one path.
 struct Cell {
     rate_mbps: u32,
     rtt_ms: u32,

@@ -1,4 +1,4 @@
-//! What many flows take of the machine's memory, and that a run in its steady state asks for no more.
+//! The memory of many flows; and a run in its steady state asks for no more.
 
 #[path = "../examples/workload/mod.rs"]
 mod workload;
@@ -59,7 +59,7 @@ fn small(seconds: u32, variant: &str) -> Scenario {
 
 const FLOWS: usize = 200;
 
-/// What a run took beyond what was held before: bytes at its peak, requests, and packets delivered.
+/// The memory that a run took beyond the memory held before: bytes at its peak, requests, and packets delivered.
 fn taken(scenario: &Scenario) -> (usize, u64, u64) {
     let before = COUNT.get();
     COUNT.set(Count { most: before.held, ..before });
@@ -73,7 +73,7 @@ fn bytes_a_flow(variant: &str) -> usize {
     taken(&small(5, variant)).0 / FLOWS
 }
 
-/// Of 64-bit machines, a flow's memory in bytes:
+/// A flow's memory in bytes, on 64-bit machines:
 ///
 /// | what | bytes |
 /// |---|---|

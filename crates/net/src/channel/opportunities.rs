@@ -67,8 +67,8 @@ impl Opportunities {
         }
     }
 
-    /// How long a packet of `size` bytes that came at `now`, behind others that leave by `starts`, is
-    /// on the channel.
+    /// The time that a packet of `size` bytes spends on the channel: it came at `now`, behind others that leave by
+    /// `starts`.
     pub(super) fn time(&mut self, now: Instant, starts: Instant, size: u64) -> Duration {
         self.skip_to(now);
         let mut left = size;
@@ -101,13 +101,13 @@ impl Opportunities {
 pub struct Cellular {
     /// The mean rate.
     pub mean: Rate,
-    /// How fast the rate wanders: the deviation after a second, in packets of 1500 bytes a second.
+    /// The wander of the rate: its deviation after a second, in packets of 1500 bytes a second.
     pub wander_pps: f64,
     /// After how long it begins again.
     pub period: Duration,
 }
 
-/// How often the rate moves, in milliseconds: a tick of Sprout.
+/// The time between moves of the rate, in milliseconds: a tick of Sprout.
 const TICK_MS: u64 = 20;
 
 /// The most opportunities of a period, of 8 bytes each.
@@ -115,7 +115,7 @@ const MOST: usize = 20_000_000;
 const TOO_MANY: &str = "expected a shorter period, or a lower rate: more than 20000000 packets";
 
 impl Cellular {
-    /// What Sprout's authors took for the networks of their time, in packets/s/sqrt(s).
+    /// The wander that Sprout's authors took for the networks of their time, in packets/s/sqrt(s).
     pub const SPROUT_WANDER_PPS: f64 = 200.0;
 
     /// Draws the opportunities of a period.

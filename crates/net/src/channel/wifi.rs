@@ -10,12 +10,12 @@ use ackclock_units::{Duration, Instant, Rate};
 /// A wireless LAN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WifiConfig {
-    /// What a flow that always has packets of 1500 bytes gets in the mean.
+    /// The mean rate of a flow that always has packets of 1500 bytes.
     pub rate: Rate,
     /// The most packets of a bundle.
     pub bundle: u32,
-    /// What a bundle costs besides its bits, in the mean: contention, preamble, acknowledgment. Each
-    /// draws from half to one and a half of it.
+    /// The mean cost of a bundle besides its bits: contention, preamble, acknowledgment. Each draws from half to one
+    /// and a half of it.
     pub overhead: Duration,
     /// Rates of the air over their mean, in order; the channel steps to a neighbour.
     pub levels: Vec<f64>,
@@ -90,8 +90,8 @@ impl Wifi {
         self.changes += holds;
     }
 
-    /// How long a packet of `size` bytes that came at `now`, behind others that leave by `starts`, is
-    /// on the channel.
+    /// The time that a packet of `size` bytes spends on the channel: it came at `now`, behind others that leave by
+    /// `starts`.
     pub(super) fn time(&mut self, now: Instant, starts: Instant, size: u64) -> Duration {
         // What is there when a bundle wins the air goes with it.
         let joins = self.packets < self.config.bundle

@@ -6,7 +6,7 @@ use ackclock_units::{Duration, Instant, Rate};
 
 use super::Load;
 
-/// How a router finds its rate.
+/// The settings by which a router finds its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RcpConfig {
     /// α: the gain for spare capacity.
@@ -52,7 +52,7 @@ pub struct RcpRouter {
     rtt: f64,
     began: Instant,
     ends: Instant,
-    /// What had come when the interval began.
+    /// The bytes that had come when the interval began.
     arrived: u64,
     /// Bytes with a round-trip time since, and the sum of those times weighed with them.
     bytes: f64,
@@ -184,7 +184,7 @@ mod tests {
         RcpHeader { rate_kbps: RcpHeader::UNLIMITED, rtt_us, reverse_kbps: 0 }
     }
 
-    /// What a packet of 1000 bytes is offered, in kbit/s.
+    /// The rate that is offered to a packet of 1000 bytes, in kbit/s.
     fn offered(router: &mut RcpRouter, now: Instant, load: &Load) -> u32 {
         let mut header = asked(100_000);
         router.process(now, &mut header, 1000, load);

@@ -45,7 +45,7 @@ pub struct XcpRouter {
     rtt: f64,
     began: Instant,
     ends: Instant,
-    /// What had come when the control interval began, in bytes.
+    /// The bytes that had come when the control interval began.
     arrived: u64,
     /// Sums over the interval's packets of X, and of X and the round trip, in s and s².
     spacing: f64,
@@ -53,7 +53,7 @@ pub struct XcpRouter {
     /// ξp and ξn: what a packet gains for its X, and loses for its size.
     gain: f64,
     loss: f64,
-    /// What may still be given and taken, in bytes per second.
+    /// The residues that may still be given and taken, in bytes per second.
     to_give: f64,
     to_take: f64,
     /// Q: the least that waited in the last such time; and so far in this one.
@@ -83,7 +83,7 @@ impl XcpRouter {
         }
     }
 
-    /// What may still be given and taken in this interval, in bytes per second.
+    /// The residues that may still be given and taken in this interval, in bytes per second.
     pub const fn residues(&self) -> (f64, f64) {
         (self.to_give, self.to_take)
     }

@@ -219,7 +219,7 @@ fn discipline(n: usize) -> Discipline {
     }
 }
 
-/// What happens to a link.
+/// An event at a link.
 #[derive(Clone, Copy, Debug)]
 enum Happening {
     Packet { size: u32, class: u32, ecn: bool },
@@ -237,7 +237,7 @@ fn happenings() -> impl Strategy<Value = Vec<(u64, Happening)>> {
     prop::collection::vec((0_u64..2_000, happening), 1..300)
 }
 
-/// What became of each packet, by its number.
+/// The fate of each packet, by its number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Fates {
     departed: Vec<(u32, Instant)>,
@@ -387,7 +387,7 @@ proptest! {
         let sources = link.sources()[0];
         prop_assert!(sources.offered.packets >= sources.delivered.packets + sources.dropped.packets);
     }
-    /// The same of disciplines that drop and mark by themselves, while the limit and the rate change.
+    /// Conservation with disciplines that drop and mark by themselves, while the limit and the rate change.
     #[test]
     fn what_a_discipline_drops_is_accounted_for(
         which in 1_usize..6,

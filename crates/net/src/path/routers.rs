@@ -11,7 +11,7 @@ use crate::quick_start::{Decision, QuickStartRouter};
 pub struct Router {
     /// Quick-Start.
     pub quick_start: Option<QuickStartRouter>,
-    /// Whether its decisions are told by [`Path::take_decided`]. The slots of others do not end.
+    /// True if its decisions are told by [`Path::take_decided`]. The slots of others do not end.
     pub tells: bool,
     /// RCP and XCP.
     pub feedback: Option<FeedbackRouter>,
@@ -39,7 +39,7 @@ pub struct Decided {
 /// The outcome of forwarding a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forwarded {
-    /// Whether the packet goes on; a router drops what is malformed.
+    /// True if the packet goes on; a router drops malformed ones.
     pub goes_on: bool,
     /// The decision over a Quick-Start request.
     pub decision: Option<Decision>,

@@ -3,8 +3,8 @@ use ackclock_units::{Duration, Rate};
 
 use super::*;
 use crate::{
-    Discipline, ImpairmentConfig, Impairments, LineConfig, LinkConfig, LinkParts, Loss, PacketId,
-    PacketKind, QueueLimit, QueueUnit, Reorder,
+    AccessLineConfig, Discipline, ImpairmentConfig, Impairments, LinkConfig, LinkParts, Loss,
+    PacketId, PacketKind, QueueLimit, QueueUnit, Reorder,
 };
 
 /// A packet of nothing but its number and its size.
@@ -85,7 +85,7 @@ const fn at(micros: u64) -> Instant {
     Instant::from_nanos(1000 * micros)
 }
 
-/// What arrives by `until`: (microseconds, number).
+/// The arrivals by `until`: (microseconds, number).
 fn delivered(path: &mut Path<Parcel>, until: Instant) -> Vec<(u64, u32)> {
     let mut all = Vec::new();
     while let Some(progress) = path.advance(until) {
@@ -223,9 +223,9 @@ fn marks_are_written_where_the_queue_is_long() {
 fn private_lines_are_passed_without_an_event_between() {
     let mut path = Path::new(vec![link(config(Discipline::FIFO))]);
     let delay = Duration::from_millis(2);
-    let line_config = LineConfig { delay, ..LineConfig::default() };
+    let line_config = AccessLineConfig { delay, ..AccessLineConfig::default() };
     let lines: Vec<Step> = (0..2)
-        .map(|_| Step::Line(path.add_line(Line::new(&line_config, Stream::new(1, "line")))))
+        .map(|_| Step::Line(path.add_line(AccessLine::new(&line_config, Stream::new(1, "line")))))
         .collect();
     path.add_end(vec![lines[0], Step::Link(0), lines[1]], 0);
     path.send(at(0), 0, parcel(1, 1000));

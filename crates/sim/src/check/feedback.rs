@@ -19,7 +19,7 @@ pub fn check_link(key: &str, rcp: Option<&RcpSpec>, xcp: Option<&XcpSpec>) -> Re
     }
 }
 
-/// Whether each flow and class that goes by routers finds one in front of every link.
+/// Checks that each flow and class that goes by routers finds one in front of every link.
 pub fn check_paths(scenario: &Scenario, entries: &[usize], layout: &Layout) -> Result {
     for (path, entry) in layout.paths.iter().zip(entries) {
         let key = format!("flow[{entry}].variant");

@@ -1,4 +1,4 @@
-//! What applications do in time, what is measured from then, and what changes on the way.
+//! Checks of applications in time, of measures from then on, and of changes on the way.
 
 use ackclock_units::Duration;
 
@@ -152,7 +152,7 @@ fn check_draw(key: &str, draw: &DurationDraw, positive: bool) -> Result {
     Ok(())
 }
 
-/// Whether the flow's application ever has the event.
+/// True if the flow's application ever has the event.
 fn has(flow: &Flow, event: FlowEvent, number: u64) -> bool {
     let count = match (&flow.app, event) {
         (AppSpec::Cbr(cbr), FlowEvent::Idle | FlowEvent::Resume) => cbr.idle.len(),

@@ -1,4 +1,4 @@
-//! What a class of connections must fulfil beyond reading well.
+//! Checks of a class of connections beyond reading it.
 
 use ackclock_units::{Bytes, Duration};
 
@@ -190,7 +190,7 @@ fn check_line(key: &str, line: &AccessLine) -> Result {
     Ok(())
 }
 
-/// How many there are of something.
+/// Checks a draw of a number of things.
 fn check_number(table: &str, key: &str, draw: &Draw<f64>) -> Result {
     let (least, most) = draw.bounds();
     let finite = least.is_finite() && most.is_none_or(f64::is_finite);

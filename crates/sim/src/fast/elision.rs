@@ -1,18 +1,17 @@
-//! Which links are fused with the link before them: `docs/decisions/0007-fused-links.md`.
+//! Event elision: links that take a packet as soon as the link before them has sent it.
 //!
 //! A FIFO link knows when a packet will reach its end as soon as it takes the packet. If nothing else
 //! leads to the link that comes next, that link too can be asked at once, with the time at which
 //! the packet will come: no event is needed in between. On a dumbbell four events are left of six.
 //!
-//! Results stay the same to the last bit. Packets come to a fused link in the order in which they
-//! left the one before, so that only the order of *simultaneous events* could change, and it matters
-//! only between hosts whose packets meet again in a queue. Events of one instant go by class and
-//! then by the order in which they were put on the clock. Without fusing, an arrival at a host is put
-//! there when the packet comes to the last link; with it, when the packet comes to the last queue
-//! where paths join. For two hosts whose packets go through one and the same link before their last
-//! links (or share the last one) the two orders are that link's own: it sends one packet after
-//! another. So links are fused only if that holds for all hosts that share a queue on the way out,
-//! and every path is: links at hosts, perhaps one queue where such links join, and fused links.
+//! Results stay the same to the last bit. Packets come to an elided link in the order in which they left the one
+//! before, so that only the order of *simultaneous events* could change, and it matters only between hosts whose
+//! packets meet again in a queue. Events of one instant go by class and then by the order in which they were put on the
+//! clock. Without elision, an arrival at a host is put there when the packet comes to the last link; with it, when the
+//! packet comes to the last queue where paths join. For two hosts whose packets go through one and the same link before
+//! their last links (or share the last one) the two orders are that link's own: it sends one packet after another. So
+//! links are elided only if that holds for all hosts that share a queue on the way out, and every path is: links at
+//! hosts, perhaps one queue where such links join, and elided links.
 
 use ackclock_units::Rate;
 
@@ -21,7 +20,7 @@ use crate::topology::Layout;
 /// At more than this a packet of 40 bytes takes no whole nanosecond, and two could leave at once.
 const FASTEST: Rate = Rate::from_bps(320_000_000_000);
 
-/// What else happens at links and flows.
+/// Links and flows at which more happens than that packets pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Elsewhere<'a> {
     /// Links that cross-traffic enters at.
@@ -32,7 +31,7 @@ pub struct Elsewhere<'a> {
     pub probed: &'a [usize],
 }
 
-/// What leads to a link.
+/// The inputs of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     None,
@@ -58,13 +57,13 @@ impl Input {
     }
 }
 
-/// For each link whether it is fused with the one before it; empty if none may be.
-pub fn fused(layout: &Layout, elsewhere: &Elsewhere<'_>) -> Vec<bool> {
+/// For each link whether it is elided with the one before it; empty if none may be.
+pub fn elided(layout: &Layout, elsewhere: &Elsewhere<'_>) -> Vec<bool> {
     find(layout, elsewhere, |_| false).unwrap_or_default()
 }
 
 /// The same where links at which departures are events are allowed if they are `free` to send in any order. They are not
-/// fused: nothing can be counted there ahead of time.
+/// elided: nothing can be counted there ahead of time.
 pub fn find(
     layout: &Layout,
     elsewhere: &Elsewhere<'_>,
@@ -83,7 +82,7 @@ pub fn find(
             second[*wire] &= at == 1;
         }
     }
-    let mut fused = vec![false; wires.len()];
+    let mut elided = vec![false; wires.len()];
     for (n, wire) in wires.iter().enumerate() {
         let fifo = wire.config.discipline.knows_departures();
         let orderly = (fifo || free(n))
@@ -91,11 +90,11 @@ pub fn find(
             && wire.channel.is_none()
             && wire.config.rate <= FASTEST;
         let routed = wire.quick_start.is_some() || wire.feedback.is_some();
-        let quiet = wire.config.mark.is_none() && !routed && !crossed[n] && !watched[n];
+        let fast = wire.config.mark.is_none() && !routed && !crossed[n] && !watched[n];
         match inputs[n] {
             Input::None => continue,
             Input::Hosts => {}
-            Input::Link(_) if quiet && fifo => fused[n] = true,
+            Input::Link(_) if fast && fifo => elided[n] = true,
             Input::Link(_) | Input::Links if second[n] => {}
             _ => return None,
         }
@@ -103,7 +102,7 @@ pub fn find(
             return None;
         }
     }
-    hosts_keep_their_order(layout, elsewhere, &inputs, &fused).then_some(fused)
+    hosts_keep_their_order(layout, elsewhere, &inputs, &elided).then_some(elided)
 }
 
 /// For each of `n` whether it is among `some`.
@@ -115,17 +114,17 @@ fn marked(n: usize, some: &[usize]) -> Vec<bool> {
     marked
 }
 
-/// Whether simultaneous arrivals at hosts stay in their order wherever it matters.
+/// True if simultaneous arrivals at hosts stay in their order wherever it matters.
 fn hosts_keep_their_order(
     layout: &Layout,
     elsewhere: &Elsewhere<'_>,
     inputs: &[Input],
-    fused: &[bool],
+    elided: &[bool],
 ) -> bool {
     // The link whose own order decides: of the last two on a host's way in.
     let decides = |way_in: &[usize]| {
         way_in.last().map(|last| match inputs[*last] {
-            Input::Link(before) if fused[*last] => (before, true),
+            Input::Link(before) if elided[*last] => (before, true),
             _ => (*last, false),
         })
     };

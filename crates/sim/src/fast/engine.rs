@@ -11,7 +11,7 @@ use ackclock_tcp::simulator::Simulated;
 use ackclock_units::Instant;
 
 use super::link::Link;
-use super::lookahead::Turns;
+use super::lookahead::Lookahead;
 use super::network::{Network, SLOT, Step};
 use super::prefetch::prefetch_lines;
 use super::wheel::Event;
@@ -29,11 +29,11 @@ use crate::setup::{FlowHosts, link_parts, routers};
 use crate::state::{MOST_AT_ONE_MOMENT, RunState, Watcher, index};
 use crate::topology::{Layout, flow_entries, flow_names};
 use partitions::Schedule;
-use setup::{clock, shared, which_are_fused};
+use setup::{clock, find_elided, shared};
 
 /// The meter is told after so many events.
 const MARK_EVERY: u64 = 1 << 15;
-/// So many places ahead in a lane each is fetched: far enough for memory, near enough for the cache.
+/// Distances in a lane at which each is fetched: far enough for memory, near enough for the cache.
 const FETCH_PACKET: usize = 6;
 const FETCH_HOST: usize = 3;
 const FETCH_LINK: usize = 1;
@@ -51,8 +51,8 @@ pub struct Engine<'o> {
     state: RunState<'o>,
     path_changes: Vec<ReadyChange>,
     events: u64,
-    /// How hosts and the links that they share may take turns, and how they do.
-    turns: Option<Turns>,
+    /// Lookahead, if the scenario allows it, and the agenda of a run that uses it.
+    lookahead: Option<Lookahead>,
     schedule: Option<Box<Schedule>>,
 }
 
@@ -90,10 +90,11 @@ impl<'o> Engine<'o> {
         let path_changes = path_changes.collect();
         let openers = flows.openers().collect();
         let state = RunState::new(scenario, &entries, names, &layout, flows, meter)?;
-        let (fused, turns) = which_are_fused(scenario, &layout, &state.probes);
-        network.fuse(fused);
+        let (elided, lookahead) = find_elided(scenario, &layout, &state.probes);
+        network.elide(elided);
         network.count_from(state.first_dynamic);
-        let mut engine = Self { network, state, path_changes, events: 0, turns, schedule: None };
+        let mut engine =
+            Self { network, state, path_changes, events: 0, lookahead, schedule: None };
         engine.start(scenario, &layout, openers);
         engine.let_links_forget(Instant::START);
         match watcher {
@@ -128,22 +129,22 @@ impl<'o> Engine<'o> {
     /// The same run with all events in the order of time.
     #[cfg(test)]
     pub fn by_the_clock(mut self) -> Self {
-        self.turns = None;
+        self.lookahead = None;
         self
     }
 
-    /// The same run in turns wherever that is possible.
+    /// The same run in windows wherever that is possible.
     #[cfg(test)]
-    pub fn in_turns(mut self) -> Self {
-        if let Some(turns) = &mut self.turns {
-            turns.worth_it = true;
+    pub fn with_lookahead(mut self) -> Self {
+        if let Some(lookahead) = &mut self.lookahead {
+            lookahead.worth_it = true;
         }
         self
     }
 
     /// Tells `observer` what `links` send.
     fn observe(&mut self, links: &[usize], observer: &'o mut dyn Observer) {
-        self.turns = None;
+        self.lookahead = None;
         let taps = Taps::new(links, self.network.links.len() / 2, self.state.hosts.len());
         self.network.tap(taps);
         self.state.observer = Some(observer);
@@ -151,9 +152,9 @@ impl<'o> Engine<'o> {
 
     /// Runs to the end; `None` if the observer did not let it.
     pub fn run(mut self) -> Option<Run> {
-        match self.turns.take_if(|turns| turns.worth_it) {
-            Some(turns) => {
-                self.run_in_turns(&turns);
+        match self.lookahead.take_if(|lookahead| lookahead.worth_it) {
+            Some(lookahead) => {
+                self.run_with_lookahead(&lookahead);
             }
             None => self.run_by_the_clock(),
         }
@@ -242,7 +243,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// The same as [`handle`](Self::handle), in a place of its own.
+    /// [`handle`](Self::handle), not inlined.
     #[inline(never)]
     fn handle_apart(&mut self, event: Event) {
         self.handle(event);
@@ -266,8 +267,8 @@ impl<'o> Engine<'o> {
             Class::Cross => self.send_cross(now, subject),
             class @ (Class::Measure | Class::Probe) => self.look(now, class, subject),
         }
-        if self.network.has_news() {
-            self.take_news(now);
+        if self.network.has_notifications() {
+            self.drain_notifications(now);
         }
     }
 
@@ -282,9 +283,9 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// Packets have come to watched links, or packets of passing connections were lost.
+    /// Packets have come to watched links, or packets of dynamic connections were lost.
     #[inline(never)]
-    fn take_news(&mut self, now: Instant) {
+    fn drain_notifications(&mut self, now: Instant) {
         while let Some(wire) = self.network.take_touched() {
             self.state.probes.on_wire_change(wire, now, &mut self.network, &mut self.state.run);
             self.state.give_rows();
@@ -300,15 +301,15 @@ impl<'o> Engine<'o> {
         while let Some(decided) = self.network.take_decided() {
             self.state.note_decision(&decided);
         }
-        while let Some(gone) = self.network.take_gone() {
-            self.note_lost(now, gone.flow, gone.flags);
+        while let Some(lost) = self.network.take_lost() {
+            self.note_lost(now, lost.flow, lost.flags);
         }
     }
 
     /// A packet arrives at the host it is for.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two callers, of which a run has one")]
-    fn arrive<const TURNS: bool>(&mut self, now: Instant, host: u32, id: u32) {
+    fn arrive<const LOOKAHEAD: bool>(&mut self, now: Instant, host: u32, id: u32) {
         let h = host as usize;
         let mut this = &mut self.state.hosts[h];
         let (mut packet, mut options) = self.network.packet(id);
@@ -328,30 +329,30 @@ impl<'o> Engine<'o> {
         this.count_arrival(now, &packet.segment, packet.first_sent);
         self.network.release(id);
         if h < self.state.static_hosts {
-            self.pump::<TURNS>(now, h);
+            self.service_host::<LOOKAHEAD>(now, h);
         } else {
-            self.pump_apart::<TURNS>(now, h);
+            self.service_host_apart::<LOOKAHEAD>(now, h);
         }
     }
 
     /// A host's wake-up is due.
-    fn wake<const TURNS: bool>(&mut self, now: Instant, host: u32) {
+    fn wake<const LOOKAHEAD: bool>(&mut self, now: Instant, host: u32) {
         if self.state.hosts[host as usize].wake(now) {
-            self.pump_apart::<TURNS>(now, host as usize);
+            self.service_host_apart::<LOOKAHEAD>(now, host as usize);
         }
     }
 
-    /// The same as [`pump`](Self::pump), in one place for all that is not the arrival of a lasting flow's
-    /// packet: where many ways are gone by turns, each copy of its code drives another from the cache.
+    /// [`service_host`](Self::service_host), not inlined: one copy for all but arrivals of static flows. Where events
+    /// of many kinds alternate, each inlined copy would drive another from the cache.
     #[inline(never)]
-    fn pump_apart<const TURNS: bool>(&mut self, now: Instant, h: usize) {
-        self.pump::<TURNS>(now, h);
+    fn service_host_apart<const LOOKAHEAD: bool>(&mut self, now: Instant, h: usize) {
+        self.service_host::<LOOKAHEAD>(now, h);
     }
 
     /// Lets a host's application and end point do what they can, and arms its wake-up.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one caller has nearly all packets of lasting flows")]
-    fn pump<const TURNS: bool>(&mut self, now: Instant, h: usize) {
+    #[expect(clippy::inline_always, reason = "one caller has nearly all packets of static flows")]
+    fn service_host<const LOOKAHEAD: bool>(&mut self, now: Instant, h: usize) {
         let mut host = &mut self.state.hosts[h];
         host.app_at = host.app.poll(now, &mut host.endpoint, &mut self.state.notes);
         if !self.state.notes.is_empty() {
@@ -375,7 +376,7 @@ impl<'o> Engine<'o> {
             } else {
                 std::mem::replace(&mut host.echo, Instant::NEVER)
             };
-            self.network.send::<TURNS>(now, beside, host.flow, host.first_hop, echo);
+            self.network.send::<LOOKAHEAD>(now, beside, host.flow, host.first_hop, echo);
             if beside.is_last {
                 break;
             }
@@ -384,8 +385,8 @@ impl<'o> Engine<'o> {
         // A timer that moved back is left alone: it fires early and is armed anew.
         if next < host.armed {
             host.armed = next;
-            // Where hosts take turns with links it is looked up.
-            if TURNS {
+            // Where hosts are advanced in windows with links it is looked up.
+            if LOOKAHEAD {
                 self.network.set_timer(now, h);
             } else {
                 let subject = u32::try_from(h).expect("fewer than 2^32 hosts");
@@ -443,14 +444,14 @@ impl<'o> Events<'o> for Engine<'o> {
     }
 
     fn serve(&mut self, now: Instant, h: usize) {
-        self.pump_apart::<false>(now, h);
+        self.service_host_apart::<false>(now, h);
     }
 
     fn note_flow_rows(&mut self, now: Instant) {
         match &mut self.schedule {
             Some(schedule) => {
                 let rows = self.state.run.flow_samples.time_ns.len();
-                schedule.note(now, self.network.current_rank(), rows);
+                schedule.note(now, self.network.current_tie_break(), rows);
             }
             None => self.state.give_rows(),
         }

@@ -1,23 +1,22 @@
-//! A link: a queue, a rate, a delay, a loss model, impairments.
+//! A link: its own first-in-first-out queue, or a plain link if the discipline is another.
 
 mod changing;
+mod fast_path;
 mod fifo;
-mod quiet;
 mod reading;
 
 use std::collections::VecDeque;
 
 use ackclock_net::{
-    Admission, Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, LinkParts, Packet,
-    QueueLimit, Reason, Room, Scheduled, Serializer, Serving, SourceCounters, Volume, Waiting,
+    Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, LinkParts, Packet, QueueLimit,
+    Serializer, SourceCounters, Verdict as PlainVerdict, Volume,
 };
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
-use changing::Halted;
+use fast_path::{DepartedTotals, FastFifo, Full};
 use fifo::{Fifo, Placed};
-use quiet::{Full, Gone, Quiet};
 
-/// What became of a packet that was offered.
+/// The outcome of an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It will arrive at the link's end; when its first bit leaves and when its last arrives.
@@ -35,12 +34,12 @@ pub enum Verdict {
         starts: Instant,
         /// When it would arrive if nothing befell it.
         at: Instant,
-        /// What befalls it.
+        /// Loss and impairments on the way.
         fate: Fate,
     },
     /// The queue refused it.
     Dropped,
-    /// It waits for its turn; if the link was idle, [`Link::depart`] is to be called at `wake`.
+    /// It waits in the queue; if the link was idle, [`Link::depart`] is to be called at `wake`.
     Waits {
         /// When the link is to be woken, if it was idle.
         wake: Option<Instant>,
@@ -56,7 +55,7 @@ pub struct Departure {
     pub started: Instant,
     /// When it arrives at the link's end if nothing befalls it; `None` if it is lost on the way.
     pub arrives: Option<Instant>,
-    /// What befalls it: [`Link::arrivals`].
+    /// Loss and impairments on the way: [`Link::arrivals`].
     pub fate: Fate,
     /// When [`Link::depart`] is to be called again, if something waits.
     pub wake: Option<Instant>,
@@ -65,7 +64,8 @@ pub struct Departure {
 #[derive(Clone, Debug)]
 enum Queue {
     Fifo(Fifo),
-    Scheduled(Box<Scheduled>),
+    /// A link of which departures are events, as the discipline decides then which packet is next.
+    Plain(Box<ackclock_net::Link>),
 }
 
 /// One direction of a link.
@@ -75,49 +75,45 @@ enum Queue {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
-    quiet: Quiet,
-    /// What has left without a trace before the last change of sizes, as far as it is not counted below.
-    gone: Gone,
+    fast: FastFifo,
+    /// Packets without a record that had left before the last change of sizes, as far as they are not counted below.
+    departed: DepartedTotals,
     /// With this many packets held the queue is full; zero if only the limit itself can tell.
     room: u64,
     serializer: Serializer,
     queue: Queue,
-    /// What the queue took, and what of it has left.
+    /// Packets that the queue took, and those of them that have left.
     taken: Volume,
     left: Volume,
     busy: Duration,
     /// `None` where nothing can befall a packet, so that such links ask no more than that.
     hazards: Option<Box<Hazards>>,
-    rare: Box<Rare>,
+    cold: Box<ColdState>,
     /// All that the queue took from this on is of one size.
     alike_from: u64,
 }
 
-/// What only some packets touch.
+/// State that only some packets touch.
 #[derive(Clone, Debug)]
-struct Rare {
+struct ColdState {
     queue_delay_ns: u128,
     /// Packets that waited at all.
     waited: u64,
     limit: QueueLimit,
     counts_in_service: bool,
     mark: Option<QueueLimit>,
-    /// Whether the discipline marks packets by itself.
-    discipline_marks: bool,
     delays: DelayHistogram,
     /// Until then nobody asks: [`Link::nobody_asks_before`].
     unasked_until: Instant,
     /// For the size for which that was asked last.
     full: Option<Box<Full>>,
     /// `None` where every packet was a flow's, was taken, and arrives as it was.
-    tally: Option<Box<Tally>>,
-    /// The link's rate is zero: nothing is sent until it has another.
-    halted: Option<Halted>,
+    more: Option<Box<ColdCounters>>,
 }
 
-/// What most links have nothing of.
+/// Counters that stay zero at most links.
 #[derive(Clone, Debug, Default)]
-struct Tally {
+struct ColdCounters {
     /// All that is not counted in [`Link`] itself.
     counters: Counters,
     sources: Vec<SourceCounters>,
@@ -128,37 +124,35 @@ struct Tally {
 impl Link {
     /// An idle link.
     pub fn new(parts: LinkParts) -> Self {
-        let LinkParts { config, losses, queue, impairments, channel } = parts;
+        let config = parts.config;
+        let plain = (!config.discipline.knows_departures())
+            .then(|| Queue::Plain(Box::new(ackclock_net::Link::new(parts.clone()))));
+        let LinkParts { losses, impairments, channel, .. } = parts;
         let hazards = Hazards::new(config.loss, losses, impairments);
         let serializer = Serializer::new(config.rate);
         Self {
-            queue: match Scheduled::new(&config.discipline, config.rate, queue) {
-                Some(scheduled) => Queue::Scheduled(Box::new(scheduled)),
-                None => Queue::Fifo(Fifo::new(hazards.any())),
-            },
+            queue: plain.unwrap_or_else(|| Queue::Fifo(Fifo::new(hazards.any()))),
             serializer: match channel {
                 Some(channel) => serializer.over(channel),
                 None => serializer,
             },
-            quiet: Quiet::new(config.delay),
-            gone: Gone::default(),
+            fast: FastFifo::new(config.delay),
+            departed: DepartedTotals::default(),
             room: config.limit.room(config.counts_in_service).unwrap_or(0),
             taken: Volume::default(),
             left: Volume::default(),
             busy: Duration::ZERO,
             hazards: hazards.any().then(|| Box::new(hazards)),
-            rare: Box::new(Rare {
+            cold: Box::new(ColdState {
                 queue_delay_ns: 0,
                 waited: 0,
                 limit: config.limit,
                 counts_in_service: config.counts_in_service,
                 mark: config.mark,
-                discipline_marks: config.discipline.marks(),
                 delays: DelayHistogram::default(),
                 unasked_until: Instant::START,
                 full: None,
-                tally: None,
-                halted: None,
+                more: None,
             }),
             alike_from: 0,
         }
@@ -169,7 +163,10 @@ impl Link {
     /// # Panics
     /// With more than 65,536 sources at one link.
     pub fn add_source(&mut self) -> u16 {
-        let sources = &mut self.rare.tally().sources;
+        if let Queue::Plain(link) = &mut self.queue {
+            return link.add_source();
+        }
+        let sources = &mut self.cold.more().sources;
         sources.push(SourceCounters::default());
         u16::try_from(sources.len() - 1).expect("a link has fewer than 65,536 sources")
     }
@@ -178,35 +175,44 @@ impl Link {
     /// [delays](Self::delays) were: what was [offered ahead](Self::offer_ahead) and has left by then need not
     /// be remembered until the clock comes to it.
     pub fn nobody_asks_before(&mut self, asked: Instant) {
-        self.rare.unasked_until = asked;
+        self.cold.unasked_until = asked;
     }
 
-    /// Whether packets that it sends may arrive in another order.
+    /// True if packets may overtake one another on it.
     pub fn reorders(&self) -> bool {
         self.hazards.as_ref().is_some_and(|hazards| hazards.reorder())
     }
 
-    /// Whether packets are ever marked here.
-    pub const fn marks(&self) -> bool {
-        self.rare.mark.is_some() || self.rare.discipline_marks
+    /// True if packets are ever marked here.
+    pub fn marks(&self) -> bool {
+        match &self.queue {
+            Queue::Plain(link) => link.marks(),
+            Queue::Fifo(_) => self.cold.mark.is_some(),
+        }
     }
 
-    /// Whether a packet that comes now finds so much waiting that it is to be marked with congestion
-    /// (RFC 3168 §5), if it may be and is not [dropped](Self::offer). To be asked before it is
-    /// offered; [`count_marked`](Self::count_marked) afterwards. The two stand beside `offer` so that
-    /// links without marks, most of them, pay nothing.
+    /// True if a packet that comes now finds so much waiting that it is to be marked with congestion (RFC 3168 §5), if
+    /// it may be and is not [dropped](Self::offer). To be asked before it is offered;
+    /// [`count_marked`](Self::count_marked) afterwards. The two stand beside `offer` so that links without marks, most
+    /// of them, pay nothing.
     pub fn is_marking(&mut self, now: Instant) -> bool {
+        if let Queue::Plain(link) = &mut self.queue {
+            return link.is_marking(now);
+        }
         self.advance(now);
-        let counts = self.rare.counts_in_service;
-        self.rare.mark.is_some_and(|mark| mark.is_reached(self.held(), self.in_service(), counts))
+        let counts = self.cold.counts_in_service;
+        self.cold.mark.is_some_and(|mark| mark.is_reached(self.held(), self.in_service(), counts))
     }
 
     /// A packet of `size` bytes that was taken was marked.
     pub fn count_marked(&mut self, size: u32) {
-        self.rare.tally().counters.marked.count(size);
+        match &mut self.queue {
+            Queue::Plain(link) => link.count_marked(size),
+            Queue::Fifo(_) => self.cold.more().counters.marked.count(size),
+        }
     }
 
-    /// What is held, the packet being sent included.
+    /// The packets held, the one being sent included.
     const fn held(&self) -> Volume {
         self.taken.since(self.left)
     }
@@ -216,13 +222,16 @@ impl Link {
         match &self.queue {
             Queue::Fifo(_) if self.left.packets == self.taken.packets => 0,
             Queue::Fifo(fifo) => fifo.get(self.left.packets).size,
-            Queue::Scheduled(queue) => queue.serving().map_or(0, |serving| serving.packet.size),
+            Queue::Plain(_) => 0,
         }
     }
 
     /// Bytes that wait, the packet being sent not among them; of a link that nothing was
     /// [offered ahead](Self::offer_ahead).
     pub fn waiting(&mut self, now: Instant) -> Bytes {
+        if let Queue::Plain(link) = &mut self.queue {
+            return link.waiting(now);
+        }
         self.advance(now);
         Bytes::new(self.held().bytes.saturating_sub(u64::from(self.in_service())))
     }
@@ -237,13 +246,16 @@ impl Link {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
     pub fn offer_ahead(&mut self, comes: Instant, packet: Packet, clock: Instant) -> Verdict {
-        if self.is_quietly_full(comes, packet.size) {
+        if self.is_surely_full(comes, packet.size) {
             self.refuse(comes, packet, clock);
             return Verdict::Dropped;
         }
         self.advance(comes);
-        if let Queue::Scheduled(_) = self.queue {
-            return self.schedule(comes, packet);
+        if let Queue::Plain(link) = &mut self.queue {
+            return match link.offer(comes, packet) {
+                PlainVerdict::Waits { wake } => Verdict::Waits { wake },
+                _ => Verdict::Dropped,
+            };
         }
         let held = self.taken.packets - self.left.packets;
         if held >= self.room && !self.admits(packet.size) {
@@ -253,20 +265,20 @@ impl Link {
         self.place(comes, packet, clock)
     }
 
-    /// The same as [`offer_ahead`](Self::offer_ahead) for a flow's packet of `size` bytes that is taken and to which
-    /// nothing can happen, as on most links; when it is sent and when it arrives. `None`, and nothing is done, if it is
-    /// not as simple as that.
+    /// [`offer_ahead`](Self::offer_ahead) of a flow's packet of `size` bytes that is taken and that nothing can befall,
+    /// as on most links: when it is sent and when it arrives. `None`, and nothing is done, if it is not as simple as
+    /// that.
     #[inline(never)]
-    pub fn pass_slowly(
+    pub fn admit(
         &mut self,
         comes: Instant,
         size: u32,
         clock: Instant,
     ) -> Option<(Instant, Instant)> {
-        if self.is_quietly_full(comes, size) {
+        if self.is_surely_full(comes, size) {
             return None;
         }
-        self.trace();
+        self.materialise();
         let Queue::Fifo(fifo) = &mut self.queue else { return None };
         if !fifo.is_plain() || self.room == 0 {
             return None;
@@ -290,12 +302,12 @@ impl Link {
         let time = self.serializer.at_rate(size, fifo.busy_until() < comes)?;
         let departs = comes + time;
         self.left = self.taken;
-        let known = || self.rare.known(clock);
+        let known = || self.cold.known(clock);
         fifo.place_plain(self.taken.packets, comes, departs, size, known);
         self.taken.count(size);
         self.busy += time;
-        self.be_quiet(comes, departs);
-        Some((comes, departs + self.quiet.delay))
+        self.enter_fast_path(comes, departs);
+        Some((comes, departs + self.fast.delay))
     }
 
     /// The same where it finds the wire busy.
@@ -323,104 +335,68 @@ impl Link {
         }
         let time = self.serializer.at_rate(size, false)?;
         let waited = starts.since(comes);
-        self.rare.queue_delay_ns += u128::from(waited.as_nanos());
-        self.rare.waited += 1;
-        self.rare.delays.record_positive(waited.as_nanos(), 1);
+        self.cold.queue_delay_ns += u128::from(waited.as_nanos());
+        self.cold.waited += 1;
+        self.cold.delays.record_positive(waited.as_nanos(), 1);
         let departs = starts + time;
         let placed = Placed::new(comes, departs, size, None, Fate::INTACT);
-        let known = || self.rare.known(clock);
+        let known = || self.cold.known(clock);
         fifo.place(self.taken.packets, placed, self.left.packets, known);
         self.taken.count(size);
         self.busy += time;
-        self.be_quiet_again(comes, departs);
-        Some((starts, departs + self.quiet.delay))
+        self.reenter_fast_path(comes, departs);
+        Some((starts, departs + self.fast.delay))
     }
 
     /// Refuses a flow's packet of `size` bytes, which comes at the clock's time, if a FIFO queue is full. Otherwise
     /// nothing is done.
     pub fn refuse_at_once(&mut self, now: Instant, size: u32) -> bool {
-        let full = self.is_quietly_full(now, size) || self.is_full_fifo(now, size);
+        let full = self.is_surely_full(now, size) || self.is_full_fifo(now, size);
         if full {
-            self.rare.tally().counters.dropped.count(size);
+            self.cold.more().counters.dropped.count(size);
         }
         full
     }
 
     fn is_full_fifo(&mut self, now: Instant, size: u32) -> bool {
-        if matches!(self.queue, Queue::Scheduled(_)) {
+        if matches!(self.queue, Queue::Plain(_)) {
             return false;
         }
         self.advance(now);
         self.taken.packets - self.left.packets >= self.room && !self.admits(size)
     }
 
-    /// A packet comes to a scheduled queue.
-    #[inline(never)]
-    fn schedule(&mut self, now: Instant, packet: Packet) -> Verdict {
-        let room = Room { fits: self.admits(packet.size), limit: self.rare.limit };
-        self.rare.count_offered(packet);
-        let Queue::Scheduled(queue) = &mut self.queue else {
-            unreachable!("a FIFO places what comes")
-        };
-        if let Admission::Refused(reason) = queue.offer(now, packet, &room) {
-            self.rare.count_dropped(packet, reason);
-            return Verdict::Dropped;
-        }
-        let idle = queue.serving().is_none();
-        self.taken.count(packet.size);
-        self.settle();
-        Verdict::Waits { wake: if idle { self.serve_next(now, false) } else { None } }
-    }
-
-    /// Counts what the discipline has done.
-    #[inline]
-    fn settle(&mut self) {
-        let Queue::Scheduled(queue) = &mut self.queue else { return };
-        if queue.log.is_empty() {
-            return;
-        }
-        for effect in queue.log.uncounted() {
-            match *effect {
-                Effect::Marked(packet) => self.rare.tally().counters.marked.count(packet.size),
-                Effect::Dropped(packet, reason) => {
-                    self.taken.uncount(packet.size);
-                    self.rare.count_dropped(packet, reason);
-                }
-            }
-        }
-    }
-
-    /// Whether there is something to [take](Self::take_effect).
+    /// True if there is an effect to [take](Self::take_effect).
     #[inline]
     pub fn has_effects(&self) -> bool {
-        matches!(&self.queue, Queue::Scheduled(queue) if !queue.log.is_empty())
+        matches!(&self.queue, Queue::Plain(link) if link.has_effects())
     }
 
-    /// What the discipline has done to a packet besides refusing it as it came: to be asked until
-    /// there is no more, whenever a packet [waits](Verdict::Waits), has [left](Self::depart), or the
-    /// [limit](Self::set_limit) has changed. The counters know it already.
+    /// The next effect of the discipline on a packet besides refusing it as it came: to be asked until there is no
+    /// more, whenever a packet [waits](Verdict::Waits), has [left](Self::depart), or the [limit](Self::set_limit) has
+    /// changed. The counters know it already.
     #[inline]
     pub fn take_effect(&mut self) -> Option<Effect> {
         match &mut self.queue {
             Queue::Fifo(_) => None,
-            Queue::Scheduled(queue) => queue.log.take(),
+            Queue::Plain(link) => link.take_effect(),
         }
     }
 
-    /// Whether the queue is not full after all: what its `room` does not say.
+    /// True if the queue is not full after all, which `room` does not say.
     #[cold]
     fn admits(&self, size: u32) -> bool {
-        let Rare { limit, counts_in_service, .. } = &*self.rare;
+        let ColdState { limit, counts_in_service, .. } = &*self.cold;
         limit.admits(self.held(), self.in_service(), *counts_in_service, size)
     }
 
     #[cold]
     fn refuse(&mut self, comes: Instant, packet: Packet, clock: Instant) {
-        let known = self.rare.known(clock);
-        self.rare.count_offered(packet);
-        self.rare.count_dropped(packet, Reason::Full);
+        let known = self.cold.known(clock);
+        self.cold.count_offered(packet);
+        self.cold.count_dropped(packet);
         if comes > known {
-            let refused = &mut self.rare.tally().refused_ahead;
+            let refused = &mut self.cold.more().refused_ahead;
             while refused.front().is_some_and(|(at, _)| *at <= known) {
                 refused.pop_front();
             }
@@ -434,9 +410,9 @@ impl Link {
         let free = fifo.busy_until();
         let starts = if free > comes {
             let waited = free.since(comes);
-            self.rare.queue_delay_ns += u128::from(waited.as_nanos());
-            self.rare.waited += 1;
-            self.rare.delays.record_positive(waited.as_nanos(), 1);
+            self.cold.queue_delay_ns += u128::from(waited.as_nanos());
+            self.cold.waited += 1;
+            self.cold.delays.record_positive(waited.as_nanos(), 1);
             free
         } else {
             // Back to back (free = comes) the fraction is kept.
@@ -454,13 +430,13 @@ impl Link {
             self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.has_data()));
         let placed = Placed::new(comes, departs, packet.size, packet.source(), fate);
         if !placed.is_plain() {
-            self.rare.count_offered(packet);
+            self.cold.count_offered(packet);
         }
-        let known = || self.rare.known(clock);
+        let known = || self.cold.known(clock);
         fifo.place(self.taken.packets, placed, self.left.packets, known);
         self.taken.count(packet.size);
         self.busy += time;
-        let at = departs + self.quiet.delay;
+        let at = departs + self.fast.delay;
         match fate {
             Fate::INTACT => Verdict::Arrives { starts, at },
             Fate::LOST => Verdict::Lost,
@@ -472,7 +448,7 @@ impl Link {
     /// for one that arrives at `now`.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
-        self.trace();
+        self.materialise();
         if let Queue::Fifo(fifo) = &mut self.queue {
             if fifo.is_plain() && fifo.busy_until() <= now {
                 self.left = self.taken;
@@ -485,73 +461,49 @@ impl Link {
                 }
                 self.left.count(placed.size);
                 if !placed.is_plain() {
-                    self.rare.count_delivered(placed.size, placed.source(), placed.fate());
+                    self.cold.count_delivered(placed.size, placed.source(), placed.fate());
                 }
             }
         }
-    }
-
-    /// Starts sending the next packet of a scheduled queue; returns when it will have left.
-    fn serve_next(&mut self, now: Instant, back_to_back: bool) -> Option<Instant> {
-        let Queue::Scheduled(queue) = &mut self.queue else { return None };
-        let next = if self.rare.halted.is_some() { None } else { queue.next(now) };
-        let Some(next) = next else {
-            queue.rest();
-            self.settle();
-            return None;
-        };
-        if !back_to_back {
-            self.serializer.rest();
-        }
-        let Waiting { packet, came } = next;
-        let time = self.serializer.send(came, now, Bytes::new(u64::from(packet.size)));
-        let waited = now.since(came);
-        self.busy += time;
-        self.rare.queue_delay_ns += u128::from(waited.as_nanos());
-        self.rare.delays.record(waited);
-        let departs = now + time;
-        queue.serve(packet, now, departs);
-        self.settle();
-        Some(departs)
     }
 
     /// The packet that a scheduled queue is sending.
     #[inline]
     pub fn serving(&self) -> Option<Packet> {
         match &self.queue {
-            Queue::Scheduled(queue) => Some(queue.serving()?.packet),
+            Queue::Plain(link) => Some(link.serving()?.packet),
             Queue::Fifo(_) => None,
         }
     }
 
-    /// Whether departures are events here, as the discipline decides then who goes next.
+    /// True if departures are events here, as the discipline decides then which packet is next.
     pub const fn is_scheduled(&self) -> bool {
-        matches!(self.queue, Queue::Scheduled(_))
+        matches!(self.queue, Queue::Plain(_))
     }
 
     /// When the packet that a scheduled queue is sending will have left.
     #[inline]
     pub fn departs_at(&self) -> Option<Instant> {
         match &self.queue {
-            Queue::Scheduled(queue) => Some(queue.serving()?.departs),
+            Queue::Plain(link) => Some(link.serving()?.departs),
             Queue::Fifo(_) => None,
         }
     }
 
-    /// What is in the queue will have left by then, and what comes later leaves later. The start of the run where that
-    /// is not known, as of a scheduled queue.
+    /// The moment by which all packets in the queue will have left; later ones leave later. The start of the run where
+    /// that is not known, as of a scheduled queue.
     #[inline]
     pub fn busy_until(&self) -> Instant {
         match &self.queue {
-            Queue::Fifo(_) if self.quiet.size > 0 => self.quiet.departs,
+            Queue::Fifo(_) if self.fast.size > 0 => self.fast.departs,
             Queue::Fifo(fifo) => fifo.busy_until(),
-            Queue::Scheduled(_) => Instant::START,
+            Queue::Plain(_) => Instant::START,
         }
     }
 
-    /// Of a scheduled queue, whether nothing but the discipline marks packets, and nothing befalls them after they left.
-    pub const fn is_simple(&self) -> bool {
-        self.rare.mark.is_none() && self.hazards.is_none()
+    /// True of a scheduled queue if the discipline alone marks packets, and nothing befalls them after they left.
+    pub fn is_simple(&self) -> bool {
+        self.cold.mark.is_none() && self.hazards.is_none()
     }
 
     /// The packet being sent by a scheduled queue leaves, if it has left by `at`: the same as [`depart`](Self::depart).
@@ -564,18 +516,9 @@ impl Link {
     /// The packet being sent by a scheduled queue leaves; `None` if there is none that does, as after a
     /// [change of the rate](Self::set_rate), which moves departures.
     pub fn depart(&mut self, now: Instant) -> Option<Departure> {
-        let Queue::Scheduled(queue) = &self.queue else { return None };
-        let Serving { packet, started, departs } = *queue.serving()?;
-        debug_assert!(departs >= now, "a departure event comes no later than the departure");
-        if departs != now {
-            return None;
-        }
-        let fate =
-            self.hazards.as_mut().map_or(Fate::INTACT, |hazards| hazards.draw(packet.has_data()));
-        self.left.count(packet.size);
-        self.rare.count_delivered(packet.size, packet.source(), fate);
-        let wake = self.serve_next(now, true);
-        let arrives = (!fate.is_lost()).then_some(now + self.quiet.delay);
+        let Queue::Plain(link) = &mut self.queue else { return None };
+        let ackclock_net::Departure { packet, started, fate, wake } = link.depart(now)?;
+        let arrives = (!fate.is_lost()).then_some(now + self.fast.delay);
         Some(Departure { packet, started, arrives, fate, wake })
     }
 
@@ -589,14 +532,17 @@ impl Link {
     }
 
     /// The rate.
-    pub const fn rate(&self) -> Rate {
-        self.serializer.rate()
+    pub fn rate(&self) -> Rate {
+        match &self.queue {
+            Queue::Plain(link) => link.rate(),
+            Queue::Fifo(_) => self.serializer.rate(),
+        }
     }
 }
 
-impl Rare {
-    fn tally(&mut self) -> &mut Tally {
-        self.tally.get_or_insert_default()
+impl ColdState {
+    fn more(&mut self) -> &mut ColdCounters {
+        self.more.get_or_insert_default()
     }
 
     /// Until when nobody can ask any more, the clock being there.
@@ -608,16 +554,13 @@ impl Rare {
     #[cold]
     fn count_offered(&mut self, packet: Packet) {
         if let Some(source) = packet.source() {
-            self.tally().sources[usize::from(source)].offered.count(packet.size);
+            self.more().sources[usize::from(source)].offered.count(packet.size);
         }
     }
 
-    fn count_dropped(&mut self, packet: Packet, reason: Reason) {
-        let Tally { counters, sources, .. } = self.tally();
+    fn count_dropped(&mut self, packet: Packet) {
+        let ColdCounters { counters, sources, .. } = self.more();
         counters.dropped.count(packet.size);
-        if reason == Reason::Early {
-            counters.dropped_early.count(packet.size);
-        }
         if let Some(source) = packet.source() {
             sources[usize::from(source)].dropped.count(packet.size);
         }
@@ -629,7 +572,7 @@ impl Rare {
         if fate == Fate::INTACT && source.is_none() {
             return;
         }
-        let Tally { counters, sources, .. } = self.tally();
+        let ColdCounters { counters, sources, .. } = self.more();
         if fate != Fate::INTACT {
             counters.count_fate(fate, size);
         }

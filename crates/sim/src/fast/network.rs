@@ -6,14 +6,15 @@ mod departing;
 mod hops;
 mod ingress;
 mod mailboxes;
-mod meeting;
 mod observing;
-mod offer;
+mod offering;
 mod options;
+mod outcome;
 mod routers;
 
 use ackclock_net::{
-    Counters, DelayHistogram, Fate, Line, LineConfig, LinkChange, Packet, SourceCounters,
+    AccessLine, AccessLineConfig, Counters, DelayHistogram, Fate, LinkChange, Packet,
+    SourceCounters,
 };
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
 use ackclock_tcp::simulator::{ExtraOptions, TransmitInfo};
@@ -27,13 +28,13 @@ use crate::class::Class;
 use crate::links::Links;
 use crate::observe::Taps;
 use arena::{index, make_room};
-use hops::{DELIVER, FUSED, LANED, LINE, WANTED, WIRE};
-use mailboxes::Inboxes;
-use offer::{Became, Offering};
+use hops::{DELIVER, ELIDED, HOOKED, LANED, LINE, WIRE};
+use mailboxes::Mailboxes;
 use options::{Kept, NO_OPTIONS, Vacancy};
+use outcome::{OfferOutcome, Offering};
 use routers::Routers;
 
-pub use mailboxes::Visit;
+pub use mailboxes::HostBatch;
 pub use routers::SLOT;
 
 /// A segment on its way: one cache line.
@@ -41,8 +42,8 @@ pub use routers::SLOT;
 #[repr(align(64))]
 pub struct InFlight {
     pub segment: Segment,
-    /// Of data: when its transmission on the first link began. Of an ACK: that moment of the data
-    /// packet that triggered it. `NEVER` while unknown.
+    /// The start of transmission on the first link: of data its own, of an ACK that of the data packet that triggered
+    /// it. `NEVER` while unknown.
     pub first_sent: Instant,
     /// The next step of its path, an index into [`Network::hops`].
     hop: u32,
@@ -55,7 +56,7 @@ pub struct InFlight {
     pub corrupted: bool,
 }
 
-/// So many hops are of so few flows that their links stay in the cache.
+/// The number of hops up to which all links stay in the cache, as flows are few.
 const FEW_HOPS: usize = 64;
 /// The place of a packet is fetched when so many others are still to be taken: of the last packet that came it is in the
 /// cache, but who sends more than come takes places that packets left long ago.
@@ -65,16 +66,16 @@ const LINK_LINES: usize = 3;
 
 /// A packet of a connection that comes and goes is lost.
 #[derive(Clone, Copy, Debug)]
-pub struct Gone {
+pub struct LostPacket {
     /// Its flow.
     pub flow: u32,
     /// Its control bits.
     pub flags: Flags,
 }
 
-/// What a packet meets next.
+/// The next thing that happens to a packet.
 pub enum Step {
-    /// It is on its way to a link's end, or gone.
+    /// It is on its way to a link's end, or lost.
     UnderWay,
     /// It has reached this host.
     Arrived(u32),
@@ -92,10 +93,10 @@ struct Passed {
     untimed: bool,
 }
 
-/// What an arrival at a link means beyond the link.
+/// Interests in the arrivals at a link, beyond the link itself.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "reasons that do not depend on one another")]
-struct Attention {
+struct HopHooks {
     /// A probe or an observer wants to see it.
     watched: bool,
     /// The packet may have to be marked.
@@ -115,34 +116,34 @@ pub struct Network {
     /// Places of `packets` that are free. The last one freed is taken first: it is still in the cache.
     free: Vec<u32>,
     options: Kept,
-    /// Every path, one after another: links, `FUSED` or `WANTED` or neither, then the host with the
+    /// Every path, one after another: links, `ELIDED` or `HOOKED` or neither, then the host with the
     /// `DELIVER` bit.
     hops: Vec<u32>,
-    /// What an arrival at each link means beyond the link.
-    attention: Vec<Attention>,
-    /// Which links are fused with the one before; empty if none is.
-    fused: Vec<bool>,
+    /// Interests in the arrivals at each link.
+    hooks: Vec<HopHooks>,
+    /// Which links are elided with the one before; empty if none is.
+    elided: Vec<bool>,
     /// Which links' packets take a lane of the clock; empty if none do.
     laned: Vec<bool>,
-    /// What hosts and shared links have for one another, where they take turns.
-    inboxes: Inboxes,
+    /// Packets between hosts and shared links, where these advance in windows.
+    mailboxes: Mailboxes,
     /// Nobody asks before this what any link has counted.
     pub asked: Instant,
-    /// What a link sends so that it comes to a fused one after this comes to none: the run is over.
+    /// The end of the run: a packet that would come to an elided link later is not offered to it.
     end: Instant,
     touched: Vec<u32>,
     /// Private lines of connections that come and go.
-    lines: Vec<Line>,
+    lines: Vec<AccessLine>,
     /// The first flow that is such a connection's, and how many packets each has in the network;
     /// empty where there are none.
-    first_passing: u32,
-    aloft: Vec<u32>,
-    gone: Vec<Gone>,
-    /// Something was added to `touched` or to `gone`.
-    news: bool,
+    first_dynamic: u32,
+    packets_by_flow: Vec<u32>,
+    lost: Vec<LostPacket>,
+    /// Something was added to `touched` or to `lost`.
+    notified: bool,
     /// For each wire that counts, packets offered and dropped by flow.
     crossings: Vec<Vec<[u64; 2]>>,
-    /// What an observer sees.
+    /// The links that an observer watches.
     taps: Option<Box<Taps>>,
     /// Routers that take part in Quick-Start, RCP or XCP.
     routers: Option<Box<Routers>>,
@@ -151,15 +152,15 @@ pub struct Network {
 impl Network {
     /// Links and a clock.
     pub fn new(wheel: Wheel, links: Vec<Link>) -> Self {
-        let attention = links
+        let hooks = links
             .iter()
-            .map(|link| Attention { marks: link.marks(), ..Attention::default() })
+            .map(|link| HopHooks { marks: link.marks(), ..HopHooks::default() })
             .collect();
         Self {
-            attention,
-            fused: Vec::new(),
+            hooks,
+            elided: Vec::new(),
             laned: Vec::new(),
-            inboxes: Inboxes::default(),
+            mailboxes: Mailboxes::default(),
             asked: Instant::START,
             end: Instant::NEVER,
             wheel,
@@ -170,10 +171,10 @@ impl Network {
             hops: Vec::new(),
             touched: Vec::new(),
             lines: Vec::new(),
-            first_passing: 0,
-            aloft: Vec::new(),
-            gone: Vec::new(),
-            news: false,
+            first_dynamic: 0,
+            packets_by_flow: Vec::new(),
+            lost: Vec::new(),
+            notified: false,
             crossings: Vec::new(),
             taps: None,
             routers: None,
@@ -194,10 +195,10 @@ impl Network {
         self.wheel = Wheel::new(Duration::ZERO, Duration::ZERO);
     }
 
-    /// Offers a packet to a link that is `fused` when the only link that leads there has sent it, with the time at which
+    /// Offers a packet to a link that is `elided` when the only link that leads there has sent it, with the time at which
     /// it will come: see [`super::elision`].
-    pub fn fuse(&mut self, fused: Vec<bool>) {
-        self.fused = fused;
+    pub fn elide(&mut self, elided: Vec<bool>) {
+        self.elided = elided;
         self.note_hops();
     }
 
@@ -216,26 +217,26 @@ impl Network {
         }
     }
 
-    /// What a path says of a link.
+    /// A link's step of a path.
     fn hop(&self, wire: usize) -> u32 {
         let number = index(wire);
         assert!(number <= WIRE, "fewer than 2^26 links");
-        let Attention { watched, marks, counts, quick_start } = self.attention[wire];
-        let wanted = if watched || marks || counts || quick_start { WANTED } else { 0 };
-        let fused = if self.fused.get(wire).is_some_and(|fused| *fused) { FUSED } else { 0 };
+        let HopHooks { watched, marks, counts, quick_start } = self.hooks[wire];
+        let hooked = if watched || marks || counts || quick_start { HOOKED } else { 0 };
+        let elided = if self.elided.get(wire).is_some_and(|elided| *elided) { ELIDED } else { 0 };
         let laned = if self.laned.get(wire).is_some_and(|laned| *laned) { LANED } else { 0 };
-        number | wanted | fused | laned
+        number | hooked | elided | laned
     }
 
-    /// Whether [`take_touched`](Self::take_touched) or [`take_gone`](Self::take_gone) have something.
+    /// True if [`take_touched`](Self::take_touched) or [`take_lost`](Self::take_lost) have something.
     #[inline]
-    pub const fn has_news(&mut self) -> bool {
-        std::mem::replace(&mut self.news, false)
+    pub const fn has_notifications(&mut self) -> bool {
+        std::mem::replace(&mut self.notified, false)
     }
 
     /// A packet of a connection that comes and goes has been lost.
-    pub fn take_gone(&mut self) -> Option<Gone> {
-        self.gone.pop()
+    pub fn take_lost(&mut self) -> Option<LostPacket> {
+        self.lost.pop()
     }
 
     #[cold]
@@ -253,9 +254,9 @@ impl Network {
     pub fn change(&mut self, now: Instant, wire: usize, becomes: &LinkChange) {
         let wake = self.links[wire].change(now, becomes);
         self.wait(index(wire), wake);
-        if self.attention[wire].watched {
+        if self.hooks[wire].watched {
             self.touched.push(index(wire));
-            self.news = true;
+            self.notified = true;
         }
     }
 
@@ -285,7 +286,7 @@ impl Network {
     /// A host sends the segment of `flow` that it wrote into the [vacancy](Self::vacancy), and what it wrote beside it,
     /// on the path that begins at `first_hop`.
     #[inline]
-    pub fn send<const TURNS: bool>(
+    pub fn send<const LOOKAHEAD: bool>(
         &mut self,
         now: Instant,
         info: TransmitInfo,
@@ -310,8 +311,8 @@ impl Network {
                 self.note_options(id, kept, first_hop);
             }
         }
-        if let Some(aloft) = self.aloft_mut(flow) {
-            *aloft += 1;
+        if let Some(in_network) = self.packets_of_mut(flow) {
+            *in_network += 1;
         }
         // A private line knows no more than its own packets.
         let first = self.hops[first_hop as usize];
@@ -323,7 +324,7 @@ impl Network {
         packet.options = kept;
         packet.ip = ip;
         packet.corrupted = false;
-        if TURNS {
+        if LOOKAHEAD {
             self.leave(now, id, first);
         } else if lined {
             self.pass_line(now, id, first & WIRE);
@@ -334,12 +335,12 @@ impl Network {
 
     /// The flows from `first` on come and go: their packets are counted.
     pub const fn count_from(&mut self, first: u32) {
-        self.first_passing = first;
+        self.first_dynamic = first;
     }
 
     #[inline]
-    fn aloft_mut(&mut self, flow: u32) -> Option<&mut u32> {
-        self.aloft.get_mut(flow.wrapping_sub(self.first_passing) as usize)
+    fn packets_of_mut(&mut self, flow: u32) -> Option<&mut u32> {
+        self.packets_by_flow.get_mut(flow.wrapping_sub(self.first_dynamic) as usize)
     }
 
     /// A place for one more packet.
@@ -361,8 +362,8 @@ impl Network {
     }
 
     fn keep(&mut self, packet: InFlight) -> u32 {
-        if let Some(aloft) = self.aloft_mut(packet.flow) {
-            *aloft += 1;
+        if let Some(in_network) = self.packets_of_mut(packet.flow) {
+            *in_network += 1;
         }
         self.vacancy();
         let id = self.free.pop().expect("there is a vacancy");
@@ -370,7 +371,7 @@ impl Network {
         id
     }
 
-    /// Offers a packet to the link that comes next on its path, and to those that are fused with it.
+    /// Offers a packet to the link that comes next on its path, and to those that are elided with it.
     fn forward(&mut self, now: Instant, id: u32) {
         let hop = self.packets[id as usize].hop;
         // Packets that a link which many share hands on come in its order, or nearly so.
@@ -384,7 +385,7 @@ impl Network {
         self.under_way(comes, wire, id, next, laned.then_some(first & WIRE));
     }
 
-    /// Offers a packet to the link that comes next on its path, and to those that are fused with it. `None` if it comes
+    /// Offers a packet to the link that comes next on its path, and to those that are elided with it. `None` if it comes
     /// to the end of none, or if that is taken care of.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "nearly all packets go here")]
@@ -401,11 +402,11 @@ impl Network {
             hop += 1;
             let next = self.hops[hop];
             let wire = step & WIRE;
-            let idle = if step & (WANTED | LINE) == 0 {
+            let idle = if step & (HOOKED | LINE) == 0 {
                 let link = &mut self.links[wire as usize];
-                let quietly = if comes <= asked { link.pass_quietly(comes, size) } else { None };
+                let quietly = if comes <= asked { link.try_fast_path(comes, size) } else { None };
                 match quietly {
-                    None => link.pass_slowly(comes, size, now),
+                    None => link.admit(comes, size, now),
                     passed => passed,
                 }
             } else {
@@ -418,11 +419,11 @@ impl Network {
                 }
                 comes = at;
             } else {
-                comes = self.meet(now, comes, id, hop)?;
+                comes = self.offer(now, comes, id, hop)?;
                 packet = &mut self.packets[id as usize];
                 untimed = false;
             }
-            if next & (FUSED | DELIVER) == FUSED && comes <= self.end {
+            if next & (ELIDED | DELIVER) == ELIDED && comes <= self.end {
                 step = next;
                 continue;
             }
@@ -496,7 +497,7 @@ impl Network {
         }
     }
 
-    /// What has left a scheduled link goes on.
+    /// A packet that has left a scheduled link goes on.
     fn go_on_from(&mut self, wire: u32, departure: &Departure) {
         if !departure.packet.is_flows() {
             return;
@@ -511,7 +512,7 @@ impl Network {
                 let next = self.hops[packet.hop as usize];
                 if next & (LINE | DELIVER) == LINE {
                     self.go_on(at, wire, id);
-                } else if self.inboxes.in_use() {
+                } else if self.mailboxes.in_use() {
                     let hop = packet.hop;
                     self.hand_over(at, id, hop);
                 } else {
@@ -543,7 +544,7 @@ impl Network {
         (next & DELIVER != 0).then_some((next & !DELIVER, packet.segment.len > 0))
     }
 
-    /// The link at `hop` of a path will be wanted soon.
+    /// The link at `hop` of a path will be used soon.
     #[inline]
     pub fn prefetch_link(&self, hop: u32) {
         let step = self.hops[hop as usize];
@@ -568,10 +569,10 @@ impl Network {
     /// The packet is lost.
     fn discard(&mut self, id: u32) {
         let InFlight { flow, segment, options, .. } = self.packets[id as usize];
-        if let Some(aloft) = self.aloft_mut(flow) {
-            *aloft -= 1;
-            self.gone.push(Gone { flow, flags: segment.flags });
-            self.news = true;
+        if let Some(in_network) = self.packets_of_mut(flow) {
+            *in_network -= 1;
+            self.lost.push(LostPacket { flow, flags: segment.flags });
+            self.notified = true;
         }
         self.options.free(options);
         self.free.push(id);
@@ -581,8 +582,8 @@ impl Network {
     #[inline]
     pub fn release(&mut self, id: u32) {
         let InFlight { flow, options, .. } = self.packets[id as usize];
-        if let Some(aloft) = self.aloft_mut(flow) {
-            *aloft -= 1;
+        if let Some(in_network) = self.packets_of_mut(flow) {
+            *in_network -= 1;
         }
         if options != NO_OPTIONS {
             self.options.free(options);
@@ -620,13 +621,13 @@ impl crate::links::Network for Network {
 
     fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
         self.depart_by(wire, now);
-        let Attention { watched, marks, counts, .. } = self.attention[wire as usize];
-        let wanted = watched || marks || counts;
+        let HopHooks { watched, marks, counts, .. } = self.hooks[wire as usize];
+        let hooked = watched || marks || counts;
         let before =
-            if wanted { self.before_offer(now, wire, packet) } else { Offering::default() };
+            if hooked { self.before_offer(now, wire, packet) } else { Offering::default() };
         let verdict = self.links[wire as usize].offer(now, packet);
-        if wanted {
-            self.after_offer(now, wire, packet, Became::of(&verdict), before);
+        if hooked {
+            self.after_offer(now, wire, packet, OfferOutcome::of(&verdict), before);
         }
         if let Verdict::Waits { wake } = verdict {
             self.wait(wire, wake);
@@ -639,7 +640,7 @@ impl crate::links::Network for Network {
         }
         self.crossings.resize(self.links.len(), Vec::new());
         for wire in wires {
-            self.attention[*wire].counts = true;
+            self.hooks[*wire].counts = true;
             self.crossings[*wire] = vec![[0; 2]; flows];
         }
         self.note_hops();
@@ -648,23 +649,23 @@ impl crate::links::Network for Network {
     /// [`take_touched`](Self::take_touched) tells of them.
     fn watch(&mut self, wires: &[usize]) {
         for wire in wires {
-            self.attention[*wire].watched = true;
+            self.hooks[*wire].watched = true;
         }
         self.note_hops();
     }
 
     fn add_lines(&mut self) -> u32 {
-        let unused = || Line::new(&LineConfig::default(), Stream::new(0, "line"));
+        let unused = || AccessLine::new(&AccessLineConfig::default(), Stream::new(0, "line"));
         self.lines.extend([(); 4].map(|()| unused()));
         index(self.lines.len() - 4)
     }
 
-    fn lines_from(&mut self, first: u32) -> &mut [Line; 4] {
+    fn lines_from(&mut self, first: u32) -> &mut [AccessLine; 4] {
         self.lines[first as usize..].first_chunk_mut().expect("lines come in fours")
     }
 
     fn add_paths(&mut self, wires: &[Vec<usize>; 2], lines: Option<u32>, client: u32) -> [u32; 2] {
-        self.aloft.push(0);
+        self.packets_by_flow.push(0);
         // Of the client up and the server down, and of the server up and the client down.
         let line = |of: u32| lines.map(|first| (first + of) | LINE);
         let [there, back] = wires;
@@ -680,12 +681,11 @@ impl crate::links::Network for Network {
 
     #[inline]
     fn carries(&self, flow: u32) -> bool {
-        self.aloft[(flow - self.first_passing) as usize] > 0
+        self.packets_by_flow[(flow - self.first_dynamic) as usize] > 0
     }
 }
 
-/// What the wheel should expect: the spacing of events at the fastest link that flows share, and
-/// how far ahead they are scheduled.
+/// The event wheel for this spacing of events at the fastest link that flows share, and for events so far ahead.
 pub fn clock_for(busiest_bps: u64, longest_delay: Duration) -> Wheel {
     // A packet of 1500 bytes makes about four events; about eight events a slot.
     let packets_per_second = (busiest_bps / 12_000).max(1);

@@ -28,14 +28,14 @@ fn prefetch_at(start: *const i8, lines: Range<usize>) {
     }
 }
 
-/// The same of the line at which `place` begins.
+/// Has the line fetched at which `place` begins.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one instruction")]
 pub fn prefetch<T>(place: &T) {
     prefetch_lines(place, 0..1);
 }
 
-/// The same of so many bytes from there on.
+/// Has so many bytes fetched from there on.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "an instruction a line")]
 pub fn prefetch_place((start, bytes): (*const u8, usize)) {

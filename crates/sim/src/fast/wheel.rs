@@ -1,9 +1,9 @@
 //! The event clock: an exact timing wheel.
 //!
-//! Events come out in the order of (time, class, sequence). The wheel's slots are unordered lists
-//! in one arena; a slot is sorted when its turn comes. What lies beyond the wheel's horizon waits
-//! in a heap, which only far timers reach. Why a wheel: a simulated packet costs memory traffic,
-//! and a binary heap of thousands of events touches a dozen cache lines where the wheel touches two.
+//! Events come out in the order of (time, class, sequence). The wheel's slots are unordered lists in one arena; a slot
+//! is sorted when it becomes the current one. Events beyond the wheel's horizon wait in a heap, which only far timers
+//! reach. Why a wheel: a simulated packet costs memory traffic, and a binary heap of thousands of events touches a
+//! dozen cache lines where the wheel touches two.
 //!
 //! Packets that a link delivers in order wait in a *lane*, a ring of which only the first is on the
 //! wheel. Of a long path's thousands of packets a few dozen are, and memory is read and written in
@@ -27,8 +27,8 @@ const CLASSES: [Class; 8] = [
     Class::Probe,
 ];
 
-/// Of an event's key, the low bits are its sequence, those above its class, and the highest its time
-/// within its slot: 2^40 events take days.
+/// An event's key: the low bits are its sequence, those above its class, and the highest its time within its slot. 2^40
+/// events take days.
 const SEQUENCE_BITS: u32 = 40;
 const CLASS_BITS: u32 = 4;
 const TIME_SHIFT: u32 = SEQUENCE_BITS + CLASS_BITS;
@@ -55,7 +55,7 @@ impl Event {
         self.at
     }
 
-    /// What it is.
+    /// Its class.
     pub const fn class(&self) -> Class {
         self.class
     }
@@ -72,7 +72,7 @@ impl Event {
     }
 }
 
-/// An event of the slot whose turn it is.
+/// An event of the current slot.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     key: u64,
@@ -97,7 +97,7 @@ struct Far {
 }
 
 const NONE: u32 = u32::MAX;
-/// Of a subject: what is on the wheel is the first of this lane.
+/// A bit of a subject: the event is the first of this lane.
 const LANED: u32 = 1 << 31;
 
 /// An arrival that waits behind others.
@@ -115,24 +115,24 @@ pub struct Until {
     at: Instant,
     /// As in a key, without the time.
     order: u64,
-    rank: Rank,
+    tie_break: TieBreak,
 }
 
 impl Until {
     /// All before `at`.
     #[inline]
     pub const fn moment(at: Instant) -> Self {
-        Self { at, order: 0, rank: Rank::FIRST }
+        Self { at, order: 0, tie_break: TieBreak::FIRST }
     }
 
-    /// All that comes before an arrival at `at` by what happened so many nanoseconds `ago`, of this rank.
+    /// The bound before an arrival at `at` by an event so many nanoseconds `ago`, with this tie-break.
     #[inline]
-    pub fn arrival(at: Instant, ago: u64, rank: Rank) -> Self {
-        Self { at, order: arrival_after(ago), rank }
+    pub fn arrival(at: Instant, ago: u64, tie_break: TieBreak) -> Self {
+        Self { at, order: arrival_after(ago), tie_break }
     }
 }
 
-/// What an arrival's key says besides its time: what happened earlier comes first.
+/// The part of an arrival's key besides its time: the arrival whose cause is earlier comes first.
 #[inline]
 fn arrival_after(ago: u64) -> u64 {
     const LAST: u64 = (1 << SEQUENCE_BITS) - 1;
@@ -141,7 +141,7 @@ fn arrival_after(ago: u64) -> u64 {
 
 /// The place of an arrival among those of one instant by what happened at one instant: the least comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rank {
+pub struct TieBreak {
     pub what: u64,
     /// Among those of which that is the same.
     pub by: u32,
@@ -149,15 +149,15 @@ pub struct Rank {
     pub n: u32,
 }
 
-impl Rank {
+impl TieBreak {
     /// Before all others.
     pub const FIRST: Self = Self { what: 0, by: 0, n: 0 };
 }
 
-/// What has a place among the arrivals of one instant.
-pub trait Ranked {
+/// An arrival with a place among those of one instant.
+pub trait HasTieBreak {
     /// Which.
-    fn rank(&self) -> Rank;
+    fn tie_break(&self) -> TieBreak;
 }
 
 /// The event clock.
@@ -173,11 +173,11 @@ pub struct Wheel {
     occupied: Vec<u64>,
     nodes: Vec<Node>,
     free: u32,
-    /// How many events all slots hold, so that nothing is looked for where there is nothing.
+    /// The number of events in all slots, so that empty slots are not searched.
     held: usize,
-    /// The slot whose turn it is, latest event first.
+    /// The current slot, latest event first.
     current: Vec<Entry>,
-    /// What lies there from this place on and has equal keys is in the order of its rank already.
+    /// The place in it from which on events of equal keys are in the order of their tie-breaks already.
     ranked: usize,
     /// The number of that slot, counted from the start of the run.
     cursor: u64,
@@ -264,7 +264,7 @@ impl Wheel {
         self.place(at.as_nanos(), arrival_after(at.since(since).as_nanos()), subject);
     }
 
-    /// How many events have been added.
+    /// The number of events that were ever added.
     pub const fn added(&self) -> u64 {
         self.sequence
     }
@@ -292,8 +292,8 @@ impl Wheel {
         }
     }
 
-    /// Adds an event to the slot whose turn it is, beyond the horizon, or where all nodes are taken. By
-    /// itself, so that the others need not make room for what it takes.
+    /// Adds an event to the current slot, beyond the horizon, or where all nodes are taken. Not inlined, so that the
+    /// others need not make room for what it takes.
     #[inline(never)]
     fn place_elsewhere(&mut self, at: u64, order: u64, subject: u32) {
         let slot = at >> self.shift;
@@ -362,19 +362,19 @@ impl Wheel {
                 }
                 return Some(Event { at, class: class_of(key), subject, lane });
             }
-            if !self.turn() {
+            if !self.enter_next_slot() {
                 return None;
             }
         }
     }
 
-    /// Takes the next event before `until`, of equal arrivals that of the least rank. Nothing may be added
-    /// after this for a moment before that.
+    /// Takes the next event before `until`, of equal arrivals that of the least tie-break. Nothing may be added after
+    /// this for a moment before that.
     #[inline(never)]
     pub fn pop_before(
         &mut self,
         until: Until,
-        ranks: &[impl Ranked],
+        tie_breaks: &[impl HasTieBreak],
         fetch: impl Fn(u32),
     ) -> Option<Event> {
         loop {
@@ -388,10 +388,12 @@ impl Wheel {
                 if let [.., a, b] = self.current.as_slice()
                     && a.key == b.key
                 {
-                    self.order_equals(ranks);
+                    self.order_equals(tie_breaks);
                 }
                 let Entry { key, subject } = *self.current.last()?;
-                if before.is_eq() && !(order > 0 && ranks[subject as usize].rank() < until.rank) {
+                if before.is_eq()
+                    && !(order > 0 && tie_breaks[subject as usize].tie_break() < until.tie_break)
+                {
                     return None;
                 }
                 self.current.pop();
@@ -404,7 +406,7 @@ impl Wheel {
             if self.next_slot().is_none_or(|slot| slot << self.shift > last) {
                 return None;
             }
-            self.turn_apart();
+            self.enter_next_slot_apart();
             for entry in &self.current {
                 fetch(entry.subject);
             }
@@ -443,18 +445,18 @@ impl Wheel {
     /// Puts the next events, which have one key, in the order of their ranks.
     #[cold]
     #[inline(never)]
-    fn order_equals(&mut self, ranks: &[impl Ranked]) {
+    fn order_equals(&mut self, tie_breaks: &[impl HasTieBreak]) {
         if self.current.len() > self.ranked {
             return;
         }
         let Some(key) = self.current.last().map(|entry| entry.key) else { return };
         let from = self.current.partition_point(|entry| entry.key > key);
-        let rank = |entry: &Entry| ranks[entry.subject as usize].rank();
-        self.current[from..].sort_unstable_by_key(|entry| Reverse(rank(entry)));
+        let tie_break = |entry: &Entry| tie_breaks[entry.subject as usize].tie_break();
+        self.current[from..].sort_unstable_by_key(|entry| Reverse(tie_break(entry)));
         self.ranked = from;
     }
 
-    /// What comes in a lane `places` behind the next.
+    /// The event `places` behind the next in a lane.
     #[inline]
     pub fn upcoming(&self, lane: u32, places: usize) -> Option<u32> {
         self.lanes[lane as usize].get(places).map(|waiting| waiting.subject)
@@ -485,16 +487,16 @@ impl Wheel {
         }
     }
 
-    /// The same as [`turn`](Self::turn), in a place of its own.
+    /// [`enter_next_slot`](Self::enter_next_slot), not inlined.
     #[inline(never)]
-    fn turn_apart(&mut self) -> bool {
-        self.turn()
+    fn enter_next_slot_apart(&mut self) -> bool {
+        self.enter_next_slot()
     }
 
     /// Moves to the next slot that holds something; false if nothing is left.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller has nearly all events")]
-    fn turn(&mut self) -> bool {
+    fn enter_next_slot(&mut self) -> bool {
         let near = self.next_occupied().unwrap_or(u64::MAX);
         let far = self.far.peek().map_or(u64::MAX, |Reverse(event)| event.at >> self.shift);
         let slot = near.min(far);

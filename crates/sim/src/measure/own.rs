@@ -12,19 +12,19 @@ pub struct OwnSpan {
     pub from: Instant,
     until: Instant,
     pub before: FlowSnapshot,
-    /// What each of the window's wires had counted of the flow.
+    /// The counts of the flow at each of the window's wires.
     pub crossed: Vec<[u64; 2]>,
 }
 
 /// The windows of each flow under one name.
 #[derive(Clone, Debug)]
 pub struct Own {
-    /// What each begins with; `None` of one that begins for all at once.
+    /// The event with which each begins; `None` of one that begins for all at once.
     after: Option<After>,
     from: Option<Instant>,
     lasts: Vec<Option<Duration>>,
     end: Instant,
-    /// How often a flow had the event.
+    /// The number of times that a flow had the event.
     seen: Vec<u64>,
     open: Vec<(usize, OwnSpan)>,
 }
@@ -45,7 +45,7 @@ impl Own {
         self.from.into_iter()
     }
 
-    /// Whether the window of `flow` begins with what happens to its application now.
+    /// True if the window of `flow` begins with the moment of its application that is now.
     pub fn is_anchored(&mut self, flow: usize, moment: Moment) -> bool {
         let Some(after) = self.after.as_ref().filter(|after| after.after.is(moment)) else {
             return false;
@@ -67,7 +67,7 @@ impl Own {
         self.open.iter().map(|(_, span)| span.until).min()
     }
 
-    /// Whether a flow's window has not ended.
+    /// True if a flow's window has not ended.
     pub const fn is_open(&self) -> bool {
         !self.open.is_empty()
     }

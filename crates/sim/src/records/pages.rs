@@ -1,4 +1,4 @@
-//! What users waited for.
+//! Pages that users waited for.
 
 use ackclock_app::PageView;
 
@@ -9,6 +9,6 @@ pub struct PageRow {
     pub class: u32,
     /// Which of its users, from 0 in the order in which they came.
     pub user: u32,
-    /// What became of it.
+    /// The page and its fate.
     pub view: PageView,
 }

@@ -1,4 +1,4 @@
-//! What became of Quick-Start requests.
+//! The fate of Quick-Start requests.
 
 use ackclock_net::Decision;
 use ackclock_packet::QuickStartRate;
@@ -14,17 +14,17 @@ pub struct QuickStartRow {
     pub flow: u32,
     /// Which of its connections.
     pub connection: u32,
-    /// Of a router: the wire behind it, an index into [`Run::link_names`](super::Run::link_names).
+    /// The wire behind the router, an index into [`Run::link_names`](super::Run::link_names); none of an end.
     pub link: Option<u32>,
-    /// What happened.
+    /// The step of the request.
     pub step: QuickStartWhat,
     /// The rate that was asked for; at a router, the one that came.
     pub asked_bps: u64,
     /// The rate that was approved, zero if none was.
     pub approved_bps: u64,
-    /// Of a router: the traffic that it measured.
+    /// The traffic that the router measured.
     pub measured_bps: Option<u64>,
-    /// Of a router: what was reserved before.
+    /// The rate that the router had reserved before.
     pub reserved_bps: Option<u64>,
 }
 
@@ -73,7 +73,7 @@ impl QuickStartRow {
     }
 }
 
-/// What happened to a request.
+/// A step of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuickStartWhat {
     /// A router let it pass as it was.

@@ -30,7 +30,7 @@ fn link<'a>(run: &'a Run, measure: &str, name: &str) -> &'a LinkRow {
         .unwrap()
 }
 
-/// What a flow has on the wire, in Mbit/s: 1500 bytes for 1440 of payload.
+/// The rate of a flow on the wire, in Mbit/s: 1500 bytes for 1440 of payload.
 fn wire_mbps(row: &FlowRow) -> f64 {
     row.goodput_bps * 1500.0 / 1440.0 / 1e6
 }

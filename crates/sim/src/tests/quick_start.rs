@@ -53,7 +53,7 @@ fn decisions(run: &Run, link: &str) -> Vec<(f64, f64, f64)> {
     run.quick_start.iter().filter(of).map(row).collect()
 }
 
-/// What the ends that asked concluded.
+/// The conclusions of the ends that asked.
 fn conclusions(run: &Run) -> Vec<&'static str> {
     let sender = |row: &&QuickStartRow| matches!(row.step, QuickStartWhat::Sender(_));
     run.quick_start.iter().filter(sender).map(|row| row.step.as_str()).collect()

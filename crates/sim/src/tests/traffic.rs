@@ -186,7 +186,7 @@ fn a_run_is_a_function_of_scenario_and_seed() {
     assert_ne!(one.connections.opened_ns, other.connections.opened_ns);
 }
 
-/// What is drawn of each connection, by its number: when it opens, its base round trip, its objects.
+/// The draws of each connection, by its number: when it opens, its base round trip, its objects.
 fn draws(run: &Run) -> Vec<(u64, u64, Vec<u64>)> {
     let rows = &run.connections;
     let mut draws = vec![(0, 0, Vec::new()); rows.len()];

@@ -20,7 +20,7 @@ fn scenario(rate: &str, app: &str) -> String {
     )
 }
 
-/// The same with a queue that never overflows, so that what arrives is the link's rate.
+/// A video over a queue that never overflows, so that arrivals have the link's rate.
 fn deep(rate: &str, app: &str) -> String {
     let delay = r#""delay": "18 ms""#;
     let queue = r#""queue": {"kind": "droptail", "limit": "10000 packet"}"#;

@@ -21,8 +21,7 @@ fn web(variant: &str, more: &str) -> Run {
     ))
 }
 
-/// What a connection asks for and from where, by its number: opening, delays, and the sizes of its objects
-/// as far as both runs have got.
+/// The plan of a connection, by its number: opening, delays, and the sizes of its objects as far as both runs have got.
 fn plans(run: &Run) -> Vec<(u64, u64, Vec<u64>)> {
     let rows = &run.connections;
     let mut plans: Vec<_> = (0..rows.len()).map(|_| (0, 0, Vec::new())).collect();

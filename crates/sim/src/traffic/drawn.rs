@@ -17,7 +17,7 @@ pub struct PlannedConnection {
     pub variant: u32,
     /// When it opens.
     pub opens: Instant,
-    /// What it plays.
+    /// The session that it plays.
     pub session: Session,
     /// The settings of the client's end, and of the server's.
     pub configs: [Config; 2],

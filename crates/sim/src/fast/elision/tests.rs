@@ -19,12 +19,12 @@ fn layout(scenario: &Value) -> Layout {
 
 const NOTHING: Elsewhere<'_> = Elsewhere { crossed: &[], watched: &[], probed: &[] };
 
-/// The names of the links that are fused, reverse directions with a dash.
+/// The names of the links that are elided, reverse directions with a dash.
 fn names(scenario: &Value, elsewhere: &Elsewhere<'_>) -> Vec<String> {
     let layout = layout(scenario);
-    let fused = fused(&layout, elsewhere);
-    let fused = layout.wires.iter().zip(fused).filter(|(_, fused)| *fused);
-    fused
+    let elided = elided(&layout, elsewhere);
+    let elided = layout.wires.iter().zip(elided).filter(|(_, elided)| *elided);
+    elided
         .map(|(wire, _)| match wire.direction {
             crate::scenario::Direction::Forward => wire.name.clone(),
             crate::scenario::Direction::Reverse => format!("-{}", wire.name),
@@ -55,7 +55,7 @@ fn graph(links: &[[&str; 2]], flows: &[[&str; 2]]) -> Value {
 }
 
 #[test]
-fn on_a_dumbbell_the_last_links_are_fused() {
+fn on_a_dumbbell_the_last_links_are_elided() {
     assert_eq!(
         names(&dumbbell(2), &NOTHING),
         ["-access-left-f-1", "access-right-f-1", "-access-left-f-2", "access-right-f-2"]
@@ -91,7 +91,7 @@ fn what_happens_elsewhere_keeps_a_link_apart() {
 }
 
 #[test]
-fn paths_that_join_twice_are_not_fused() {
+fn paths_that_join_twice_are_not_elided() {
     // A parking lot: b's flow joins a's at the second queue.
     let lot = [["a", "r"], ["x", "r"], ["r", "s"], ["s", "t"], ["b", "s"]];
     assert!(names(&graph(&lot, &[["a", "t"], ["x", "t"], ["b", "t"]]), &NOTHING).is_empty());
@@ -99,7 +99,7 @@ fn paths_that_join_twice_are_not_fused() {
     // nothing orders two ACKs that come to them at once.
     let apart = [["a", "r"], ["b", "r"], ["r", "c"], ["r", "d"]];
     assert!(names(&graph(&apart, &[["a", "c"], ["b", "c"], ["d", "b"]]), &NOTHING).is_empty());
-    // Alone, a chain is fused from end to end.
+    // Alone, a chain is elided from end to end.
     let chain = [["a", "b"], ["b", "c"], ["c", "d"]];
     assert_eq!(names(&graph(&chain, &[["a", "d"]]), &NOTHING), ["-ab", "bc", "-bc", "cd"]);
 }
@@ -116,7 +116,7 @@ fn reference(scenario: &Value) -> Run {
     run.unwrap().unwrap()
 }
 
-/// A link that may be fused; equal rates and delays, so that many events fall on one instant.
+/// A link that may be elided; equal rates and delays, so that many events fall on one instant.
 fn link() -> impl Strategy<Value = Value> {
     let rate = prop::sample::select(vec!["1 Mbit/s", "2 Mbit/s", "10 Mbit/s", "3 Mbit/s"]);
     let delay = prop::sample::select(vec!["1 ms", "1 ms", "2 ms", "5 ms"]);
@@ -165,7 +165,7 @@ fn topology() -> impl Strategy<Value = (Value, Vec<[String; 2]>)> {
     )
 }
 
-/// Of two paced senders of which segments are due at one instant that one sends first whose timer was set first.
+/// Two paced senders have segments due at one instant: the one whose timer was set first sends first.
 #[test]
 fn timers_of_one_instant_go_in_the_order_in_which_they_were_set() {
     // Of 65,000 segments of 20 senders, with a nanosecond as the clock's step, some fall on one instant.
@@ -181,13 +181,14 @@ fn timers_of_one_instant_go_in_the_order_in_which_they_were_set() {
             "tcp": {"mss": "1448 B", "delayed_ack": "off"}}],
     });
     let plain = reference(&scenario);
-    let in_turns = run(&scenario, Engine::in_turns);
-    let same = format!("{plain:?}") == format!("{:?}", Run { events: plain.events, ..in_turns });
+    let with_lookahead = run(&scenario, Engine::with_lookahead);
+    let same =
+        format!("{plain:?}") == format!("{:?}", Run { events: plain.events, ..with_lookahead });
     assert!(same);
 }
 
-/// Of two ACKs that come to a link at one instant, by what two links brought at one instant, that one goes first whose
-/// data packet left first the link that leads to both of these.
+/// Two links bring packets at one instant, and two ACKs that answer them come to a link at one instant. The ACK goes
+/// first whose data packet was the first to leave the link before both.
 #[test]
 fn arrivals_by_two_links_go_in_the_order_of_the_link_before_both() {
     // A random scenario, made smaller by proptest.
@@ -205,8 +206,9 @@ fn arrivals_by_two_links_go_in_the_order_of_the_link_before_both() {
         "flow": flows,
     });
     let plain = reference(&scenario);
-    let in_turns = run(&scenario, Engine::in_turns);
-    let same = format!("{plain:?}") == format!("{:?}", Run { events: plain.events, ..in_turns });
+    let with_lookahead = run(&scenario, Engine::with_lookahead);
+    let same =
+        format!("{plain:?}") == format!("{:?}", Run { events: plain.events, ..with_lookahead });
     assert!(same);
 }
 
@@ -229,12 +231,13 @@ fn a_queue_behind_a_shared_link_is_asked_in_the_order_of_time() {
                 "tcp": {"delayed_ack": "off"}}],
         });
         assert!(
-            crate::fast::lookahead::turns(&read(&scenario), &layout(&scenario), &NOTHING).is_some()
+            crate::fast::lookahead::lookahead(&read(&scenario), &layout(&scenario), &NOTHING)
+                .is_some()
         );
         let plain = reference(&scenario);
-        let in_turns = run(&scenario, Engine::in_turns);
+        let with_lookahead = run(&scenario, Engine::with_lookahead);
         let same =
-            format!("{plain:?}") == format!("{:?}", Run { events: plain.events, ..in_turns });
+            format!("{plain:?}") == format!("{:?}", Run { events: plain.events, ..with_lookahead });
         assert!(same, "{queue}");
     }
 }
@@ -248,27 +251,28 @@ fn cross_traffic_waits_where_no_flow_does() {
         {"link": "ab", "kind": "poisson", "rate": "2000 packet/s", "size": "500 B"}
     ]);
     let plain = reference(&scenario);
-    let in_turns = run(&scenario, Engine::in_turns);
+    let with_lookahead = run(&scenario, Engine::with_lookahead);
     assert!(plain.sources.iter().any(|row| row.delivered_packets > 1000));
-    let same = format!("{plain:?}") == format!("{:?}", Run { events: plain.events, ..in_turns });
+    let same =
+        format!("{plain:?}") == format!("{:?}", Run { events: plain.events, ..with_lookahead });
     assert!(same);
 }
 
 /// A link that is offered packets ahead of their time is seen by a probe as it is at that time.
 #[test]
-fn probes_see_fused_links_as_they_are() {
+fn probes_see_elided_links_as_they_are() {
     let chain = [["a", "b"], ["b", "c"], ["c", "d"]];
     let mut scenario = graph(&chain, &[["a", "d"]]);
     scenario["probe"] = json!([{"link": "bc", "every": "1.7 ms"}]);
-    let (fused, unfused) = (run(&scenario, Engine::by_the_clock), reference(&scenario));
-    assert!(fused.events < unfused.events);
-    assert_eq!(format!("{:?}", fused.link_samples), format!("{:?}", unfused.link_samples));
+    let (elided, unelided) = (run(&scenario, Engine::by_the_clock), reference(&scenario));
+    assert!(elided.events < unelided.events);
+    assert_eq!(format!("{:?}", elided.link_samples), format!("{:?}", unelided.link_samples));
 }
 
 proptest! {
     /// Fused or not, a run leaves the same behind, to the last bit.
     #[test]
-    fn fusing_changes_no_result(
+    fn elision_changes_no_result(
         (topology, ends) in topology(),
         variant in prop::sample::select(vec!["newreno", "newreno+sack", "cubic", "bbr", "dctcp"]),
         count in 1_u32..4,
@@ -279,7 +283,7 @@ proptest! {
     ) {
         let mut topology = topology;
         if !queue.is_empty() {
-            // Where departures are events nothing is fused if events go by the clock.
+            // Where departures are events nothing is elided if events go by the clock.
             let mut queue = json!({"kind": queue, "limit": "20 packet"});
             if queue["kind"] == "droptail" {
                 queue["mark"] = json!("3 packet");
@@ -328,13 +332,13 @@ proptest! {
                 {"link": link, "kind": "poisson", "rate": "50 packet/s", "size": "500 B"}
             ]);
         }
-        let unfused = reference(&scenario);
-        let fused = run(&scenario, Engine::by_the_clock);
-        prop_assert!(fused.events <= unfused.events);
-        for other in [fused, run(&scenario, Engine::in_turns)] {
-            let other = Run { events: unfused.events, ..other };
+        let unelided = reference(&scenario);
+        let elided = run(&scenario, Engine::by_the_clock);
+        prop_assert!(elided.events <= unelided.events);
+        for other in [elided, run(&scenario, Engine::with_lookahead)] {
+            let other = Run { events: unelided.events, ..other };
             // As text: a threshold that is not set is no number, and equal to nothing.
-            let (a, b) = (format!("{other:?}"), format!("{unfused:?}"));
+            let (a, b) = (format!("{other:?}"), format!("{unelided:?}"));
             let at = a.bytes().zip(b.bytes()).position(|(a, b)| a != b).unwrap_or(a.len().min(b.len()));
             let near = |t: &str| t[at.saturating_sub(300)..t.len().min(at + 60)].to_owned();
             prop_assert!(a == b, "{scenario} {} {}\nA {}\nB {}", a.len(), b.len(), near(&a), near(&b));

@@ -1,4 +1,4 @@
-//! Hosts and the links that they share take turns: `docs/decisions/0025-hosts-and-links-take-turns.md`.
+//! The run loop with lookahead: partitions of hosts, and the links that they share, advance in windows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,33 +8,33 @@ use ackclock_units::{Duration, Instant};
 
 use super::Engine;
 use crate::class::Class;
-use crate::fast::lookahead::Turns;
-use crate::fast::network::Visit;
+use crate::fast::lookahead::Lookahead;
+use crate::fast::network::HostBatch;
 use crate::fast::prefetch::{prefetch_lines, prefetch_place};
-use crate::fast::wheel::Rank;
+use crate::fast::wheel::TieBreak;
 
 const NEXT: Duration = Duration::from_nanos(1);
 
-/// What is to be done while hosts and links take turns.
+/// The agenda of a run with lookahead.
 #[derive(Debug)]
 pub(super) struct Schedule {
     /// When measures and probes look at everything, each with its place in the order of such.
     moments: BinaryHeap<Reverse<(Instant, Class, u64, u32)>>,
     added: u64,
-    /// The hosts to be served in this turn.
-    visits: Vec<Visit>,
-    /// When, and in which order among hosts, each row of a flow's probe of this turn was recorded.
-    recorded: Vec<(Instant, Rank)>,
-    /// Rows before this turn.
+    /// The hosts to be served in this window.
+    batches: Vec<HostBatch>,
+    /// When, and in which order among hosts, each row of a flow's probe of this window was recorded.
+    recorded: Vec<(Instant, TieBreak)>,
+    /// Rows before this window.
     rows: usize,
-    /// Of several flows every change is recorded.
+    /// True if every change of several flows is recorded.
     mixed: bool,
 }
 
 impl Schedule {
     fn new(mixed: bool) -> Self {
-        let (moments, visits, recorded) = (BinaryHeap::new(), Vec::new(), Vec::new());
-        Self { moments, added: 0, visits, recorded, rows: 0, mixed }
+        let (moments, batches, recorded) = (BinaryHeap::new(), Vec::new(), Vec::new());
+        Self { moments, added: 0, batches, recorded, rows: 0, mixed }
     }
 
     pub(super) fn add(&mut self, at: Instant, class: Class, subject: u32) {
@@ -43,17 +43,17 @@ impl Schedule {
     }
 
     /// Rows were recorded of a flow, of which there are `rows` now.
-    pub(super) fn note(&mut self, now: Instant, rank: Rank, rows: usize) {
+    pub(super) fn note(&mut self, now: Instant, tie_break: TieBreak, rows: usize) {
         if self.mixed {
-            self.recorded.resize(rows - self.rows, (now, rank));
+            self.recorded.resize(rows - self.rows, (now, tie_break));
         }
     }
 }
 
 impl Engine<'_> {
-    /// From now on hosts and the links that they share take turns.
-    fn take_turns(&mut self, turns: &Turns) {
-        self.network.take_turns(self.state.hosts.iter().map(|host| host.first_hop), turns);
+    /// From now on hosts and the links that they share are advanced in windows.
+    fn begin_lookahead(&mut self, lookahead: &Lookahead) {
+        self.network.begin_lookahead(self.state.hosts.iter().map(|host| host.first_hop), lookahead);
         let mixed = self.state.probes.flows_seen_on_change().len() > 1;
         let mut schedule = Schedule::new(mixed);
         for event in self.network.wheel.take_all() {
@@ -68,15 +68,15 @@ impl Engine<'_> {
         self.schedule = Some(Box::new(schedule));
     }
 
-    /// Runs to the end; in how many turns.
-    pub(super) fn run_in_turns(&mut self, turns: &Turns) -> u64 {
-        let Turns { sides, between_hosts, longest, packets, .. } = turns;
-        self.take_turns(turns);
+    /// Runs to the end; in how many windows.
+    pub(super) fn run_with_lookahead(&mut self, lookahead: &Lookahead) -> u64 {
+        let Lookahead { partitions, between_hosts, longest, packets, .. } = lookahead;
+        self.begin_lookahead(lookahead);
         let end = self.state.end + NEXT;
-        let mut hosts_until = vec![Instant::START; sides.len()];
+        let mut hosts_until = vec![Instant::START; partitions.len()];
         let mut links_until = hosts_until.clone();
-        // In so long hosts of a side send as many packets as they should in a turn, if they go on as in the last one.
-        let mut enough = vec![Duration::MAX; sides.len()];
+        // In so long hosts of a side send as many packets as they should in a window, if they go on as in the last one.
+        let mut enough = vec![Duration::MAX; partitions.len()];
         let mut taken = 0;
         // Events since the hosts and links of any side got on.
         let (mut got_to, mut then) = (Duration::ZERO, 0);
@@ -86,13 +86,14 @@ impl Engine<'_> {
             while hosts_until.iter().chain(&links_until).any(|reached| *reached < until) {
                 let before = self.events;
                 taken += 1;
-                for (n, side) in sides.iter().enumerate() {
-                    let other = (n + 1) % sides.len();
+                for (n, partition) in partitions.iter().enumerate() {
+                    let other = (n + 1) % partitions.len();
                     // Nothing comes to a host but from the links of the other side and from its other end.
                     let mut served = until;
-                    if let Some(rest) = sides[other].to_hosts {
-                        let leaves =
-                            self.network.leaves_after(links_until[other], &sides[other].gates);
+                    if let Some(rest) = partitions[other].lookahead_to_hosts {
+                        let leaves = self
+                            .network
+                            .leaves_after(links_until[other], &partitions[other].bottlenecks);
                         served = served.min(leaves + rest);
                     }
                     if let Some(whole) = *between_hosts {
@@ -102,12 +103,14 @@ impl Engine<'_> {
                         served = served.min(hosts_until[n] + longest);
                     }
                     served = served.min(hosts_until[n] + enough[n]);
-                    self.network.turn_to(n);
+                    self.network.switch_to(n);
                     self.serve_hosts(served);
                     let took = served.since(hosts_until[n]);
                     hosts_until[n] = served;
                     // Of what enters there otherwise hosts that share none hear nothing.
-                    let heard = side.to_hosts.map_or(until, |_| until.min(served + side.to_links));
+                    let heard = partition
+                        .lookahead_to_hosts
+                        .map_or(until, |_| until.min(served + partition.lookahead_to_core));
                     let sent = self.serve_links(heard);
                     links_until[n] = heard;
                     if took > Duration::ZERO {
@@ -125,7 +128,7 @@ impl Engine<'_> {
                     return taken;
                 }
                 if self.events == before {
-                    // Where nothing happens for long, turns would be many.
+                    // Where nothing happens for long, windows would be many.
                     let next = self.network.next_at().min(until);
                     for reached in hosts_until.iter_mut().chain(&mut links_until) {
                         *reached = (*reached).max(next);
@@ -157,29 +160,29 @@ impl Engine<'_> {
         }
     }
 
-    /// What comes to shared links before `until`; how many packets hosts sent there.
+    /// Shared links handle arrivals before `until`; returns the number of packets that hosts sent there.
     #[inline(never)]
     fn serve_links(&mut self, until: Instant) -> u64 {
-        self.network.close_entrance(until);
+        self.network.close_ingress(until);
         while let Some(event) = self.network.cross_links(until, &mut self.events) {
             self.handle_apart(event);
         }
         self.events += self.network.depart_before(until);
-        self.network.open_entrance()
+        self.network.open_ingress()
     }
 
-    /// What happens at hosts before `until`.
+    /// Hosts of the partition handle their arrivals and timers before `until`.
     fn serve_hosts(&mut self, until: Instant) {
         let Some(schedule) = &mut self.schedule else { return };
-        let mut visits = std::mem::take(&mut schedule.visits);
+        let mut batches = std::mem::take(&mut schedule.batches);
         schedule.rows = self.state.run.flow_samples.time_ns.len();
-        self.network.visit(until, &mut visits);
-        for at in 0..visits.len() {
+        self.network.batch(until, &mut batches);
+        for at in 0..batches.len() {
             // First the host, then what is found by it, and then what is found by that.
-            if let Some(soon) = visits.get(at + 4) {
+            if let Some(soon) = batches.get(at + 4) {
                 self.fetch_for(soon.host as usize);
             }
-            if let Some(soon) = visits.get(at + 2) {
+            if let Some(soon) = batches.get(at + 2) {
                 let endpoint = &self.state.hosts[soon.host as usize].endpoint;
                 if soon.host.is_multiple_of(2) {
                     endpoint.each_outlying(prefetch_place);
@@ -187,15 +190,15 @@ impl Engine<'_> {
                     endpoint.each_outlying_of_receiver(prefetch_place);
                 }
             }
-            if let Some(next) = visits.get(at + 1)
+            if let Some(next) = batches.get(at + 1)
                 && next.host.is_multiple_of(2)
             {
                 self.state.hosts[next.host as usize].endpoint.each_farther(prefetch_place);
             }
-            self.serve_host(visits[at], until);
+            self.serve_host(batches[at], until);
         }
         if let Some(schedule) = &mut self.schedule {
-            schedule.visits = visits;
+            schedule.batches = batches;
             if !schedule.recorded.is_empty() {
                 self.state.run.flow_samples.put_in_order(&schedule.recorded);
                 schedule.recorded.clear();
@@ -216,17 +219,18 @@ impl Engine<'_> {
         self.network.prefetch_links_of(host);
     }
 
-    /// What happens at one host before `until`. In a function of its own, so that registers need not hold what is around it.
+    /// One host handles its arrivals and timers before `until`. Not inlined, so that registers need not hold what is
+    /// around it.
     #[inline(never)]
-    fn serve_host(&mut self, mut visit: Visit, until: Instant) {
-        let host = visit.host;
+    fn serve_host(&mut self, mut batch: HostBatch, until: Instant) {
+        let host = batch.host;
         let h = host as usize;
-        self.network.begin_visit(&visit);
+        self.network.begin_batch(&batch);
         let mut next = None;
         loop {
             let armed = self.state.hosts[h].armed;
             if next.is_none() {
-                next = self.network.arriving(&mut visit);
+                next = self.network.arriving(&mut batch);
             }
             if let Some(arriving) = next
                 && arriving.at < until
@@ -244,7 +248,7 @@ impl Engine<'_> {
                 break;
             }
         }
-        self.network.leave_host(&mut visit, next, self.state.hosts[h].armed);
+        self.network.leave_host(&mut batch, next, self.state.hosts[h].armed);
     }
 }
 

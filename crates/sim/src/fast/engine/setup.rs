@@ -1,7 +1,7 @@
 //! The set-up of the fast engine: elided and shared links, and the clock.
 
-use crate::fast::elision::{Elsewhere, fused};
-use crate::fast::lookahead::{Turns, turns};
+use crate::fast::elision::{Elsewhere, elided};
+use crate::fast::lookahead::{Lookahead, lookahead};
 use crate::fast::network::clock_for;
 use crate::fast::wheel::Wheel;
 use crate::probe::Probes;
@@ -9,12 +9,12 @@ use crate::scenario::{CrossTraffic, Scenario};
 use crate::topology::Layout;
 use crate::traffic::likely_line_rtt;
 
-/// Which links take packets ahead of time, and how hosts and links take turns.
-pub(super) fn which_are_fused(
+/// Which links take packets ahead of time, and how hosts and links are advanced in windows.
+pub(super) fn find_elided(
     scenario: &Scenario,
     layout: &Layout,
     probes: &Probes,
-) -> (Vec<bool>, Option<Turns>) {
+) -> (Vec<bool>, Option<Lookahead>) {
     // What a change of the path would do to packets ahead of the clock nobody could tell.
     if !scenario.events.is_empty() {
         return (Vec::new(), None);
@@ -26,16 +26,16 @@ pub(super) fn which_are_fused(
         watched: &probes.wires_seen_on_change().chain(counted).collect::<Vec<_>>(),
         probed: &probes.flows_seen_on_change(),
     };
-    let fused = fused(layout, &elsewhere);
-    let turns = turns(scenario, layout, &elsewhere);
-    (fused, turns)
+    let elided = elided(layout, &elsewhere);
+    let lookahead = lookahead(scenario, layout, &elsewhere);
+    (elided, lookahead)
 }
 
 /// Which links carry the packets of several flows.
 pub(super) fn shared(layout: &Layout) -> Vec<bool> {
     let mut flows = vec![0_u32; layout.wires.len()];
-    let passing = layout.class_paths.iter().flat_map(|paths| [paths, paths]);
-    for wire in layout.paths.iter().chain(passing).flatten().flatten() {
+    let dynamic = layout.class_paths.iter().flat_map(|paths| [paths, paths]);
+    for wire in layout.paths.iter().chain(dynamic).flatten().flatten() {
         flows[*wire] += 1;
     }
     flows.iter().map(|flows| *flows > 1).collect()

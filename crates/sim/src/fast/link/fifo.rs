@@ -29,7 +29,7 @@ impl Placed {
         Self { comes, departs, size, note: source << 8 | u32::from(fate.bits()) }
     }
 
-    /// Whether it is a flow's, and nothing befalls it.
+    /// True if it is a flow's, and nothing befalls it.
     #[inline]
     pub const fn is_plain(&self) -> bool {
         self.note == 0
@@ -40,7 +40,7 @@ impl Placed {
         (self.note >> 8).checked_sub(1).and_then(|source| u16::try_from(source).ok())
     }
 
-    /// What befalls it after it left.
+    /// Loss and impairments after it left.
     pub const fn fate(&self) -> Fate {
         Fate::from_bits((self.note & 0xff) as u8)
     }
@@ -60,16 +60,16 @@ pub struct Fifo {
     /// When the last packet placed will have left.
     busy_until: Instant,
     /// Some packet was not plain, or may be.
-    motley: bool,
+    tracks_each: bool,
     /// When the last of the forgotten packets left.
     #[cfg(debug_assertions)]
     forgotten_until: Instant,
 }
 
 impl Fifo {
-    /// An empty one; `motley` if its packets may not be plain, flows' though they are.
-    pub fn new(motley: bool) -> Self {
-        Self { motley, ..Self::default() }
+    /// An empty one; `tracks_each` if its packets may not be plain, flows' though they are.
+    pub fn new(tracks_each: bool) -> Self {
+        Self { tracks_each, ..Self::default() }
     }
 
     /// When the wire is free.
@@ -78,15 +78,15 @@ impl Fifo {
         self.busy_until
     }
 
-    /// Whether all that were ever placed are known to be [plain](Placed::is_plain).
+    /// True if all packets that were ever placed are known to be [plain](Placed::is_plain).
     #[inline]
     pub const fn is_plain(&self) -> bool {
-        !self.motley
+        !self.tracks_each
     }
 
     /// From now on packets may not be [plain](Placed::is_plain), flows' though they are.
-    pub const fn become_motley(&mut self) {
-        self.motley = true;
+    pub const fn track_each_packet(&mut self) {
+        self.tracks_each = true;
     }
 
     /// The first packet that is still remembered.
@@ -120,7 +120,7 @@ impl Fifo {
     #[inline]
     pub fn place(&mut self, n: u64, placed: Placed, left: u64, known: impl FnOnce() -> Instant) {
         self.busy_until = placed.departs;
-        self.motley |= !placed.is_plain();
+        self.tracks_each |= !placed.is_plain();
         if n - self.kept == self.ring.len() as u64 {
             self.make_room(n, left, known());
         }
@@ -128,7 +128,7 @@ impl Fifo {
         self.ring[slot] = placed;
     }
 
-    /// The same for a flow's packet to which nothing happens, when all others have left.
+    /// Places a flow's packet that nothing befalls, when all others have left.
     #[inline]
     pub fn place_plain(
         &mut self,
@@ -180,15 +180,15 @@ impl Fifo {
         }
         self.kept = first;
         // A third of the room at least is free then, so that looking for it is rare.
-        let wanted = (n - first) + (n - first).div_ceil(2);
-        let wanted = usize::try_from(wanted).expect("a ring that fits into memory");
-        let wanted = wanted.next_power_of_two().max(FEWEST);
-        if wanted <= self.ring.len() && self.ring.len() < 8 * wanted {
+        let hooked = (n - first) + (n - first).div_ceil(2);
+        let hooked = usize::try_from(hooked).expect("a ring that fits into memory");
+        let hooked = hooked.next_power_of_two().max(FEWEST);
+        if hooked <= self.ring.len() && self.ring.len() < 8 * hooked {
             return;
         }
         let none = Placed::new(Instant::START, Instant::START, 0, None, Fate::INTACT);
         let before =
-            Self { ring: std::mem::replace(&mut self.ring, vec![none; wanted].into()), ..*self };
+            Self { ring: std::mem::replace(&mut self.ring, vec![none; hooked].into()), ..*self };
         for m in first..n {
             let slot = self.slot(m);
             self.ring[slot] = *before.get(m);
@@ -206,7 +206,7 @@ mod tests {
         let at = Instant::from_nanos;
         let placed = |n| Placed::new(at(n), at(n + 1), 1, None, Fate::INTACT);
         let (mut next, mut left) = (0, 0);
-        // Held: 3, 6, 9 ... 30, across several growths and turns.
+        // Held: 3, 6, 9 ... 30, across several growths and rounds.
         for _ in 0..10 {
             for _ in 0..5 {
                 fifo.place(next, placed(next), left, || at(left));

@@ -1,4 +1,4 @@
-//! What a link has counted by a moment, whatever it was offered ahead of it.
+//! The counts of a link by a moment, whatever it was offered ahead of it.
 
 use ackclock_net::{Counters, DelayHistogram, SourceCounters, Volume};
 use ackclock_units::{Duration, Instant};
@@ -15,45 +15,40 @@ struct Ahead {
 }
 
 impl Link {
-    /// What was counted by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
+    /// The counts by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
     pub fn counters(&mut self, now: Instant) -> Counters {
+        if let Queue::Plain(link) = &mut self.queue {
+            return link.counters(now);
+        }
         self.advance(now);
         let (mut taken, mut left, mut busy) = (self.taken, self.left, self.busy);
-        let tally = self.rare.tally.as_deref();
-        let counted = tally.map_or_else(Counters::default, |tally| tally.counters);
+        let more = self.cold.more.as_deref();
+        let counted = more.map_or_else(Counters::default, |more| more.counters);
         let (mut queue_delay_ns, mut dropped, mut lost) =
-            (self.rare.queue_delay_ns, counted.dropped, counted.lost);
-        match &self.queue {
-            Queue::Fifo(fifo) => {
-                #[cfg(debug_assertions)]
-                fifo.assert_remembers(now);
-                for ahead in self.ahead(now) {
-                    taken.uncount(ahead.size);
-                    busy = busy.saturating_sub(ahead.departs.since(ahead.starts));
-                    queue_delay_ns -= u128::from(ahead.starts.since(ahead.comes).as_nanos());
-                }
-                if let Some(last) = taken.packets.checked_sub(1).filter(|n| *n >= fifo.kept()) {
-                    busy = busy.saturating_sub(fifo.get(last).departs.since(now));
-                }
-                while left.packets > fifo.kept() {
-                    let last = fifo.get(left.packets - 1);
-                    if last.departs <= now {
-                        break;
-                    }
-                    left.uncount(last.size);
-                    if last.fate().is_lost() {
-                        lost.uncount(last.size);
-                    }
-                }
+            (self.cold.queue_delay_ns, counted.dropped, counted.lost);
+        for ahead in self.ahead(now) {
+            taken.uncount(ahead.size);
+            busy = busy.saturating_sub(ahead.departs.since(ahead.starts));
+            queue_delay_ns -= u128::from(ahead.starts.since(ahead.comes).as_nanos());
+        }
+        if let Queue::Fifo(fifo) = &self.queue {
+            #[cfg(debug_assertions)]
+            fifo.assert_remembers(now);
+            if let Some(last) = taken.packets.checked_sub(1).filter(|n| *n >= fifo.kept()) {
+                busy = busy.saturating_sub(fifo.get(last).departs.since(now));
             }
-            Queue::Scheduled(queue) => {
-                // The time of an interrupted packet that is not sent is not counted as busy.
-                let serving = queue.serving().filter(|_| self.rare.halted.is_none());
-                let unsent = serving.map_or(Duration::ZERO, |serving| serving.departs.since(now));
-                busy = busy.saturating_sub(unsent);
+            while left.packets > fifo.kept() {
+                let last = fifo.get(left.packets - 1);
+                if last.departs <= now {
+                    break;
+                }
+                left.uncount(last.size);
+                if last.fate().is_lost() {
+                    lost.uncount(last.size);
+                }
             }
         }
-        let refused = tally.into_iter().flat_map(|tally| &tally.refused_ahead);
+        let refused = more.into_iter().flat_map(|more| &more.refused_ahead);
         for (_, size) in refused.filter(|(at, _)| *at > now) {
             dropped.uncount(*size);
         }
@@ -71,11 +66,11 @@ impl Link {
         }
     }
 
-    /// What was offered ahead of `now`, the last first.
+    /// The packets offered ahead of `now`, the last first.
     fn ahead(&self, now: Instant) -> impl Iterator<Item = Ahead> {
         let fifo = match &self.queue {
             Queue::Fifo(fifo) => Some(fifo),
-            Queue::Scheduled(_) => None,
+            Queue::Plain(_) => None,
         };
         fifo.into_iter().flat_map(move |fifo| {
             let kept = fifo.kept()..self.taken.packets;
@@ -93,19 +88,22 @@ impl Link {
         })
     }
 
-    /// What each cross-traffic source met, as of the last call of [`advance`](Self::advance).
+    /// The counts of each cross-traffic source, as of the last call of [`advance`](Self::advance).
     pub fn sources(&self) -> &[SourceCounters] {
-        self.rare.tally.as_deref().map_or(&[], |tally| &tally.sources)
+        match &self.queue {
+            Queue::Plain(link) => link.sources(),
+            Queue::Fifo(_) => self.cold.more.as_deref().map_or(&[], |more| &more.sources),
+        }
     }
 
     /// The delays in the queue by `now`, whatever was [offered ahead](Self::offer_ahead) of it.
     pub fn delays(&mut self, now: Instant) -> DelayHistogram {
-        self.trace();
-        let mut delays = self.rare.delays.clone();
-        if matches!(self.queue, Queue::Scheduled(_)) {
-            return delays;
+        if let Queue::Plain(link) = &self.queue {
+            return link.delays().clone();
         }
-        let (mut taken, mut waited) = (self.taken.packets, self.rare.waited);
+        self.materialise();
+        let mut delays = self.cold.delays.clone();
+        let (mut taken, mut waited) = (self.taken.packets, self.cold.waited);
         for ahead in self.ahead(now) {
             taken -= 1;
             let delay = ahead.starts.since(ahead.comes);

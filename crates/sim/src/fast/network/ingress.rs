@@ -1,11 +1,11 @@
-//! What comes to the links that hosts share, put in order once a turn.
+//! The ingress of the links that hosts share: packets are sorted once a window.
 
 use std::cmp::Reverse;
 
 use ackclock_units::Instant;
 
 use super::arena::make_room;
-use crate::fast::wheel::Rank;
+use crate::fast::wheel::TieBreak;
 
 /// A packet that comes to the links that hosts share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,49 +16,49 @@ pub(super) struct Entering {
     pub(super) host: u32,
     /// Bytes on the wire.
     pub(super) size: u32,
-    /// So many came before it in the order of hosts.
+    /// Its place in the order of hosts.
     n: u32,
 }
 
-/// What is looked at where two packets come at one instant.
+/// The cause of a packet, which decides where two packets come at one instant.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
-pub(super) struct Cause {
-    /// How long before it comes its host sent it, in nanoseconds: what was sent first goes first.
+pub(super) struct SendCause {
+    /// The time since its host sent it, in nanoseconds: the packet that was sent first goes first.
     pub(super) ago: u32,
-    /// What made its host send it.
-    pub(super) rank: Rank,
+    /// The event by which its host sent it.
+    pub(super) tie_break: TieBreak,
 }
 
-impl Cause {
-    const fn order(&self) -> (Reverse<u32>, Rank) {
-        (Reverse(self.ago), self.rank)
+impl SendCause {
+    const fn order(&self) -> (Reverse<u32>, TieBreak) {
+        (Reverse(self.ago), self.tie_break)
     }
 }
 
 /// Packets as hosts send them, and in the order in which they come.
 #[derive(Debug, Default)]
-pub(super) struct Entrance {
+pub(super) struct IngressSort {
     waiting: Vec<Entering>,
     /// For each of them, apart as it is seldom asked for.
-    causes: Vec<Cause>,
-    /// What comes before `from`, in order, as many as `end`: what is behind that is old.
+    causes: Vec<SendCause>,
+    /// Packets that come before `from`, in order, as many as `end`; those behind are old.
     order: Vec<Entering>,
     end: usize,
     next: usize,
-    /// The end of the turn before, and what comes later.
+    /// The end of the window before, and what comes later.
     from: Instant,
-    later: Vec<(Entering, Cause)>,
-    /// The same of the other side, if there is one, while nothing of it is waiting.
-    other: (Instant, Vec<(Entering, Cause)>),
+    later: Vec<(Entering, SendCause)>,
+    /// `from` and `later` of the other partition, if there is one, while no packet of it waits.
+    other: (Instant, Vec<(Entering, SendCause)>),
     /// Packets by the stretch of time in which they come, and then where those of each stretch begin.
     counts: Vec<u32>,
 }
 
-impl Entrance {
+impl IngressSort {
     /// A packet that comes at `at`.
     #[inline]
-    pub(super) fn push(&mut self, at: Instant, id: u32, host: u32, size: u32, cause: Cause) {
+    pub(super) fn push(&mut self, at: Instant, id: u32, host: u32, size: u32, cause: SendCause) {
         #[expect(clippy::cast_possible_truncation, reason = "each is a packet in an arena of 2^32")]
         let n = self.waiting.len() as u32;
         make_room(&mut self.waiting);
@@ -132,7 +132,7 @@ impl Entrance {
 
     /// All that was in order has been taken, so many, and more may be added.
     pub(super) fn open(&mut self) -> u64 {
-        debug_assert_eq!(self.next, self.end, "a turn takes all that comes in it");
+        debug_assert_eq!(self.next, self.end, "a window takes all that comes in it");
         let taken = self.next as u64;
         (self.next, self.end) = (0, 0);
         self.waiting.clear();
@@ -140,7 +140,7 @@ impl Entrance {
         taken
     }
 
-    /// What is added from now on comes to the links of the other side.
+    /// Packets that are added from now on come to the links of the other partition.
     pub(super) const fn change_sides(&mut self) {
         debug_assert!(self.waiting.is_empty(), "what hosts sent has been put in order");
         let (from, later) = &mut self.other;
@@ -162,7 +162,7 @@ impl Entrance {
 
     /// Why it comes.
     #[inline]
-    pub(super) fn cause(&self, entering: &Entering) -> &Cause {
+    pub(super) fn cause(&self, entering: &Entering) -> &SendCause {
         &self.causes[entering.n as usize]
     }
 
@@ -186,39 +186,39 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Every packet comes in the turn in which it is to come, in the order of time, of age and of rank.
+        /// Every packet comes in the window in which it is to come, in the order of time, of age and of rank.
         #[test]
         fn packets_come_in_their_order(
             packets in prop::collection::vec((0_u64..400, 0_u32..3, 0_u64..4), 0..80),
-            // Some turns are far longer than packets are apart, and some are empty.
-            turns in prop::collection::vec(prop::sample::select(vec![1_u64, 7, 100, 5_000]), 1..9),
+            // Some windows are far longer than packets are apart, and some are empty.
+            lookahead in prop::collection::vec(prop::sample::select(vec![1_u64, 7, 100, 5_000]), 1..9),
         ) {
-            let mut entrance = Entrance::default();
+            let mut ingress = IngressSort::default();
             for (id, (at, ago, what)) in (0..).zip(packets.iter().copied()) {
-                let rank = Rank { what, by: 0, n: id };
+                let tie_break = TieBreak { what, by: 0, n: id };
                 let at = Instant::from_nanos(at);
-                entrance.push(at, id, 0, 0, Cause { ago, rank });
+                ingress.push(at, id, 0, 0, SendCause { ago, tie_break });
             }
             let mut until = 0;
             let mut taken = Vec::new();
-            for turn in turns {
-                until += turn;
-                entrance.close(Instant::from_nanos(until));
-                while let Some(entering) = entrance.first() {
-                    let Cause { ago, rank } = *entrance.cause(entering);
-                    taken.push((entering.at.as_nanos(), Reverse(ago), rank));
-                    entrance.next();
+            for window in lookahead {
+                until += window;
+                ingress.close(Instant::from_nanos(until));
+                while let Some(entering) = ingress.first() {
+                    let SendCause { ago, tie_break } = *ingress.cause(entering);
+                    taken.push((entering.at.as_nanos(), Reverse(ago), tie_break));
+                    ingress.next();
                 }
-                entrance.open();
+                ingress.open();
                 let mut expected: Vec<_> = (0..)
                     .zip(&packets)
                     .filter(|(_, (at, ..))| *at < until)
-                    .map(|(n, (at, ago, what))| (*at, Reverse(*ago), Rank { what: *what, by: 0, n }))
+                    .map(|(n, (at, ago, what))| (*at, Reverse(*ago), TieBreak { what: *what, by: 0, n }))
                     .collect();
                 expected.sort_unstable();
                 prop_assert_eq!(&taken, &expected);
                 let next = packets.iter().map(|(at, ..)| *at).filter(|at| *at >= until).min();
-                prop_assert_eq!(entrance.next_at(), next.map(Instant::from_nanos));
+                prop_assert_eq!(ingress.next_at(), next.map(Instant::from_nanos));
             }
         }
     }

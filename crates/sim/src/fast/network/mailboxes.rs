@@ -1,13 +1,13 @@
-//! The mailboxes between hosts and the links that they share, where these are advanced in turns.
+//! The mailboxes between hosts and the links that they share, where these are advanced in windows.
 
 use std::collections::VecDeque;
 
 use ackclock_units::Instant;
 
 use super::arena::index;
-use super::hops::{DELIVER, FUSED, OWN, WANTED, WIRE};
-use super::ingress::Entrance;
-use crate::fast::wheel::{Rank, Ranked, Wheel};
+use super::hops::{DELIVER, ELIDED, HOOKED, OWN, WIRE};
+use super::ingress::IngressSort;
+use crate::fast::wheel::{HasTieBreak, TieBreak, Wheel};
 
 /// A packet on its way to a host.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct Arriving {
     /// When it comes to the host, or to the links before it that are the host's own.
     pub at: Instant,
     pub id: u32,
-    /// How many left shared links before it, in the order in which these took them.
+    /// Its number among the packets that left shared links, in the order in which these took them.
     pub order: u32,
 }
 
@@ -30,18 +30,18 @@ pub struct Leaving {
     pub host: u32,
 }
 
-/// What leaves a shared link, in the order of time.
+/// The packets that leave a shared link, in the order of time.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub struct LinkOutput {
     pub leaving: VecDeque<Leaving>,
     /// The side of its hosts.
     pub to: usize,
-    /// Of every flow whose packets come to the link, to which of its two hosts they go, 0 or 1; `MIXED` if packets must
-    /// be looked at.
+    /// The end, 0 or 1, of each flow whose packets come to the link, to which they go; `MIXED` if packets must be
+    /// looked at.
     pub end: u32,
 }
 
-impl Outbox {
+impl LinkOutput {
     /// The side of the hosts to which packets go, and to which ends of their flows.
     #[inline]
     pub const fn ends(&self) -> (usize, u32) {
@@ -52,7 +52,7 @@ impl Outbox {
         self.leaving.partition_point(|&Leaving { at, .. }| at < until)
     }
 
-    /// So many, in two parts: a loop over a slice takes fewer instructions than one over a ring.
+    /// The first packets, in two parts: a loop over a slice takes fewer instructions than one over a ring.
     pub fn first(&self, many: usize) -> [&[Leaving]; 2] {
         let (front, back) = self.leaving.as_slices();
         let split = many.min(front.len());
@@ -71,14 +71,14 @@ impl Outbox {
     }
 }
 
-/// What happens at a host in a turn.
+/// The arrivals at a host in a window.
 #[derive(Clone, Copy, Debug)]
-pub struct Visit {
+pub struct HostBatch {
     pub host: u32,
-    /// Of what leaves shared links in this turn, sorted by hosts, this is for it.
+    /// The first and the last place, plus one, of its packets in `arrivals_by_host`.
     pub from: u32,
     pub to: u32,
-    /// So much waits there that has passed its own links.
+    /// The number of packets that wait there and have passed its own links.
     pub kept: u32,
     /// The first step of the host's own on the way in.
     pub hop: u32,
@@ -88,7 +88,7 @@ pub struct Visit {
 
 /// The way to a host and from it.
 #[derive(Clone, Copy, Debug)]
-pub struct Door {
+pub struct HostAccess {
     /// The first step of the host's own on the way in.
     pub hop: u32,
     /// The links there, and the first on the way out; `NONE` if there are none.
@@ -98,11 +98,11 @@ pub struct Door {
 
 pub const NONE: u32 = u32::MAX;
 
-/// What shared links ask of a packet, so that they need not look at the packet itself, which has left the cache.
+/// A packet as shared links need it, so that they need not look at the packet itself, which has left the cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Way {
-    /// What made its host send it: of several packets at one instant, the order in which they go.
-    pub rank: Rank,
+    /// The event by which its host sent it: the order of several packets at one instant.
+    pub tie_break: TieBreak,
     /// The step of its path at which it is.
     pub hop: u32,
     /// Bytes on the wire; `LOOK` if they must look at the packet all the same.
@@ -111,7 +111,7 @@ pub struct Way {
 
 pub const LOOK: u32 = u32::MAX;
 
-/// Where what a host sends goes by links that hosts share, so that it need not be looked up step by step.
+/// The route of a host's packets over shared links, so that it need not be looked up step by step.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     /// The first such link, with the `WAITS` bit if it decides at departure who goes next; `NONE` if packets must be
@@ -122,62 +122,64 @@ pub struct Route {
     /// The host on the other side, if that link is the only one, and where what leaves the link is put; `NONE` if
     /// it is not.
     pub to: u32,
-    pub outbox: u32,
+    pub output: u32,
 }
 
-/// Of [`Route::wire`].
+/// A bit of [`Route::wire`].
 pub const WAITS: u32 = 1 << 31;
 
-impl Ranked for Way {
-    fn rank(&self) -> Rank {
-        self.rank
+impl HasTieBreak for Way {
+    fn tie_break(&self) -> TieBreak {
+        self.tie_break
     }
 }
 
-/// What hosts and the links that they share have for one another; nothing where events go by the clock.
+/// Packets that hosts and the links that they share have for one another; empty where events go by the clock.
 #[derive(Debug, Default)]
-pub struct Inboxes {
+pub struct Mailboxes {
     /// For each host what has passed its own links, or needs not, in the order of time.
     pub of: Vec<VecDeque<Arriving>>,
-    pub doors: Vec<Door>,
+    pub access: Vec<HostAccess>,
     /// For each host a moment before which nothing happens there but what leaves shared links.
     pub wakes: Vec<Instant>,
-    /// What leaves shared links, and where each link's is.
-    pub outboxes: Vec<Outbox>,
-    pub outbox_of: Vec<u32>,
-    /// What has been put there.
+    /// The packets that leave shared links, and by link the place of its packets there.
+    pub outputs: Vec<LinkOutput>,
+    pub output_of: Vec<u32>,
+    /// The number of packets that have left.
     pub left: u32,
     /// Shared links that decide at departure who goes next, and how many packets have left them.
     pub departing: Vec<Departing>,
     pub departed: u64,
-    /// Of each host.
+    /// The route of each host.
     pub routes: Vec<Route>,
     /// Some link that decides at departure who goes next must look at what comes to it.
     pub looks: bool,
-    /// What was dropped on them and is not given back yet.
+    /// Packets that were dropped and whose places are not given back yet.
     pub dropped: VecDeque<u32>,
     /// The host that is served.
     pub serving: u32,
-    /// What leaves them in this turn, sorted by hosts, and of each host first the number, then the place.
-    pub mail: Vec<Arriving>,
+    /// The packets that leave shared links in this window, sorted by hosts; and of each host first the number, then the
+    /// place.
+    pub arrivals_by_host: Vec<Arriving>,
     pub counts: Vec<u32>,
-    /// What hosts send to shared links.
-    pub entrance: Entrance,
-    /// The hosts of each side, in the order in which they are served, and the side whose turn it is.
-    pub sides: Vec<Vec<u32>>,
-    /// Whether they are served in the opposite order this time.
+    /// Packets from hosts to shared links.
+    pub ingress: IngressSort,
+    /// The hosts of each partition, in the order in which they are served, and the partition whose window it is.
+    pub partitions: Vec<Vec<u32>>,
+    /// True if they are served in the opposite order this time.
     pub backwards: bool,
-    pub side: usize,
+    pub partition: usize,
     /// The clock of the other one, and the same as of this one.
     pub other_wheel: Option<Wheel>,
     pub other_clock: (Instant, u64),
-    /// Of what had been [added](crate::fast::wheel::Wheel::added) to the clock by then nothing comes before this.
+    /// The moment before which none of the first `clock_read` events that were
+    /// [added](crate::fast::wheel::Wheel::added) to the clock comes.
     pub clock_from: Instant,
     pub clock_read: u64,
     /// For each packet that comes to shared links by the clock, what they ask of it.
     pub ways: Vec<Way>,
     /// The rank of what is happening now.
-    pub rank: Rank,
+    pub tie_break: TieBreak,
     /// By what each host's timer was set.
     pub set: Vec<Setting>,
 }
@@ -189,41 +191,41 @@ pub struct Setting {
     pub by: u32,
 }
 
-/// Of what happens at hosts at one instant, timers come last.
+/// A bit of timers, which come last of the events of one instant at hosts.
 pub const TIMER: u64 = 1 << 63;
 /// The same among what set timers.
 pub const BY_TIMER: u32 = 1 << 31;
 
-impl Inboxes {
-    /// Whether hosts and shared links take turns.
+impl Mailboxes {
+    /// True if hosts and shared links advance in windows.
     #[inline]
     pub const fn in_use(&self) -> bool {
         !self.of.is_empty()
     }
 
-    /// Where what a host sends goes by shared links, on a path that begins at step `first`.
+    /// The route of a host's packets over shared links, on a path that begins at step `first`.
     pub fn route(&self, path: &[u32], first: u32) -> Route {
         let ours = path.iter().take_while(|hop| **hop & (DELIVER | OWN) == OWN).count();
-        let mut route = Route { wire: NONE, hop: first + index(ours), to: NONE, outbox: NONE };
+        let mut route = Route { wire: NONE, hop: first + index(ours), to: NONE, output: NONE };
         if let &[step, next, ..] = &path[ours..]
             && step & DELIVER == 0
-            && next & FUSED == 0
+            && next & ELIDED == 0
             && let Some(wire) = self.unwatched(step)
         {
             route.wire = wire;
             if next & (OWN | DELIVER) != 0 {
                 let host = path.iter().find(|hop| **hop & DELIVER != 0);
                 route.to = host.expect("a path ends at a host") & !DELIVER;
-                route.outbox = self.outbox_of[(step & WIRE) as usize];
+                route.output = self.output_of[(step & WIRE) as usize];
             }
         }
         route
     }
 
     #[inline]
-    pub fn put_out(&mut self, outbox: u32, at: Instant, id: u32, host: u32) {
-        let Self { outboxes, left, .. } = self;
-        let Outbox { leaving, .. } = &mut outboxes[outbox as usize];
+    pub fn put_out(&mut self, output: u32, at: Instant, id: u32, host: u32) {
+        let Self { outputs, left, .. } = self;
+        let LinkOutput { leaving, .. } = &mut outputs[output as usize];
         debug_assert!(
             leaving.back().is_none_or(|&Leaving { at: last, .. }| last <= at),
             "in order"
@@ -242,22 +244,22 @@ impl Inboxes {
 pub struct Departing {
     pub wire: u32,
     /// The side of the hosts that send to it.
-    pub side: usize,
+    pub partition: usize,
     /// Packets need not be looked at, unless to see whether they ask for ECN.
     pub at_once: bool,
 }
 
-/// What [`Outbox::end`](super::mailboxes::Outbox::end) is where packets must be looked at.
+/// The value of [`LinkOutput::end`] if packets must be looked at.
 pub const MIXED: u32 = u32::MAX;
 
-impl Inboxes {
+impl Mailboxes {
     /// The link of a step, if packets that hosts send there need not be looked at: its number, with the `WAITS` bit if it
     /// decides at departure who goes next.
     pub fn unwatched(&self, step: u32) -> Option<u32> {
         let wire = step & WIRE;
         match self.departing.iter().find(|departing| departing.wire == wire) {
             Some(departing) => departing.at_once.then_some(wire | WAITS),
-            None => (step & WANTED == 0).then_some(wire),
+            None => (step & HOOKED == 0).then_some(wire),
         }
     }
 }

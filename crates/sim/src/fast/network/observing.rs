@@ -1,4 +1,4 @@
-//! What an observer sees of the packets of a network.
+//! An observer's view of the packets of a network.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ impl Network {
     /// Notes what `taps` sees; [`tell`](Self::tell) tells an observer of it.
     pub fn tap(&mut self, taps: Taps) {
         // An observer is told of packets in the order of time.
-        self.fuse(Vec::new());
+        self.elide(Vec::new());
         self.watch(&taps.wires().collect::<Vec<_>>());
         self.taps = Some(Box::new(taps));
     }
@@ -50,7 +50,7 @@ impl Network {
         }
     }
 
-    /// What an observer sees of a packet, on the link so many hops before the one where it is.
+    /// An observer's view of a packet, on the link so many hops before the one where it is.
     pub(super) fn sent(&self, packet: Packet, before: u32) -> Sent {
         if !packet.is_flows() {
             // Classes are flows first, each of two hosts, then sources.

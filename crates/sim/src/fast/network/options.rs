@@ -9,7 +9,7 @@ use crate::fast::prefetch::prefetch;
 /// The number of the options of a packet that has none.
 pub const NO_OPTIONS: u32 = u32::MAX;
 
-/// Of options that are kept whole, and not as blocks of SACK alone.
+/// A bit of the number of options that are kept whole, and not as blocks of SACK alone.
 const WHOLE: u32 = 1 << 31;
 
 /// Options beside packets, which know their numbers.
@@ -26,7 +26,7 @@ pub(super) struct Kept {
     pub(super) written: Options,
 }
 
-/// Where a host writes what it sends next.
+/// The place into which a host writes its next segment.
 pub struct Vacancy<'n> {
     pub(super) segment: &'n mut Segment,
     pub(super) kept: &'n mut Kept,
@@ -136,7 +136,7 @@ impl Kept {
         }
     }
 
-    /// The same, copied.
+    /// A copy of the options of a packet.
     pub(super) fn read(&self, number: u32, ack: Seq) -> Option<Options> {
         if number != NO_OPTIONS && number & WHOLE == 0 {
             let sack = self.blocks[number as usize].near(ack);
@@ -145,7 +145,7 @@ impl Kept {
         self.whole.get((number & !WHOLE) as usize).copied()
     }
 
-    /// The same, to be changed, unless they are blocks of SACK alone.
+    /// The options of a packet, to be changed, unless they are blocks of SACK alone.
     pub(super) fn whole_mut(&mut self, number: u32) -> Option<&mut Options> {
         (number & WHOLE != 0).then(|| self.whole.get_mut((number & !WHOLE) as usize)).flatten()
     }
@@ -160,7 +160,7 @@ impl Kept {
         }
     }
 
-    /// Where the blocks are, if these are blocks alone; `otherwise` if not.
+    /// The address of the blocks, if these are blocks alone; `otherwise` if not.
     #[inline]
     pub(super) const fn place(&self, number: u32, otherwise: *const u8) -> *const u8 {
         let place: *const u8 = self.blocks.as_ptr().wrapping_add(number as usize).cast();

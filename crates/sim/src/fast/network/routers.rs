@@ -22,7 +22,7 @@ pub struct Routers {
     of: Vec<Option<Box<QuickStartRouter>>>,
     /// By wire: what it does for RCP and XCP.
     feedback: Vec<Option<Box<FeedbackRouter>>>,
-    /// Whether its decisions are told.
+    /// By wire: true if the router's decisions are told.
     told: Vec<bool>,
     decided: Vec<Decided>,
 }
@@ -41,7 +41,7 @@ impl Network {
         all.of.resize_with(self.links.len(), || None);
         all.feedback.resize_with(self.links.len(), || None);
         for (wire, Router { quick_start, tells, feedback }) in routers {
-            self.attention[wire].quick_start = true;
+            self.hooks[wire].quick_start = true;
             if let Some(router) = quick_start.as_ref().filter(|_| tells) {
                 self.wheel.push(router.slot_ends(), Class::Change, index(wire) | SLOT);
             }
@@ -108,17 +108,17 @@ impl Network {
                 flow: in_flight.flow,
                 decision,
             });
-            self.news = true;
+            self.notified = true;
         }
     }
 
-    /// What a router has decided.
+    /// The next decision of a router.
     pub fn take_decided(&mut self) -> Option<Decided> {
         self.routers.as_mut()?.decided.pop()
     }
 
-    /// Whether the hop at `at` is its path's first link: it is the host's own, with no router in
-    /// front. A private line is no router.
+    /// True if the hop at `at` is its path's first link: it is the host's own, with no router in front. A private line
+    /// is no router.
     fn is_first(&self, at: u32) -> bool {
         let before = self.hops[..at as usize].iter().rev();
         before.take_while(|hop| **hop & DELIVER == 0).all(|hop| hop & LINE != 0)

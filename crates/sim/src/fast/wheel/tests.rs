@@ -113,21 +113,21 @@ fn a_lane_tells_what_comes_next() {
     assert_eq!((second.subject(), second.lane()), (9, None));
 }
 
-impl Ranked for Rank {
-    fn rank(&self) -> Rank {
+impl HasTieBreak for TieBreak {
+    fn tie_break(&self) -> TieBreak {
         *self
     }
 }
 
-fn rank(what: u64) -> Rank {
-    Rank { what, ..Rank::FIRST }
+fn tie_break(what: u64) -> TieBreak {
+    TieBreak { what, ..TieBreak::FIRST }
 }
 
 #[test]
 fn arrivals_of_one_instant_go_by_what_made_them_and_then_by_rank() {
     let mut wheel = small();
     // Of 0 to 4 the ranks are 4 to 0.
-    let ranks: Vec<Rank> = (0..5).rev().map(rank).collect();
+    let tie_breaks: Vec<TieBreak> = (0..5).rev().map(tie_break).collect();
     // 3 was made to come at 100 ns, all others at 200 ns; 4 comes earlier than they, 9 leaves earlier.
     for (subject, comes, since) in
         [(0, 5000, 200), (1, 5000, 200), (2, 5000, 200), (3, 5000, 100), (4, 4999, 200)]
@@ -136,12 +136,12 @@ fn arrivals_of_one_instant_go_by_what_made_them_and_then_by_rank() {
     }
     wheel.push(at(5000), Class::Departure, 9);
     let next = |wheel: &mut Wheel, until| {
-        wheel.pop_before(Until::moment(at(until)), &ranks, |_| ()).map(|e| e.subject())
+        wheel.pop_before(Until::moment(at(until)), &tie_breaks, |_| ()).map(|e| e.subject())
     };
     assert_eq!(next(&mut wheel, 4999), None);
     assert_eq!(next(&mut wheel, 5000), Some(4));
     assert_eq!(next(&mut wheel, 5000), None);
-    // What is added to the slot whose turn it is takes its place among the rest.
+    // An event that is added to the current slot takes its place among the rest.
     assert_eq!([(); 3].map(|()| next(&mut wheel, 5001)), [Some(9), Some(3), Some(2)]);
     assert_eq!([(); 3].map(|()| next(&mut wheel, 5001)), [Some(1), Some(0), None]);
 }
@@ -149,13 +149,13 @@ fn arrivals_of_one_instant_go_by_what_made_them_and_then_by_rank() {
 #[test]
 fn no_slot_is_begun_before_its_time() {
     let mut wheel = small();
-    let ranks = [rank(0), rank(0)];
+    let tie_breaks = [tie_break(0), tie_break(0)];
     wheel.push_arrival(at(50_000), at(0), 0);
-    assert_eq!(wheel.pop_before(Until::moment(at(40_000)), &ranks, |_| ()), None);
+    assert_eq!(wheel.pop_before(Until::moment(at(40_000)), &tie_breaks, |_| ()), None);
     // Earlier than what was there, and after the moment that was asked about.
     wheel.push_arrival(at(40_000), at(39_000), 1);
     let order = [(); 2]
-        .map(|()| wheel.pop_before(Until::moment(at(60_000)), &ranks, |_| ()).map(|e| e.at()));
+        .map(|()| wheel.pop_before(Until::moment(at(60_000)), &tie_breaks, |_| ()).map(|e| e.at()));
     assert_eq!(order, [Some(at(40_000)), Some(at(50_000))]);
     // Taken out, all are as they were when they were put in, in their order.
     wheel.push(at(70_000), Class::Timer, 7);
@@ -179,21 +179,21 @@ fn no_slot_is_begun_before_its_time() {
 fn what_comes_before_an_arrival_elsewhere() {
     let mut wheel = small();
     // Of 0, 1 and 2 the ranks are 5, 6 and 7. All but 2 come by what happened at 100.
-    let ranks: Vec<Rank> = (5..8).map(rank).collect();
+    let tie_breaks: Vec<TieBreak> = (5..8).map(tie_break).collect();
     for (comes, since, subject) in [(1000, 100, 0), (1000, 100, 1), (1000, 200, 2)] {
         wheel.push_arrival(at(comes), at(since), subject);
     }
     wheel.push(at(1000), Class::Departure, 9);
     wheel.push(at(1000), Class::Cross, 8);
     let mut before = |ago, what| {
-        let until = Until::arrival(at(1000), ago, rank(what));
-        wheel.pop_before(until, &ranks, |_| ()).map(|event| event.subject())
+        let until = Until::arrival(at(1000), ago, tie_break(what));
+        wheel.pop_before(until, &tie_breaks, |_| ()).map(|event| event.subject())
     };
     // A departure is before every arrival. What happened 950 ns ago is older than all of them.
     assert_eq!([before(950, 0), before(950, 9)], [Some(9), None]);
     assert_eq!([before(900, 6), before(900, 6)], [Some(0), None]);
     assert_eq!([before(850, 0), before(850, 0)], [Some(1), None]);
     assert_eq!([before(0, 0), before(0, 0)], [Some(2), None]);
-    let next = wheel.pop_before(Until::moment(at(1001)), &ranks, |_| ());
+    let next = wheel.pop_before(Until::moment(at(1001)), &tie_breaks, |_| ());
     assert_eq!(next.map(|event| event.subject()), Some(8));
 }

@@ -18,19 +18,19 @@ fn engine() -> Engine<'static> {
 }
 
 #[test]
-fn a_turn_is_as_long_as_what_is_queued() {
-    let many = |gates: bool| {
+fn a_window_is_as_long_as_the_queue() {
+    let many = |bottlenecks: bool| {
         let mut engine = engine();
-        let mut turns = engine.turns.take().unwrap();
-        if !gates {
-            turns.sides.iter_mut().for_each(|side| side.gates.clear());
+        let mut lookahead = engine.lookahead.take().unwrap();
+        if !bottlenecks {
+            lookahead.partitions.iter_mut().for_each(|partition| partition.bottlenecks.clear());
         }
-        engine.run_in_turns(&turns)
+        engine.run_with_lookahead(&lookahead)
     };
-    // 8 s at 102 ms a turn are 78.
+    // 8 s at 102 ms a window are 78.
     let always = many(false);
     assert!((78..=85).contains(&always), "{always}");
-    // With the queue, which is half full at least when slow start is over, a turn is 150 to 200 ms.
+    // With the queue, which is half full at least when slow start is over, a window is 150 to 200 ms.
     let queued = many(true);
     assert!((40..=60).contains(&queued), "{queued}");
 }
@@ -38,13 +38,13 @@ fn a_turn_is_as_long_as_what_is_queued() {
 #[test]
 fn hosts_are_served_there_and_back() {
     let mut engine = engine();
-    let turns = engine.turns.take().unwrap();
-    engine.take_turns(&turns);
+    let lookahead = engine.lookahead.take().unwrap();
+    engine.begin_lookahead(&lookahead);
     // Connections open at the same time at all senders, and nobody serves them.
     let mut served = || {
-        let mut visits = Vec::new();
-        engine.network.visit(Instant::from_nanos(1), &mut visits);
-        visits.iter().map(|visit| visit.host).collect::<Vec<_>>()
+        let mut batches = Vec::new();
+        engine.network.batch(Instant::from_nanos(1), &mut batches);
+        batches.iter().map(|batch| batch.host).collect::<Vec<_>>()
     };
     let (there, back) = (served(), served());
     assert_eq!(there.len(), 20);

@@ -6,8 +6,8 @@ use ackclock_units::{Duration, Instant};
 
 use super::Network;
 use super::arena::index;
-use super::hops::{LINE, WANTED, WIRE};
-use super::offer::{Became, Offering};
+use super::hops::{HOOKED, LINE, WIRE};
+use super::outcome::{OfferOutcome, Offering};
 use crate::class::Class;
 use crate::fast::link::Verdict;
 
@@ -15,7 +15,7 @@ impl Network {
     /// A packet comes at `comes` to whatever link is before `hop`. When it will be at the end of that
     /// link, if that is all there is to say.
     #[inline(never)]
-    pub(super) fn meet(
+    pub(super) fn offer(
         &mut self,
         now: Instant,
         comes: Instant,
@@ -40,13 +40,13 @@ impl Network {
             kind: PacketKind::flow(data),
         };
         let mut before = Offering::default();
-        if step & WANTED != 0 {
+        if step & HOOKED != 0 {
             before = self.before_offer(now, wire, offered);
             offered.kind = offered.kind.with_ecn(before.ecn);
         }
         let verdict = self.links[wire as usize].offer_ahead(comes, offered, now);
-        if step & WANTED != 0 {
-            self.after_offer(now, wire, offered, Became::of(&verdict), before);
+        if step & HOOKED != 0 {
+            self.after_offer(now, wire, offered, OfferOutcome::of(&verdict), before);
         }
         let packet = &mut self.packets[id as usize];
         packet.hop = index(hop);
@@ -69,19 +69,19 @@ impl Network {
 
     #[cold]
     pub(super) fn before_offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Offering {
-        let attention = self.attention[wire as usize];
-        if attention.quick_start {
+        let hooks = self.hooks[wire as usize];
+        if hooks.quick_start {
             self.pass_router(now, wire, packet);
-            if !(attention.watched || attention.marks) {
+            if !(hooks.watched || hooks.marks) {
                 return Offering::default();
             }
         }
-        if attention.watched {
+        if hooks.watched {
             self.touched.push(wire);
-            self.news = true;
+            self.notified = true;
         }
         // Cross-traffic is not in the arena, and is none of ECN's.
-        let ecn = attention.marks
+        let ecn = hooks.marks
             && packet.is_flows()
             && self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
         let link = &mut self.links[wire as usize];
@@ -96,21 +96,21 @@ impl Network {
         now: Instant,
         wire: u32,
         packet: Packet,
-        became: Became,
+        outcome: OfferOutcome,
         before: Offering,
     ) {
         // Before anybody looks at the packet.
-        if before.marking && became != Became::Dropped {
+        if before.marking && outcome != OfferOutcome::Dropped {
             self.mark(wire, packet);
         }
-        if self.attention[wire as usize].counts {
+        if self.hooks[wire as usize].counts {
             self.count_crossing(wire, packet, 0);
-            if became == Became::Dropped {
+            if outcome == OfferOutcome::Dropped {
                 self.count_crossing(wire, packet, 1);
             }
         }
         let seen = self.taps.as_ref().is_some_and(|taps| taps.sees(wire));
-        if seen && became == Became::Sent {
+        if seen && outcome == OfferOutcome::Sent {
             // A packet that will be lost is sent too, and only the counters say when.
             let waited = self.links[wire as usize].counters(now).queue_delay_ns - before.waited_ns;
             let waited = Duration::from_nanos(u64::try_from(waited).unwrap_or(u64::MAX));
@@ -144,7 +144,7 @@ impl Network {
             self.take_effects(wire);
         }
         if let Some(at) = wake
-            && !self.inboxes.in_use()
+            && !self.mailboxes.in_use()
         {
             self.wheel.push(at, Class::Departure, wire);
         }

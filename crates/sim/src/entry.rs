@@ -45,8 +45,8 @@ impl Engine {
         self.run(scenario, Watcher::Nobody, meter)
     }
 
-    /// The same, while `observer` sees what `links` send, each an index into [`Names::links`]. `None` if
-    /// the observer ended it.
+    /// Runs `scenario` while `observer` sees all packets that `links` send, each an index into [`Names::links`](crate::Names::links). `None`
+    /// if the observer ended it.
     ///
     /// # Errors
     /// The first key whose value cannot be run.
@@ -63,8 +63,8 @@ impl Engine {
         self.run(scenario, Watcher::Observer(links, observer), meter)
     }
 
-    /// The same, while `collector` takes rows. Those that it did not take are in the result, and
-    /// one that takes all of them and puts them together has the same tables.
+    /// Runs `scenario` while `collector` takes rows. Those that it did not take are in the result, and a collector that
+    /// takes all of them and puts them together has the same tables.
     ///
     /// # Errors
     /// The first key whose value cannot be run.

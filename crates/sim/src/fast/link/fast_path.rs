@@ -1,9 +1,8 @@
 //! Packets of one size that pass a link one after another, without a trace of each.
 //!
-//! As long as all that is in a queue is of one size, the moment at
-//! which the last packet will have left says how many wait and when each leaves. Then a packet is one more, and the
-//! queue's ring is not written; when something else happens, what is still there is put into it
-//! (`docs/decisions/0026-links-of-one-size-leave-no-trace.md`).
+//! While all packets in a FIFO queue have one size, its state is one departure time: it says how many wait and when
+//! each leaves. So no record is written of each packet. When something else happens, the records of packets that are
+//! still in the queue are written after all.
 
 use ackclock_net::{Fate, Serializer};
 use ackclock_units::{Duration, Instant};
@@ -14,10 +13,10 @@ use super::{Link, Queue};
 /// After so many packets a link that is never free looks whether all that it holds is of one size.
 const OFTEN: u64 = 1024;
 
-/// What such a packet touches of a link, and no more than that: one line of the cache.
+/// The state that the fast path touches: one line of the cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(super) struct Quiet {
+pub(super) struct FastFifo {
     /// The size of the last packet, zero if the next must leave its trace, and its transmission time in nanoseconds.
     pub(super) size: u32,
     nanos: u32,
@@ -29,20 +28,20 @@ pub(super) struct Quiet {
     longest: i64,
     /// The link's propagation delay.
     pub(super) delay: Duration,
-    /// How long the last that waited did, in nanoseconds, and how many did so one after another.
+    /// The wait of the last packet that waited, in nanoseconds, and how many waited as long one after another.
     wait: u64,
     waits: u64,
-    /// How many packets have left no trace.
-    traceless: u64,
+    /// The number of packets without a record.
+    unrecorded: u64,
 }
 
-/// What [`Quiet::longest`] is where the last packet owes so much of a nanosecond, in units of 1/rate nanoseconds.
+/// The value of [`FastFifo::longest`] if the last packet owes so much of a nanosecond, in units of 1/rate nanoseconds.
 #[expect(clippy::cast_possible_wrap, reason = "less than a rate, which is less than 2^63")]
 const fn uneven(owed: u64) -> i64 {
     owed as i64 | i64::MIN
 }
 
-/// The same of one that found the wire free: it owes what every such packet of its size does.
+/// Its value if the last packet found the wire free: it owes as much as every such packet of its size.
 const RESTED: i64 = -1;
 
 /// When a queue is full of packets of one size of which each takes some nanoseconds and a fraction of one.
@@ -54,20 +53,20 @@ pub(super) struct Full {
     rest: u64,
 }
 
-/// What has left without a trace and is not counted yet.
+/// Packets that left without a record and are not counted yet.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Gone {
+pub(super) struct DepartedTotals {
     packets: u64,
     bytes: u64,
-    /// What they took, and what those that came since took more than the first of them.
+    /// Their transmission times, and the nanoseconds by which later packets took longer than the first.
     busy: Duration,
 }
 
-impl Quiet {
+impl FastFifo {
     pub(super) const fn new(delay: Duration) -> Self {
         let (comes, departs) = (Instant::START, Instant::START);
-        let (wait, waits, traceless) = (0, 0, 0);
-        Self { size: 0, nanos: 0, comes, departs, longest: 0, delay, wait, waits, traceless }
+        let (wait, waits, unrecorded) = (0, 0, 0);
+        Self { size: 0, nanos: 0, comes, departs, longest: 0, delay, wait, waits, unrecorded }
     }
 }
 
@@ -80,7 +79,7 @@ struct Train {
 }
 
 impl Train {
-    /// What the wire sent, of which the last packet will have left at `departs` and owes so much of a nanosecond.
+    /// The packets that the wire sent, of which the last will have left at `departs` and owes so much of a nanosecond.
     fn new(wire: &Serializer, owed: u64, departs: Instant) -> Self {
         let (time, unit) = wire.fractions();
         Self {
@@ -90,7 +89,7 @@ impl Train {
         }
     }
 
-    /// How many leave later than this.
+    /// The number of packets that leave later than this.
     fn left_after(&self, at: Instant) -> u64 {
         let next = (u128::from(at.as_nanos()) + 1) * u128::from(self.unit);
         let many = self.last.checked_sub(next).map_or(0, |later| over(later, self.time) + 1);
@@ -117,49 +116,49 @@ impl Link {
     /// trace. Otherwise `None`, and nothing is done. Of what was before `comes` nobody may ask any more.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two callers move nearly all packets")]
-    pub fn pass_quietly(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
-        if size != self.quiet.size {
+    pub fn try_fast_path(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
+        if size != self.fast.size {
             return self.pass_resized(comes, size);
         }
         let (wait, longest) =
-            (self.quiet.departs.as_nanos().wrapping_sub(comes.as_nanos()), self.quiet.longest);
+            (self.fast.departs.as_nanos().wrapping_sub(comes.as_nanos()), self.fast.longest);
         // Where two of a size may differ none may come even as the one before leaves.
         let idle = wait.wrapping_neg().cast_signed() >= i64::from(longest < 0);
         let starts = if idle {
             // Without a branch: `RESTED` where two may differ.
-            self.quiet.longest = longest | longest >> 63;
+            self.fast.longest = longest | longest >> 63;
             comes
         } else {
             if wait.wrapping_sub(1).cast_signed() >= longest {
                 return self.pass_unevenly(comes, wait);
             }
-            if wait != self.quiet.wait {
+            if wait != self.fast.wait {
                 self.count_waits(wait);
             }
-            self.quiet.waits += 1;
-            self.quiet.departs
+            self.fast.waits += 1;
+            self.fast.departs
         };
-        let quiet = &mut self.quiet;
-        quiet.traceless += 1;
-        quiet.comes = comes;
-        quiet.departs = starts + Duration::from_nanos(u64::from(quiet.nanos));
-        Some((starts, quiet.departs + quiet.delay))
+        let fast = &mut self.fast;
+        fast.unrecorded += 1;
+        fast.comes = comes;
+        fast.departs = starts + Duration::from_nanos(u64::from(fast.nanos));
+        Some((starts, fast.departs + fast.delay))
     }
 
-    /// Whether a packet of this size surely finds the queue full.
+    /// True if a packet of this size surely finds the queue full.
     #[inline]
-    pub(super) fn is_quietly_full(&mut self, comes: Instant, size: u32) -> bool {
-        let Quiet { size: last, departs, longest, .. } = self.quiet;
+    pub(super) fn is_surely_full(&mut self, comes: Instant, size: u32) -> bool {
+        let FastFifo { size: last, departs, longest, .. } = self.fast;
         let wait = departs.as_nanos().saturating_sub(comes.as_nanos());
         size == last
             && if longest >= 0 { wait.cast_signed() > longest } else { self.is_unevenly_full(wait) }
     }
 
-    /// Whether one does that takes fractions of a nanosecond and would wait so long, in nanoseconds.
+    /// True if a packet that takes fractions of a nanosecond, and would wait so many nanoseconds, finds the queue full.
     #[inline]
     fn is_unevenly_full(&mut self, wait: u64) -> bool {
         // Each of the others that find room takes as much at least.
-        let surely_not = (self.room - 1).saturating_mul(u64::from(self.quiet.nanos));
+        let surely_not = (self.room - 1).saturating_mul(u64::from(self.fast.nanos));
         wait > surely_not && self.is_full(wait)
     }
 
@@ -171,20 +170,20 @@ impl Link {
         wait.checked_sub(1).is_some_and(|all_but_one| (all_but_one, self.owed()) >= (longest, rest))
     }
 
-    /// What the last packet left of a nanosecond, in 1/rate nanoseconds.
+    /// The fraction of a nanosecond that the last packet left, in 1/rate nanoseconds.
     #[inline]
     fn owed(&self) -> u64 {
-        match self.quiet.longest {
+        match self.fast.longest {
             0.. => 0,
             RESTED => self.serializer.owed_after_rest(),
             longest => (longest ^ i64::MIN).cast_unsigned(),
         }
     }
 
-    /// What the other packets that find room take.
+    /// The time that the other packets take that find room.
     fn when_full(&mut self) -> Full {
-        let Quiet { size, .. } = self.quiet;
-        if let Some(full) = &self.rare.full
+        let FastFifo { size, .. } = self.fast;
+        if let Some(full) = &self.cold.full
             && full.size == size
         {
             return **full;
@@ -196,81 +195,81 @@ impl Link {
             longest: u64::try_from(longest / rate).unwrap_or(u64::MAX),
             rest: u64::try_from(longest % rate).expect("less than a rate"),
         };
-        self.rare.full = Some(Box::new(full));
+        self.cold.full = Some(Box::new(full));
         full
     }
 
     /// A packet of the last size comes before the wire has rested, at a rate at which it may take a nanosecond more than
-    /// the last did: the same as [`pass_quietly`](Self::pass_quietly).
+    /// the last did: the same as [`try_fast_path`](Self::try_fast_path).
     #[inline(never)]
     fn pass_unevenly(&mut self, comes: Instant, wait: u64) -> Option<(Instant, Instant)> {
-        let Quiet { nanos, departs: starts, longest, .. } = self.quiet;
+        let FastFifo { nanos, departs: starts, longest, .. } = self.fast;
         if longest >= 0 || self.is_unevenly_full(wait) {
             return None;
         }
         let (owed, more) = self.serializer.owed_after(self.owed());
         if wait > 0 {
-            if wait != self.quiet.wait {
+            if wait != self.fast.wait {
                 self.count_waits(wait);
             }
-            self.quiet.waits += 1;
+            self.fast.waits += 1;
         }
-        self.gone.busy += Duration::from_nanos(more);
-        let quiet = &mut self.quiet;
-        quiet.traceless += 1;
-        quiet.comes = comes;
-        quiet.longest = uneven(owed);
-        quiet.departs = starts + Duration::from_nanos(u64::from(nanos) + more);
-        Some((starts, quiet.departs + quiet.delay))
+        self.departed.busy += Duration::from_nanos(more);
+        let fast = &mut self.fast;
+        fast.unrecorded += 1;
+        fast.comes = comes;
+        fast.longest = uneven(owed);
+        fast.departs = starts + Duration::from_nanos(u64::from(nanos) + more);
+        Some((starts, fast.departs + fast.delay))
     }
 
-    /// The same of the first packet of another size: if those before it have left. Acknowledgments with and without SACK
-    /// blocks change places: what went by is counted when somebody asks.
+    /// [`try_fast_path`](Self::try_fast_path) for the first packet of another size, if those before it have left.
+    /// Acknowledgments with and without SACK blocks alternate: departed packets are counted when somebody asks.
     fn pass_resized(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
-        let Quiet { size: before, nanos: took, departs, longest, traceless, .. } = self.quiet;
+        let FastFifo { size: before, nanos: took, departs, longest, unrecorded, .. } = self.fast;
         // Where sizes take fractions of a nanosecond the wire must have rested.
         if before == 0 || departs.as_nanos() + u64::from(longest < 0) > comes.as_nanos() {
             return None;
         }
         // One that takes seconds leaves its trace.
         let nanos = self.serializer.nanos_after_rest(size)?;
-        self.gone.packets += traceless;
-        self.gone.bytes += traceless * u64::from(before);
-        self.gone.busy += Duration::from_nanos(traceless * u64::from(took));
-        let quiet = &mut self.quiet;
-        (quiet.size, quiet.nanos, quiet.traceless) = (size, nanos, 1);
-        quiet.longest = if longest < 0 { RESTED } else { longest_wait(self.room, nanos) };
-        quiet.comes = comes;
-        quiet.departs = comes + Duration::from_nanos(u64::from(nanos));
-        Some((comes, quiet.departs + quiet.delay))
+        self.departed.packets += unrecorded;
+        self.departed.bytes += unrecorded * u64::from(before);
+        self.departed.busy += Duration::from_nanos(unrecorded * u64::from(took));
+        let fast = &mut self.fast;
+        (fast.size, fast.nanos, fast.unrecorded) = (size, nanos, 1);
+        fast.longest = if longest < 0 { RESTED } else { longest_wait(self.room, nanos) };
+        fast.comes = comes;
+        fast.departs = comes + Duration::from_nanos(u64::from(nanos));
+        Some((comes, fast.departs + fast.delay))
     }
 
     /// Counts those that waited as long as the last, before one that waits so long.
     fn count_waits(&mut self, next: u64) {
-        let (wait, waits) = (self.quiet.wait, self.quiet.waits);
-        (self.quiet.wait, self.quiet.waits) = (next, 0);
+        let (wait, waits) = (self.fast.wait, self.fast.waits);
+        (self.fast.wait, self.fast.waits) = (next, 0);
         if waits > 0 {
-            self.rare.waited += waits;
-            self.rare.queue_delay_ns += u128::from(wait) * u128::from(waits);
-            self.rare.delays.record_positive(wait, waits);
+            self.cold.waited += waits;
+            self.cold.queue_delay_ns += u128::from(wait) * u128::from(waits);
+            self.cold.delays.record_positive(wait, waits);
         }
     }
 
     /// The next packet leaves a trace again, and so do those that have left none and are still here.
     #[inline]
-    pub(super) fn trace(&mut self) {
-        if self.quiet.traceless > 0 {
-            self.trace_back();
+    pub(super) fn materialise(&mut self) {
+        if self.fast.unrecorded > 0 {
+            self.materialise_packets();
         }
-        self.quiet.size = 0;
+        self.fast.size = 0;
     }
 
     #[inline(never)]
-    fn trace_back(&mut self) {
+    fn materialise_packets(&mut self) {
         self.count_waits(0);
-        let Quiet { comes, departs, size, nanos, traceless: all, .. } = self.quiet;
-        self.quiet.traceless = 0;
-        let before = std::mem::take(&mut self.gone);
+        let FastFifo { comes, departs, size, nanos, unrecorded: all, .. } = self.fast;
+        self.fast.unrecorded = 0;
+        let before = std::mem::take(&mut self.departed);
         self.busy += before.busy + Duration::from_nanos(all * u64::from(nanos));
         self.taken.packets += before.packets;
         self.taken.bytes += before.bytes;
@@ -279,10 +278,10 @@ impl Link {
         let Queue::Fifo(fifo) = &mut self.queue else { return };
         // What is here now has left one after another.
         let here = train.left_after(comes).min(all);
-        let gone = all - here;
-        self.taken.packets += gone;
-        self.taken.bytes += gone * u64::from(size);
-        if gone + before.packets > 0 {
+        let departed = all - here;
+        self.taken.packets += departed;
+        self.taken.bytes += departed * u64::from(size);
+        if departed + before.packets > 0 {
             self.left = self.taken;
             fifo.forget_all(self.taken.packets, comes);
         } else {
@@ -306,22 +305,23 @@ impl Link {
     /// A packet that came at `comes` to an empty queue has been placed, and will have left at `departs`: the next may
     /// leave no trace.
     #[inline]
-    pub(super) fn be_quiet(&mut self, comes: Instant, departs: Instant) {
+    pub(super) fn enter_fast_path(&mut self, comes: Instant, departs: Instant) {
         let Some((size, nanos, owed)) = self.serializer.last() else { return };
         let longest = owed.map_or_else(|| longest_wait(self.room, nanos), uneven);
-        self.quiet = Quiet { size, nanos, comes, departs, longest, ..self.quiet };
+        self.fast = FastFifo { size, nanos, comes, departs, longest, ..self.fast };
     }
 
-    /// The same of one that came to a queue that is not empty, if all that is there is of one size.
+    /// [`enter_fast_path`](Self::enter_fast_path) after a packet that came to a queue that is not empty, if all packets
+    /// in it have one size.
     #[inline]
-    pub(super) fn be_quiet_again(&mut self, comes: Instant, departs: Instant) {
+    pub(super) fn reenter_fast_path(&mut self, comes: Instant, departs: Instant) {
         if self.taken.packets.is_multiple_of(OFTEN) && self.left.packets >= self.alike_from {
-            self.be_quiet(comes, departs);
+            self.enter_fast_path(comes, departs);
         }
     }
 }
 
-/// How long a packet may wait where `room` others that take so many nanoseconds each fill the queue.
+/// The longest wait of a packet where `room` others that take so many nanoseconds each fill the queue.
 #[inline]
 fn longest_wait(room: u64, nanos: u32) -> i64 {
     i64::try_from((room - 1).saturating_mul(u64::from(nanos))).unwrap_or(i64::MAX)

@@ -2,17 +2,16 @@
 
 use crate::fast::link::Verdict;
 
-/// What became of a packet, without the rest of the verdict: so that the verdict itself need not lie in
-/// memory.
+/// The outcome of an offer, without the rest of the verdict: so that the verdict itself need not lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Became {
+pub enum OfferOutcome {
     /// It has its place on the wire.
     Sent,
     Dropped,
     Waiting,
 }
 
-impl Became {
+impl OfferOutcome {
     #[inline]
     pub const fn of(verdict: &Verdict) -> Self {
         match verdict {
@@ -23,7 +22,7 @@ impl Became {
     }
 }
 
-/// A packet comes to a link that wants attention.
+/// The state of a link with hooks before a packet is offered to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Offering {
     /// The sum of waiting times at the link.
