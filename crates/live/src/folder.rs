@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::file_name::file_name;
 use crate::rights::{self, NOBODY};
 use crate::sys::{self, Directory, Rights, User, acting_user, give_to};
 
@@ -101,7 +102,7 @@ impl Folder {
     /// # Errors
     /// It cannot be made, or is another user's.
     pub fn of_flow(&mut self, flow: &str) -> io::Result<FlowFolder> {
-        let name = crate::run::file_name(flow, &mut self.taken);
+        let name = file_name(flow, &mut self.taken);
         let held = enter_or_make(&self.held, &name, 0o700)?;
         let path = self.path.join(&name);
         let owner = held.about()?.uid();

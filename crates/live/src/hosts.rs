@@ -9,21 +9,14 @@ use ackclock_sim::records::{Outcome, VideoRow};
 use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::addresses::{PORTS, address};
 use crate::app_log::{self, AppLog};
-use crate::header::address;
+use crate::clock::Clock;
 use crate::kernel::KernelSettings;
 use crate::kernel_end::KernelEnd;
 use crate::net_ns::NetNs;
-use crate::path_driver::Clock;
 use crate::sys::{self, Connecting, Interest, Poll, TcpInfo};
 use crate::wake_policy::{Wait, WakePolicy};
-
-/// Ports of every connection: that of the sender, or client, is an ephemeral one, that of the receiver is
-/// the discard service's (RFC 863), as in captures of simulated links.
-pub const SENDER_PORT: u16 = 49_152;
-/// The receiver's.
-pub const RECEIVER_PORT: u16 = 9;
-const PORTS: [u16; 2] = [SENDER_PORT, RECEIVER_PORT];
 
 /// The real-time priority of the applications' thread, below that of the path.
 const PRIORITY: u8 = 5;

@@ -13,15 +13,18 @@ use ackclock_sim::scenario::NetworkSpec;
 use ackclock_tcp::{Config, Endpoint, Failure, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::addresses::{RECEIVER_PORT, SENDER_PORT, address, network};
+use crate::clock::Clock;
 use crate::content::{MOST, stream};
-use crate::header::{LEAD, address, network};
-use crate::hosts::{RECEIVER_PORT, SENDER_PORT};
+use crate::devices;
+use crate::header::LEAD;
 use crate::net_ns::NetNs;
 use crate::netlink::{Netlink, RouteMetrics};
-use crate::path_driver::Clock;
-use crate::port::{self, Port, PortKind};
+use crate::options::PortKind;
+use crate::own_results::UserspaceCounters;
+use crate::port::Port;
 use crate::sys::{self, Interest, Poll};
-use crate::userspace_host::{EndSetup, UserspaceCounters, UserspaceHost};
+use crate::userspace_host::{EndSetup, UserspaceHost};
 
 const V4: NetworkSpec = NetworkSpec::Ipv4;
 
@@ -38,7 +41,7 @@ struct Kernel {
 fn kernel(side: usize) -> Option<Kernel> {
     let made = || {
         let (namespace, middle) = (NetNs::new()?, NetNs::new()?);
-        let port = port::open(PortKind::Tun, &namespace, &middle, V4, 1500, 1)?;
+        let port = devices::open(PortKind::Tun, &namespace, &middle, V4, 1500, 1)?;
         let device = port.device().unwrap_or_default();
         namespace.within(|| {
             let mut netlink = Netlink::open()?;

@@ -1,17 +1,16 @@
 //! The settings of a kernel end point for a scenario; keys that the kernel cannot follow are refused by name.
 
 use ackclock_sim::ScenarioError;
-use ackclock_sim::plan::Plan;
 use ackclock_sim::scenario::{
-    AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime, Every,
-    NagleSpec, NetworkSpec, PacingSpec, Scenario, Span, TcpSpec, TrafficApp, VariantChoice,
+    AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime,
+    NagleSpec, NetworkSpec, PacingSpec, Scenario, TcpSpec, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::growth::laws_of_linux;
 use ackclock_tcp::{Config, Profile};
-use ackclock_units::{Bytes, Duration, Instant};
+use ackclock_units::{Bytes, Duration};
 
 use crate::netlink::RouteMetrics;
-use crate::run::End;
+use crate::options::End;
 
 /// IP and TCP headers without options, and the option of Quick-Start (RFC 4782 §3.1; in IPv6 with its
 /// header), which may stand in front of a full segment.
@@ -390,71 +389,6 @@ fn refuse_settings(tcp: &TcpSpec, key: &impl Fn(&str) -> String) -> Result<(), S
         }
     }
     Ok(())
-}
-
-/// The measured windows of `scenario` for each flow: (name, from, until), the whole run first.
-pub fn windows(scenario: &Scenario, plan: &Plan) -> Vec<Window> {
-    let all = vec![true; plan.flows.len()];
-    let mut windows = vec![Window {
-        name: "run".to_owned(),
-        spans: vec![(Instant::START, plan.end); plan.flows.len()],
-        of: all,
-        links: (Instant::START, plan.end),
-        crossings: Vec::new(),
-    }];
-    for measure in &scenario.measures {
-        let EventTime::At(from) = &measure.from else { continue };
-        let from = Instant::START + from.0;
-        let until = |rtt: Duration| {
-            let lasts = measure.lasts.map(|lasts| from + lasts.0.of(rtt));
-            lasts.map_or(plan.end, |until| until.min(plan.end))
-        };
-        let of: Vec<bool> = plan
-            .flows
-            .iter()
-            .map(|flow| {
-                measure.flow.as_ref().is_none_or(|name| {
-                    *name == flow.name || *name == scenario.flows[flow.entry].name
-                })
-            })
-            .collect();
-        let spans: Vec<_> = plan.flows.iter().map(|flow| (from, until(flow.base_rtt))).collect();
-        let by_time = !matches!(measure.lasts.map(|l| l.0), Some(Span::RoundTrips(_)));
-        let last = if by_time {
-            until(Duration::ZERO)
-        } else {
-            let ends = spans.iter().zip(&of).filter(|(_, of)| **of).map(|((_, end), _)| *end);
-            ends.max().unwrap_or(plan.end)
-        };
-        windows.push(Window {
-            name: measure.name.clone(),
-            spans,
-            of,
-            links: (from, last),
-            crossings: measure.crossings.clone(),
-        });
-    }
-    windows
-}
-
-/// A measured window.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Its name.
-    pub name: String,
-    /// The beginning and the end for each flow.
-    pub spans: Vec<(Instant, Instant)>,
-    /// The flows that have a row.
-    pub of: Vec<bool>,
-    /// The beginning and the end for links and sources.
-    pub links: (Instant, Instant),
-    /// Links at which flows are counted.
-    pub crossings: Vec<String>,
-}
-
-/// True if a probe wants to see every change of a flow.
-pub fn wants_every_change(scenario: &Scenario) -> bool {
-    scenario.probes.iter().any(|probe| probe.flow.is_some() && probe.every.0 == Every::Change)
 }
 
 #[cfg(test)]

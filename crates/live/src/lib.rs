@@ -8,11 +8,20 @@
 //! them, and the kernel's tracepoint is read through a file (decision 0015).
 
 #[cfg(target_os = "linux")]
+mod addresses;
+#[cfg(target_os = "linux")]
 mod app_log;
+#[cfg(target_os = "linux")]
+mod clock;
 #[cfg(target_os = "linux")]
 mod content;
 #[cfg(target_os = "linux")]
+mod devices;
+#[cfg(target_os = "linux")]
 mod diag;
+mod error;
+#[cfg(target_os = "linux")]
+mod file_name;
 #[cfg(target_os = "linux")]
 mod folder;
 #[cfg(target_os = "linux")]
@@ -28,11 +37,19 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod kernel_end;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod net_ns;
 #[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
+mod observed;
+#[cfg(target_os = "linux")]
 mod offload;
+#[cfg(target_os = "linux")]
+mod options;
+#[cfg(target_os = "linux")]
+mod own_results;
 #[cfg(target_os = "linux")]
 mod path;
 #[cfg(target_os = "linux")]
@@ -62,63 +79,27 @@ mod tracepoint;
 mod userspace_host;
 #[cfg(target_os = "linux")]
 mod wake_policy;
+mod wall_clock;
 #[cfg(target_os = "linux")]
 mod watch;
+#[cfg(target_os = "linux")]
+mod windows;
 
 use std::io;
 use std::path::Path;
 
+pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
-pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
-pub use port::PortKind;
+pub use options::{End, Options, PortKind};
+pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use programs::{ProgramReport, closed_to_programs};
 #[cfg(target_os = "linux")]
 pub use report::{Lateness, RateReached, Report, Setting};
 #[cfg(target_os = "linux")]
-pub use run::{End, LiveRun, Options, run};
-
-use ackclock_sim::ScenarioError;
-
-/// Why there is no live run: one line.
-#[derive(Debug, thiserror::Error)]
-pub enum LiveError {
-    /// The scenario cannot be run, or not live.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// Network namespaces cannot be made.
-    #[error(
-        "cannot make a network namespace ({0}); live runs need root (`sudo ackclock ...`), or a \
-         user namespace (`unshare -Urn ackclock ...`)"
-    )]
-    NoNamespace(io::Error),
-    /// The hosts' devices cannot be made.
-    #[cfg(target_os = "linux")]
-    #[error("cannot make a {kind} device ({why}); `ackclock doctor` says what is missing", kind = kind.as_str())]
-    NoDevice {
-        /// Their kind.
-        kind: PortKind,
-        /// The kernel's error.
-        why: io::Error,
-    },
-    /// A step failed that should not.
-    #[error("cannot {0} ({1})")]
-    Step(&'static str, io::Error),
-    /// A capture cannot be written.
-    #[error(transparent)]
-    Store(#[from] ackclock_writer::WriteError),
-    /// The run was asked to stop.
-    #[error("interrupted")]
-    Cancelled,
-}
-
-/// The time of the machine, for waits and for players; a run has its own ([`path_driver::Clock`]).
-#[expect(clippy::disallowed_methods, reason = "here time is real")]
-pub(crate) fn wall() -> std::time::Instant {
-    std::time::Instant::now()
-}
+pub use run::{LiveRun, run};
 
 /// Reads a file that an earlier run of this user left: a plain file of this user's, of `most` bytes at most. No link
 /// is followed, and no FIFO waited for.
@@ -149,12 +130,4 @@ pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("is no plain file"));
     }
     std::fs::read(path)
-}
-
-impl LiveError {
-    /// The error of a step.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn step(what: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |error| Self::Step(what, error)
-    }
 }

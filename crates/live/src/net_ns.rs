@@ -8,7 +8,6 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::thread;
 
 use crate::sys;
 
@@ -24,7 +23,7 @@ impl NetNs {
     /// # Errors
     /// The calling user may not make one.
     pub fn new() -> io::Result<Self> {
-        let file = on_new_thread(|| {
+        let file = sys::on_new_thread(|| {
             sys::new_network()?;
             File::open("/proc/thread-self/ns/net")
         })?;
@@ -47,7 +46,7 @@ impl NetNs {
     /// # Errors
     /// Those of `work`.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-        on_new_thread(|| {
+        sys::on_new_thread(|| {
             sys::enter_network(&self.file)?;
             work()
         })
@@ -57,12 +56,6 @@ impl NetNs {
     pub const fn file(&self) -> &OwnedFd {
         &self.file
     }
-}
-
-/// Runs `work` on a thread of its own, which may change its namespaces and its user: they end with it.
-pub fn on_new_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-    thread::scope(|scope| scope.spawn(work).join())
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn sysctl_path(name: &str) -> String {

@@ -1,9 +1,9 @@
 //! Several segments in one call of a TUN device (`IFF_VNET_HDR`): what the kernel gives as one large segment is cut
 //! into the packets that a wire would carry, and packets that are released together are given back as one.
 //!
-//! Queues, losses and marks of the path are of single packets. A call of the device costs several microseconds, more than
-//! all that the path does to a packet, so that above some hundred Mbit/s calls decide what a path can carry. The header in
-//! front of a packet is `struct virtio_net_hdr` (Virtual I/O Device 1.2 §5.1.6), in the machine's byte order.
+//! Queues, losses and marks of the path are of single packets. A call of the device costs several microseconds, more
+//! than all that the path does to a packet, so that above some hundred Mbit/s calls decide what a path can carry. The
+//! header in front of a packet is `struct virtio_net_hdr` (Virtual I/O Device 1.2 §5.1.6), in the machine's byte order.
 
 use std::io;
 
@@ -279,8 +279,8 @@ impl Outgoing {
             && held[ip + 18..both] == packet[ip + 18..both]
     }
 
-    /// Adds `packet`, which it [takes](Self::takes) and whose checksum is right or, if not `intact`, to be refused by the
-    /// kernel.
+    /// Adds `packet`, which it [takes](Self::takes) and whose checksum is right or, if not `intact`, to be refused by
+    /// the kernel.
     pub fn add(&mut self, packet: &[u8], intact: bool) {
         let found = Layout::of(packet).filter(|_| intact);
         let (ip, both) = found.map_or((0, packet.len()), |layout| (layout.ip, layout.both));

@@ -15,6 +15,7 @@ use ackclock_sim::records::LinkSamples;
 use ackclock_sim::scenario::{Every, Scenario};
 use ackclock_units::{Duration, Instant, Rate};
 
+use crate::addresses::flow_of;
 use crate::header::{self, HeaderView, LEAD};
 use frame::Frame;
 use rates::RateMeter;
@@ -183,7 +184,7 @@ impl Path {
     /// path's.
     pub fn offer(&mut self, now: Instant, bytes: Box<[u8]>, len: usize) -> Option<Box<[u8]>> {
         let place = HeaderView::read(&bytes[LEAD..LEAD + len])
-            .and_then(|headers| Some((headers, header::flow_of(headers.source)?)))
+            .and_then(|headers| Some((headers, flow_of(headers.source)?)))
             .filter(|(_, (flow, _))| *flow < self.arrived.len());
         let Some((headers, (flow, way))) = place else {
             self.unknown_packets += 1;

@@ -1,4 +1,4 @@
-//! The real clock: it drives the path between the ports, and measures how well it does.
+//! The driver of the path by the real clock; it measures how late it is.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,42 +7,14 @@ use ackclock_net::DelayHistogram;
 use ackclock_sim::records::LinkSamples;
 use ackclock_units::{Duration, Instant};
 
+use crate::clock::Clock;
 use crate::header::LEAD;
+use crate::own_results::UserspaceCounters;
 use crate::path::{Path, PathSnapshot, Release};
 use crate::pcap_tap::PcapTap;
 use crate::port::Port;
 use crate::sys::{self, Interest, Poll, Scheduling};
-use crate::userspace_host::UserspaceCounters;
 use crate::wake_policy::{Wait, WakePolicy};
-
-/// The time of a run by the machine's monotonic clock.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    origin_ns: u64,
-}
-
-impl Clock {
-    /// A run that begins so much later than now.
-    pub fn starting_in(wait: Duration) -> Self {
-        Self { origin_ns: sys::monotonic_ns() + wait.as_nanos() }
-    }
-
-    /// The time since the run began; [`Instant::START`] before it.
-    pub fn now(self) -> Instant {
-        self.of(sys::monotonic_ns())
-    }
-
-    /// The time of the run at a time of `CLOCK_MONOTONIC`.
-    pub const fn of(self, nanos: u64) -> Instant {
-        Instant::from_nanos(nanos.saturating_sub(self.origin_ns))
-    }
-
-    /// The time left until `at`, also before the run begins.
-    pub fn until(self, at: Instant) -> Duration {
-        let at = self.origin_ns + at.as_nanos();
-        Duration::from_nanos(at.saturating_sub(sys::monotonic_ns()))
-    }
-}
 
 /// The real-time priority of the path's thread, above that of the applications.
 const PRIORITY: u8 = 10;

@@ -128,7 +128,8 @@ fn content_length(head: &str) -> Result<u64, String> {
     for line in lines {
         let field = line.split_once(':').filter(|(name, _)| is_token(name));
         let Some((name, value)) = field else {
-            // Also a line that goes on (obsolete folding), and a blank before the colon (RFC 9112 sections 5.1 and 5.2).
+            // Also a line that goes on (obsolete folding), and a blank before the colon (RFC 9112 sections 5.1 and
+            // 5.2).
             return Err("the server's answer has a line that is no field".to_owned());
         };
         if name.eq_ignore_ascii_case("transfer-encoding") {
@@ -175,7 +176,7 @@ pub fn play(
     let place = place(&plan.url)?;
     let failed = |error| PlayError::Failed { url: plan.url.clone(), error };
     let answer = |what| PlayError::Answer { url: plan.url.clone(), what };
-    let opened = crate::wall();
+    let opened = crate::wall_clock::now();
     let mut stream = open(&place).map_err(failed)?;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: ackclock/{}\r\nAccept: */*\r\nConnection: close\r\n\r\n",
@@ -231,7 +232,7 @@ fn open(place: &UrlParts<'_>) -> io::Result<TcpStream> {
 
 /// Reads the head of an answer, and nothing of what follows it.
 fn head(stream: &mut TcpStream) -> io::Result<String> {
-    let begun = crate::wall();
+    let begun = crate::wall_clock::now();
     let mut bytes = vec![0; MOST_HEAD];
     loop {
         let seen = stream.peek(&mut bytes)?;
@@ -281,7 +282,7 @@ impl Download<'_> {
 
     fn run(&mut self, limit: Option<StdDuration>, cancelled: &impl Fn() -> bool) -> io::Result<()> {
         let mut buffer = vec![0; 1 << 16];
-        let mut heard = crate::wall();
+        let mut heard = crate::wall_clock::now();
         loop {
             let next = self.poll();
             let now = self.now();
@@ -300,7 +301,7 @@ impl Download<'_> {
                 before => before,
             };
             if wanted == 0 {
-                heard = crate::wall();
+                heard = crate::wall_clock::now();
                 thread::sleep(wait);
                 continue;
             }
@@ -313,7 +314,7 @@ impl Download<'_> {
                     return Err(io::Error::other(format!("closed with {left} bytes to come")));
                 }
                 Ok(len) => {
-                    heard = crate::wall();
+                    heard = crate::wall_clock::now();
                     // Whatever was due before this came is decided without it.
                     self.poll();
                     self.take(len as u64);

@@ -10,11 +10,11 @@ use std::io;
 use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::Instant;
 
+use crate::addresses::flow_of;
 use crate::diag::{Connection, DestroyEvents, Diagnosis};
-use crate::header::flow_of;
 use crate::net_ns::NetNs;
+use crate::observed::Observed;
 use crate::sys::TcpInfo;
-use crate::watch::Observed;
 
 /// The counters of a flow's sockets, all together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,12 +15,14 @@ use ackclock_sim::scenario::{
 use ackclock_units::{Duration, Instant, is_printable};
 use serde::Serialize;
 
-use crate::LiveError;
+use crate::addresses::address;
+use crate::error::LiveError;
 use crate::folder::{FlowFolder, Folder};
-use crate::header::address;
 use crate::net_ns::{NetNs, set_sysctl};
+use crate::options::Options;
 use crate::rights;
 use crate::sys::{self, Rights, User};
+use crate::wall_clock;
 
 /// The longest time that a server may take until it listens.
 const LISTENS_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
@@ -99,7 +101,7 @@ pub struct Programs {
 ///
 /// # Errors
 /// The first of them; of one that is not there the package that has it if that is known.
-pub fn check(scenario: &Scenario, options: &crate::Options) -> Result<(), LiveError> {
+pub fn check(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
     let asked = programs_asked(scenario);
     if let Some((key, what)) = asked.first().filter(|_| !options.allow_programs) {
         let what = shortened(what);
@@ -214,7 +216,7 @@ impl Programs {
         plan: &Plan,
         namespaces: impl Fn(usize) -> [Option<&'a NetNs>; 2],
         law: impl Fn(usize) -> &'static str,
-        options: &crate::Options,
+        options: &Options,
         cancelled: &impl Fn() -> bool,
     ) -> Result<Self, LiveError> {
         let mut programs = Self::default();
@@ -311,7 +313,7 @@ impl FlowProgram {
         namespace: &NetNs,
         cancelled: &impl Fn() -> bool,
     ) -> Result<(), LiveError> {
-        let begun = crate::wall();
+        let begun = wall_clock::now();
         loop {
             // Looked at first: it may have ended after it listened.
             let ended = self.process.ended();
@@ -481,7 +483,7 @@ impl Placeholders<'_> {
         side: Side,
         namespace: &NetNs,
         rights: Rights,
-        options: &crate::Options,
+        options: &Options,
     ) -> Result<FlowProgram, LiveError> {
         let mut command: Vec<String> =
             self.spec.command(side).iter().map(|word| self.fill(word)).collect();

@@ -7,21 +7,13 @@ use ackclock_sim::plan::Plan;
 use ackclock_units::Duration;
 use serde::Serialize;
 
+use crate::limits::{MOST_LATENESS, MOST_RATE_ERROR, MOST_RELATIVE_LATENESS, MOST_STALL};
 use crate::path_driver::PathReport;
-use crate::port::PortKind;
+
+use crate::options::{End, PortKind};
 use crate::programs::ProgramReport;
-use crate::run::End;
 use crate::sys::{self, Scheduling};
 use crate::watch::Watched;
-
-/// The most by which 99 % of the packets may be late.
-pub const MOST_LATENESS: Duration = Duration::from_micros(500);
-/// The same where the path's own queues vary the delay by more than ten times as much.
-pub const MOST_RELATIVE_LATENESS: Duration = Duration::from_millis(2);
-/// The longest time for which the path may stand still.
-pub const MOST_STALL: Duration = Duration::from_millis(20);
-/// The most by which a link's rate may be missed.
-pub const MOST_RATE_ERROR: f64 = 0.01;
 
 /// The record of a live run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,8 +42,8 @@ pub struct Report {
     pub kept_awake: bool,
     /// The lateness of releases, against the model.
     pub lateness: Lateness,
-    /// The most by which 99 % of the packets may be late, in seconds: 500 us, or a tenth of what the path's own queues vary if
-    /// that is more.
+    /// The most by which 99 % of the packets may be late, in seconds: 500 us, or a tenth of what the path's own queues
+    /// vary if that is more.
     pub lateness_limit_s: f64,
     /// The longest time for which packets of hosts can have waited in their devices before the path took them.
     pub unread: Unread,

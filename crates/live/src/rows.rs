@@ -10,23 +10,24 @@ use ackclock_sim::scenario::Scenario;
 use ackclock_tcp::SenderStats;
 use ackclock_units::Instant;
 
-use crate::app_log::AppLog;
 use crate::hosts::{EndCounters, Hosts, KernelConnection};
-use crate::kernel::Window;
 
+use crate::observed::Observed;
+use crate::own_results::{OwnResults, UserspaceCounters};
 use crate::path::PathSnapshot;
+use crate::path_driver::PathReport;
 use crate::program_sockets::SocketTotals;
-use crate::run::ThreadResults;
-use crate::userspace_host::{self, UserspaceCounters};
-use crate::watch::{self, Observed};
+use crate::watch::{self, Watched};
+use crate::windows::Window;
 
-/// Every moment at which a window begins or ends, in the order of time.
-pub fn moments(windows: &[Window]) -> Vec<Instant> {
-    let spans = windows.iter().flat_map(|w| w.spans.iter().chain([&w.links]));
-    let mut moments: Vec<Instant> = spans.flat_map(|(from, until)| [*from, *until]).collect();
-    moments.sort_unstable();
-    moments.dedup();
-    moments
+/// The results of the threads of a run.
+pub struct ThreadResults {
+    /// The path's.
+    pub path: PathReport,
+    /// The counters of the flows' kernel ends at each moment.
+    pub ends: Vec<Vec<EndCounters>>,
+    /// The observations of the watching thread.
+    pub watched: Watched,
 }
 
 /// The counters at two moments.
@@ -40,6 +41,7 @@ struct Between<'a> {
     duration_s: f64,
 }
 
+/// The rows of a run: those of its windows, and those of the whole run.
 pub fn rows(
     scenario: &Scenario,
     plan: &Plan,
@@ -96,35 +98,6 @@ pub fn rows(
         run.videos.extend(live.or(own));
     }
     run
-}
-
-/// The results of our own ends and of the path's routers, of all ports together.
-#[derive(Debug, Default)]
-pub struct OwnResults {
-    /// The notes of all applications, the kernel's ends included.
-    pub app_log: AppLog,
-    /// Samples for probes, by the number of the connection.
-    pub samples: Vec<(usize, Vec<userspace_host::SenderSample>)>,
-    /// The rows of the videos that were played.
-    pub videos: Vec<ackclock_sim::records::VideoRow>,
-    /// Steps of Quick-Start requests, by the number of the connection.
-    pub requests: Vec<(usize, ackclock_tcp::QuickStartEvent)>,
-    /// The decisions of routers.
-    pub decisions: Vec<Decided>,
-    /// SYNs and SYN-ACKs that the path lost, one entry a connection.
-    pub lost_syns: Vec<[u16; 2]>,
-    /// The ends of each connection that are our own, as the run left them.
-    pub ends: Vec<[Option<UserspaceCounters>; 2]>,
-}
-
-impl OwnResults {
-    /// Takes what one port left.
-    pub fn take(&mut self, results: userspace_host::HostResults) {
-        self.app_log.append(results.app_log);
-        self.samples.extend(results.samples);
-        self.videos.extend(results.videos);
-        self.requests.extend(results.requests);
-    }
 }
 
 /// A connection's end at the end of the run, whosever it is.

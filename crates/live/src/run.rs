@@ -13,71 +13,35 @@ use ackclock_sim::scenario::{AppSpec, NetworkSpec, Scenario};
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
-use ackclock_writer::Place;
 
-use crate::LiveError;
+use crate::addresses::{address, network};
+use crate::clock::Clock;
+use crate::devices;
 use crate::diag::Diagnosis;
-use crate::header::{address, network};
-use crate::hosts::{ConnectionSetup, EndCounters, Hosts, KernelConnection};
+use crate::error::LiveError;
+use crate::file_name::file_name;
+use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
 use crate::net_ns::{NetNs, set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
+use crate::options::{End, Options, PortKind};
+use crate::own_results::OwnResults;
 use crate::path::Path;
-use crate::path_driver::{Clock, PathDriver, PathReport};
+use crate::path_driver::PathDriver;
 use crate::pcap_tap::PcapTap;
-use crate::port::{self, Port, PortKind};
+use crate::port::Port;
 use crate::program_sockets::ProgramSockets;
 use crate::programs::{self, Programs};
 use crate::report::{Report, Setting};
-use crate::rows::{self, OwnResults};
+use crate::rows::{self, ThreadResults};
 use crate::sys;
 use crate::tracepoint::Tracepoint;
 use crate::userspace_host::{EndSetup, UserspaceHost};
-use crate::watch::{Watched, Watcher};
+use crate::watch::{self, Watcher};
+use crate::windows::{self, moments};
 
 /// The time between the last preparation and the beginning of the run.
 const WARM_UP: Duration = Duration::from_millis(50);
-
-/// The options of a live run.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The devices between hosts and path; the best that this user may have if not given.
-    pub port: Option<PortKind>,
-    /// The owners of the senders and of the receivers, which overrule the scenario.
-    pub ends: [Option<End>; 2],
-    /// A folder for captures of what passes the hosts' devices.
-    pub pcap: Option<Place>,
-    /// True if the path's thread polls, and has a processor to itself.
-    pub busy: bool,
-    /// A folder for what programs print and write; one that is gone with the run if not given.
-    pub programs: Option<PathBuf>,
-    /// The words that start ourselves, for programs that are `ackclock`; found on the `PATH` if empty.
-    pub ackclock: Vec<String>,
-    /// Permission to run the programs that the scenario names: a scenario is data.
-    pub allow_programs: bool,
-    /// True if programs have the rights of this process, root's for instance, and not those of an ordinary user.
-    pub as_root: bool,
-}
-
-/// The owner of an end point: the transport that it runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
-    /// The machine's own TCP.
-    #[default]
-    Kernel,
-    /// Our own transport, in real bytes.
-    Own,
-}
-
-impl End {
-    /// The word in results.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Kernel => "kernel",
-            Self::Own => "ackclock",
-        }
-    }
-}
 
 /// The result of a live run.
 #[derive(Debug)]
@@ -147,7 +111,7 @@ pub fn run(
         .map(|(pair, namespace)| namespace.within(|| Diagnosis::open(pair.settings.network)));
     let diagnoses =
         diagnoses.collect::<io::Result<_>>().map_err(LiveError::step("look at sockets"))?;
-    let traced = kernel::wants_every_change(scenario).then(Tracepoint::open);
+    let traced = watch::wants_every_change(scenario).then(Tracepoint::open);
     let per_ack = traced.as_ref().map(|traced| match traced {
         Ok(_) => "tcp:tcp_probe".to_owned(),
         Err(error) => format!("none ({error}); looked at every 10 ms"),
@@ -165,8 +129,8 @@ pub fn run(
         polls: options.busy,
         kept: Vec::new(),
     };
-    let windows = kernel::windows(scenario, &plan);
-    let moments = rows::moments(&windows);
+    let windows = windows::windows(scenario, &plan);
+    let moments = moments(&windows);
     let awake = sys::stay_awake();
     let namespaces = |entry: usize| pairs[entry].namespaces.each_ref().map(Option::as_ref);
     let law = |entry: usize| pairs[entry].settings.congestion_control;
@@ -365,22 +329,6 @@ fn best_port() -> PortKind {
     if tun.is_ok() { PortKind::Tun } else { PortKind::Pair }
 }
 
-/// The file name of a flow: any character but a letter, digit, `.`, `-` or `_` becomes `_`, as does a dot in front,
-/// and a name that is taken gets a number.
-pub fn file_name(flow: &str, taken: &mut Vec<String>) -> String {
-    let kept = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    let stem: String = flow.chars().map(kept).collect();
-    let stem = stem.strip_prefix('.').map_or_else(|| stem.clone(), |rest| format!("_{rest}"));
-    let mut name = stem.clone();
-    let mut n = 2;
-    while taken.contains(&name) {
-        name = format!("{stem}~{n}");
-        n += 1;
-    }
-    taken.push(name.clone());
-    name
-}
-
 /// Two namespaces for each entry, set up as it asks.
 fn hosts(scenario: &Scenario, ends: &[[End; 2]]) -> Result<Vec<HostPair>, LiveError> {
     let mut pairs = Vec::with_capacity(ends.len());
@@ -463,7 +411,7 @@ fn ports(
                 ports.push(userspace_host(scenario, connections, entry, side, speaks)?);
                 continue;
             };
-            let port = port::open(kind, namespace, &middle, speaks, pair.settings.mtu, segments)
+            let port = devices::open(kind, namespace, &middle, speaks, pair.settings.mtu, segments)
                 .map_err(|why| LiveError::NoDevice { kind, why })?;
             let device = port.device().unwrap_or_default();
             let own =
@@ -537,16 +485,6 @@ fn no_socket(pair: &HostPair, error: &io::Error) -> LiveError {
         return ackclock_sim::ScenarioError::new(&format!("{}.variant", pair.key), &message).into();
     }
     LiveError::step("open a socket")(io::Error::new(error.kind(), error.to_string()))
-}
-
-/// The results of the threads of a run.
-pub struct ThreadResults {
-    /// The path's.
-    pub path: PathReport,
-    /// The counters of the flows' kernel ends at each moment.
-    pub ends: Vec<Vec<EndCounters>>,
-    /// The observations of the watching thread.
-    pub watched: Watched,
 }
 
 /// The parts of a run that act while it lasts.

@@ -8,8 +8,7 @@ use std::path::Path;
 
 use ackclock_units::Instant;
 
-use crate::net_ns::on_new_thread;
-use crate::path_driver::Clock;
+use crate::clock::Clock;
 use crate::sys::{self, PerfEvent, Record};
 
 const AF_INET6: u16 = 10;
@@ -111,7 +110,7 @@ impl Tracepoint {
     /// tracepoint.
     pub fn open() -> io::Result<Self> {
         // Whoever looks at tracefs need not have it mounted, and nobody else gets to see it.
-        let (id, format) = on_new_thread(|| {
+        let (id, format) = sys::on_new_thread(|| {
             let mount = Path::new("/sys/kernel/tracing");
             sys::new_mounts()?;
             match sys::mount_tracefs(mount) {

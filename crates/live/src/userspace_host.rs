@@ -5,18 +5,19 @@ use std::os::fd::RawFd;
 
 use ackclock_app::{AnyApp, App, Note};
 use ackclock_packet::Flags;
-use ackclock_sim::records::VideoRow;
 use ackclock_sim::scenario::NetworkSpec;
-use ackclock_tcp::{Config, Endpoint, Failure, QuickStartEvent, SenderStats, State};
+use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant};
 use ackclock_wire::{Addresses, Direction, Parsed, Payload, Tuple, Unwrapper, encode, parse};
 
+use crate::addresses::{self, PORTS};
 use crate::app_log::{self, AppLog};
 use crate::content::stream;
-use crate::header::{self, LEAD};
-use crate::hosts::{RECEIVER_PORT, SENDER_PORT};
+use crate::header::LEAD;
 use crate::netlink::DeviceCounters;
+use crate::observed::SenderSample;
+use crate::own_results::{Faults, HostResults, UserspaceCounters};
 use crate::port::Port;
 
 /// One end of a connection, with its bytes.
@@ -60,22 +61,6 @@ struct Recording {
     receives: bool,
 }
 
-/// A sample of the state of a sender, for probes: in segments and seconds, NaN for a value that
-/// does not exist.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SenderSample {
-    /// The time.
-    pub at: Instant,
-    /// The congestion window.
-    pub cwnd_segments: f64,
-    /// The threshold.
-    pub ssthresh_segments: f64,
-    /// The smoothed round-trip time.
-    pub srtt_s: f64,
-    /// Sent, and neither acknowledged nor held to be lost.
-    pub in_flight_segments: f64,
-}
-
 /// The plan of one of our own ends.
 pub struct EndSetup<'a> {
     /// The number of its connection, which its addresses say.
@@ -92,49 +77,6 @@ pub struct EndSetup<'a> {
     pub logs_objects: bool,
     /// True if probes see it.
     pub watched: bool,
-}
-
-/// The results of our own ends of an entry, but for their counters.
-#[derive(Debug, Default)]
-pub struct HostResults {
-    /// The notes of their applications.
-    pub app_log: AppLog,
-    /// Samples for probes, by the number of the connection.
-    pub samples: Vec<(usize, Vec<SenderSample>)>,
-    /// The rows of the videos that were setup.
-    pub videos: Vec<VideoRow>,
-    /// Steps of Quick-Start requests, by the number of the connection.
-    pub requests: Vec<(usize, QuickStartEvent)>,
-}
-
-/// Counters of faulty packets that came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Faults {
-    /// Their headers or checksums.
-    pub malformed: u64,
-    /// Their payload.
-    pub content: u64,
-}
-
-/// The counters of one of our own ends at a moment.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UserspaceCounters {
-    /// The sending half.
-    pub stats: SenderStats,
-    /// Payload received in order.
-    pub received: Bytes,
-    /// The time at which the handshake was done.
-    pub established: Option<Instant>,
-    /// The time at which all data was acknowledged, if it has an end.
-    pub completed: Option<Instant>,
-    /// The time at which nothing was left to do but to wait in TIME-WAIT.
-    pub over: Option<Instant>,
-    /// The number of times that its SYN or SYN-ACK was sent again.
-    pub repeated: u32,
-    /// Why it ended, if not by closing.
-    pub failure: Option<Failure>,
-    /// Packets that were not as they should be.
-    pub faults: Faults,
 }
 
 impl UserspaceEnd {
@@ -327,17 +269,16 @@ impl UserspaceHost {
             let n = setup.number;
             let addresses = match network {
                 NetworkSpec::Ipv4 => Addresses::V4 {
-                    source: header::ipv4(side, n),
-                    destination: header::ipv4(1 - side, n),
+                    source: addresses::ipv4(side, n),
+                    destination: addresses::ipv4(1 - side, n),
                 },
                 NetworkSpec::Ipv6 => Addresses::V6 {
-                    source: header::ipv6(side, n),
-                    destination: header::ipv6(1 - side, n),
+                    source: addresses::ipv6(side, n),
+                    destination: addresses::ipv6(1 - side, n),
                 },
             };
-            let ports = [SENDER_PORT, RECEIVER_PORT];
             let tuple =
-                Tuple { addresses, source_port: ports[side], destination_port: ports[1 - side] };
+                Tuple { addresses, source_port: PORTS[side], destination_port: PORTS[1 - side] };
             let mut endpoint = Endpoint::new(setup.config);
             if setup.opens.is_none() {
                 endpoint.listen();

@@ -10,32 +10,17 @@ use ackclock_sim::records::FlowSamples;
 use ackclock_sim::scenario::{Every, Scenario, What};
 use ackclock_units::{Duration, Instant};
 
+use crate::addresses::flow_of;
+use crate::clock::Clock;
 use crate::diag::Diagnosis;
-use crate::header::flow_of;
-use crate::path_driver::Clock;
+use crate::observed::{Observed, SenderSample};
 use crate::program_sockets::{ProgramSockets, SocketTotals};
 use crate::sys::TcpInfo;
 use crate::tracepoint::{Probed, Tracepoint};
-use crate::userspace_host::SenderSample;
 
 /// The interval between looks at connections. A repair lasts a round trip at least, so that none is missed on
 /// paths as long as this.
 pub const EVERY: Duration = Duration::from_millis(10);
-
-/// The observations of a connection up to a moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Observed {
-    /// The number of times that it began to repair losses, or answered a mark.
-    pub congestion_events: u64,
-    /// Those of them that came in slow start.
-    pub in_slow_start: u64,
-    /// Looks at it after its first round trip, and sums over them.
-    pub looks: u64,
-    /// The sum of the smoothed round-trip times.
-    pub srtt_sum_us: u64,
-    /// The sum of the retransmission timeouts, without back-off.
-    pub rto_sum_us: u64,
-}
 
 /// A probe of flows.
 #[derive(Clone, Debug)]
@@ -221,6 +206,11 @@ impl Watcher {
     }
 }
 
+/// True if a probe wants to see every change of a flow.
+pub fn wants_every_change(scenario: &Scenario) -> bool {
+    scenario.probes.iter().any(|probe| probe.flow.is_some() && probe.every.0 == Every::Change)
+}
+
 /// The probes of flows; those of every change look at an interval unless `every_change` can be seen.
 fn probes(scenario: &Scenario, plan: &Plan, every_change: bool) -> Vec<FlowProbe> {
     let probes = scenario.probes.iter().filter_map(|probe| {
@@ -306,71 +296,4 @@ fn push_own(samples: &mut FlowSamples, probe: &FlowProbe, flow: usize, sample: &
     samples.in_flight_segments.push(wanted(What::InFlight, sample.in_flight_segments));
     // A player's buffer is not looked at live.
     samples.playout_s.push(f64::NAN);
-}
-
-/// The congestion control's states from which on something is wrong (`TCP_CA_CWR`).
-const REDUCING: u8 = 2;
-
-impl Observed {
-    fn note(&mut self, before: Option<&TcpInfo>, now: &TcpInfo) {
-        self.note_times(now);
-        self.note_state(before, now);
-    }
-
-    /// Notes its times.
-    pub fn note_times(&mut self, now: &TcpInfo) {
-        if now.srtt_us > 0 {
-            self.looks += 1;
-            self.srtt_sum_us += u64::from(now.srtt_us);
-            self.rto_sum_us += u64::from(now.rto_us);
-        }
-    }
-
-    /// Notes whether it began to repair losses or answered a mark since it was seen `before`.
-    pub fn note_state(&mut self, before: Option<&TcpInfo>, now: &TcpInfo) {
-        let was = before.map_or(0, |before| before.ca_state);
-        if now.ca_state >= REDUCING && was < REDUCING {
-            self.congestion_events += 1;
-            if before.is_none_or(|before| before.cwnd < before.ssthresh) {
-                self.in_slow_start += 1;
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn info(ca_state: u8, cwnd: u32, ssthresh: u32) -> TcpInfo {
-        TcpInfo { ca_state, cwnd, ssthresh, srtt_us: 1000, rto_us: 200_000, ..TcpInfo::default() }
-    }
-
-    #[test]
-    fn an_event_is_a_repair_that_begins() {
-        let looks = [
-            info(0, 40, TcpInfo::NO_THRESHOLD),
-            // Recovery, seen twice; then a timeout within it is none of its own.
-            info(3, 20, 20),
-            info(3, 20, 20),
-            info(4, 1, 20),
-            info(0, 21, 20),
-            info(1, 22, 20),
-            info(3, 11, 11),
-        ];
-        let mut seen = Observed::default();
-        let mut before = None;
-        for now in &looks {
-            seen.note(before, now);
-            before = Some(now);
-        }
-        let expected = Observed {
-            congestion_events: 2,
-            in_slow_start: 1,
-            looks: 7,
-            srtt_sum_us: 7000,
-            rto_sum_us: 1_400_000,
-        };
-        assert_eq!(seen, expected);
-    }
 }

@@ -205,7 +205,7 @@ fn what_another_user_plants_neither_hangs_a_run_nor_is_touched() {
         mkfifo ackclock-programs-pipe/.lock && ln -s ../victim ackclock-programs-link/.lock && \
         ln -s /etc ackclock-programs-etc && touch ackclock-programs-pipe/kept";
     assert_eq!(as_stranger(script, &scratch.0), 0);
-    let begun = crate::wall();
+    let begun = crate::wall_clock::now();
     drop(Folder::temporary(&scratch.0, acting_user()).unwrap());
     assert!(begun.elapsed() < std::time::Duration::from_secs(2));
     assert!(scratch.0.join("ackclock-programs-pipe/kept").exists());

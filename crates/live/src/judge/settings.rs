@@ -7,8 +7,8 @@ use ackclock_script::Meaning;
 use ackclock_tcp::{Profile, Variant};
 use ackclock_units::Duration;
 
+use super::namespace::{IPV4_NETWORK, IPV6_NETWORK};
 use super::stack::KernelStack;
-use super::{IPV4_NETWORK, IPV6_NETWORK};
 use crate::net_ns::{set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
 

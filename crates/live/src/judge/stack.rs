@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::Receiver;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration as StdDuration;
 
 use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
@@ -14,7 +15,8 @@ use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 use ackclock_wire::{Direction, MAX_HEADERS, Payload, Tuple, Unwrapper, encode, parse};
 
-use super::{Judge, ReceivedPacket};
+use super::namespace::{FIRST_PORT, Judge, PORTS, ReceivedPacket};
+use super::tcp_info::tcp_info;
 use crate::sys::{self, call};
 
 /// The longest wait for a packet that may come at any time: somewhat more than the first two timeouts
@@ -79,8 +81,19 @@ impl fmt::Debug for Cancel<'_> {
 const LISTENER: i64 = -2;
 const CONNECTION: i64 = -1;
 
+impl Judge {
+    /// A connection with ports of its own.
+    pub fn stack(&self) -> KernelStack<'_> {
+        let number = self.next_port.fetch_add(1, Ordering::Relaxed);
+        let port = FIRST_PORT + u16::try_from(number % PORTS).unwrap_or(0);
+        let (sender, arrivals) = channel();
+        self.tun.stacks().insert(port, sender);
+        KernelStack::new(self, port, arrivals)
+    }
+}
+
 impl<'a> KernelStack<'a> {
-    pub(super) fn new(judge: &'a Judge, port: u16, arrivals: Receiver<ReceivedPacket>) -> Self {
+    fn new(judge: &'a Judge, port: u16, arrivals: Receiver<ReceivedPacket>) -> Self {
         let tuple =
             Tuple { addresses: Judge::addresses(false), source_port: port, destination_port: port };
         Self {
@@ -199,7 +212,7 @@ impl<'a> KernelStack<'a> {
 
     fn remember(&mut self) {
         let socket = self.connection.and_then(|number| self.descriptors.get(&number));
-        if let Some(info) = socket.and_then(|it| super::calls::tcp_info(&it.socket).ok()) {
+        if let Some(info) = socket.and_then(|it| tcp_info(&it.socket).ok()) {
             self.last_info = info;
         }
     }
@@ -411,6 +424,6 @@ impl Stack for KernelStack<'_> {
 
     fn info(&self, _: Instant) -> TcpInfo {
         let socket = self.connection.and_then(|number| self.descriptors.get(&number));
-        socket.and_then(|it| super::calls::tcp_info(&it.socket).ok()).unwrap_or(self.last_info)
+        socket.and_then(|it| tcp_info(&it.socket).ok()).unwrap_or(self.last_info)
     }
 }

@@ -122,19 +122,6 @@ fn packets_of_ipv6_are_longer() {
 }
 
 #[test]
-fn windows_in_round_trips_are_each_flows_own() {
-    let mut scenario = scenario(r#""variant": "cubic", "profile": "linux""#);
-    let measure = r#"[{"name": "m", "from": "1 s", "for": "5 RTT"}, {"name": "n", "from": "9 s"}]"#;
-    scenario.measures = serde_json::from_str(measure).unwrap();
-    let windows = windows(&scenario, &Plan::new(&scenario).unwrap());
-    let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
-    // 2 (20 + 1 + 1) ms = 44 ms, five times.
-    assert_eq!(windows[1].spans, [(at(1000), at(1220))]);
-    assert_eq!(windows[1].links, (at(1000), at(1220)));
-    assert_eq!(windows[2].spans, [(at(9000), at(10_000))]);
-}
-
-#[test]
 fn our_own_sender_may_be_any() {
     let tahoe = scenario(
         r#""variant": "tahoe", "app": {"kind": "cbr", "rate": "1 Mbit/s", "message": "1 kB"}"#,

@@ -2,13 +2,13 @@
 
 use ackclock_units::{Duration, Instant};
 
-use crate::report::{MOST_LATENESS, MOST_RATE_ERROR};
+use crate::limits::{MOST_LATENESS, MOST_RATE_ERROR};
 
 /// The rate at which a wire's packets came out of it, by the clock on the wall, while packets queued in front of it.
 ///
-/// Only packets sent back to back tell a rate. What the clock is late at the two ends of a busy period is judged by itself
-/// ([`MOST_LATENESS`]), and a short period would tell nothing else: one counts from the length on at which so much is less
-/// than the most by which a rate may be missed.
+/// Only packets sent back to back tell a rate. What the clock is late at the two ends of a busy period is judged by
+/// itself ([`MOST_LATENESS`]), and a short period would tell nothing else: one counts from the length on at which so
+/// much is less than the most by which a rate may be missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateMeter {
     /// The busy period that lasts.

@@ -1,7 +1,7 @@
 use std::net::Ipv4Addr;
 
 use super::*;
-use crate::header::ipv4;
+use crate::addresses::ipv4;
 
 fn scenario(link: &str, more: &str) -> Scenario {
     let text = format!(
@@ -137,8 +137,8 @@ fn a_change_comes_at_its_moment_however_late_the_clock() {
     for _ in 0..7 {
         offer(&mut path, at(0), ipv4(0, 0), 1000, 0);
     }
-    // Five leave at 1 ms each, the fifth as the change comes. Departures come before changes: the sixth has begun, and all of
-    // it is left to be sent at 80 Mbit/s, in 0.1 ms.
+    // Five leave at 1 ms each, the fifth as the change comes. Departures come before changes: the sixth has begun, and
+    // all of it is left to be sent at 80 Mbit/s, in 0.1 ms.
     let times: Vec<u64> = released(&mut path, at(1_000_000)).iter().map(|out| out.0).collect();
     assert_eq!(times, [1000, 2000, 3000, 4000, 5000, 5100, 5200]);
 }
@@ -222,8 +222,8 @@ fn a_router_sees_requests_and_counts_their_time_to_live_down() {
 
 #[test]
 fn a_rate_is_told_by_long_busy_periods_alone() {
-    // Packets of 1250 bytes on 100 Mbit/s take 100 us. Bursts of 100 packets are 10 ms busy: a late end of 500 us is 5 %
-    // of that, and is for the limit of lateness to judge.
+    // Packets of 1250 bytes on 100 Mbit/s take 100 us. Bursts of 100 packets are 10 ms busy: a late end of 500 us is 5
+    // % of that, and is for the limit of lateness to judge.
     let us = |us: u64| at(us);
     let mut bursts = RateMeter::default();
     for burst in 0..200 {

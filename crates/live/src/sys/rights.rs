@@ -40,7 +40,7 @@ pub fn as_user<T: Send>(
     user: Option<User>,
     work: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {
-    crate::net_ns::on_new_thread(|| {
+    super::on_new_thread(|| {
         user.map_or(Ok(()), become_user)?;
         work()
     })

@@ -1,9 +1,9 @@
 //! Programs in a namespace, of which none outlives this process.
 //!
-//! A program has a process namespace of its own, whose first process dies with this one
-//! (`PR_SET_PDEATHSIG`): whatever else the program has started by then the kernel kills with it
-//! (`pid_namespaces(7)`). Three processes stand in a row: the one that `Command` makes leads a group of its own and waits
-//! for the namespace's first, which starts the program and waits for it.
+//! A program has a process namespace of its own, whose first process dies with this one (`PR_SET_PDEATHSIG`): whatever
+//! else the program has started by then the kernel kills with it (`pid_namespaces(7)`). Three processes stand in a row:
+//! the one that `Command` makes leads a group of its own and waits for the namespace's first, which starts the program
+//! and waits for it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -128,7 +128,7 @@ impl Program {
         // A program that still waits for its turn hears that there will be none.
         drop(self.child.stdin.take());
         self.signal(libc::SIGTERM);
-        let begun = crate::wall();
+        let begun = crate::wall_clock::now();
         while self.ended().is_none() && begun.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(5));
         }
