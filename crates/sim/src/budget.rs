@@ -9,12 +9,12 @@ use std::sync::RwLock;
 use ackclock_net::{Discipline, QueueUnit};
 use ackclock_units::{Bytes, Duration, Rate};
 
+use crate::error::ScenarioError;
 use crate::scenario::{
     AppSpec, ArrivalsSpec, ChannelSpec, CrossTraffic, Draw, DurationDraw, Every, Flow, LinkSpec,
     Probe, Quantity, Scenario, Text, Topology, Traffic, TrafficApp,
 };
-use crate::topology::Layout;
-use crate::{ScenarioError, flow_entries};
+use crate::topology::{Layout, flow_entries};
 
 /// The most that a run may take.
 #[derive(Clone, Copy, Debug, PartialEq)]

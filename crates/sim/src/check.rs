@@ -2,45 +2,53 @@
 
 mod feedback;
 mod moments;
+mod rules;
+mod tcp;
 mod times;
 mod traffic;
 
 use std::collections::BTreeSet;
 
 use ackclock_net::Discipline;
-use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
-use ackclock_units::{Bytes, Duration, Rate, check_line, check_name};
+use ackclock_units::{Bytes, Duration, Rate, check_line};
 
 use crate::budget::{Budget, Estimate};
 use crate::cross::source_name;
+use crate::error::ScenarioError;
 use crate::scenario::{
-    A_RATE, AppSpec, BurstLoss, ChannelSpec, CrossKind, CrossTraffic, DelayedAckSpec, Direction,
-    Every, Flow, LinkSpec, LossSpec, PeriodicLoss, Probe, QuickStartSpec, QuickStartTcp,
-    ReorderSpec, Scenario, TcpSpec, Text, Topology, What, is_below_all,
+    AppSpec, ChannelSpec, CrossKind, CrossTraffic, Direction, Every, Flow, LinkSpec, Probe,
+    QuickStartSpec, ReorderSpec, Scenario, Topology, What,
 };
-use crate::topology::{Layout, flow_names};
-use crate::{ScenarioError, flow_entries};
+use crate::topology::{Layout, flow_entries, flow_names};
+
+use rules::{Result, check_asks, check_loss, check_named, check_share, refuse};
+use tcp::check_tcp;
 
 /// Rows that a probe may record: at 48 bytes each about 2.4 GB.
 const MOST_SAMPLES: u64 = 50_000_000;
-/// RFC 7323 §2.3: no window exceeds 2^30 bytes.
-const LARGEST_WINDOW: u64 = 1 << 30;
 /// Flows in one run.
 const MOST_FLOWS: u64 = 1_000_000;
-
-type Result = std::result::Result<(), ScenarioError>;
-
-fn refuse(key: &str, message: &str) -> Result {
-    Err(ScenarioError::new(key, message))
-}
 
 /// Characters of a title: a line or two.
 const LONGEST_TITLE: usize = 300;
 
-/// A name, as wherever users choose one.
-fn check_named(key: &str, name: &str) -> Result {
-    check_name(name).map_err(|why| ScenarioError::new(key, &why.to_string()))
+impl Scenario {
+    /// Checks all that can be checked without running.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be run.
+    pub fn check(&self) -> Result {
+        self.estimate().map(|_| ())
+    }
+
+    /// The memory and the events that a run will take, roughly.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be run.
+    pub fn estimate(&self) -> std::result::Result<Estimate, ScenarioError> {
+        check(self)
+    }
 }
 
 /// Checks all that can be checked without running, and estimates what the run will take.
@@ -192,11 +200,6 @@ fn check_quick_start(key: &str, router: Option<&QuickStartSpec>) -> Result {
     }
 }
 
-/// A rate that an application asks the routers for.
-fn check_asks(key: &str, rate: Option<Text<Rate>>) -> Result {
-    if is_below_all(rate) { refuse(key, A_RATE) } else { Ok(()) }
-}
-
 /// Whether a channel is possible does not depend on what it draws.
 fn check_channel(key: &str, channel: Option<&ChannelSpec>, rate: Rate) -> Result {
     let Some(channel) = channel else { return Ok(()) };
@@ -221,34 +224,8 @@ fn check_impairments(
     Ok(())
 }
 
-fn check_loss(key: &str, loss: LossSpec) -> Result {
-    match loss {
-        LossSpec::Random(share) => check_share(key, share),
-        LossSpec::Periodic(PeriodicLoss { every: 0, .. }) => {
-            refuse(&format!("{key}.every"), "expected at least 1 packet")
-        }
-        LossSpec::Periodic(PeriodicLoss { first: Some(0), .. }) => {
-            refuse(&format!("{key}.first"), "expected at least 1, the first packet")
-        }
-        LossSpec::Periodic(_) => Ok(()),
-        LossSpec::Bursts(BurstLoss { to_bad, to_good, in_bad, in_good }) => {
-            check_share(&format!("{key}.to_bad"), to_bad)?;
-            check_share(&format!("{key}.to_good"), to_good)?;
-            check_share(&format!("{key}.in_bad"), in_bad)?;
-            check_share(&format!("{key}.in_good"), in_good)
-        }
-    }
-}
-
 fn check_queue(key: &str, queue: &Discipline) -> Result {
     queue.check().or_else(|(name, why)| refuse(&format!("{key}.{name}"), &why))
-}
-
-fn check_share(key: &str, share: f64) -> Result {
-    if (0.0..=1.0).contains(&share) {
-        return Ok(());
-    }
-    refuse(key, &format!("{share} is not a probability, expected a number from 0 to 1"))
 }
 
 fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
@@ -300,47 +277,6 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
         if node.is_some() && !in_graph {
             return refuse(&key(word), "a dumbbell's flows have no nodes; leave this key out");
         }
-    }
-    Ok(())
-}
-
-/// The settings of connections, as written in the table `key` and as they are.
-fn check_tcp(key: &str, tcp: &TcpSpec, config: &Config) -> Result {
-    let key = |word: &str| format!("{key}.{word}");
-    if tcp.initial_window == Some(0) {
-        return refuse(&key("initial_window"), "expected at least 1 segment");
-    }
-    let window =
-        tcp.initial_window.map(|segments| u64::from(segments) * u64::from(config.mss.get()));
-    if window.is_some_and(|window| window > LARGEST_WINDOW) {
-        return refuse(&key("initial_window"), "expected at most 1 GiB of segments");
-    }
-    times::check_tcp(&key, tcp)?;
-    if config.rto.initial == Duration::ZERO {
-        return refuse(&key("initial_rto"), "expected more than 0 s");
-    }
-    if config.rto.max < config.rto.min {
-        return refuse(&key("max_rto"), "expected at least `min_rto`");
-    }
-    if let Some(DelayedAckSpec::On(on)) = &tcp.delayed_ack
-        && on.every == 0
-    {
-        return refuse(&key("delayed_ack.every"), "expected at least 1 segment");
-    }
-    if let Some(autotune) = config.autotune {
-        if autotune.most.get() > LARGEST_WINDOW {
-            return refuse(&key("receive_autotune.most"), "expected at most 1 GiB");
-        }
-        if autotune.initial.get() == 0 || autotune.initial > autotune.most {
-            let expected = "expected more than 0 B and at most `most`";
-            return refuse(&key("receive_autotune.initial"), expected);
-        }
-    }
-    if let Some((of, expected)) = tcp.quick_start.as_ref().and_then(QuickStartTcp::fault) {
-        return refuse(&key(&format!("quick_start.{of}")), expected);
-    }
-    if config.receive_window.get() == 0 {
-        return refuse(&key("receive_window"), "expected more than 0 B");
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! One end of a connection, and what is counted there.
 
 use ackclock_app::AnyApp;
+use ackclock_packet::Segment;
 use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::{Bytes, Instant};
 
@@ -14,8 +15,8 @@ use crate::objects::NOTHING_AWAITED;
 pub struct Host {
     /// True if a probe wants to see every change, or the connection comes and goes.
     pub watched: bool,
-    /// Nobody lives here: a wake-up is the last tenant's.
-    pub vacant: bool,
+    /// No connection has the slot: a timer is the last one's.
+    pub unused: bool,
     /// True if the application's data has an end.
     pub sized: bool,
     /// The connection is to be opened, at `opens`.
@@ -52,7 +53,7 @@ impl Host {
     pub fn new(app: AnyApp, flow: u32, first_hop: u32, endpoint: Endpoint) -> Self {
         Self {
             watched: false,
-            vacant: false,
+            unused: false,
             sized: false,
             unopened: false,
             first_hop,
@@ -77,18 +78,48 @@ impl Host {
     pub fn unused(app: AnyApp, flow: u32, first_hop: u32, config: Config) -> Self {
         Self {
             watched: true,
-            vacant: true,
+            unused: true,
             ..Self::new(app, flow, first_hop, Endpoint::new(config))
         }
     }
 
-    /// A connection begins here. The wake-up that the clock holds for the tenant before stays: it will
-    /// find nothing to do, or come in time for what there is.
-    pub fn move_in(&mut self, (config, seed): (&Config, u64)) {
-        self.endpoint.renew(config, seed);
+    /// A connection begins here, with a new end point. The wake-up that the clock holds for the connection before stays:
+    /// it will find nothing to do, or come in time for what there is.
+    pub const fn begin(&mut self) {
         self.app_at = None;
         self.echo = Instant::NEVER;
-        self.vacant = false;
+        self.unused = false;
+    }
+
+    /// A wake-up is due; true if it is not stale.
+    pub fn wake(&mut self, now: Instant) -> bool {
+        if self.armed != now {
+            return false;
+        }
+        self.armed = Instant::NEVER;
+        if self.unopened && self.opens == now {
+            self.unopened = false;
+            self.endpoint.connect(now);
+        }
+        !self.unused
+    }
+
+    /// Counts a packet that has arrived. Of data, `sent` is when its transmission on the first link began; of an ACK,
+    /// that moment of the data packet that triggered it.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "nearly all packets come here")]
+    pub fn count_arrival(&mut self, now: Instant, segment: &Segment, sent: Instant) {
+        if segment.len > 0 {
+            self.echo = sent;
+            self.arrived_packets += 1;
+            self.arrived_bytes += segment.wire_size().get();
+        } else if sent != Instant::NEVER {
+            self.path_rtt_sum_ns += u128::from(now.since(sent).as_nanos());
+            self.path_rtts += 1;
+        }
+        if self.sized && self.completed.is_none() && self.endpoint.sender().fin_acked() {
+            self.completed = Some(now);
+        }
     }
 
     /// Says if this end does nothing by itself any more, except to leave TIME-WAIT.
@@ -96,6 +127,6 @@ impl Host {
         // An application that waits for more learns of a failure only when it is next asked.
         let waits = || self.app_at.is_some() && self.endpoint.failure().is_none();
         let idle = || self.endpoint.poll_at().is_none() && !waits();
-        self.vacant || self.endpoint.state() == State::TimeWait || idle()
+        self.unused || self.endpoint.state() == State::TimeWait || idle()
     }
 }

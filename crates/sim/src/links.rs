@@ -1,6 +1,6 @@
-//! Reading what links have counted, whichever engine moves their packets.
+//! The links of a run, whichever engine moves their packets.
 
-use ackclock_net::{Counters, DelayHistogram, SourceCounters};
+use ackclock_net::{Counters, DelayHistogram, Line, Packet, SourceCounters};
 use ackclock_units::Instant;
 
 /// The links of a run, to be read by measures, probes and observers.
@@ -15,4 +15,26 @@ pub trait Links {
     fn sources(&self, wire: usize) -> &[SourceCounters];
     /// Packets offered and dropped, by flow; empty of a link where they are not counted.
     fn crossings(&self, wire: usize) -> &[[u64; 2]];
+}
+
+/// The links and paths of a run, to be set up and used by hosts and sources.
+pub trait Network: Links {
+    /// Adds a cross-traffic source to a link; returns its number there.
+    fn add_source(&mut self, wire: usize) -> u16;
+    /// A cross-traffic packet comes to a link.
+    fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet);
+    /// Packets of each of `flows` flows are counted at these links.
+    fn count_crossings(&mut self, wires: &[usize], flows: usize);
+    /// Each arrival at these links is told.
+    fn watch(&mut self, wires: &[usize]);
+    /// Adds the four private lines of a connection, which [`renew_lines`](crate::traffic::Class::renew_lines) sets up;
+    /// returns the number of the first.
+    fn add_lines(&mut self) -> u32;
+    /// The four private lines that begin with this one.
+    fn lines_from(&mut self, first: u32) -> &mut [Line; 4];
+    /// Adds the two paths of a connection over these wires, from its client to the server, which is the next host, and
+    /// back, between private lines if there are any; returns where each begins.
+    fn add_paths(&mut self, wires: &[Vec<usize>; 2], lines: Option<u32>, client: u32) -> [u32; 2];
+    /// True if packets of a dynamic connection with this flow number are in the network.
+    fn carries(&self, flow: u32) -> bool;
 }

@@ -10,9 +10,10 @@ use ackclock_net::Counters;
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
 use ackclock_units::{Bytes, Instant};
 
+use crate::cross;
+use crate::error::ScenarioError;
 use crate::scenario::{Direction, Scenario};
-use crate::topology::{Layout, flow_names};
-use crate::{ScenarioError, cross, flow_entries};
+use crate::topology::{Layout, flow_entries, flow_names};
 
 /// What the numbers in a [`Transmission`] stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use ackclock_net::{ImpairmentConfig, Loss, QueueLimit, QuickStartConfig};
 use ackclock_tcp::Config;
 use ackclock_units::{Duration, Instant, Rate};
 
+use crate::error::ScenarioError;
 use crate::plan::openings;
 use crate::scenario::Scenario;
-use crate::topology::{Layout, Wire, flow_names};
-use crate::{ScenarioError, flow_entries};
+use crate::topology::{Layout, Wire, flow_entries, flow_names};
 
 /// One direction of a link on a flow's path.
 #[derive(Clone, Debug)]

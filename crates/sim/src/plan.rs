@@ -11,12 +11,12 @@ use ackclock_units::{Duration, Instant, Rate};
 
 use crate::changes::path_changes;
 use crate::cross::source_name;
+use crate::error::ScenarioError;
 use crate::records::Connections;
 use crate::scenario::{EventTime, Scenario};
 use crate::setup::{link_parts, routers};
-use crate::topology::{Layout, flow_names};
+use crate::topology::{Layout, flow_entries, flow_names};
 use crate::traffic::Classes;
-use crate::{ScenarioError, flow_entries};
 
 pub use crate::changes::PathChange;
 pub use crate::cross::CrossSource;

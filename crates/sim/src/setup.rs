@@ -8,7 +8,7 @@ use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::Instant;
 use ackclock_units::random::Stream;
 
-use crate::ScenarioError;
+use crate::error::ScenarioError;
 use crate::host::Host;
 use crate::plan::{Opening, openings};
 use crate::records::Run;

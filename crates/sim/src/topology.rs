@@ -5,13 +5,23 @@ mod graph;
 use ackclock_net::{Discipline, ImpairmentConfig, Limit, LinkConfig, Reorder};
 use ackclock_units::{Duration, Rate};
 
-use crate::ScenarioError;
+use crate::error::ScenarioError;
 use crate::scenario::{
     ChannelSpec, Direction, DumbbellSide, Flow, LinkSpec, QuickStartSpec, RcpSpec, ReorderSpec,
     Scenario, Topology, XcpSpec,
 };
 
 use graph::Graph;
+
+/// For each flow, `count` spelled out, the index of its entry in the file.
+pub fn flow_entries(scenario: &Scenario) -> Vec<usize> {
+    scenario
+        .flows
+        .iter()
+        .enumerate()
+        .flat_map(|(entry, flow)| std::iter::repeat_n(entry, flow.count as usize))
+        .collect()
+}
 
 /// One direction of a link.
 #[derive(Clone, Debug)]

@@ -18,11 +18,12 @@ use ackclock_units::random::{Law, Stream, Streams};
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::choice::Choice;
+use crate::error::ScenarioError;
 use crate::records::{Connections, Objects, Outcome};
+use crate::scenario;
 use crate::scenario::{
     AccessLine, ArrivalsSpec, LineLaws, Scenario, Traffic, TrafficApp, VariantChoice,
 };
-use crate::{ScenarioError, scenario};
 
 pub use drawn::PlannedConnection;
 
@@ -236,8 +237,8 @@ impl Classes {
         (self.classes[*class as usize].objects_as, number)
     }
 
-    /// The connection of `opening` moves into a slot.
-    pub fn move_in(&mut self, slot: u32, opening: &Opening) {
+    /// The connection of `opening` has a slot from now on.
+    pub fn begin(&mut self, slot: u32, opening: &Opening) {
         self.slots[slot as usize].connection = Some(opening.connection);
     }
 

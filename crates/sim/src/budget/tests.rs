@@ -173,7 +173,7 @@ fn events_without_end_at_one_moment_are_told() {
     let scenario = scenario("1 s", &flow(""));
     let meter = crate::Meter::default();
     let at = ackclock_units::Instant::START + Duration::from_millis(300);
-    let watcher = crate::Watcher::Nobody;
+    let watcher = crate::state::Watcher::Nobody;
     let mut engine = crate::fast::Engine::new(&scenario, watcher, &meter).unwrap();
     assert!(engine.mark(at, 1 << 20));
     assert!(!engine.mark(at, 1 << 21));

@@ -3,8 +3,8 @@
 use ackclock_tcp::Config;
 use ackclock_tcp::growth::Routers;
 
-use super::{Result, refuse};
-use crate::ScenarioError;
+use super::rules::{Result, refuse};
+use crate::error::ScenarioError;
 use crate::scenario::{RcpSpec, Scenario, XcpSpec};
 use crate::topology::{Layout, Wire};
 

@@ -2,8 +2,8 @@
 
 use ackclock_units::Duration;
 
-use super::{Result, check_loss, check_named, refuse};
-use crate::ScenarioError;
+use super::rules::{Result, check_loss, check_named, refuse};
+use crate::error::ScenarioError;
 use ackclock_net::Limit;
 
 use crate::scenario::{

@@ -2,7 +2,7 @@
 
 use ackclock_units::Duration;
 
-use super::{Result, refuse};
+use super::rules::{Result, refuse};
 use crate::scenario::{DelayedAckSpec, Flow, LinkSpec, Scenario, TcpSpec, Text};
 
 /// A propagation delay: light needs 22 h to the farthest spacecraft.

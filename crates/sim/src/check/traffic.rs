@@ -2,8 +2,10 @@
 
 use ackclock_units::{Bytes, Duration};
 
-use super::{Result, check_asks, check_named, check_tcp, refuse, times};
-use crate::ScenarioError;
+use super::rules::{Result, check_asks, check_named, refuse};
+use super::tcp::check_tcp;
+use super::times;
+use crate::error::ScenarioError;
 use crate::scenario::{
     AccessLine, ArrivalsSpec, BrowserHttp, BrowserSpec, Draw, DurationDraw, Quantity, Scenario,
     Topology, Traffic, TrafficApp, VariantChoice,

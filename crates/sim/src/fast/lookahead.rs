@@ -3,8 +3,8 @@
 
 use ackclock_units::Duration;
 
-use crate::MOST_ROWS_HELD;
 use crate::fast::elision::{Elsewhere, find};
+use crate::records::MOST_ROWS_HELD;
 use crate::scenario::{AppSpec, EventTime, Every, Scenario};
 use crate::topology::Layout;
 

@@ -1,12 +1,15 @@
 //! Packets on their way: the arena they live in, the links they cross, the clock that moves them.
 
+mod arena;
+mod crossing;
 mod departing;
+mod hops;
 mod ingress;
 mod mailboxes;
 mod meeting;
 mod observing;
+mod offer;
 mod options;
-mod places;
 mod routers;
 
 use ackclock_net::{
@@ -23,16 +26,15 @@ use super::wheel::Wheel;
 use crate::class::Class;
 use crate::links::Links;
 use crate::observe::Taps;
+use arena::{index, make_room};
+use hops::{DELIVER, FUSED, LANED, LINE, WANTED, WIRE};
 use mailboxes::Inboxes;
-use meeting::{Became, Offering};
-use options::{Kept, Vacancy};
-use places::Places;
+use offer::{Became, Offering};
+use options::{Kept, NO_OPTIONS, Vacancy};
 use routers::Routers;
 
 pub use mailboxes::Visit;
-pub use routers::{Decided, SLOT};
-
-const NO_OPTIONS: u32 = u32::MAX;
+pub use routers::SLOT;
 
 /// A segment on its way: one cache line.
 #[derive(Clone, Copy, Debug)]
@@ -52,21 +54,6 @@ pub struct InFlight {
     /// A bit was flipped on the way: the host that it is for will see a wrong checksum.
     pub corrupted: bool,
 }
-
-/// The last step of a path: not a link but the host that the packet is for.
-const DELIVER: u32 = 1 << 31;
-/// A link that a packet is offered to as soon as the link before has sent it.
-const FUSED: u32 = 1 << 30;
-/// A link that wants attention.
-const WANTED: u32 = 1 << 29;
-/// A private line, not a link.
-const LINE: u32 = 1 << 28;
-/// A link whose packets take its lane of the clock.
-const LANED: u32 = 1 << 27;
-/// A link that carries the packets of one host alone, where hosts and links take turns.
-const OWN: u32 = 1 << 26;
-/// A link's number, or a private line's.
-const WIRE: u32 = OWN - 1;
 
 /// So many hops are of so few flows that their links stay in the cache.
 const FEW_HOPS: usize = 64;
@@ -125,7 +112,8 @@ pub struct Network {
     pub wheel: Wheel,
     pub links: Vec<Link>,
     packets: Vec<InFlight>,
-    free: Places,
+    /// Places of `packets` that are free. The last one freed is taken first: it is still in the cache.
+    free: Vec<u32>,
     options: Kept,
     /// Every path, one after another: links, `FUSED` or `WANTED` or neither, then the host with the
     /// `DELIVER` bit.
@@ -161,16 +149,15 @@ pub struct Network {
 }
 
 impl Network {
-    /// Links and a clock. A packet is offered to a link that is `fused` when the only link that leads
-    /// there has sent it, with the time at which it will come: see [`super::elision`].
-    pub fn new(wheel: Wheel, links: Vec<Link>, fused: Vec<bool>) -> Self {
+    /// Links and a clock.
+    pub fn new(wheel: Wheel, links: Vec<Link>) -> Self {
         let attention = links
             .iter()
             .map(|link| Attention { marks: link.marks(), ..Attention::default() })
             .collect();
         Self {
             attention,
-            fused,
+            fused: Vec::new(),
             laned: Vec::new(),
             inboxes: Inboxes::default(),
             asked: Instant::START,
@@ -178,7 +165,7 @@ impl Network {
             wheel,
             links,
             packets: Vec::new(),
-            free: Places::default(),
+            free: Vec::new(),
             options: Kept::default(),
             hops: Vec::new(),
             touched: Vec::new(),
@@ -202,22 +189,15 @@ impl Network {
     /// the run take theirs.
     pub fn forget_packets(&mut self) {
         self.packets = Vec::new();
-        self.free = Places::default();
+        self.free = Vec::new();
         self.options = Kept::default();
         self.wheel = Wheel::new(Duration::ZERO, Duration::ZERO);
     }
 
-    /// Offers packets to each link only when they come.
-    pub fn unfuse(&mut self) {
-        self.fused.clear();
-        self.note_hops();
-    }
-
-    /// Notes every arrival at these links; [`take_touched`](Self::take_touched) tells of them.
-    pub fn watch(&mut self, wires: impl Iterator<Item = usize>) {
-        for wire in wires {
-            self.attention[wire].watched = true;
-        }
+    /// Offers a packet to a link that is `fused` when the only link that leads there has sent it, with the time at which
+    /// it will come: see [`super::elision`].
+    pub fn fuse(&mut self, fused: Vec<bool>) {
+        self.fused = fused;
         self.note_hops();
     }
 
@@ -256,19 +236,6 @@ impl Network {
     /// A packet of a connection that comes and goes has been lost.
     pub fn take_gone(&mut self) -> Option<Gone> {
         self.gone.pop()
-    }
-
-    /// Counts the packets of each of `flows` flows at these links.
-    pub fn count(&mut self, wires: &[usize], flows: usize) {
-        if wires.is_empty() {
-            return;
-        }
-        self.crossings.resize(self.links.len(), Vec::new());
-        for wire in wires {
-            self.attention[*wire].counts = true;
-            self.crossings[*wire] = vec![[0; 2]; flows];
-        }
-        self.note_hops();
     }
 
     #[cold]
@@ -311,7 +278,7 @@ impl Network {
     /// The places of what a host [sends](Self::send) next.
     #[inline]
     pub fn vacancy(&mut self) -> Vacancy<'_> {
-        let id = self.free.next().unwrap_or_else(|| self.make_place());
+        let id = self.free.last().copied().unwrap_or_else(|| self.make_place());
         Vacancy { segment: &mut self.packets[id as usize].segment, kept: &mut self.options }
     }
 
@@ -326,9 +293,9 @@ impl Network {
         first_hop: u32,
         echo: Instant,
     ) {
-        let id = self.free.take().expect("the vacancy was asked for");
-        if let Some(soon) = self.free.upcoming(PLACES_AHEAD) {
-            prefetch(&self.packets[soon as usize]);
+        let id = self.free.pop().expect("the vacancy was asked for");
+        if let Some(soon) = self.free.get(self.free.len().wrapping_sub(PLACES_AHEAD + 1)) {
+            prefetch(&self.packets[*soon as usize]);
         }
         let mut ip = beside.ip;
         let mut kept = NO_OPTIONS;
@@ -365,50 +332,9 @@ impl Network {
         }
     }
 
-    /// Adds a path over `wires` to `host` of a connection that comes and goes, between private lines
-    /// if there are any.
-    pub fn add_passing_path(&mut self, wires: &[usize], lines: Option<[u32; 2]>, host: u32) -> u32 {
-        let first = index(self.hops.len());
-        self.hops.extend(lines.map(|[up, _]| up | LINE));
-        self.add_path(wires, host);
-        if let Some([_, down]) = lines {
-            let end = self.hops.len() - 1;
-            self.hops.insert(end, down | LINE);
-        }
-        first
-    }
-
     /// The flows from `first` on come and go: their packets are counted.
     pub const fn count_from(&mut self, first: u32) {
         self.first_passing = first;
-    }
-
-    /// The first of them.
-    pub const fn first_passing(&self) -> u32 {
-        self.first_passing
-    }
-
-    /// Makes room for the packets of one more of them.
-    pub fn add_passing_flow(&mut self) {
-        self.aloft.push(0);
-    }
-
-    /// Whether the `n`th of them has packets in the network.
-    #[inline]
-    pub fn is_aloft(&self, n: u32) -> bool {
-        self.aloft[n as usize] > 0
-    }
-
-    /// Makes four private lines, to be renewed; returns the first's number.
-    pub fn add_lines(&mut self) -> u32 {
-        let unused = || Line::new(&LineConfig::default(), Stream::new(0, "line"));
-        self.lines.extend([(); 4].map(|()| unused()));
-        index(self.lines.len() - 4)
-    }
-
-    /// The four that begin with this one, to be renewed.
-    pub fn lines_from(&mut self, first: u32) -> &mut [Line; 4] {
-        self.lines[first as usize..].first_chunk_mut().expect("lines come in fours")
     }
 
     #[inline]
@@ -416,22 +342,22 @@ impl Network {
         self.aloft.get_mut(flow.wrapping_sub(self.first_passing) as usize)
     }
 
-    /// The first of some places for more packets.
+    /// A place for one more packet.
     #[cold]
     fn make_place(&mut self) -> u32 {
-        for _ in 0..self.free.add(index(self.packets.len())) {
-            make_room(&mut self.packets);
-            self.packets.push(InFlight {
-                segment: Segment::default(),
-                first_sent: Instant::NEVER,
-                hop: 0,
-                flow: 0,
-                options: NO_OPTIONS,
-                ip: IpMeta::default(),
-                corrupted: false,
-            });
-        }
-        self.free.next().expect("some are free now")
+        let id = index(self.packets.len());
+        make_room(&mut self.packets);
+        self.packets.push(InFlight {
+            segment: Segment::default(),
+            first_sent: Instant::NEVER,
+            hop: 0,
+            flow: 0,
+            options: NO_OPTIONS,
+            ip: IpMeta::default(),
+            corrupted: false,
+        });
+        self.free.push(id);
+        id
     }
 
     fn keep(&mut self, packet: InFlight) -> u32 {
@@ -439,7 +365,7 @@ impl Network {
             *aloft += 1;
         }
         self.vacancy();
-        let id = self.free.take().expect("there is a vacancy");
+        let id = self.free.pop().expect("there is a vacancy");
         self.packets[id as usize] = packet;
         id
     }
@@ -549,22 +475,6 @@ impl Network {
         }
     }
 
-    /// Cross-traffic comes to a link.
-    pub fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
-        self.depart_by(wire, now);
-        let Attention { watched, marks, counts, .. } = self.attention[wire as usize];
-        let wanted = watched || marks || counts;
-        let before =
-            if wanted { self.before_offer(now, wire, packet) } else { Offering::default() };
-        let verdict = self.links[wire as usize].offer(now, packet);
-        if wanted {
-            self.after_offer(now, wire, packet, Became::of(&verdict), before);
-        }
-        if let Verdict::Waits { wake } = verdict {
-            self.wait(wire, wake);
-        }
-    }
-
     /// The packet being sent by a scheduled link leaves it.
     pub fn depart(&mut self, now: Instant, wire: u32) {
         let Some(departure) = self.links[wire as usize].depart(now) else { return };
@@ -663,8 +573,8 @@ impl Network {
             self.gone.push(Gone { flow, flags: segment.flags });
             self.news = true;
         }
-        self.options.give_back(options);
-        self.free.give_back(id);
+        self.options.free(options);
+        self.free.push(id);
     }
 
     /// The packet has come to the host that is served: its place is free.
@@ -677,7 +587,7 @@ impl Network {
         if options != NO_OPTIONS {
             self.options.free(options);
         }
-        self.free.give(id);
+        self.free.push(id);
     }
 }
 
@@ -703,22 +613,75 @@ impl Links for Network {
     }
 }
 
-/// Makes room for one more, and a quarter more than there are: an arena that doubles is half empty at its peak.
-#[inline]
-fn make_room<T>(arena: &mut Vec<T>) {
-    if arena.len() == arena.capacity() {
-        grow(arena);
+impl crate::links::Network for Network {
+    fn add_source(&mut self, wire: usize) -> u16 {
+        self.links[wire].add_source()
     }
-}
 
-#[cold]
-fn grow<T>(arena: &mut Vec<T>) {
-    arena.reserve_exact(arena.len() / 4 + 16);
-}
+    fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {
+        self.depart_by(wire, now);
+        let Attention { watched, marks, counts, .. } = self.attention[wire as usize];
+        let wanted = watched || marks || counts;
+        let before =
+            if wanted { self.before_offer(now, wire, packet) } else { Offering::default() };
+        let verdict = self.links[wire as usize].offer(now, packet);
+        if wanted {
+            self.after_offer(now, wire, packet, Became::of(&verdict), before);
+        }
+        if let Verdict::Waits { wake } = verdict {
+            self.wait(wire, wake);
+        }
+    }
 
-/// An arena's index: 2^32 packets of 64 bytes would be 256 GB.
-fn index(n: usize) -> u32 {
-    u32::try_from(n).expect("an arena of fewer than 2^32 entries")
+    fn count_crossings(&mut self, wires: &[usize], flows: usize) {
+        if wires.is_empty() {
+            return;
+        }
+        self.crossings.resize(self.links.len(), Vec::new());
+        for wire in wires {
+            self.attention[*wire].counts = true;
+            self.crossings[*wire] = vec![[0; 2]; flows];
+        }
+        self.note_hops();
+    }
+
+    /// [`take_touched`](Self::take_touched) tells of them.
+    fn watch(&mut self, wires: &[usize]) {
+        for wire in wires {
+            self.attention[*wire].watched = true;
+        }
+        self.note_hops();
+    }
+
+    fn add_lines(&mut self) -> u32 {
+        let unused = || Line::new(&LineConfig::default(), Stream::new(0, "line"));
+        self.lines.extend([(); 4].map(|()| unused()));
+        index(self.lines.len() - 4)
+    }
+
+    fn lines_from(&mut self, first: u32) -> &mut [Line; 4] {
+        self.lines[first as usize..].first_chunk_mut().expect("lines come in fours")
+    }
+
+    fn add_paths(&mut self, wires: &[Vec<usize>; 2], lines: Option<u32>, client: u32) -> [u32; 2] {
+        self.aloft.push(0);
+        // Of the client up and the server down, and of the server up and the client down.
+        let line = |of: u32| lines.map(|first| (first + of) | LINE);
+        let [there, back] = wires;
+        [(there, 0, 3, client + 1), (back, 2, 1, client)].map(|(wires, up, down, host)| {
+            let first = index(self.hops.len());
+            self.hops.extend(line(up));
+            self.hops.extend(wires.iter().map(|wire| self.hop(*wire)).collect::<Vec<_>>());
+            self.hops.extend(line(down));
+            self.hops.push(host | DELIVER);
+            first
+        })
+    }
+
+    #[inline]
+    fn carries(&self, flow: u32) -> bool {
+        self.aloft[(flow - self.first_passing) as usize] > 0
+    }
 }
 
 /// What the wheel should expect: the spacing of events at the fastest link that flows share, and

@@ -1,57 +1,43 @@
 //! Probes and observers: what they see of packets and links.
 
-use ackclock_net::path::{Decided, Tapped};
-use ackclock_packet::Flags;
+use ackclock_net::path::Tapped;
 use ackclock_units::{Bytes, Instant};
 
+use super::Engine;
 use super::packet::SimPacket;
-use super::{Engine, OfPath, index};
+use crate::events::Events;
 use crate::observe::{Observer, Sent, SentSegment, Taps};
-use crate::records::QuickStartRow;
+use crate::state::index;
 
 impl<'o> Engine<'o> {
     /// Tells `observer` what `links` send.
     pub(super) fn tap(&mut self, links: &[usize], observer: &'o mut dyn Observer) {
-        let taps = Taps::new(links, self.path.links().len() / 2, self.hosts.len());
+        let taps = Taps::new(links, self.path.links().len() / 2, self.state.hosts.len());
         for wire in taps.wires() {
             self.path.tap(wire);
         }
         self.taps = Some(taps);
-        self.observer = Some(observer);
+        self.state.observer = Some(observer);
     }
 
     /// After each event: packets have come to watched links, routers have decided, packets were lost.
-    pub(super) fn take_news(&mut self, now: Instant) {
+    pub(super) fn drain_notifications(&mut self, now: Instant) {
         for tapped in self.path.take_tapped() {
             self.note_tapped(&tapped);
         }
         while let Some(wire) = self.path.take_touched() {
-            let mut links = OfPath(&mut self.path);
-            self.probes.on_wire_change(wire, now, &mut links, &mut self.run);
-            self.give_rows();
+            self.state.probes.on_wire_change(wire, now, &mut self.path, &mut self.state.run);
+            self.state.give_rows();
             self.tell(now, wire);
         }
         while let Some(decided) = self.path.take_decided() {
-            self.note_decision(&decided);
+            self.state.note_decision(&decided);
         }
         while let Some(lost) = self.path.take_lost() {
-            if let Some(slot) = lost.flow.checked_sub(self.first_dynamic) {
-                if lost.segment.flags.contains(Flags::SYN) {
-                    self.traffic.on_lost_syn(slot, lost.segment.flags.contains(Flags::ACK));
-                }
-                self.settle(now, slot);
+            if lost.flow >= self.state.first_dynamic {
+                self.note_lost(now, lost.flow, lost.segment.flags);
             }
         }
-    }
-
-    /// A router has decided.
-    fn note_decision(&mut self, decided: &Decided) {
-        let Decided { at, link, flow, decision } = decided;
-        let owner = match flow.checked_sub(self.first_dynamic) {
-            Some(slot) => self.traffic.owner(slot),
-            None => (*flow, 0),
-        };
-        self.run.quick_start.push(QuickStartRow::of_router(*at, owner, index(*link), decision));
     }
 
     /// A tapped link sends a packet.
@@ -84,19 +70,20 @@ impl<'o> Engine<'o> {
     /// Tells the observer what a link has sent by `now`.
     fn tell(&mut self, now: Instant, wire: usize) {
         if let (Some(taps), Some(observer), false) =
-            (&mut self.taps, &mut self.observer, self.stopped)
+            (&mut self.taps, &mut self.state.observer, self.state.stopped)
         {
             let links = self.path.links_mut();
             let told = taps.tell(now, wire / 2, |wire| links[wire].counters(now), *observer);
-            self.stopped = told.is_break();
+            self.state.stopped = told.is_break();
         }
     }
 
     /// Tells the observer all that was sent and not told.
     pub(super) fn tell_rest(&mut self) {
-        if let (Some(taps), Some(observer)) = (&mut self.taps, &mut self.observer) {
-            let (links, end) = (self.path.links_mut(), self.end);
-            self.stopped = taps.finish(|wire| links[wire].counters(end), *observer).is_break();
+        if let (Some(taps), Some(observer)) = (&mut self.taps, &mut self.state.observer) {
+            let (links, end) = (self.path.links_mut(), self.state.end);
+            self.state.stopped =
+                taps.finish(|wire| links[wire].counters(end), *observer).is_break();
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use ackclock_units::Duration;
 
 use super::Wire;
-use crate::ScenarioError;
+use crate::error::ScenarioError;
 
 /// The trees that are kept: a tree of ten thousand nodes takes 0.5 MB.
 const MOST_TREES: usize = 500;

@@ -2,10 +2,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::Meter;
 use crate::Scenario;
 use crate::fast::Engine;
 use crate::records::Run;
-use crate::{Meter, flow_entries};
+use crate::topology::flow_entries;
 
 fn read(scenario: &Value) -> Scenario {
     serde_json::from_value(scenario.clone()).unwrap()

@@ -53,8 +53,8 @@ impl Schedule {
 impl Engine<'_> {
     /// From now on hosts and the links that they share take turns.
     fn take_turns(&mut self, turns: &Turns) {
-        self.network.take_turns(self.hosts.iter().map(|host| host.first_hop), turns);
-        let mixed = self.probes.flows_seen_on_change().len() > 1;
+        self.network.take_turns(self.state.hosts.iter().map(|host| host.first_hop), turns);
+        let mixed = self.state.probes.flows_seen_on_change().len() > 1;
         let mut schedule = Schedule::new(mixed);
         for event in self.network.wheel.take_all() {
             match event.class() {
@@ -72,7 +72,7 @@ impl Engine<'_> {
     pub(super) fn run_in_turns(&mut self, turns: &Turns) -> u64 {
         let Turns { sides, between_hosts, longest, packets, .. } = turns;
         self.take_turns(turns);
-        let end = self.end + NEXT;
+        let end = self.state.end + NEXT;
         let mut hosts_until = vec![Instant::START; sides.len()];
         let mut links_until = hosts_until.clone();
         // In so long hosts of a side send as many packets as they should in a turn, if they go on as in the last one.
@@ -81,7 +81,7 @@ impl Engine<'_> {
         // Events since the hosts and links of any side got on.
         let (mut got_to, mut then) = (Duration::ZERO, 0);
         loop {
-            let moment = self.next_moment().filter(|at| *at <= self.end);
+            let moment = self.next_moment().filter(|at| *at <= self.state.end);
             let until = moment.map_or(end, |at| at + NEXT);
             while hosts_until.iter().chain(&links_until).any(|reached| *reached < until) {
                 let before = self.events;
@@ -121,7 +121,7 @@ impl Engine<'_> {
                     (got_to, then) = (sum, self.events);
                 }
                 let now = hosts_until.iter().min().copied().unwrap_or(end);
-                if !self.mark(now.min(self.end), self.events - then) {
+                if !self.mark(now.min(self.state.end), self.events - then) {
                     return taken;
                 }
                 if self.events == before {
@@ -172,7 +172,7 @@ impl Engine<'_> {
     fn serve_hosts(&mut self, until: Instant) {
         let Some(schedule) = &mut self.schedule else { return };
         let mut visits = std::mem::take(&mut schedule.visits);
-        schedule.rows = self.run.flow_samples.time_ns.len();
+        schedule.rows = self.state.run.flow_samples.time_ns.len();
         self.network.visit(until, &mut visits);
         for at in 0..visits.len() {
             // First the host, then what is found by it, and then what is found by that.
@@ -180,7 +180,7 @@ impl Engine<'_> {
                 self.fetch_for(soon.host as usize);
             }
             if let Some(soon) = visits.get(at + 2) {
-                let endpoint = &self.hosts[soon.host as usize].endpoint;
+                let endpoint = &self.state.hosts[soon.host as usize].endpoint;
                 if soon.host.is_multiple_of(2) {
                     endpoint.each_outlying(prefetch_place);
                 } else {
@@ -190,23 +190,23 @@ impl Engine<'_> {
             if let Some(next) = visits.get(at + 1)
                 && next.host.is_multiple_of(2)
             {
-                self.hosts[next.host as usize].endpoint.each_farther(prefetch_place);
+                self.state.hosts[next.host as usize].endpoint.each_farther(prefetch_place);
             }
             self.serve_host(visits[at], until);
         }
         if let Some(schedule) = &mut self.schedule {
             schedule.visits = visits;
             if !schedule.recorded.is_empty() {
-                self.run.flow_samples.put_in_order(&schedule.recorded);
+                self.state.run.flow_samples.put_in_order(&schedule.recorded);
                 schedule.recorded.clear();
             }
         }
-        self.relieve();
+        self.state.give_rows();
     }
 
     /// Has fetched what a host will need.
     fn fetch_for(&self, host: usize) {
-        let place = &self.hosts[host];
+        let place = &self.state.hosts[host];
         prefetch_lines(place, 0..3);
         prefetch_lines(place, 5..10);
         if host.is_multiple_of(2) {
@@ -224,7 +224,7 @@ impl Engine<'_> {
         self.network.begin_visit(&visit);
         let mut next = None;
         loop {
-            let armed = self.hosts[h].armed;
+            let armed = self.state.hosts[h].armed;
             if next.is_none() {
                 next = self.network.arriving(&mut visit);
             }
@@ -244,7 +244,7 @@ impl Engine<'_> {
                 break;
             }
         }
-        self.network.leave_host(&mut visit, next, self.hosts[h].armed);
+        self.network.leave_host(&mut visit, next, self.state.hosts[h].armed);
     }
 }
 

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::flow_entries;
+use crate::topology::flow_entries;
 
 fn of(scenario: &Value) -> Option<Turns> {
     beside(scenario, &Elsewhere { crossed: &[], watched: &[], probed: &[] })

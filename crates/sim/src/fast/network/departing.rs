@@ -9,34 +9,9 @@ use ackclock_packet::Ecn;
 use ackclock_units::Instant;
 
 use super::ingress::Entering;
-use super::mailboxes::{Inboxes, Outbox, WAITS};
-use super::{Attention, Network, WANTED, WIRE};
+use super::mailboxes::{Departing, MIXED, Outbox};
+use super::{Attention, Network};
 use crate::fast::link::{Departure, Verdict};
-
-/// Such a link.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Departing {
-    wire: u32,
-    /// The side of the hosts that send to it.
-    side: usize,
-    /// Packets need not be looked at, unless to see whether they ask for ECN.
-    at_once: bool,
-}
-
-/// What [`Outbox::end`](super::mailboxes::Outbox::end) is where packets must be looked at.
-pub(super) const MIXED: u32 = u32::MAX;
-
-impl Inboxes {
-    /// The link of a step, if packets that hosts send there need not be looked at: its number, with the `WAITS` bit if it
-    /// decides at departure who goes next.
-    pub(super) fn unwatched(&self, step: u32) -> Option<u32> {
-        let wire = step & WIRE;
-        match self.departing.iter().find(|departing| departing.wire == wire) {
-            Some(departing) => departing.at_once.then_some(wire | WAITS),
-            None => (step & WANTED == 0).then_some(wire),
-        }
-    }
-}
 
 impl Network {
     /// Notes which links decide at departure who goes next.

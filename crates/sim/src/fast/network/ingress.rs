@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use ackclock_units::Instant;
 
-use super::make_room;
+use super::arena::make_room;
 use crate::fast::wheel::Rank;
 
 /// A packet that comes to the links that hosts share.

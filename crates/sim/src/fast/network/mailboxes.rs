@@ -1,17 +1,13 @@
-//! Packets between hosts and the links that they share, where the two take turns:
-//! `docs/decisions/0025-hosts-and-links-take-turns.md`.
+//! The mailboxes between hosts and the links that they share, where these are advanced in turns.
 
 use std::collections::VecDeque;
 
 use ackclock_units::Instant;
 
-use super::departing::{Departing, MIXED};
-use super::ingress::{Cause, Entering, Entrance};
-use super::{DELIVER, FUSED, LANED, Network, OWN, Passed, WANTED, WIRE, index};
-use crate::class::Class;
-use crate::fast::lookahead::Turns;
-use crate::fast::prefetch::{prefetch, prefetch_lines, prefetch_place};
-use crate::fast::wheel::{Event, Rank, Ranked, Until, Wheel};
+use super::arena::index;
+use super::hops::{DELIVER, FUSED, OWN, WANTED, WIRE};
+use super::ingress::Entrance;
+use crate::fast::wheel::{Rank, Ranked, Wheel};
 
 /// A packet on its way to a host.
 #[derive(Clone, Copy, Debug)]
@@ -26,45 +22,45 @@ pub struct Arriving {
 /// A packet on its way from the links that hosts share to a host.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
-struct Leaving {
+pub struct Leaving {
     /// When it comes to the host, or to the links before it that are the host's own.
-    at: Instant,
-    id: u32,
-    order: u32,
-    host: u32,
+    pub at: Instant,
+    pub id: u32,
+    pub order: u32,
+    pub host: u32,
 }
 
 /// What leaves a shared link, in the order of time.
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
-    leaving: VecDeque<Leaving>,
+pub struct Outbox {
+    pub leaving: VecDeque<Leaving>,
     /// The side of its hosts.
-    to: usize,
+    pub to: usize,
     /// Of every flow whose packets come to the link, to which of its two hosts they go, 0 or 1; `MIXED` if packets must
     /// be looked at.
-    end: u32,
+    pub end: u32,
 }
 
 impl Outbox {
     /// The side of the hosts to which packets go, and to which ends of their flows.
     #[inline]
-    pub(super) const fn ends(&self) -> (usize, u32) {
+    pub const fn ends(&self) -> (usize, u32) {
         (self.to, self.end)
     }
 
-    fn before(&self, until: Instant) -> usize {
+    pub fn before(&self, until: Instant) -> usize {
         self.leaving.partition_point(|&Leaving { at, .. }| at < until)
     }
 
     /// So many, in two parts: a loop over a slice takes fewer instructions than one over a ring.
-    fn first(&self, many: usize) -> [&[Leaving]; 2] {
+    pub fn first(&self, many: usize) -> [&[Leaving]; 2] {
         let (front, back) = self.leaving.as_slices();
         let split = many.min(front.len());
         [&front[..split], &back[..many - split]]
     }
 
     /// Takes what leaves before `until`, each with its host.
-    fn take_before(&mut self, until: Instant, mut take: impl FnMut(u32, Arriving)) {
+    pub fn take_before(&mut self, until: Instant, mut take: impl FnMut(u32, Arriving)) {
         let many = self.before(until);
         for part in self.first(many) {
             for &Leaving { at, id, order, host } in part {
@@ -80,65 +76,57 @@ impl Outbox {
 pub struct Visit {
     pub host: u32,
     /// Of what leaves shared links in this turn, sorted by hosts, this is for it.
-    from: u32,
-    to: u32,
+    pub from: u32,
+    pub to: u32,
     /// So much waits there that has passed its own links.
-    kept: u32,
+    pub kept: u32,
     /// The first step of the host's own on the way in.
-    hop: u32,
+    pub hop: u32,
     /// There are none.
-    at_once: bool,
+    pub at_once: bool,
 }
 
 /// The way to a host and from it.
 #[derive(Clone, Copy, Debug)]
-struct Door {
+pub struct Door {
     /// The first step of the host's own on the way in.
-    hop: u32,
+    pub hop: u32,
     /// The links there, and the first on the way out; `NONE` if there are none.
-    way_in: u32,
-    way_out: u32,
+    pub way_in: u32,
+    pub way_out: u32,
 }
 
-const NONE: u32 = u32::MAX;
-
-/// So many packets ahead each is fetched, and its options.
-const PACKETS_AHEAD: usize = 12;
-const OPTIONS_AHEAD: usize = 6;
-/// So many packets ahead the route of each is fetched.
-const ROUTES_AHEAD: usize = 8;
-/// So many packets that were dropped wait, each fetched meanwhile, until their places are given back.
-const MOST_DROPPED: usize = 16;
+pub const NONE: u32 = u32::MAX;
 
 /// What shared links ask of a packet, so that they need not look at the packet itself, which has left the cache.
 #[derive(Clone, Copy, Debug, Default)]
-struct Way {
+pub struct Way {
     /// What made its host send it: of several packets at one instant, the order in which they go.
-    rank: Rank,
+    pub rank: Rank,
     /// The step of its path at which it is.
-    hop: u32,
+    pub hop: u32,
     /// Bytes on the wire; `LOOK` if they must look at the packet all the same.
-    size: u32,
+    pub size: u32,
 }
 
-const LOOK: u32 = u32::MAX;
+pub const LOOK: u32 = u32::MAX;
 
 /// Where what a host sends goes by links that hosts share, so that it need not be looked up step by step.
 #[derive(Clone, Copy, Debug)]
-struct Route {
+pub struct Route {
     /// The first such link, with the `WAITS` bit if it decides at departure who goes next; `NONE` if packets must be
     /// looked at there.
-    wire: u32,
+    pub wire: u32,
     /// Its step of the path.
-    hop: u32,
+    pub hop: u32,
     /// The host on the other side, if that link is the only one, and where what leaves the link is put; `NONE` if
     /// it is not.
-    to: u32,
-    outbox: u32,
+    pub to: u32,
+    pub outbox: u32,
 }
 
 /// Of [`Route::wire`].
-pub(super) const WAITS: u32 = 1 << 31;
+pub const WAITS: u32 = 1 << 31;
 
 impl Ranked for Way {
     fn rank(&self) -> Rank {
@@ -148,73 +136,73 @@ impl Ranked for Way {
 
 /// What hosts and the links that they share have for one another; nothing where events go by the clock.
 #[derive(Debug, Default)]
-pub(super) struct Inboxes {
+pub struct Inboxes {
     /// For each host what has passed its own links, or needs not, in the order of time.
-    of: Vec<VecDeque<Arriving>>,
-    doors: Vec<Door>,
+    pub of: Vec<VecDeque<Arriving>>,
+    pub doors: Vec<Door>,
     /// For each host a moment before which nothing happens there but what leaves shared links.
-    wakes: Vec<Instant>,
+    pub wakes: Vec<Instant>,
     /// What leaves shared links, and where each link's is.
-    pub(super) outboxes: Vec<Outbox>,
-    pub(super) outbox_of: Vec<u32>,
+    pub outboxes: Vec<Outbox>,
+    pub outbox_of: Vec<u32>,
     /// What has been put there.
-    left: u32,
+    pub left: u32,
     /// Shared links that decide at departure who goes next, and how many packets have left them.
-    pub(super) departing: Vec<Departing>,
-    pub(super) departed: u64,
+    pub departing: Vec<Departing>,
+    pub departed: u64,
     /// Of each host.
-    routes: Vec<Route>,
+    pub routes: Vec<Route>,
     /// Some link that decides at departure who goes next must look at what comes to it.
-    pub(super) looks: bool,
+    pub looks: bool,
     /// What was dropped on them and is not given back yet.
-    dropped: VecDeque<u32>,
+    pub dropped: VecDeque<u32>,
     /// The host that is served.
-    serving: u32,
+    pub serving: u32,
     /// What leaves them in this turn, sorted by hosts, and of each host first the number, then the place.
-    mail: Vec<Arriving>,
-    counts: Vec<u32>,
+    pub mail: Vec<Arriving>,
+    pub counts: Vec<u32>,
     /// What hosts send to shared links.
-    entrance: Entrance,
+    pub entrance: Entrance,
     /// The hosts of each side, in the order in which they are served, and the side whose turn it is.
-    pub(super) sides: Vec<Vec<u32>>,
+    pub sides: Vec<Vec<u32>>,
     /// Whether they are served in the opposite order this time.
-    backwards: bool,
-    pub(super) side: usize,
+    pub backwards: bool,
+    pub side: usize,
     /// The clock of the other one, and the same as of this one.
-    other_wheel: Option<Wheel>,
-    other_clock: (Instant, u64),
+    pub other_wheel: Option<Wheel>,
+    pub other_clock: (Instant, u64),
     /// Of what had been [added](crate::fast::wheel::Wheel::added) to the clock by then nothing comes before this.
-    clock_from: Instant,
-    clock_read: u64,
+    pub clock_from: Instant,
+    pub clock_read: u64,
     /// For each packet that comes to shared links by the clock, what they ask of it.
-    ways: Vec<Way>,
+    pub ways: Vec<Way>,
     /// The rank of what is happening now.
-    rank: Rank,
+    pub rank: Rank,
     /// By what each host's timer was set.
-    set: Vec<Setting>,
+    pub set: Vec<Setting>,
 }
 
 /// By what a timer was set, so that of timers that are due at one instant that which was set first comes first.
 #[derive(Clone, Copy, Debug)]
-struct Setting {
-    since: Instant,
-    by: u32,
+pub struct Setting {
+    pub since: Instant,
+    pub by: u32,
 }
 
 /// Of what happens at hosts at one instant, timers come last.
-const TIMER: u64 = 1 << 63;
+pub const TIMER: u64 = 1 << 63;
 /// The same among what set timers.
-const BY_TIMER: u32 = 1 << 31;
+pub const BY_TIMER: u32 = 1 << 31;
 
 impl Inboxes {
     /// Whether hosts and shared links take turns.
     #[inline]
-    pub(super) const fn in_use(&self) -> bool {
+    pub const fn in_use(&self) -> bool {
         !self.of.is_empty()
     }
 
     /// Where what a host sends goes by shared links, on a path that begins at step `first`.
-    fn route(&self, path: &[u32], first: u32) -> Route {
+    pub fn route(&self, path: &[u32], first: u32) -> Route {
         let ours = path.iter().take_while(|hop| **hop & (DELIVER | OWN) == OWN).count();
         let mut route = Route { wire: NONE, hop: first + index(ours), to: NONE, outbox: NONE };
         if let &[step, next, ..] = &path[ours..]
@@ -233,7 +221,7 @@ impl Inboxes {
     }
 
     #[inline]
-    pub(super) fn put_out(&mut self, outbox: u32, at: Instant, id: u32, host: u32) {
+    pub fn put_out(&mut self, outbox: u32, at: Instant, id: u32, host: u32) {
         let Self { outboxes, left, .. } = self;
         let Outbox { leaving, .. } = &mut outboxes[outbox as usize];
         debug_assert!(
@@ -249,468 +237,27 @@ impl Inboxes {
     }
 }
 
-impl Network {
-    /// From now on hosts, of which each sends on a path that begins at one of `first_hops`, and the links that
-    /// they share take `turns`.
-    pub fn take_turns(&mut self, first_hops: impl ExactSizeIterator<Item = u32>, turns: &Turns) {
-        let Self { hops, inboxes, links, wheel, free, options, .. } = self;
-        let hosts = first_hops.len();
-        free.of_hosts(hosts);
-        options.of_hosts(hosts);
-        inboxes.of.resize_with(hosts, VecDeque::new);
-        inboxes.wakes = vec![Instant::NEVER; hosts];
-        inboxes.counts = vec![0; hosts];
-        // What opens connections was set in the order of hosts.
-        let since = Instant::START;
-        inboxes.set =
-            (0..index(hosts)).map(|host| Setting { since, by: BY_TIMER | host }).collect();
-        inboxes.doors = vec![Door { hop: 0, way_in: NONE, way_out: NONE }; hosts];
-        inboxes.outbox_of = vec![NONE; links.len()];
-        inboxes.sides = turns.sides.iter().map(|side| side.hosts.clone()).collect();
-        inboxes.other_wheel = (inboxes.sides.len() > 1).then(|| wheel.like());
-        let mut side_of = vec![0; hosts];
-        for host in inboxes.sides.iter().skip(1).flatten() {
-            side_of[*host as usize] = 1;
-        }
-        let mut first = 0;
-        for path in hops.split_inclusive_mut(|hop| *hop & DELIVER != 0) {
-            let Some((host, steps)) = path.split_last_mut() else { continue };
-            for hop in &mut *steps {
-                let wire = (*hop & WIRE) as usize;
-                *hop &= !(LANED | FUSED);
-                *hop |= if turns.fused[wire] { FUSED } else { 0 };
-                *hop |= if turns.own[wire] { OWN } else { 0 };
-            }
-            let host = (*host & !DELIVER) as usize;
-            let door = &mut inboxes.doors[host];
-            let ends = first + steps.len();
-            (door.hop, first) = (index(ends), ends + 1);
-            let Some(last) = steps.iter().rposition(|hop| *hop & OWN == 0) else { continue };
-            let outbox = &mut inboxes.outbox_of[(steps[last] & WIRE) as usize];
-            let apart = last > 0 && steps[..last].iter().all(|hop| *hop & OWN != 0);
-            let end = if apart { index(host % 2) } else { MIXED };
-            if *outbox == NONE {
-                *outbox = index(inboxes.outboxes.len());
-                let to = side_of[host];
-                inboxes.outboxes.push(Outbox { to, end, ..Outbox::default() });
-            }
-            let outbox = &mut inboxes.outboxes[*outbox as usize];
-            if outbox.end != end {
-                outbox.end = MIXED;
-            }
-            if let Some(hop) = steps.get_mut(last + 1) {
-                // There a packet changes sides.
-                *hop &= !FUSED;
-                door.way_in = *hop & WIRE;
-                door.hop = index(ends - steps[last + 1..].len());
-            }
-        }
-        self.find_departing();
-        for (host, first) in first_hops.enumerate() {
-            let path = &self.hops[first as usize..];
-            if path[0] & (DELIVER | OWN) == OWN {
-                self.inboxes.doors[host].way_out = path[0] & WIRE;
-            }
-            let route = self.inboxes.route(path, first);
-            self.inboxes.routes.push(route);
-        }
-    }
+/// Such a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Departing {
+    pub wire: u32,
+    /// The side of the hosts that send to it.
+    pub side: usize,
+    /// Packets need not be looked at, unless to see whether they ask for ECN.
+    pub at_once: bool,
+}
 
-    /// Something happens at a host at `at`.
-    pub fn wake_host(&mut self, host: usize, at: Instant) {
-        let wakes = &mut self.inboxes.wakes[host];
-        *wakes = (*wakes).min(at);
-    }
+/// What [`Outbox::end`](super::mailboxes::Outbox::end) is where packets must be looked at.
+pub const MIXED: u32 = u32::MAX;
 
-    /// It is this side's turn: its hosts', and then that of the links to which they send.
-    pub const fn turn_to(&mut self, side: usize) {
-        let Self { inboxes, wheel, .. } = self;
-        let Inboxes { entrance, other_wheel, other_clock, clock_from, clock_read, .. } = inboxes;
-        if let Some(other_wheel) = other_wheel
-            && side != inboxes.side
-        {
-            entrance.change_sides();
-            std::mem::swap(wheel, other_wheel);
-            (*clock_from, *clock_read, *other_clock) =
-                (other_clock.0, other_clock.1, (*clock_from, *clock_read));
-            inboxes.side = side;
-        }
-    }
-
-    /// Nothing happens at hosts or at what they share before this.
-    pub fn next_at(&self) -> Instant {
-        let departs = self.next_departure();
-        let Inboxes { wakes, outboxes, entrance, other_wheel, .. } = &self.inboxes;
-        let leave = outboxes.iter().filter_map(|outbox| Some(outbox.leaving.front()?.at));
-        let clocks = [Some(&self.wheel), other_wheel.as_ref()].into_iter().flatten();
-        let others = leave.chain(entrance.next_at()).chain(clocks.filter_map(Wheel::next_at));
-        let others = others.chain(departs);
-        wakes.iter().copied().chain(others).min().unwrap_or(Instant::NEVER)
-    }
-
-    /// What happens at a host from now on does because this has arrived.
-    #[inline]
-    pub fn begin_arrival(&mut self, arriving: &Arriving) {
-        let by = arriving.order & !BY_TIMER;
-        self.inboxes.rank = Rank { what: u64::from(arriving.order), by, n: 0 };
-    }
-
-    /// What happens at a host from now on does because its timer is due. Of two timers that were set at one instant
-    /// by others the host's number decides, where the clock has the order in which they were set: it is the same for
-    /// hosts that do the same things from the start.
-    #[inline]
-    pub fn begin_timer(&mut self, host: u32) {
-        let Setting { since, by } = self.inboxes.set[host as usize];
-        self.inboxes.rank = Rank { what: TIMER | since.as_nanos(), by, n: 0 };
-    }
-
-    /// A host sets its timer.
-    #[inline]
-    pub fn set_timer(&mut self, now: Instant, host: usize) {
-        let Rank { what, by, .. } = self.inboxes.rank;
-        let by = if what & TIMER == 0 { by } else { BY_TIMER | index(host) };
-        self.inboxes.set[host] = Setting { since: now, by };
-    }
-
-    /// The order of what is happening among what happens at one instant.
-    pub const fn current_rank(&self) -> Rank {
-        self.inboxes.rank
-    }
-
-    /// All that hosts send so that it comes to shared links before `until` has been sent.
-    pub fn close_entrance(&mut self, until: Instant) {
-        self.inboxes.entrance.close(until);
-    }
-
-    /// All of that has come: how many packets.
-    pub fn open_entrance(&mut self) -> u64 {
-        while let Some(id) = self.inboxes.dropped.pop_front() {
-            self.discard(id);
-        }
-        self.inboxes.entrance.open()
-    }
-
-    /// What comes to shared links before `until`, at which the entrance was closed, crosses them, as far as an event
-    /// of another kind that comes first. Each packet is one of `events`.
-    pub fn cross_links(&mut self, until: Instant, events: &mut u64) -> Option<Event> {
-        loop {
-            let Inboxes { entrance, clock_from, clock_read, ways, routes, looks, .. } =
-                &mut self.inboxes;
-            let first = entrance.first().copied();
-            let unread = self.wheel.added() != *clock_read;
-            if unread || *clock_from <= first.map_or(until, |first| first.at) {
-                let until = first.map_or(Until::moment(until), |first| {
-                    let Cause { ago, rank } = *entrance.cause(&first);
-                    Until::arrival(first.at, u64::from(ago), rank)
-                });
-                // Of other events the subject is no packet.
-                let fetch = |id: u32| ways.get(id as usize).map_or((), prefetch);
-                if let Some(event) = self.wheel.pop_before(until, ways, fetch) {
-                    *clock_from = Instant::START;
-                    *events += 1;
-                    if event.class() != Class::Arrival {
-                        return Some(event);
-                    }
-                    self.cross_by_clock(event.at(), event.subject());
-                    continue;
-                }
-                *clock_from = self.wheel.next_at().unwrap_or(Instant::NEVER);
-                *clock_read = self.wheel.added();
-            }
-            let first = first?;
-            if let Some(soon) = entrance.ahead(ROUTES_AHEAD) {
-                prefetch(&routes[soon.host as usize]);
-                if *looks {
-                    prefetch(&self.packets[soon.id as usize]);
-                }
-            }
-            entrance.next();
-            *events += 1;
-            self.cross(&first);
-        }
-    }
-
-    /// A packet leaves its host, of whose path this is the first step: it passes the links that are the host's own.
-    #[inline]
-    pub(super) fn leave(&mut self, now: Instant, id: u32, first: u32) {
-        if first & (OWN | DELIVER) == 0 {
-            // What hosts share begins at the host.
-            self.enter(now, now, id, LOOK);
-            return;
-        }
-        let Some(Passed { comes, next, size, untimed, .. }) = self.travel(now, id) else { return };
-        if next & DELIVER != 0 {
-            let host = (next & !DELIVER) as usize;
-            self.inboxes.of[host].push_back(Arriving { at: comes, id, order: 0 });
-            self.wake_host(host, comes);
-        } else {
-            self.enter(now, comes, id, if untimed { LOOK } else { size });
-        }
-    }
-
-    /// A packet comes to the links that hosts share.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
-    fn enter(&mut self, now: Instant, comes: Instant, id: u32, size: u32) {
-        let Inboxes { entrance, serving, rank: next, .. } = &mut self.inboxes;
-        let rank = *next;
-        // A host may send several at once.
-        next.n += 1;
-        if let Ok(ago) = u32::try_from(comes.since(now).as_nanos()) {
-            entrance.push(comes, id, *serving, size, Cause { ago, rank });
-        } else {
-            let hop = self.packets[id as usize].hop;
-            self.enter_by_clock(now, comes, id, Way { rank, hop, size });
-        }
-    }
-
-    /// A packet is to come to a shared link by the clock.
-    #[cold]
-    fn enter_by_clock(&mut self, now: Instant, comes: Instant, id: u32, way: Way) {
-        let Inboxes { ways, .. } = &mut self.inboxes;
-        if ways.len() < self.packets.len() {
-            ways.reserve_exact(self.packets.capacity() - ways.len());
-            ways.resize(self.packets.len(), Way::default());
-        }
-        ways[id as usize] = way;
-        self.wheel.push_arrival(comes, now, id);
-    }
-
-    /// A packet has come to the first link that hosts share.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "nearly all packets go here")]
-    fn cross(&mut self, entering: &Entering) {
-        let &Entering { at, id, host, size, .. } = entering;
-        let Route { wire, hop, to, outbox } = self.inboxes.routes[host as usize];
-        if size != LOOK
-            && let Some(link) = self.links.get_mut(wire as usize)
-        {
-            let passed = match link.pass_quietly(at, size) {
-                None => link.pass_slowly(at, size, at),
-                passed => passed,
-            };
-            if let Some((_, comes)) = passed {
-                if to == NONE {
-                    let rank = self.inboxes.entrance.cause(entering).rank;
-                    self.enter_by_clock(at, comes, id, Way { rank, hop: hop + 1, size });
-                } else {
-                    self.inboxes.put_out(outbox, comes, id, to);
-                }
-                return;
-            }
-            if link.refuse_at_once(at, size) {
-                self.drop_soon(id);
-                return;
-            }
-        } else if wire & WAITS != 0 && wire != NONE && size != LOOK {
-            self.cross_to_wait(entering, wire & WIRE);
-            return;
-        }
-        let rank = self.inboxes.entrance.cause(entering).rank;
-        self.look_across(at, id, Way { rank, hop, size });
-    }
-
-    /// A packet was dropped, which has left the cache since it was sent.
-    #[inline(never)]
-    pub(super) fn drop_soon(&mut self, id: u32) {
-        if !self.inboxes.in_use() {
-            self.discard(id);
-            return;
-        }
-        prefetch(&self.packets[id as usize]);
-        self.inboxes.dropped.push_back(id);
-        if self.inboxes.dropped.len() > MOST_DROPPED
-            && let Some(first) = self.inboxes.dropped.pop_front()
-        {
-            self.discard(first);
-        }
-    }
-
-    /// A packet has come to another by the clock.
-    fn cross_by_clock(&mut self, now: Instant, id: u32) {
-        let Way { rank, hop, size } = self.inboxes.ways[id as usize];
-        let &[step, next] = self.hops[hop as usize..].first_chunk().expect("a path ends at a host");
-        if step & WANTED == 0 && next & FUSED == 0 && size != LOOK {
-            let link = &mut self.links[(step & WIRE) as usize];
-            let passed = match link.pass_quietly(now, size) {
-                None => link.pass_slowly(now, size, now),
-                passed => passed,
-            };
-            if let Some((_, comes)) = passed {
-                self.crossed(now, comes, id, Way { rank, hop: hop + 1, size });
-                return;
-            }
-        }
-        self.look_across(now, id, Way { rank, hop, size });
-    }
-
-    /// A packet has come to a link that must look at it.
-    fn look_across(&mut self, now: Instant, id: u32, way: Way) {
-        self.packets[id as usize].hop = way.hop;
-        if let Some(Passed { comes, .. }) = self.travel(now, id) {
-            let hop = self.packets[id as usize].hop;
-            self.crossed(now, comes, id, Way { hop, ..way });
-        }
-    }
-
-    /// A packet comes, at `comes`, to a step of its way.
-    #[inline]
-    fn crossed(&mut self, now: Instant, comes: Instant, id: u32, way: Way) {
-        if self.hops[way.hop as usize] & (OWN | DELIVER) != 0 {
-            self.hand_over(comes, id, way.hop);
-        } else {
-            // Links that hosts share lead there; it is still what its host did by which it came here.
-            self.enter_by_clock(now, comes, id, way);
-        }
-    }
-
-    /// A packet comes from the links that hosts share to `hop` of its path, its host's own.
-    pub(super) fn hand_over(&mut self, comes: Instant, id: u32, hop: u32) {
-        let mut hop = hop as usize;
-        let wire = self.hops[hop - 1] & WIRE;
-        while self.hops[hop] & DELIVER == 0 {
-            hop += 1;
-        }
-        let host = self.hops[hop] & !DELIVER;
-        let outbox = self.inboxes.outbox_of[wire as usize];
-        self.inboxes.put_out(outbox, comes, id, host);
-    }
-
-    /// To whom of this side something comes, or to whom something happens, before `until`.
-    pub fn visit(&mut self, until: Instant, visits: &mut Vec<Visit>) {
-        let Inboxes { of, doors, wakes, outboxes, mail, counts, sides, side, backwards, .. } =
-            &mut self.inboxes;
-        let for_them = |outbox: &&mut Outbox| outbox.to == *side;
-        for outbox in outboxes.iter_mut().filter(for_them) {
-            for part in outbox.first(outbox.before(until)) {
-                for leaving in part {
-                    counts[leaving.host as usize] += 1;
-                }
-            }
-        }
-        visits.clear();
-        // There and back: whose turn came last is still in the cache.
-        *backwards ^= *side == 0;
-        let hosts = &sides[*side];
-        let mut from = 0;
-        for n in 0..hosts.len() {
-            let host = hosts[if *backwards { hosts.len() - 1 - n } else { n }];
-            let h = host as usize;
-            let to = from + std::mem::replace(&mut counts[h], from);
-            if wakes[h] < until || from < to {
-                let hop = doors[h].hop;
-                let at_once = self.hops[hop as usize] & DELIVER != 0;
-                visits.push(Visit { host, from, to, kept: index(of[h].len()), hop, at_once });
-            }
-            from = to;
-        }
-        mail.resize(from as usize, Arriving { at: Instant::NEVER, id: u32::MAX, order: 0 });
-        for outbox in outboxes.iter_mut().filter(for_them) {
-            outbox.take_before(until, |host, arriving| {
-                let place = &mut counts[host as usize];
-                mail[*place as usize] = arriving;
-                *place += 1;
-            });
-        }
-        counts.fill(0);
-    }
-
-    /// What comes to hosts' own links before `until` passes them.
-    pub fn admit(&mut self, until: Instant) {
-        for n in 0..self.inboxes.outboxes.len() {
-            let mut outbox = std::mem::take(&mut self.inboxes.outboxes[n]);
-            outbox.take_before(until, |host, arriving| self.admit_one(host, arriving));
-            self.inboxes.outboxes[n] = outbox;
-        }
-    }
-
-    fn admit_one(&mut self, host: u32, arriving: Arriving) {
-        let hop = self.inboxes.doors[host as usize].hop;
-        let at_once = self.hops[hop as usize] & DELIVER != 0;
-        if let Some(arriving) = self.pass_in(hop, at_once, arriving) {
-            self.inboxes.of[host as usize].push_back(arriving);
-            self.wake_host(host as usize, arriving.at);
-        }
-    }
-
-    /// A packet passes its host's own links; `None` if it is lost.
-    #[inline]
-    fn pass_in(&mut self, hop: u32, at_once: bool, arriving: Arriving) -> Option<Arriving> {
-        if at_once {
-            return Some(arriving);
-        }
-        self.packets[arriving.id as usize].hop = hop;
-        let Passed { comes: at, .. } = self.travel(arriving.at, arriving.id)?;
-        Some(Arriving { at, ..arriving })
-    }
-
-    /// What hosts send from now on is this one's.
-    #[inline]
-    pub fn begin_visit(&mut self, visit: &Visit) {
-        self.inboxes.serving = visit.host;
-        self.free.serve(visit.host);
-        self.options.serve(visit.host);
-    }
-
-    /// What comes next to a host that is visited.
-    #[inline]
-    pub fn arriving(&mut self, visit: &mut Visit) -> Option<Arriving> {
-        let mut next = None;
-        if visit.kept > 0 {
-            visit.kept -= 1;
-            next = self.inboxes.of[visit.host as usize].pop_front();
-        }
-        while next.is_none() && visit.from < visit.to {
-            let at = visit.from;
-            visit.from += 1;
-            self.prefetch_mail(at as usize);
-            next = self.pass_in(visit.hop, visit.at_once, self.inboxes.mail[at as usize]);
-        }
-        next
-    }
-
-    /// What comes soon after that at `at` will be wanted: first the packet, then its options, if it has any.
-    #[inline]
-    fn prefetch_mail(&self, at: usize) {
-        if let Some(soon) = self.inboxes.mail.get(at + PACKETS_AHEAD) {
-            // An address need not be one of a packet to be fetched.
-            let packet = self.packets.as_ptr().wrapping_add(soon.id as usize);
-            prefetch_place((packet.cast(), 1));
-        }
-        if let Some(next) = self.inboxes.mail.get(at + OPTIONS_AHEAD) {
-            // Without a branch, as whether it has options is hard to foretell: otherwise the packet itself once more, as
-            // an address that is nobody's would be looked up each time, in vain.
-            let packet = &self.packets[next.id as usize];
-            let otherwise = std::ptr::from_ref(packet).cast();
-            prefetch_place((self.options.place(packet.options, otherwise), 1));
-        }
-    }
-
-    /// A visit is over: what it leaves behind, what is `next` first, comes later, and the host wakes up at `timer` if
-    /// nothing comes before that.
-    #[inline]
-    pub fn leave_host(&mut self, visit: &mut Visit, next: Option<Arriving>, timer: Instant) {
-        let host = visit.host as usize;
-        self.inboxes.wakes[host] = timer;
-        if let Some(next) = next {
-            self.inboxes.of[host].push_front(next);
-        }
-        for at in visit.from..visit.to {
-            self.admit_one(visit.host, self.inboxes.mail[at as usize]);
-        }
-        if let Some(first) = self.inboxes.of[host].front() {
-            self.wake_host(host, first.at);
-        }
-    }
-
-    /// A host that will be visited soon needs its links.
-    #[inline]
-    pub fn prefetch_links_of(&self, host: usize) {
-        let Door { way_in, way_out, .. } = self.inboxes.doors[host];
-        for wire in [way_in, way_out] {
-            if let Some(link) = self.links.get(wire as usize) {
-                prefetch_lines(link, 0..2);
-            }
+impl Inboxes {
+    /// The link of a step, if packets that hosts send there need not be looked at: its number, with the `WAITS` bit if it
+    /// decides at departure who goes next.
+    pub fn unwatched(&self, step: u32) -> Option<u32> {
+        let wire = step & WIRE;
+        match self.departing.iter().find(|departing| departing.wire == wire) {
+            Some(departing) => departing.at_once.then_some(wire | WAITS),
+            None => (step & WANTED == 0).then_some(wire),
         }
     }
 }

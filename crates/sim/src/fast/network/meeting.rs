@@ -4,41 +4,12 @@ use ackclock_net::{Arrival, Effect, Fate, Packet, PacketId, PacketKind};
 use ackclock_packet::Ecn;
 use ackclock_units::{Duration, Instant};
 
-use super::{LINE, Network, WANTED, WIRE, index};
+use super::Network;
+use super::arena::index;
+use super::hops::{LINE, WANTED, WIRE};
+use super::offer::{Became, Offering};
 use crate::class::Class;
 use crate::fast::link::Verdict;
-
-/// What became of a packet, without the rest of the verdict: so that the verdict itself need not lie in
-/// memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Became {
-    /// It has its place on the wire.
-    Sent,
-    Dropped,
-    Waiting,
-}
-
-impl Became {
-    #[inline]
-    pub(super) const fn of(verdict: &Verdict) -> Self {
-        match verdict {
-            Verdict::Dropped => Self::Dropped,
-            Verdict::Waits { .. } => Self::Waiting,
-            Verdict::Arrives { .. } | Verdict::Lost | Verdict::Impaired { .. } => Self::Sent,
-        }
-    }
-}
-
-/// A packet comes to a link that wants attention.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Offering {
-    /// The sum of waiting times at the link.
-    waited_ns: u128,
-    /// It finds the queue so long that it is to be marked.
-    marking: bool,
-    /// It asks for ECN, and the link may want to know.
-    ecn: bool,
-}
 
 impl Network {
     /// A packet comes at `comes` to whatever link is before `hop`. When it will be at the end of that

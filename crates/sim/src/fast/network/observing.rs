@@ -6,16 +6,18 @@ use ackclock_net::Packet;
 use ackclock_packet::IpMeta;
 use ackclock_units::{Bytes, Instant};
 
-use super::{DELIVER, Network};
+use super::Network;
+use super::hops::DELIVER;
 use crate::fast::link::Departure;
+use crate::links::Network as _;
 use crate::observe::{Observer, Sent, SentSegment, Taps};
 
 impl Network {
     /// Notes what `taps` sees; [`tell`](Self::tell) tells an observer of it.
     pub fn tap(&mut self, taps: Taps) {
         // An observer is told of packets in the order of time.
-        self.unfuse();
-        self.watch(taps.wires());
+        self.fuse(Vec::new());
+        self.watch(&taps.wires().collect::<Vec<_>>());
         self.taps = Some(Box::new(taps));
     }
 

@@ -3,9 +3,11 @@
 use ackclock_packet::{NearBlocks, Options, Segment, Seq};
 use ackclock_tcp::simulator::Outlet;
 
-use super::places::Places;
-use super::{NO_OPTIONS, index, make_room};
+use super::arena::{index, make_room};
 use crate::fast::prefetch::prefetch;
+
+/// The number of the options of a packet that has none.
+pub const NO_OPTIONS: u32 = u32::MAX;
 
 /// Of options that are kept whole, and not as blocks of SACK alone.
 const WHOLE: u32 = 1 << 31;
@@ -15,7 +17,7 @@ const WHOLE: u32 = 1 << 31;
 pub(super) struct Kept {
     /// Blocks of SACK and no other option, as most packets have that have any.
     blocks: Vec<NearBlocks>,
-    free_blocks: Places,
+    free_blocks: Vec<u32>,
     whole: Vec<Options>,
     free_whole: Vec<u32>,
     /// Those of which only blocks were kept, when they were asked for last.
@@ -72,16 +74,16 @@ impl Kept {
     /// The place of the blocks of the next packet that has blocks alone.
     #[inline]
     fn vacancy(&mut self) -> &mut NearBlocks {
-        let at = self.free_blocks.next().unwrap_or_else(|| self.add_blocks());
+        let at = self.free_blocks.last().copied().unwrap_or_else(|| self.add_blocks());
         &mut self.blocks[at as usize]
     }
 
     /// Keeps the blocks that were written there; their number.
     #[inline]
     pub(super) fn keep_blocks(&mut self) -> u32 {
-        let at = self.free_blocks.take().expect("the vacancy was asked for");
-        if let Some(soon) = self.free_blocks.upcoming(0) {
-            prefetch(&self.blocks[soon as usize]);
+        let at = self.free_blocks.pop().expect("the vacancy was asked for");
+        if let Some(soon) = self.free_blocks.last() {
+            prefetch(&self.blocks[*soon as usize]);
         }
         at
     }
@@ -95,22 +97,11 @@ impl Kept {
 
     #[cold]
     fn add_blocks(&mut self) -> u32 {
-        for _ in 0..self.free_blocks.add(index(self.blocks.len())) {
-            make_room(&mut self.blocks);
-            self.blocks.push(NearBlocks::default());
-        }
-        self.free_blocks.next().expect("some are free now")
-    }
-
-    /// From now on so many hosts are served in turns.
-    pub(super) fn of_hosts(&mut self, hosts: usize) {
-        self.free_blocks.of_hosts(hosts);
-    }
-
-    /// This host is being served.
-    #[inline]
-    pub(super) fn serve(&mut self, host: u32) {
-        self.free_blocks.serve(host);
+        let at = index(self.blocks.len());
+        make_room(&mut self.blocks);
+        self.blocks.push(NearBlocks::default());
+        self.free_blocks.push(at);
+        at
     }
 
     #[inline(never)]
@@ -159,20 +150,11 @@ impl Kept {
         (number & WHOLE != 0).then(|| self.whole.get_mut((number & !WHOLE) as usize)).flatten()
     }
 
-    /// The packet has been lost, whoever is served.
-    pub(super) fn give_back(&mut self, number: u32) {
-        if number & WHOLE == 0 {
-            self.free_blocks.give_back(number);
-        } else {
-            self.free(number);
-        }
-    }
-
-    /// The packet has come to the host that is served.
+    /// The packet has come to its host, or has been lost.
     #[inline]
     pub(super) fn free(&mut self, number: u32) {
         if number & WHOLE == 0 {
-            self.free_blocks.give(number);
+            self.free_blocks.push(number);
         } else if number != NO_OPTIONS {
             self.free_whole.push(number & !WHOLE);
         }

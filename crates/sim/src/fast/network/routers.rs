@@ -4,22 +4,16 @@
 //! counted down as it is sent, for all routers on its way: nobody but the host that it is for reads
 //! it, and a router's answer depends on its own QS TTL alone.
 
-use ackclock_net::path::Router;
-use ackclock_net::{Decision, FeedbackRouter, Load, Packet, QuickStartRouter};
+use ackclock_net::path::{Decided, Router};
+use ackclock_net::{FeedbackRouter, Load, Packet, QuickStartRouter};
 use ackclock_packet::{Options, QuickStart};
 use ackclock_units::Instant;
 
-use super::{DELIVER, LINE, NO_OPTIONS, Network};
+use super::Network;
+use super::arena::index;
+use super::hops::{DELIVER, LINE};
+use super::options::NO_OPTIONS;
 use crate::class::Class;
-
-/// A router's decision.
-#[derive(Clone, Copy, Debug)]
-pub struct Decided {
-    pub at: Instant,
-    pub wire: u32,
-    pub flow: u32,
-    pub decision: Decision,
-}
 
 /// The routers of a network.
 #[derive(Debug, Default)]
@@ -49,7 +43,7 @@ impl Network {
         for (wire, Router { quick_start, tells, feedback }) in routers {
             self.attention[wire].quick_start = true;
             if let Some(router) = quick_start.as_ref().filter(|_| tells) {
-                self.wheel.push(router.slot_ends(), Class::Change, super::index(wire) | SLOT);
+                self.wheel.push(router.slot_ends(), Class::Change, index(wire) | SLOT);
             }
             all.told[wire] = tells;
             all.of[wire] = quick_start.map(Box::new);
@@ -108,7 +102,12 @@ impl Network {
             options.quick_start = None;
         }
         if routers.told[wire as usize] {
-            routers.decided.push(Decided { at: now, wire, flow: in_flight.flow, decision });
+            routers.decided.push(Decided {
+                at: now,
+                link: wire as usize,
+                flow: in_flight.flow,
+                decision,
+            });
             self.news = true;
         }
     }
