@@ -95,7 +95,7 @@ pub fn closed_form(scenario: &Scenario) -> Result<Theory, BadInput> {
         if !scenario.cross_traffic.is_empty() {
             case.altman()
         } else if let AppSpec::Bulk { size: Some(size) } = &scenario.flows[flow.entry].app {
-            case.transfer(size.0.get())
+            case.transfer(size.get())
         } else {
             case.response()
         }
@@ -108,7 +108,7 @@ pub fn closed_form(scenario: &Scenario) -> Result<Theory, BadInput> {
     Ok(Theory {
         valid: predictions.iter().all(|prediction| prediction.valid),
         flows: predictions,
-        duration_s: scenario.duration.0.as_secs_f64(),
+        duration_s: scenario.duration.as_secs_f64(),
     })
 }
 
@@ -264,7 +264,7 @@ impl Case<'_> {
             return Err(refuse("cross_traffic[0].link", message));
         };
         let (payload, packet) = self.sizes();
-        if (source.size.0.get() as f64 - packet).abs() > 0.5 {
+        if (source.size.get() as f64 - packet).abs() > 0.5 {
             let message = format!("the model has packets of one size, expected \"{packet} B\"");
             return Err(refuse("cross_traffic[0].size", &message));
         }
@@ -289,7 +289,7 @@ impl Case<'_> {
         let whole = delay(&self.flow.there) + delay(&self.flow.back);
         let path = Path::new(&Parameters {
             mu_pps: pps(link),
-            lambda_pps: source.rate.0.as_pps(),
+            lambda_pps: source.rate.as_pps(),
             tau1_s,
             tau2_s: (whole / 2.0 - tau1_s).max(0.0),
             buffer_packets,
@@ -409,7 +409,7 @@ impl Case<'_> {
             reasons.push("the receiver's window is less than twice the mean window".into());
         }
         let pps = window / rtt_s;
-        let losses = p * pps * self.scenario.duration.0.as_secs_f64();
+        let losses = p * pps * self.scenario.duration.as_secs_f64();
         if losses < FEWEST_LOSSES {
             reasons.push(format!(
                 "{losses:.1} losses in the run are too few for a mean, {FEWEST_LOSSES} are wanted"
@@ -553,7 +553,7 @@ impl Case<'_> {
             reasons.push("segments are paced, which the form does not have".into());
         }
         let opens = self.flow.opens.as_secs_f64();
-        if opens + found.seconds > self.scenario.duration.0.as_secs_f64() {
+        if opens + found.seconds > self.scenario.duration.as_secs_f64() {
             reasons.push("the transfer would end after the run".into());
         }
         reasons

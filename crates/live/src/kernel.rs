@@ -160,7 +160,7 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
         let key = format!("flow[{n}]");
         let config = flow.config();
         let config = config.map_err(|why| ScenarioError::new(&format!("{key}.variant"), &why))?;
-        let (profile, tcp, network) = (flow.profile.0, &flow.tcp, flow.network);
+        let (profile, tcp, network) = (flow.profile, &flow.tcp, flow.network);
         // What asks for a file sends too.
         let programs = flow.app.program().is_some();
         let name = &flow.name;
@@ -171,7 +171,7 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
         let error = |why: &str| ScenarioError::new(&format!("{key}.variant"), why);
         let configs = class.configs().map_err(|why| error(&why))?;
         let (config, _) = configs.first().copied().ok_or_else(|| error("expected a sender"))?;
-        let (profile, tcp, network) = (class.profile.0, &class.tcp, class.network);
+        let (profile, tcp, network) = (class.profile, &class.tcp, class.network);
         let (name, programs) = (&class.name, false);
         entries.push(Asked { key, name, config, profile, tcp, network, both: true, programs });
     }
@@ -360,10 +360,10 @@ fn kernel_sender(
 fn refuse_settings(tcp: &TcpSpec, key: &impl Fn(&str) -> String) -> Result<(), ScenarioError> {
     let refuse =
         |word: &str, message: &str| Err(ScenarioError::new(&key(&format!("tcp.{word}")), message));
-    if tcp.initial_rto.is_some_and(|rto| rto.0 != Duration::from_secs(1)) {
+    if tcp.initial_rto.is_some_and(|rto| rto != Duration::from_secs(1)) {
         return refuse("initial_rto", "the kernel's is 1 s and cannot be changed");
     }
-    if tcp.clock_granularity.is_some_and(|tick| tick.0 != Duration::from_millis(1)) {
+    if tcp.clock_granularity.is_some_and(|tick| tick != Duration::from_millis(1)) {
         return refuse("clock_granularity", "the kernel's is 1 ms and cannot be changed");
     }
     if matches!(&tcp.delayed_ack, Some(DelayedAckSpec::On(on)) if !on.quick) {
@@ -404,9 +404,9 @@ pub fn windows(scenario: &Scenario, plan: &Plan) -> Vec<Window> {
     }];
     for measure in &scenario.measures {
         let EventTime::At(from) = &measure.from else { continue };
-        let from = Instant::START + from.0;
+        let from = Instant::START + *from;
         let until = |rtt: Duration| {
-            let lasts = measure.lasts.map(|lasts| from + lasts.0.of(rtt));
+            let lasts = measure.lasts.map(|lasts| from + lasts.of(rtt));
             lasts.map_or(plan.end, |until| until.min(plan.end))
         };
         let of: Vec<bool> = plan
@@ -419,7 +419,7 @@ pub fn windows(scenario: &Scenario, plan: &Plan) -> Vec<Window> {
             })
             .collect();
         let spans: Vec<_> = plan.flows.iter().map(|flow| (from, until(flow.base_rtt))).collect();
-        let by_time = !matches!(measure.lasts.map(|l| l.0), Some(Span::RoundTrips(_)));
+        let by_time = !matches!(measure.lasts, Some(Span::RoundTrips(_)));
         let last = if by_time {
             until(Duration::ZERO)
         } else {
@@ -454,7 +454,7 @@ pub struct Window {
 
 /// Whether a probe wants to see every change of a flow.
 pub fn wants_every_change(scenario: &Scenario) -> bool {
-    scenario.probes.iter().any(|probe| probe.flow.is_some() && probe.every.0 == Every::Change)
+    scenario.probes.iter().any(|probe| probe.flow.is_some() && probe.every == Every::Change)
 }
 
 #[cfg(test)]

@@ -224,7 +224,7 @@ impl Link {
 
 fn crowd(scenario: &Scenario, class: &Traffic) -> Option<Crowd> {
     let TrafficApp::Browser(spec) = &class.app else { return None };
-    let stop = Instant::START + class.stop.unwrap_or(scenario.duration).0;
+    let stop = Instant::START + class.stop.unwrap_or(scenario.duration);
     let streams = Streams::new(scenario.seed, &format!("traffic {} pages", class.name));
     Some(Crowd { browsing: spec.browsing(stop), model: spec.model(), streams, came: 0 })
 }

@@ -25,12 +25,12 @@ pub fn check_app(key: &str, app: &AppSpec, scenario: &Scenario) -> Result {
         | AppSpec::Program(_)
         | AppSpec::Iperf3(_) => return Ok(()),
         AppSpec::Cbr(cbr) => {
-            check_messages(&key, cbr.rate.0.as_bps(), cbr.message.0.bits(), scenario)?;
+            check_messages(&key, cbr.rate.as_bps(), cbr.message.bits(), scenario)?;
             check_periods(&key, cbr, scenario)?;
             cbr.stop
         }
         AppSpec::OnOff(onoff) => {
-            check_messages(&key, onoff.rate.0.as_bps(), onoff.message.0.bits(), scenario)?;
+            check_messages(&key, onoff.rate.as_bps(), onoff.message.bits(), scenario)?;
             check_draw(&key("on"), &onoff.on, true)?;
             check_draw(&key("off"), &onoff.off, true)?;
             onoff.stop
@@ -46,7 +46,7 @@ pub fn check_app(key: &str, app: &AppSpec, scenario: &Scenario) -> Result {
             bursts.stop
         }
     };
-    if stop.is_some_and(|stop| stop.0 == Duration::ZERO) {
+    if stop.is_some_and(|stop| stop == Duration::ZERO) {
         return refuse(&key("stop"), "expected more than 0 s");
     }
     Ok(())
@@ -64,7 +64,7 @@ fn check_messages(
     if bps == 0 {
         return refuse(&key("rate"), "expected more than 0 bit/s");
     }
-    let messages = bps as f64 / bits as f64 * scenario.duration.0.as_secs_f64();
+    let messages = bps as f64 / bits as f64 * scenario.duration.as_secs_f64();
     if messages > MOST_OBJECTS {
         let message = format!("{messages:.0} messages are more than {MOST_OBJECTS:.0}");
         return refuse(&key("message"), &message);
@@ -79,7 +79,7 @@ fn check_periods(key: &impl Fn(&str) -> String, cbr: &CbrSpec, scenario: &Scenar
     }
     for (n, period) in cbr.limited.iter().enumerate() {
         let word = format!("limited[{n}]");
-        if period.rate.0.as_bps() == 0 {
+        if period.rate.as_bps() == 0 {
             return refuse(&key(&format!("{word}.rate")), "expected more than 0 bit/s; see `idle`");
         }
         periods.push((key(&word), &period.at, &period.lasts));
@@ -88,7 +88,7 @@ fn check_periods(key: &impl Fn(&str) -> String, cbr: &CbrSpec, scenario: &Scenar
     for (word, at, lasts) in periods {
         check_draw(&format!("{word}.at"), at, false)?;
         check_draw(&format!("{word}.for"), lasts, true)?;
-        if earliest(at) >= scenario.duration.0 {
+        if earliest(at) >= scenario.duration {
             return refuse(&format!("{word}.at"), "expected a moment before the end of the run");
         }
         spans.push((earliest(at), at, lasts, word));
@@ -103,8 +103,8 @@ fn check_periods(key: &impl Fn(&str) -> String, cbr: &CbrSpec, scenario: &Scenar
         }
     }
     if let Some(jitter) = cbr.jitter {
-        let every = cbr.message.0.bits() as f64 / cbr.rate.0.as_bps() as f64;
-        if jitter.0.as_secs_f64() >= every {
+        let every = cbr.message.bits() as f64 / cbr.rate.as_bps() as f64;
+        if jitter.as_secs_f64() >= every {
             return refuse(&key("jitter"), "expected less than the time between two messages");
         }
     }
@@ -113,14 +113,12 @@ fn check_periods(key: &impl Fn(&str) -> String, cbr: &CbrSpec, scenario: &Scenar
 
 fn earliest(draw: &DurationDraw) -> Duration {
     match draw {
-        DurationDraw::Fixed(fixed) => fixed.0,
-        DurationDraw::Uniform(draw) => draw.uniform[0].0,
-        DurationDraw::Pareto(draw) => draw.pareto.scale.0,
-        DurationDraw::Values(draw) => {
-            draw.values.iter().map(|value| value.0).min().unwrap_or_default()
-        }
+        DurationDraw::Fixed(fixed) => *fixed,
+        DurationDraw::Uniform(draw) => draw.uniform[0],
+        DurationDraw::Pareto(draw) => draw.pareto.scale,
+        DurationDraw::Values(draw) => draw.values.iter().copied().min().unwrap_or_default(),
         DurationDraw::Quantiles(draw) => {
-            draw.quantiles.first().map(|first| first.value.0).unwrap_or_default()
+            draw.quantiles.first().map(|first| first.value).unwrap_or_default()
         }
         DurationDraw::Exponential(_) | DurationDraw::Weibull(_) | DurationDraw::Lognormal(_) => {
             Duration::ZERO
@@ -131,10 +129,10 @@ fn earliest(draw: &DurationDraw) -> Duration {
 /// `None` if there is no latest.
 fn latest(draw: &DurationDraw) -> Option<Duration> {
     match draw {
-        DurationDraw::Fixed(fixed) => Some(fixed.0),
-        DurationDraw::Uniform(draw) => Some(draw.uniform[1].0),
-        DurationDraw::Values(draw) => draw.values.iter().map(|value| value.0).max(),
-        DurationDraw::Quantiles(draw) => draw.quantiles.last().map(|last| last.value.0),
+        DurationDraw::Fixed(fixed) => Some(*fixed),
+        DurationDraw::Uniform(draw) => Some(draw.uniform[1]),
+        DurationDraw::Values(draw) => draw.values.iter().copied().max(),
+        DurationDraw::Quantiles(draw) => draw.quantiles.last().map(|last| last.value),
         DurationDraw::Exponential(_)
         | DurationDraw::Pareto(_)
         | DurationDraw::Weibull(_)
@@ -194,7 +192,7 @@ pub fn check_measure(
     for link in &measure.crossings {
         check_link_name(&key("crossings"), link, links)?;
     }
-    if measure.lasts.is_some_and(|lasts| lasts.0 == Span::Time(Duration::ZERO)) {
+    if measure.lasts.is_some_and(|lasts| lasts == Span::Time(Duration::ZERO)) {
         return refuse(&key("for"), "expected more than 0 s");
     }
     match &measure.from {
@@ -202,11 +200,11 @@ pub fn check_measure(
             check_after(&key("from"), after, measure.flow.as_ref(), scenario)?;
         }
         EventTime::At(from) => {
-            if from.0 >= scenario.duration.0 {
+            if *from >= scenario.duration {
                 return refuse(&key("from"), "expected a moment before the end of the run");
             }
-            if let Some(Span::Time(lasts)) = measure.lasts.map(|lasts| lasts.0)
-                && from.0 + lasts > scenario.duration.0
+            if let Some(Span::Time(lasts)) = measure.lasts
+                && *from + lasts > scenario.duration
             {
                 return refuse(&key("for"), "the window ends after the run");
             }
@@ -257,7 +255,7 @@ fn check_rate(
         );
     }
     let multiple = event.set.as_ref().and_then(|set| set.queue.as_ref()).map(|queue| queue.limit);
-    if rate.0.0.is_none() && matches!(multiple, Some(Limit::Bdp(_))) {
+    if rate.0.is_none() && matches!(multiple, Some(Limit::Bdp(_))) {
         return refuse(
             &key("set.queue.limit"),
             "a bandwidth-delay product at 0 bit/s is nothing; expected packets or bytes",
@@ -278,7 +276,7 @@ pub fn check_event(
     match &event.at {
         EventTime::After(after) => check_after(&key("at"), after, None, scenario)?,
         EventTime::At(at) => {
-            if at.0 >= scenario.duration.0 {
+            if *at >= scenario.duration {
                 return refuse(&key("at"), "expected a moment before the end of the run");
             }
         }

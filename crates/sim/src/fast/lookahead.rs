@@ -131,7 +131,7 @@ pub fn turns(scenario: &Scenario, layout: &Layout, elsewhere: &Elsewhere<'_>) ->
     if !elsewhere.probed.is_empty() {
         turns.longest = Some(time_for(PACKETS_SEEN, layout));
     }
-    let looks = scenario.probes.iter().filter_map(|probe| match probe.every.0 {
+    let looks = scenario.probes.iter().filter_map(|probe| match probe.every {
         Every::Interval(interval) => Some(interval),
         Every::Change => None,
     });

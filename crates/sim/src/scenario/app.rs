@@ -9,7 +9,7 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DashSpec, Draw, DurationDraw, Iperf3Spec, ProgramSpec, Text, VideoSpec};
+use super::{DashSpec, Draw, DurationDraw, Iperf3Spec, ProgramSpec, VideoSpec};
 
 /// What asks for data.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub enum AppSpec {
     Bulk {
         /// The volume to send.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        size: Option<Text<Bytes>>,
+        size: Option<Bytes>,
     },
     /// Messages at a constant rate, with periods of silence and of lower rates. Each message is an
     /// object of the results.
@@ -48,9 +48,9 @@ pub enum AppSpec {
 #[serde(deny_unknown_fields)]
 pub struct CbrSpec {
     /// The rate of the messages' bytes.
-    pub rate: Text<Rate>,
+    pub rate: Rate,
     /// The size of a message.
-    pub message: Text<Bytes>,
+    pub message: Bytes,
     /// Periods without messages, in the order of time and apart. The flow has an event `idle` at the
     /// beginning of each and `resume` at its end, when the next message comes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -60,10 +60,10 @@ pub struct CbrSpec {
     pub limited: Vec<LimitedPeriod>,
     /// Each message comes later by a draw from zero to this, less than the time between two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jitter: Option<Text<Duration>>,
+    pub jitter: Option<Duration>,
     /// When the connection closes; default: not before the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Text<Duration>>,
+    pub stop: Option<Duration>,
 }
 
 /// A period without messages.
@@ -87,7 +87,7 @@ pub struct LimitedPeriod {
     #[serde(rename = "for")]
     pub lasts: DurationDraw,
     /// The rate meanwhile.
-    pub rate: Text<Rate>,
+    pub rate: Rate,
 }
 
 /// An on/off source.
@@ -95,16 +95,16 @@ pub struct LimitedPeriod {
 #[serde(deny_unknown_fields)]
 pub struct OnOffSpec {
     /// The rate of the messages' bytes while the source is on.
-    pub rate: Text<Rate>,
+    pub rate: Rate,
     /// The size of a message.
-    pub message: Text<Bytes>,
+    pub message: Bytes,
     /// How long the source is on.
     pub on: DurationDraw,
     /// How long it is off.
     pub off: DurationDraw,
     /// When the connection closes; default: not before the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Text<Duration>>,
+    pub stop: Option<Duration>,
 }
 
 /// Volumes given at once.
@@ -112,15 +112,15 @@ pub struct OnOffSpec {
 #[serde(deny_unknown_fields)]
 pub struct BurstsSpec {
     /// The volume.
-    pub size: Draw<Text<Bytes>>,
+    pub size: Draw<Bytes>,
     /// The time from one to the next.
     pub every: DurationDraw,
     /// The rate that the sender asks the routers for with each (RFC 4782), whatever the variant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quick_start: Option<Text<Rate>>,
+    pub quick_start: Option<Rate>,
     /// When the connection closes; default: not before the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Text<Duration>>,
+    pub stop: Option<Duration>,
 }
 
 impl Default for AppSpec {
@@ -132,8 +132,8 @@ impl Default for AppSpec {
 /// The applications of a flow's sender and receiver, on transports of some kind.
 pub type Apps<T> = (AnyApp<T>, AnyApp<T>);
 
-fn stop_at(stop: Option<Text<Duration>>) -> Instant {
-    stop.map_or(Instant::NEVER, |stop| Instant::START + stop.0)
+fn stop_at(stop: Option<Duration>) -> Instant {
+    stop.map_or(Instant::NEVER, |stop| Instant::START + stop)
 }
 
 impl AppSpec {
@@ -159,7 +159,7 @@ impl AppSpec {
     }
 
     /// The rate that it asks the routers for by itself.
-    pub const fn asks(&self) -> Option<Text<Rate>> {
+    pub const fn asks(&self) -> Option<Rate> {
         match self {
             Self::Bursts(bursts) => bursts.quick_start,
             _ => None,
@@ -176,14 +176,14 @@ impl AppSpec {
         stream: impl Fn(&str) -> Stream,
     ) -> Result<Apps<T>, (&'static str, &'static str)> {
         let sends = match self {
-            Self::Bulk { size } => AnyApp::Bulk(Bulk::new(size.map(|t| t.0))),
+            Self::Bulk { size } => AnyApp::Bulk(Bulk::new(*size)),
             Self::Cbr(cbr) => AnyApp::Cbr(Box::new(cbr.app(stream))),
             Self::OnOff(onoff) => {
                 let (on, off) = (onoff.on.clone(), onoff.off.clone());
                 let (mut first, mut second) = (stream("on"), stream("off"));
-                let nanos = onoff.message.0.bits() as f64 * 1e9 / onoff.rate.0.as_bps() as f64;
+                let nanos = onoff.message.bits() as f64 * 1e9 / onoff.rate.as_bps() as f64;
                 let burst = Burst::Messages {
-                    message: onoff.message.0,
+                    message: onoff.message,
                     every: Duration::from_secs_f64(nanos / 1e9),
                     on: Draws::new(move || on.sample(&mut first)),
                 };
@@ -197,7 +197,7 @@ impl AppSpec {
                 let burst = Burst::Volume(Draws::new(volume));
                 let every = Draws::new(move || every.sample(&mut random));
                 let app = OnOff::new(burst, every, true, stop_at(bursts.stop));
-                AnyApp::OnOff(Box::new(app.asking(bursts.quick_start.map(|rate| rate.0))))
+                AnyApp::OnOff(Box::new(app.asking(bursts.quick_start)))
             }
             Self::Video(video) => {
                 let player = video.player(&mut stream("video"))?;
@@ -238,7 +238,7 @@ impl CbrSpec {
     fn app(&self, stream: impl Fn(&str) -> Stream) -> Cbr {
         let (mut idle, mut limited) = (stream("idle"), stream("limited"));
         let mut periods: Vec<[Turn; 2]> = Vec::new();
-        let rate = Some(self.rate.0);
+        let rate = Some(self.rate);
         let mut add = |at: Duration, lasts: Duration, during, moments: [Moment; 2]| {
             let [begins, ends] = [at, at + lasts].map(|at| Instant::START + at);
             periods.push([
@@ -253,7 +253,7 @@ impl CbrSpec {
         for period in &self.limited {
             let at = period.at.sample(&mut limited);
             let lasts = period.lasts.sample(&mut limited);
-            add(at, lasts, Some(period.rate.0), [Moment::Limited, Moment::Restore]);
+            add(at, lasts, Some(period.rate), [Moment::Limited, Moment::Restore]);
         }
         periods.sort_by_key(|[begins, _]| begins.at);
         // Drawn periods may meet: the later one then begins when the earlier one is over.
@@ -265,9 +265,9 @@ impl CbrSpec {
             free = ends.at;
         }
         let turns = periods.into_iter().flatten().collect();
-        let cbr = Cbr::new(self.message.0, self.rate.0, turns, stop_at(self.stop));
+        let cbr = Cbr::new(self.message, self.rate, turns, stop_at(self.stop));
         match self.jitter {
-            Some(jitter) => cbr.with_jitter(jitter.0, stream("jitter")),
+            Some(jitter) => cbr.with_jitter(jitter, stream("jitter")),
             None => cbr,
         }
     }

@@ -5,21 +5,19 @@ use ackclock_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Text;
-
 /// A video in segments at several rates (DASH, HLS): the receiver opens the connection, chooses the
 /// rate of each segment, asks for it, and plays it when it is whole.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DashSpec {
     /// The rates at which there are segments, the lowest first.
-    pub rates: Vec<Text<Rate>>,
+    pub rates: Vec<Rate>,
     /// The play time of a segment.
     #[serde(default = "four_seconds")]
-    pub segment: Text<Duration>,
+    pub segment: Duration,
     /// The play time of the video, whole segments of a constant rate; not with `pictures`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub length: Option<Text<Duration>>,
+    pub length: Option<Duration>,
     /// Pictures a second.
     #[serde(default = "super::video::thirty")]
     pub picture_rate: f64,
@@ -29,13 +27,13 @@ pub struct DashSpec {
     pub pictures: Vec<u32>,
     /// The most play that the buffer holds.
     #[serde(default = "half_a_minute")]
-    pub buffer: Text<Duration>,
+    pub buffer: Duration,
     /// What it holds when play begins; default: two segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Text<Duration>>,
+    pub start: Option<Duration>,
     /// What it holds when play goes on after it ran empty; default: as `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume: Option<Text<Duration>>,
+    pub resume: Option<Duration>,
     /// How the rate of a segment is chosen.
     #[serde(default)]
     pub adapt: AdaptSpec,
@@ -54,12 +52,12 @@ pub enum AdaptSpec {
 }
 
 /// What players ask for (DASH-IF guidelines: 2 to 10 s).
-const fn four_seconds() -> Text<Duration> {
-    Text(Duration::from_secs(4))
+const fn four_seconds() -> Duration {
+    Duration::from_secs(4)
 }
 
-const fn half_a_minute() -> Text<Duration> {
-    Text(Duration::from_secs(30))
+const fn half_a_minute() -> Duration {
+    Duration::from_secs(30)
 }
 
 impl DashSpec {
@@ -71,16 +69,16 @@ impl DashSpec {
         if !(0.1..=1000.0).contains(&self.picture_rate) {
             return Err(("picture_rate", "expected from 0.1 to 1000"));
         }
-        let segment = self.segment.0;
+        let segment = self.segment;
         if segment == Duration::ZERO {
             return Err(("segment", "expected more than 0 s"));
         }
-        let rates: Vec<Rate> = self.rates.iter().map(|rate| rate.0).collect();
+        let rates: Vec<Rate> = self.rates.clone();
         Ladder::check_rates(&rates)?;
         let weights = match (&*self.pictures, self.length) {
             ([], Some(length)) => {
-                let count = length.0.as_nanos() / segment.as_nanos();
-                if count * segment.as_nanos() != length.0.as_nanos() || count == 0 {
+                let count = length.as_nanos() / segment.as_nanos();
+                if count * segment.as_nanos() != length.as_nanos() || count == 0 {
                     return Err(("length", "expected whole segments"));
                 }
                 vec![1; usize::try_from(count).unwrap_or(usize::MAX).min(Ladder::MOST + 1)]
@@ -97,11 +95,11 @@ impl DashSpec {
             }
         };
         let ladder = Ladder::new(&rates, segment, &weights)?;
-        let start = self.start.map_or(segment * 2, |start| start.0);
+        let start = self.start.unwrap_or(segment * 2);
         let settings = DashSettings {
-            buffer: self.buffer.0,
+            buffer: self.buffer,
             start,
-            resume: self.resume.map_or(start, |resume| resume.0),
+            resume: self.resume.unwrap_or(start),
             adaptation: match self.adapt {
                 AdaptSpec::Throughput => Adaptation::Throughput,
                 AdaptSpec::Buffer => Adaptation::Buffer,

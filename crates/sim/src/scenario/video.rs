@@ -6,8 +6,6 @@ use ackclock_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Text;
-
 /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends all of
 /// it, and a player shows it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -21,19 +19,19 @@ pub struct VideoSpec {
     pub pictures: Vec<u32>,
     /// The volume of a video whose pictures are drawn at random, instead of `pictures`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<Text<Bytes>>,
+    pub size: Option<Bytes>,
     /// How long a video of `size` lasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub length: Option<Text<Duration>>,
+    pub length: Option<Duration>,
     /// The most that the playout buffer holds.
     #[serde(default = "playout_buffer")]
-    pub buffer: Text<Bytes>,
+    pub buffer: Bytes,
     /// What it holds when play begins; default: `buffer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Text<Bytes>>,
+    pub start: Option<Bytes>,
     /// What it holds when play goes on after it ran empty; default: as `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume: Option<Text<Bytes>>,
+    pub resume: Option<Bytes>,
     /// How many times as fast as usual late pictures are shown, from 1, which makes up for nothing.
     #[serde(default = "catch_up")]
     pub catch_up: f64,
@@ -41,7 +39,7 @@ pub struct VideoSpec {
     /// at first and after it ran empty, until at the measured rate the rest would not make it wait
     /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resize: Option<Text<Bytes>>,
+    pub resize: Option<Bytes>,
     /// The server sends at no more than so many times the least constant rate at which the rest of the
     /// film would be there in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,8 +51,8 @@ pub(super) const fn thirty() -> f64 {
 }
 
 /// Watanabe et al. (2013): a second of their video.
-const fn playout_buffer() -> Text<Bytes> {
-    Text(Bytes::new(656_000))
+const fn playout_buffer() -> Bytes {
+    Bytes::new(656_000)
 }
 
 /// What listeners do not mind: `VLC` resamples by a tenth at most.
@@ -75,7 +73,7 @@ impl VideoSpec {
         let pictures = match (&*self.pictures, self.size, self.length) {
             ([], Some(size), Some(length)) => {
                 let synthetic =
-                    Synthetic { volume: size.0, count: count(length.0, interval), interval };
+                    Synthetic { volume: size, count: count(length, interval), interval };
                 synthetic.draw(random).map_err(|why| ("size", why))?
             }
             ([], ..) => {
@@ -89,22 +87,17 @@ impl VideoSpec {
                 Pictures::new(sizes, interval).map_err(|why| ("pictures", why))?
             }
         };
-        let start = self.start.unwrap_or(self.buffer).0;
-        let resume = self.resume.map_or(start, |resume| resume.0);
-        let resize = self.resize.map(|most| most.0);
-        if resize.is_some_and(|most| most < self.buffer.0) {
+        let start = self.start.unwrap_or(self.buffer);
+        let resume = self.resume.unwrap_or(start);
+        let resize = self.resize;
+        if resize.is_some_and(|most| most < self.buffer) {
             return Err(("resize", "expected at least `buffer`"));
         }
         if self.pace.is_some_and(|gain| !(1.0..=100.0).contains(&gain)) {
             return Err(("pace", "expected from 1 to 100"));
         }
-        let settings = PlayerSettings {
-            buffer: self.buffer.0,
-            start,
-            resume,
-            catch_up: self.catch_up,
-            resize,
-        };
+        let settings =
+            PlayerSettings { buffer: self.buffer, start, resume, catch_up: self.catch_up, resize };
         let wrong = if (1.0..=10.0).contains(&self.catch_up) { "buffer" } else { "catch_up" };
         Player::new(settings, pictures).map_err(|why| (wrong, why))
     }
