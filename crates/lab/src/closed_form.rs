@@ -7,7 +7,7 @@
 use ackclock_net::{Behaviour, Loss, QueueUnit, QuickStartConfig};
 use ackclock_packet::{HEADERS, QuickStartRate};
 use ackclock_sim::paths::{FlowPath, PathLink, flow_paths};
-use ackclock_sim::scenario::{AppSpec, CrossKind, Direction, Scenario};
+use ackclock_sim::scenario::{Application, CrossKind, Direction, Scenario};
 use ackclock_tcp::growth::Model;
 use ackclock_tcp::{JumpChoice, Pacing};
 use ackclock_theory::altman::{self, Parameters, Path};
@@ -94,7 +94,7 @@ pub fn closed_form(scenario: &Scenario) -> Result<Theory, BadInput> {
         let case = Case { scenario, flow, flows: flows.len() };
         if !scenario.cross_traffic.is_empty() {
             case.altman()
-        } else if let AppSpec::Bulk { size: Some(size) } = &scenario.flows[flow.entry].app {
+        } else if let Some(size) = end_of(&scenario.flows[flow.entry].app) {
             case.transfer(size.get())
         } else {
             case.response()
@@ -132,7 +132,7 @@ fn refuse_what_no_form_knows(scenario: &Scenario, flows: &[FlowPath]) -> Result<
     }
     for flow in flows {
         let key = format!("flow[{}]", flow.entry);
-        if !matches!(scenario.flows[flow.entry].app, AppSpec::Bulk { .. }) {
+        if scenario.flows[flow.entry].app.transfer().is_none() {
             let message = "no closed form has this application, expected `kind = \"bulk\"`";
             return Err(refuse(&format!("{key}.app"), message));
         }
@@ -255,7 +255,7 @@ impl Case<'_> {
             );
             return Err(refuse(&self.key("variant"), &message));
         }
-        if matches!(&self.scenario.flows[self.flow.entry].app, AppSpec::Bulk { size: Some(_) }) {
+        if end_of(&self.scenario.flows[self.flow.entry].app).is_some() {
             return Err(refuse(&self.key("app.size"), "the model's connection has no end"));
         }
         let place = self.flow.there.iter().position(|link| link.name == source.link);
@@ -586,6 +586,11 @@ enum PathLoss {
 /// The time that a link takes to send so many bytes, s.
 fn sending_s(link: &PathLink, bytes: f64) -> f64 {
     link.rate.map_or(0.0, |rate| bytes * 8.0 / rate.as_bps() as f64)
+}
+
+/// The volume of a transfer that has an end.
+fn end_of(app: &Application) -> Option<Bytes> {
+    app.transfer().filter(|volume| *volume != Bytes::UNLIMITED)
 }
 
 #[cfg(test)]

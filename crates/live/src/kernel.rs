@@ -3,8 +3,8 @@
 use ackclock_sim::ScenarioError;
 use ackclock_sim::plan::Plan;
 use ackclock_sim::scenario::{
-    AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime, Every,
-    NagleSpec, NetworkSpec, PacingSpec, Scenario, Span, TcpSpec, TrafficApp, VariantChoice,
+    AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime, Every, NagleSpec,
+    NetworkSpec, PacingSpec, Scenario, Span, TcpSpec, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::growth::laws_of_linux;
 use ackclock_tcp::{Config, Profile};
@@ -87,7 +87,7 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
         }
     }
     for (n, flow) in scenario.flows.iter().enumerate() {
-        if matches!(flow.app, AppSpec::Dash(_)) && ends[n][0] != ends[n][1] {
+        if flow.app.needs_one_transport() && ends[n][0] != ends[n][1] {
             let message = "a video in segments needs both ends of one kind, kernel or ackclock";
             return refuse(format!("flow[{n}].app.kind"), message);
         }

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
-use ackclock_app::{AnyApp, Client, Server, Session, Sink};
+use ackclock_app::{AnyApp, Client, Server, Session, Sink, Transport};
 use ackclock_sim::plan::Plan;
 use ackclock_sim::records::Run;
-use ackclock_sim::scenario::{AppSpec, NetworkSpec, Scenario};
+use ackclock_sim::scenario::{Application, NetworkSpec, Scenario};
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Instant, Rate};
+use ackclock_units::{Bytes, Duration, Instant, Rate};
 use ackclock_writer::Place;
 
 use crate::LiveError;
@@ -214,7 +214,7 @@ struct Party<'a> {
 
 /// What a connection plays.
 enum Plays<'a> {
-    App(&'a AppSpec),
+    App(&'a Application),
     Session(&'a Session),
 }
 
@@ -247,7 +247,7 @@ impl<'a> Party<'a> {
     }
 
     /// The applications of its two sides.
-    fn apps<T>(&self, seed: u64) -> Result<[AnyApp<T>; 2], LiveError> {
+    fn apps<T: Transport>(&self, seed: u64) -> Result<[AnyApp<T>; 2], LiveError> {
         match self.plays {
             Plays::Session(session) => Ok([
                 AnyApp::Client(Box::new(Client::new(session))),
@@ -258,10 +258,10 @@ impl<'a> Party<'a> {
             }
             Plays::App(app) => {
                 let stream = |what: &str| Stream::new(seed, &format!("flow {} {what}", self.name));
-                let apps = app.apps(stream).map_err(|(key, why)| {
+                let apps = app.apps(&stream).map_err(|(key, why)| {
                     ackclock_sim::ScenarioError::new(
                         &format!("flow[{}].app.{key}", self.entry),
-                        why,
+                        &why,
                     )
                 })?;
                 Ok(apps.into())
@@ -269,9 +269,9 @@ impl<'a> Party<'a> {
         }
     }
 
-    /// Whether its objects are noted: of a transfer without end there are none.
-    const fn is_told(&self) -> bool {
-        !matches!(self.plays, Plays::App(AppSpec::Bulk { size: None }))
+    /// True if its objects are noted: a transfer without end has none.
+    fn is_told(&self) -> bool {
+        !matches!(self.plays, Plays::App(app) if app.transfer() == Some(Bytes::UNLIMITED))
     }
 
     /// Whether programs play it, on sockets of their own.

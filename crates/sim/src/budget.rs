@@ -11,8 +11,8 @@ use ackclock_units::{Bytes, Duration, Rate};
 
 use crate::error::ScenarioError;
 use crate::scenario::{
-    AppSpec, ArrivalsSpec, ChannelSpec, CrossTraffic, Draw, DurationDraw, Every, Flow, LinkSpec,
-    Probe, Quantity, Scenario, Topology, Traffic, TrafficApp,
+    Application, ArrivalsSpec, ChannelSpec, CrossTraffic, Draw, Every, Flow, LinkSpec, Probe,
+    Scenario, Topology, Traffic, TrafficApp,
 };
 use crate::topology::{Layout, flow_entries};
 
@@ -140,7 +140,7 @@ impl Estimate {
             let key = format!("traffic[{n}].arrivals");
             estimate.add_rows(key, memory_bytes, opened * CONNECTION_EVENTS);
             if let TrafficApp::Request { exchanges, .. } = &class.app {
-                let each = mean(exchanges, f64::MAX).ceil().max(1.0);
+                let each = exchanges.mean(f64::MAX).ceil().max(1.0);
                 let rows = opened * each * OBJECT_ROW_BYTES;
                 let key = format!("traffic[{n}].app.exchanges");
                 estimate.add(key.clone(), each * EXCHANGE_BYTES, 0.0);
@@ -183,7 +183,8 @@ impl Estimate {
             first += entries[first..].iter().take_while(|entry| **entry == n).count();
             let Ok(config) = flow.config() else { continue };
             let mss = f64::from(config.mss.get());
-            let volume = volume(&flow.app, whole);
+            let load = flow.app.load(whole);
+            let volume = load.volume;
             let window = config.autotune.map_or(config.receive_window, |autotune| autotune.most);
             let rtt = pools.rtt(there) + pools.rtt(back);
             let flight =
@@ -193,7 +194,7 @@ impl Estimate {
             let carried = pools.carried(there, count * volume, links);
             estimate.add(key, 0.0, carried / mss * SEGMENT_EVENTS);
             packets_of[n] = carried / mss;
-            let objects = objects(&flow.app, whole) * count;
+            let objects = load.objects * count;
             let key = format!("flow[{n}].app");
             estimate.add_rows(key, objects * OBJECT_ROW_BYTES, objects);
         }
@@ -397,71 +398,9 @@ fn queues(queue: &Discipline) -> f64 {
 }
 
 /// The memory of a flow's application.
-fn app_bytes(app: &AppSpec) -> f64 {
-    let pictures = match app {
-        AppSpec::Video(video) => {
-            let drawn =
-                video.length.map_or(0.0, |length| length.as_secs_f64() * video.picture_rate);
-            drawn.max(video.pictures.len() as f64)
-        }
-        AppSpec::Dash(dash) => {
-            // The check refuses segments of no time later.
-            let lasting = dash.length.filter(|_| dash.segment > Duration::ZERO);
-            let segments =
-                lasting.map_or(0.0, |length| length.as_secs_f64() / dash.segment.as_secs_f64());
-            segments.max(dash.pictures.len() as f64) * dash.rates.len() as f64
-        }
-        _ => 0.0,
-    };
-    // What is not a number the check refuses later.
-    pictures.max(0.0) * PICTURE_BYTES
-}
-
-/// The bytes that a flow's application gives in `whole` seconds.
-fn volume(app: &AppSpec, whole: f64) -> f64 {
-    let at = |rate: Rate| rate.as_bps() as f64 / 8.0 * whole;
-    match app {
-        AppSpec::Bulk { size: Some(size) } => size.get() as f64,
-        AppSpec::Bulk { size: None } | AppSpec::Program(_) | AppSpec::Iperf3(_) => f64::INFINITY,
-        AppSpec::Cbr(cbr) => at(cbr.rate),
-        AppSpec::OnOff(onoff) => at(onoff.rate),
-        AppSpec::Bursts(bursts) => count_of(&bursts.every, whole) * mean(&bursts.size, f64::MAX),
-        AppSpec::Video(video) => {
-            let sizes: f64 = video.pictures.iter().map(|size| f64::from(*size)).sum();
-            video.size.map_or(sizes, |size| size.get() as f64)
-        }
-        AppSpec::Dash(dash) => {
-            let rate = dash.rates.iter().map(|rate| rate.as_bps()).max().unwrap_or_default();
-            let pictures = dash.pictures.len() as f64 / dash.picture_rate.max(0.1);
-            let length = dash.length.map_or(pictures, Duration::as_secs_f64);
-            rate as f64 / 8.0 * length
-        }
-    }
-}
-
-/// The messages, bursts or segments that a flow's application gives in `whole` seconds.
-fn objects(app: &AppSpec, whole: f64) -> f64 {
-    let messages =
-        |rate: Rate, size: Bytes| rate.as_bps() as f64 * whole / size.bits().max(1) as f64;
-    match app {
-        AppSpec::Cbr(cbr) => messages(cbr.rate, cbr.message),
-        AppSpec::OnOff(onoff) => {
-            let cycle = mean(&onoff.on, whole) + mean(&onoff.off, whole);
-            messages(onoff.rate, onoff.message) + whole / cycle.max(1e-9)
-        }
-        AppSpec::Bursts(bursts) => count_of(&bursts.every, whole),
-        _ => 0.0,
-    }
-}
-
-/// The mean of a draw, each cut at `most`; nothing of one that the check refuses later.
-fn mean<T: Quantity>(draw: &Draw<T>, most: f64) -> f64 {
-    if draw.fault().is_some() { 0.0 } else { draw.law().mean_below(most) }
-}
-
-/// How often a time passes in `whole` seconds.
-fn count_of(every: &DurationDraw, whole: f64) -> f64 {
-    whole / mean(every, whole).max(1e-9)
+fn app_bytes(app: &Application) -> f64 {
+    // A product that is no number the check refuses later.
+    app.load(0.0).pictures.max(0.0) * PICTURE_BYTES
 }
 
 /// The connections, or users, of a class.
@@ -482,11 +421,11 @@ struct Connection {
 }
 
 fn volume_of_connection(class: &Traffic, rtt: f64, whole: f64) -> Connection {
-    let bytes = |draw: &Draw<Bytes>| mean(draw, 1e15);
+    let bytes = |draw: &Draw<Bytes>| draw.mean(1e15);
     match &class.app {
         TrafficApp::Bulk { size } => Connection { bytes: bytes(size), objects: 1.0 },
         TrafficApp::Request { request, response, exchanges, .. } => {
-            let objects = mean(exchanges, 1e15).ceil().max(1.0);
+            let objects = exchanges.mean(1e15).ceil().max(1.0);
             Connection { bytes: objects * (bytes(request) + bytes(response)), objects }
         }
         TrafficApp::Packmime { .. } => {
@@ -494,10 +433,10 @@ fn volume_of_connection(class: &Traffic, rtt: f64, whole: f64) -> Connection {
         }
         TrafficApp::Browser(browser) => {
             // No page takes less time than two round trips.
-            let think = browser.think.as_ref().map_or(SURGE_THINK_S, |think| mean(think, whole));
+            let think = browser.think.as_ref().map_or(SURGE_THINK_S, |think| think.mean(whole));
             let each = think + (2.0 * rtt).max(1e-6);
             let pages = browser.pages.map_or(f64::MAX, |pages| pages as f64).min(whole / each);
-            let embedded = browser.embedded.as_ref().map_or(PAGE_OBJECTS, |n| mean(n, 1000.0));
+            let embedded = browser.embedded.as_ref().map_or(PAGE_OBJECTS, |n| n.mean(1000.0));
             let objects = pages.max(1.0) * (1.0 + embedded);
             let size = browser.size.as_ref().map_or(WEB_BYTES, bytes);
             Connection { bytes: objects * size, objects }

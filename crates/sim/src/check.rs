@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 
 use ackclock_net::Discipline;
 use ackclock_units::random::Stream;
-use ackclock_units::{Bytes, Duration, Rate, check_line};
+use ackclock_units::{Duration, Rate, check_line};
 
 use crate::budget::{Budget, Estimate};
 use crate::cross::source_name;
 use crate::error::ScenarioError;
 use crate::scenario::{
-    AppSpec, ChannelSpec, CrossKind, CrossTraffic, Direction, Every, Flow, LinkSpec, Probe,
-    QuickStartSpec, ReorderSpec, Scenario, Topology, What,
+    ChannelSpec, CrossKind, CrossTraffic, Direction, Every, Flow, LinkSpec, Probe, QuickStartSpec,
+    ReorderSpec, Scenario, Topology, What,
 };
 use crate::topology::{Layout, flow_entries, flow_names};
 
@@ -236,42 +236,17 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
     }
     let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
     check_tcp(&key("tcp"), &flow.tcp, &config)?;
-    if let AppSpec::Video(video) = &flow.app {
-        // A video drawn at random is refused for the same reasons whatever the draw, but for its
-        // largest picture; the run tells of that.
-        let player = video.player(&mut Stream::new(scenario.seed, "check"));
-        if let Err((of, why)) = player
-            && !(of == "buffer" && video.pictures.is_empty())
-        {
-            return refuse(&key(&format!("app.{of}")), why);
-        }
-    }
-    if let AppSpec::Dash(dash) = &flow.app
-        && let Err((of, why)) = dash.apps()
-    {
-        return refuse(&key(&format!("app.{of}")), why);
-    }
-    let programs = match &flow.app {
-        AppSpec::Program(program) => program.check(),
-        AppSpec::Iperf3(iperf3) => iperf3.check(),
-        _ => Ok(()),
-    };
-    if let Err((of, why)) = programs {
+    if let Err((of, why)) = flow.app.check(scenario.duration) {
         return refuse(&key(&format!("app.{of}")), &why);
     }
     if flow.app.program().is_some() && flow.count > 1 {
         return refuse(&key("count"), "programs are of one flow; expected an entry for each");
     }
-    moments::check_app(&key("app"), &flow.app, scenario)?;
     check_asks(&key("app.quick_start"), flow.app.asks())?;
     if let Some((at, expected)) = flow.start.fault() {
         return refuse(&key(&format!("start{at}")), expected);
     }
     times::check_start(&key("start"), flow, scenario)?;
-    if matches!(flow.app, AppSpec::Bulk { size: Some(size) } if size == Bytes::ZERO) {
-        let expected = "expected at least 1 B; a transfer without an end has no `size`";
-        return refuse(&key("app.size"), expected);
-    }
     let in_graph = matches!(scenario.topology, Topology::Graph { .. });
     for (word, node) in [("from", &flow.from), ("to", &flow.to)] {
         if node.is_some() && !in_graph {

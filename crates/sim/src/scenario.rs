@@ -4,11 +4,9 @@
 //! generated from these types. Quantities are text with a unit ("10 Mbit/s"); unknown keys are
 //! refused by name.
 
-mod app;
 mod browser;
 mod change;
 mod channel;
-mod dash;
 mod endpoint;
 mod feedback;
 mod program;
@@ -16,7 +14,6 @@ mod quick_start;
 mod tcp;
 mod text;
 mod traffic;
-mod video;
 
 use core::num::NonZeroU64;
 
@@ -26,20 +23,20 @@ use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use ackclock_app::Application;
+pub use ackclock_app::application::{ProgramConfig, Side, VideoConfig, fill};
 pub use ackclock_units::written::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
     QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
 };
-pub use app::{AppSpec, Apps, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
 pub use browser::{BrowserHttp, BrowserSpec, SurgeConstants, SurgeSizes};
 pub use change::{
     After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, RateOrZero, Span,
 };
 pub use channel::{BurstLoss, ChannelSpec, RateStep};
-pub use dash::{AdaptSpec, DashSpec};
 pub use endpoint::{EndpointSpec, NetworkSpec};
 pub use feedback::{RcpSpec, XcpSpec};
-pub use program::{Iperf3Spec, ProgramSpec, Side, fill, programs_asked};
+pub use program::programs_asked;
 pub(crate) use quick_start::{A_RATE, is_below_all};
 pub use quick_start::{
     DenialSpec, QuickStartAdmission, QuickStartRule, QuickStartSpec, QuickStartTcp, QuickStartWord,
@@ -52,7 +49,6 @@ pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
     UtilisationFull, UtilisationSpec, VariantChoice, VariantFeedback, VariantShare,
 };
-pub use video::VideoSpec;
 
 /// A run, as data: topology, flows, cross-traffic, what to measure, a seed.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -374,7 +370,7 @@ pub struct Flow {
     pub network: NetworkSpec,
     /// What asks for data.
     #[serde(default)]
-    pub app: AppSpec,
+    pub app: Application,
     /// When the connection opens.
     #[serde(default)]
     pub start: DurationDraw,

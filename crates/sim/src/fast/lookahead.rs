@@ -1,11 +1,11 @@
 //! Whether hosts and the links that they share may take turns, and how long a turn is:
 //! `docs/decisions/0025-hosts-and-links-take-turns.md`.
 
-use ackclock_units::Duration;
+use ackclock_units::{Bytes, Duration};
 
 use crate::fast::elision::{Elsewhere, find};
 use crate::records::MOST_ROWS_HELD;
-use crate::scenario::{AppSpec, EventTime, Every, Scenario};
+use crate::scenario::{EventTime, Every, Scenario};
 use crate::topology::Layout;
 
 /// Looking at so many hosts takes less time than a packet.
@@ -71,7 +71,7 @@ pub fn turns(scenario: &Scenario, layout: &Layout, elsewhere: &Elsewhere<'_>) ->
     let unseen = elsewhere.watched.is_empty();
     // An application tells the other end of its objects, and windows of a moment of a flow, at once.
     let by_themselves =
-        scenario.flows.iter().all(|flow| matches!(flow.app, AppSpec::Bulk { size: None }));
+        scenario.flows.iter().all(|flow| flow.app.transfer() == Some(Bytes::UNLIMITED));
     let by_time = scenario.measures.iter().all(|measure| matches!(measure.from, EventTime::At(_)));
     let unruled =
         layout.wires.iter().all(|wire| wire.quick_start.is_none() && wire.feedback.is_none());

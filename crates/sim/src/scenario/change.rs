@@ -133,15 +133,19 @@ pub enum FlowEvent {
 }
 
 impl FlowEvent {
-    /// Whether the application means this event.
-    pub const fn is(self, moment: Moment) -> bool {
-        matches!(
-            (self, moment),
-            (Self::Idle, Moment::Idle)
-                | (Self::Resume, Moment::Resume)
-                | (Self::Limited, Moment::Limited)
-                | (Self::Restore, Moment::Restore)
-        )
+    /// The moment in the application's life.
+    pub const fn moment(self) -> Moment {
+        match self {
+            Self::Idle => Moment::Idle,
+            Self::Resume => Moment::Resume,
+            Self::Limited => Moment::Limited,
+            Self::Restore => Moment::Restore,
+        }
+    }
+
+    /// True if the application means this event.
+    pub fn is(self, moment: Moment) -> bool {
+        self.moment() == moment
     }
 }
 

@@ -281,7 +281,39 @@ impl<T: Quantity> Draw<T> {
     }
 }
 
+impl<T: Quantity> Draw<T> {
+    /// The mean in base units, each draw cut at `most`; nothing of one with a [fault](Self::fault).
+    pub fn mean(&self, most: f64) -> f64 {
+        if self.fault().is_some() { 0.0 } else { self.law().mean_below(most) }
+    }
+}
+
 impl DurationDraw {
+    /// The earliest that it comes to.
+    pub fn earliest(&self) -> Duration {
+        match self {
+            Self::Fixed(fixed) => *fixed,
+            Self::Uniform(draw) => draw.uniform[0],
+            Self::Pareto(draw) => draw.pareto.scale,
+            Self::Values(draw) => draw.values.iter().copied().min().unwrap_or_default(),
+            Self::Quantiles(draw) => {
+                draw.quantiles.first().map(|first| first.value).unwrap_or_default()
+            }
+            Self::Exponential(_) | Self::Weibull(_) | Self::Lognormal(_) => Duration::ZERO,
+        }
+    }
+
+    /// The latest that it comes to, if there is one.
+    pub fn latest(&self) -> Option<Duration> {
+        match self {
+            Self::Fixed(fixed) => Some(*fixed),
+            Self::Uniform(draw) => Some(draw.uniform[1]),
+            Self::Values(draw) => draw.values.iter().copied().max(),
+            Self::Quantiles(draw) => draw.quantiles.last().map(|last| last.value),
+            Self::Exponential(_) | Self::Pareto(_) | Self::Weibull(_) | Self::Lognormal(_) => None,
+        }
+    }
+
     /// A draw.
     pub fn sample(&self, random: &mut Stream) -> Duration {
         match self {

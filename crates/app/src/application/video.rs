@@ -1,16 +1,18 @@
 //! A video, and the player that shows it.
 
-use ackclock_app::video::{Pictures, Player, PlayerSettings, Synthetic};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::contract::{Apps, Described, Load, Refusal, owned, refuse};
+use crate::video::{Pictures, Player, PlayerSettings, Synthetic, VideoPace};
+use crate::{AnyApp, Transport, VideoClient, VideoServer};
+
 /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends all of
 /// it, and a player shows it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct VideoSpec {
+pub struct VideoConfig {
     /// Pictures a second.
     #[serde(default = "thirty")]
     pub picture_rate: f64,
@@ -20,19 +22,20 @@ pub struct VideoSpec {
     /// The volume of a video whose pictures are drawn at random, instead of `pictures`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// How long a video of `size` lasts.
+    /// The play time of a video of `size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Duration>,
     /// The most that the playout buffer holds.
     #[serde(default = "playout_buffer")]
     pub buffer: Bytes,
-    /// What it holds when play begins; default: `buffer`.
+    /// The volume that the buffer holds when play begins; default: `buffer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Bytes>,
-    /// What it holds when play goes on after it ran empty; default: as `start`.
+    /// The volume that the buffer holds when play goes on after it ran empty; default: as `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Bytes>,
-    /// How many times as fast as usual late pictures are shown, from 1, which makes up for nothing.
+    /// The speed at which late pictures are shown, as a multiple of the usual one, from 1, which makes
+    /// up for nothing.
     #[serde(default = "catch_up")]
     pub catch_up: f64,
     /// The most that the playout buffer grows to, if it is to follow the path: play then also waits,
@@ -55,12 +58,62 @@ const fn playout_buffer() -> Bytes {
     Bytes::new(656_000)
 }
 
-/// What listeners do not mind: `VLC` resamples by a tenth at most.
+/// A speed that listeners do not mind: `VLC` resamples by a tenth at most.
 const fn catch_up() -> f64 {
     1.1
 }
 
-impl VideoSpec {
+/// A video over HTTP, of one file.
+#[derive(Clone, Copy, Debug)]
+pub struct Video;
+
+impl Described for Video {
+    type Settings = VideoConfig;
+
+    const KIND: &'static str = "video";
+
+    fn is_sized(_: &VideoConfig) -> bool {
+        true
+    }
+
+    fn receiver_opens(_: &VideoConfig) -> bool {
+        true
+    }
+
+    fn load(video: &VideoConfig, _: f64) -> Load {
+        let sizes: f64 = video.pictures.iter().map(|size| f64::from(*size)).sum();
+        let drawn = video.length.map_or(0.0, |length| length.as_secs_f64() * video.picture_rate);
+        Load {
+            pictures: drawn.max(video.pictures.len() as f64),
+            ..Load::of(video.size.map_or(sizes, |size| size.get() as f64))
+        }
+    }
+
+    fn check(video: &VideoConfig, _: Duration) -> Result<(), Refusal> {
+        // A video drawn at random is refused for the same reasons whatever the draw, but for its
+        // largest picture; the run tells of that.
+        match video.player(&mut Stream::new(1, "check")) {
+            Err((of, why)) if !(of == "buffer" && video.pictures.is_empty()) => refuse(of, why),
+            _ => Ok(()),
+        }
+    }
+
+    fn apps<T: Transport>(
+        video: &VideoConfig,
+        stream: &dyn Fn(&str) -> Stream,
+    ) -> Result<Apps<T>, Refusal> {
+        let player = video.player(&mut stream("video")).map_err(owned)?;
+        let pictures = player.pictures().clone();
+        let server = match video.pace {
+            Some(gain) => VideoServer::paced(VideoPace { gain, pictures }),
+            None => VideoServer::new(pictures.volume()),
+        };
+        let client = Box::new(VideoClient::new(player));
+        Ok((AnyApp::VideoServer(Box::new(server)), AnyApp::VideoClient(client)))
+    }
+}
+
+impl VideoConfig {
     /// The player, with a video drawn from `random` if its pictures are not given.
     ///
     /// # Errors
