@@ -1,23 +1,19 @@
 //! Applications, the sources of data: an application sits on an end point, writes, reads and
 //! closes.
 
+pub mod application;
 mod arrivals;
 mod browser;
-mod bulk;
-mod cbr;
-mod onoff;
 mod packmime;
 mod session;
 mod transport;
 pub mod video;
 
+pub use application::{Application, Apps, Bulk, Burst, Cbr, Draws, Load, OnOff, Refusal, Turn};
 pub use arrivals::{AnyArrivals, Arrivals, Listed, Periodic, Poisson};
 pub use browser::{
     Act, Browsing, Http, Page, PageModel, PageView, SizeLaw, Surge, User, WebClient, WebServer,
 };
-pub use bulk::Bulk;
-pub use cbr::{Cbr, Turn};
-pub use onoff::{Burst, Draws, OnOff};
 pub use packmime::{
     PACKMIME_QUANTITIES, PackMimeArrivals, PackMimeMemory, PackMimeSessions, WebConnection,
     packmime_reference,

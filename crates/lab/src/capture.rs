@@ -111,7 +111,7 @@ fn choose(scenario: &Scenario, names: &Names, wanted: &[String]) -> Result<Vec<u
         )));
     }
     for (n, cross) in scenario.cross_traffic.iter().enumerate() {
-        let size = cross.size.0.get();
+        let size = cross.size.get();
         if size < DATAGRAM_HEADERS && links.iter().any(|link| names.links[*link] == cross.link) {
             return Err(BadInput::new(format_args!(
                 "cross_traffic[{n}].size: {size} B are no datagram, expected at least \

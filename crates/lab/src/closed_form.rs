@@ -7,7 +7,7 @@
 use ackclock_net::{Behaviour, Loss, QueueUnit, QuickStartConfig};
 use ackclock_packet::{HEADERS, QuickStartRate};
 use ackclock_sim::paths::{FlowPath, PathLink, flow_paths};
-use ackclock_sim::scenario::{AppSpec, CrossKind, Direction, Scenario};
+use ackclock_sim::scenario::{Application, CrossKind, Direction, Scenario};
 use ackclock_tcp::growth::Model;
 use ackclock_tcp::{JumpChoice, Pacing};
 use ackclock_theory::altman::{self, Parameters, Path};
@@ -94,8 +94,8 @@ pub fn closed_form(scenario: &Scenario) -> Result<Theory, BadInput> {
         let case = Case { scenario, flow, flows: flows.len() };
         if !scenario.cross_traffic.is_empty() {
             case.altman()
-        } else if let AppSpec::Bulk { size: Some(size) } = &scenario.flows[flow.entry].app {
-            case.transfer(size.0.get())
+        } else if let Some(size) = end_of(&scenario.flows[flow.entry].app) {
+            case.transfer(size.get())
         } else {
             case.response()
         }
@@ -108,7 +108,7 @@ pub fn closed_form(scenario: &Scenario) -> Result<Theory, BadInput> {
     Ok(Theory {
         valid: predictions.iter().all(|prediction| prediction.valid),
         flows: predictions,
-        duration_s: scenario.duration.0.as_secs_f64(),
+        duration_s: scenario.duration.as_secs_f64(),
     })
 }
 
@@ -132,7 +132,7 @@ fn refuse_what_no_form_knows(scenario: &Scenario, flows: &[FlowPath]) -> Result<
     }
     for flow in flows {
         let key = format!("flow[{}]", flow.entry);
-        if !matches!(scenario.flows[flow.entry].app, AppSpec::Bulk { .. }) {
+        if scenario.flows[flow.entry].app.transfer().is_none() {
             let message = "no closed form has this application, expected `kind = \"bulk\"`";
             return Err(refuse(&format!("{key}.app"), message));
         }
@@ -255,7 +255,7 @@ impl Case<'_> {
             );
             return Err(refuse(&self.key("variant"), &message));
         }
-        if matches!(&self.scenario.flows[self.flow.entry].app, AppSpec::Bulk { size: Some(_) }) {
+        if end_of(&self.scenario.flows[self.flow.entry].app).is_some() {
             return Err(refuse(&self.key("app.size"), "the model's connection has no end"));
         }
         let place = self.flow.there.iter().position(|link| link.name == source.link);
@@ -264,7 +264,7 @@ impl Case<'_> {
             return Err(refuse("cross_traffic[0].link", message));
         };
         let (payload, packet) = self.sizes();
-        if (source.size.0.get() as f64 - packet).abs() > 0.5 {
+        if (source.size.get() as f64 - packet).abs() > 0.5 {
             let message = format!("the model has packets of one size, expected \"{packet} B\"");
             return Err(refuse("cross_traffic[0].size", &message));
         }
@@ -289,7 +289,7 @@ impl Case<'_> {
         let whole = delay(&self.flow.there) + delay(&self.flow.back);
         let path = Path::new(&Parameters {
             mu_pps: pps(link),
-            lambda_pps: source.rate.0.as_pps(),
+            lambda_pps: source.rate.as_pps(),
             tau1_s,
             tau2_s: (whole / 2.0 - tau1_s).max(0.0),
             buffer_packets,
@@ -409,7 +409,7 @@ impl Case<'_> {
             reasons.push("the receiver's window is less than twice the mean window".into());
         }
         let pps = window / rtt_s;
-        let losses = p * pps * self.scenario.duration.0.as_secs_f64();
+        let losses = p * pps * self.scenario.duration.as_secs_f64();
         if losses < FEWEST_LOSSES {
             reasons.push(format!(
                 "{losses:.1} losses in the run are too few for a mean, {FEWEST_LOSSES} are wanted"
@@ -553,7 +553,7 @@ impl Case<'_> {
             reasons.push("segments are paced, which the form does not have".into());
         }
         let opens = self.flow.opens.as_secs_f64();
-        if opens + found.seconds > self.scenario.duration.0.as_secs_f64() {
+        if opens + found.seconds > self.scenario.duration.as_secs_f64() {
             reasons.push("the transfer would end after the run".into());
         }
         reasons
@@ -586,6 +586,11 @@ enum PathLoss {
 /// The time that a link takes to send so many bytes, s.
 fn sending_s(link: &PathLink, bytes: f64) -> f64 {
     link.rate.map_or(0.0, |rate| bytes * 8.0 / rate.as_bps() as f64)
+}
+
+/// The volume of a transfer that has an end.
+fn end_of(app: &Application) -> Option<Bytes> {
+    app.transfer().filter(|volume| *volume != Bytes::UNLIMITED)
 }
 
 #[cfg(test)]

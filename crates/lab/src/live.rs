@@ -142,14 +142,14 @@ pub fn play(
     cancelled: impl Fn() -> bool,
 ) -> Result<String, SweepError> {
     use ackclock_live::{PlayError, PlayPlan};
-    use ackclock_sim::scenario::VideoSpec;
+    use ackclock_sim::scenario::VideoConfig;
     use ackclock_units::random::Stream;
 
     let limit = limit_s
         .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(|_| seconds))
         .transpose()
         .map_err(|seconds| BadInput::new(format_args!("{seconds} s: expected a time to play")))?;
-    let video: VideoSpec =
+    let video: VideoConfig =
         serde_json::from_str(video).map_err(|error| BadInput::new(format_args!("{error}")))?;
     let player = video
         .player(&mut Stream::new(0, "play"))

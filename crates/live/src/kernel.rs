@@ -2,8 +2,8 @@
 
 use ackclock_sim::ScenarioError;
 use ackclock_sim::scenario::{
-    AppSpec, AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime,
-    NagleSpec, NetworkSpec, PacingSpec, Scenario, TcpSpec, TrafficApp, VariantChoice,
+    AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime, NagleSpec,
+    NetworkSpec, PacingSpec, Scenario, TcpSpec, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::growth::laws_of_linux;
 use ackclock_tcp::{Config, Profile};
@@ -86,7 +86,7 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
         }
     }
     for (n, flow) in scenario.flows.iter().enumerate() {
-        if matches!(flow.app, AppSpec::Dash(_)) && ends[n][0] != ends[n][1] {
+        if flow.app.needs_one_transport() && ends[n][0] != ends[n][1] {
             let message = "a video in segments needs both ends of one kind, kernel or ackclock";
             return refuse(format!("flow[{n}].app.kind"), message);
         }
@@ -159,7 +159,7 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
         let key = format!("flow[{n}]");
         let config = flow.config();
         let config = config.map_err(|why| ScenarioError::new(&format!("{key}.variant"), &why))?;
-        let (profile, tcp, network) = (flow.profile.0, &flow.tcp, flow.network);
+        let (profile, tcp, network) = (flow.profile, &flow.tcp, flow.network);
         // What asks for a file sends too.
         let programs = flow.app.program().is_some();
         let name = &flow.name;
@@ -170,7 +170,7 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
         let error = |why: &str| ScenarioError::new(&format!("{key}.variant"), why);
         let configs = class.configs().map_err(|why| error(&why))?;
         let (config, _) = configs.first().copied().ok_or_else(|| error("expected a sender"))?;
-        let (profile, tcp, network) = (class.profile.0, &class.tcp, class.network);
+        let (profile, tcp, network) = (class.profile, &class.tcp, class.network);
         let (name, programs) = (&class.name, false);
         entries.push(Asked { key, name, config, profile, tcp, network, both: true, programs });
     }
@@ -359,10 +359,10 @@ fn kernel_sender(
 fn refuse_settings(tcp: &TcpSpec, key: &impl Fn(&str) -> String) -> Result<(), ScenarioError> {
     let refuse =
         |word: &str, message: &str| Err(ScenarioError::new(&key(&format!("tcp.{word}")), message));
-    if tcp.initial_rto.is_some_and(|rto| rto.0 != Duration::from_secs(1)) {
+    if tcp.initial_rto.is_some_and(|rto| rto != Duration::from_secs(1)) {
         return refuse("initial_rto", "the kernel's is 1 s and cannot be changed");
     }
-    if tcp.clock_granularity.is_some_and(|tick| tick.0 != Duration::from_millis(1)) {
+    if tcp.clock_granularity.is_some_and(|tick| tick != Duration::from_millis(1)) {
         return refuse("clock_granularity", "the kernel's is 1 ms and cannot be changed");
     }
     if matches!(&tcp.delayed_ack, Some(DelayedAckSpec::On(on)) if !on.quick) {

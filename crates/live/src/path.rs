@@ -348,12 +348,12 @@ fn wire_probes(scenario: &Scenario, plan: &Plan) -> Vec<WireProbe> {
             .position(|w| w.link == *link && w.direction == probe.direction.as_str())?;
         Some(WireProbe {
             wire,
-            interval: match probe.every.0 {
+            interval: match probe.every {
                 Every::Change => None,
                 Every::Interval(interval) => Some(interval),
             },
-            from: Instant::START + probe.from.0,
-            until: probe.until.map_or(plan.end, |until| Instant::START + until.0),
+            from: Instant::START + probe.from,
+            until: probe.until.map_or(plan.end, |until| Instant::START + until),
         })
     });
     probes.collect()

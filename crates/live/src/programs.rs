@@ -9,9 +9,7 @@ use std::thread;
 
 use ackclock_sim::ScenarioError;
 use ackclock_sim::plan::Plan;
-use ackclock_sim::scenario::{
-    AppSpec, NetworkSpec, ProgramSpec, Scenario, Side, fill, programs_asked,
-};
+use ackclock_sim::scenario::{NetworkSpec, ProgramConfig, Scenario, Side, fill, programs_asked};
 use ackclock_units::{Duration, Instant, is_printable};
 use serde::Serialize;
 
@@ -380,9 +378,10 @@ pub fn doubts(scenario: &Scenario, plan: &Plan, reports: &[ProgramReport]) -> Ve
     let mut doubts: Vec<String> = reports.iter().filter_map(ProgramReport::doubt).collect();
     for flow in &plan.flows {
         let measured = |report: &ProgramReport| report.flow == flow.name && report.told.is_some();
-        let is_iperf3 = matches!(scenario.flows[flow.entry].app, AppSpec::Iperf3(_));
-        if is_iperf3 && doubts.is_empty() && !reports.iter().any(measured) {
-            doubts.push(format!("iperf3 of `{}` was not done when the run ended", flow.name));
+        let app = &scenario.flows[flow.entry].app;
+        if app.reports() && doubts.is_empty() && !reports.iter().any(measured) {
+            let (kind, name) = (app.kind(), &flow.name);
+            doubts.push(format!("{kind} of `{name}` was not done when the run ended"));
         }
     }
     doubts
@@ -453,7 +452,7 @@ struct Placeholders<'a> {
     key: String,
     number: usize,
     network: NetworkSpec,
-    spec: &'a ProgramSpec,
+    spec: &'a ProgramConfig,
     seconds: u64,
     folder: &'a FlowFolder,
     flow: &'a str,

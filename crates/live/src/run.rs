@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
-use ackclock_app::{AnyApp, Client, Server, Session, Sink};
+use ackclock_app::{AnyApp, Client, Server, Session, Sink, Transport};
 use ackclock_sim::plan::Plan;
 use ackclock_sim::records::Run;
-use ackclock_sim::scenario::{AppSpec, NetworkSpec, Scenario};
+use ackclock_sim::scenario::{Application, NetworkSpec, Scenario};
 use ackclock_tcp::Config;
 use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Instant, Rate};
+use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::addresses::{address, network};
 use crate::clock::Clock;
@@ -181,7 +181,7 @@ struct ConnectionPlan<'a> {
 
 /// The workload of a connection.
 enum Workload<'a> {
-    App(&'a AppSpec),
+    App(&'a Application),
     Session(&'a Session),
 }
 
@@ -214,7 +214,7 @@ impl<'a> ConnectionPlan<'a> {
     }
 
     /// The applications of its two sides.
-    fn apps<T>(&self, seed: u64) -> Result<[AnyApp<T>; 2], LiveError> {
+    fn apps<T: Transport>(&self, seed: u64) -> Result<[AnyApp<T>; 2], LiveError> {
         match self.workload {
             Workload::Session(session) => Ok([
                 AnyApp::Client(Box::new(Client::new(session))),
@@ -225,10 +225,10 @@ impl<'a> ConnectionPlan<'a> {
             }
             Workload::App(app) => {
                 let stream = |what: &str| Stream::new(seed, &format!("flow {} {what}", self.name));
-                let apps = app.apps(stream).map_err(|(key, why)| {
+                let apps = app.apps(&stream).map_err(|(key, why)| {
                     ackclock_sim::ScenarioError::new(
                         &format!("flow[{}].app.{key}", self.entry),
-                        why,
+                        &why,
                     )
                 })?;
                 Ok(apps.into())
@@ -237,8 +237,8 @@ impl<'a> ConnectionPlan<'a> {
     }
 
     /// True if its objects are noted: of a transfer without end there are none.
-    const fn logs_objects(&self) -> bool {
-        !matches!(self.workload, Workload::App(AppSpec::Bulk { size: None }))
+    fn logs_objects(&self) -> bool {
+        !matches!(self.workload, Workload::App(app) if app.transfer() == Some(Bytes::UNLIMITED))
     }
 
     /// True if programs play it, on sockets of their own.

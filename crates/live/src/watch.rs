@@ -208,27 +208,27 @@ impl Watcher {
 
 /// True if a probe wants to see every change of a flow.
 pub fn wants_every_change(scenario: &Scenario) -> bool {
-    scenario.probes.iter().any(|probe| probe.flow.is_some() && probe.every.0 == Every::Change)
+    scenario.probes.iter().any(|probe| probe.flow.is_some() && probe.every == Every::Change)
 }
 
 /// The probes of flows; those of every change look at an interval unless `every_change` can be seen.
 fn probes(scenario: &Scenario, plan: &Plan, every_change: bool) -> Vec<FlowProbe> {
     let probes = scenario.probes.iter().filter_map(|probe| {
         let name = probe.flow.as_ref()?;
-        let from = Instant::START + probe.from.0;
+        let from = Instant::START + probe.from;
         let of = |flow: &ackclock_sim::plan::PlannedFlow| {
             flow.name == *name || scenario.flows[flow.entry].name == *name
         };
         Some(FlowProbe {
             flows: plan.flows.iter().map(of).collect(),
-            interval: match probe.every.0 {
+            interval: match probe.every {
                 Every::Change if every_change => None,
                 Every::Change => Some(EVERY),
                 Every::Interval(interval) => Some(interval),
             },
             next: from,
             from,
-            until: probe.until.map_or(plan.end, |until| Instant::START + until.0),
+            until: probe.until.map_or(plan.end, |until| Instant::START + until),
             what: probe.what.clone(),
         })
     });

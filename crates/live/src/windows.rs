@@ -16,9 +16,9 @@ pub fn windows(scenario: &Scenario, plan: &Plan) -> Vec<Window> {
     }];
     for measure in &scenario.measures {
         let EventTime::At(from) = &measure.from else { continue };
-        let from = Instant::START + from.0;
+        let from = Instant::START + *from;
         let until = |rtt: Duration| {
-            let lasts = measure.lasts.map(|lasts| from + lasts.0.of(rtt));
+            let lasts = measure.lasts.map(|lasts| from + lasts.of(rtt));
             lasts.map_or(plan.end, |until| until.min(plan.end))
         };
         let of: Vec<bool> = plan
@@ -31,7 +31,7 @@ pub fn windows(scenario: &Scenario, plan: &Plan) -> Vec<Window> {
             })
             .collect();
         let spans: Vec<_> = plan.flows.iter().map(|flow| (from, until(flow.base_rtt))).collect();
-        let by_time = !matches!(measure.lasts.map(|l| l.0), Some(Span::RoundTrips(_)));
+        let by_time = !matches!(measure.lasts, Some(Span::RoundTrips(_)));
         let last = if by_time {
             until(Duration::ZERO)
         } else {

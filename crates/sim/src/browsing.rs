@@ -228,7 +228,7 @@ impl Connection {
 
 fn user_class(scenario: &Scenario, class: &Traffic) -> Option<UserClass> {
     let TrafficApp::Browser(spec) = &class.app else { return None };
-    let stop = Instant::START + class.stop.unwrap_or(scenario.duration).0;
+    let stop = Instant::START + class.stop.unwrap_or(scenario.duration);
     let streams = Streams::new(scenario.seed, &format!("traffic {} pages", class.name));
     Some(UserClass { browsing: spec.browsing(stop), model: spec.model(), streams, came: 0 })
 }

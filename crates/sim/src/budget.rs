@@ -11,8 +11,8 @@ use ackclock_units::{Bytes, Duration, Rate};
 
 use crate::error::ScenarioError;
 use crate::scenario::{
-    AppSpec, ArrivalsSpec, ChannelSpec, CrossTraffic, Draw, DurationDraw, Every, Flow, LinkSpec,
-    Probe, Quantity, Scenario, Text, Topology, Traffic, TrafficApp,
+    Application, ArrivalsSpec, ChannelSpec, CrossTraffic, Draw, Every, Flow, LinkSpec, Probe,
+    Scenario, Topology, Traffic, TrafficApp,
 };
 use crate::topology::{Layout, flow_entries};
 
@@ -140,7 +140,7 @@ impl Estimate {
             let key = format!("traffic[{n}].arrivals");
             estimate.add_rows(key, memory_bytes, opened * CONNECTION_EVENTS);
             if let TrafficApp::Request { exchanges, .. } = &class.app {
-                let each = mean(exchanges, f64::MAX).ceil().max(1.0);
+                let each = exchanges.mean(f64::MAX).ceil().max(1.0);
                 let rows = opened * each * OBJECT_ROW_BYTES;
                 let key = format!("traffic[{n}].app.exchanges");
                 estimate.add(key.clone(), each * EXCHANGE_BYTES, 0.0);
@@ -148,7 +148,7 @@ impl Estimate {
             }
         }
         for (n, cross) in scenario.cross_traffic.iter().enumerate() {
-            let packets = cross.rate.0.as_pps() * cross_span(cross, scenario);
+            let packets = cross.rate.as_pps() * cross_span(cross, scenario);
             estimate.add(format!("cross_traffic[{n}].rate"), 0.0, packets * SEGMENT_EVENTS / 2.0);
         }
         let flows: f64 = scenario.flows.iter().map(|flow| f64::from(flow.count)).sum();
@@ -156,7 +156,7 @@ impl Estimate {
         let measured = scenario.measures.len() as f64 * flows;
         estimate.add_rows("measure".to_owned(), measured * MEASURED_BYTES, measured);
         for (n, probe) in scenario.probes.iter().enumerate() {
-            if let Every::Interval(interval) = probe.every.0 {
+            if let Every::Interval(interval) = probe.every {
                 let rows = probe_span(probe, scenario) / interval.as_secs_f64().max(1e-9);
                 let rows = rows * probed(probe, scenario);
                 estimate.add_rows(format!("probe[{n}].every"), rows * SAMPLE_ROW_BYTES, rows);
@@ -168,7 +168,7 @@ impl Estimate {
     /// The costs of packets, which depend on the links of the paths.
     pub fn of_packets(scenario: &Scenario, layout: &Layout) -> Self {
         let mut estimate = Self::default();
-        let whole = scenario.duration.0.as_secs_f64();
+        let whole = scenario.duration.as_secs_f64();
         let mut pools = Pools { layout, whole, capacity: BTreeMap::new(), room: BTreeMap::new() };
         // Of a dumbbell each flow has the links but the first for itself.
         let private =
@@ -183,7 +183,8 @@ impl Estimate {
             first += entries[first..].iter().take_while(|entry| **entry == n).count();
             let Ok(config) = flow.config() else { continue };
             let mss = f64::from(config.mss.get());
-            let volume = volume(&flow.app, whole);
+            let load = flow.app.load(whole);
+            let volume = load.volume;
             let window = config.autotune.map_or(config.receive_window, |autotune| autotune.most);
             let rtt = pools.rtt(there) + pools.rtt(back);
             let flight =
@@ -193,7 +194,7 @@ impl Estimate {
             let carried = pools.carried(there, count * volume, links);
             estimate.add(key, 0.0, carried / mss * SEGMENT_EVENTS);
             packets_of[n] = carried / mss;
-            let objects = objects(&flow.app, whole) * count;
+            let objects = load.objects * count;
             let key = format!("flow[{n}].app");
             estimate.add_rows(key, objects * OBJECT_ROW_BYTES, objects);
         }
@@ -201,8 +202,8 @@ impl Estimate {
         for (n, cross) in scenario.cross_traffic.iter().enumerate() {
             let Some(wire) = layout.wire(&cross.link, cross.direction) else { continue };
             let config = &layout.wires[wire].config;
-            let size = cross.size.0.get().max(1) as f64;
-            let bytes = cross.rate.0.as_pps() * cross_span(cross, scenario) * size;
+            let size = cross.size.get().max(1) as f64;
+            let bytes = cross.rate.as_pps() * cross_span(cross, scenario) * size;
             let left = served.entry(wire).or_insert(config.rate.as_bps() as f64 / 8.0 * whole);
             let carried = bytes.min(*left);
             *left -= carried;
@@ -229,7 +230,7 @@ impl Estimate {
             estimate.add_rows(format!("traffic[{n}].app"), rows, events);
         }
         for (n, probe) in scenario.probes.iter().enumerate() {
-            if probe.every.0 == Every::Change {
+            if probe.every == Every::Change {
                 let share = probe_span(probe, scenario) / whole;
                 let packets: f64 = match &probe.flow {
                     Some(name) => (0..scenario.flows.len())
@@ -382,14 +383,14 @@ fn take(pools: &mut BTreeMap<usize, f64>, way: &[usize], most: &[f64], bytes: f6
 fn opportunities(link: &LinkSpec) -> f64 {
     let of = |channel: Option<&ChannelSpec>, rate: Rate| match channel {
         Some(ChannelSpec::Cellular { period, .. }) => {
-            rate.as_bps() as f64 / 12_000.0 * period.0.as_secs_f64()
+            rate.as_bps() as f64 / 12_000.0 * period.as_secs_f64()
         }
         _ => 0.0,
     };
     let reverse = link.reverse.as_ref();
     let back = reverse.and_then(|reverse| reverse.channel.as_ref()).or(link.channel.as_ref());
-    let rate_back = reverse.and_then(|reverse| reverse.rate).unwrap_or(link.rate).0;
-    of(link.channel.as_ref(), link.rate.0) + of(back, rate_back)
+    let rate_back = reverse.and_then(|reverse| reverse.rate).unwrap_or(link.rate);
+    of(link.channel.as_ref(), link.rate) + of(back, rate_back)
 }
 
 /// The memory of the queues of a link that has several.
@@ -398,77 +399,15 @@ fn queues(queue: &Discipline) -> f64 {
 }
 
 /// The memory of a flow's application.
-fn app_bytes(app: &AppSpec) -> f64 {
-    let pictures = match app {
-        AppSpec::Video(video) => {
-            let drawn =
-                video.length.map_or(0.0, |length| length.0.as_secs_f64() * video.picture_rate);
-            drawn.max(video.pictures.len() as f64)
-        }
-        AppSpec::Dash(dash) => {
-            // The check refuses segments of no time later.
-            let lasting = dash.length.filter(|_| dash.segment.0 > Duration::ZERO);
-            let segments =
-                lasting.map_or(0.0, |length| length.0.as_secs_f64() / dash.segment.0.as_secs_f64());
-            segments.max(dash.pictures.len() as f64) * dash.rates.len() as f64
-        }
-        _ => 0.0,
-    };
-    // What is not a number the check refuses later.
-    pictures.max(0.0) * PICTURE_BYTES
-}
-
-/// The bytes that a flow's application gives in `whole` seconds.
-fn volume(app: &AppSpec, whole: f64) -> f64 {
-    let at = |rate: Rate| rate.as_bps() as f64 / 8.0 * whole;
-    match app {
-        AppSpec::Bulk { size: Some(size) } => size.0.get() as f64,
-        AppSpec::Bulk { size: None } | AppSpec::Program(_) | AppSpec::Iperf3(_) => f64::INFINITY,
-        AppSpec::Cbr(cbr) => at(cbr.rate.0),
-        AppSpec::OnOff(onoff) => at(onoff.rate.0),
-        AppSpec::Bursts(bursts) => count_of(&bursts.every, whole) * mean(&bursts.size, f64::MAX),
-        AppSpec::Video(video) => {
-            let sizes: f64 = video.pictures.iter().map(|size| f64::from(*size)).sum();
-            video.size.map_or(sizes, |size| size.0.get() as f64)
-        }
-        AppSpec::Dash(dash) => {
-            let rate = dash.rates.iter().map(|rate| rate.0.as_bps()).max().unwrap_or_default();
-            let pictures = dash.pictures.len() as f64 / dash.picture_rate.max(0.1);
-            let length = dash.length.map_or(pictures, |length| length.0.as_secs_f64());
-            rate as f64 / 8.0 * length
-        }
-    }
-}
-
-/// The messages, bursts or segments that a flow's application gives in `whole` seconds.
-fn objects(app: &AppSpec, whole: f64) -> f64 {
-    let messages =
-        |rate: Rate, size: Bytes| rate.as_bps() as f64 * whole / size.bits().max(1) as f64;
-    match app {
-        AppSpec::Cbr(cbr) => messages(cbr.rate.0, cbr.message.0),
-        AppSpec::OnOff(onoff) => {
-            let cycle = mean(&onoff.on, whole) + mean(&onoff.off, whole);
-            messages(onoff.rate.0, onoff.message.0) + whole / cycle.max(1e-9)
-        }
-        AppSpec::Bursts(bursts) => count_of(&bursts.every, whole),
-        _ => 0.0,
-    }
-}
-
-/// The mean of a draw, each cut at `most`; nothing of one that the check refuses later.
-fn mean<T: Quantity>(draw: &Draw<T>, most: f64) -> f64 {
-    if draw.fault().is_some() { 0.0 } else { draw.law().mean_below(most) }
-}
-
-/// The number of times that a time passes in `whole` seconds.
-fn count_of(every: &DurationDraw, whole: f64) -> f64 {
-    whole / mean(every, whole).max(1e-9)
+fn app_bytes(app: &Application) -> f64 {
+    // A product that is no number the check refuses later.
+    app.load(0.0).pictures.max(0.0) * PICTURE_BYTES
 }
 
 /// The connections, or users, of a class.
 fn connections(class: &Traffic, scenario: &Scenario) -> f64 {
-    let end = class.stop.map_or(scenario.duration.0, |stop| stop.0.min(scenario.duration.0));
-    let span = end.saturating_sub(class.start.0).as_secs_f64();
+    let end = class.stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
+    let span = end.saturating_sub(class.start).as_secs_f64();
     let drawn = match &class.arrivals {
         ArrivalsSpec::List { at } => at.len() as f64,
         other => other.rate().map_or(0.0, ackclock_units::Frequency::as_hz) * span,
@@ -483,11 +422,11 @@ struct Connection {
 }
 
 fn volume_of_connection(class: &Traffic, rtt: f64, whole: f64) -> Connection {
-    let bytes = |draw: &Draw<Text<Bytes>>| mean(draw, 1e15);
+    let bytes = |draw: &Draw<Bytes>| draw.mean(1e15);
     match &class.app {
         TrafficApp::Bulk { size } => Connection { bytes: bytes(size), objects: 1.0 },
         TrafficApp::Request { request, response, exchanges, .. } => {
-            let objects = mean(exchanges, 1e15).ceil().max(1.0);
+            let objects = exchanges.mean(1e15).ceil().max(1.0);
             Connection { bytes: objects * (bytes(request) + bytes(response)), objects }
         }
         TrafficApp::Packmime { .. } => {
@@ -495,10 +434,10 @@ fn volume_of_connection(class: &Traffic, rtt: f64, whole: f64) -> Connection {
         }
         TrafficApp::Browser(browser) => {
             // No page takes less time than two round trips.
-            let think = browser.think.as_ref().map_or(SURGE_THINK_S, |think| mean(think, whole));
+            let think = browser.think.as_ref().map_or(SURGE_THINK_S, |think| think.mean(whole));
             let each = think + (2.0 * rtt).max(1e-6);
             let pages = browser.pages.map_or(f64::MAX, |pages| pages as f64).min(whole / each);
-            let embedded = browser.embedded.as_ref().map_or(PAGE_OBJECTS, |n| mean(n, 1000.0));
+            let embedded = browser.embedded.as_ref().map_or(PAGE_OBJECTS, |n| n.mean(1000.0));
             let objects = pages.max(1.0) * (1.0 + embedded);
             let size = browser.size.as_ref().map_or(WEB_BYTES, bytes);
             Connection { bytes: objects * size, objects }
@@ -507,15 +446,15 @@ fn volume_of_connection(class: &Traffic, rtt: f64, whole: f64) -> Connection {
 }
 
 fn cross_span(cross: &CrossTraffic, scenario: &Scenario) -> f64 {
-    span(cross.start.0, cross.stop.map(|stop| stop.0), scenario)
+    span(cross.start, cross.stop, scenario)
 }
 
 fn probe_span(probe: &Probe, scenario: &Scenario) -> f64 {
-    span(probe.from.0, probe.until.map(|until| until.0), scenario)
+    span(probe.from, probe.until, scenario)
 }
 
 fn span(from: Duration, until: Option<Duration>, scenario: &Scenario) -> f64 {
-    let end = until.map_or(scenario.duration.0, |until| until.min(scenario.duration.0));
+    let end = until.map_or(scenario.duration, |until| until.min(scenario.duration));
     end.saturating_sub(from).as_secs_f64()
 }
 

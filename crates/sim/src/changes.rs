@@ -37,7 +37,7 @@ impl Changes {
     pub fn new(scenario: &Scenario, flows: usize) -> Self {
         let changes = scenario.events.iter().map(|event| {
             let (at, after) = match &event.at {
-                EventTime::At(at) => (Some(Instant::START + at.0), None),
+                EventTime::At(at) => (Some(Instant::START + *at), None),
                 EventTime::After(after) => (None, Some(after.clone())),
             };
             Change { at, after, seen: vec![0; flows], due: true }
@@ -101,16 +101,16 @@ fn wire_changes(
     let mut delays: Vec<Duration> = layout.wires.iter().map(|wire| wire.config.delay).collect();
     if let Some(delay) = set.delay {
         for wire in &wires {
-            delays[*wire] = delay.0;
+            delays[*wire] = delay;
         }
     }
     let change = |wire: &usize| {
-        let rate = set.rate.map(|rate| rate.0.0);
+        let rate = set.rate.map(|rate| rate.0);
         // The check refuses a limit in BDP at a rate of zero.
         let now = rate.flatten().unwrap_or(layout.wires[*wire].config.rate);
         let becomes = LinkChange {
             rate,
-            delay: set.delay.map(|delay| delay.0),
+            delay: set.delay,
             limit: set
                 .queue
                 .as_ref()

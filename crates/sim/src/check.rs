@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 
 use ackclock_net::Discipline;
 use ackclock_units::random::Stream;
-use ackclock_units::{Bytes, Duration, Rate, check_line};
+use ackclock_units::{Duration, Rate, check_line};
 
 use crate::budget::{Budget, Estimate};
 use crate::cross::source_name;
 use crate::error::ScenarioError;
 use crate::scenario::{
-    AppSpec, ChannelSpec, CrossKind, CrossTraffic, Direction, Every, Flow, LinkSpec, Probe,
-    QuickStartSpec, ReorderSpec, Scenario, Topology, What,
+    ChannelSpec, CrossKind, CrossTraffic, Direction, Every, Flow, LinkSpec, Probe, QuickStartSpec,
+    ReorderSpec, Scenario, Topology, What,
 };
 use crate::topology::{Layout, flow_entries, flow_names};
 
@@ -56,7 +56,7 @@ pub fn check(scenario: &Scenario) -> std::result::Result<Estimate, ScenarioError
     let refuse = |key: &str, message: &str| Err(ScenarioError::new(key, message));
     check_line(&scenario.title, LONGEST_TITLE)
         .map_err(|why| ScenarioError::new("title", &why.to_string()))?;
-    if scenario.duration.0 == Duration::ZERO {
+    if scenario.duration == Duration::ZERO {
         return refuse("duration", "expected more than 0 s");
     }
     if scenario.flows.is_empty() && scenario.traffic.is_empty() && scenario.cross_traffic.is_empty()
@@ -171,7 +171,7 @@ fn check_topology(topology: &Topology) -> Result {
 fn check_link(key: &str, link: &LinkSpec) -> Result {
     times::check_link(key, link)?;
     check_loss(&format!("{key}.loss"), link.loss)?;
-    check_channel(&format!("{key}.channel"), link.channel.as_ref(), link.rate.0)?;
+    check_channel(&format!("{key}.channel"), link.channel.as_ref(), link.rate)?;
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
     check_loss(&format!("{key}.reverse.loss"), reverse.unwrap_or_default())?;
     check_impairments(key, link.reorder.as_ref(), [link.duplicate, link.corrupt])?;
@@ -184,7 +184,7 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     check_quick_start(&format!("{key}.reverse.quick_start"), reverse.quick_start.as_ref())?;
     feedback::check_link(&format!("{key}.reverse"), reverse.rcp.as_ref(), reverse.xcp.as_ref())?;
     let back = reverse.channel.as_ref().or(link.channel.as_ref());
-    let rate = reverse.rate.unwrap_or(link.rate).0;
+    let rate = reverse.rate.unwrap_or(link.rate);
     check_channel(&format!("{key}.reverse.channel"), back, rate)?;
     if let Some(queue) = &reverse.queue {
         check_queue(&format!("{key}.reverse.queue"), queue)?;
@@ -218,7 +218,7 @@ fn check_impairments(
     check_share(&format!("{key}.corrupt"), corrupt)?;
     let Some(reorder) = reorder else { return Ok(()) };
     check_share(&format!("{key}.reorder.share"), reorder.share)?;
-    if reorder.share > 0.0 && reorder.delay.0 == Duration::ZERO {
+    if reorder.share > 0.0 && reorder.delay == Duration::ZERO {
         return refuse(&format!("{key}.reorder.delay"), "expected more than 0 s");
     }
     Ok(())
@@ -236,42 +236,17 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
     }
     let config = flow.config().map_err(|why| ScenarioError::new(&key("variant"), &why))?;
     check_tcp(&key("tcp"), &flow.tcp, &config)?;
-    if let AppSpec::Video(video) = &flow.app {
-        // A video drawn at random is refused for the same reasons whatever the draw, but for its
-        // largest picture; the run tells of that.
-        let player = video.player(&mut Stream::new(scenario.seed, "check"));
-        if let Err((of, why)) = player
-            && !(of == "buffer" && video.pictures.is_empty())
-        {
-            return refuse(&key(&format!("app.{of}")), why);
-        }
-    }
-    if let AppSpec::Dash(dash) = &flow.app
-        && let Err((of, why)) = dash.apps()
-    {
-        return refuse(&key(&format!("app.{of}")), why);
-    }
-    let programs = match &flow.app {
-        AppSpec::Program(program) => program.check(),
-        AppSpec::Iperf3(iperf3) => iperf3.check(),
-        _ => Ok(()),
-    };
-    if let Err((of, why)) = programs {
+    if let Err((of, why)) = flow.app.check(scenario.duration) {
         return refuse(&key(&format!("app.{of}")), &why);
     }
     if flow.app.program().is_some() && flow.count > 1 {
         return refuse(&key("count"), "programs are of one flow; expected an entry for each");
     }
-    moments::check_app(&key("app"), &flow.app, scenario)?;
     check_asks(&key("app.quick_start"), flow.app.asks())?;
     if let Some((at, expected)) = flow.start.fault() {
         return refuse(&key(&format!("start{at}")), expected);
     }
     times::check_start(&key("start"), flow, scenario)?;
-    if matches!(flow.app, AppSpec::Bulk { size: Some(size) } if size.0 == Bytes::ZERO) {
-        let expected = "expected at least 1 B; a transfer without an end has no `size`";
-        return refuse(&key("app.size"), expected);
-    }
     let in_graph = matches!(scenario.topology, Topology::Graph { .. });
     for (word, node) in [("from", &flow.from), ("to", &flow.to)] {
         if node.is_some() && !in_graph {
@@ -292,10 +267,10 @@ fn check_cross(n: usize, cross: &CrossTraffic, links: &[&str]) -> Result {
             links.iter().copied(),
         ));
     }
-    if cross.size.0.get() == 0 || cross.size.0.get() > 65_535 {
+    if cross.size.get() == 0 || cross.size.get() > 65_535 {
         return refuse(&key("size"), "expected a packet size from 1 B to 65535 B");
     }
-    times::check_rate(&key("rate"), cross.rate.0.as_pps())?;
+    times::check_rate(&key("rate"), cross.rate.as_pps())?;
     if let Some(phase) = cross.phase {
         if !(0.0..1.0).contains(&phase) {
             return refuse(&key("phase"), "expected a number from 0 to below 1");
@@ -304,7 +279,7 @@ fn check_cross(n: usize, cross: &CrossTraffic, links: &[&str]) -> Result {
             return refuse(&key("phase"), "a Poisson source has no phase; leave this key out");
         }
     }
-    if cross.stop.is_some_and(|stop| stop.0 <= cross.start.0) {
+    if cross.stop.is_some_and(|stop| stop <= cross.start) {
         return refuse(&key("stop"), "expected a moment after `start`");
     }
     Ok(())
@@ -349,24 +324,23 @@ fn check_probe(
     if probe.flow.is_some() && probe.direction != Direction::default() {
         return refuse(&key("direction"), "a flow has no direction; leave this key out");
     }
-    if probe.from.0 >= scenario.duration.0 {
+    if probe.from >= scenario.duration {
         return refuse(&key("from"), "expected a moment before the end of the run");
     }
-    if probe.until.is_some_and(|until| until.0 <= probe.from.0) {
+    if probe.until.is_some_and(|until| until <= probe.from) {
         return refuse(&key("until"), "expected a moment after `from`");
     }
     let same = |other: &Probe| {
         (&other.flow, &other.link, other.direction) == (&probe.flow, &probe.link, probe.direction)
-            && (other.every.0, &other.what) == (probe.every.0, &probe.what)
-            && (other.from.0, other.until.map(|until| until.0))
-                == (probe.from.0, probe.until.map(|until| until.0))
+            && (other.every, &other.what) == (probe.every, &probe.what)
+            && (other.from, other.until) == (probe.from, probe.until)
     };
     if let Some(twin) = scenario.probes[..n].iter().position(same) {
         let message = format!("the same as probe[{twin}]; leave one out");
         return refuse(&format!("probe[{n}]"), &message);
     }
-    if let Every::Interval(interval) = probe.every.0 {
-        let rows = scenario.duration.0.as_nanos() / interval.as_nanos();
+    if let Every::Interval(interval) = probe.every {
+        let rows = scenario.duration.as_nanos() / interval.as_nanos();
         if rows > MOST_SAMPLES {
             return refuse(
                 &key("every"),

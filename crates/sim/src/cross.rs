@@ -36,7 +36,7 @@ impl CrossSource {
         class: usize,
     ) -> Self {
         let mut random = Stream::new(scenario.seed, &format!("cross {}", source_name(spec, n)));
-        let period_ns = 1e9 / spec.rate.0.as_pps();
+        let period_ns = 1e9 / spec.rate.as_pps();
         let phase = match spec.kind {
             CrossKind::Periodic => spec.phase.unwrap_or_else(|| random.uniform()),
             CrossKind::Poisson => 0.0,
@@ -45,15 +45,15 @@ impl CrossSource {
             wire: u32::try_from(wire).expect("fewer than 2^32 links"),
             packet: Packet {
                 id: PacketId::new(u32::MAX),
-                size: u32::try_from(spec.size.0.get()).expect("the check bounds the size"),
+                size: u32::try_from(spec.size.get()).expect("the check bounds the size"),
                 class: u32::try_from(class).expect("fewer than 2^32 classes"),
                 kind: PacketKind::new(Some(number), false, false),
             },
             kind: spec.kind,
             period_ns,
-            origin_ns: spec.start.0.as_nanos() as f64 + phase * period_ns,
+            origin_ns: spec.start.as_nanos() as f64 + phase * period_ns,
             sent: 0,
-            stop: Instant::START + spec.stop.unwrap_or(scenario.duration).0,
+            stop: Instant::START + spec.stop.unwrap_or(scenario.duration),
             random,
         }
     }

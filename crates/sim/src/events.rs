@@ -54,12 +54,12 @@ pub trait Events<'o> {
             state.measures.add_source(&source_name(spec, n), &spec.link, wire, number);
             let class = state.static_hosts / 2 + n;
             let mut source = CrossSource::new(scenario, spec, n, wire, number, class);
-            let first = source.next(Instant::START + spec.start.0);
+            let first = source.next(Instant::START + spec.start);
             state.sources.push(source);
             self.add_event(first, Class::Cross, index(n));
         }
         for (n, spec) in scenario.traffic.iter().enumerate() {
-            self.schedule_opening(n, Instant::START + spec.start.0);
+            self.schedule_opening(n, Instant::START + spec.start);
         }
         let (state, network) = self.parts();
         network.count_crossings(&state.measures.crossed(), state.static_hosts / 2);

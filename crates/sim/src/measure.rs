@@ -93,7 +93,7 @@ impl Measures {
         layout: &Layout,
     ) -> Self {
         let names = &run.flow_names;
-        let end = Instant::START + scenario.duration.0;
+        let end = Instant::START + scenario.duration;
         let rtts: Vec<Duration> = (0..names.len()).map(|flow| layout.base_rtt(flow)).collect();
         let window = |name: &str, from, until| Window {
             name: name.to_owned(),
@@ -116,8 +116,8 @@ impl Measures {
             let ways = measure.crossings.iter().filter_map(|link| layout.link(link));
             let crossings = ways.flat_map(|wire| [wire, wire + 1]).collect();
             let mut window = if let (EventTime::At(from), false) = (&measure.from, own(measure)) {
-                let from = Instant::START + from.0;
-                let until = measure.lasts.map_or(end, |lasts| from + lasts.0.of(Duration::ZERO));
+                let from = Instant::START + *from;
+                let until = measure.lasts.map_or(end, |lasts| from + lasts.of(Duration::ZERO));
                 window(&measure.name, from, until)
             } else {
                 let mut window = window(&measure.name, Instant::NEVER, end);
@@ -511,7 +511,7 @@ fn crossings_of(snapshot: &Snapshot, wire: usize, flow: usize) -> [u64; 2] {
 
 /// True if the window begins or ends for each flow by itself.
 fn own(measure: &Measure) -> bool {
-    let by_round_trips = measure.lasts.is_some_and(|lasts| matches!(lasts.0, Span::RoundTrips(_)));
+    let by_round_trips = measure.lasts.is_some_and(|lasts| matches!(lasts, Span::RoundTrips(_)));
     matches!(measure.from, EventTime::After(_)) || by_round_trips
 }
 

@@ -140,7 +140,7 @@ impl Plan {
                 name: source_name(spec, n),
                 link: spec.link.clone(),
                 number: usize::from(number),
-                first: source.next(Instant::START + spec.start.0),
+                first: source.next(Instant::START + spec.start),
                 source,
             }
         });
@@ -163,7 +163,7 @@ impl Plan {
             })
             .collect();
         let changes = planned_changes(scenario, &entries, &names, &layout);
-        let end = Instant::START + scenario.duration.0;
+        let end = Instant::START + scenario.duration;
         let (connections, variants) = planned_connections(scenario, &layout, flows.len(), end)?;
         Ok(Self { flows, connections, variants, wires, changes, sources, end })
     }
@@ -181,7 +181,7 @@ fn planned_connections(
         .map(|n| (layout.class_paths[n].clone(), layout.class_rtt(n)))
         .collect();
     let mut classes = Classes::new(scenario, &shared, &mut table, flows)?;
-    let starts = scenario.traffic.iter().map(|spec| Instant::START + spec.start.0);
+    let starts = scenario.traffic.iter().map(|spec| Instant::START + spec.start);
     let drawn = classes.draw_all(&starts.collect::<Vec<_>>(), end, MOST_CONNECTIONS);
     let drawn = drawn.map_err(|class| {
         let message = format!("opens more than {MOST_CONNECTIONS} connections in all");
@@ -198,7 +198,7 @@ fn planned_changes(
 ) -> Vec<PlannedChange> {
     let changes = path_changes(scenario, entries, names, layout).into_iter();
     let timed = changes.zip(&scenario.events).filter_map(|(change, event)| match &event.at {
-        EventTime::At(at) => Some(PlannedChange { at: Instant::START + at.0, change }),
+        EventTime::At(at) => Some(PlannedChange { at: Instant::START + *at, change }),
         EventTime::After(_) => None,
     });
     timed.collect()
@@ -230,9 +230,9 @@ pub(crate) fn flow_starts(
             let mut config =
                 spec.config().map_err(|why| ScenarioError::new(&format!("flow[{entry}]"), &why))?;
             config.seed = Stream::new(scenario.seed, &format!("flow {name} law")).next_u64();
-            let variant = config.parts.name(spec.profile.0);
+            let variant = config.parts.name(spec.profile);
             let mut random = Stream::new(scenario.seed, &format!("flow {name}"));
-            let stagger = spec.stagger.map_or(Duration::ZERO, |t| t.0) * seen[*entry];
+            let stagger = spec.stagger.unwrap_or(Duration::ZERO) * seen[*entry];
             seen[*entry] += 1;
             let opens = Instant::START + spec.start.sample(&mut random) + stagger;
             Ok(FlowStart { config, variant, opens })

@@ -86,7 +86,7 @@ pub struct Probes {
 impl Probes {
     /// The probes of a checked scenario.
     pub fn new(scenario: &Scenario, entries: &[usize], names: &[String], layout: &Layout) -> Self {
-        let end = Instant::START + scenario.duration.0;
+        let end = Instant::START + scenario.duration;
         let active = |probe: &Probe| {
             let subject = match (&probe.flow, &probe.link) {
                 (Some(flow), _) => Subject::Flows(
@@ -103,13 +103,13 @@ impl Probes {
             Active {
                 subject,
                 wanted: Wanted::new(&probe.what),
-                interval: match probe.every.0 {
+                interval: match probe.every {
                     Every::Change => None,
                     Every::Interval(interval) => Some(interval),
                 },
-                from: Instant::START + probe.from.0,
-                until: probe.until.map_or(end, |until| Instant::START + until.0),
-                last: match probe.every.0 {
+                from: Instant::START + probe.from,
+                until: probe.until.map_or(end, |until| Instant::START + until),
+                last: match probe.every {
                     Every::Change => vec![FlowValues::NOTHING; names.len()],
                     Every::Interval(_) => Vec::new(),
                 },

@@ -4,12 +4,9 @@
 //! generated from these types. Quantities are text with a unit ("10 Mbit/s"); unknown keys are
 //! refused by name.
 
-mod app;
 mod browser;
 mod change;
 mod channel;
-mod dash;
-mod draw;
 mod endpoint;
 mod feedback;
 mod program;
@@ -17,7 +14,6 @@ mod quick_start;
 mod tcp;
 mod text;
 mod traffic;
-mod video;
 
 use core::num::NonZeroU64;
 
@@ -27,20 +23,20 @@ use ackclock_units::{Bytes, Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use app::{AppSpec, Apps, BurstsSpec, CbrSpec, IdlePeriod, LimitedPeriod, OnOffSpec};
+pub use ackclock_app::Application;
+pub use ackclock_app::application::{ProgramConfig, Side, VideoConfig, fill};
+pub use ackclock_units::written::{
+    Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
+    QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
+};
 pub use browser::{BrowserHttp, BrowserSpec, SurgeConstants, SurgeSizes};
 pub use change::{
     After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, RateOrZero, Span,
 };
 pub use channel::{BurstLoss, ChannelSpec, RateStep};
-pub use dash::{AdaptSpec, DashSpec};
-pub use draw::{
-    Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
-    QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
-};
 pub use endpoint::{EndpointSpec, NetworkSpec};
 pub use feedback::{RcpSpec, XcpSpec};
-pub use program::{Iperf3Spec, ProgramSpec, Side, fill, programs_asked};
+pub use program::programs_asked;
 pub(crate) use quick_start::{A_RATE, is_below_all};
 pub use quick_start::{
     DenialSpec, QuickStartAdmission, QuickStartRule, QuickStartSpec, QuickStartTcp, QuickStartWord,
@@ -49,12 +45,10 @@ pub use tcp::{
     AutotuneOn, AutotuneSpec, DelayedAckOn, DelayedAckSpec, EcnEchoSpec, EcnSpec, LossReducesSpec,
     NagleSpec, Off, PacingSpec, TcpSpec,
 };
-pub use text::Text;
 pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
     UtilisationFull, UtilisationSpec, VariantChoice, VariantFeedback, VariantShare,
 };
-pub use video::VideoSpec;
 
 /// A run, as data: topology, flows, cross-traffic, what to measure, a seed.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -64,7 +58,7 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// How much time is simulated.
-    pub duration: Text<Duration>,
+    pub duration: Duration,
     /// The seed of every random stream.
     #[serde(default = "default_seed")]
     pub seed: u64,
@@ -124,12 +118,12 @@ pub enum Topology {
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
     /// The rate, both ways.
-    pub rate: Text<Rate>,
+    pub rate: Rate,
     /// What takes the place of a constant rate, both ways; `rate` is its mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<ChannelSpec>,
     /// The propagation delay, one way.
-    pub delay: Text<Duration>,
+    pub delay: Duration,
     /// The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
     /// bottleneck, without limit elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -234,13 +228,13 @@ impl LossSpec {
 pub struct ReverseSpec {
     /// The rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Text<Rate>>,
+    pub rate: Option<Rate>,
     /// What takes the place of a constant rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<ChannelSpec>,
     /// The propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Text<Duration>>,
+    pub delay: Option<Duration>,
     /// The queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Discipline>,
@@ -275,7 +269,7 @@ pub struct ReorderSpec {
     /// The probability that a packet is held back.
     pub share: f64,
     /// By how much it arrives later than it would.
-    pub delay: Text<Duration>,
+    pub delay: Duration,
 }
 
 /// A link of a graph.
@@ -289,12 +283,12 @@ pub struct GraphLink {
     /// The node it leads to.
     pub to: String,
     /// The rate, both ways.
-    pub rate: Text<Rate>,
+    pub rate: Rate,
     /// What takes the place of a constant rate, both ways; `rate` is its mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<ChannelSpec>,
     /// The propagation delay, one way.
-    pub delay: Text<Duration>,
+    pub delay: Duration,
     /// The queue, both ways. Default: drop-tail without limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Discipline>,
@@ -360,10 +354,10 @@ pub struct Flow {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: u32,
     /// The sender: a growth law and what differs from its default parts, as in `newreno+iw10`.
-    pub variant: Text<Variant>,
+    pub variant: Variant,
     /// Whose habits supply what is not said.
     #[serde(default)]
-    pub profile: Text<Profile>,
+    pub profile: Profile,
     /// Settings of the connection that differ from the profile's.
     #[serde(default, skip_serializing_if = "TcpSpec::is_default")]
     pub tcp: TcpSpec,
@@ -376,13 +370,13 @@ pub struct Flow {
     pub network: NetworkSpec,
     /// What asks for data.
     #[serde(default)]
-    pub app: AppSpec,
+    pub app: Application,
     /// When the connection opens.
     #[serde(default)]
     pub start: DurationDraw,
     /// The time between the starts of one flow of `count` and the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stagger: Option<Text<Duration>>,
+    pub stagger: Option<Duration>,
     /// The node of the sender; only in a graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
@@ -415,28 +409,28 @@ pub struct CrossTraffic {
     /// When packets come.
     pub kind: CrossKind,
     /// How many come.
-    pub rate: Text<PacketRate>,
+    pub rate: PacketRate,
     /// Their size on the wire.
-    pub size: Text<Bytes>,
+    pub size: Bytes,
     /// The first packet of a periodic source comes this fraction of a period after `start`; drawn
     /// from the source's random stream when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<f64>,
     /// When it begins.
     #[serde(default = "zero", skip_serializing_if = "is_zero_duration")]
-    pub start: Text<Duration>,
+    pub start: Duration,
     /// When it ends; default: with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Text<Duration>>,
+    pub stop: Option<Duration>,
 }
 
-const fn zero() -> Text<Duration> {
-    Text(Duration::ZERO)
+const fn zero() -> Duration {
+    Duration::ZERO
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero_duration(value: &Text<Duration>) -> bool {
-    value.0 == Duration::ZERO
+fn is_zero_duration(value: &Duration) -> bool {
+    *value == Duration::ZERO
 }
 
 /// When the packets of a cross-traffic source come.
@@ -483,7 +477,7 @@ pub struct Measure {
     /// How long it lasts, in time or in the flow's base round trips (`"5 RTT"`); default: to the end of
     /// the run.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
-    pub lasts: Option<Text<Span>>,
+    pub lasts: Option<Span>,
     /// The flow, by its name (with `count` above 1: all of that name, or one as `name-2`); default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
@@ -512,13 +506,13 @@ pub struct Probe {
     pub what: Vec<What>,
     /// How often: `"change"` (of a flow, whenever one of the values does; of a link, whenever a packet
     /// comes to it), or an interval such as `"10 ms"`.
-    pub every: Text<Every>,
+    pub every: Every,
     /// When recording begins.
     #[serde(default = "zero", skip_serializing_if = "is_zero_duration")]
-    pub from: Text<Duration>,
+    pub from: Duration,
     /// When it ends; default: with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Text<Duration>>,
+    pub until: Option<Duration>,
 }
 
 /// A value that a probe records.
@@ -554,7 +548,7 @@ impl Flow {
     /// # Errors
     /// One line saying which choices do not go together.
     pub fn config(&self) -> Result<Config, String> {
-        let config = config(&self.variant.0, self.profile.0, &self.tcp)?;
+        let config = config(&self.variant, self.profile, &self.tcp)?;
         asking(config, self.app.asks().is_some())
     }
 }

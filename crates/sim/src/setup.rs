@@ -100,8 +100,8 @@ impl FlowHosts {
             let (name, spec) = (&names[n], &scenario.flows[entries[n]]);
             all.variants.push(variant);
             let stream = |what: &str| Stream::new(scenario.seed, &format!("flow {name} {what}"));
-            let (sends, receives) = spec.app.apps(stream).map_err(|(key, why)| {
-                ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), why)
+            let (sends, receives) = spec.app.apps(&stream).map_err(|(key, why)| {
+                ScenarioError::new(&format!("flow[{}].app.{key}", entries[n]), &why)
             })?;
             let [there, back] = add_paths(n);
             let flow = u32::try_from(n).expect("the check bounds the number of flows");

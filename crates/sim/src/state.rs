@@ -86,7 +86,7 @@ impl<'o> RunState<'o> {
             users: Users::new(scenario),
             changes: Changes::new(scenario, count),
             notes: Vec::new(),
-            end: Instant::START + scenario.duration.0,
+            end: Instant::START + scenario.duration,
             run,
             observer: None,
             collector: None,

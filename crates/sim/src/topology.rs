@@ -117,7 +117,7 @@ impl Layout {
         let queue = |spec: Option<Discipline>| spec.unwrap_or(Discipline::fifo(default_limit));
         let impairments = |reorder: Option<&ReorderSpec>, duplicate, corrupt| ImpairmentConfig {
             reorder: reorder
-                .map_or_else(Reorder::default, |r| Reorder { share: r.share, delay: r.delay.0 }),
+                .map_or_else(Reorder::default, |r| Reorder { share: r.share, delay: r.delay }),
             duplicate,
             corrupt,
         };
@@ -151,8 +151,8 @@ impl Layout {
         };
         wire(
             Direction::Forward,
-            spec.rate.0,
-            spec.delay.0,
+            spec.rate,
+            spec.delay,
             queue(spec.queue),
             spec.loss.model(),
             impairments(spec.reorder.as_ref(), spec.duplicate, spec.corrupt),
@@ -162,8 +162,8 @@ impl Layout {
         );
         wire(
             Direction::Reverse,
-            reverse.rate.unwrap_or(spec.rate).0,
-            reverse.delay.unwrap_or(spec.delay).0,
+            reverse.rate.unwrap_or(spec.rate),
+            reverse.delay.unwrap_or(spec.delay),
             queue(reverse.queue.or(spec.queue)),
             reverse.loss.unwrap_or(spec.loss).model(),
             impairments(

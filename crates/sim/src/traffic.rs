@@ -397,11 +397,11 @@ impl Class {
                     let quick_start = QuickStartConfig { asks, ..config.quick_start };
                     Config { quick_start, ..config }
                 }),
-                name: table.variant(config.parts.name(spec.profile.0)),
+                name: table.variant(config.parts.name(spec.profile)),
             })
             .collect();
         let name = &spec.name;
-        let count = likely_count(spec, scenario.duration.0);
+        let count = likely_count(spec, scenario.duration);
         let streams = format!("traffic {name} packmime");
         let sessions = spec
             .app
@@ -411,7 +411,7 @@ impl Class {
         Ok(Self {
             arrivals: arrivals(spec, count, scenario.seed),
             left: spec.count.unwrap_or(u64::MAX),
-            stop: Instant::START + spec.stop.unwrap_or(scenario.duration).0,
+            stop: Instant::START + spec.stop.unwrap_or(scenario.duration),
             sessions,
             plans: Plans::default(),
             streams: ClassStreams::new(scenario.seed, name),
@@ -529,8 +529,8 @@ fn draw_line(laws: &LineLaws, random: &mut Stream) -> AccessLineConfig {
 )]
 fn likely_count(spec: &Traffic, duration: Duration) -> Option<u64> {
     let rate = spec.arrivals.rate()?.as_hz();
-    let until = spec.stop.map_or(duration, |stop| stop.0.min(duration));
-    let seconds = until.as_secs_f64() - spec.start.0.as_secs_f64();
+    let until = spec.stop.map_or(duration, |stop| stop.min(duration));
+    let seconds = until.as_secs_f64() - spec.start.as_secs_f64();
     // A mean over arrivals with a long memory wanders by a tenth.
     let most = 1.2 * rate * seconds.max(0.0) + 1000.0;
     Some((most as u64).min(spec.count.unwrap_or(u64::MAX)))
@@ -539,20 +539,18 @@ fn likely_count(spec: &Traffic, duration: Duration) -> Option<u64> {
 fn arrivals(spec: &Traffic, count: Option<u64>, seed: u64) -> AnyArrivals {
     let mut random = Stream::new(seed, &format!("traffic {} arrivals", spec.name));
     match &spec.arrivals {
-        ArrivalsSpec::Poisson { rate } => {
-            AnyArrivals::Poisson(Poisson::new(rate.0.as_hz(), random))
-        }
+        ArrivalsSpec::Poisson { rate } => AnyArrivals::Poisson(Poisson::new(rate.as_hz(), random)),
         ArrivalsSpec::Periodic { rate, phase } => {
             let phase = phase.unwrap_or_else(|| random.uniform());
-            AnyArrivals::Periodic(Periodic::new(rate.0.as_hz(), phase))
+            AnyArrivals::Periodic(Periodic::new(rate.as_hz(), phase))
         }
         ArrivalsSpec::Packmime { rate, memory } => {
             let name = format!("traffic {} packmime", spec.name);
-            let (rate, memory) = (rate.0.as_hz(), memory.of_model());
+            let (rate, memory) = (rate.as_hz(), memory.of_model());
             AnyArrivals::PackMime(PackMimeArrivals::new(rate, memory, count, seed, &name))
         }
         ArrivalsSpec::List { at } => {
-            let moments = at.iter().map(|at| Instant::START + at.0).collect();
+            let moments = at.iter().map(|at| Instant::START + *at).collect();
             AnyArrivals::Listed(Listed::new(moments))
         }
     }

@@ -4,6 +4,7 @@
 //! type that parses and prints a text of files and of their JSON schema, and [`kinds`] does the same for the choices
 //! of a family.
 
+mod draw;
 pub mod kinds;
 
 use std::fmt::{self, Display};
@@ -15,6 +16,10 @@ use serde::{Deserializer, de};
 
 use crate::{Bytes, Duration, Frequency, Mss, PacketRate, Rate};
 
+pub use draw::{
+    Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
+    QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
+};
 pub use {schemars, serde};
 
 /// A value that stands in a file as text.

@@ -10,6 +10,8 @@
 //!   ([`Adaptation::Throughput`]) or from what the buffer holds ([`Adaptation::Buffer`]); the first is of
 //!   the lowest.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -122,14 +124,18 @@ impl Ladder {
     }
 }
 
-/// The choice of the next segment's rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The rule by which the rate of a segment is chosen; the first is of the lowest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "AdaptSpec")]
 pub enum Adaptation {
-    /// The highest rate of at most 85 % of the harmonic mean of the last 20 segments' throughputs, each
-    /// from the request to the last byte.
+    /// The highest of at most 85 % of the harmonic mean of the last 20 segments' throughputs (FESTIVE).
+    // Each from the request to the last byte.
+    #[default]
     Throughput,
-    /// BBA-0: the lowest rate while the buffer holds less than its reservoir, the highest beyond its
-    /// cushion, on a line between them, and the same as before within a step of that.
+    /// By what the buffer holds: the lowest below 37.5 % of `buffer`, the highest above 90 %, and on a
+    /// line between them (BBA-0).
+    // The same rate as before within a step of that.
     Buffer,
 }
 

@@ -104,7 +104,7 @@ fn an_impairment_is_read_both_ways() {
     let scenario = from_text("s.toml", &impaired, false).unwrap();
     let Topology::Dumbbell { access, .. } = &scenario.topology else { panic!("a dumbbell") };
     let reorder = access.reorder.as_ref().unwrap();
-    assert_eq!((reorder.share, reorder.delay.0), (0.5, Duration::from_millis(2)));
+    assert_eq!((reorder.share, reorder.delay), (0.5, Duration::from_millis(2)));
     assert_eq!((access.duplicate, access.corrupt), (1.0, 0.0));
     let reverse = access.reverse.as_ref().unwrap();
     assert_eq!(

@@ -7,159 +7,13 @@ use crate::error::ScenarioError;
 use ackclock_net::Limit;
 
 use crate::scenario::{
-    After, AppSpec, CbrSpec, Direction, DurationDraw, EventTime, Flow, FlowEvent, Measure,
-    PathEvent, Scenario, Span, Topology,
+    After, Direction, EventTime, Flow, FlowEvent, Measure, PathEvent, Scenario, Span, Topology,
 };
 use crate::topology::Layout;
 
-/// Messages that one flow may send in a run: at 60 bytes each about 1 GB.
-const MOST_OBJECTS: f64 = 2e7;
-
-/// The application of a flow.
-pub fn check_app(key: &str, app: &AppSpec, scenario: &Scenario) -> Result {
-    let key = |word: &str| format!("{key}.{word}");
-    let stop = match app {
-        AppSpec::Bulk { .. }
-        | AppSpec::Video(_)
-        | AppSpec::Dash(_)
-        | AppSpec::Program(_)
-        | AppSpec::Iperf3(_) => return Ok(()),
-        AppSpec::Cbr(cbr) => {
-            check_messages(&key, cbr.rate.0.as_bps(), cbr.message.0.bits(), scenario)?;
-            check_periods(&key, cbr, scenario)?;
-            cbr.stop
-        }
-        AppSpec::OnOff(onoff) => {
-            check_messages(&key, onoff.rate.0.as_bps(), onoff.message.0.bits(), scenario)?;
-            check_draw(&key("on"), &onoff.on, true)?;
-            check_draw(&key("off"), &onoff.off, true)?;
-            onoff.stop
-        }
-        AppSpec::Bursts(bursts) => {
-            if let Some((at, expected)) = bursts.size.fault() {
-                return refuse(&key(&format!("size{at}")), expected);
-            }
-            if bursts.size.is_zero() {
-                return refuse(&key("size"), "expected more than 0 B");
-            }
-            check_draw(&key("every"), &bursts.every, true)?;
-            bursts.stop
-        }
-    };
-    if stop.is_some_and(|stop| stop.0 == Duration::ZERO) {
-        return refuse(&key("stop"), "expected more than 0 s");
-    }
-    Ok(())
-}
-
-fn check_messages(
-    key: &impl Fn(&str) -> String,
-    bps: u64,
-    bits: u64,
-    scenario: &Scenario,
-) -> Result {
-    if bits == 0 {
-        return refuse(&key("message"), "expected more than 0 B");
-    }
-    if bps == 0 {
-        return refuse(&key("rate"), "expected more than 0 bit/s");
-    }
-    let messages = bps as f64 / bits as f64 * scenario.duration.0.as_secs_f64();
-    if messages > MOST_OBJECTS {
-        let message = format!("{messages:.0} messages are more than {MOST_OBJECTS:.0}");
-        return refuse(&key("message"), &message);
-    }
-    Ok(())
-}
-
-fn check_periods(key: &impl Fn(&str) -> String, cbr: &CbrSpec, scenario: &Scenario) -> Result {
-    let mut periods = Vec::new();
-    for (n, period) in cbr.idle.iter().enumerate() {
-        periods.push((key(&format!("idle[{n}]")), &period.at, &period.lasts));
-    }
-    for (n, period) in cbr.limited.iter().enumerate() {
-        let word = format!("limited[{n}]");
-        if period.rate.0.as_bps() == 0 {
-            return refuse(&key(&format!("{word}.rate")), "expected more than 0 bit/s; see `idle`");
-        }
-        periods.push((key(&word), &period.at, &period.lasts));
-    }
-    let mut spans = Vec::new();
-    for (word, at, lasts) in periods {
-        check_draw(&format!("{word}.at"), at, false)?;
-        check_draw(&format!("{word}.for"), lasts, true)?;
-        if earliest(at) >= scenario.duration.0 {
-            return refuse(&format!("{word}.at"), "expected a moment before the end of the run");
-        }
-        spans.push((earliest(at), at, lasts, word));
-    }
-    spans.sort_by_key(|(at, ..)| *at);
-    for pair in spans.windows(2) {
-        let [(_, at, lasts, _), (next, _, _, word)] = pair else { continue };
-        if let (Some(at), Some(lasts)) = (latest(at), latest(lasts))
-            && at + lasts > *next
-        {
-            return refuse(&format!("{word}.at"), "the period before may not be over by then");
-        }
-    }
-    if let Some(jitter) = cbr.jitter {
-        let every = cbr.message.0.bits() as f64 / cbr.rate.0.as_bps() as f64;
-        if jitter.0.as_secs_f64() >= every {
-            return refuse(&key("jitter"), "expected less than the time between two messages");
-        }
-    }
-    Ok(())
-}
-
-fn earliest(draw: &DurationDraw) -> Duration {
-    match draw {
-        DurationDraw::Fixed(fixed) => fixed.0,
-        DurationDraw::Uniform(draw) => draw.uniform[0].0,
-        DurationDraw::Pareto(draw) => draw.pareto.scale.0,
-        DurationDraw::Values(draw) => {
-            draw.values.iter().map(|value| value.0).min().unwrap_or_default()
-        }
-        DurationDraw::Quantiles(draw) => {
-            draw.quantiles.first().map(|first| first.value.0).unwrap_or_default()
-        }
-        DurationDraw::Exponential(_) | DurationDraw::Weibull(_) | DurationDraw::Lognormal(_) => {
-            Duration::ZERO
-        }
-    }
-}
-
-/// `None` if there is no latest.
-fn latest(draw: &DurationDraw) -> Option<Duration> {
-    match draw {
-        DurationDraw::Fixed(fixed) => Some(fixed.0),
-        DurationDraw::Uniform(draw) => Some(draw.uniform[1].0),
-        DurationDraw::Values(draw) => draw.values.iter().map(|value| value.0).max(),
-        DurationDraw::Quantiles(draw) => draw.quantiles.last().map(|last| last.value.0),
-        DurationDraw::Exponential(_)
-        | DurationDraw::Pareto(_)
-        | DurationDraw::Weibull(_)
-        | DurationDraw::Lognormal(_) => None,
-    }
-}
-
-fn check_draw(key: &str, draw: &DurationDraw, positive: bool) -> Result {
-    if let Some((at, expected)) = draw.fault() {
-        return refuse(&format!("{key}{at}"), expected);
-    }
-    if positive && draw.is_zero() {
-        return refuse(key, "expected more than 0 s");
-    }
-    Ok(())
-}
-
 /// True if the flow's application ever has the event.
 fn has(flow: &Flow, event: FlowEvent, number: u64) -> bool {
-    let count = match (&flow.app, event) {
-        (AppSpec::Cbr(cbr), FlowEvent::Idle | FlowEvent::Resume) => cbr.idle.len(),
-        (AppSpec::Cbr(cbr), FlowEvent::Limited | FlowEvent::Restore) => cbr.limited.len(),
-        (AppSpec::OnOff(_) | AppSpec::Bursts(_), FlowEvent::Idle | FlowEvent::Resume) => usize::MAX,
-        _ => 0,
-    };
+    let count = flow.app.events(event.moment());
     usize::try_from(number).is_ok_and(|number| (1..=count).contains(&number))
 }
 
@@ -194,7 +48,7 @@ pub fn check_measure(
     for link in &measure.crossings {
         check_link_name(&key("crossings"), link, links)?;
     }
-    if measure.lasts.is_some_and(|lasts| lasts.0 == Span::Time(Duration::ZERO)) {
+    if measure.lasts.is_some_and(|lasts| lasts == Span::Time(Duration::ZERO)) {
         return refuse(&key("for"), "expected more than 0 s");
     }
     match &measure.from {
@@ -202,11 +56,11 @@ pub fn check_measure(
             check_after(&key("from"), after, measure.flow.as_ref(), scenario)?;
         }
         EventTime::At(from) => {
-            if from.0 >= scenario.duration.0 {
+            if *from >= scenario.duration {
                 return refuse(&key("from"), "expected a moment before the end of the run");
             }
-            if let Some(Span::Time(lasts)) = measure.lasts.map(|lasts| lasts.0)
-                && from.0 + lasts > scenario.duration.0
+            if let Some(Span::Time(lasts)) = measure.lasts
+                && *from + lasts > scenario.duration
             {
                 return refuse(&key("for"), "the window ends after the run");
             }
@@ -257,7 +111,7 @@ fn check_rate(
         );
     }
     let multiple = event.set.as_ref().and_then(|set| set.queue.as_ref()).map(|queue| queue.limit);
-    if rate.0.0.is_none() && matches!(multiple, Some(Limit::Bdp(_))) {
+    if rate.0.is_none() && matches!(multiple, Some(Limit::Bdp(_))) {
         return refuse(
             &key("set.queue.limit"),
             "a bandwidth-delay product at 0 bit/s is nothing; expected packets or bytes",
@@ -278,7 +132,7 @@ pub fn check_event(
     match &event.at {
         EventTime::After(after) => check_after(&key("at"), after, None, scenario)?,
         EventTime::At(at) => {
-            if at.0 >= scenario.duration.0 {
+            if *at >= scenario.duration {
                 return refuse(&key("at"), "expected a moment before the end of the run");
             }
         }

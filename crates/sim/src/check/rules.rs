@@ -3,7 +3,7 @@
 use ackclock_units::{Rate, check_name};
 
 use crate::error::ScenarioError;
-use crate::scenario::{A_RATE, BurstLoss, LossSpec, PeriodicLoss, Text, is_below_all};
+use crate::scenario::{A_RATE, BurstLoss, LossSpec, PeriodicLoss, is_below_all};
 
 pub type Result = std::result::Result<(), ScenarioError>;
 
@@ -17,7 +17,7 @@ pub fn check_named(key: &str, name: &str) -> Result {
 }
 
 /// A rate that an application asks the routers for.
-pub fn check_asks(key: &str, rate: Option<Text<Rate>>) -> Result {
+pub fn check_asks(key: &str, rate: Option<Rate>) -> Result {
     if is_below_all(rate) { refuse(key, A_RATE) } else { Ok(()) }
 }
 

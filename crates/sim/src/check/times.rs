@@ -3,7 +3,7 @@
 use ackclock_units::Duration;
 
 use super::rules::{Result, refuse};
-use crate::scenario::{DelayedAckSpec, Flow, LinkSpec, Scenario, TcpSpec, Text};
+use crate::scenario::{DelayedAckSpec, Flow, LinkSpec, Scenario, TcpSpec};
 
 /// A propagation delay: light needs 22 h to the farthest spacecraft.
 const LONGEST_DELAY: Duration = Duration::from_secs(86_400);
@@ -12,8 +12,8 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
 /// A tick of a clock: the coarsest of BSD had 0.5 s.
 const LONGEST_TICK: Duration = Duration::from_secs(60);
 
-fn check_most(key: &str, time: Option<Text<Duration>>, most: Duration, said: &str) -> Result {
-    if time.is_some_and(|time| time.0 > most) {
+fn check_most(key: &str, time: Option<Duration>, most: Duration, said: &str) -> Result {
+    if time.is_some_and(|time| time > most) {
         return refuse(key, &format!("expected at most {said}"));
     }
     Ok(())
@@ -29,7 +29,7 @@ pub fn check_rate(key: &str, per_second: f64) -> Result {
 
 /// Checks the delays of a link, as written in the table `key`.
 pub fn check_link(key: &str, link: &LinkSpec) -> Result {
-    let check = |word: &str, time: Option<Text<Duration>>| {
+    let check = |word: &str, time: Option<Duration>| {
         check_most(&format!("{key}.{word}"), time, LONGEST_DELAY, "1 day (24 h)")
     };
     check("delay", Some(link.delay))?;
@@ -40,7 +40,7 @@ pub fn check_link(key: &str, link: &LinkSpec) -> Result {
 }
 
 /// Checks a delay that an event sets.
-pub fn check_delay(key: &str, delay: Option<Text<Duration>>) -> Result {
+pub fn check_delay(key: &str, delay: Option<Duration>) -> Result {
     check_most(key, delay, LONGEST_DELAY, "1 day (24 h)")
 }
 
@@ -68,13 +68,13 @@ pub fn check_tcp(key: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result {
 
 /// Checks that every flow of an entry begins within the run, as far as its draw lets one say.
 pub fn check_start(key: &str, flow: &Flow, scenario: &Scenario) -> Result {
-    let end = scenario.duration.0.as_secs_f64();
+    let end = scenario.duration.as_secs_f64();
     let (least, _) = flow.start.bounds();
     if least >= end {
         return refuse(key, "expected a moment before the end of the run");
     }
     let Some(stagger) = flow.stagger else { return Ok(()) };
-    let last = least + stagger.0.as_secs_f64() * f64::from(flow.count - 1);
+    let last = least + stagger.as_secs_f64() * f64::from(flow.count - 1);
     if last >= end {
         let expected = format!("the last of {} flows would begin at {last} s", flow.count);
         return refuse(

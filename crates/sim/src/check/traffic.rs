@@ -41,10 +41,10 @@ pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
     if class.count == Some(0) {
         return refuse(&key("count"), "expected at least 1");
     }
-    if class.start.0 >= scenario.duration.0 {
+    if class.start >= scenario.duration {
         return refuse(&key("start"), "expected a moment before the end of the run");
     }
-    if class.stop.is_some_and(|stop| stop.0 <= class.start.0) {
+    if class.stop.is_some_and(|stop| stop <= class.start) {
         return refuse(&key("stop"), "expected a moment after `start`");
     }
     check_app(&key("app"), &class.app)?;
@@ -145,7 +145,7 @@ fn check_browser(key: &str, browser: &BrowserSpec) -> Result {
     if browser.connections.is_some_and(|count| !(1..=MOST_CONNECTIONS).contains(&count)) {
         return refuse(&format!("{key}.connections"), "expected a number from 1 to 1000");
     }
-    if browser.http == BrowserHttp::V1_0 && browser.keep_alive.0 > Duration::ZERO {
+    if browser.http == BrowserHttp::V1_0 && browser.keep_alive > Duration::ZERO {
         return refuse(
             &format!("{key}.keep_alive"),
             "connections of HTTP/1.0 do not persist, expected `http = \"1.1\"` or \"1.1+pipelining\"",
@@ -154,7 +154,7 @@ fn check_browser(key: &str, browser: &BrowserSpec) -> Result {
     if browser.pages == Some(0) {
         return refuse(&format!("{key}.pages"), "expected at least 1");
     }
-    if browser.largest.is_some_and(|largest| largest.0 == Bytes::ZERO) {
+    if browser.largest.is_some_and(|largest| largest == Bytes::ZERO) {
         return refuse(&format!("{key}.largest"), "expected at least 1 B");
     }
     let some = |word: &str, draw: &Option<DurationDraw>| {

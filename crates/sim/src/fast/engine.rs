@@ -71,7 +71,7 @@ impl<'o> Engine<'o> {
         network.give_lanes(shared(&layout));
         if scenario.traffic.is_empty() {
             // A connection that comes and goes may be over by what its last packet meets.
-            network.end_at(Instant::START + scenario.duration.0);
+            network.end_at(Instant::START + scenario.duration);
         }
         network.set_routers(routers(scenario, &layout));
         let flows = FlowHosts::new(scenario, &entries, &names, |n| {

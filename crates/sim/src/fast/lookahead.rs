@@ -1,10 +1,10 @@
 //! Lookahead: may hosts and the links that they share advance in windows, and how long is a window?
 
-use ackclock_units::Duration;
+use ackclock_units::{Bytes, Duration};
 
 use crate::fast::elision::{Elsewhere, find};
 use crate::records::MOST_ROWS_HELD;
-use crate::scenario::{AppSpec, EventTime, Every, Scenario};
+use crate::scenario::{EventTime, Every, Scenario};
 use crate::topology::Layout;
 
 /// Looking at so many hosts takes less time than a packet.
@@ -74,7 +74,7 @@ pub fn lookahead(
     let unseen = elsewhere.watched.is_empty();
     // An application tells the other end of its objects, and windows of a moment of a flow, at once.
     let by_themselves =
-        scenario.flows.iter().all(|flow| matches!(flow.app, AppSpec::Bulk { size: None }));
+        scenario.flows.iter().all(|flow| flow.app.transfer() == Some(Bytes::UNLIMITED));
     let by_time = scenario.measures.iter().all(|measure| matches!(measure.from, EventTime::At(_)));
     let unruled =
         layout.wires.iter().all(|wire| wire.quick_start.is_none() && wire.feedback.is_none());
@@ -134,7 +134,7 @@ pub fn lookahead(
     if !elsewhere.probed.is_empty() {
         lookahead.longest = Some(time_for(PACKETS_SEEN, layout));
     }
-    let looks = scenario.probes.iter().filter_map(|probe| match probe.every.0 {
+    let looks = scenario.probes.iter().filter_map(|probe| match probe.every {
         Every::Interval(interval) => Some(interval),
         Every::Change => None,
     });

@@ -33,10 +33,10 @@ impl Own {
     /// The windows of `measure`, for flows with these base round trips, in a run that ends at `end`.
     pub fn new(measure: &Measure, rtts: &[Duration], end: Instant) -> Self {
         let (after, from) = match &measure.from {
-            EventTime::At(at) => (None, Some(Instant::START + at.0)),
+            EventTime::At(at) => (None, Some(Instant::START + *at)),
             EventTime::After(after) => (Some(after.clone()), None),
         };
-        let lasts = rtts.iter().map(|rtt| measure.lasts.map(|lasts| lasts.0.of(*rtt))).collect();
+        let lasts = rtts.iter().map(|rtt| measure.lasts.map(|lasts| lasts.of(*rtt))).collect();
         Self { after, from, lasts, end, seen: vec![0; rtts.len()], open: Vec::new() }
     }
 

@@ -5,7 +5,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Draw, DurationDraw, Text};
+use super::{Draw, DurationDraw};
 
 /// Users who look at one page after another, with time to think between them: the model of SURGE. The
 /// class's arrivals are those of users; a user opens connections as it needs them.
@@ -23,7 +23,7 @@ pub struct BrowserSpec {
     pub connections: Option<u32>,
     /// How long a connection that persists is kept open when a page is complete, for the next page.
     #[serde(default = "at_once", skip_serializing_if = "super::is_zero_duration")]
-    pub keep_alive: Text<Duration>,
+    pub keep_alive: Duration,
     /// How many pages a user looks at; default: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u64>,
@@ -32,10 +32,10 @@ pub struct BrowserSpec {
     pub sizes: SurgeSizes,
     /// The size of an object, base or embedded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<Draw<Text<Bytes>>>,
+    pub size: Option<Draw<Bytes>>,
     /// Larger sizes are drawn again; default: 10 MB for SURGE's, none for those of `size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub largest: Option<Text<Bytes>>,
+    pub largest: Option<Bytes>,
     /// The number of embedded objects of a page, rounded down; more than 1000 are drawn again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedded: Option<Draw<f64>>,
@@ -48,18 +48,18 @@ pub struct BrowserSpec {
     pub active_off: Option<DurationDraw>,
     /// The size of a request.
     #[serde(default = "a_request")]
-    pub request: Draw<Text<Bytes>>,
+    pub request: Draw<Bytes>,
     /// The time from the last byte of a request, at the server, to the response.
     #[serde(default)]
     pub server_delay: DurationDraw,
 }
 
-const fn at_once() -> Text<Duration> {
-    Text(Duration::ZERO)
+const fn at_once() -> Duration {
+    Duration::ZERO
 }
 
-const fn a_request() -> Draw<Text<Bytes>> {
-    Draw::Fixed(Text(Bytes::new(300)))
+const fn a_request() -> Draw<Bytes> {
+    Draw::Fixed(Bytes::new(300))
 }
 
 /// Published constants of SURGE; both quoted, not read in the original.
@@ -121,7 +121,7 @@ impl BrowserSpec {
         Browsing {
             http: self.http.way(),
             connections: self.connections.unwrap_or(connections),
-            keep_alive: self.keep_alive.0,
+            keep_alive: self.keep_alive,
             pages: self.pages.unwrap_or(u64::MAX),
             stop,
         }
@@ -138,7 +138,7 @@ impl BrowserSpec {
             SurgeSizes::Requests => Surge::request_sizes(),
         };
         let size = self.size.as_ref().map(|size| SizeLaw::One(size.law()));
-        let largest = self.largest.map(|largest| largest.0);
+        let largest = self.largest;
         let law = |draw: &Option<DurationDraw>| draw.as_ref().map(Draw::law);
         PageModel {
             largest: largest.or_else(|| size.is_none().then_some(Surge::LARGEST)),

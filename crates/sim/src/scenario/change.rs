@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use ackclock_net::Limit;
 
-use super::{Direction, LossSpec, Text};
+use super::{Direction, LossSpec};
 
 /// A change of the path. What has left a link arrives as it was to: a shorter delay lets later packets
 /// overtake it. What is left of the packet being sent is sent at the new rate, and so is what waits; what a smaller limit
@@ -42,10 +42,10 @@ pub struct PathEvent {
 pub struct LinkChange {
     /// The rate; `"0 bit/s"` sends nothing until an event gives the link another. Not of a link with a `channel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Text<RateOrZero>>,
+    pub rate: Option<RateOrZero>,
     /// The propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Text<Duration>>,
+    pub delay: Option<Duration>,
     /// The queue's limit; the discipline stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueChange>,
@@ -93,7 +93,7 @@ pub struct QueueChange {
 #[serde(untagged, expecting = "expected a duration such as \"10 s\", or { after = \"resume\" }")]
 pub enum EventTime {
     /// So long after the start of the run.
-    At(Text<Duration>),
+    At(Duration),
     /// At a flow's own event.
     After(After),
 }
@@ -133,15 +133,19 @@ pub enum FlowEvent {
 }
 
 impl FlowEvent {
-    /// Whether the application means this event.
-    pub const fn is(self, moment: Moment) -> bool {
-        matches!(
-            (self, moment),
-            (Self::Idle, Moment::Idle)
-                | (Self::Resume, Moment::Resume)
-                | (Self::Limited, Moment::Limited)
-                | (Self::Restore, Moment::Restore)
-        )
+    /// The moment in the application's life.
+    pub const fn moment(self) -> Moment {
+        match self {
+            Self::Idle => Moment::Idle,
+            Self::Resume => Moment::Resume,
+            Self::Limited => Moment::Limited,
+            Self::Restore => Moment::Restore,
+        }
+    }
+
+    /// True if the application means this event.
+    pub fn is(self, moment: Moment) -> bool {
+        self.moment() == moment
     }
 }
 

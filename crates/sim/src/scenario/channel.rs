@@ -6,7 +6,7 @@ use ackclock_units::{Duration, PacketRate, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RateOrZero, Text};
+use super::RateOrZero;
 
 /// Losses in bursts: a chain of two states, which moves before each packet and begins in the good one
 /// (Gilbert and Elliott). Probabilities from 0 to 1.
@@ -41,13 +41,13 @@ pub enum ChannelSpec {
         bundle: u32,
         /// What a bundle costs besides its bits, in the mean; each draws from half to one and a half.
         #[serde(default = "overhead")]
-        overhead: Text<Duration>,
+        overhead: Duration,
         /// Rates of the air over their mean, in order; the channel steps to a neighbour.
         #[serde(default = "levels")]
         levels: Vec<f64>,
         /// The mean time between two steps.
         #[serde(default = "hold")]
-        hold: Text<Duration>,
+        hold: Duration,
     },
     /// Moments at which up to 1500 bytes may leave, as mahimahi's traces have them. `rate` is used
     /// where a limit is written as a multiple of the bandwidth-delay product, and nowhere else.
@@ -66,17 +66,17 @@ pub enum ChannelSpec {
         series: Vec<RateStep>,
         /// The time after which the series begins again. Default: the last value holds as long as the one before it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        period: Option<Text<Duration>>,
+        period: Option<Duration>,
     },
     /// A trace drawn at random: packets leave as a Poisson process whose rate wanders between zero
     /// and twice `rate`.
     Cellular {
         /// How far the rate wanders in a second (as the root of the time).
         #[serde(default = "wander")]
-        wander: Text<PacketRate>,
+        wander: PacketRate,
         /// After how long it begins again.
         #[serde(default = "period")]
-        period: Text<Duration>,
+        period: Duration,
     },
 }
 
@@ -85,9 +85,9 @@ pub enum ChannelSpec {
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
     /// Its beginning, counted from that of the series.
-    pub at: Text<Duration>,
+    pub at: Duration,
     /// The rate until the next.
-    pub rate: Text<RateOrZero>,
+    pub rate: RateOrZero,
 }
 
 /// What Linux's drivers commonly send at once to a busy station.
@@ -97,8 +97,8 @@ const fn bundle() -> u32 {
 
 /// IEEE 802.11n at 5 GHz, best effort: 43 us of waiting, 67.5 us of backoff in the mean, a preamble of
 /// 40 us, 16 us and an acknowledgment of 32 us.
-const fn overhead() -> Text<Duration> {
-    Text(Duration::from_micros(200))
+const fn overhead() -> Duration {
+    Duration::from_micros(200)
 }
 
 fn levels() -> Vec<f64> {
@@ -108,16 +108,16 @@ fn levels() -> Vec<f64> {
 /// Each change takes a step, however long the link is silent.
 const LEAST_HOLD: Duration = Duration::from_micros(10);
 
-const fn hold() -> Text<Duration> {
-    Text(Duration::from_millis(500))
+const fn hold() -> Duration {
+    Duration::from_millis(500)
 }
 
-fn wander() -> Text<PacketRate> {
-    Text(PacketRate::from_pps(Cellular::SPROUT_WANDER_PPS).expect("a rate"))
+fn wander() -> PacketRate {
+    PacketRate::from_pps(Cellular::SPROUT_WANDER_PPS).expect("a rate")
 }
 
-const fn period() -> Text<Duration> {
-    Text(Duration::from_secs(600))
+const fn period() -> Duration {
+    Duration::from_secs(600)
 }
 
 impl ChannelSpec {
@@ -135,13 +135,13 @@ impl ChannelSpec {
                 let config = WifiConfig {
                     rate,
                     bundle: *bundle,
-                    overhead: overhead.0,
+                    overhead: *overhead,
                     levels: levels.clone(),
-                    hold: hold.0,
+                    hold: *hold,
                 };
                 let wrong = match () {
                     () if *bundle == 0 => "bundle",
-                    () if hold.0 < LEAST_HOLD => {
+                    () if *hold < LEAST_HOLD => {
                         return Err(("hold", "expected at least 10 us"));
                     }
                     () if config.levels.is_empty() => "levels",
@@ -156,19 +156,19 @@ impl ChannelSpec {
                 .map(Channel::Opportunities)
                 .map_err(|why| ("times_ms", why)),
             Self::Rates { series, period } => {
-                let steps: Vec<_> = series.iter().map(|step| (step.at.0, step.rate.0.0)).collect();
+                let steps: Vec<_> = series.iter().map(|step| (step.at, step.rate.0)).collect();
                 let lasts = match steps[..] {
                     [.., (before, _), (last, _)] => last + last.saturating_sub(before),
                     _ => Duration::from_secs(1),
                 };
                 let wrong = if period.is_some() { "period" } else { "series" };
-                RateSeries::new(&steps, period.map_or(lasts, |period| period.0))
+                RateSeries::new(&steps, period.unwrap_or(lasts))
                     .map(Channel::Rates)
                     .map_err(|why| (if why.contains("period") { wrong } else { "series" }, why))
             }
             Self::Cellular { wander, period } => {
                 let cellular =
-                    Cellular { mean: rate, wander_pps: wander.0.as_pps(), period: period.0 };
+                    Cellular { mean: rate, wander_pps: wander.as_pps(), period: *period };
                 cellular
                     .draw(&mut random)
                     .map(Channel::Opportunities)

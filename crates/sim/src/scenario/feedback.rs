@@ -5,8 +5,6 @@ use ackclock_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Text;
-
 /// The router in front of a link offers every RCP flow one rate. It is found from the link's spare
 /// capacity and its queue; keys that are left out have the numbers of RCP's authors.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -23,10 +21,10 @@ pub struct RcpSpec {
     pub target: Option<f64>,
     /// The longest time between updates; a shorter mean round trip takes its place. Default: 10 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Text<Duration>>,
+    pub interval: Option<Duration>,
     /// The mean round trip before the first packet; default: 200 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rtt: Option<Text<Duration>>,
+    pub rtt: Option<Duration>,
     /// The first rate, as a share of what is aimed at; default: 0.05.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial: Option<f64>,
@@ -48,7 +46,7 @@ pub struct XcpSpec {
     pub shuffle: Option<f64>,
     /// The mean round trip before the first packet, up to 1 s; default: 50 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rtt: Option<Text<Duration>>,
+    pub rtt: Option<Duration>,
 }
 
 type Fault = Option<(&'static str, &'static str)>;
@@ -72,17 +70,16 @@ impl RcpSpec {
             alpha: self.alpha.unwrap_or(base.alpha),
             beta: self.beta.unwrap_or(base.beta),
             target: self.target.unwrap_or(base.target),
-            interval: self.interval.map_or(base.interval, |interval| interval.0),
-            rtt: self.rtt.map_or(base.rtt, |rtt| rtt.0),
+            interval: self.interval.unwrap_or(base.interval),
+            rtt: self.rtt.unwrap_or(base.rtt),
             initial: self.initial.unwrap_or(base.initial),
         }
     }
 
     /// What is wrong with it: the key, and what was expected.
     pub fn fault(&self) -> Fault {
-        let zero = |time: Option<Text<Duration>>| {
-            time.is_some_and(|time| time.0 < Duration::from_micros(1))
-        };
+        let zero =
+            |time: Option<Duration>| time.is_some_and(|time| time < Duration::from_micros(1));
         out_of_bounds(&[
             ("alpha", self.alpha, 10.0, A_GAIN),
             ("beta", self.beta, 10.0, A_GAIN),
@@ -102,14 +99,14 @@ impl XcpSpec {
             alpha: self.alpha.unwrap_or(base.alpha),
             beta: self.beta.unwrap_or(base.beta),
             shuffle: self.shuffle.unwrap_or(base.shuffle),
-            rtt: self.rtt.map_or(base.rtt, |rtt| rtt.0),
+            rtt: self.rtt.unwrap_or(base.rtt),
         }
     }
 
     /// What is wrong with it: the key, and what was expected.
     pub fn fault(&self) -> Fault {
         let bounds = Duration::from_millis(1)..=Duration::from_secs(1);
-        let outside = self.rtt.is_some_and(|rtt| !bounds.contains(&rtt.0));
+        let outside = self.rtt.is_some_and(|rtt| !bounds.contains(&rtt));
         out_of_bounds(&[
             ("alpha", self.alpha, 10.0, A_GAIN),
             ("beta", self.beta, 10.0, A_GAIN),

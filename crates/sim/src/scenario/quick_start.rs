@@ -6,8 +6,6 @@ use ackclock_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Text;
-
 /// What the router in front of a link does for Quick-Start (RFC 4782). Left out, it takes no part, as
 /// almost every router of today: it does not touch the option, and every request that goes through
 /// it fails.
@@ -45,13 +43,13 @@ pub struct QuickStartAdmission {
     pub admission: QuickStartRule,
     /// The rate of the link as the router knows it; default: as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<Text<Rate>>,
+    pub capacity: Option<Rate>,
     /// The share of the capacity, 0 to 1; default: 1 with `slots`, 0.85 with `target`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// The length of a slot; default: 1 s with `slots`, 150 ms with `target`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slot: Option<Text<Duration>>,
+    pub slot: Option<Duration>,
     /// The number of slots for which an approved rate is reserved, the current one included;
     /// default: 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,14 +60,14 @@ pub struct QuickStartAdmission {
     pub samples: Option<u32>,
     /// The most that one request gets; default: all that may be asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<Text<Rate>>,
+    pub most: Option<Rate>,
     /// The form of a denial: `"zero"` clears the option, `"delete"` takes it out.
     #[serde(default, skip_serializing_if = "is_default")]
     pub denial: DenialSpec,
     /// A router that cheats raises every rate that comes to this one, which RFC 4782 forbids, and
     /// guesses the nonce.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cheat: Option<Text<Rate>>,
+    pub cheat: Option<Rate>,
 }
 
 /// The authors of an admission.
@@ -103,8 +101,8 @@ pub(crate) const A_RATE: &str =
     "expected at least 80 kbit/s, the least rate that Quick-Start knows";
 
 /// Whether Quick-Start knows no rate as low as this.
-pub(crate) fn is_below_all(rate: Option<Text<Rate>>) -> bool {
-    rate.is_some_and(|rate| QuickStartRate::at_most(rate.0) == QuickStartRate::NONE)
+pub(crate) fn is_below_all(rate: Option<Rate>) -> bool {
+    rate.is_some_and(|rate| QuickStartRate::at_most(rate) == QuickStartRate::NONE)
 }
 
 /// Most slots of a history.
@@ -132,11 +130,11 @@ impl QuickStartSpec {
             QuickStartRule::Slots => (QuickStartConfig::SCHARF2008, 1.0),
             QuickStartRule::Target => (QuickStartConfig::RFC4782, 0.85),
         };
-        let capacity = spec.capacity.map_or(rate, |capacity| capacity.0).as_bps();
+        let capacity = spec.capacity.unwrap_or(rate).as_bps();
         let threshold = capacity as f64 * spec.threshold.unwrap_or(threshold);
         QuickStartConfig {
             behaviour: match spec.cheat {
-                Some(to) => Behaviour::Cheat { to: QuickStartRate::at_most(to.0) },
+                Some(to) => Behaviour::Cheat { to: QuickStartRate::at_most(to) },
                 None => Behaviour::Admit,
             },
             denial: match spec.denial {
@@ -144,10 +142,10 @@ impl QuickStartSpec {
                 DenialSpec::Delete => Denial::Delete,
             },
             threshold: Rate::from_bps(threshold.round() as u64),
-            slot: spec.slot.map_or(base.slot, |slot| slot.0),
+            slot: spec.slot.unwrap_or(base.slot),
             history: spec.history.unwrap_or(base.history),
             samples: spec.samples.unwrap_or(base.samples),
-            most: spec.most.map_or(base.most, |most| QuickStartRate::at_most(most.0)),
+            most: spec.most.map_or(base.most, QuickStartRate::at_most),
         }
     }
 
@@ -159,7 +157,7 @@ impl QuickStartSpec {
         if spec.threshold.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
             return Some(("threshold", "expected a share of the capacity from 0 to 1"));
         }
-        if spec.slot.is_some_and(|slot| slot.0 < Duration::from_micros(100)) {
+        if spec.slot.is_some_and(|slot| slot < Duration::from_micros(100)) {
             return Some(("slot", "expected at least 100 us"));
         }
         [
@@ -190,10 +188,10 @@ pub struct QuickStartTcp {
     pub answer: Option<bool>,
     /// The most that the receiver lets the sender have; default: all that may be asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<Text<Rate>>,
+    pub most: Option<Rate>,
     /// A receiver that lies answers with this rate, whatever came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lie: Option<Text<Rate>>,
+    pub lie: Option<Rate>,
 }
 
 impl QuickStartTcp {
@@ -211,8 +209,8 @@ impl QuickStartTcp {
             at_setup: self.at_setup.unwrap_or(base.at_setup),
             after_idle: self.after_idle.unwrap_or(base.after_idle),
             answers: self.answer.unwrap_or(base.answers),
-            most: self.most.map_or(base.most, |most| QuickStartRate::at_most(most.0)),
-            lies: self.lie.map(|lie| QuickStartRate::at_most(lie.0)).or(base.lies),
+            most: self.most.map_or(base.most, QuickStartRate::at_most),
+            lies: self.lie.map(QuickStartRate::at_most).or(base.lies),
         }
     }
 }

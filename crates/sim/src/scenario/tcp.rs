@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, Duration, Mss};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{QuickStartTcp, Text};
+use super::QuickStartTcp;
 
 /// Settings of a connection; what is left out comes from the profile.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -16,28 +16,28 @@ use super::{QuickStartTcp, Text};
 pub struct TcpSpec {
     /// Payload bytes of a full segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mss: Option<Text<Mss>>,
+    pub mss: Option<Mss>,
     /// The first window, in segments; the same as `+iw<N>` in the variant's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<u32>,
     /// The smallest retransmission timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_rto: Option<Text<Duration>>,
+    pub min_rto: Option<Duration>,
     /// The retransmission timeout before the first round-trip time is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub initial_rto: Option<Text<Duration>>,
+    pub initial_rto: Option<Duration>,
     /// The largest retransmission timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_rto: Option<Text<Duration>>,
+    pub max_rto: Option<Duration>,
     /// The tick of the retransmission timer's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock_granularity: Option<Text<Duration>>,
+    pub clock_granularity: Option<Duration>,
     /// When an ACK may wait: `"off"`, or `{ every = 2, timeout = "200 ms" }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<DelayedAckSpec>,
     /// The receive buffer, of a fixed size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receive_window: Option<Text<Bytes>>,
+    pub receive_window: Option<Bytes>,
     /// The growth of the receive buffer with what is read, as Linux has it: `"off"`, or
     /// `{ initial = "128 KiB", most = "32 MiB" }`, both as memory, of which payload takes about five
     /// eighths. Off if `receive_window` is given.
@@ -86,7 +86,7 @@ pub struct TcpSpec {
     /// `"32 ms"` where the kernel's clock has 250 Hz, for timeouts of 0.25 to 2 s. Default: exactly. A
     /// kernel's end has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handshake_tick: Option<Text<Duration>>,
+    pub handshake_tick: Option<Duration>,
     /// True if the timeout is at least 3 s after a lost SYN or SYN-ACK.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub three_seconds_after_lost_syn: Option<bool>,
@@ -113,10 +113,9 @@ impl TcpSpec {
 
     /// `base`, with what these settings say.
     pub(super) fn config(&self, base: Config) -> Config {
-        let text =
-            |value: Option<Text<Duration>>, default: Duration| value.map_or(default, |t| t.0);
+        let text = |value: Option<Duration>, default: Duration| value.unwrap_or(default);
         Config {
-            mss: self.mss.map_or(base.mss, |t| t.0),
+            mss: self.mss.unwrap_or(base.mss),
             rto: RtoConfig {
                 min: text(self.min_rto, base.rto.min),
                 initial: text(self.initial_rto, base.rto.initial),
@@ -128,17 +127,15 @@ impl TcpSpec {
                 None => base.delayed_ack,
                 Some(DelayedAckSpec::Off(_)) => None,
                 Some(DelayedAckSpec::On(on)) => {
-                    Some(DelayedAck { every: on.every, timeout: on.timeout.0, quick: on.quick })
+                    Some(DelayedAck { every: on.every, timeout: on.timeout, quick: on.quick })
                 }
             },
-            receive_window: self.receive_window.map_or(base.receive_window, |t| t.0),
+            receive_window: self.receive_window.unwrap_or(base.receive_window),
             autotune: match &self.receive_autotune {
                 None if self.receive_window.is_some() => None,
                 None => base.autotune,
                 Some(AutotuneSpec::Off(_)) => None,
-                Some(AutotuneSpec::On(on)) => {
-                    Some(Autotune { initial: on.initial.0, most: on.most.0 })
-                }
+                Some(AutotuneSpec::On(on)) => Some(Autotune { initial: on.initial, most: on.most }),
             },
             window_scaling: self.window_scaling.unwrap_or(base.window_scaling),
             timestamps: self.timestamps.unwrap_or(base.timestamps),
@@ -223,7 +220,7 @@ pub struct DelayedAckOn {
     #[serde(default = "two")]
     pub every: u32,
     /// An ACK waits at most this long; with `quick`, the shortest wait.
-    pub timeout: Text<Duration>,
+    pub timeout: Duration,
     /// True to do as Linux does: the first segments are acknowledged at once, and so are those
     /// that come while the receive window grows; the wait then follows the sender's rhythm, up to
     /// 200 ms.
@@ -277,9 +274,9 @@ pub enum AutotuneSpec {
 #[serde(deny_unknown_fields)]
 pub struct AutotuneOn {
     /// The buffer at first, of whose memory payload takes about five eighths.
-    pub initial: Text<Bytes>,
+    pub initial: Bytes,
     /// The largest buffer.
-    pub most: Text<Bytes>,
+    pub most: Bytes,
 }
 
 /// When less than a full segment waits.

@@ -1,40 +1,11 @@
-//! Quantities as text in files: one wrapper for every type that parses and prints.
+//! Texts of scenarios that are neither quantities nor of another crate.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use ackclock_units::written::{self, Written};
 use ackclock_units::{Duration, ParseError, written_as_text};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Every, RateOrZero, Span};
-
-/// A value that stands in a file as text with a unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Text<T>(pub T);
-
-impl<T: Written> Serialize for Text<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<'de, T: Written> Deserialize<'de> for Text<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        written::read(deserializer).map(Self)
-    }
-}
-
-impl<T: Written> JsonSchema for Text<T> {
-    fn schema_name() -> Cow<'static, str> {
-        T::NAME.into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        written::schema::<T>()
-    }
-}
 
 written_as_text! {
     RateOrZero: "RateOrZero", "A rate, which may be zero: a number and bit/s, kbit/s, Mbit/s or Gbit/s.", "0 bit/s";

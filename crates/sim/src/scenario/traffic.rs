@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BrowserSpec, Draw, DurationDraw, EndpointSpec, NetworkSpec, TcpSpec, Text, is_zero_duration,
-    zero,
+    BrowserSpec, Draw, DurationDraw, EndpointSpec, NetworkSpec, TcpSpec, is_zero_duration, zero,
 };
 
 /// Connections that come and go: each opens, plays its session, closes, and leaves a row in the
@@ -24,7 +23,7 @@ pub struct Traffic {
     pub variant: VariantChoice,
     /// Whose habits supply what is not said.
     #[serde(default)]
-    pub profile: Text<Profile>,
+    pub profile: Profile,
     /// Settings of the connections that differ from the profile's.
     #[serde(default, skip_serializing_if = "TcpSpec::is_default")]
     pub tcp: TcpSpec,
@@ -48,10 +47,10 @@ pub struct Traffic {
     pub count: Option<u64>,
     /// When the arrivals begin.
     #[serde(default = "zero", skip_serializing_if = "is_zero_duration")]
-    pub start: Text<Duration>,
+    pub start: Duration,
     /// When they end; default: with the run. Connections that are open then go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Text<Duration>>,
+    pub stop: Option<Duration>,
     /// What a connection does.
     pub app: TrafficApp,
     /// On which side of a dumbbell the clients are, which open the connections; only in a dumbbell.
@@ -136,7 +135,7 @@ impl UtilisationSpec {
 )]
 pub enum VariantChoice {
     /// Every connection's.
-    One(Text<Variant>),
+    One(Variant),
     /// A mix.
     Mix(Vec<VariantShare>),
     /// One or the other, as the server's SYN-ACKs fare.
@@ -148,7 +147,7 @@ pub enum VariantChoice {
 #[serde(deny_unknown_fields)]
 pub struct VariantShare {
     /// The sender.
-    pub variant: Text<Variant>,
+    pub variant: Variant,
     /// How often, in proportion to the other weights.
     pub weight: f64,
 }
@@ -159,9 +158,9 @@ pub struct VariantShare {
 #[serde(deny_unknown_fields)]
 pub struct VariantFeedback {
     /// The sender up to the threshold.
-    pub calm: Text<Variant>,
+    pub calm: Variant,
     /// The sender above.
-    pub congested: Text<Variant>,
+    pub congested: Variant,
     /// The share.
     pub threshold: f64,
     /// Over how many connections it is taken: each weighs less than the next by one part in so many.
@@ -177,12 +176,12 @@ impl VariantChoice {
     /// The senders with their weights.
     pub fn shares(&self) -> Vec<(Variant, f64)> {
         match self {
-            Self::One(variant) => vec![(variant.0.clone(), 1.0)],
+            Self::One(variant) => vec![(variant.clone(), 1.0)],
             Self::Mix(mix) => {
-                mix.iter().map(|share| (share.variant.0.clone(), share.weight)).collect()
+                mix.iter().map(|share| (share.variant.clone(), share.weight)).collect()
             }
             // Which of the two it is falls when the server accepts.
-            Self::Feedback(of) => vec![(of.calm.0.clone(), 1.0), (of.congested.0.clone(), 0.0)],
+            Self::Feedback(of) => vec![(of.calm.clone(), 1.0), (of.congested.clone(), 0.0)],
         }
     }
 }
@@ -194,12 +193,12 @@ pub enum ArrivalsSpec {
     /// As a Poisson process.
     Poisson {
         /// How many a second.
-        rate: Text<Frequency>,
+        rate: Frequency,
     },
     /// At equal intervals.
     Periodic {
         /// How many a second.
-        rate: Text<Frequency>,
+        rate: Frequency,
         /// The first comes this fraction of an interval after `start`; drawn when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<f64>,
@@ -207,7 +206,7 @@ pub enum ArrivalsSpec {
     /// As PackMime-HTTP has it: Weibull gaps with a long memory.
     Packmime {
         /// How many a second on average.
-        rate: Text<Frequency>,
+        rate: Frequency,
         /// How far back the gaps remember: `"long"`, all of them, so that the mean of a whole run is
         /// still a matter of chance; `"ns2"`, a thousand.
         #[serde(default, skip_serializing_if = "WebMemory::is_long")]
@@ -216,7 +215,7 @@ pub enum ArrivalsSpec {
     /// At given moments.
     List {
         /// The moments, from the beginning of the run.
-        at: Vec<Text<Duration>>,
+        at: Vec<Duration>,
     },
 }
 
@@ -227,15 +226,15 @@ pub enum TrafficApp {
     /// The client sends a volume and closes.
     Bulk {
         /// The volume.
-        size: Draw<Text<Bytes>>,
+        size: Draw<Bytes>,
     },
     /// The client asks and the server answers, once or several times, one after another.
     Request {
         /// The size of a request.
         #[serde(default = "a_request")]
-        request: Draw<Text<Bytes>>,
+        request: Draw<Bytes>,
         /// The size of a response.
-        response: Draw<Text<Bytes>>,
+        response: Draw<Bytes>,
         /// The time from the last byte of a request, at the server, to the response.
         #[serde(default)]
         server_delay: DurationDraw,
@@ -251,7 +250,7 @@ pub enum TrafficApp {
         /// The rate that the server asks the routers for with each response (RFC 4782), whatever the
         /// variant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        quick_start: Option<Text<Rate>>,
+        quick_start: Option<Rate>,
     },
     /// Web traffic as PackMime-HTTP has it: sizes, persistence, gaps, the server's delay, and the
     /// delays of the private lines at both ends. The server closes.
@@ -259,7 +258,7 @@ pub enum TrafficApp {
         /// The rate of new connections per second for which the model is taken, as its laws depend
         /// on it; default: that of the arrivals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        rate: Option<Text<Frequency>>,
+        rate: Option<Frequency>,
         /// The version of HTTP, `"1.0"` or `"1.1"`.
         #[serde(default)]
         http: Http,
@@ -279,7 +278,7 @@ impl ArrivalsSpec {
     pub const fn rate(&self) -> Option<Frequency> {
         match self {
             Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate, .. } => {
-                Some(rate.0)
+                Some(*rate)
             }
             Self::List { .. } => None,
         }
@@ -290,13 +289,13 @@ impl ArrivalsSpec {
         if let Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate, .. } =
             self
         {
-            rate.0 = new;
+            *rate = new;
         }
     }
 }
 
-const fn a_request() -> Draw<Text<Bytes>> {
-    Draw::Fixed(Text(Bytes::new(300)))
+const fn a_request() -> Draw<Bytes> {
+    Draw::Fixed(Bytes::new(300))
 }
 
 const fn one_exchange() -> Draw<f64> {
@@ -391,7 +390,7 @@ pub struct AccessLine {
     pub delay: DurationDraw,
     /// The rate; default: any packet passes in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Draw<Text<Rate>>>,
+    pub rate: Option<Draw<Rate>>,
     /// The probability that a packet is lost on it; a distribution draws it for each connection.
     #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
     pub loss: Draw<f64>,
@@ -417,12 +416,6 @@ const fn no_loss() -> Draw<f64> {
 
 fn is_no_loss(loss: &Draw<f64>) -> bool {
     *loss == no_loss()
-}
-
-impl Default for Draw<f64> {
-    fn default() -> Self {
-        no_loss()
-    }
 }
 
 impl TrafficApp {
@@ -458,10 +451,10 @@ impl TrafficApp {
                     Closes::Client => Side::Client,
                     Closes::Server => Side::Server,
                 },
-                asks: quick_start.map(|rate| rate.0),
+                asks: *quick_start,
             },
             Self::Packmime { rate: own, http, memory } => {
-                let rate = own.map(|rate| rate.0).or(rate).ok_or(
+                let rate = own.or(rate).ok_or(
                     "app.rate: missing, expected such as \"50 /s\" where arrivals are a list",
                 )?;
                 let persistent = *http == Http::V1_1;
@@ -479,7 +472,7 @@ impl TrafficApp {
     }
 
     /// The rate that it asks the routers for by itself.
-    pub const fn asks(&self) -> Option<Text<Rate>> {
+    pub const fn asks(&self) -> Option<Rate> {
         match self {
             Self::Request { quick_start, .. } => *quick_start,
             _ => None,
@@ -502,7 +495,7 @@ impl Traffic {
     /// One line saying which choices do not go together.
     pub fn configs(&self) -> Result<Vec<(Config, f64)>, String> {
         let config = |(variant, weight)| {
-            let config = super::config(&variant, self.profile.0, &self.tcp)?;
+            let config = super::config(&variant, self.profile, &self.tcp)?;
             Ok((super::asking(config, self.app.asks().is_some())?, weight))
         };
         self.variant.shares().into_iter().map(config).collect()

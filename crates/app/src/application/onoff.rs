@@ -1,8 +1,79 @@
+//! Bursts of messages with silence between them.
+
 use std::fmt;
 
+use ackclock_units::random::Stream;
+use ackclock_units::written::DurationDraw;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::{App, Moment, Note, Transport};
+use super::contract::{
+    Apps, Described, Load, Refusal, check_draw, check_messages, check_stop, messages, one_way,
+    stop_at,
+};
+use crate::{AnyApp, App, Moment, Note, Transport};
+
+/// Bursts with silence between them: messages at a rate for a drawn time, then silence for another.
+/// Each message is an object.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct OnOffConfig {
+    /// The rate of the messages' bytes while the source is on.
+    pub rate: Rate,
+    /// The size of a message.
+    pub message: Bytes,
+    /// The time for which the source is on.
+    pub on: DurationDraw,
+    /// The time for which it is off.
+    pub off: DurationDraw,
+    /// When the connection closes; default: not before the run ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+}
+
+impl Described for OnOff {
+    type Settings = OnOffConfig;
+
+    const KIND: &'static str = "onoff";
+
+    fn is_sized(onoff: &OnOffConfig) -> bool {
+        onoff.stop.is_some()
+    }
+
+    fn events(_: &OnOffConfig, moment: Moment) -> usize {
+        if matches!(moment, Moment::Idle | Moment::Resume) { usize::MAX } else { 0 }
+    }
+
+    fn load(onoff: &OnOffConfig, seconds: f64) -> Load {
+        let cycle = onoff.on.mean(seconds) + onoff.off.mean(seconds);
+        let load = messages(onoff.rate, onoff.message, seconds);
+        Load { objects: load.objects + seconds / cycle.max(1e-9), ..load }
+    }
+
+    fn check(onoff: &OnOffConfig, lasts: Duration) -> Result<(), Refusal> {
+        check_messages(onoff.rate, onoff.message, lasts)?;
+        check_draw("on", &onoff.on, true)?;
+        check_draw("off", &onoff.off, true)?;
+        check_stop(onoff.stop)
+    }
+
+    fn apps<T: Transport>(
+        onoff: &OnOffConfig,
+        stream: &dyn Fn(&str) -> Stream,
+    ) -> Result<Apps<T>, Refusal> {
+        let (on, off) = (onoff.on.clone(), onoff.off.clone());
+        let (mut first, mut second) = (stream("on"), stream("off"));
+        let nanos = onoff.message.bits() as f64 * 1e9 / onoff.rate.as_bps() as f64;
+        let burst = Burst::Messages {
+            message: onoff.message,
+            every: Duration::from_secs_f64(nanos / 1e9),
+            on: Draws::new(move || on.sample(&mut first)),
+        };
+        let off = Draws::new(move || off.sample(&mut second));
+        let app = Self::new(burst, off, false, stop_at(onoff.stop));
+        Ok(one_way(AnyApp::OnOff(Box::new(app))))
+    }
+}
 
 /// Draws of one quantity, as a scenario has them.
 pub struct Draws<T>(Box<dyn FnMut() -> T + Send>);
@@ -61,7 +132,7 @@ pub enum Burst {
     Messages {
         /// A message.
         message: Bytes,
-        /// From one to the next.
+        /// The time from one to the next.
         every: Duration,
         /// The length of the burst.
         on: Draws<Duration>,

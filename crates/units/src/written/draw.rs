@@ -1,11 +1,10 @@
 //! Quantities, or the distributions to draw them from.
 
-use ackclock_units::random::{Law, Stream};
-use ackclock_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Text;
+use crate::random::{Law, Stream};
+use crate::{Bytes, Duration, Rate};
 
 /// A quantity, or a distribution to draw it from.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -34,7 +33,7 @@ pub enum Draw<T> {
 }
 
 /// A span of time, or a distribution to draw it from.
-pub type DurationDraw = Draw<Text<Duration>>;
+pub type DurationDraw = Draw<Duration>;
 
 /// A uniform distribution.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -146,21 +145,21 @@ impl Quantity for f64 {
     }
 }
 
-impl Quantity for Text<Duration> {
+impl Quantity for Duration {
     fn amount(&self) -> f64 {
-        self.0.as_secs_f64()
+        self.as_secs_f64()
     }
 }
 
-impl Quantity for Text<Bytes> {
+impl Quantity for Bytes {
     fn amount(&self) -> f64 {
-        self.0.get() as f64
+        self.get() as f64
     }
 }
 
-impl Quantity for Text<Rate> {
+impl Quantity for Rate {
     fn amount(&self) -> f64 {
-        self.0.as_bps() as f64
+        self.as_bps() as f64
     }
 }
 
@@ -193,7 +192,7 @@ impl<T: Quantity> Draw<T> {
         }
     }
 
-    /// Whether each draw is zero.
+    /// True if each draw is zero.
     pub fn is_zero(&self) -> bool {
         match self {
             Self::Fixed(value) => value.amount() == 0.0,
@@ -209,7 +208,7 @@ impl<T: Quantity> Draw<T> {
         }
     }
 
-    /// What is wrong with it: a key below this one, and what was expected there.
+    /// The fault in it: a key below this one, and what was expected there.
     pub fn fault(&self) -> Option<(&'static str, &'static str)> {
         let positive = |number: f64| number > 0.0 && number.is_finite();
         match self {
@@ -282,11 +281,43 @@ impl<T: Quantity> Draw<T> {
     }
 }
 
+impl<T: Quantity> Draw<T> {
+    /// The mean in base units, each draw cut at `most`; nothing of one with a [fault](Self::fault).
+    pub fn mean(&self, most: f64) -> f64 {
+        if self.fault().is_some() { 0.0 } else { self.law().mean_below(most) }
+    }
+}
+
 impl DurationDraw {
+    /// The earliest that it comes to.
+    pub fn earliest(&self) -> Duration {
+        match self {
+            Self::Fixed(fixed) => *fixed,
+            Self::Uniform(draw) => draw.uniform[0],
+            Self::Pareto(draw) => draw.pareto.scale,
+            Self::Values(draw) => draw.values.iter().copied().min().unwrap_or_default(),
+            Self::Quantiles(draw) => {
+                draw.quantiles.first().map(|first| first.value).unwrap_or_default()
+            }
+            Self::Exponential(_) | Self::Weibull(_) | Self::Lognormal(_) => Duration::ZERO,
+        }
+    }
+
+    /// The latest that it comes to, if there is one.
+    pub fn latest(&self) -> Option<Duration> {
+        match self {
+            Self::Fixed(fixed) => Some(*fixed),
+            Self::Uniform(draw) => Some(draw.uniform[1]),
+            Self::Values(draw) => draw.values.iter().copied().max(),
+            Self::Quantiles(draw) => draw.quantiles.last().map(|last| last.value),
+            Self::Exponential(_) | Self::Pareto(_) | Self::Weibull(_) | Self::Lognormal(_) => None,
+        }
+    }
+
     /// A draw.
     pub fn sample(&self, random: &mut Stream) -> Duration {
         match self {
-            Self::Fixed(fixed) => fixed.0,
+            Self::Fixed(fixed) => *fixed,
             distribution => Duration::from_secs_f64(distribution.law().sample(random)),
         }
     }
@@ -294,6 +325,12 @@ impl DurationDraw {
 
 impl Default for DurationDraw {
     fn default() -> Self {
-        Self::Fixed(Text(Duration::ZERO))
+        Self::Fixed(Duration::ZERO)
+    }
+}
+
+impl Default for Draw<f64> {
+    fn default() -> Self {
+        Self::Fixed(0.0)
     }
 }

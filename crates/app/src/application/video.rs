@@ -1,18 +1,18 @@
 //! A video, and the player that shows it.
 
-use ackclock_app::video::{Pictures, Player, PlayerSettings, Synthetic};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Text;
+use super::contract::{Apps, Described, Load, Refusal, owned, refuse};
+use crate::video::{Pictures, Player, PlayerSettings, Synthetic, VideoPace};
+use crate::{AnyApp, Transport, VideoClient, VideoServer};
 
 /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends all of
 /// it, and a player shows it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct VideoSpec {
+pub struct VideoConfig {
     /// Pictures a second.
     #[serde(default = "thirty")]
     pub picture_rate: f64,
@@ -21,27 +21,28 @@ pub struct VideoSpec {
     pub pictures: Vec<u32>,
     /// The volume of a video whose pictures are drawn at random, instead of `pictures`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<Text<Bytes>>,
-    /// How long a video of `size` lasts.
+    pub size: Option<Bytes>,
+    /// The play time of a video of `size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub length: Option<Text<Duration>>,
+    pub length: Option<Duration>,
     /// The most that the playout buffer holds.
     #[serde(default = "playout_buffer")]
-    pub buffer: Text<Bytes>,
-    /// What it holds when play begins; default: `buffer`.
+    pub buffer: Bytes,
+    /// The volume that the buffer holds when play begins; default: `buffer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Text<Bytes>>,
-    /// What it holds when play goes on after it ran empty; default: as `start`.
+    pub start: Option<Bytes>,
+    /// The volume that the buffer holds when play goes on after it ran empty; default: as `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume: Option<Text<Bytes>>,
-    /// How many times as fast as usual late pictures are shown, from 1, which makes up for nothing.
+    pub resume: Option<Bytes>,
+    /// The speed at which late pictures are shown, as a multiple of the usual one, from 1, which makes
+    /// up for nothing.
     #[serde(default = "catch_up")]
     pub catch_up: f64,
     /// The most that the playout buffer grows to, if it is to follow the path: play then also waits,
     /// at first and after it ran empty, until at the measured rate the rest would not make it wait
     /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resize: Option<Text<Bytes>>,
+    pub resize: Option<Bytes>,
     /// The server sends at no more than so many times the least constant rate at which the rest of the
     /// film would be there in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,16 +54,66 @@ pub(super) const fn thirty() -> f64 {
 }
 
 /// Watanabe et al. (2013): a second of their video.
-const fn playout_buffer() -> Text<Bytes> {
-    Text(Bytes::new(656_000))
+const fn playout_buffer() -> Bytes {
+    Bytes::new(656_000)
 }
 
-/// What listeners do not mind: `VLC` resamples by a tenth at most.
+/// A speed that listeners do not mind: `VLC` resamples by a tenth at most.
 const fn catch_up() -> f64 {
     1.1
 }
 
-impl VideoSpec {
+/// A video over HTTP, of one file.
+#[derive(Clone, Copy, Debug)]
+pub struct Video;
+
+impl Described for Video {
+    type Settings = VideoConfig;
+
+    const KIND: &'static str = "video";
+
+    fn is_sized(_: &VideoConfig) -> bool {
+        true
+    }
+
+    fn receiver_opens(_: &VideoConfig) -> bool {
+        true
+    }
+
+    fn load(video: &VideoConfig, _: f64) -> Load {
+        let sizes: f64 = video.pictures.iter().map(|size| f64::from(*size)).sum();
+        let drawn = video.length.map_or(0.0, |length| length.as_secs_f64() * video.picture_rate);
+        Load {
+            pictures: drawn.max(video.pictures.len() as f64),
+            ..Load::of(video.size.map_or(sizes, |size| size.get() as f64))
+        }
+    }
+
+    fn check(video: &VideoConfig, _: Duration) -> Result<(), Refusal> {
+        // A video drawn at random is refused for the same reasons whatever the draw, but for its
+        // largest picture; the run tells of that.
+        match video.player(&mut Stream::new(1, "check")) {
+            Err((of, why)) if !(of == "buffer" && video.pictures.is_empty()) => refuse(of, why),
+            _ => Ok(()),
+        }
+    }
+
+    fn apps<T: Transport>(
+        video: &VideoConfig,
+        stream: &dyn Fn(&str) -> Stream,
+    ) -> Result<Apps<T>, Refusal> {
+        let player = video.player(&mut stream("video")).map_err(owned)?;
+        let pictures = player.pictures().clone();
+        let server = match video.pace {
+            Some(gain) => VideoServer::paced(VideoPace { gain, pictures }),
+            None => VideoServer::new(pictures.volume()),
+        };
+        let client = Box::new(VideoClient::new(player));
+        Ok((AnyApp::VideoServer(Box::new(server)), AnyApp::VideoClient(client)))
+    }
+}
+
+impl VideoConfig {
     /// The player, with a video drawn from `random` if its pictures are not given.
     ///
     /// # Errors
@@ -75,7 +126,7 @@ impl VideoSpec {
         let pictures = match (&*self.pictures, self.size, self.length) {
             ([], Some(size), Some(length)) => {
                 let synthetic =
-                    Synthetic { volume: size.0, count: count(length.0, interval), interval };
+                    Synthetic { volume: size, count: count(length, interval), interval };
                 synthetic.draw(random).map_err(|why| ("size", why))?
             }
             ([], ..) => {
@@ -89,22 +140,17 @@ impl VideoSpec {
                 Pictures::new(sizes, interval).map_err(|why| ("pictures", why))?
             }
         };
-        let start = self.start.unwrap_or(self.buffer).0;
-        let resume = self.resume.map_or(start, |resume| resume.0);
-        let resize = self.resize.map(|most| most.0);
-        if resize.is_some_and(|most| most < self.buffer.0) {
+        let start = self.start.unwrap_or(self.buffer);
+        let resume = self.resume.unwrap_or(start);
+        let resize = self.resize;
+        if resize.is_some_and(|most| most < self.buffer) {
             return Err(("resize", "expected at least `buffer`"));
         }
         if self.pace.is_some_and(|gain| !(1.0..=100.0).contains(&gain)) {
             return Err(("pace", "expected from 1 to 100"));
         }
-        let settings = PlayerSettings {
-            buffer: self.buffer.0,
-            start,
-            resume,
-            catch_up: self.catch_up,
-            resize,
-        };
+        let settings =
+            PlayerSettings { buffer: self.buffer, start, resume, catch_up: self.catch_up, resize };
         let wrong = if (1.0..=10.0).contains(&self.catch_up) { "buffer" } else { "catch_up" };
         Player::new(settings, pictures).map_err(|why| (wrong, why))
     }

@@ -1,12 +1,176 @@
+//! Messages at a constant rate.
+
 use ackclock_units::random::Stream;
+use ackclock_units::written::DurationDraw;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::{App, Moment, Note, Transport};
+use super::contract::{
+    Apps, Described, Load, Refusal, check_draw, check_messages, check_stop, messages, one_way,
+    refuse, stop_at,
+};
+use crate::{AnyApp, App, Moment, Note, Transport};
 
-/// From when on a source has another rate.
+/// Messages at a constant rate, with periods of silence and of lower rates. Each message is an
+/// object of the results.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct CbrConfig {
+    /// The rate of the messages' bytes.
+    pub rate: Rate,
+    /// The size of a message.
+    pub message: Bytes,
+    /// Periods without messages, in the order of time and apart. The flow has an event `idle` at the
+    /// beginning of each and `resume` at its end, when the next message comes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle: Vec<IdlePeriod>,
+    /// Periods of another rate, likewise; the events are `limited` and `restore`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limited: Vec<LimitedPeriod>,
+    /// Each message comes later by a draw from zero to this, less than the time between two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Duration>,
+    /// When the connection closes; default: not before the run ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+}
+
+/// A period without messages.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct IdlePeriod {
+    /// When it begins, from the start of the run.
+    pub at: DurationDraw,
+    /// The length of the period.
+    #[serde(rename = "for")]
+    pub lasts: DurationDraw,
+}
+
+/// A period of another rate.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct LimitedPeriod {
+    /// When it begins, from the start of the run.
+    pub at: DurationDraw,
+    /// The length of the period.
+    #[serde(rename = "for")]
+    pub lasts: DurationDraw,
+    /// The rate meanwhile.
+    pub rate: Rate,
+}
+
+impl Described for Cbr {
+    type Settings = CbrConfig;
+
+    const KIND: &'static str = "cbr";
+
+    fn is_sized(cbr: &CbrConfig) -> bool {
+        cbr.stop.is_some()
+    }
+
+    fn events(cbr: &CbrConfig, moment: Moment) -> usize {
+        match moment {
+            Moment::Idle | Moment::Resume => cbr.idle.len(),
+            Moment::Limited | Moment::Restore => cbr.limited.len(),
+        }
+    }
+
+    fn load(cbr: &CbrConfig, seconds: f64) -> Load {
+        messages(cbr.rate, cbr.message, seconds)
+    }
+
+    fn check(cbr: &CbrConfig, lasts: Duration) -> Result<(), Refusal> {
+        check_messages(cbr.rate, cbr.message, lasts)?;
+        check_periods(cbr, lasts)?;
+        check_stop(cbr.stop)
+    }
+
+    fn apps<T: Transport>(
+        cbr: &CbrConfig,
+        stream: &dyn Fn(&str) -> Stream,
+    ) -> Result<Apps<T>, Refusal> {
+        Ok(one_way(AnyApp::Cbr(Box::new(cbr.app(stream)))))
+    }
+}
+
+/// Checks the periods of another rate, in a run that lasts so long.
+fn check_periods(cbr: &CbrConfig, run: Duration) -> Result<(), Refusal> {
+    let mut periods = Vec::new();
+    for (n, period) in cbr.idle.iter().enumerate() {
+        periods.push((format!("idle[{n}]"), &period.at, &period.lasts));
+    }
+    for (n, period) in cbr.limited.iter().enumerate() {
+        let word = format!("limited[{n}]");
+        periods.push((word, &period.at, &period.lasts));
+    }
+    let mut spans = Vec::new();
+    for (word, at, lasts) in periods {
+        check_draw(&format!("{word}.at"), at, false)?;
+        check_draw(&format!("{word}.for"), lasts, true)?;
+        if at.earliest() >= run {
+            return refuse(&format!("{word}.at"), "expected a moment before the end of the run");
+        }
+        spans.push((at.earliest(), at, lasts, word));
+    }
+    spans.sort_by_key(|(at, ..)| *at);
+    for pair in spans.windows(2) {
+        let [(_, at, lasts, _), (next, _, _, word)] = pair else { continue };
+        if let (Some(at), Some(lasts)) = (at.latest(), lasts.latest())
+            && at + lasts > *next
+        {
+            return refuse(&format!("{word}.at"), "the period before may not be over by then");
+        }
+    }
+    if let Some(jitter) = cbr.jitter {
+        let every = cbr.message.bits() as f64 / cbr.rate.as_bps() as f64;
+        if jitter.as_secs_f64() >= every {
+            return refuse("jitter", "expected less than the time between two messages");
+        }
+    }
+    Ok(())
+}
+
+impl CbrConfig {
+    fn app(&self, stream: &dyn Fn(&str) -> Stream) -> Cbr {
+        let (mut idle, mut limited) = (stream("idle"), stream("limited"));
+        let mut periods: Vec<[Turn; 2]> = Vec::new();
+        let rate = Some(self.rate);
+        let mut add = |at: Duration, lasts: Duration, during, moments: [Moment; 2]| {
+            let [begins, ends] = [at, at + lasts].map(|at| Instant::START + at);
+            periods.push([
+                Turn { at: begins, rate: during, moment: moments[0] },
+                Turn { at: ends, rate, moment: moments[1] },
+            ]);
+        };
+        for period in &self.idle {
+            let at = period.at.sample(&mut idle);
+            add(at, period.lasts.sample(&mut idle), None, [Moment::Idle, Moment::Resume]);
+        }
+        for period in &self.limited {
+            let at = period.at.sample(&mut limited);
+            let lasts = period.lasts.sample(&mut limited);
+            add(at, lasts, Some(period.rate), [Moment::Limited, Moment::Restore]);
+        }
+        periods.sort_by_key(|[begins, _]| begins.at);
+        // Drawn periods may meet: the later one then begins when the earlier one is over.
+        let mut free = Instant::START;
+        for [begins, ends] in &mut periods {
+            let late = free.since(begins.at);
+            begins.at += late;
+            ends.at += late;
+            free = ends.at;
+        }
+        let turns = periods.into_iter().flatten().collect();
+        let cbr = Cbr::new(self.message, self.rate, turns, stop_at(self.stop));
+        match self.jitter {
+            Some(jitter) => cbr.with_jitter(jitter, stream("jitter")),
+            None => cbr,
+        }
+    }
+}
+
+/// A change of a source's rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
-    /// When.
+    /// The moment.
     pub at: Instant,
     /// The rate; `None` is silence.
     pub rate: Option<Rate>,
@@ -14,25 +178,24 @@ pub struct Turn {
     pub moment: Moment,
 }
 
-/// Messages at a constant rate, with periods of silence and of other rates: what audio, video or a
-/// sensor sends over TCP.
+/// The source of messages, as of audio, video or a sensor over TCP.
 #[derive(Debug)]
 pub struct Cbr {
     message: Bytes,
     rate: Option<Rate>,
     /// The changes of rate to come, the latest first.
     turns: Vec<Turn>,
-    /// Messages come this much later than they would, at most, each by a draw of its own.
+    /// The most by which messages come later, each by a draw of its own.
     jitter: Duration,
     random: Stream,
     stop: Instant,
     stopped: bool,
-    /// Messages are counted from here at one rate, so that rounding does not add up.
+    /// The moment from which messages are counted at one rate, so that rounding does not add up.
     origin: Instant,
     sent: u64,
-    /// The last message came here, jitter aside.
+    /// The time of the last message, jitter aside.
     last: Option<Instant>,
-    /// The next one, jitter included.
+    /// The time of the next one, jitter included.
     next: Instant,
 }
 
@@ -90,7 +253,7 @@ impl Cbr {
         self.rate = turn.rate;
         self.sent = 0;
         self.origin = match (turn.moment, self.last) {
-            // A slower source has its next message a longer time after the last; what comes back
+            // A slower source has its next message a longer time after the last; one that comes back
             // begins at once.
             (Moment::Limited, Some(last)) => {
                 self.sent = 1;
@@ -99,7 +262,7 @@ impl Cbr {
             _ => turn.at,
         };
         self.plan();
-        // Of a source that becomes faster the next message may be overdue.
+        // The next message of a source that becomes faster may be overdue.
         self.next = self.next.max(turn.at);
     }
 }

@@ -1,0 +1,219 @@
+//! Applications as a scenario names them: the data that a flow sends, and when.
+//!
+//! An application is one file of this folder. It says there all that is known of it ([`Described`]): its settings as a
+//! scenario has them, its checks, its load, its two ends. Here it has one line, in `applications!`.
+
+mod contract;
+
+use std::borrow::Cow;
+
+use ackclock_units::random::Stream;
+use ackclock_units::written::kinds;
+use ackclock_units::{Bytes, Duration, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Moment, Transport};
+
+pub use contract::{Apps, Described, Load, Refusal};
+
+/// The table of applications: each is a file of this folder, and its type there.
+macro_rules! applications {
+    ($($module:ident::$App:ident,)*) => {
+        $(mod $module; pub use $module::*;)*
+
+        /// An application, which asks for data, and its settings.
+        #[derive(Clone, Debug)]
+        pub enum Application {
+            $(
+                #[doc = concat!("[`", stringify!($App), "`], with its settings.")]
+                $App(<$App as Described>::Settings),
+            )*
+        }
+
+        impl Application {
+            /// The kinds, in the order of the table.
+            const KINDS: &'static [kinds::Kind] = &[$(kinds::Kind {
+                word: <$App as Described>::KIND,
+                title: stringify!($App),
+                source: <$App as Described>::SOURCE,
+            },)*];
+
+            /// The words of the kinds that a simulation plays.
+            fn simulated() -> Vec<&'static str> {
+                let mut words = Vec::new();
+                $(if !<$App as Described>::LIVE_ALONE {
+                    words.push(<$App as Described>::KIND);
+                })*
+                words
+            }
+
+            /// The word that names it in a scenario.
+            pub const fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$App(_) => <$App as Described>::KIND,)*
+                }
+            }
+
+            /// True if both of its ends need the same kind of transport in a live run.
+            pub const fn needs_one_transport(&self) -> bool {
+                match self {
+                    $(Self::$App(_) => <$App as Described>::NEEDS_ONE_TRANSPORT,)*
+                }
+            }
+
+            /// True if it reports its own measurement at its end.
+            pub const fn reports(&self) -> bool {
+                match self {
+                    $(Self::$App(_) => <$App as Described>::REPORTS,)*
+                }
+            }
+
+            /// The volume of one transfer, given as the connection opens: [`Bytes::UNLIMITED`] if it has no end; `None`
+            /// of every other application.
+            pub fn transfer(&self) -> Option<Bytes> {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::transfer(settings),)*
+                }
+            }
+
+            /// True if its data has an end.
+            pub fn is_sized(&self) -> bool {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::is_sized(settings),)*
+                }
+            }
+
+            /// True if the receiver opens the connection, as one that asks for a video does.
+            pub fn receiver_opens(&self) -> bool {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::receiver_opens(settings),)*
+                }
+            }
+
+            /// The rate that it asks the routers for by itself.
+            pub fn asks(&self) -> Option<Rate> {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::asks(settings),)*
+                }
+            }
+
+            /// The number of events of this kind that its flow has.
+            pub fn events(&self, moment: Moment) -> usize {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::events(settings, moment),)*
+                }
+            }
+
+            /// The programs on the flow's hosts, if that is what it is.
+            pub fn program(&self) -> Option<Cow<'_, ProgramConfig>> {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::program(settings),)*
+                }
+            }
+
+            /// The programs that somebody has to allow before they run.
+            pub fn to_be_allowed(&self) -> Option<Cow<'_, ProgramConfig>> {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::to_be_allowed(settings),)*
+                }
+            }
+
+            /// The load in `seconds`. Settings that the check refuses later have any.
+            pub fn load(&self, seconds: f64) -> Load {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::load(settings, seconds),)*
+                }
+            }
+
+            /// Checks the settings, in a run that lasts so long.
+            ///
+            /// # Errors
+            /// The first key that is wrong, and why.
+            pub fn check(&self, lasts: Duration) -> Result<(), Refusal> {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::check(settings, lasts),)*
+                }
+            }
+
+            /// The applications of a flow's sender and receiver, which draw from the streams that `stream` names.
+            ///
+            /// # Errors
+            /// The key that is wrong, and why; programs, which none of ours plays.
+            pub fn apps<T: Transport>(
+                &self,
+                stream: &dyn Fn(&str) -> Stream,
+            ) -> Result<Apps<T>, Refusal> {
+                match self {
+                    $(Self::$App(settings) => <$App as Described>::apps(settings, stream),)*
+                }
+            }
+
+            fn read<E: serde::de::Error>(table: kinds::Table) -> Result<Self, E> {
+                $(if table.kind == <$App as Described>::KIND {
+                    return table.settings().map(Self::$App);
+                })*
+                let words: Vec<&str> = Self::KINDS.iter().map(|kind| kind.word).collect();
+                Err(table.unknown(&words))
+            }
+
+            fn forms(generator: &mut SchemaGenerator) -> Vec<Schema> {
+                let settings = [$(<$App as Described>::Settings::json_schema(generator),)*];
+                Self::KINDS.iter().zip(&settings).map(|(kind, of)| kinds::form(*kind, of)).collect()
+            }
+        }
+
+        impl Serialize for Application {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$App(settings) => kinds::write(self.kind(), settings, serializer),)*
+                }
+            }
+        }
+    };
+}
+
+applications! {
+    bulk::Bulk,
+    cbr::Cbr,
+    onoff::OnOff,
+    bursts::Bursts,
+    video::Video,
+    dash::Dash,
+    program::Program,
+    iperf3::Iperf3,
+}
+
+/// The refusal of an application that a simulation does not play.
+fn live_alone() -> Refusal {
+    let words: Vec<String> =
+        Application::simulated().iter().map(|word| format!("`{word}`")).collect();
+    let why =
+        format!("a program runs live alone (--on live); expected one of {}", words.join(", "));
+    ("kind".to_owned(), why)
+}
+
+impl Default for Application {
+    fn default() -> Self {
+        Self::Bulk(BulkConfig::default())
+    }
+}
+
+impl<'de> Deserialize<'de> for Application {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(kinds::Table::read(deserializer)?)
+    }
+}
+
+impl JsonSchema for Application {
+    fn schema_name() -> Cow<'static, str> {
+        "AppSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The application, which asks for data.",
+            "oneOf": Self::forms(generator),
+        })
+    }
+}
