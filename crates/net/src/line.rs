@@ -65,7 +65,7 @@ impl AccessLine {
 
     /// Makes a [`new`](Self::new) line in the place of this one, and cheaper: `random` is asked for only if something
     /// may be lost.
-    pub fn renew(&mut self, config: &AccessLineConfig, random: impl FnOnce() -> Stream) {
+    pub fn reset(&mut self, config: &AccessLineConfig, random: impl FnOnce() -> Stream) {
         let Self { delay, loss, syn_loss, serializer, busy_until, random: stream } = self;
         *delay = config.delay;
         *loss = config.loss;
@@ -151,7 +151,7 @@ mod tests {
         };
         let mut line = AccessLine::new(&AccessLineConfig::default(), Stream::new(1, "before"));
         for config in configs.as_flattened() {
-            line.renew(config, || Stream::new(2, "line"));
+            line.reset(config, || Stream::new(2, "line"));
             let mut new = AccessLine::new(config, Stream::new(2, "line"));
             assert_eq!(passages(&mut line), passages(&mut new), "{config:?}");
             line.pass(at(1_000_000), 65_535, false);

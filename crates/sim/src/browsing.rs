@@ -95,20 +95,20 @@ impl Users {
 
     /// True if the wake-up of a user at `now` is the one that it waits for.
     pub fn wakes(&mut self, now: Instant, user: u32) -> bool {
-        let tenant = &mut self.active[user as usize];
-        let wakes = tenant.armed == now;
+        let active = &mut self.active[user as usize];
+        let wakes = active.armed == now;
         if wakes {
-            tenant.armed = Instant::NEVER;
+            active.armed = Instant::NEVER;
         }
         wakes
     }
 
     /// The moment for which the clock is to hold a wake-up of a user, if it holds none so early.
     pub fn arm(&mut self, now: Instant, user: u32) -> Option<Instant> {
-        let tenant = &mut self.active[user as usize];
-        let due = tenant.user.due()?.max(now);
-        (due < tenant.armed).then(|| {
-            tenant.armed = due;
+        let active = &mut self.active[user as usize];
+        let due = active.user.due()?.max(now);
+        (due < active.armed).then(|| {
+            active.armed = due;
             due
         })
     }

@@ -40,7 +40,7 @@ pub trait Events<'o> {
     fn begin(host: &mut Host, settings: (&Config, u64));
 
     /// The client and the server of a slot get the applications of the connection of class `n` that opens.
-    fn renew_apps(state: &mut RunState<'o>, client: usize, n: u32);
+    fn reset_apps(state: &mut RunState<'o>, client: usize, n: u32);
 
     /// Adds all events that are known before the run, after the links and hosts.
     fn start(&mut self, scenario: &Scenario, layout: &Layout, openers: Vec<(Instant, u32)>) {
@@ -109,10 +109,10 @@ pub trait Events<'o> {
         let slot = opening.slot.unwrap_or_else(|| self.add_slot(n, opening.lines.is_some()));
         let (state, network) = self.parts();
         let h = state.client_of(slot);
-        Self::renew_apps(state, h, n);
+        Self::reset_apps(state, h, n);
         let class = &state.traffic.classes[n as usize];
         if let Some(first) = state.traffic.slots[slot as usize].lines {
-            class.renew_lines(&opening, network.lines_from(first));
+            class.reset_lines(&opening, network.lines_from(first));
         }
         let client = &mut state.hosts[h];
         Self::begin(client, class.client(&opening));

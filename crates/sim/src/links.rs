@@ -27,7 +27,7 @@ pub trait Network: Links {
     fn count_crossings(&mut self, wires: &[usize], flows: usize);
     /// Each arrival at these links is told.
     fn watch(&mut self, wires: &[usize]);
-    /// Adds the four private lines of a connection, which [`renew_lines`](crate::traffic::Class::renew_lines) sets up;
+    /// Adds the four private lines of a connection, which [`reset_lines`](crate::traffic::Class::reset_lines) sets up;
     /// returns the number of the first.
     fn add_lines(&mut self) -> u32;
     /// The four private lines that begin with this one.

@@ -22,7 +22,7 @@ pub trait Collector {
 }
 
 /// The rows of one of the large tables that a run holds at most before its [`Collector`] is asked to take
-/// them: at 48 to 81 bytes a row, 1.3 MB. Where hosts and links take turns it is asked between two turns, of
+/// them: at 48 to 81 bytes a row, 1.3 MB. Where hosts and links advance in windows it is asked between two windows, of
 /// which each brings some thousands.
 pub const MOST_ROWS_HELD: usize = 1 << 14;
 

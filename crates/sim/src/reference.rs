@@ -175,7 +175,7 @@ impl<'o> Events<'o> for Engine<'o> {
         host.begin();
     }
 
-    fn renew_apps(state: &mut RunState<'o>, client: usize, n: u32) {
+    fn reset_apps(state: &mut RunState<'o>, client: usize, n: u32) {
         let apps: [AnyApp; 2] = state.new_apps(n);
         for (host, app) in state.hosts[client..].iter_mut().zip(apps) {
             host.app = app;

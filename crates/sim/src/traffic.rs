@@ -3,7 +3,7 @@
 //! A connection lives in a *slot*: a pair of hosts with their paths, and four private lines where the
 //! class has them. A slot is given away again once nothing can happen to its connection any more: no
 //! packet of it is in the network and neither end will act by itself. Late packets thus never meet the
-//! next tenant, and memory depends on the connections that are alive.
+//! next connection, and memory depends on the connections that are alive.
 
 mod drawn;
 
@@ -480,13 +480,13 @@ impl Class {
     }
 
     /// Makes the private lines of the connection of `opening` of these, in the order of [`Slot::lines`].
-    pub fn renew_lines(&self, opening: &NewConnection, lines: &mut [AccessLine; 4]) {
+    pub fn reset_lines(&self, opening: &NewConnection, lines: &mut [AccessLine; 4]) {
         let Some([client, server]) = &opening.lines else { return };
         let first = 4 * u64::from(opening.connection.number);
         for (number, (line, config)) in
             (first..).zip(lines.iter_mut().zip([client, client, server, server]))
         {
-            line.renew(config, || self.streams.losses.of(number));
+            line.reset(config, || self.streams.losses.of(number));
         }
     }
 }

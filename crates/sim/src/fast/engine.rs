@@ -462,7 +462,7 @@ impl<'o> Events<'o> for Engine<'o> {
         host.begin();
     }
 
-    fn renew_apps(state: &mut RunState<'o>, client: usize, n: u32) {
+    fn reset_apps(state: &mut RunState<'o>, client: usize, n: u32) {
         let RunState { hosts, traffic, users, .. } = state;
         let [client, server] = &mut hosts[client..client + 2] else { unreachable!("two ends") };
         match (&mut client.app, &mut server.app) {

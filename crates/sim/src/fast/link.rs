@@ -265,6 +265,21 @@ impl Link {
         self.place(comes, packet, clock)
     }
 
+    /// [`admit`](Self::admit), by the fast path if that is possible. Nobody may ask any more of what was before `comes`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "nearly all packets go here")]
+    pub fn pass(
+        &mut self,
+        comes: Instant,
+        size: u32,
+        clock: Instant,
+    ) -> Option<(Instant, Instant)> {
+        match self.try_fast_path(comes, size) {
+            None => self.admit(comes, size, clock),
+            passed => passed,
+        }
+    }
+
     /// [`offer_ahead`](Self::offer_ahead) of a flow's packet of `size` bytes that is taken and that nothing can befall,
     /// as on most links: when it is sent and when it arrives. `None`, and nothing is done, if it is not as simple as
     /// that.

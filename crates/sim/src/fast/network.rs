@@ -404,10 +404,10 @@ impl Network {
             let wire = step & WIRE;
             let idle = if step & (HOOKED | LINE) == 0 {
                 let link = &mut self.links[wire as usize];
-                let quietly = if comes <= asked { link.try_fast_path(comes, size) } else { None };
-                match quietly {
-                    None => link.admit(comes, size, now),
-                    passed => passed,
+                if comes <= asked {
+                    link.pass(comes, size, now)
+                } else {
+                    link.admit(comes, size, now)
                 }
             } else {
                 None

@@ -10,7 +10,7 @@ use super::Engine;
 use crate::class::Class;
 use crate::fast::lookahead::Lookahead;
 use crate::fast::network::HostBatch;
-use crate::fast::prefetch::{prefetch_lines, prefetch_place};
+use crate::fast::prefetch::prefetch_place;
 use crate::fast::wheel::TieBreak;
 
 const NEXT: Duration = Duration::from_nanos(1);
@@ -180,7 +180,7 @@ impl Engine<'_> {
         for at in 0..batches.len() {
             // First the host, then what is found by it, and then what is found by that.
             if let Some(soon) = batches.get(at + 4) {
-                self.fetch_for(soon.host as usize);
+                self.fetch_for(soon.host);
             }
             if let Some(soon) = batches.get(at + 2) {
                 let endpoint = &self.state.hosts[soon.host as usize].endpoint;
@@ -208,15 +208,9 @@ impl Engine<'_> {
     }
 
     /// Has fetched what a host will need.
-    fn fetch_for(&self, host: usize) {
-        let place = &self.state.hosts[host];
-        prefetch_lines(place, 0..3);
-        prefetch_lines(place, 5..10);
-        if host.is_multiple_of(2) {
-            prefetch_lines(place, 10..17);
-            prefetch_lines(place, 21..26);
-        }
-        self.network.prefetch_links_of(host);
+    fn fetch_for(&self, host: u32) {
+        self.fetch_host(host, !host.is_multiple_of(2));
+        self.network.prefetch_links_of(host as usize);
     }
 
     /// One host handles its arrivals and timers before `until`. Not inlined, so that registers need not hold what is

@@ -412,7 +412,7 @@ fn packets_of_other_sizes_take_the_fast_path_when_those_before_have_left() {
 
 #[test]
 fn a_long_queue_of_one_size_enters_the_fast_path_again() {
-    // A packet of another size comes first, so that nothing is quiet; 1400 of 100 B come at once, of which a thousand
+    // A packet of another size comes first, so that all take the slow path; 1400 of 100 B come at once, of which a thousand
     // are sent after one another in 80 us each.
     let mut link = link_of(
         &LinkConfig { rate: Rate::from_bps(10_000_000), ..config(Discipline::FIFO, 10_000) },
@@ -420,14 +420,14 @@ fn a_long_queue_of_one_size_enters_the_fast_path_again() {
     );
     let pass = |link: &mut Link, size| {
         let now = at_micros(0);
-        let quietly = link.try_fast_path(now, size);
-        (quietly.is_some(), quietly.or_else(|| link.admit(now, size, now)))
+        let fast = link.try_fast_path(now, size);
+        (fast.is_some(), fast.or_else(|| link.admit(now, size, now)))
     };
     link.offer(at_micros(0), Packet { size: 40, ..packet(0, 0) });
     link.offer(at_micros(0), Packet { size: 100, ..packet(1, 0) });
     let ways: Vec<bool> = (2..1400).map(|_| pass(&mut link, 100).0).collect();
     // The first is not of their size, and stands in their way as long as it is there.
-    assert!(ways.iter().all(|quietly| !quietly));
+    assert!(ways.iter().all(|fast| !fast));
     let counted = link.counters(at_micros(0));
     assert_eq!((counted.offered.packets, counted.queued.packets), (1400, 1400));
     // 32 us for the first, then 80 us each.
@@ -461,8 +461,8 @@ fn a_queue_in_which_sizes_change_keeps_records() {
     let sizes = [40, 40].into_iter().chain([100; 2100]);
     let fast = sizes
         .filter(|size| {
-            let quietly = link.try_fast_path(now, *size).is_some();
-            quietly || link.admit(now, *size, now).is_none()
+            let fast = link.try_fast_path(now, *size).is_some();
+            fast || link.admit(now, *size, now).is_none()
         })
         .count();
     assert_eq!(fast, 0);

@@ -264,10 +264,7 @@ impl Network {
         if size != LOOK
             && let Some(link) = self.links.get_mut(wire as usize)
         {
-            let passed = match link.try_fast_path(at, size) {
-                None => link.admit(at, size, at),
-                passed => passed,
-            };
+            let passed = link.pass(at, size, at);
             if let Some((_, comes)) = passed {
                 if to == NONE {
                     let tie_break = self.mailboxes.ingress.cause(entering).tie_break;
@@ -311,10 +308,7 @@ impl Network {
         let &[step, next] = self.hops[hop as usize..].first_chunk().expect("a path ends at a host");
         if step & HOOKED == 0 && next & ELIDED == 0 && size != LOOK {
             let link = &mut self.links[(step & WIRE) as usize];
-            let passed = match link.try_fast_path(now, size) {
-                None => link.admit(now, size, now),
-                passed => passed,
-            };
+            let passed = link.pass(now, size, now);
             if let Some((_, comes)) = passed {
                 self.crossed(now, comes, id, Way { tie_break, hop: hop + 1, size });
                 return;
