@@ -16,9 +16,8 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -102,13 +101,13 @@ _PLAIN = {"string": "str", "number": "float", "integer": "int", "boolean": "bool
 class Generator:
     """The text of modules, from a schema."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, Any], listed: Mapping[str, Module]) -> None:
+        self.modules = _with_new_kinds(listed, schema["$defs"])
         self._schema = schema
         self._defs: Mapping[str, Any] = schema["$defs"]
         self._classes: dict[str, Class] = {}
         self._aliases: dict[str, OneOf] = {}
         self._homes = dict(HAND_WRITTEN)
-        self.modules = {name: self._completed(module) for name, module in MODULES.items()}
         for name, module in self.modules.items():
             for each in module.classes:
                 self._homes[each.name] = f"ackclock.{name}"
@@ -117,47 +116,6 @@ class Generator:
                     self._aliases |= dict.fromkeys(each.table.split(), each)
                 elif not each.kinds:
                     self._classes[each.table] = each
-
-    def _completed(self, module: Module) -> Module:
-        """Return a module with a class for each kind of its tables that has none yet."""
-        classes: list[Class | OneOf] = []
-        for each in module.classes:
-            if isinstance(each, Class):
-                classes.append(each)
-                continue
-            added = list(self._unlisted(each.table.split()))
-            names = " ".join([each.classes, *(one.name for one in added)])
-            classes += [*added, replace(each, classes=names)]
-        return replace(module, classes=classes)
-
-    def _unlisted(self, tables: Sequence[str]) -> Iterator[Class]:
-        """Yield a class for each kind of tables that `scenario_classes.py` does not list."""
-        every = [each for module in MODULES.values() for each in module.classes]
-        listed = {
-            (each.table, kind) for each in every if isinstance(each, Class) for kind in each.kinds
-        }
-        taken = {each.name for each in every}
-        for table in tables:
-            for form in self._defs[table].get("oneOf", ()):
-                kind = form.get("properties", {}).get("kind", {}).get("const")
-                if kind is not None and (table, kind) not in listed:
-                    yield _class_of(table, kind, form, taken)
-
-    def names(self, text: str) -> str:
-        """Return the text of the package's names, with those of the generated modules."""
-        for name, module in self.modules.items():
-            public = [
-                each.name for each in module.classes if isinstance(each, Class) or each.public
-            ]
-            lines = "".join(f"    {each} as {each},\n" for each in sorted(public, key=_isort))
-            block = f"from .{name} import (\n{lines})\n"
-            if len(public) == 1:
-                block = f"from .{name} import {public[0]} as {public[0]}\n"
-            old = re.compile(
-                rf"^from \.{name} import (\(.*?\)|[^(\n]*)\n", re.MULTILINE | re.DOTALL
-            )
-            text = old.sub(lambda _, block=block: block, text)
-        return text
 
     def module(self, name: str, module: Module) -> str:
         """Return the text of a module."""
@@ -325,14 +283,10 @@ class Generator:
             return f"{kinds[(default['kind'],)]}()"
         if default is not None:
             return _literal(tuple(default) if isinstance(default, list) else default)
-        return None if required else self._left_out(each, name, kind)
-
-    def _left_out(self, each: Class, name: str, kind: Kind) -> str:
-        """Return the default of a key that a file may leave out, if the schema has none."""
-        if kind.frozen:
-            return "()"
-        if each.new or "None" in kind.type.split(" | "):
-            return "None"
+        if required:
+            return None
+        if kind.frozen or "None" in kind.type.split(" | "):
+            return "()" if kind.frozen else "None"
         if kind.type in {one.name for one in self._classes.values()}:
             return f"{kind.type}()"
         raise SystemExit(f"{each.name}.{name}: its default is not in the schema, expected here")
@@ -431,17 +385,6 @@ def _plain(types: str | Sequence[str]) -> Kind:
     return Kind(" | ".join(words), _joined([one for one in words if one != "None"]))
 
 
-def _class_of(table: str, kind: str, form: Mapping[str, Any], taken: set[str]) -> Class:
-    """Return the class of a kind, under a name that is not taken."""
-    keys = [key for key in form.get("required", ()) if key != "kind"]
-    keys += [key for key in form["properties"] if key not in ("kind", *keys)]
-    told = " ".join(f"{key}_={key}" if iskeyword(key) else key for key in keys)
-    name = "".join(word.capitalize() for word in kind.split("_"))
-    if name in taken:
-        name += table.removesuffix("Spec")
-    return Class(name, table, told, (kind,), new=True)
-
-
 def _in_words(kind: str) -> str:
     """Return a type as docstrings have it: choices in braces, alternatives with "or"."""
     return _joined(re.sub(r"Literal\[(.*?)\]", r"{\1}", kind).split(" | "))
@@ -523,15 +466,71 @@ def _formatted(text: str, name: str) -> str:
     ).stdout
 
 
+def _with_new_kinds(
+    listed: Mapping[str, Module], definitions: Mapping[str, Any]
+) -> dict[str, Module]:
+    """Return modules with a class for each kind of the schema that the list does not have yet.
+
+    Its arguments are in the order of the alphabet. `Probe` is `ProbeQueue` where the name is taken.
+    """
+    taken = {each.name for module in listed.values() for each in module.classes}
+    return {
+        name: replace(module, classes=tuple(_with_kinds(module.classes, definitions, taken)))
+        for name, module in listed.items()
+    }
+
+
+def _with_kinds(
+    classes: Sequence[Class | OneOf], definitions: Mapping[str, Any], taken: Iterable[str]
+) -> Iterator[Class | OneOf]:
+    for one in classes:
+        if not isinstance(one, OneOf):
+            yield one
+            continue
+        listed = {
+            kind
+            for each in classes
+            if isinstance(each, Class) and each.table == one.table
+            for kind in each.kinds
+        }
+        names = [one.classes]
+        for form in definitions.get(one.table, {}).get("oneOf", ()):
+            kind = form.get("properties", {}).get("kind", {}).get("const")
+            if "title" not in form or kind in listed:
+                continue
+            clash = form["title"] in taken
+            name = form["title"] + (one.name.removeprefix("Any") if clash else "")
+            keys = sorted(form["properties"].keys() - {"kind"})
+            keys.sort(key=lambda key, needs=form["required"]: key not in needs)
+            names.append(name)
+            yield Class(name, one.table, " ".join(keys), (kind,))
+        yield replace(one, classes=" ".join(names))
+
+
+def public_names(text: str, modules: Mapping[str, Module]) -> str:
+    """Return the stub of the package with the classes of new kinds among the public names."""
+    for name, module in modules.items():
+        block = re.search(rf"^from \.{name} import \(\n(.*?)^\)\n", text, re.DOTALL | re.MULTILINE)
+        if block is None:
+            continue
+        lines: list[str] = block[1].splitlines(keepends=True)
+        listed = [each.name for each in MODULES[name].classes]
+        new = [each.name for each in module.classes if each.name not in listed]
+        lines += [line for each in new if (line := f"    {each} as {each},\n") not in lines]
+        lines.sort(key=lambda line: _isort(line.split()[0]))
+        text = f"{text[: block.start(1)]}{''.join(lines)}{text[block.end(1) :]}"
+    return text
+
+
 def modules() -> dict[Path, str]:
     """Return the modules by the files that they belong in."""
-    generator = Generator(ackclock.schema())
+    generator = Generator(ackclock.schema(), MODULES)
     made = {
         FOLDER / f"{name}.py": generator.module(name, each)
         for name, each in generator.modules.items()
     }
-    names = FOLDER / "__init__.pyi"
-    made[names] = generator.names(names.read_text(encoding="utf-8"))
+    stub = FOLDER / "__init__.pyi"
+    made[stub] = public_names(stub.read_text(encoding="utf-8"), generator.modules)
     if _PROBLEMS:
         lines = "\n".join(_PROBLEMS)
         raise SystemExit(f"texts that begin without a subject, or are too long:\n{lines}")

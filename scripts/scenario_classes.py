@@ -31,8 +31,6 @@ class Class:
         The first sentence, where that of the schema does not say what a value of the class is.
     needs
         Keys that have to be given in Python, though not in a file.
-    new
-        True of a class that stands here for a kind of the schema that is not listed.
     bases
         The base classes; those of `ackclock._table` beside `Table` have one key in a file.
     """
@@ -44,7 +42,6 @@ class Class:
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     first: str = ""
     needs: Sequence[str] = ()
-    new: bool = False
     bases: str = "Table"
 
 
@@ -70,8 +67,6 @@ class OneOf:
         The alias as docstrings have it.
     doc
         The comment of the alias.
-    public
-        True if the alias is a name of the package, too.
     """
 
     name: str
@@ -82,7 +77,6 @@ class OneOf:
     items: str = ""
     says: str = ""
     doc: str = ""
-    public: bool = False
 
     @property
     def type(self) -> str:
@@ -146,13 +140,7 @@ MODULES: Mapping[str, Module] = {
                 defaults={"files": None},
             ),
             Class("Iperf3", "AppSpec", "options", ("iperf3",)),
-            OneOf(
-                "App",
-                "read_app",
-                "AppSpec",
-                "Bulk Cbr OnOff Bursts Video Dash Program Iperf3",
-                public=True,
-            ),
+            OneOf("App", "read_app", "AppSpec", "Bulk Cbr OnOff Bursts Video Dash Program Iperf3"),
         ),
     ),
     "channels": Module(
@@ -165,9 +153,7 @@ MODULES: Mapping[str, Module] = {
             Class("Trace", "ChannelSpec", "times_ms", ("trace",)),
             Class("Cellular", "ChannelSpec", "wander period", ("cellular",)),
             Class("Rates", "ChannelSpec", "series period", ("rates",)),
-            OneOf(
-                "Channel", "read_channel", "ChannelSpec", "Wifi Trace Cellular Rates", public=True
-            ),
+            OneOf("Channel", "read_channel", "ChannelSpec", "Wifi Trace Cellular Rates"),
         ),
     ),
     "distributions": Module(
@@ -264,7 +250,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             ),
             Class("Dumbbell", "Topology", "bottleneck access access_right", ("dumbbell",)),
             Class("Graph", "Topology", "links=link", ("graph",)),
-            OneOf("Topology", "read_topology", "Topology", "Dumbbell Graph", public=True),
+            OneOf("Topology", "read_topology", "Topology", "Dumbbell Graph"),
         ),
     ),
     "queues": Module(

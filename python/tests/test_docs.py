@@ -50,15 +50,20 @@ def test_a_new_kind_in_the_schema_becomes_a_class(script: Callable[[str], Module
     rate = {"$ref": "#/$defs/Rate", "description": "The rate at which it drains."}
     share = {"type": "number", "default": 0.5, "description": "The share that is kept."}
     form = {
+        "title": "Leaky",
         "description": "A bucket with a hole.",
         "properties": {"kind": {"const": "leaky"}, "share": share, "rate": rate},
         "required": ["kind", "rate"],
     }
     # A name that the package has.
-    again = {**form, "properties": {**form["properties"], "kind": {"const": "probe"}}}
+    again = {
+        **form,
+        "title": "Probe",
+        "properties": {**form["properties"], "kind": {"const": "probe"}},
+    }
     forms = schema["$defs"]["QueueSpec"]["oneOf"]
     schema["$defs"]["QueueSpec"]["oneOf"] = [*forms, form, again]
-    generator = generate.Generator(schema)
+    generator = generate.Generator(schema, generate.MODULES)
     text = generator.module("queues", generator.modules["queues"])
     assert "class Leaky(Table):\n" in text
     assert (
@@ -66,7 +71,8 @@ def test_a_new_kind_in_the_schema_becomes_a_class(script: Callable[[str], Module
         in text
     )
     assert "read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie, Leaky, ProbeQueue)\n" in text
-    names = generator.names((ROOT / "python/ackclock/__init__.pyi").read_text(encoding="utf-8"))
+    stub = (ROOT / "python/ackclock/__init__.pyi").read_text(encoding="utf-8")
+    names = generate.public_names(stub, generator.modules)
     assert "    Leaky as Leaky,\n" in names
 
 
