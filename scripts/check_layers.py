@@ -136,7 +136,7 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
         "timing": (frozenset({"clock", "wake_policy"}), frozenset({"sys"})),
         "machine": (
             frozenset({"diag", "net_ns", "netlink", "tracepoint"}),
-            frozenset({"sys", "timing"}),
+            frozenset({"base", "sys", "timing"}),
         ),
         "records": (
             frozenset({"app_log", "observed", "own_results"}),

@@ -3,13 +3,20 @@
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::thread;
 
 use crate::sys::{self, SocketKind};
+use crate::wall_clock;
 
 const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
+const GET_ROUTE: u16 = 26;
+/// The type of routes to addresses of the host itself (`RTN_LOCAL`).
+const LOCAL: u8 = 2;
+/// The longest wait for the local route of an address.
+const ROUTE_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 
 const REQUEST: u16 = 1;
 const ACK: u16 = 4;
@@ -234,7 +241,26 @@ impl Netlink {
         let message = Message::new(NEW_ADDRESS, ACK | CREATE_EXCLUSIVELY, &fixed)
             .with(1, &octets)
             .with(2, &octets);
-        self.ask(message).map(drop)
+        self.ask(message)?;
+        if address.is_ipv6() { self.wait_until_local(&octets) } else { Ok(()) }
+    }
+
+    /// Waits until the IPv6 address `octets` is reached. The kernel answers before that: a work item adds the local
+    /// route (`addrconf_dad_work`), and drops what comes earlier.
+    fn wait_until_local(&mut self, octets: &[u8]) -> io::Result<()> {
+        let begun = wall_clock::now();
+        loop {
+            // A struct rtmsg: family, bits of the destination; its type is the eighth byte.
+            let fixed = [AF_INET6, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+            let answer = self.ask(Message::new(GET_ROUTE, 0, &fixed).with(1, octets));
+            if answer.is_ok_and(|body| body.get(7) == Some(&LOCAL)) {
+                return Ok(());
+            }
+            if begun.elapsed() > ROUTE_WITHIN {
+                return Err(io::Error::other("the kernel did not make an address of IPv6 its own"));
+            }
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
     }
 
     /// Leads packets for `network`, of which the first `bits` count, to device number `device`.
