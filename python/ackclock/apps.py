@@ -129,7 +129,7 @@ class OnOff(Table):
     on : str (duration) or a distribution
         The time for which the source is on.
     off : str (duration) or a distribution
-        The time for which the source is off.
+        The time for which it is off.
     stop : str (duration), optional
         When the connection closes; default: not before the run ends.
     """
@@ -183,18 +183,19 @@ class Video(Table):
     size : str (bytes), optional
         The volume of a video whose pictures are drawn at random, instead of ``pictures``.
     length : str (duration), optional
-        The length of a video of ``size``, such as ``"624 s"``.
+        The play time of a video of ``size``.
     picture_rate : float, default 30.0
         Pictures a second.
     buffer : str (bytes), default "656000 B"
         The most that the playout buffer holds.
     start : str (bytes), optional
-        The bytes that the buffer holds when play begins; default: ``buffer``.
+        The volume that the buffer holds when play begins; default: ``buffer``.
     resume : str (bytes), optional
-        The bytes that the buffer holds when play goes on after it ran empty; default: as ``start``.
+        The volume that the buffer holds when play goes on after it ran empty; default: as
+        ``start``.
     catch_up : float, default 1.1
-        The speed at which late pictures are shown, as a multiple of the usual one; 1 makes up for
-        nothing.
+        The speed at which late pictures are shown, as a multiple of the usual one, from 1, which
+        makes up for nothing.
     resize : str (bytes), optional
         The most that the playout buffer grows to, if it is to follow the path: play then also
         waits, at first and after it ran empty, until at the measured rate the rest would not make
@@ -290,9 +291,9 @@ class Program(Table):
     receiver : sequence of str, optional
         The command on the receiver's host, likewise.
     server : {"sender", "receiver"}, default "receiver"
-        The end whose program is the server: it is started first, and the run begins when it
-        listens. The other is started at the flow's ``start``. ``"sender"``: The host that the
-        flow's data comes from. ``"receiver"``: The host that it goes to.
+        The side of the server, which is started first; the run begins when it listens. The other is
+        started at the flow's ``start``. ``"sender"``: The host that the flow's data comes from.
+        ``"receiver"``: The host that it goes to.
     port : int, default 5201
         The port that ``{port}`` stands for.
     files : mapping of str to str, optional

@@ -123,7 +123,7 @@ pub struct Room {
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     effects: Vec<Effect>,
-    /// How many of them are in the link's counters.
+    /// The number of them that are in the link's counters.
     counted: usize,
 }
 

@@ -81,7 +81,7 @@ fn flows_share_by_bytes() {
     assert!(bytes[0] > 500_000, "{bytes:?}");
 }
 
-/// What is dropped when packet number `id`, of class 1, comes to a buffer of `limit` packets.
+/// The packets that are dropped when packet number `id`, of class 1, comes to a buffer of `limit` packets.
 fn overflow(queue: &mut FqCoDel, limit: u64, id: u32) -> Vec<u32> {
     let mut log = Log::default();
     queue.offer(millis(0), packet(id, 1000, 1), &full(limit), &mut log);

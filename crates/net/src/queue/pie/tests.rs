@@ -144,7 +144,7 @@ fn few_packets_and_a_small_delay_are_left_alone() {
     assert!((160..260).contains(&strikes(&mut calm)));
 }
 
-/// How many packets come from one drop to the next, at a probability of 0.1.
+/// The number of packets from one drop to the next, at a probability of 0.1.
 fn gaps(config: PieConfig) -> Vec<u32> {
     let mut pie = busy(config, 0.1);
     let (mut gaps, mut gap) = (Vec::new(), 0);

@@ -72,7 +72,7 @@ fn the_probability_is_linear_between_the_thresholds() {
     assert_eq!(probability(harsh, 15.0), None);
 }
 
-/// How many packets of `size` come from one signal to the next.
+/// The number of packets of `size` from one signal to the next.
 fn gaps(config: RedConfig, average: f64, size: u32) -> Vec<u32> {
     let mut red = at_average(config, average);
     let (mut gaps, mut gap) = (Vec::new(), 0);
