@@ -138,10 +138,12 @@ format: .venv/.dev ## Rewrite the sources in the house's format
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-.PHONY: new-law new-queue
+.PHONY: new-law new-queue new-app new-study
 new-law: ## Begin a growth law with its test, its page and its line: make new-law NAME=probe
 new-queue: ## Begin a queueing discipline with its test, its page and its line
-new-law new-queue:
+new-app: ## Begin an application with its test, its page and its line
+new-study: ## Begin a study with its test and its page
+new-law new-queue new-app new-study:
 	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME)
 
 .PHONY: lock

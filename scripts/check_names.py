@@ -61,14 +61,21 @@ FAMILIES: tuple[Family, ...] = (
     Family(_TCP, "idle", ("IdleChoice", "AnyIdle")),
     Family(_TCP, "recovery", ("RecoveryChoice", "AnyRecovery")),
     Family("crates/net/src", "queue", ("Discipline",), words=True),
+    Family("crates/app/src", "application", ("Application",), words=True),
 )
 
 #: The words that other sources may say, by file, and why.
 ALLOWED: Mapping[str, tuple[frozenset[str], str]] = {
+    "crates/lab/src/bench.rs": (frozenset({"bulk"}), "the benchmark's workload"),
     "crates/live/src/judge/stack.rs": (frozenset({"cubic"}), "the kernel's own default"),
     "crates/live/src/kernel.rs": (frozenset({"reno"}), "what every kernel has"),
+    "crates/live/src/programs.rs": (frozenset({"iperf3"}), "the program that is looked for"),
     "crates/live/src/run.rs": (frozenset({"bbr"}), "the kernel's module that paces by itself"),
     "crates/python/src/lib.rs": (frozenset({"droptail"}), "the benchmark's default"),
+    "crates/script/src/run/calls/arguments.rs": (
+        frozenset({"onoff"}),
+        "a field of a socket option",
+    ),
     "crates/script/src/stack/plan.rs": (
         frozenset({"cubic", "newreno", "reno"}),
         "the senders that the field calls a stack's default",

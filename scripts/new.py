@@ -3,6 +3,8 @@
 
 ``new.py law NAME`` makes a growth law that works: Reno's window, to be changed into the new one.
 ``new.py queue NAME`` makes a queueing discipline that works: it drops packets that waited too long.
+``new.py app NAME`` makes an application that works: it sends a message each interval.
+``new.py study NAME`` makes a study that runs: the utilisation of a link over its buffer.
 
 The beginnings stand in ``scripts/new``. The new name takes the place of ``probe`` in them.
 """
@@ -71,8 +73,44 @@ def write_queue(root: Path, name: str) -> list[Path]:
     return [*written, add_line(table, "disciplines! {", f"    {name}::{type_of(name)},")]
 
 
+def write_app(root: Path, name: str) -> list[Path]:
+    """Write the application ``name``; return the files that are new or changed."""
+    files = {f"crates/app/src/application/{name}.rs": "app.rs", f"docs/apps/{name}.md": "app.md"}
+    written = write(root, files, name)
+    table = root / "crates/app/src/application.rs"
+    return [*written, add_line(table, "applications! {", f"    {name}::{type_of(name)},")]
+
+
+def write_study(root: Path, name: str) -> list[Path]:
+    """Write the study ``name``; return the files that are new or changed."""
+    folder = f"python/ackclock/studies/{name}"
+    names = sorted(path.name for path in (BEGINNINGS / "study").iterdir() if path.is_file())
+    files = {f"{folder}/{each}": f"study/{each}" for each in names}
+    files |= {
+        f"python/tests/studies/test_{name}.py": "test_study.py",
+        f"docs/studies/{name}.md": "study.md",
+    }
+    return [*write(root, files, name), _list_study(root, name)]
+
+
+def _list_study(root: Path, name: str) -> Path:
+    """Add the study to the list of all, and return its path."""
+    path = root / "python/ackclock/studies/__init__.py"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = next(n for n, line in enumerate(lines) if line.startswith("KEYS = ("))
+    last = next(n for n in range(first, len(lines)) if lines[n] == ")\n")
+    lines[first + 1 : last] = sorted([*lines[first + 1 : last], f'    "{name}",\n'])
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
 #: The kinds of things that can be made, by their words.
-KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {"law": write_law, "queue": write_queue}
+KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {
+    "app": write_app,
+    "law": write_law,
+    "queue": write_queue,
+    "study": write_study,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -20,26 +20,26 @@ class RcpRouter(Table):
 
     Attributes
     ----------
-    alpha : float, optional
-        The gain for spare capacity; default: 0.1.
-    beta : float, optional
-        The gain for the queue; default: 1.
-    target : float, optional
-        The share of the link's rate that is aimed at; default: 0.95.
-    interval : str (duration, such as "30 ms"), optional
-        The longest time between updates; a shorter mean round trip takes its place. Default: 10 ms.
-    rtt : str (duration, such as "30 ms"), optional
-        The mean round trip before the first packet; default: 200 ms.
-    initial : float, optional
-        The first rate, as a share of what is aimed at; default: 0.05.
+    alpha : float, default 0.1
+        The gain for spare capacity.
+    beta : float, default 1.0
+        The gain for the queue.
+    target : float, default 0.95
+        The share of the link's rate that is aimed at.
+    interval : str (duration), default "10 ms"
+        The longest time between updates; a shorter mean round trip takes its place.
+    rtt : str (duration), default "200 ms"
+        The mean round trip before the first packet.
+    initial : float, default 0.05
+        The first rate, as a share of the rate that is aimed at.
     """
 
-    alpha: float | None = None
-    beta: float | None = None
-    target: float | None = None
-    interval: str | None = None
-    rtt: str | None = None
-    initial: float | None = None
+    alpha: float = 0.1
+    beta: float = 1.0
+    target: float = 0.95
+    interval: str = "10 ms"
+    rtt: str = "200 ms"
+    initial: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,17 @@ class XcpRouter(Table):
 
     Attributes
     ----------
-    alpha : float, optional
-        The gain for spare capacity; default: 0.4.
-    beta : float, optional
-        The gain for the standing queue; default: 0.226.
-    shuffle : float, optional
-        The share of the traffic that is taken and given back where nothing is to gain; default:
-        0.1.
-    rtt : str (duration, such as "30 ms"), optional
-        The mean round trip before the first packet, up to 1 s; default: 50 ms.
+    alpha : float, default 0.4
+        The gain for spare capacity.
+    beta : float, default 0.226
+        The gain for the standing queue.
+    shuffle : float, default 0.1
+        The share of the traffic that is taken and given back where nothing is to gain.
+    rtt : str (duration), default "50 ms"
+        The mean round trip before the first packet, up to 1 s.
     """
 
-    alpha: float | None = None
-    beta: float | None = None
-    shuffle: float | None = None
-    rtt: str | None = None
+    alpha: float = 0.4
+    beta: float = 0.226
+    shuffle: float = 0.1
+    rtt: str = "50 ms"

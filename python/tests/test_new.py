@@ -1,4 +1,4 @@
-"""`make new-law` and `make new-queue`: what they write, and that it works in a copy of the tree."""
+"""`make new-law` and its like: what they write, and that it works in a copy of the tree."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
+from ackclock import _core
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -32,6 +34,34 @@ WRITTEN = {
         {"crates/net/src/queue/probe.rs", "docs/queues/probe.md"},
         "    probe::Probe,",
     ),
+    "study": (
+        "python/ackclock/studies/__init__.py",
+        {
+            *(
+                f"python/ackclock/studies/probe/{name}"
+                for name in (
+                    "README.md",
+                    "__init__.py",
+                    "analysis.py",
+                    "figures.py",
+                    "page.py",
+                    "predicates.py",
+                    "published.py",
+                    "runs.py",
+                    "scenarios.py",
+                    "study.py",
+                )
+            ),
+            "python/tests/studies/test_probe.py",
+            "docs/studies/probe.md",
+        },
+        '    "probe",',
+    ),
+    "app": (
+        "crates/app/src/application.rs",
+        {"crates/app/src/application/probe.rs", "docs/apps/probe.md"},
+        "    probe::Probe,",
+    ),
 }
 
 #: By kind: the crate whose tests are run, the tests, and how many there are at least.
@@ -39,6 +69,7 @@ TESTS = {
     # The law's own test, and those that every law of the table has to pass.
     "law": ("tcp", ["probe", "variant::"], 10),
     "queue": ("net", ["probe", "queue::tests"], 5),
+    "app": ("app", ["probe", "application::tests"], 3),
 }
 
 
@@ -51,6 +82,8 @@ def copy_of_the_crates(folder: Path) -> Path:
         elif source.exists():
             shutil.copy2(source, folder / name)
     shutil.copytree(ROOT / "crates", folder / "crates")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "python" / "ackclock", folder / "python" / "ackclock", ignore=ignored)
     return folder
 
 
@@ -60,10 +93,14 @@ def scenario(kind: str) -> dict[str, Any]:
     queue: dict[str, Any] = {"kind": "droptail", "limit": "20 packet"}
     if kind == "queue":
         queue = {"kind": "probe", "target": "5 ms"}
+    app = {"kind": "bulk"}
+    if kind == "app":
+        app = {"kind": "probe", "message": "1000 B", "every": "20 ms"}
+    variant = "probe" if kind == "law" else "newreno"
     return {
         "duration": "5 s",
         "topology": {"kind": "dumbbell", "bottleneck": link | {"queue": queue}, "access": link},
-        "flow": [{"name": "a", "variant": "probe" if kind == "law" else "newreno"}],
+        "flow": [{"name": "a", "variant": variant, "app": app}],
     }
 
 
@@ -81,7 +118,7 @@ def test_something_new_is_its_files_and_one_line(kind: str, tmp_path: Path, scri
     assert [each for each in after if each != line] == before
     with pytest.raises(SystemExit, match="is there already"):
         write(root, "probe")
-    for crate in ("tcp", "net"):
+    for crate in ("tcp", "net", "app"):
         source = root / "crates" / crate / "src"
         assert list(script("check_layers").module_violations(crate, source)) == []
     assert list(script("check_names").violations(root)) == []
@@ -110,6 +147,32 @@ def test_something_new_builds_and_runs(kind: str, tmp_path: Path, script: Script
     # The file and digests; the last word is the number of events.
     assert fast[:-1] == reference[:-1]
     assert fast[0] == str(file)
+
+
+@pytest.mark.slow
+def test_a_new_study_runs(tmp_path: Path, script: Script) -> None:
+    root = copy_of_the_crates(tmp_path)
+    script("new").write_study(root, "probe")
+    shutil.copy2(_core.__file__, root / "python" / "ackclock")
+    for part in ("report", "plots"):
+        assert (root / "python" / "ackclock" / part).is_dir()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", root,
+         root / "python/tests/studies/test_probe.py"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+    ruff = ["check", "--quiet", "--config", ROOT / "pyproject.toml"]
+    subprocess.run(
+        [sys.executable, "-m", "ruff", *ruff, root / "python/ackclock/studies/probe"],
+        cwd=root,
+        check=True,
+    )
 
 
 def test_python_has_a_class_for_a_new_kind(script: Script) -> None:
@@ -160,6 +223,7 @@ def test_names_that_are_no_words(script: Script) -> None:
         ("match recovery { RecoveryChoice::Rack(()) => {} }", "Rack"),
         ("let queue = Discipline::Pie(PieConfig::default());", "Pie"),
         ('if queue.kind() == "fq_codel" {}', "fq_codel"),
+        ("matches!(flow.app, Application::Dash(_))", "Dash"),
         ('if word == "bbr1" {}', "bbr1"),
         ('const LAW: &str = "ccp(1)";', "ccp"),
         ("// GrowthChoice::Cubic\nlet law = choice.about();", None),
@@ -175,8 +239,8 @@ def test_who_knows_a_part_by_name(text: str, found: str | None, script: Script) 
 
 def test_every_table_is_read(script: Script) -> None:
     known = list(script("check_names").parts(ROOT))
-    families = ("growth", "recovery", "queue")
+    families = ("growth", "recovery", "queue", "application")
     counts = [sum(part.family.module == family for part in known) for family in families]
     # Of growth laws there are 18, five of them Linux's forms; SACK and PRR are one type.
-    assert counts == [18, 5, 6]
+    assert counts == [18, 5, 6, 8]
     assert all(part.words for part in known)

@@ -217,3 +217,33 @@ impl JsonSchema for Application {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_application_is_written_as_it_is_read() {
+        let table = json!({ "kind": "cbr", "rate": "80 kbit/s", "message": "100 B",
+            "idle": [{ "at": { "uniform": ["1 s", "2 s"] }, "for": "5 s" }] });
+        let app: Application = serde_json::from_value(table.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&app).unwrap(), table);
+        assert_eq!((app.kind(), app.events(Moment::Resume), app.is_sized()), ("cbr", 1, false));
+        let default = serde_json::to_value(Application::default()).unwrap();
+        assert_eq!(default, json!({ "kind": "bulk" }));
+    }
+
+    #[test]
+    fn the_schema_has_a_closed_table_for_each_kind() {
+        let schema = schemars::schema_for!(Application);
+        let forms = schema.as_value()["oneOf"].as_array().unwrap().clone();
+        assert_eq!(forms.len(), Application::KINDS.len());
+        for (form, kind) in forms.iter().zip(Application::KINDS) {
+            assert_eq!(form["properties"]["kind"]["const"], kind.word);
+            assert_eq!(form["required"][0], "kind");
+            assert_eq!(form["additionalProperties"], false);
+        }
+    }
+}

@@ -5,6 +5,7 @@
 //! time that it really lasted. All traffic counts, with the header or without: the link's own counters
 //! say what came to it.
 
+mod bounds;
 mod rcp;
 mod xcp;
 

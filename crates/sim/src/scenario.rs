@@ -8,7 +8,6 @@ mod browser;
 mod change;
 mod channel;
 mod endpoint;
-mod feedback;
 mod program;
 mod quick_start;
 mod tcp;
@@ -25,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use ackclock_app::Application;
 pub use ackclock_app::application::{ProgramConfig, Side, VideoConfig, fill};
+pub use ackclock_net::{RcpConfig, XcpConfig};
 pub use ackclock_units::written::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
     QuantilesDraw, Quantity, Scaled, UniformDraw, ValuesDraw, WeibullDraw,
@@ -35,7 +35,6 @@ pub use change::{
 };
 pub use channel::{BurstLoss, ChannelSpec, RateStep};
 pub use endpoint::{EndpointSpec, NetworkSpec};
-pub use feedback::{RcpSpec, XcpSpec};
 pub use program::programs_asked;
 pub(crate) use quick_start::{A_RATE, is_below_all};
 pub use quick_start::{
@@ -150,11 +149,11 @@ pub struct LinkSpec {
     /// The router in front of this link, the path's first too, offers RCP flows a rate: `{}`. Every link
     /// on the way of an RCP flow needs it. Default: it takes no part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rcp: Option<RcpSpec>,
+    pub rcp: Option<RcpConfig>,
     /// The router in front of this link, the path's first too, rules XCP flows: `{}`. Every link on the
     /// way of an XCP flow needs it. Default: it takes no part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub xcp: Option<XcpSpec>,
+    pub xcp: Option<XcpConfig>,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,
@@ -255,10 +254,10 @@ pub struct ReverseSpec {
     pub quick_start: Option<QuickStartSpec>,
     /// The router in front of the way back, for RCP flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rcp: Option<RcpSpec>,
+    pub rcp: Option<RcpConfig>,
     /// The same for XCP flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub xcp: Option<XcpSpec>,
+    pub xcp: Option<XcpConfig>,
 }
 
 /// Packets that others overtake: a share of a link's packets, chosen at random, is held back after
@@ -314,11 +313,11 @@ pub struct GraphLink {
     /// The router in front of this link, the path's first too, offers RCP flows a rate: `{}`. Every link
     /// on the way of an RCP flow needs it. Default: it takes no part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rcp: Option<RcpSpec>,
+    pub rcp: Option<RcpConfig>,
     /// The router in front of this link, the path's first too, rules XCP flows: `{}`. Every link on the
     /// way of an XCP flow needs it. Default: it takes no part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub xcp: Option<XcpSpec>,
+    pub xcp: Option<XcpConfig>,
     /// What differs on the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseSpec>,
@@ -337,8 +336,8 @@ impl GraphLink {
             duplicate: self.duplicate,
             corrupt: self.corrupt,
             quick_start: self.quick_start.clone(),
-            rcp: self.rcp.clone(),
-            xcp: self.xcp.clone(),
+            rcp: self.rcp,
+            xcp: self.xcp,
             reverse: self.reverse.clone(),
         }
     }

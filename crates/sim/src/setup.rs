@@ -12,7 +12,7 @@ use crate::error::ScenarioError;
 use crate::host::Host;
 use crate::plan::{FlowStart, flow_starts};
 use crate::records::Run;
-use crate::scenario::{QuickStartSpec, RcpSpec, Scenario, XcpSpec};
+use crate::scenario::{QuickStartSpec, Scenario};
 use crate::topology::{Layout, Wire};
 
 /// The parts of each link of `layout`, with random streams of its own.
@@ -58,8 +58,7 @@ fn router(scenario: &Scenario, wire: &Wire) -> Option<Router> {
     });
     let feedback = wire.feedback.as_ref().map(|feedback| {
         let (rcp, xcp) = &**feedback;
-        let (rcp, xcp) = (rcp.as_ref().map(RcpSpec::config), xcp.as_ref().map(XcpSpec::config));
-        FeedbackRouter::new(rcp, xcp, rate)
+        FeedbackRouter::new(*rcp, *xcp, rate)
     });
     let tells = wire
         .quick_start

@@ -7,8 +7,8 @@ use ackclock_units::{Duration, Rate};
 
 use crate::error::ScenarioError;
 use crate::scenario::{
-    ChannelSpec, Direction, DumbbellSide, Flow, LinkSpec, QuickStartSpec, RcpSpec, ReorderSpec,
-    Scenario, Topology, XcpSpec,
+    ChannelSpec, Direction, DumbbellSide, Flow, LinkSpec, QuickStartSpec, RcpConfig, ReorderSpec,
+    Scenario, Topology, XcpConfig,
 };
 
 use graph::Graph;
@@ -39,7 +39,7 @@ pub struct Wire {
     /// The Quick-Start of the router in front of it.
     pub quick_start: Option<Box<QuickStartSpec>>,
     /// The RCP and the XCP of the router in front of it.
-    pub feedback: Option<Box<(Option<RcpSpec>, Option<XcpSpec>)>>,
+    pub feedback: Option<Box<(Option<RcpConfig>, Option<XcpConfig>)>>,
 }
 
 /// The links, and each flow's way across them.
@@ -121,34 +121,35 @@ impl Layout {
             duplicate,
             corrupt,
         };
-        let mut wire = |direction,
-                        rate: Rate,
-                        delay: Duration,
-                        queue: Discipline,
+        let mut wire =
+            |direction,
+             rate: Rate,
+             delay: Duration,
+             queue: Discipline,
+             loss,
+             impaired,
+             channel: Option<&ChannelSpec>,
+             quick_start: Option<&QuickStartSpec>,
+             (rcp, xcp): (Option<&RcpConfig>, Option<&XcpConfig>)| {
+                self.wires.push(Wire {
+                    name: name.to_owned(),
+                    direction,
+                    config: LinkConfig {
+                        rate,
+                        delay,
+                        discipline: queue,
+                        limit: ackclock_net::QueueLimit::UNLIMITED,
+                        counts_in_service: queue.limits().counts_in_service,
+                        mark: None,
                         loss,
-                        impaired,
-                        channel: Option<&ChannelSpec>,
-                        quick_start: Option<&QuickStartSpec>,
-                        (rcp, xcp): (Option<&RcpSpec>, Option<&XcpSpec>)| {
-            self.wires.push(Wire {
-                name: name.to_owned(),
-                direction,
-                config: LinkConfig {
-                    rate,
-                    delay,
-                    discipline: queue,
-                    limit: ackclock_net::QueueLimit::UNLIMITED,
-                    counts_in_service: queue.limits().counts_in_service,
-                    mark: None,
-                    loss,
-                },
-                impairments: impaired,
-                channel: channel.cloned().map(Box::new),
-                quick_start: quick_start.cloned().map(Box::new),
-                feedback: (rcp.is_some() || xcp.is_some())
-                    .then(|| Box::new((rcp.cloned(), xcp.cloned()))),
-            });
-        };
+                    },
+                    impairments: impaired,
+                    channel: channel.cloned().map(Box::new),
+                    quick_start: quick_start.cloned().map(Box::new),
+                    feedback: (rcp.is_some() || xcp.is_some())
+                        .then(|| Box::new((rcp.copied(), xcp.copied()))),
+                });
+            };
         wire(
             Direction::Forward,
             spec.rate,

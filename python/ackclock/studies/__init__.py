@@ -5,14 +5,8 @@ A study joins by adding a folder with a ``STUDY`` and one line here.
 
 from __future__ import annotations
 
-from ackclock.studies import (
-    altman1997,
-    biswas2010,
-    response,
-    scharf2008,
-    tambuwal2018,
-    watanabe2013,
-)
+from importlib import import_module
+
 from ackclock.studies.framework.claims import (
     Claim,
     ClaimResult,
@@ -22,16 +16,16 @@ from ackclock.studies.framework.claims import (
     Verdict,
 )
 
-STUDIES: dict[str, Study] = {
-    study.key: study
-    for study in (
-        altman1997.STUDY,
-        biswas2010.STUDY,
-        response.STUDY,
-        scharf2008.STUDY,
-        tambuwal2018.STUDY,
-        watanabe2013.STUDY,
-    )
-}
+#: The folders with a study.
+KEYS = (
+    "altman1997",
+    "biswas2010",
+    "response",
+    "scharf2008",
+    "tambuwal2018",
+    "watanabe2013",
+)
+
+STUDIES: dict[str, Study] = {key: import_module(f"{__name__}.{key}").STUDY for key in KEYS}
 
 __all__ = ["STUDIES", "Claim", "ClaimResult", "Observation", "Predicate", "Study", "Verdict"]

@@ -3,24 +3,41 @@
 
 use ackclock_packet::RcpHeader;
 use ackclock_units::{Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::Load;
+use super::bounds::{A_GAIN, A_SHARE, Fault, out_of_bounds};
 
-/// The settings by which a router finds its rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The router in front of a link offers every RCP flow one rate. It is found from the link's spare
+/// capacity and its queue; keys that are left out have the numbers of RCP's authors.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "RcpSpec")]
 pub struct RcpConfig {
-    /// α: the gain for spare capacity.
+    /// The gain for spare capacity.
+    // α.
     pub alpha: f64,
-    /// β: the gain for the queue.
+    /// The gain for the queue.
+    // β.
     pub beta: f64,
-    /// η: the share of the link's rate that is aimed at.
+    /// The share of the link's rate that is aimed at.
+    // η.
     pub target: f64,
-    /// T: the longest time between updates; a shorter mean round trip takes its place.
+    /// The longest time between updates; a shorter mean round trip takes its place.
+    // T.
     pub interval: Duration,
-    /// d₀ before the first packet.
+    /// The mean round trip before the first packet.
+    // d₀.
     pub rtt: Duration,
-    /// The first rate, as a share of the link's.
+    /// The first rate, as a share of the rate that is aimed at.
     pub initial: f64,
+}
+
+impl Default for RcpConfig {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
 }
 
 impl RcpConfig {
@@ -34,6 +51,19 @@ impl RcpConfig {
         rtt: Duration::from_millis(200),
         initial: 0.05,
     };
+
+    /// The first key that is wrong, and what was expected there.
+    pub fn fault(&self) -> Fault {
+        let zero = |time: Duration| time < Duration::from_micros(1);
+        out_of_bounds(&[
+            ("alpha", self.alpha, 10.0, A_GAIN),
+            ("beta", self.beta, 10.0, A_GAIN),
+            ("target", self.target, 1.0, A_SHARE),
+            ("initial", self.initial, 1.0, A_SHARE),
+        ])
+        .or_else(|| zero(self.interval).then_some(("interval", "expected at least 1 us")))
+        .or_else(|| zero(self.rtt).then_some(("rtt", "expected at least 1 us")))
+    }
 }
 
 /// The least rate: a hundredth of a packet of 1000 bytes a round trip, as the authors' router has it. A

@@ -8,20 +8,35 @@
 
 use ackclock_packet::XcpHeader;
 use ackclock_units::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::Load;
+use super::bounds::{A_GAIN, A_SHARE, Fault, out_of_bounds};
 
-/// A router's gains.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The router in front of a link tells every packet of an XCP flow how its sender is to change.
+/// Keys that are left out have the numbers of XCP's authors.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "XcpSpec")]
 pub struct XcpConfig {
-    /// α: the gain for spare capacity.
+    /// The gain for spare capacity.
+    // α.
     pub alpha: f64,
-    /// β: the gain for the standing queue.
+    /// The gain for the standing queue.
+    // β.
     pub beta: f64,
-    /// γ: the share of the traffic that is shuffled.
+    /// The share of the traffic that is taken and given back where nothing is to gain.
+    // γ.
     pub shuffle: f64,
-    /// The mean round trip before the first packet.
+    /// The mean round trip before the first packet, up to 1 s.
     pub rtt: Duration,
+}
+
+impl Default for XcpConfig {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
 }
 
 impl XcpConfig {
@@ -29,6 +44,18 @@ impl XcpConfig {
     /// first, as in the authors' simulator.
     pub const DEFAULT: Self =
         Self { alpha: 0.4, beta: 0.226, shuffle: 0.1, rtt: Duration::from_millis(50) };
+
+    /// The first key that is wrong, and what was expected there.
+    pub fn fault(&self) -> Fault {
+        let bounds = Duration::from_millis(1)..=Duration::from_secs(1);
+        let outside = !bounds.contains(&self.rtt);
+        out_of_bounds(&[
+            ("alpha", self.alpha, 10.0, A_GAIN),
+            ("beta", self.beta, 10.0, A_GAIN),
+            ("shuffle", self.shuffle, 1.0, A_SHARE),
+        ])
+        .or(outside.then_some(("rtt", "expected from 1 ms to 1 s")))
+    }
 }
 
 /// Bounds of a round trip, and with it of a control interval, in seconds (draft-falk-xcp-spec-03 §4).

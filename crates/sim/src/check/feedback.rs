@@ -5,15 +5,15 @@ use ackclock_tcp::growth::Routers;
 
 use super::rules::{Result, refuse};
 use crate::error::ScenarioError;
-use crate::scenario::{RcpSpec, Scenario, XcpSpec};
+use crate::scenario::{RcpConfig, Scenario, XcpConfig};
 use crate::topology::{Layout, Wire};
 
 /// A link's keys `rcp` and `xcp`.
-pub fn check_link(key: &str, rcp: Option<&RcpSpec>, xcp: Option<&XcpSpec>) -> Result {
-    if let Some((of, expected)) = rcp.and_then(RcpSpec::fault) {
+pub fn check_link(key: &str, rcp: Option<&RcpConfig>, xcp: Option<&XcpConfig>) -> Result {
+    if let Some((of, expected)) = rcp.and_then(RcpConfig::fault) {
         return refuse(&format!("{key}.rcp.{of}"), expected);
     }
-    match xcp.and_then(XcpSpec::fault) {
+    match xcp.and_then(XcpConfig::fault) {
         Some((of, expected)) => refuse(&format!("{key}.xcp.{of}"), expected),
         None => Ok(()),
     }
