@@ -132,15 +132,17 @@ class FqCoDel(Table):
     Attributes
     ----------
     target : str (duration), default "5 ms"
-        The standing delay that each flow queue accepts.
+        The standing delay that is accepted.
     interval : str (duration), default "100 ms"
-        The time for which the delay of a flow queue may stay above the target.
+        The time for which the delay may stay above the target: about the longest round trip of the
+        flows.
     limit : str (limit), default "10240 packet"
         The most that waits, in all flow queues together.
     ecn : bool, default True
         True if packets that ask for ECN are marked instead of dropped.
     ce_threshold : str (duration, such as "30 ms"), optional
-        The delay above which every packet that asks for ECN is marked; default: none.
+        The delay above which every packet that asks for ECN is marked, for laws such as ``dctcp``;
+        default: none.
     quantum : str (bytes), default "1514 B"
         The bytes that a flow queue sends in its turn.
     classify : {"hash", "flow"}, default "hash"
