@@ -315,11 +315,11 @@ impl Sender {
     /// An acceptable ACK.
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) {
-        if !self.allowance.models_path() {
-            self.take_ack(now, arrived, None);
-            return;
-        }
-        let before = self.allowance.before_ack(now, arrived, (&self.backlog, &mut self.flight));
+        let before = if self.allowance.models_path() {
+            self.allowance.before_ack(now, arrived, (&self.backlog, &mut self.flight))
+        } else {
+            None
+        };
         self.take_ack(now, arrived, before.as_ref());
         if let Some(before) = before {
             self.allowance.after_ack(now, &before, (&self.backlog, &mut self.flight));

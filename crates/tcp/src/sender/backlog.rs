@@ -95,11 +95,44 @@ impl Backlog {
         }
     }
 
-    /// Begins anew as [`new`](Self::new) does; the memory of `records` is kept.
+    /// Begins anew as [`new`](Self::new) does, in the memory of this one.
     pub(super) fn reset(&mut self, config: &Config) {
-        let mut records = std::mem::take(&mut self.records);
+        let Self {
+            probed,
+            backoff,
+            agreed_mss,
+            halves_small_windows,
+            nagle,
+            cork,
+            more,
+            probe,
+            overdue,
+            records,
+            largest_window,
+            short_end,
+            end,
+            rwnd,
+            mss,
+            room_taken,
+            closed,
+        } = self;
+        *probed = None;
+        *backoff = 0;
+        *agreed_mss = None;
+        *halves_small_windows = config.halves_small_windows;
+        *nagle = config.nagle;
+        *cork = false;
+        *more = false;
+        *probe = config.window_probe;
+        *overdue = false;
         records.clear();
-        *self = Self { records, ..Self::new(config) };
+        *largest_window = Bytes::ZERO;
+        *short_end = Seq::FIRST_BYTE;
+        *end = Seq::FIRST_BYTE;
+        *rwnd = Bytes::ZERO;
+        *mss = config.mss;
+        *room_taken = 0;
+        *closed = false;
     }
 
     pub(super) fn write(&mut self, volume: Bytes, hint: WriteHint) {
