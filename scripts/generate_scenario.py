@@ -503,6 +503,11 @@ def _with_kinds(
         yield replace(one, classes=" ".join(names))
 
 
+def _place(line: str) -> tuple[int, str]:
+    """Return the place of a line of an import."""
+    return _isort(line.split(maxsplit=1)[0])
+
+
 def public_names(text: str, modules: Mapping[str, Module]) -> str:
     """Return the stub of the package with the classes of new kinds among the public names."""
     for name, module in modules.items():
@@ -512,8 +517,9 @@ def public_names(text: str, modules: Mapping[str, Module]) -> str:
         lines = block[1].splitlines(keepends=True)
         listed = [each.name for each in MODULES[name].classes]
         new = [each.name for each in module.classes if each.name not in listed]
-        lines += [line for each in new if (line := f"    {each} as {each},\n") not in lines]
-        lines.sort(key=lambda line: _isort(line.split()[0]))
+        asked = [f"    {each} as {each},\n" for each in new]
+        lines += [line for line in asked if line not in lines]
+        lines.sort(key=_place)
         text = f"{text[: block.start(1)]}{''.join(lines)}{text[block.end(1) :]}"
     return text
 
