@@ -90,6 +90,7 @@ lint-python: .venv/.dev build
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/python scripts/generate_scenario.py --check
+	$(BIN)/python scripts/check_studies.py
 	$(BIN)/basedpyright
 	$(BIN)/typos
 

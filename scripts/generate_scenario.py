@@ -257,8 +257,11 @@ class Generator:
     ) -> tuple[str, str]:
         """Return the type of a key and its meaning."""
         head = kind.words
-        if default is not None:
-            head += ", optional" if default in ("None", "()") else f", default {default}"
+        if default in ("None", "()"):
+            head += ", optional"
+        elif default is not None:
+            # A default is an example itself.
+            head = re.sub(r', such as ".*?"', "", head) + f", default {default}"
         meaning: str = value["description"]
         meaning = _with_subject(f"{each.name}.{name}", meaning)
         table = value.get("$ref", "").rpartition("/")[2]
@@ -309,7 +312,16 @@ class Generator:
             return Kind(f"Literal[{words}]", f"{{{words}}}")
         if value["type"] == "array":
             return self._list(value["items"], wrapped=wrapped)
-        return _plain(value["type"], name, wrapped=wrapped)
+        if value["type"] == "string" and (wrapped or name):
+            words = "str or float" if wrapped else self._quantity(name)
+            return Kind("str | float" if wrapped else "str", words)
+        return _plain(value["type"])
+
+    def _quantity(self, name: str) -> str:
+        """Return a quantity as docstrings have it: `str (rate, such as "10 Mbit/s")`."""
+        quantity = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+        example = self._defs[name]["examples"][0]
+        return f'str ({quantity}, such as "{example}")'
 
     def _named(self, name: str, *, wrapped: bool) -> Kind:
         if each := self._classes.get(name):
@@ -324,7 +336,7 @@ class Generator:
         words = alias.says or (_in_words(alias.type) if alias.plain else alias.name)
         first = self._defs[table].get("anyOf", [{}])[0].get("$ref", "").rpartition("/")[2]
         if first and "str " in words and alias.plain == "str" and not alias.items:
-            words = words.replace("str ", f"str ({_quantity(first)}) ", 1)
+            words = words.replace("str ", f"{self._quantity(first)} ", 1)
         return Kind(alias.name, words, alias.read, bool(alias.items))
 
     def _list(self, items: Mapping[str, Any], *, wrapped: bool) -> Kind:
@@ -365,16 +377,10 @@ def _with_subject(place: str, text: str, width: int = sys.maxsize) -> str:
     return WORDS.get(place, text)
 
 
-def _plain(types: str | Sequence[str], name: str, *, wrapped: bool) -> Kind:
-    """Return a type of one word, or of one and null; `name` is that of the definition."""
+def _plain(types: str | Sequence[str]) -> Kind:
+    """Return a type of one word, or of one and null."""
     if types == "object":
         return Kind("Mapping[str, str]", "mapping of str to str")
-    if types == "string" and (wrapped or name):
-        return (
-            Kind("str | float", "str or float")
-            if wrapped
-            else Kind("str", f"str ({_quantity(name)})")
-        )
     words = [_PLAIN[one] for one in ([types] if isinstance(types, str) else types)]
     return Kind(" | ".join(words), _joined([one for one in words if one != "None"]))
 
@@ -386,11 +392,6 @@ def _in_words(kind: str) -> str:
 
 def _joined(words: Sequence[str]) -> str:
     return " or ".join(each for each in (", ".join(words[:-1]), *words[-1:]) if each)
-
-
-def _quantity(name: str) -> str:
-    """Return the name of a quantity in words: "rate or zero" of `RateOrZero`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 def _isort(name: str) -> tuple[int, str]:
@@ -444,7 +445,9 @@ def _marked(text: str) -> str:
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
+    """Return text in lines; literals stay in one."""
+    text = re.sub(r"``[^`]*``", lambda literal: literal[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(
         text,
         WIDTH,
         initial_indent=indent,
@@ -452,6 +455,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _formatted(text: str, name: str) -> str:
@@ -503,23 +507,17 @@ def _with_kinds(
         yield replace(one, classes=" ".join(names))
 
 
-def _place(line: str) -> tuple[int, str]:
-    """Return the place of a line of an import."""
-    return _isort(line.split(maxsplit=1)[0])
-
-
 def public_names(text: str, modules: Mapping[str, Module]) -> str:
     """Return the stub of the package with the classes of new kinds among the public names."""
     for name, module in modules.items():
         block = re.search(rf"^from \.{name} import \(\n(.*?)^\)\n", text, re.DOTALL | re.MULTILINE)
         if block is None:
             continue
-        lines = block[1].splitlines(keepends=True)
+        lines: list[str] = block[1].splitlines(keepends=True)
         listed = [each.name for each in MODULES[name].classes]
         new = [each.name for each in module.classes if each.name not in listed]
-        asked = [f"    {each} as {each},\n" for each in new]
-        lines += [line for line in asked if line not in lines]
-        lines.sort(key=_place)
+        lines += [line for each in new if (line := f"    {each} as {each},\n") not in lines]
+        lines.sort(key=lambda line: _isort(line.split()[0]))
         text = f"{text[: block.start(1)]}{''.join(lines)}{text[block.end(1) :]}"
     return text
 

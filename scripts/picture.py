@@ -21,9 +21,9 @@ from ackclock.studies.response import figures as response
 from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
 from ackclock.studies.scharf2008 import (
-    beyond_report as scharf2008_beyond,
     figures as scharf2008,
-    pages_report as scharf2008_pages,
+    figures_beyond as scharf2008_beyond,
+    figures_pages as scharf2008_pages,
 )
 from ackclock.studies.tambuwal2018 import figures as tambuwal2018, live as tambuwal2018_live
 from ackclock.studies.watanabe2013 import (

@@ -107,6 +107,7 @@ from .scripts import (
     drill as drill,
 )
 from .tcp import (
+    Autotune as Autotune,
     DelayedAck as DelayedAck,
     Tcp as Tcp,
 )

@@ -31,8 +31,15 @@ def _to_plain(value: object) -> object:
     if isinstance(value, Table):
         return value.to_dict()
     if isinstance(value, tuple):
-        return [_to_plain(item) for item in cast("tuple[object, ...]", value)]
+        items = cast("tuple[object, ...]", value)
+        # The pictures of a film are tens of thousands of numbers.
+        if _PLAIN.issuperset(map(type, items)):
+            return list(items)
+        return [_to_plain(item) for item in items]
     return value
+
+
+_PLAIN = frozenset((int, float, str))
 
 
 @dataclass(frozen=True)

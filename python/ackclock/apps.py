@@ -33,7 +33,7 @@ class Bulk(Table):
 
     Attributes
     ----------
-    size : str (bytes), optional
+    size : str (bytes, such as "1460 B"), optional
         The volume to send.
     """
 
@@ -48,9 +48,9 @@ class Idle(Table):
 
     Attributes
     ----------
-    at : str (duration) or a distribution
+    at : str (duration, such as "30 ms") or a distribution
         When it begins, from the start of the run.
-    duration : str (duration) or a distribution
+    duration : str (duration, such as "30 ms") or a distribution
         The length of the period. ``for`` in a file.
     """
 
@@ -64,11 +64,11 @@ class Limited(Table):
 
     Attributes
     ----------
-    at : str (duration) or a distribution
+    at : str (duration, such as "30 ms") or a distribution
         When it begins, from the start of the run.
-    duration : str (duration) or a distribution
+    duration : str (duration, such as "30 ms") or a distribution
         The length of the period. ``for`` in a file.
-    rate : str (rate)
+    rate : str (rate, such as "10 Mbit/s")
         The rate meanwhile.
     """
 
@@ -85,18 +85,18 @@ class Cbr(Table):
 
     Attributes
     ----------
-    rate : str (rate)
+    rate : str (rate, such as "10 Mbit/s")
         The rate of the messages' bytes.
-    message : str (bytes)
+    message : str (bytes, such as "1460 B")
         The size of a message.
     idle : sequence of Idle, optional
         Periods without messages, in the order of time and apart. The flow has an event ``idle`` at
         the beginning of each and ``resume`` at its end, when the next message comes.
     limited : sequence of Limited, optional
         Periods of another rate, likewise; the events are ``limited`` and ``restore``.
-    jitter : str (duration), optional
+    jitter : str (duration, such as "30 ms"), optional
         Each message comes later by a draw from zero to this, less than the time between two.
-    stop : str (duration), optional
+    stop : str (duration, such as "30 ms"), optional
         When the connection closes; default: not before the run ends.
     """
 
@@ -122,15 +122,15 @@ class OnOff(Table):
 
     Attributes
     ----------
-    rate : str (rate)
+    rate : str (rate, such as "10 Mbit/s")
         The rate of the messages' bytes while the source is on.
-    message : str (bytes)
+    message : str (bytes, such as "1460 B")
         The size of a message.
-    on : str (duration) or a distribution
+    on : str (duration, such as "30 ms") or a distribution
         The time for which the source is on.
-    off : str (duration) or a distribution
+    off : str (duration, such as "30 ms") or a distribution
         The time for which it is off.
-    stop : str (duration), optional
+    stop : str (duration, such as "30 ms"), optional
         When the connection closes; default: not before the run ends.
     """
 
@@ -151,13 +151,13 @@ class Bursts(Table):
 
     Attributes
     ----------
-    size : str (bytes) or a distribution
+    size : str (bytes, such as "1460 B") or a distribution
         The volume.
-    every : str (duration) or a distribution
+    every : str (duration, such as "30 ms") or a distribution
         The time from one to the next.
-    quick_start : str (rate), optional
+    quick_start : str (rate, such as "10 Mbit/s"), optional
         The rate that the sender asks the routers for with each (RFC 4782), whatever the variant.
-    stop : str (duration), optional
+    stop : str (duration, such as "30 ms"), optional
         When the connection closes; default: not before the run ends.
     """
 
@@ -180,23 +180,23 @@ class Video(Table):
     ----------
     pictures : sequence of int, optional
         The bytes of each picture, in the order in which they are sent and shown.
-    size : str (bytes), optional
+    size : str (bytes, such as "1460 B"), optional
         The volume of a video whose pictures are drawn at random, instead of ``pictures``.
-    length : str (duration), optional
+    length : str (duration, such as "30 ms"), optional
         The play time of a video of ``size``.
     picture_rate : float, default 30.0
         Pictures a second.
     buffer : str (bytes), default "656000 B"
         The most that the playout buffer holds.
-    start : str (bytes), optional
+    start : str (bytes, such as "1460 B"), optional
         The volume that the buffer holds when play begins; default: ``buffer``.
-    resume : str (bytes), optional
+    resume : str (bytes, such as "1460 B"), optional
         The volume that the buffer holds when play goes on after it ran empty; default: as
         ``start``.
     catch_up : float, default 1.1
         The speed at which late pictures are shown, as a multiple of the usual one, from 1, which
         makes up for nothing.
-    resize : str (bytes), optional
+    resize : str (bytes, such as "1460 B"), optional
         The most that the playout buffer grows to, if it is to follow the path: play then also
         waits, at first and after it ran empty, until at the measured rate the rest would not make
         it wait again.
@@ -232,11 +232,11 @@ class Dash(Table):
 
     Attributes
     ----------
-    rates : sequence of str (rate)
+    rates : sequence of str (rate, such as "10 Mbit/s")
         The rates at which there are segments, the lowest first.
     segment : str (duration), default "4 s"
         The play time of a segment.
-    length : str (duration), optional
+    length : str (duration, such as "30 ms"), optional
         The play time of the video, whole segments of a constant rate; not with ``pictures``.
     pictures : sequence of int, optional
         The bytes of a film's pictures: at each rate the bytes of the segments are in the proportion
@@ -245,9 +245,9 @@ class Dash(Table):
         Pictures a second.
     buffer : str (duration), default "30 s"
         The most play that the buffer holds.
-    start : str (duration), optional
+    start : str (duration, such as "30 ms"), optional
         The play that the buffer holds when play begins; default: two segments.
-    resume : str (duration), optional
+    resume : str (duration, such as "30 ms"), optional
         The play that the buffer holds when play goes on after it ran empty; default: as ``start``.
     adapt : {"throughput", "buffer"}, default "throughput"
         The rule by which the rate of a segment is chosen. ``"throughput"``: The highest of at most

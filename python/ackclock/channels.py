@@ -159,10 +159,10 @@ class Rates(Table):
     ----------
     series : sequence of (at, rate)
         The values, the first at 0 s. In a scenario file also the name of a file, from the folder of
-        the scenario: two columns, time in seconds and rate, with ``unit`` beside it, such as ``unit
-        = "Mbit/s"``; or one column of rates, with ``interval`` beside it too, such as ``interval =
-        "1 s"``.
-    period : str (duration), optional
+        the scenario: two columns, time in seconds and rate, with ``unit`` beside it, such as
+        ``unit = "Mbit/s"``; or one column of rates, with ``interval`` beside it too, such as
+        ``interval = "1 s"``.
+    period : str (duration, such as "30 ms"), optional
         The time after which the series begins again. Default: the last value holds as long as the
         one before it.
     """

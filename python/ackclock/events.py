@@ -54,12 +54,12 @@ class Measure(Table):
     ----------
     name : str
         The name, a column of the results.
-    start : str (duration) or After
-        When it begins: a moment of the run, or each flow's own event, as in ``{ after = "resume"
-        }``. In the second case every flow has a window of its own, and a flow without the event no
-        row; links and sources are measured from the first flow's beginning to the last one's end.
-        ``from`` in a file.
-    duration : str (span), optional
+    start : str (duration, such as "30 ms") or After
+        When it begins: a moment of the run, or each flow's own event, as in
+        ``{ after = "resume" }``. In the second case every flow has a window of its own, and a flow
+        without the event no row; links and sources are measured from the first flow's beginning to
+        the last one's end. ``from`` in a file.
+    duration : str (span, such as "5 RTT"), optional
         The length of the window, in time or in the flow's base round trips (``"5 RTT"``); default:
         to the end of the run. ``for`` in a file.
     flow : str, optional
@@ -102,7 +102,7 @@ class Probe(Table):
         dumbbell from the senders to the receivers. ``"reverse"``: The way back.
     start : str (duration), default "0 s"
         When recording begins. ``from`` in a file.
-    stop : str (duration), optional
+    stop : str (duration, such as "30 ms"), optional
         When it ends; default: with the run. ``until`` in a file.
     """
 
@@ -127,7 +127,7 @@ class QueueChange(Table):
 
     Attributes
     ----------
-    limit : str (limit)
+    limit : str (limit, such as "1 BDP")
         The most that waits. "1 BDP" is of the link as the event leaves it.
     """
 
@@ -140,10 +140,10 @@ class LinkChange(Table):
 
     Attributes
     ----------
-    rate : str (rate or zero), optional
+    rate : str (rate or zero, such as "0 bit/s"), optional
         The rate; ``"0 bit/s"`` sends nothing until an event gives the link another. Not of a link
         with a ``channel``.
-    delay : str (duration), optional
+    delay : str (duration, such as "30 ms"), optional
         The propagation delay.
     queue : QueueChange, optional
         The queue's limit; the discipline stays.
@@ -168,7 +168,7 @@ class Event(Table):
 
     Attributes
     ----------
-    at : str (duration) or After
+    at : str (duration, such as "30 ms") or After
         When: a moment of the run, or the first flow's event, as in ``{ after = "restore" }``.
     link : str, optional
         The link that changes.

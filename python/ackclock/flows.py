@@ -22,7 +22,7 @@ class Flow(Table):
 
     Attributes
     ----------
-    variant : str (variant)
+    variant : str (variant, such as "newreno+iw10")
         The sender: a growth law and what differs from its default parts, as in ``newreno+iw10``.
     app : App, default Bulk()
         The application, which asks for data.
@@ -36,7 +36,7 @@ class Flow(Table):
         Settings of the connection that differ from the profile's.
     start : str (duration) or a distribution, default "0 s"
         When the connection opens.
-    stagger : str (duration), optional
+    stagger : str (duration, such as "30 ms"), optional
         The time between the starts of one flow of ``count`` and the next.
     from_node : str, optional
         The node of the sender; only in a graph. ``from`` in a file.
@@ -72,9 +72,9 @@ class CrossTraffic(Table):
     ----------
     link : str
         The link it enters at.
-    rate : str (packet rate)
+    rate : str (packet rate, such as "100 packet/s")
         The rate of arrivals.
-    size : str (bytes)
+    size : str (bytes, such as "1460 B")
         Their size on the wire.
     kind : {"periodic", "poisson"}, default "poisson"
         When packets come. ``"periodic"``: At equal intervals. ``"poisson"``: As a Poisson process.
@@ -88,7 +88,7 @@ class CrossTraffic(Table):
         from the source's random stream when left out.
     start : str (duration), default "0 s"
         When it begins.
-    stop : str (duration), optional
+    stop : str (duration, such as "30 ms"), optional
         When it ends; default: with the run.
     """
 

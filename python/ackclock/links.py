@@ -36,7 +36,7 @@ class Reorder(Table):
     ----------
     share : float
         The probability that a packet is held back.
-    delay : str (duration)
+    delay : str (duration, such as "30 ms")
         By how much it arrives later than it would.
     """
 
@@ -50,9 +50,9 @@ class Reverse(Table):
 
     Attributes
     ----------
-    rate : str (rate), optional
+    rate : str (rate, such as "10 Mbit/s"), optional
         The rate.
-    delay : str (duration), optional
+    delay : str (duration, such as "30 ms"), optional
         The propagation delay.
     queue : AnyQueue, optional
         The queue.
@@ -95,16 +95,16 @@ class Link(Table):
 
     Attributes
     ----------
-    rate : str (rate)
+    rate : str (rate, such as "10 Mbit/s")
         The rate, both ways.
-    delay : str (duration)
+    delay : str (duration, such as "30 ms")
         The propagation delay, one way.
     queue : AnyQueue, optional
         The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
         bottleneck, without limit elsewhere.
     loss : float, PeriodicLoss or BurstLoss, default 0.0
-        Which packets are lost after they were sent, both ways: a probability such as ``0.01``, ``{
-        every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
+        Which packets are lost after they were sent, both ways: a probability such as ``0.01``,
+        ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reverse : Reverse, optional
         The keys that differ on the way back.
     reorder : Reorder, optional
@@ -153,15 +153,15 @@ class GraphLink(Table):
         The node it starts from. ``from`` in a file.
     to_node : str
         The node it leads to. ``to`` in a file.
-    rate : str (rate)
+    rate : str (rate, such as "10 Mbit/s")
         The rate, both ways.
-    delay : str (duration)
+    delay : str (duration, such as "30 ms")
         The propagation delay, one way.
     queue : AnyQueue, optional
         The queue, both ways. Default: drop-tail without limit.
     loss : float, PeriodicLoss or BurstLoss, default 0.0
-        Which packets are lost after they were sent, both ways: a probability such as ``0.01``, ``{
-        every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
+        Which packets are lost after they were sent, both ways: a probability such as ``0.01``,
+        ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reverse : Reverse, optional
         The keys that differ on the way back.
     reorder : Reorder, optional

@@ -32,7 +32,7 @@ class Queue(Table):
         shared buffer full is dropped.
     counts_in_service : bool, default False
         True if the packet being sent counts against the limit, too.
-    mark : str (limit), optional
+    mark : str (limit, such as "1 BDP"), optional
         The length of the queue from which an arrival is marked with congestion (ECN), in the units
         of ``limit`` and counted like it. Packets that do not ask for ECN are not marked. Default:
         no packet is marked.
@@ -108,7 +108,7 @@ class CoDel(Table):
         The most that waits.
     ecn : bool, default False
         True if packets that ask for ECN are marked instead of dropped.
-    ce_threshold : str (duration), optional
+    ce_threshold : str (duration, such as "30 ms"), optional
         The delay above which every packet that asks for ECN is marked, for laws such as ``dctcp``;
         default: none.
     """
@@ -140,7 +140,7 @@ class FqCoDel(Table):
         The most that waits, in all flow queues together.
     ecn : bool, default True
         True if packets that ask for ECN are marked instead of dropped.
-    ce_threshold : str (duration), optional
+    ce_threshold : str (duration, such as "30 ms"), optional
         The delay above which every packet that asks for ECN is marked, for laws such as ``dctcp``;
         default: none.
     quantum : str (bytes), default "1514 B"

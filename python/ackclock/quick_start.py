@@ -25,11 +25,11 @@ class Admission(Table):
         The source of the other keys' defaults: ``"slots"`` is the router of Scharf et al. (2008),
         ``"target"`` the target algorithm of RFC 4782, appendix D. ``"slots"``: That of Scharf et
         al. ``"target"``: That of RFC 4782, appendix D.
-    capacity : str (rate), optional
+    capacity : str (rate, such as "10 Mbit/s"), optional
         The rate of the link as the router knows it; default: as it is.
     threshold : float, optional
         The share of the capacity, 0 to 1; default: 1 with ``slots``, 0.85 with ``target``.
-    slot : str (duration), optional
+    slot : str (duration, such as "30 ms"), optional
         The length of a slot; default: 1 s with ``slots``, 150 ms with ``target``.
     history : int, optional
         The number of slots for which an approved rate is reserved, the current one included;
@@ -37,12 +37,12 @@ class Admission(Table):
     samples : int, optional
         The number of whole slots of which the busiest counts as the traffic; default: 1 with
         ``slots``, 10 with ``target``.
-    most : str (rate), optional
+    most : str (rate, such as "10 Mbit/s"), optional
         The most that one request gets; default: all that may be asked for.
     denial : {"zero", "delete"}, default "zero"
         The form of a denial: ``"zero"`` clears the option, ``"delete"`` takes it out. ``"zero"``:
         Rate, QS TTL and nonce become zero. ``"delete"``: The option is taken out.
-    cheat : str (rate), optional
+    cheat : str (rate, such as "10 Mbit/s"), optional
         A router that cheats raises every rate that comes to this one, which RFC 4782 forbids, and
         guesses the nonce.
     """
@@ -73,9 +73,9 @@ class QuickStart(Table):
         fills; default: yes.
     answer : bool, optional
         True to answer requests although the variant asks for nothing; default: no.
-    most : str (rate), optional
+    most : str (rate, such as "10 Mbit/s"), optional
         The most that the receiver lets the sender have; default: all that may be asked for.
-    lie : str (rate), optional
+    lie : str (rate, such as "10 Mbit/s"), optional
         A receiver that lies answers with this rate, whatever came.
     """
 

@@ -32,7 +32,7 @@ class Scenario(ScenarioText, Table):
         The links, and how they are joined.
     flows : sequence of Flow
         The TCP connections. ``flow`` in a file.
-    duration : str (duration)
+    duration : str (duration, such as "30 ms")
         The time that is simulated, such as ``"60 s"``.
     seed : int, default 1
         The seed of every random stream.

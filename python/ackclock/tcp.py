@@ -27,7 +27,7 @@ class DelayedAck(Table):
 
     Attributes
     ----------
-    timeout : str (duration)
+    timeout : str (duration, such as "30 ms")
         An ACK waits at most this long; with ``quick``, the shortest wait.
     every : int, default 2
         An ACK goes out at the latest for every this many full segments.
@@ -53,9 +53,9 @@ class Autotune(Table):
 
     Attributes
     ----------
-    initial : str (bytes)
+    initial : str (bytes, such as "1460 B")
         The buffer at first, of whose memory payload takes about five eighths.
-    most : str (bytes)
+    most : str (bytes, such as "1460 B")
         The largest buffer.
     """
 
@@ -74,26 +74,26 @@ class Tcp(Table):
 
     Attributes
     ----------
-    mss : str (mss), optional
+    mss : str (mss, such as "1460 B"), optional
         Payload bytes of a full segment.
     initial_window : int, optional
         The first window, in segments; the same as ``+iw<N>`` in the variant's name.
-    min_rto : str (duration), optional
+    min_rto : str (duration, such as "30 ms"), optional
         The smallest retransmission timeout.
-    initial_rto : str (duration), optional
+    initial_rto : str (duration, such as "30 ms"), optional
         The retransmission timeout before the first round-trip time is known.
-    max_rto : str (duration), optional
+    max_rto : str (duration, such as "30 ms"), optional
         The largest retransmission timeout.
-    clock_granularity : str (duration), optional
+    clock_granularity : str (duration, such as "30 ms"), optional
         The tick of the retransmission timer's clock.
     delayed_ack : {"off"} or DelayedAck, optional
         When an ACK may wait: ``"off"``, or ``{ every = 2, timeout = "200 ms" }``.
-    receive_window : str (bytes), optional
+    receive_window : str (bytes, such as "1460 B"), optional
         The receive buffer, of a fixed size.
     receive_autotune : {"off"} or Autotune, optional
-        The growth of the receive buffer with what is read, as Linux has it: ``"off"``, or ``{
-        initial = "128 KiB", most = "32 MiB" }``, both as memory, of which payload takes about five
-        eighths. Off if ``receive_window`` is given.
+        The growth of the receive buffer with what is read, as Linux has it: ``"off"``, or
+        ``{ initial = "128 KiB", most = "32 MiB" }``, both as memory, of which payload takes about
+        five eighths. Off if ``receive_window`` is given.
     window_scaling : bool, optional
         True to offer window scaling.
     timestamps : bool, optional
@@ -123,7 +123,7 @@ class Tcp(Table):
     answer_repeated_syn : bool, optional
         True if a SYN that comes again before the SYN-ACK is acknowledged is answered with another
         SYN-ACK at once, rather than by its timer.
-    handshake_tick : str (duration), optional
+    handshake_tick : str (duration, such as "30 ms"), optional
         The timers of SYN and SYN-ACK expire at whole multiples of this, as Linux's coarse timers
         do: at ``"32 ms"`` where the kernel's clock has 250 Hz, for timeouts of 0.25 to 2 s.
         Default: exactly. A kernel's end has its own.

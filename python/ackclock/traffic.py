@@ -45,7 +45,7 @@ class Poisson(Table):
 
     Attributes
     ----------
-    rate : str (frequency)
+    rate : str (frequency, such as "100 /s")
         The arrivals in a second, such as ``"100 /s"``.
     """
 
@@ -60,7 +60,7 @@ class Periodic(Table):
 
     Attributes
     ----------
-    rate : str (frequency)
+    rate : str (frequency, such as "100 /s")
         The arrivals in a second, such as ``"100 /s"``.
     phase : float, optional
         The first comes this fraction of an interval after ``start``; drawn when left out.
@@ -78,7 +78,7 @@ class At(Table):
 
     Attributes
     ----------
-    at : sequence of str (duration)
+    at : sequence of str (duration, such as "30 ms")
         The moments, from the beginning of the run.
     """
 
@@ -97,7 +97,7 @@ class PackMimeArrivals(Table):
 
     Attributes
     ----------
-    rate : str (frequency)
+    rate : str (frequency, such as "100 /s")
         The mean arrivals in a second, such as ``"50 /s"``.
     memory : {"long", "ns2"}, optional
         The memory of the gaps: ``"long"``, all of them, so that the mean of a whole run is still a
@@ -122,7 +122,7 @@ class Upload(Table):
 
     Attributes
     ----------
-    size : str (bytes) or a distribution
+    size : str (bytes, such as "1460 B") or a distribution
         The volume.
     """
 
@@ -137,7 +137,7 @@ class Request(Table):
 
     Attributes
     ----------
-    response : str (bytes) or a distribution
+    response : str (bytes, such as "1460 B") or a distribution
         The size of a response.
     request : str (bytes) or a distribution, default "300 B"
         The size of a request.
@@ -151,7 +151,7 @@ class Request(Table):
     closes : {"client", "server"}, default "server"
         The end that closes first: the server with its last byte, or the client once it has all.
         ``"client"``: The end that opened it. ``"server"``: The other.
-    quick_start : str (rate), optional
+    quick_start : str (rate, such as "10 Mbit/s"), optional
         The rate that the server asks the routers for with each response (RFC 4782), whatever the
         variant.
     """
@@ -176,7 +176,7 @@ class PackMime(Table):
 
     Attributes
     ----------
-    rate : str (frequency), optional
+    rate : str (frequency, such as "100 /s"), optional
         The rate of new connections per second for which the model is taken, as its laws depend on
         it; default: that of the arrivals.
     http : {"1.0", "1.1"}, default "1.1"
@@ -227,15 +227,15 @@ class Browser(Table):
         Which of SURGE's two laws of sizes objects have, if ``size`` does not say. ``"files"``: Of a
         server's files, all equally popular. ``"requests"``: Of what is asked for, in which small
         files count more often: Pareto (1 kB, 1.0), of 1998.
-    size : str (bytes) or a distribution, optional
+    size : str (bytes, such as "1460 B") or a distribution, optional
         The size of an object, base or embedded.
-    largest : str (bytes), optional
+    largest : str (bytes, such as "1460 B"), optional
         Larger sizes are drawn again; default: 10 MB for SURGE's, none for those of ``size``.
     embedded : float or a distribution, optional
         The number of embedded objects of a page, rounded down; more than 1000 are drawn again.
-    think : str (duration) or a distribution, optional
+    think : str (duration, such as "30 ms") or a distribution, optional
         The time from a page to the request for the next.
-    active_off : str (duration) or a distribution, optional
+    active_off : str (duration, such as "30 ms") or a distribution, optional
         The browser's own time before it asks for an embedded object (active OFF); with pipelining,
         for all of them.
     request : str (bytes) or a distribution, default "300 B"
@@ -272,7 +272,7 @@ class Share(Table):
 
     Attributes
     ----------
-    variant : str (variant)
+    variant : str (variant, such as "newreno+iw10")
         The sender.
     weight : float
         The frequency, in proportion to the other weights.
@@ -288,9 +288,9 @@ class Feedback(Table):
 
     Attributes
     ----------
-    calm : str (variant)
+    calm : str (variant, such as "newreno+iw10")
         The sender up to the threshold.
-    congested : str (variant)
+    congested : str (variant, such as "newreno+iw10")
         The sender above.
     threshold : float
         The share.
@@ -344,7 +344,7 @@ class AccessLine(Table):
     ----------
     delay : str (duration) or a distribution, default "0 s"
         The propagation delay, one way.
-    rate : str (rate) or a distribution, optional
+    rate : str (rate, such as "10 Mbit/s") or a distribution, optional
         The rate; default: any packet passes in no time.
     loss : float or a distribution, default 0.0
         The probability that a packet is lost on it; a distribution draws it for each connection.
@@ -394,10 +394,10 @@ class Traffic(Table):
     app : Sessions
         The application of a connection.
     utilisation : float or Utilisation, optional
-        The share to which a link is to be used: a number, or ``{ target = 0.9, within = 0.01, link
-        = "..." }``. The rate of ``arrivals`` is where a search begins for the rate that gives it;
-        the run has the rate that was found. The link is a dumbbell's bottleneck if none is named,
-        and of its directions the one used more counts.
+        The share to which a link is to be used: a number, or
+        ``{ target = 0.9, within = 0.01, link = "..." }``. The rate of ``arrivals`` is where a
+        search begins for the rate that gives it; the run has the rate that was found. The link is a
+        dumbbell's bottleneck if none is named, and of its directions the one used more counts.
     profile : {"rfc", "linux", "ns2"}, default "rfc"
         The profile that supplies what is not said.
     tcp : Tcp, default Tcp()
@@ -406,7 +406,7 @@ class Traffic(Table):
         The most connections that open; default: any number.
     start : str (duration), default "0 s"
         When the arrivals begin.
-    stop : str (duration), optional
+    stop : str (duration, such as "30 ms"), optional
         When they end; default: with the run. Connections that are open then go on.
     clients : {"left", "right"}, optional
         On which side of a dumbbell the clients are, which open the connections; only in a dumbbell.

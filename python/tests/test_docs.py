@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,38 @@ def test_the_reference_is_up_to_date(script: Callable[[str], ModuleType]) -> Non
 def test_the_generated_classes_are_up_to_date(script: Callable[[str], ModuleType]) -> None:
     for path, text in script("generate_scenario").modules().items():
         assert path.read_text(encoding="utf-8") == text, "run `make generate`"
+
+
+def test_a_new_kind_in_the_schema_becomes_a_class(script: Callable[[str], ModuleType]) -> None:
+    generate = script("generate_scenario")
+    schema: dict[str, Any] = dict(ac.schema())
+    rate = {"$ref": "#/$defs/Rate", "description": "The rate at which it drains."}
+    share = {"type": "number", "default": 0.5, "description": "The share that is kept."}
+    form = {
+        "title": "Leaky",
+        "description": "A bucket with a hole.",
+        "properties": {"kind": {"const": "leaky"}, "share": share, "rate": rate},
+        "required": ["kind", "rate"],
+    }
+    # A name that the package has.
+    again = {
+        **form,
+        "title": "Probe",
+        "properties": {**form["properties"], "kind": {"const": "probe"}},
+    }
+    forms = schema["$defs"]["QueueSpec"]["oneOf"]
+    schema["$defs"]["QueueSpec"]["oneOf"] = [*forms, form, again]
+    generator = generate.Generator(schema, generate.MODULES)
+    text = generator.module("queues", generator.modules["queues"])
+    assert "class Leaky(Table):\n" in text
+    assert (
+        '    KIND: ClassVar[str | None] = "leaky"\n\n    rate: str\n    share: float = 0.5\n'
+        in text
+    )
+    assert "read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie, Leaky, ProbeQueue)\n" in text
+    stub = (ROOT / "python/ackclock/__init__.pyi").read_text(encoding="utf-8")
+    names = generate.public_names(stub, generator.modules)
+    assert "    Leaky as Leaky,\n" in names
 
 
 def test_the_example_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

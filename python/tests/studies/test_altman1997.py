@@ -17,7 +17,7 @@ from rich.console import Console
 
 from ackclock.plots.style import to_svg
 from ackclock.studies import STUDIES
-from ackclock.studies.altman1997 import bursts, figures, maps, model
+from ackclock.studies.altman1997 import analysis_map, figures, model, runs_bursts
 from ackclock.studies.altman1997.analysis import Results
 from ackclock.studies.altman1997.predicates import CLAIMS
 from ackclock.studies.altman1997.published import cases
@@ -149,7 +149,7 @@ def test_the_published_cases_lie_in_the_ranges_of_the_map() -> None:
             low, high, _ = MAP_RANGES[name]
             assert low <= value <= high, (case.label, name)
         if case.table == 1:
-            for name, (low, high) in maps.PAPER_BOX.items():
+            for name, (low, high) in analysis_map.PAPER_BOX.items():
                 assert low <= values[name] <= high, (case.label, name)
 
 
@@ -172,17 +172,19 @@ def sawtooth(counts: list[int], threshold: float = 10.0) -> pl.DataFrame:
 
 def test_cycles_end_with_a_loss_in_congestion_avoidance() -> None:
     path = cases()[0].path
-    lengths, slow_starts = bursts.cycle_lengths(path, sawtooth([1, 2, 1, 3]), 0.0)
+    lengths, slow_starts = runs_bursts.cycle_lengths(path, sawtooth([1, 2, 1, 3]), 0.0)
     assert slow_starts.tolist() == [2, 1, 3]
     assert lengths.tolist() == [12.0, 8.0, 16.0]
 
 
 def test_the_recursion_converges_to_its_limit() -> None:
     path = cases()[1].path
-    rates = bursts.recursion(path, None, 12)
+    rates = runs_bursts.recursion(path, None, 12)
     assert rates[1] == 2 * path.mu_pps
     assert rates[-1] == pytest.approx(2 * path.mu_pps - path.lambda_pps)
-    assert bursts.recursion(path, 1.0, 40)[-1] == pytest.approx(2 * path.mu_pps - path.lambda_pps)
+    assert runs_bursts.recursion(path, 1.0, 40)[-1] == pytest.approx(
+        2 * path.mu_pps - path.lambda_pps
+    )
 
 
 def test_output_rates_follow_packets_one_by_one() -> None:
@@ -200,7 +202,7 @@ def test_output_rates_follow_packets_one_by_one() -> None:
         }
     )
     flow = pl.DataFrame({"time_s": [0.0], "cwnd_segments": [20.0], "ssthresh_segments": [10.0]})
-    found = bursts.output_rates(setting, flow, link)
+    found = runs_bursts.output_rates(setting, flow, link)
     row = found.row(0, named=True)
     assert row["phase"] == "congestion avoidance"
     share = row["exogenous_packets"] / (row["exogenous_packets"] + row["tcp_packets"])
@@ -321,8 +323,8 @@ def synthetic(shift: dict[str, float] | None = None) -> Results:
             "f5": theory_grid.filter(pl.col("figure") == "f5"),
             "priority": rates,
             "map": points,
-            "map_shares": maps.map_shares(points),
-            "map_regions": maps.map_regions(points),
+            "map_shares": analysis_map.map_shares(points),
+            "map_regions": analysis_map.map_regions(points),
         },
         cases(),
     )

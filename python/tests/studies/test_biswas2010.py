@@ -33,19 +33,19 @@ def restarted(*settings: Setting) -> pl.DataFrame:
 
 
 def test_the_path_is_that_of_the_paper() -> None:
-    scenario = ALONE.scenario()
+    scenario = ALONE.scenario().to_dict()
     # 2 (100 + 2) ms, five of them; the change half way between 10.2 s and 11.5 s.
     assert ALONE.base_rtt_s == pytest.approx(0.204)
     assert scenario["measure"][0]["for"] == "5 RTT"
     assert scenario["event"][0]["at"] == "10.850000 s"
     assert scenario["event"][0]["set"] == {"rate": "2000000 bit/s", "queue": {"limit": "1.0 BDP"}}
-    limited = dataclasses.replace(ALONE, mode="limited", period_s=5.0).scenario()
+    limited = dataclasses.replace(ALONE, mode="limited", period_s=5.0).scenario().to_dict()
     assert limited["measure"][0]["for"] == "10 RTT"
     assert limited["event"][0]["at"] == {"after": "restore"}
 
 
 def test_mixed_flows_are_half_of_each() -> None:
-    mixed = Setting("hetero", 25, (STANDARD, CWV), "idle", 1.5, 0.1, 1).scenario()
+    mixed = Setting("hetero", 25, (STANDARD, CWV), "idle", 1.5, 0.1, 1).scenario().to_dict()
     assert [(flow["variant"], flow["count"]) for flow in mixed["flow"]] == [
         (STANDARD, 12),
         (CWV, 13),

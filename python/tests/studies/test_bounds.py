@@ -25,7 +25,10 @@ from ackclock.studies.framework.claims import Claim, Observation, Predicate
 BOUNDS = Path(__file__).with_name("bounds.csv")
 HEADER = ("study", "claim", "predicate", "comparison", "bound", "measure")
 #: The modules whose constants measures use.
-MEASURING = ("predicates", "analysis", "claims", "abuse", "beyond_expected", "pages", "measures")
+MEASURING = (
+    *("predicates", "published", "analysis", "runs_measures"),
+    *("scenarios_abuse", "runs_abuse", "scenarios_pages", "runs_pages", "figures_pages"),
+)
 
 
 def claims(study: str) -> tuple[Claim[Any], ...]:
@@ -62,8 +65,16 @@ def constants(study: str) -> Iterator[tuple[str, str]]:
         text = path.read_text(encoding="utf-8")
         for name, value in sorted(vars(module).items()):
             own = f"\n{name} = " in text or f"\n{name}: " in text
-            if name.isupper() and own and plain(value):
-                yield f"{path.stem}.{name}", repr(value)
+            told = as_tables(value)
+            if name.isupper() and own and plain(told):
+                yield f"{path.stem}.{name}", repr(told)
+
+
+def as_tables(value: Any) -> Any:
+    """Return a part of a scenario as a file has it."""
+    if isinstance(value, dict):
+        return {name: as_tables(each) for name, each in value.items()}
+    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def numbers(measure: Callable[..., Any], seen: frozenset[int] = frozenset()) -> Iterator[str]:

@@ -44,15 +44,23 @@ def test_a_trial_is_a_row_with_the_difference() -> None:
 
 @pytest.mark.parametrize("study", MODULES)
 @pytest.mark.parametrize("quick", [False, True])
-def test_every_trial_can_be_run_in_both_worlds(study: str, quick: bool) -> None:
+def test_every_trial_can_be_run_simulated_and_live(study: str, quick: bool) -> None:
     trials = MODULES[study].LIVE.trials(quick)
     assert "live" in STUDIES[study].figures
     assert len({trial.name for trial in trials}) == len(trials)
     for trial in trials:
-        scenario = ac.Scenario.from_dict(dict(trial.scenario))
-        assert scenario.to_json()
+        assert trial.scenario.check().to_json()
     columns = {tuple(trial.labels) for trial in trials}
     assert len(columns) == 1
+
+
+SHORT = ac.Scenario(
+    duration="100 ms",
+    topology=ac.graph(
+        [ac.GraphLink("l", from_node="s", to_node="r", rate="1 Mbit/s", delay="1 ms")]
+    ),
+    flows=[ac.Flow("reno", name="f", from_node="s", to_node="r")],
+)
 
 
 def _page() -> Page:
@@ -66,7 +74,7 @@ def _live(tmp_path: Path) -> Live:
         file=code,
         title="t",
         caption="c",
-        trials=lambda _quick: [Trial("one", {"path": "a"}, {"duration": "1 s"})],
+        trials=lambda _quick: [Trial("one", {"path": "a"}, SHORT)],
         reduce=lambda run: pl.DataFrame(run.flows),
         draw=lambda _rows: pytest.fail("nothing to draw"),
         blocks=lambda _rows: (),
@@ -88,16 +96,8 @@ def test_a_machine_without_live_runs_is_told_why(
         raise ac.BadInput("cannot make a network namespace")
 
     monkeypatch.setattr(ac, "run_live", refuse)
-    scenario = {
-        "duration": "100 ms",
-        "topology": {
-            "kind": "graph",
-            "link": [{"name": "l", "from": "s", "to": "r", "rate": "1 Mbit/s", "delay": "1 ms"}],
-        },
-        "flow": [{"name": "f", "variant": "reno", "from": "s", "to": "r"}],
-    }
     live = _live(tmp_path)
-    trial = Trial("one", {"path": "a"}, scenario)
+    trial = Trial("one", {"path": "a"}, SHORT)
     object.__setattr__(live, "trials", lambda _quick: [trial])
     with pytest.raises(ac.BadInput, match="network namespace"):
         live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
@@ -112,27 +112,19 @@ def test_a_trial_whose_program_its_user_may_not_run_is_left_out(
         raise ac.BadInput("flow[0].app.receiver: user 65534 may not run it")
 
     monkeypatch.setattr(ac, "run_live", refuse)
-    scenario = {
-        "duration": "100 ms",
-        "topology": {
-            "kind": "graph",
-            "link": [{"name": "l", "from": "s", "to": "r", "rate": "1 Mbit/s", "delay": "1 ms"}],
-        },
-        "flow": [{"name": "f", "variant": "reno", "from": "s", "to": "r"}],
-    }
     live = _live(tmp_path)
-    trial = Trial("one", {"path": "a"}, scenario, worlds=lambda _out, it: SimAndLive(it, it))
+    trial = Trial("one", {"path": "a"}, SHORT, prepare=lambda _out, it: SimAndLive(it, it))
     object.__setattr__(live, "trials", lambda _quick: [trial])
     with pytest.raises(ac.BadInput, match=r"one: skipped: .*user 65534 may not run it"):
         live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
 
 
 def test_a_trial_that_lacks_a_program_is_left_out_by_name(tmp_path: Path) -> None:
-    def worlds(_out: Path, _scenario: dict[str, object]) -> SimAndLive:
+    def prepare(_out: Path, _scenario: ac.Scenario) -> SimAndLive:
         raise ac.BadInput("no `lighttpd` to serve the film")
 
     live = _live(tmp_path)
-    trial = Trial("one", {"path": "a"}, {"duration": "1 s"}, worlds=worlds)
+    trial = Trial("one", {"path": "a"}, SHORT, prepare=prepare)
     object.__setattr__(live, "trials", lambda _quick: [trial])
     with pytest.raises(ac.BadInput, match="one: skipped: no `lighttpd`"):
         live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
@@ -151,12 +143,12 @@ def test_the_served_film_is_the_simulated_one_byte_for_byte(
     monkeypatch.setattr(watanabe2013, "read_video", lambda _path: film)
     monkeypatch.setattr(watanabe2013.shutil, "which", lambda _name: "/usr/sbin/lighttpd")
     trial = next(t for t in watanabe2013.LIVE.trials(True) if t.name == "below-cubic-lighttpd")
-    assert trial.worlds is not None
-    worlds = trial.worlds(tmp_path, dict(trial.scenario))
-    simulated = ac.Scenario.from_dict(dict(worlds.sim)).flows[0].app
+    assert trial.prepare is not None
+    both = trial.prepare(tmp_path, trial.scenario)
+    simulated = both.sim.flows[0].app
     assert isinstance(simulated, ac.Video)
     assert simulated.pictures == (1300, 500, 200)
-    program = ac.Scenario.from_dict(dict(worlds.live)).flows[0].app
+    program = both.live.flows[0].app
     assert isinstance(program, ac.Program)
     assert program.server == "sender"
     trace = tmp_path / "film" / "film-30s.csv"

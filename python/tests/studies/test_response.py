@@ -14,7 +14,7 @@ from rich.console import Console
 import ackclock as ac
 from ackclock.studies import STUDIES
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
-from ackclock.studies.response import model, runs, scenarios
+from ackclock.studies.response import model, published, runs, scenarios
 from ackclock.studies.response.analysis import Results, analyse
 from ackclock.studies.response.predicates import CLAIMS
 from ackclock.studies.response.scenarios import PERIODS, RTTS_MS, Plan, Setting
@@ -36,7 +36,7 @@ def measured(*settings: Setting) -> pl.DataFrame:
 
 
 def test_the_formulas_are_those_of_the_rfc() -> None:
-    windows = runs.formulas()
+    windows = published.formulas()
     assert len(windows) == 2 * len(RTTS_MS) * len(PERIODS)
     # RFC 9438 section 5.1, tables 1 (0.1 s) and 2 (0.01 s): Reno and CUBIC with C = 0.4.
     assert [round(windows["reno", 100, n]) for n in (1_000, 10_000, 100_000)] == [38, 120, 379]
@@ -87,7 +87,7 @@ def test_a_setting_as_a_scenario() -> None:
 
 def test_every_setting_is_there_once() -> None:
     plan = Plan(quick=False)
-    windows = runs.formulas()
+    windows = published.formulas()
     for period in plan.periods:
         found = scenarios.periodic(plan, period, windows)
         assert {(each.variant, each.rtt_ms) for each in found} == {

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
+import ackclock as ac
 from ackclock.bench import RouterBench
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
-from ackclock.studies.scharf2008 import abuse, pages, runs, scenarios
+from ackclock.studies.scharf2008 import (
+    analysis_pages,
+    predicates_pages,
+    runs,
+    runs_abuse,
+    runs_pages,
+    scenarios,
+    scenarios_abuse,
+    scenarios_pages,
+)
 from ackclock.studies.scharf2008.analysis import RESPONSE, full, speedups
 from ackclock.studies.scharf2008.predicates import CLAIMS
 from ackclock.studies.scharf2008.scenarios import Attack, Plan, Transfer
@@ -94,7 +105,7 @@ def test_a_rate_is_full_at_the_first_round_trip_that_has_it() -> None:
 
 
 def test_claims_and_plans() -> None:
-    assert [claim.id for claim in (*CLAIMS, pages.CLAIM)] == [
+    assert [claim.id for claim in (*CLAIMS, predicates_pages.CLAIM)] == [
         "scharf-f4f6", "scharf-f7", "scharf-f8", "scharf-f9", "scharf-f10", "scharf-t2",
         "scharf-f11", "scharf-t1",
     ]  # fmt: skip
@@ -109,12 +120,17 @@ def test_the_page_of_one_object_takes_the_round_trips_that_it_needs() -> None:
     One more for each way to ask for the embedded object: a new connection two, a persistent one
     one. Packets take up to 0.4 ms to cross the path.
     """
-    hours = [pages.Hour(pages.MAIN, "small", http, "slow-start", 1, 60.0) for http in pages.HTTPS]
-    texts = [hour.scenario() for hour in hours]
-    for text in texts:
-        app = text["traffic"][0]["app"]
-        app |= {"size": "1000 B", "embedded": 1, "think": "1 s"}
-    rows = pages.page_times(simulate(texts, 2), hours)
+    hours = [
+        scenarios_pages.Hour(scenarios_pages.MAIN, "small", http, "slow-start", 1, 60.0)
+        for http in scenarios_pages.HTTPS
+    ]
+    wholes: list[ac.Scenario] = []
+    for hour in hours:
+        whole = hour.scenario()
+        (users,) = whole.traffic
+        app = replace(users.app, size="1000 B", embedded=1, think="1 s")
+        wholes.append(replace(whole, traffic=[replace(users, app=app)]))
+    rows = runs_pages.page_times(simulate(wholes, 2), hours)
     assert rows["page_s"].to_list() == pytest.approx([0.8, 0.6, 0.6], abs=3e-3)
     assert rows["connections_per_page"].to_list() == pytest.approx([2, 1, 1])
     assert rows["asked"].to_list() == [0, 0, 0]
@@ -134,7 +150,7 @@ def test_table_1_is_of_the_same_pages_with_both_senders() -> None:
             "connections_per_page": [1.0] * 4,
         }
     )  # fmt: skip
-    row = pages.summary(rows).row(0, named=True)
+    row = analysis_pages.summary(rows).row(0, named=True)
     assert (row["slow_s"], row["quick_s"]) == (pytest.approx(1.1), pytest.approx(0.65))
     assert (row["speedup"], row["speedup_ci"]) == (1.75, pytest.approx(12.7062 * 0.25))
     assert row["asked"] == 15
@@ -157,9 +173,11 @@ def test_a_flood_takes_what_the_honest_ask_for() -> None:
 
     Alone a response of 1 MB takes a round trip and 1 MB at 81.92 Mbit/s, 0.1 s each.
     """
-    settings = [abuse.Abuse(case, "D 0.2 s, H 2", "quick-start", 1) for case in ("quiet", "flood")]
+    settings = [
+        scenarios_abuse.Abuse(case, "D 0.2 s, H 2", "quick-start", 1) for case in ("quiet", "flood")
+    ]
     tables = simulate([s.scenario() for s in settings], 2)
-    alone, flooded = abuse.outcomes(tables, settings).iter_rows(named=True)
+    alone, flooded = runs_abuse.outcomes(tables, settings).iter_rows(named=True)
     assert (alone["whole"], flooded["whole"]) == (1.0, 0.0)
     assert alone["response_s"] == pytest.approx(0.2, abs=0.01)
     assert flooded["response_s"] > 2 * alone["response_s"]

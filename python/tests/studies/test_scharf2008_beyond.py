@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from ackclock.studies.framework.simulation import simulate
-from ackclock.studies.scharf2008 import beyond
-from ackclock.studies.scharf2008.beyond import Alone, Beside
-from ackclock.studies.scharf2008.beyond_expected import EXPECTED
+from ackclock.studies.scharf2008 import analysis_beyond, runs_beyond, scenarios_beyond
+from ackclock.studies.scharf2008.predicates_beyond import EXPECTED
 from ackclock.studies.scharf2008.scenarios import Plan
+from ackclock.studies.scharf2008.scenarios_beyond import Alone, Beside
 
 
 def test_response_times_are_those_of_arithmetic() -> None:
@@ -23,7 +23,7 @@ def test_response_times_are_those_of_arithmetic() -> None:
     """
     ways = ("jump-start", "rcp", "careful-resume")
     settings = [Alone(0.1, 300_000, "lossless", startup) for startup in ways]
-    rows = beyond.responses(
+    rows = runs_beyond.responses(
         simulate([s.scenario() for s in settings], 2),
         settings,
     )
@@ -33,18 +33,21 @@ def test_response_times_are_those_of_arithmetic() -> None:
 
 def test_a_saved_window_is_the_path_s_product() -> None:
     """100 Mbit/s times 100 ms are 10 Mbit, 833.3 packets of 12,000 bits."""
-    assert beyond.variant("careful-resume", 0.1).endswith("+resume(833,100ms)")
-    assert beyond.variant("stale-resume", 0.2).endswith("+resume(6668,200ms)")
+    assert scenarios_beyond.variant("careful-resume", 0.1).endswith("+resume(833,100ms)")
+    assert scenarios_beyond.variant("stale-resume", 0.2).endswith("+resume(6668,200ms)")
 
 
 def test_every_way_to_begin_can_be_run_beside_others() -> None:
-    names = ("none", *beyond.STARTUPS)
+    names = ("none", *scenarios_beyond.STARTUPS)
     for others in ("load", "flows"):
         for startup in names:
             scenario = Beside(others, startup, 300_000, 1).scenario()
-            assert ("traffic" in scenario) == (startup != "none")
-            assert scenario["cross_traffic"][0]["kind"] == "poisson"
-    quick, whole = beyond.beside(Plan(quick=True)), beyond.beside(Plan(quick=False))
+            assert bool(scenario.traffic) == (startup != "none")
+            assert scenario.cross_traffic[0].kind == "poisson"
+    quick, whole = (
+        scenarios_beyond.beside(Plan(quick=True)),
+        scenarios_beyond.beside(Plan(quick=False)),
+    )
     assert len(quick) < len(whole)
     assert {s.startup for s in whole} == set(names)
 
@@ -68,7 +71,7 @@ def test_harm_is_against_the_same_seed_without_a_download() -> None:
             "response_s": [None, None, 1.0, None],
         }
     )
-    row = beyond.harm(rows).row(0, named=True)
+    row = analysis_beyond.harm(rows).row(0, named=True)
     assert row["lost_share"] == pytest.approx(0.225)
     assert row["lost_share_ci"] == pytest.approx(12.706 * 0.025, rel=1e-3)
     assert (row["again"], row["dropped"]) == (3.0, 0.0)
@@ -87,7 +90,7 @@ def test_speed_up_is_against_newreno_s_slow_start() -> None:
         schema=columns,
         orient="row",
     )
-    found = beyond.compared(rows)
+    found = analysis_beyond.compared(rows)
     assert dict(zip(found["startup"], found["speedup"], strict=True)) == {
         "slow-start": 1.0, "xcp": pytest.approx(2.0),
     }  # fmt: skip

@@ -16,7 +16,8 @@ from ackclock.studies import STUDIES
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
 from ackclock.studies.tambuwal2018 import analysis, predicates, runs, study
 from ackclock.studies.tambuwal2018.analysis import Results
-from ackclock.studies.tambuwal2018.predicates import CLAIMS, PUBLISHED_T2, PUBLISHED_T3
+from ackclock.studies.tambuwal2018.predicates import CLAIMS
+from ackclock.studies.tambuwal2018.published import TABLE_2, TABLE_3
 from ackclock.studies.tambuwal2018.scenarios import (
     BEST,
     LOADS,
@@ -179,9 +180,9 @@ def test_table_2_is_judged_by_the_cell() -> None:
     def plr(column: str, load: float, variant: str, seed: int) -> float:
         base = 0.01 * load * (1 + 0.1 * seed)
         short = next((key for key, name in TSL.items() if name == variant), None)
-        if column != "plr" or short not in OTHERS or load not in PUBLISHED_T2:
+        if column != "plr" or short not in OTHERS or load not in TABLE_2:
             return base
-        return base * (1 + PUBLISHED_T2[load][OTHERS.index(short)] / 100)
+        return base * (1 + TABLE_2[load][OTHERS.index(short)] / 100)
 
     results = _results(plr)
     assert _judge("tambuwal-t2", "cells", results)
@@ -198,9 +199,9 @@ def test_table_3_is_a_decrease() -> None:
     def bps(column: str, load: float, variant: str, seed: int) -> float:
         base = 1e7 * load + seed
         short = next((key for key, name in TSL.items() if name == variant), None)
-        if column != "throughput_bps" or short not in OTHERS or load not in PUBLISHED_T3:
+        if column != "throughput_bps" or short not in OTHERS or load not in TABLE_3:
             return base
-        return base * (1 - PUBLISHED_T3[load][OTHERS.index(short)] / 100)
+        return base * (1 - TABLE_3[load][OTHERS.index(short)] / 100)
 
     results = _results(bps)
     assert _judge("tambuwal-t3", "cells", results)

@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
-from ackclock.studies.watanabe2013 import bursts, extras, measures, scenarios
+from ackclock.studies.watanabe2013 import model, runs_measures, scenarios, scenarios_beyond
 from ackclock.studies.watanabe2013.analysis import METRICS, Results, means, shapes, sharing
 from ackclock.studies.watanabe2013.predicates import CLAIMS, best_in, flips
+from ackclock.studies.watanabe2013.published import PUBLISHED
 from ackclock.studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     BY_KEY,
     CASES,
     DEFAULT,
-    PUBLISHED,
     VARIANTS,
     Plan,
     Trial,
@@ -54,7 +54,7 @@ def test_every_trial_is_a_scenario() -> None:
     # Half a second of the film: read, checked, run.
     short = [dataclasses.replace(setting, length_s=2) for setting in settings]
     tables = simulate([setting.scenario() for setting in short], None)
-    rows = measures.measure(tables, short)
+    rows = runs_measures.measure(tables, short)
     assert rows.height == len(settings) == 8 * len(VARIANTS) + 4 * len(PUBLISHED)
     assert (rows["shown"] + rows["discards"] == 60).all()
 
@@ -62,32 +62,36 @@ def test_every_trial_is_a_scenario() -> None:
 def test_what_lies_beyond_the_paper_runs_and_is_conserved() -> None:
     plan = Plan(quick=True)
     for settings in (
-        [t for t in extras.rates(plan) if t.variant == "playout"],
-        [t for t in extras.halves(plan) if t.case.key == "wifi"],
-        [t for t in extras.bundled(plan) if t.case.key == "above"],
-        [t for t in extras.resized(plan) if t.case.key == "below"],
+        [t for t in scenarios_beyond.rates(plan) if t.variant == "playout"],
+        [t for t in scenarios_beyond.halves(plan) if t.case.key == "wifi"],
+        [t for t in scenarios_beyond.bundled(plan) if t.case.key == "above"],
+        [t for t in scenarios_beyond.resized(plan) if t.case.key == "below"],
         scenarios.buffers(plan),
     ):
         short = [dataclasses.replace(setting, length_s=2) for setting in settings]
         tables = simulate([setting.scenario() for setting in short], None)
-        assert measures.measure(tables, short).height == len(settings) > 0
-    shared = [t for t in extras.streams(plan) if t.variants[0] == "playout" and len(t.variants) < 8]
-    shared += [t for t in extras.rivals(plan) if t.variants[0] == "playout"]
+        assert runs_measures.measure(tables, short).height == len(settings) > 0
+    shared = [
+        t
+        for t in scenarios_beyond.streams(plan)
+        if t.variants[0] == "playout" and len(t.variants) < 8
+    ]
+    shared += [t for t in scenarios_beyond.rivals(plan) if t.variants[0] == "playout"]
     shared = [dataclasses.replace(setting, length_s=2) for setting in shared]
-    rows = measures.shared(simulate([s.scenario() for s in shared], None), shared)
+    rows = runs_measures.shared(simulate([s.scenario() for s in shared], None), shared)
     assert rows.height == 1 + 2 + 4 + 8
-    assert rows.filter(pl.col("variant") == "cubic").height == extras.RIVALS
-    pieces = [t for t in extras.segmented(plan) if t.case.key in ("below", "wifi")]
+    assert rows.filter(pl.col("variant") == "cubic").height == scenarios_beyond.RIVALS
+    pieces = [t for t in scenarios_beyond.segmented(plan) if t.case.key in ("below", "wifi")]
     pieces = [dataclasses.replace(setting, length_s=8) for setting in pieces]
-    found = measures.segmented(simulate([s.scenario() for s in pieces], None), pieces)
+    found = runs_measures.segmented(simulate([s.scenario() for s in pieces], None), pieces)
     assert found.height == 2 * len(VARIANTS) * 2
     assert found["mean_rate_bps"].is_between(1e6, 8e6).all()
 
 
 def test_videos_on_one_path_play_the_film_from_different_places() -> None:
     # 120 s are 3600 pictures; four videos begin 900 apart, on four times 5.6 Mbit/s: 22.4.
-    shared = extras.Shared(("reno",) * 4, 1, 120)
-    whole = shared.scenario()
+    shared = scenarios_beyond.Shared(("reno",) * 4, 1, 120)
+    whole = shared.scenario().to_dict()
     film = list(pictures(120))
     for n, flow in enumerate(whole["flow"]):
         assert flow["app"]["pictures"] == film[900 * n :] + film[: 900 * n]
@@ -98,7 +102,7 @@ def test_videos_on_one_path_play_the_film_from_different_places() -> None:
 
 def test_the_sender_made_for_video_paces_and_its_halves_do_one_of_it() -> None:
     def of(variant: str) -> tuple[str, float | None]:
-        flow = Trial(BY_KEY["below"], variant, DEFAULT, 1, 2).scenario()["flow"][0]
+        flow = Trial(BY_KEY["below"], variant, DEFAULT, 1, 2).scenario().to_dict()["flow"][0]
         return flow["variant"], flow["app"].get("pace")
 
     assert of("playout") == ("playout", scenarios.PACE)
@@ -109,8 +113,8 @@ def test_the_sender_made_for_video_paces_and_its_halves_do_one_of_it() -> None:
 
 def test_bundles_leave_at_twice_the_rate() -> None:
     # Four packets of 12 kbit at 20 Mbit/s take 2.4 ms, the half of which nothing leaves.
-    setting = extras.Bundled(BY_KEY["wide"], "reno", DEFAULT, 1, 2, bundle=4)
-    channel = setting.scenario()["topology"]["bottleneck"]["channel"]
+    setting = scenarios_beyond.Bundled(BY_KEY["wide"], "reno", DEFAULT, 1, 2, bundle=4)
+    channel = setting.scenario().to_dict()["topology"]["bottleneck"]["channel"]
     assert (channel["bundle"], channel["overhead"]) == (4, "1200 us")
 
 
@@ -136,7 +140,7 @@ def test_a_buffer_is_counted_in_products_at_100_ms() -> None:
     # 4.9 Mbit/s * 0.1 s = 490 kbit: 40.8 packets of 12 kbit. A quarter: 10.2; four: 163.3.
     def limit(choice: scenarios.Choice) -> str:
         trial = Trial(BY_KEY["below"], "reno", choice, 1, 2)
-        return trial.scenario()["topology"]["bottleneck"]["queue"]["limit"]
+        return trial.scenario().to_dict()["topology"]["bottleneck"]["queue"]["limit"]
 
     assert [limit(choice) for choice in (DEFAULT, *ALTERNATIVES[:2])] == [
         *("40 packet", "10 packet", "163 packet"),
@@ -148,12 +152,12 @@ def test_a_run_that_makes_pictures_stops_the_study() -> None:
     tables = simulate([setting.scenario()], None)
     broken = dataclasses.replace(tables, videos=tables.videos.with_columns(pl.col("shown") + 1))
     with pytest.raises(BrokenRunError, match="not conserved"):
-        measures.measure(broken, [setting])
+        runs_measures.measure(broken, [setting])
     unfinished = dataclasses.replace(
         tables, videos=tables.videos.with_columns(finished_s=pl.lit(None, pl.Float64))
     )
     with pytest.raises(BrokenRunError, match="did not end"):
-        measures.measure(unfinished, [setting])
+        runs_measures.measure(unfinished, [setting])
 
 
 def made(values: dict[tuple[str, str, str], tuple[float, ...]]) -> Results:
@@ -292,17 +296,17 @@ def test_the_players_rules_by_themselves() -> None:
     # 10,000 B; picture n is due n/30 s later, with 10,000 + 800 n there: whole while 800 n + 10,000
     # >= 1000 (n + 1), up to 45. Of 46 to 49 800, 600, 400 and 200 B are there: discarded. Of 50
     # nothing: it waits for 10,000 B, which are all that is left.
-    assert bursts.play([1000] * 60, 24_000, 0.0, 10_000) == (4, 1)
+    assert model.play([1000] * 60, 24_000, 0.0, 10_000) == (4, 1)
     # In lumps of 100 ms, 2400 B: 10,000 B are there with the fifth, 12,000. With k more 12,000 +
     # 2400 k at n = 3 k, k = n // 3: of n = 3 k + 2, the last of three, 1000 (3 k + 3): short from
     # 12,000 + 2400 k < 3000 (k + 1), k = 16 on: 50,400 B are there, and of picture 50 400. It is
     # discarded; of 51, with 52,800, all; 52 has 800 and is discarded; of 53 nothing is there.
-    assert bursts.play([1000] * 60, 24_000, 0.1, 10_000) == (2, 1)
+    assert model.play([1000] * 60, 24_000, 0.1, 10_000) == (2, 1)
 
 
 def test_even_arrival_is_what_a_lossless_sender_gives() -> None:
     # Playout loses nothing on this path: 105 underflows and 221 discards of the whole film.
-    found = bursts.table(Plan(quick=False)).filter(
+    found = model.table(Plan(quick=False)).filter(
         pl.col("film") == "own", pl.col("scenario") == "below"
     )
     even = found.row(by_predicate=pl.col("lump_s") == 0, named=True)

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 import ackclock as ac
-from ackclock.studies.altman1997 import bursts, model
-from ackclock.studies.altman1997.maps import (
+from ackclock.studies.altman1997 import model, runs_bursts
+from ackclock.studies.altman1997.analysis_map import (
     RTT_LIMIT,
     THP_LIMIT,
     map_points,
@@ -225,7 +225,7 @@ def _traces(samples: pl.DataFrame, plan: Plan) -> dict[str, pl.DataFrame]:
     ):
         place = dict(zip(("table", "case", "exogenous", "variant", "seed"), key, strict=True))
         path = by_label[f"{place['table']}.{place['case']}"].path
-        lengths, counts = bursts.cycle_lengths(path, flow, plan.warm_up_s)
+        lengths, counts = runs_bursts.cycle_lengths(path, flow, plan.warm_up_s)
         rows += [
             {**place, "cycle": i, "length_s": float(length), "slow_starts": int(count)}
             for i, (length, count) in enumerate(zip(lengths, counts, strict=True))
@@ -238,7 +238,7 @@ def _traces(samples: pl.DataFrame, plan: Plan) -> dict[str, pl.DataFrame]:
                 "cycles": int(lengths.size),
                 "cycle_mean_s": mean,
                 "cycle_variation": float(lengths.std(ddof=1)) / mean if lengths.size > 1 else None,
-                "peak_autocorrelation": bursts.peak_autocorrelation(
+                "peak_autocorrelation": runs_bursts.peak_autocorrelation(
                     flow, mean, plan.warm_up_s, end
                 ),
             }
@@ -329,7 +329,7 @@ def _bursts(seeds: pl.DataFrame) -> pl.DataFrame:
     limits = []
     for table, case, number in frame.select("table", "case", "round").iter_rows():
         path = by_label[table, case]
-        limits.append(bursts.recursion(path, None, bursts.ROUNDS)[number - 1])
+        limits.append(runs_bursts.recursion(path, None, runs_bursts.ROUNDS)[number - 1])
     return frame.with_columns(
         pl.Series("recursion_pps", limits),
         (2 * pl.col("mu_pps") - pl.col("lambda_pps")).alias("limit_pps"),

@@ -8,7 +8,7 @@ import polars as pl
 
 from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet
 from ackclock.studies.altman1997.analysis import Results
-from ackclock.studies.altman1997.maps import PAPER_BOX, RTT_LIMIT, THP_LIMIT
+from ackclock.studies.altman1997.analysis_map import PAPER_BOX, RTT_LIMIT, THP_LIMIT
 from ackclock.studies.altman1997.scenarios import MAP_BUFFER_PACKETS, MAP_RANGES
 from ackclock.studies.framework.page import PageContext
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 import ackclock as ac
-from ackclock.studies.altman1997 import bursts
+from ackclock.studies.altman1997 import runs_bursts
 from ackclock.studies.altman1997.published import Case, Path, cases
 from ackclock.studies.altman1997.scenarios import (
     MAP_RANGES,
@@ -310,7 +310,7 @@ def _priority(plan: Plan, threads: int | None) -> Part:
     settings = [setting for _, setting in pairs]
 
     def compute(advance: Advance) -> pl.DataFrame:
-        return _by_case(threads, pairs, advance, bursts.output_rates)
+        return _by_case(threads, pairs, advance, runs_bursts.output_rates)
 
     return _part("priority", settings, compute)
 
@@ -331,14 +331,14 @@ def _bursts(plan: Plan, threads: int | None) -> Part:
             ),
         )
         for case in cases()
-        if case.label in bursts.CASES
-        for path in (case.path, bursts.fast_source(case.path))
+        if case.label in runs_bursts.CASES
+        for path in (case.path, runs_bursts.fast_source(case.path))
         for k in range(plan.probe_seeds)
     ]
     settings = [setting for _, setting in pairs]
 
     def compute(advance: Advance) -> pl.DataFrame:
-        return _by_case(threads, pairs, advance, bursts.burst_rates)
+        return _by_case(threads, pairs, advance, runs_bursts.burst_rates)
 
     return _part("bursts", settings, compute)
 

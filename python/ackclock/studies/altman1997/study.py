@@ -127,7 +127,7 @@ DEFINITION = Definition(
     claims=CLAIMS,
     figures=FIGURES,
     build=build,
-    code=("runs.py", "bursts.py", "scenarios.py", "published.py", "published.csv"),
+    code=("runs.py", "runs_bursts.py", "scenarios.py", "published.py", "published.csv"),
 )
 
 reproduce = DEFINITION.reproduce

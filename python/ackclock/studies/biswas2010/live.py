@@ -7,15 +7,16 @@ and what it costs a video whose segments are four seconds apart.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+import ackclock as ac
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Prose
 from ackclock.studies.biswas2010.scenarios import (
-    ACCESS_DELAY_S,
     MSS_BYTES,
     RATE_BPS,
     SHORT_S,
@@ -23,6 +24,7 @@ from ackclock.studies.biswas2010.scenarios import (
     VIDEO_SEGMENT_S,
     VIDEO_SEGMENTS,
     Video,
+    path,
 )
 from ackclock.studies.framework.live import Live, Trial, compared
 
@@ -40,41 +42,34 @@ LIVE_SEGMENTS = 8
 """Segments of a live run, of the study's 30: half a minute instead of two."""
 
 
-def _messages(growth: str, rule: str, idle_s: float) -> dict[str, Any]:
+def _messages(growth: str, rule: str, idle_s: float) -> ac.Scenario:
     """Return the paper's source on its path, alone: silent once, then seen for three seconds."""
     suffix = "+linuxidle(norestart)" if rule == "no restart" else ""
     stop_s = SILENT_AT_S + idle_s + SPOKEN_S
-    return {
-        "duration": f"{stop_s + 1:g} s",
-        "topology": {
-            "kind": "dumbbell",
-            "bottleneck": {"rate": "100 Mbit/s", "delay": f"{SHORT_S} s"},
-            "access": {"rate": "100 Mbit/s", "delay": f"{ACCESS_DELAY_S} s"},
-        },
-        "flow": [
-            {
-                "name": "messages",
-                "variant": f"{growth}+iw3{suffix}",
-                "profile": "linux",
-                "app": {
-                    "kind": "cbr",
-                    "rate": f"{RATE_BPS} bit/s",
-                    "message": f"{MSS_BYTES} B",
-                    "idle": [{"at": f"{SILENT_AT_S} s", "for": f"{idle_s} s"}],
-                    "stop": f"{stop_s:g} s",
-                },
-            }
-        ],
-    }
+    source = ac.Cbr(
+        f"{RATE_BPS} bit/s",
+        f"{MSS_BYTES} B",
+        idle=[ac.Idle(f"{SILENT_AT_S} s", f"{idle_s} s")],
+        stop=f"{stop_s:g} s",
+    )
+    return ac.Scenario(
+        duration=f"{stop_s + 1:g} s",
+        topology=path(SHORT_S),
+        flows=[ac.Flow(f"{growth}+iw3{suffix}", name="messages", profile="linux", app=source)],
+    )
 
 
-def _video(growth: str, rule: str, rtt_ms: int) -> dict[str, Any]:
+def _video(growth: str, rule: str, rtt_ms: int) -> ac.Scenario:
     """Return the study's two videos, for fewer segments."""
-    scenario = Video(growth, RULES[rule], rtt_ms, 1).scenario()
+    whole = Video(growth, RULES[rule], rtt_ms, 1).scenario()
     shorter = (VIDEO_SEGMENTS - LIVE_SEGMENTS) * VIDEO_SEGMENT_S
-    scenario["duration"] = f"{VIDEO_SEGMENTS * VIDEO_SEGMENT_S + 10 - shorter} s"
-    scenario["flow"][0]["app"]["stop"] = f"{LIVE_SEGMENTS * VIDEO_SEGMENT_S} s"
-    return scenario
+    (flow,) = whole.flows
+    app = replace(flow.app, stop=f"{LIVE_SEGMENTS * VIDEO_SEGMENT_S} s")
+    return replace(
+        whole,
+        duration=f"{VIDEO_SEGMENTS * VIDEO_SEGMENT_S + 10 - shorter} s",
+        flows=[replace(flow, app=app)],
+    )
 
 
 def trials(quick: bool) -> list[Trial]:

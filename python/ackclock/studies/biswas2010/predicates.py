@@ -5,13 +5,14 @@ Written before the study's first full run. A later change is a decision record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
 from ackclock.studies.biswas2010.analysis import Results, difference
+from ackclock.studies.biswas2010.published import STATED
 from ackclock.studies.biswas2010.scenarios import (
     CWV,
     CWV_RTOS,
@@ -225,7 +226,7 @@ F1 = Claim(
             _one("after 1.5 s", lambda r: abs(2 * _restarts(r, CWV)[1] / _restarts(r, CWV)[0] - 1)),
         ),
     ),
-    published=lambda _results: {"figure": "a drawing without numbers"},
+    published=lambda _results: STATED["biswas-f1"],
     measured=lambda r: {
         "standard_before_segments": _restarts(r, STANDARD)[0],
         "standard_after_segments": _restarts(r, STANDARD)[1],
@@ -373,7 +374,7 @@ def _claim(
     statement: str,
     make: Callable[[str], tuple[Predicate[Results], ...]],
     measured: Callable[[Results], dict[str, Any]],
-    published: dict[str, Any],
+    published: Mapping[str, Any],
     explain: Explain = lambda _results, _parts: "",
 ) -> Claim[Results]:
     return Claim(
@@ -410,7 +411,7 @@ IDLE_SHORT = _claim(
     "same.",
     _same(0.5),
     _means("idle", "homo", 0.5),
-    {"says": "the two protocols achieve the same performance"},
+    STATED["biswas-idle-short"],
     _why_not_same,
 )
 
@@ -419,7 +420,7 @@ IDLE_LONG = _claim(
     "Idle of several RTOs (e.g. 5 s): CWV and standard TCP perform the same.",
     _same(5.0),
     _means("idle", "homo", 5.0),
-    {"says": "the same performance"},
+    STATED["biswas-idle-long"],
 )
 
 F3 = _claim(
@@ -433,7 +434,7 @@ F3 = _claim(
         ),
     ),
     _means("idle", "hetero", 1.5),
-    {"says": "CWV above standard TCP for every number of flows"},
+    STATED["biswas-f3"],
 )  # fmt: skip
 
 F45 = _claim(
@@ -451,7 +452,7 @@ F45 = _claim(
         ),
     ),
     _means("idle", "homo", 1.5),
-    {"says": "CWV above standard TCP, in both, for every number of flows"},
+    STATED["biswas-f4f5"],
     _why_not_above,
 )  # fmt: skip
 
@@ -483,7 +484,7 @@ F67 = _claim(
         ),
     ),
     _means("idle", "homo", 2.0, LONG_S),
-    {"says": "a higher rate at moderate congestion without severe overflow"},
+    STATED["biswas-f6f7"],
     _why_severe,
 )
 
@@ -567,7 +568,7 @@ F8 = Claim(
         "the capacity falls to 2 Mb/s": _f8(CWV, 2_000_000),
         **_others(lambda cwv: _f8(cwv, None)),
     },
-    published=lambda _results: {"benefit_rtts": [5, 22]},
+    published=lambda _results: STATED["biswas-f8"],
     measured=_delays_measured,
     explain=_why_no_delay,
 )
@@ -588,7 +589,7 @@ F9 = _claim(
         ),
     ),
     _means("applimited", "hetero", 5.0),
-    {"says": "standard TCP above CWV for every number of flows"},
+    STATED["biswas-f9"],
     _where_level("applimited", "hetero"),
 )  # fmt: skip
 
@@ -661,7 +662,7 @@ F1011 = Claim(
             ),
         )
     ),
-    published=lambda _results: {"says": "a higher rate, and a much larger drop rate"},
+    published=lambda _results: STATED["biswas-f10f11"],
     measured=_means("applimited", "homo", 5.0),
     explain=_where_level("applimited", "homo"),
 )  # fmt: skip
@@ -719,10 +720,7 @@ T3 = Claim(
         _more("path-limited", "to the path, limited: standard TCP’s drop rate above CWV’s",
               _over_flows("applimited", "drop_rate", "homo", 5.0, more="standard"), drops=True),
     ),
-    published=lambda _results: {
-        "idle": "CWV fair to the application, standard TCP safe for the path",
-        "limited": "standard TCP good for the application, CWV fair to the path",
-    },
+    published=lambda _results: STATED["biswas-t3"],
     measured=_eight,
 )  # fmt: skip
 

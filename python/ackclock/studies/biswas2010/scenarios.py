@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import ackclock as ac
+
 Mix = Literal["homo", "hetero"]
 Mode = Literal["idle", "limited"]
 
@@ -129,102 +131,101 @@ class Setting:
     sack: bool = False
     jitter_s: float = 0.0
     watched: bool = False
-    """Whether the windows are recorded, and the run goes on for a second more."""
+    """True if the windows are recorded, and the run goes on for a second more."""
     tail_s: float = 0.5
     stop: bool = False
-    """Whether the sources stop once the messages whose delay counts are given."""
+    """True if the sources stop once the messages whose delay counts are given."""
 
     @property
     def base_rtt_s(self) -> float:
         """The round trip without queues."""
         return 2 * (self.delay_s + 2 * ACCESS_DELAY_S)
 
-    def scenario(self) -> dict[str, Any]:
-        """Return the scenario, with the keys of a file."""
-        event = "resume" if self.mode == "idle" else "restore"
-        rtts = RTTS[self.mode]
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         counts = [self.n] if len(self.variants) == 1 else [self.n // 2, self.n - self.n // 2]
+        rtts = RTTS[self.mode]
+        duration = INTERRUPT_S[1] + self.period_s + rtts * self.base_rtt_s + self.tail_s
+        names = [f"v{place}" for place in range(len(self.variants))]
+        return ac.Scenario(
+            duration=f"{duration:.6f} s",
+            seed=self.seed,
+            topology=path(self.delay_s),
+            flows=[
+                ac.Flow(
+                    variant + ("+sack" if self.sack else ""),
+                    name=name,
+                    count=count,
+                    profile="ns2",
+                    start=ac.Uniform("0 s", "1 s"),
+                    tcp=self._tcp(),
+                    app=self._app(),
+                )
+                for name, variant, count in zip(names, self.variants, counts, strict=True)
+            ],
+            measures=[
+                ac.Measure(
+                    "restart",
+                    start=self._event(),
+                    duration=f"{rtts} RTT",
+                    crossings=["bottleneck"],
+                )
+            ],
+            events=self._changes(),
+            probes=[ac.Probe(flow=name, what=["cwnd", "ssthresh", "in_flight"]) for name in names]
+            if self.watched
+            else [],
+        )
+
+    def _event(self) -> ac.After:
+        return ac.After("resume" if self.mode == "idle" else "restore")
+
+    def _changes(self) -> list[ac.Event]:
+        if self.changed_bps is None and self.changed_delay_s is None:
+            return []
+        slower = self.changed_bps is not None
+        change = ac.LinkChange(
+            rate=f"{self.changed_bps} bit/s" if slower else None,
+            queue=ac.QueueChange(f"{self.buffer_bdp} BDP") if slower else None,
+            delay=None if self.changed_delay_s is None else f"{self.changed_delay_s} s",
+        )
+        # While all are silent: half way between the last interruption and the first restart.
         first, last = INTERRUPT_S
-        duration = last + self.period_s + rtts * self.base_rtt_s + self.tail_s
-        scenario: dict[str, Any] = {
-            "duration": f"{duration:.6f} s",
-            "seed": self.seed,
-            "topology": {
-                "kind": "dumbbell",
-                "bottleneck": {"rate": "100 Mbit/s", "delay": f"{self.delay_s} s"},
-                "access": {"rate": "100 Mbit/s", "delay": f"{ACCESS_DELAY_S} s"},
-            },
-            "flow": [
-                {
-                    "name": f"v{place}",
-                    "count": count,
-                    "variant": variant + ("+sack" if self.sack else ""),
-                    "profile": "ns2",
-                    "start": {"uniform": ["0 s", "1 s"]},
-                    "tcp": self._tcp(),
-                    "app": self._app(),
-                }
-                for place, (variant, count) in enumerate(zip(self.variants, counts, strict=True))
-            ],
-            "measure": [
-                {
-                    "name": "restart",
-                    "from": {"after": event},
-                    "for": f"{rtts} RTT",
-                    "crossings": ["bottleneck"],
-                }
-            ],
-        }
-        change = self._change()
-        if change:
-            # While all are silent: half way between the last interruption and the first restart.
-            quiet = f"{last + (self.period_s - (last - first)) / 2:.6f} s"
-            at = quiet if self.mode == "idle" else {"after": event}
-            scenario["event"] = [{"at": at, "link": "bottleneck", "set": change}]
-        if self.watched:
-            flows = [f"v{place}" for place in range(len(self.variants))]
-            scenario["probe"] = [
-                {"flow": flow, "what": ["cwnd", "ssthresh", "in_flight"], "every": "change"}
-                for flow in flows
-            ]
-        return scenario
+        quiet = f"{last + (self.period_s - (last - first)) / 2:.6f} s"
+        at = quiet if self.mode == "idle" else self._event()
+        return [ac.Event(at, link="bottleneck", set=change)]
 
-    def _change(self) -> dict[str, Any]:
-        change: dict[str, Any] = {}
-        if self.changed_bps is not None:
-            change["rate"] = f"{self.changed_bps} bit/s"
-            change["queue"] = {"limit": f"{self.buffer_bdp} BDP"}
-        if self.changed_delay_s is not None:
-            change["delay"] = f"{self.changed_delay_s} s"
-        return change
+    def _tcp(self) -> ac.Tcp:
+        return ac.Tcp(
+            mss=f"{MSS_BYTES} B",
+            initial_window=3,
+            min_rto="1 s",
+            receive_window=f"{RECEIVE_WINDOW_SEGMENTS * MSS_BYTES} B",
+            delayed_ack=ac.DelayedAck("200 ms") if self.delayed_ack else None,
+        )
 
-    def _tcp(self) -> dict[str, Any]:
-        return {
-            "mss": f"{MSS_BYTES} B",
-            "initial_window": 3,
-            "min_rto": "1 s",
-            "receive_window": f"{RECEIVE_WINDOW_SEGMENTS * MSS_BYTES} B",
-            **({"delayed_ack": {"timeout": "200 ms"}} if self.delayed_ack else {}),
-        }
+    def _app(self) -> ac.Cbr:
+        at = ac.Uniform(*(f"{bound} s" for bound in INTERRUPT_S))
+        period = f"{self.period_s} s"
+        message_s = 8 * MSS_BYTES / RATE_BPS
+        stop_s = INTERRUPT_S[1] + self.period_s + MESSAGES * message_s
+        silent = self.mode == "idle"
+        return ac.Cbr(
+            f"{RATE_BPS} bit/s",
+            f"{MSS_BYTES} B",
+            idle=[ac.Idle(at, period)] if silent else [],
+            limited=[] if silent else [ac.Limited(at, period, f"{LIMITED_BPS} bit/s")],
+            stop=f"{stop_s:.6f} s" if self.stop else None,
+            jitter=f"{self.jitter_s} s" if self.jitter_s else None,
+        )
 
-    def _app(self) -> dict[str, Any]:
-        low, high = (f"{bound} s" for bound in INTERRUPT_S)
-        period = {"at": {"uniform": [low, high]}, "for": f"{self.period_s} s"}
-        app: dict[str, Any] = {
-            "kind": "cbr",
-            "rate": f"{RATE_BPS} bit/s",
-            "message": f"{MSS_BYTES} B",
-        }
-        if self.mode == "idle":
-            app["idle"] = [period]
-        else:
-            app["limited"] = [{**period, "rate": f"{LIMITED_BPS} bit/s"}]
-        if self.stop:
-            message_s = 8 * MSS_BYTES / RATE_BPS
-            app["stop"] = f"{INTERRUPT_S[1] + self.period_s + MESSAGES * message_s:.6f} s"
-        if self.jitter_s:
-            app["jitter"] = f"{self.jitter_s} s"
-        return app
+
+def path(delay_s: float) -> ac.Dumbbell:
+    """Return the paper's path, by the delay of its bottleneck."""
+    return ac.dumbbell(
+        bottleneck=ac.Link("100 Mbit/s", f"{delay_s} s"),
+        access=ac.Link("100 Mbit/s", f"{ACCESS_DELAY_S} s"),
+    )
 
 
 def idle(plan: Plan) -> list[Setting]:
@@ -370,33 +371,31 @@ class Video:
         """The sender."""
         return self.growth + VIDEO_RULES[self.rule]
 
-    def scenario(self) -> dict[str, Any]:
+    def scenario(self) -> ac.Scenario:
         """Return the scenario: two servers of segments, out of step, on a path for eight."""
         bottleneck_ms = self.rtt_ms / 2 - 2
-        return {
-            "duration": f"{VIDEO_SEGMENTS * VIDEO_SEGMENT_S + 10} s",
-            "seed": self.seed,
-            "topology": {
-                "kind": "dumbbell",
-                "bottleneck": {"rate": f"{VIDEO_LINK_BPS} bit/s", "delay": f"{bottleneck_ms} ms"},
-                "access": {"rate": "1 Gbit/s", "delay": "1 ms"},
-            },
-            "flow": [
-                {
-                    "name": "video",
-                    "count": 2,
-                    "variant": self.variant,
-                    "profile": "linux",
-                    "start": {"uniform": ["0 s", "4 s"]},
-                    "app": {
-                        "kind": "bursts",
-                        "size": f"{VIDEO_BPS * VIDEO_SEGMENT_S // 8} B",
-                        "every": f"{VIDEO_SEGMENT_S} s",
-                        "stop": f"{VIDEO_SEGMENTS * VIDEO_SEGMENT_S} s",
-                    },
-                }
+        return ac.Scenario(
+            duration=f"{VIDEO_SEGMENTS * VIDEO_SEGMENT_S + 10} s",
+            seed=self.seed,
+            topology=ac.dumbbell(
+                bottleneck=ac.Link(f"{VIDEO_LINK_BPS} bit/s", f"{bottleneck_ms} ms"),
+                access=ac.Link("1 Gbit/s", "1 ms"),
+            ),
+            flows=[
+                ac.Flow(
+                    self.variant,
+                    name="video",
+                    count=2,
+                    profile="linux",
+                    start=ac.Uniform("0 s", "4 s"),
+                    app=ac.Bursts(
+                        size=f"{VIDEO_BPS * VIDEO_SEGMENT_S // 8} B",
+                        every=f"{VIDEO_SEGMENT_S} s",
+                        stop=f"{VIDEO_SEGMENTS * VIDEO_SEGMENT_S} s",
+                    ),
+                )
             ],
-        }
+        )
 
 
 def videos(plan: Plan) -> list[Video]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+import ackclock as ac
 from ackclock.report.page import Block, Cell, Drawing, Page, Prose, Section, Sheet
 from ackclock.studies.framework.parts import Part, PartStore, digest
 from ackclock.studies.framework.reduce import mean_of
@@ -28,32 +29,32 @@ if TYPE_CHECKING:
     from ackclock.results import Run
 
 MOST_TRIES = 4
-"""How often a run is made until its path has kept its promises."""
+"""The most runs that are made until the path of one has kept its promises."""
 
 
 @dataclass(frozen=True)
 class SimAndLive:
     """The scenario that is simulated and the one that is run live, where these must differ."""
 
-    sim: Mapping[str, Any]
-    live: Mapping[str, Any]
+    sim: ac.Scenario
+    live: ac.Scenario
 
 
 @dataclass(frozen=True)
 class Trial:
     """A scenario that is simulated once and run live ``repeat`` times.
 
-    With programs as its ends it is another in either world: ``worlds`` makes both of ``scenario``
-    in the folder of the report, where it may put files for an ordinary user to read, whose programs
-    are, and raises ``BadInput`` with what is missing.
+    With programs as its ends the two differ: ``prepare`` makes both of ``scenario``. It is given
+    the folder of the report, and may put files there, which the programs' user, an ordinary one,
+    has to be able to read. It raises ``BadInput`` with what is missing.
     """
 
     name: str
     labels: Mapping[str, Any]
-    """What its rows begin with."""
-    scenario: Mapping[str, Any]
+    """The first columns of its rows."""
+    scenario: ac.Scenario
     repeat: int = 1
-    worlds: Callable[[Path, dict[str, Any]], SimAndLive] | None = None
+    prepare: Callable[[Path, ac.Scenario], SimAndLive] | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Live:
             part = self._part(trial)
             if store.load(part) is not None:
                 continue
-            with console.status(Text(f"{trial.name}, {trial.scenario['duration']} a run")):
+            with console.status(Text(f"{trial.name}, {trial.scenario.duration} a run")):
                 frame, doubts = self._run(trial, out)
             if frame is None:
                 refused.append(f"{trial.name}: {doubts[-1]}")
@@ -146,7 +147,7 @@ class Live:
         return PartStore(out / "parts", digest(self.file), {"part of": KEY})
 
     def _part(self, trial: Trial) -> Part:
-        inputs = [trial.scenario, trial.repeat]
+        inputs = [trial.scenario.to_dict(), trial.repeat]
         return Part(f"{KEY}-{trial.name}", inputs, 0, lambda _advance: pl.DataFrame())
 
     def _found(self, out: Path, *, quick: bool) -> pl.DataFrame | None:
@@ -157,26 +158,23 @@ class Live:
 
     def _run(self, trial: Trial, out: Path) -> tuple[pl.DataFrame | None, list[str]]:
         """Return the rows of a trial, or why there are none."""
-        import ackclock  # noqa: PLC0415 - the package imports the studies
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
 
-        worlds = SimAndLive(trial.scenario, trial.scenario)
-        if trial.worlds is not None:
+        both = SimAndLive(trial.scenario, trial.scenario)
+        if trial.prepare is not None:
             try:
-                worlds = trial.worlds(out, dict(trial.scenario))
+                both = trial.prepare(out, trial.scenario)
             except BadInput as error:
                 return None, [f"skipped: {error}"]
-        scenario = ackclock.Scenario.from_dict(dict(worlds.live))
-        simulated = ackclock.Scenario.from_dict(dict(worlds.sim))
         doubts: list[str] = []
-        rows = [self._rows(trial, "sim", 0, ackclock.simulate(simulated))]
+        rows = [self._rows(trial, "sim", 0, ac.simulate(both.sim))]
         for number in range(trial.repeat):
             for _ in range(MOST_TRIES):
                 # The programs are the study's own, and not those of a file.
                 try:
-                    run = ackclock.run_live(scenario, allow_programs=True)
+                    run = ac.run_live(both.live, allow_programs=True)
                 except BadInput as error:
-                    if trial.worlds is None:
+                    if trial.prepare is None:
                         raise
                     # One that an ordinary user may not run, such as a Python in root's home.
                     return None, [f"skipped: {error}"]

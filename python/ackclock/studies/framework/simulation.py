@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
@@ -34,15 +34,12 @@ class Tables:
 
 
 def simulate(
-    scenarios: Sequence[ac.Scenario | Mapping[str, Any]],
+    scenarios: Sequence[ac.Scenario],
     threads: int | None,
     progress: Callable[[int], None] | None = None,
 ) -> Tables:
     """Run scenarios and check that every queue and link of every run conserves its packets."""
-    given = [
-        each if isinstance(each, ac.Scenario) else ac.Scenario.from_dict(each) for each in scenarios
-    ]
-    frames = ac.simulate_many(given, threads=threads, progress=progress).to_polars()
+    frames = ac.simulate_many(scenarios, threads=threads, progress=progress).to_polars()
     tables = Tables(**{part.name: _with_texts(frames[part.name]) for part in fields(Tables)})
     check_conservation(tables.links)
     return tables
@@ -51,7 +48,7 @@ def simulate(
 class Setting(Protocol):
     """One run of a study, as the study names what it varies."""
 
-    def scenario(self) -> ac.Scenario | dict[str, Any]:
+    def scenario(self) -> ac.Scenario:
         """Return the scenario."""
         ...
 
@@ -74,9 +71,9 @@ def simulated(
     return Part(name, as_inputs(scenarios), len(settings), compute)
 
 
-def as_inputs(scenarios: Sequence[ac.Scenario | Mapping[str, Any]]) -> list[Any]:
+def as_inputs(scenarios: Sequence[ac.Scenario]) -> list[Any]:
     """Return scenarios as the inputs of a part."""
-    return [each.to_dict() if isinstance(each, ac.Scenario) else each for each in scenarios]
+    return [each.to_dict() for each in scenarios]
 
 
 def _with_texts(frame: pl.DataFrame) -> pl.DataFrame:

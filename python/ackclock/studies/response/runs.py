@@ -8,22 +8,17 @@ from typing import Any
 
 import polars as pl
 
-import ackclock as ac
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
 from ackclock.studies.response import scenarios
+from ackclock.studies.response.published import formulas
 from ackclock.studies.response.scenarios import (
     MSS_BYTES,
-    PERIODS,
     RECEIVE_WINDOW_BYTES,
-    RTTS_MS,
     Plan,
     Setting,
 )
-
-Windows = dict[tuple[str, int, int], float]
-"""Mean windows by the formulas, packets, for (law, round-trip time in ms, packets a loss)."""
 
 BINS = 12
 """Into how many stretches, each longer than the last by one factor, the way to the cycle is cut."""
@@ -33,17 +28,6 @@ FIRST_LOSSES = 5
 
 _QUEUE_SHARE = 0.01
 """Of the round-trip time, what may be waiting in the link's queue: a burst of one window."""
-
-
-def formulas() -> Windows:
-    """Return the mean windows that RFC 9438 gives for Reno (1.2/√p) and CUBIC (§5.1)."""
-    points = [(rtt_ms, period) for rtt_ms in RTTS_MS for period in PERIODS]
-    windows: Windows = {}
-    for rtt_ms, period in points:
-        answer = ac.theory.response(loss_rate=1 / period, rtt_s=rtt_ms / 1e3)
-        windows["reno", rtt_ms, period] = answer.reno_window_packets
-        windows["cubic", rtt_ms, period] = answer.cubic_window_packets
-    return windows
 
 
 def measure(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:

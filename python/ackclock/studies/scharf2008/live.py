@@ -6,11 +6,13 @@ points speak the options in real bytes, and the path's routers change them in pl
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+import ackclock as ac
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Prose
 from ackclock.studies.framework.live import Live, Trial, compared
@@ -47,18 +49,15 @@ WAYS = {
 """Variant, profile and end point of each."""
 
 
-def _scenario(way: str, rtt_s: float) -> dict[str, Any]:
+def _scenario(way: str, rtt_s: float) -> ac.Scenario:
     variant, profile, endpoint = WAYS[way]
-    traffic = download(variant, 20_000_000_000)
-    traffic["profile"] = profile
-    if endpoint:
-        traffic["endpoint"] = endpoint
-    return {
-        "duration": f"{LENGTH_S:g} s",
-        "topology": path(rtt_s, first=router(SLOT_S), second=router(SLOT_S)),
-        "traffic": [traffic],
-        "probe": [{"link": "client", "every": f"{rtt_s:g} s"}],
-    }
+    return ac.Scenario(
+        duration=f"{LENGTH_S:g} s",
+        topology=path(rtt_s, first=router(SLOT_S), second=router(SLOT_S)),
+        flows=[],
+        traffic=[replace(download(variant, 20_000_000_000), profile=profile, endpoint=endpoint)],
+        probes=[ac.Probe(link="client", every=f"{rtt_s:g} s")],
+    )
 
 
 def trials(quick: bool) -> list[Trial]:

@@ -6,9 +6,9 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
-from ackclock.studies.scharf2008 import abuse, beyond_report
+from ackclock.studies.scharf2008 import page_abuse, page_beyond
 from ackclock.studies.scharf2008.analysis import Results
-from ackclock.studies.scharf2008.pages_report import kept, table_1
+from ackclock.studies.scharf2008.page_pages import kept, table_1
 
 
 def build(results: Results, context: PageContext[Results]) -> Page:
@@ -124,10 +124,10 @@ def build(results: Results, context: PageContext[Results]) -> Page:
                         "second that nobody uses keep everything reserved. Without admission, on "
                         "the other hand, those who mean it are in each other’s way."
                     ),
-                    abuse.sheet(results),
+                    page_abuse.sheet(results),
                 ),
             ),
-            beyond_report.section(results, draw),
+            page_beyond.section(results, draw),
         ),
     )
 

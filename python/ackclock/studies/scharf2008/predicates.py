@@ -13,6 +13,7 @@ import polars as pl
 
 from ackclock.studies.framework.claims import Claim, Observation, Predicate
 from ackclock.studies.scharf2008.analysis import Results
+from ackclock.studies.scharf2008.published import STATED
 from ackclock.studies.scharf2008.scenarios import GROWTHS, HIGH_BPS, LOW_BPS, RTTS_S, SIZES
 
 Measure = Callable[[Results], Sequence[Observation]]
@@ -308,7 +309,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 _better,
             ),
         ),
-        published=lambda _r: {"slow_start_s": ">= 1"},
+        published=lambda _r: STATED["scharf-f4f6"],
         measured=lambda r: {o.label: round(o.value, 3) for o in _slow(r)},
     ),
     Claim(
@@ -326,7 +327,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
             )
             for link in ("first", "second")
         ),
-        published=lambda _r: {"granted_mbps": [81.92] * 3},
+        published=lambda _r: STATED["scharf-f7"],
         measured=lambda r: {"granted_mbps": r.granted_mbps("f7", "cubic", "first")},
     ),
     Claim(
@@ -363,7 +364,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 unit="Mbit/s",
             ),
         ),
-        published=lambda _r: {"first": [40.96, 81.92, 81.92], "second": [40.96, 81.92, 0.0]},
+        published=lambda _r: STATED["scharf-f8"],
         measured=lambda r: {
             link: r.granted_mbps("f8", "cubic", link) for link in ("first", "second")
         },
@@ -384,7 +385,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 unit="%",
             ),
         ),
-        published=lambda _r: {"granted": "(q - u)/(D H)"},
+        published=lambda _r: STATED["scharf-f9"],
         measured=lambda r: {
             f"D {row['slot_s']:g} s, H {row['history']}": round(row["granted_bps_per_s"] / 1e6, 2)
             for row in r["flood"].iter_rows(named=True)
@@ -395,7 +396,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
         "Quick-Start gains nothing below the first window, several hundred percent between 10 kB "
         "and 10 MB, little at 100 MB, and more with a longer round trip.",
         _F10,
-        published=lambda _r: {"speedup": "several hundred percent between 10 kB and 10 MB"},
+        published=lambda _r: STATED["scharf-f10"],
         measured=_best_measured,
         alternatives={
             "a buffer of 1 BDP": _f10_of("1 BDP", MAIN),
@@ -428,7 +429,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 unit="ns",
             ),
         ),
-        published=lambda _r: {"mpps": [3.9, 3.9, 3.9, 3.8], "delay_us": [16, 16, 16, 17]},
+        published=lambda _r: STATED["scharf-t2"],
         measured=lambda r: {
             f"{row['router']}, {100 * row['share']:g} %": {
                 "mpps": round(row["packets_per_s"] / 1e6, 1),
@@ -458,7 +459,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 unit="ns",
             ),
         ),
-        published=lambda _r: {"added_us": "< 1"},
+        published=lambda _r: STATED["scharf-f11"],
         measured=lambda r: {o.label: round(o.value, 1) for o in _tail(r)},
     ),
 )

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 
+import ackclock as ac
 from ackclock.studies.framework.parts import Advance, Part
-from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulate
-from ackclock.studies.scharf2008 import abuse, beyond, costs, pages, scenarios
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, as_inputs, simulate
+from ackclock.studies.scharf2008 import runs_abuse, runs_beyond, runs_costs, runs_pages, scenarios
 from ackclock.studies.scharf2008.scenarios import Attack, Plan, Trace, Transfer
 
 PACKET_BITS = 12_000
@@ -156,11 +157,11 @@ Reduce = Callable[[Tables], pl.DataFrame]
 def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return everything that the study simulates and measures, in the order in which it runs."""
 
-    def part(name: str, texts: list[Any], reduce: Reduce) -> Part:
+    def part(name: str, runs: list[ac.Scenario], reduce: Reduce) -> Part:
         def compute(advance: Advance) -> pl.DataFrame:
-            return reduce(simulate(texts, threads, advance))
+            return reduce(simulate(runs, threads, advance))
 
-        return Part(name, texts, len(texts), compute)
+        return Part(name, as_inputs(runs), len(runs), compute)
 
     transfers, windows = scenarios.transfers(), scenarios.windows()
     traces, attacks = scenarios.traces(plan), scenarios.attacks(plan)
@@ -180,9 +181,9 @@ def parts(plan: Plan, threads: int | None) -> list[Part]:
             lambda t: granted(t, grid, plan.flood_s),
         ),
         part("attacks", [s.scenario() for s in attacks], lambda t: concluded(t, attacks)),
-        abuse.part(plan, threads),
-        pages.part(plan, threads),
-        *beyond.parts(plan, threads),
-        costs.router_part(plan),
-        costs.endpoint_part(plan),
+        runs_abuse.part(plan, threads),
+        runs_pages.part(plan, threads),
+        *runs_beyond.parts(plan, threads),
+        runs_costs.router_part(plan),
+        runs_costs.endpoint_part(plan),
     ]

@@ -6,10 +6,10 @@ Sizes in bytes, rates in bit/s, times in s. Where the paper is silent the choice
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Literal
 
-Scenario = Mapping[str, Any]
+import ackclock as ac
 
 LINK_BPS = 100_000_000
 """The rate of both routers' links."""
@@ -22,6 +22,14 @@ GROWTHS: Mapping[str, str] = {"newreno": "newreno+sack", "cubic": "cubic+sack+st
 """CUBIC without HyStart, as Linux 2.6.24 had it; its beta, then 0.8, matters only after a loss."""
 WINDOW = "8 MB"
 """The socket buffers of the paper."""
+TCP = ac.Tcp(
+    initial_window=3,
+    delayed_ack="off",
+    # Linux's rule, by which the last segment of a response does not wait for an ACK.
+    nagle="minshall",
+    receive_window=WINDOW,
+)
+"""The settings of every connection."""
 SLOT_S = 0.2
 """The slots of Figures 7 and 8; two of them make the history."""
 FLOOD_PER_S = 200
@@ -68,36 +76,55 @@ def quickstart(rate_bps: int, ssthresh_rule: str) -> str:
     return f"+quickstart({rate_bps / 1e6:g}Mbps{rule})"
 
 
-def router(slot_s: float = SLOT_S, history: int = 2, **more: Any) -> dict[str, Any]:
+def router(
+    slot_s: float = SLOT_S,
+    history: int = 2,
+    *,
+    most: str | None = None,
+    cheat: str | None = None,
+) -> ac.Admission:
     """Return a router's admission, with a threshold of all of the link."""
-    return {"threshold": 1.0, "slot": f"{slot_s:g} s", "history": history, **more}
+    return ac.Admission(
+        threshold=1.0, slot=f"{slot_s:g} s", history=history, most=most, cheat=cheat
+    )
+
+
+Router = Literal["approve", "deny"] | ac.Admission | None
+"""A router's treatment of requests; None takes no part."""
 
 
 def path(
     rtt_s: float,
     *,
     buffer: str = "lossless",
-    first: object = "approve",
-    second: object = "approve",
-) -> dict[str, Any]:
+    first: Router = "approve",
+    second: Router = "approve",
+) -> ac.Graph:
     """Return server, router 1, router 2, client; the routers' links are the slow ones.
 
     Both ends have 1 Gbit/s and 1 ms; ``buffer`` is that of the routers.
     """
     inner_ms = (rtt_s * 1000 / 2 - 2) / 2
-    queue: dict[str, Any] = {} if buffer == "lossless" else {
-        "queue": {"kind": "droptail", "limit": buffer}
-    }  # fmt: skip
-    slow = {"rate": f"{LINK_BPS} bit/s", "delay": f"{inner_ms:g} ms", **queue}
-    fast = {"rate": "1 Gbit/s", "delay": "1 ms"}
-    back = {"reverse": {"quick_start": "approve"}}
-    links = [
-        {"name": "server", "from": "server", "to": "r1", **fast, "quick_start": "approve", **back},
-        {"name": "first", "from": "r1", "to": "r2", **slow, "quick_start": first, **back},
-        {"name": "second", "from": "r2", "to": "r3", **slow, "quick_start": second, **back},
-        {"name": "client", "from": "r3", "to": "client", **fast, "quick_start": "approve", **back},
-    ]
-    return {"kind": "graph", "link": links}
+
+    def link(name: str, ends: tuple[str, str], router: Router, *, slow: bool) -> ac.GraphLink:
+        return ac.GraphLink(
+            name,
+            *ends,
+            rate=f"{LINK_BPS} bit/s" if slow else "1 Gbit/s",
+            delay=f"{inner_ms:g} ms" if slow else "1 ms",
+            queue=ac.Queue(buffer) if slow and buffer != "lossless" else None,
+            quick_start=router,
+            reverse=ac.Reverse(quick_start="approve"),
+        )
+
+    return ac.graph(
+        [
+            link("server", ("server", "r1"), "approve", slow=False),
+            link("first", ("r1", "r2"), first, slow=True),
+            link("second", ("r2", "r3"), second, slow=True),
+            link("client", ("r3", "client"), "approve", slow=False),
+        ]
+    )
 
 
 def download(
@@ -107,33 +134,24 @@ def download(
     at_s: Sequence[float] = (0.0,),
     exchanges: int = 1,
     gap_s: float = 0.0,
-    tcp: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    tcp: ac.Tcp = TCP,
+) -> ac.Traffic:
     """Return a class of connections on which a client asks and the server answers."""
-    settings = {
-        "initial_window": 3,
-        "delayed_ack": "off",
-        # Linux's rule, by which the last segment of a response does not wait for an ACK.
-        "nagle": "minshall",
-        "receive_window": WINDOW,
-        **(tcp or {}),
-    }
-    return {
-        "name": "web",
-        "variant": variant,
-        "tcp": settings,
-        "from": "client",
-        "to": "server",
-        "arrivals": {"kind": "list", "at": [f"{at:g} s" for at in at_s]},
-        "app": {
-            "kind": "request",
-            "request": "100 B",
-            "response": f"{size_bytes} B",
-            "exchanges": exchanges,
-            "gap": f"{gap_s:g} s",
-            "closes": "client",
-        },
-    }
+    return ac.Traffic(
+        "web",
+        variant,
+        arrivals=ac.At([f"{at:g} s" for at in at_s]),
+        app=ac.Request(
+            f"{size_bytes} B",
+            request="100 B",
+            exchanges=exchanges,
+            gap=f"{gap_s:g} s",
+            closes="client",
+        ),
+        tcp=tcp,
+        from_node="client",
+        to_node="server",
+    )
 
 
 @dataclass(frozen=True)
@@ -157,18 +175,18 @@ class Transfer:
             return base + quickstart(HIGH_BPS, self.ssthresh_rule)
         return base
 
-    def scenario(self) -> Scenario:
-        """Return what is run."""
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         slow_s = self.size_bytes * 8 / LINK_BPS
-        tcp: dict[str, Any] = {"receive_window": self.window}
-        if self.startup == "iw10":
-            tcp["initial_window"] = 10
-        return {
-            "duration": f"{20 + 40 * self.rtt_s + 4 * slow_s:g} s",
-            "seed": self.seed,
-            "topology": path(self.rtt_s, buffer=self.buffer),
-            "traffic": [download(self.variant, self.size_bytes, tcp=tcp)],
-        }
+        first = 10 if self.startup == "iw10" else TCP.initial_window
+        tcp = replace(TCP, receive_window=self.window, initial_window=first)
+        return ac.Scenario(
+            duration=f"{20 + 40 * self.rtt_s + 4 * slow_s:g} s",
+            seed=self.seed,
+            topology=path(self.rtt_s, buffer=self.buffer),
+            flows=[],
+            traffic=[download(self.variant, self.size_bytes, tcp=tcp)],
+        )
 
 
 def transfers() -> list[Transfer]:
@@ -211,14 +229,15 @@ class Trace:
         base = GROWTHS[self.growth]
         return base + (quickstart(self.rate_bps, self.ssthresh_rule) if self.rate_bps else "")
 
-    def scenario(self) -> Scenario:
-        """Return what is run: the last link is looked at once a round trip."""
-        return {
-            "duration": f"{self.length_s:g} s",
-            "topology": path(self.rtt_s),
-            "traffic": [download(self.variant, 20_000_000_000)],
-            "probe": [{"link": "client", "every": f"{self.rtt_s:g} s"}],
-        }
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario: the last link is sampled once a round trip."""
+        return ac.Scenario(
+            duration=f"{self.length_s:g} s",
+            topology=path(self.rtt_s),
+            flows=[],
+            traffic=[download(self.variant, 20_000_000_000)],
+            probes=[ac.Probe(link="client", every=f"{self.rtt_s:g} s")],
+        )
 
 
 def traces(plan: Plan) -> list[Trace]:
@@ -236,51 +255,47 @@ def traces(plan: Plan) -> list[Trace]:
 SECOND_DOWNLOAD_S, END_S = 8.0, 24.0
 
 
-def _cross(link: str, rate_bps: float, start_s: float, stop_s: float) -> dict[str, Any]:
-    return {
-        "link": link,
-        "kind": "periodic",
-        "rate": f"{rate_bps / 12_000:.6f} packet/s",
-        "size": "1500 B",
-        "start": f"{start_s:g} s",
-        "stop": f"{stop_s:g} s",
-    }
+def _cross(link: str, rate_bps: float, start_s: float, stop_s: float) -> ac.CrossTraffic:
+    return ac.CrossTraffic(
+        link,
+        f"{rate_bps / 12_000:.6f} packet/s",
+        "1500 B",
+        kind="periodic",
+        start=f"{start_s:g} s",
+        stop=f"{stop_s:g} s",
+    )
 
 
-def downloads(*, cross: bool, growth: str) -> Scenario:
+def downloads(*, cross: bool, growth: str) -> ac.Scenario:
     """Return Figure 7 or, with cross-traffic, 8: three downloads of 10 MB, 5 s apart.
 
     As in the paper the threshold becomes the approved window, and silence costs window (RFC 2861).
     """
     variant = GROWTHS[growth] + "+cwv" + quickstart(HIGH_BPS, "approved")
-    traffic = download(variant, 10_000_000, at_s=(1.0,), exchanges=3, gap_s=5.0)
-    scenario: dict[str, Any] = {
-        "duration": f"{END_S:g} s",
-        "topology": path(0.1, first=router(), second=router()),
-        "traffic": [traffic],
-        "probe": [
-            {"link": link, "every": f"{SLOT_S:g} s"} for link in ("first", "second", "client")
+    # 30 Mbit/s until the first download is over; 100 Mbit/s from before the third request on.
+    others = [_cross("first", 30e6, 0.0, 5.0), _cross("second", 100e6, 12.0, END_S)]
+    return ac.Scenario(
+        duration=f"{END_S:g} s",
+        topology=path(0.1, first=router(), second=router()),
+        flows=[],
+        traffic=[download(variant, 10_000_000, at_s=(1.0,), exchanges=3, gap_s=5.0)],
+        cross_traffic=others if cross else [],
+        probes=[
+            ac.Probe(link=link, every=f"{SLOT_S:g} s") for link in ("first", "second", "client")
         ],
-    }
-    if cross:
-        # 30 Mbit/s until the first download is over; 100 Mbit/s from before the third request on.
-        scenario["cross_traffic"] = [
-            _cross("first", 30e6, 0.0, 5.0),
-            _cross("second", 100e6, 12.0, END_S),
-        ]
-    return scenario
+    )
 
 
-def flood(slot_s: float, history: int, seconds: float) -> Scenario:
+def flood(slot_s: float, history: int, seconds: float) -> ac.Scenario:
     """Return Figure 9: 200 requests a second for 5.12 Mbit/s, none of which is used."""
     variant = GROWTHS["newreno"] + quickstart(LOW_BPS, "unchanged")
-    traffic = download(variant, 1)
-    traffic["arrivals"] = {"kind": "periodic", "rate": f"{FLOOD_PER_S} /s"}
-    return {
-        "duration": f"{seconds:g} s",
-        "topology": path(0.02, first=router(slot_s, history)),
-        "traffic": [traffic],
-    }
+    asking = replace(download(variant, 1), arrivals=ac.Periodic(f"{FLOOD_PER_S} /s"))
+    return ac.Scenario(
+        duration=f"{seconds:g} s",
+        topology=path(0.02, first=router(slot_s, history)),
+        flows=[],
+        traffic=[asking],
+    )
 
 
 @dataclass(frozen=True)
@@ -291,25 +306,22 @@ class Attack:
     steps: int
     seed: int
 
-    def scenario(self) -> Scenario:
-        """Return what is run."""
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         lowered = f"{HIGH_BPS >> self.steps} bit/s"
         high = f"{HIGH_BPS} bit/s"
-        second: object = router(cheat=high) if self.who == "router" else "approve"
+        second: Router = router(cheat=high) if self.who == "router" else "approve"
         if self.who == "no part":
             second = None
-        tcp = {"quick_start": {"lie": high}} if self.who == "receiver" else {}
+        lie = ac.QuickStart(lie=high) if self.who == "receiver" else None
         variant = GROWTHS["newreno"] + quickstart(HIGH_BPS, "unchanged")
-        topology = path(0.1, first=router(most=lowered), second=second)
-        for link in topology["link"]:
-            if link["quick_start"] is None:
-                del link["quick_start"]
-        return {
-            "duration": "2 s",
-            "seed": self.seed,
-            "topology": topology,
-            "traffic": [download(variant, 1_000, tcp=tcp)],
-        }
+        return ac.Scenario(
+            duration="2 s",
+            seed=self.seed,
+            topology=path(0.1, first=router(most=lowered), second=second),
+            flows=[],
+            traffic=[download(variant, 1_000, tcp=replace(TCP, quick_start=lie))],
+        )
 
 
 def attacks(plan: Plan) -> list[Attack]:

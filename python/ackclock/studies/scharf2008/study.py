@@ -9,7 +9,14 @@ import polars as pl
 
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-from ackclock.studies.scharf2008 import beyond, beyond_report, figures, pages, pages_report
+from ackclock.studies.scharf2008 import (
+    analysis_beyond,
+    analysis_pages,
+    figures,
+    figures_beyond,
+    figures_pages,
+    predicates_pages,
+)
 from ackclock.studies.scharf2008.analysis import Results, analyse
 from ackclock.studies.scharf2008.live import LIVE
 from ackclock.studies.scharf2008.page import build
@@ -44,24 +51,24 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
         "figures.speedup(speedup)",
     ),
     "t1": FigureSpec(
-        lambda r: pages_report.page_times(r["table1"]), ("pages",), ("table1",),
-        "pages_report.page_times(table1)",
+        lambda r: figures_pages.page_times(r["table1"]), ("pages",), ("table1",),
+        "figures_pages.page_times(table1)",
     ),
     "begin": FigureSpec(
-        lambda r: beyond_report.begins(r["begins"]), ("begins",), ("begins",),
-        "beyond_report.begins(begins)",
+        lambda r: figures_beyond.begins(r["begins"]), ("begins",), ("begins",),
+        "figures_beyond.begins(begins)",
     ),
     "compared": FigureSpec(
-        lambda r: beyond_report.compared(r["compared"]), ("response", "beyond"), ("compared",),
-        "beyond_report.compared(compared)",
+        lambda r: figures_beyond.compared(r["compared"]), ("response", "beyond"), ("compared",),
+        "figures_beyond.compared(compared)",
     ),
     "harm": FigureSpec(
-        lambda r: beyond_report.harm(r["harm"]), ("beside",), ("harm",),
-        "beyond_report.harm(harm)",
+        lambda r: figures_beyond.harm(r["harm"]), ("beside",), ("harm",),
+        "figures_beyond.harm(harm)",
     ),
     "waits": FigureSpec(
-        lambda r: beyond_report.waits(r["waits"]), ("users",), ("waits",),
-        "beyond_report.waits(waits)",
+        lambda r: figures_beyond.waits(r["waits"]), ("users",), ("waits",),
+        "figures_beyond.waits(waits)",
     ),
     "f11": FigureSpec(
         lambda r: figures.times(r["router"]), ("router",), ("router",), "figures.times(router)"
@@ -72,16 +79,16 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 def _tables(plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
     results = analyse(plan, parts)
     if "pages" in parts:
-        results.tables["table1"] = pages.summary(parts["pages"])
+        results.tables["table1"] = analysis_pages.summary(parts["pages"])
     if "response" in parts and "beyond" in parts:
         whole = pl.concat([results["response"], parts["beyond"]], how="vertical_relaxed")
         results.tables["response"] = whole
-        results.tables["compared"] = beyond.compared(whole)
+        results.tables["compared"] = analysis_beyond.compared(whole)
         del results.tables["beyond"]
     if "beside" in parts:
-        results.tables["harm"] = beyond.harm(parts["beside"])
+        results.tables["harm"] = analysis_beyond.harm(parts["beside"])
     if "users" in parts:
-        results.tables["waits"] = beyond.waits(parts["users"])
+        results.tables["waits"] = analysis_beyond.waits(parts["users"])
     return results
 
 
@@ -91,11 +98,14 @@ DEFINITION = Definition(
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
     analyse=_tables,
-    claims=(*CLAIMS, pages.CLAIM),
+    claims=(*CLAIMS, predicates_pages.CLAIM),
     figures=FIGURES,
     build=build,
     live=LIVE,
-    code=("runs.py", "scenarios.py", "costs.py", "pages.py", "abuse.py", "beyond.py"),
+    code=(
+        *("runs.py", "runs_abuse.py", "runs_beyond.py", "runs_costs.py", "runs_pages.py"),
+        *("scenarios.py", "scenarios_abuse.py", "scenarios_beyond.py", "scenarios_pages.py"),
+    ),
 )
 
 reproduce = DEFINITION.reproduce

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+import ackclock as ac
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Prose
 from ackclock.studies.framework.live import Live, Trial, compared
@@ -36,52 +37,39 @@ SHOWN = (1, 2, 4, 8, 10, 12, 16, 24, 64)
 SENDERS = ("reno", "reno+iw3", "cubic")
 
 
-def _scenario(sender: str, *, lost: bool) -> dict[str, Any]:
+def _scenario(sender: str, *, lost: bool) -> ac.Scenario:
     """Return a run: a connection at a time, each with a larger response."""
-    events: list[dict[str, Any]] = []
-    for n in range(len(SEGMENTS) if lost else 0):
-        begins = n * EVERY_S
-        events += [
-            {
-                "at": f"{at:g} s",
-                "link": "path",
-                "direction": "reverse",
-                "set": {"loss": loss},
-            }
-            for at, loss in ((begins, 1.0), (begins + LOSS_S, 0.0))
-        ]
-    return {
-        "duration": f"{EVERY_S * len(SEGMENTS):g} s",
-        "topology": {
-            "kind": "graph",
-            "link": [
-                {
-                    "name": "path",
-                    "from": "client",
-                    "to": "server",
-                    "rate": "100 Mbit/s",
-                    "delay": f"{RTT_S / 2:g} s",
-                }
-            ],
-        },
-        "traffic": [
-            {
-                "name": f"{segments} segments",
-                "variant": sender,
-                "profile": "linux",
-                "from": "client",
-                "to": "server",
-                "arrivals": {"kind": "list", "at": [f"{n * EVERY_S + 0.01:g} s"]},
-                "app": {
-                    "kind": "request",
-                    "request": "100 B",
-                    "response": f"{segments * SEGMENT_BYTES} B",
-                },
-            }
-            for n, segments in enumerate(SEGMENTS)
+    begins = [n * EVERY_S for n in range(len(SEGMENTS))]
+    events = [
+        ac.Event(f"{at:g} s", link="path", direction="reverse", set=ac.LinkChange(loss=loss))
+        for begin in (begins if lost else [])
+        for at, loss in ((begin, 1.0), (begin + LOSS_S, 0.0))
+    ]
+    path = ac.GraphLink(
+        "path",
+        from_node="client",
+        to_node="server",
+        rate="100 Mbit/s",
+        delay=f"{RTT_S / 2:g} s",
+    )
+    return ac.Scenario(
+        duration=f"{EVERY_S * len(SEGMENTS):g} s",
+        topology=ac.graph([path]),
+        flows=[],
+        traffic=[
+            ac.Traffic(
+                f"{segments} segments",
+                sender,
+                arrivals=ac.At([f"{begin + 0.01:g} s"]),
+                app=ac.Request(f"{segments * SEGMENT_BYTES} B", request="100 B"),
+                profile="linux",
+                from_node="client",
+                to_node="server",
+            )
+            for begin, segments in zip(begins, SEGMENTS, strict=True)
         ],
-        **({"event": events} if lost else {}),
-    }
+        events=events,
+    )
 
 
 def trials(quick: bool) -> list[Trial]:

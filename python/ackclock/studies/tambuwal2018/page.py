@@ -12,7 +12,7 @@ from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
 from ackclock.studies.framework.stats import Estimate, estimate
 from ackclock.studies.tambuwal2018.analysis import Results
-from ackclock.studies.tambuwal2018.predicates import PUBLISHED_T2, PUBLISHED_T3
+from ackclock.studies.tambuwal2018.published import TABLE_2, TABLE_3
 from ackclock.studies.tambuwal2018.runs import found_rate
 from ackclock.studies.tambuwal2018.scenarios import (
     BEST,
@@ -199,7 +199,7 @@ def _price(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
             "table2", "Table 2: increase of the loss rate, %",
             "The paper does not say whether its percent are relative or points: both. The 95 % "
             "intervals are of differences on the same draws.",
-            PUBLISHED_T2,
+            TABLE_2,
             ("relative", relative("plr", 1)),
             ("points", points),
         ),
@@ -211,7 +211,7 @@ def _price(results: Results, draw: Any, verdict: Any) -> tuple[Any, ...]:
         _table(
             "table3", "Table 3: decrease of the throughput, %",
             "Of standard TCP’s on the same draws, with 95 % intervals.",
-            PUBLISHED_T3,
+            TABLE_3,
             ("measured", relative("throughput_bps", -1)),
         ),
         verdict("tambuwal-t3", "tambuwal-f11"),

@@ -16,23 +16,10 @@ from typing import Any
 
 from ackclock.studies.framework.claims import Claim, Observation, Predicate
 from ackclock.studies.tambuwal2018.analysis import Results
+from ackclock.studies.tambuwal2018.published import FIGURE_6, PEAKS, STATED, TABLE_2, TABLE_3
 from ackclock.studies.tambuwal2018.scenarios import BEST, OTHERS, STANDARD, TSL
 
 IW1, IW3 = ("1,2", "1,16", "1,1000"), ("3,2", "3,16", "3,1000")
-
-PUBLISHED_T2 = {
-    0.4: (0.268, 0.93, 0.038, 0.42, 2.329),
-    0.9: (0.86, 1.18, 2.32, 3.13, 3.49),
-    0.98: (5.74, 6.66, 6.43, 6.745, 7.093),
-}
-"""Table 2: the increase of the average loss rate, in percent, for the columns ``OTHERS``."""
-
-PUBLISHED_T3 = {
-    0.4: (0.0, 0.0, 0.011, 0.027, 0.026),
-    0.9: (0.0, 0.15, 1.03, 0.988, 0.907),
-    0.98: (0.0, 1.02, 1.08, 1.33, 1.484),
-}
-"""Table 3: the decrease of the average throughput, in percent."""
 
 Measure = Callable[[Results], Sequence[Observation]]
 
@@ -171,14 +158,8 @@ def _small_objects_at_90(results: Results) -> list[Observation]:
 
 def _percentiles_f6(results: Results) -> list[Observation]:
     """Return measured over published, of the four numbers at 90 % and the four before."""
-    published = {
-        ("TSL", 0.4): (20, 100),
-        ("TSL", 0.9): (50, 400),
-        ("TCP", 0.4): (30, 180),
-        ("TCP", 0.9): (60, 600),
-    }
     seen: list[Observation] = []
-    for (group, load), values in published.items():
+    for (group, load), values in FIGURE_6.items():
         variants = [STANDARD] if group == "TCP" else [TSL[short] for short in OTHERS]
         for column, value in zip(("short_p90_rtts", "short_p99_rtts"), values, strict=True):
             mean = sum(results.mean(column, load, each) for each in variants) / len(variants)
@@ -305,10 +286,9 @@ def _spikes_at_40(results: Results) -> list[Observation]:
 
 
 def _peaks_at_90(results: Results) -> list[Observation]:
-    published = {"1,2": 0.19, "3,16": 0.26}
     return [
         Observation(short, abs(results.mean("plr_peak", 0.9, TSL[short]) / value - 1))
-        for short, value in published.items()
+        for short, value in PEAKS.items()
     ]
 
 
@@ -378,7 +358,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 _half_below_50_ms,
             ),
         ),
-        published=lambda _results: {"share below 50 ms": 0.5},
+        published=lambda _results: STATED["tambuwal-f2f3"],
         measured=lambda results: {
             "share below 50 ms": round(float(results["rtt_shares"]["below_50_ms"][0]), 3),
             "median_ms": round(float(results["rtt_shares"]["median_ms"][0]), 1),
@@ -421,7 +401,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
             ),
             _above("tail", "99th percentile", 0.0, _tail_1_1000, unit="RTT"),
         ),
-        published=lambda _results: {"floor_rtts": 2},
+        published=lambda _results: STATED["tambuwal-f4"],
         measured=_numbers(
             ("short_p50_rtts", 0.4),
             ("short_p70_rtts", 0.4),
@@ -470,7 +450,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 unit="s",
             ),
         ),
-        published=lambda _results: {"p90 gain_s": 0.5, "largest p99 gain_s": 3.0},
+        published=lambda _results: STATED["tambuwal-f5"],
         measured=_numbers(
             ("high_p90_s", 0.4),
             ("high_p99_s", 0.4),
@@ -516,10 +496,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 "best", "mean rank of 3,16 over the loads, less the best other", 0.0, _best_overall
             ),
         ),
-        published=lambda _results: {
-            "p90, p99 at 40 %": {"TSL": [20, 100], "TCP": [30, 180]},
-            "p90, p99 at 90 %": {"TSL": [50, 400], "TCP": [60, 600]},
-        },
+        published=lambda _results: STATED["tambuwal-f6"],
         measured=_numbers(
             ("short_p90_rtts", 0.4),
             ("short_p99_rtts", 0.4),
@@ -563,7 +540,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 "%",
             ),
         ),
-        published=lambda _results: {"gain at 40 %": [1, 5], "at 90 %": [13, 15], "at 98 %": -0.7},
+        published=lambda _results: STATED["tambuwal-f7"],
         measured=_numbers(
             ("lost_mean_rtts", 0.4), ("lost_mean_rtts", 0.9), ("lost_mean_rtts", 0.98)
         ),
@@ -579,7 +556,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 "cells",
                 "distance of a cell from the published, relative increase",
                 1.0,
-                _cells(PUBLISHED_T2, loss_increase_relative),
+                _cells(TABLE_2, loss_increase_relative),
                 1,
                 "points",
             ),
@@ -593,7 +570,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                     "cells",
                     "distance of a cell from the published, in points",
                     1.0,
-                    _cells(PUBLISHED_T2, loss_increase_points),
+                    _cells(TABLE_2, loss_increase_points),
                     1,
                     "points",
                 ),
@@ -606,7 +583,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 ),
             )
         },
-        published=_published_table(PUBLISHED_T2),
+        published=_published_table(TABLE_2),
         measured=_as_table(loss_increase_relative),
     ),
     Claim(
@@ -617,12 +594,12 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 "cells",
                 "distance of a cell from the published",
                 0.5,
-                _cells(PUBLISHED_T3, throughput_decrease),
+                _cells(TABLE_3, throughput_decrease),
                 1,
                 "points",
             ),
         ),
-        published=_published_table(PUBLISHED_T3),
+        published=_published_table(TABLE_3),
         measured=_as_table(throughput_decrease),
     ),
     Claim(
@@ -646,7 +623,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 "peaks", "the two peaks, distance from the published", 0.3, _peaks_at_90, 100, "%"
             ),
         ),
-        published=lambda _results: {"peak at 90 %": {"1,2": 0.19, "3,16": 0.26}},
+        published=lambda _results: STATED["tambuwal-f8f10"],
         measured=_numbers(
             ("plr", 0.4), ("plr", 0.9), ("plr", 0.98), ("plr_peak", 0.4), ("plr_peak", 0.9)
         ),
@@ -657,7 +634,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
         predicates=(
             _at_most("most", "decrease of the throughput", 1.484, _throughput_loss, 1, "%"),
         ),
-        published=lambda _results: {"largest decrease, %": 1.484},
+        published=lambda _results: STATED["tambuwal-f11"],
         measured=_as_table(throughput_decrease),
     ),
     Claim(
@@ -686,7 +663,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
                 ),
             )
         },
-        published=lambda _results: {"both": "fall"},
+        published=lambda _results: STATED["tambuwal-f12"],
         measured=lambda results: {
             f"{protocol}, {100 * share:.0f} % TSL": _rounded(
                 results.mixed("lost_mean_rtts", share, protocol), 2

@@ -13,7 +13,7 @@ import polars as pl
 
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.reduce import mean_of
-from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulate
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, as_inputs, simulate
 from ackclock.studies.tambuwal2018.scenarios import (
     BEST,
     BOTTLENECK_BPS,
@@ -338,7 +338,7 @@ def parts(plan: Plan, rates: Mapping[float, float], threads: int | None) -> list
     todo: list[Part] = []
 
     def add(name: str, settings: list[Setting], keys: list[dict[str, Any]]) -> None:
-        scenarios = [setting.scenario() for setting in settings]
+        scenarios = as_inputs([setting.scenario() for setting in settings])
         todo.append(
             Part(
                 name,
@@ -386,7 +386,7 @@ def parts(plan: Plan, rates: Mapping[float, float], threads: int | None) -> list
             [
                 Setting(
                     variant, rate, plan.beside_connections, seed,
-                    tcp={"three_seconds_after_lost_syn": late},
+                    three_seconds=late,
                 )
                 for variant, late in pairs
             ],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
+
+import ackclock as ac
 
 MSS_BYTES = 1460
 BOTTLENECK_BPS = 10_000_000
@@ -105,14 +106,9 @@ class Feedback:
     threshold: float
     memory: float = 100.0
 
-    def as_variant(self) -> dict[str, Any]:
+    def as_variant(self) -> ac.Feedback:
         """Return it as a scenario has it."""
-        return {
-            "calm": BEST,
-            "congested": STANDARD,
-            "threshold": self.threshold,
-            "memory": self.memory,
-        }
+        return ac.Feedback(BEST, STANDARD, threshold=self.threshold, memory=self.memory)
 
 
 THRESHOLD = 0.06
@@ -143,7 +139,8 @@ class Setting:
     rate_per_s: float
     connections: int
     seed: int
-    tcp: Mapping[str, Any] = field(default_factory=dict)
+    three_seconds: bool | None = None
+    """Three seconds of timeout after a lost SYN; default: the profile's."""
     syn_loss: float = 0.0
     ftp: int = 0
 
@@ -152,92 +149,74 @@ class Setting:
         """The simulated time: the warm-up, then the time that so many arrivals take on average."""
         return WARM_UP_S + max(1, round(self.connections / self.rate_per_s))
 
-    def scenario(self) -> dict[str, Any]:
+    def scenario(self) -> ac.Scenario:
         """Return the run as a scenario.
 
         The gigabit edges are a line of each connection's own: a link of 10 Mbit/s cannot fill one
         that all share.
         """
-        edge = {"rate": "1 Gbit/s"}
-        return {
-            "title": f"Web traffic, {self.rate_per_s:.2f} connections a second",
-            "duration": f"{self.duration_s} s",
-            "seed": self.seed,
-            "topology": {
-                "kind": "graph",
-                "link": [
-                    {
-                        "name": "bottleneck",
-                        "from": "servers",
-                        "to": "clients",
-                        "rate": f"{BOTTLENECK_BPS} bit/s",
-                        "delay": "0 ms",
-                        "queue": {"kind": "droptail", "limit": "100 packet"},
-                    }
-                ],
-            },
-            "traffic": [
-                {
-                    "name": "web",
-                    "variant": self._variant(),
-                    "profile": "ns2",
-                    "tcp": {
-                        "mss": f"{MSS_BYTES} B",
-                        "initial_window": 3,
-                        "receive_window": f"{1000 * MSS_BYTES} B",
-                        **self.tcp,
-                    },
-                    "arrivals": {
-                        "kind": "packmime",
-                        "rate": f"{self.rate_per_s!r} /s",
-                        "memory": "ns2",
-                    },
-                    "app": {"kind": "packmime", "http": "1.1", "memory": "ns2"},
-                    "from": "clients",
-                    "to": "servers",
-                    "access": {
-                        "client": edge,
-                        "server": {**edge, "syn_loss": self.syn_loss} if self.syn_loss else edge,
-                    },
-                },
-                *self._ftp(),
+        edge = ac.AccessLine(rate="1 Gbit/s")
+        start = f"{WARM_UP_S} s"
+        web = ac.Traffic(
+            "web",
+            self._variant(),
+            arrivals=ac.PackMimeArrivals(f"{self.rate_per_s!r} /s", memory="ns2"),
+            app=ac.PackMime(http="1.1", memory="ns2"),
+            profile="ns2",
+            tcp=ac.Tcp(
+                mss=f"{MSS_BYTES} B",
+                initial_window=3,
+                receive_window=f"{1000 * MSS_BYTES} B",
+                three_seconds_after_lost_syn=self.three_seconds,
+            ),
+            from_node="clients",
+            to_node="servers",
+            access=ac.Access(client=edge, server=replace(edge, syn_loss=self.syn_loss)),
+        )
+        bottleneck = ac.GraphLink(
+            "bottleneck",
+            from_node="servers",
+            to_node="clients",
+            rate=f"{BOTTLENECK_BPS} bit/s",
+            delay="0 ms",
+            queue=ac.Queue("100 packet"),
+        )
+        return ac.Scenario(
+            title=f"Web traffic, {self.rate_per_s:.2f} connections a second",
+            duration=f"{self.duration_s} s",
+            seed=self.seed,
+            topology=ac.graph([bottleneck]),
+            flows=[],
+            traffic=[web, *self._ftp()],
+            measures=[
+                ac.Measure("warmup", start="0 s", duration=start),
+                ac.Measure("steady", start=start),
             ],
-            "measure": [
-                {"name": "warmup", "from": "0 s", "for": f"{WARM_UP_S} s"},
-                {"name": "steady", "from": f"{WARM_UP_S} s"},
-            ],
-            "probe": [
-                {
-                    "link": "bottleneck",
-                    "what": ["queue"],
-                    "every": "1 s",
-                    "from": f"{WARM_UP_S} s",
-                }
-            ],
-        }
+            probes=[ac.Probe(link="bottleneck", what=["queue"], every="1 s", start=start)],
+        )
 
-    def _ftp(self) -> list[dict[str, Any]]:
+    def _ftp(self) -> list[ac.Traffic]:
         """Return the long-lived class: transfers from the servers to the clients."""
         if not self.ftp:
             return []
-        line = {"rate": "1 Gbit/s", "delay": f"{FTP_ONE_WAY_S / 2!r} s"}
+        line = ac.AccessLine(rate="1 Gbit/s", delay=f"{FTP_ONE_WAY_S / 2!r} s")
         return [
-            {
-                "name": "ftp",
-                "variant": BASE,
-                "profile": "ns2",
-                "tcp": {"mss": f"{MSS_BYTES} B", "initial_window": 3},
-                "arrivals": {"kind": "list", "at": ["0 s"] * self.ftp},
-                "app": {"kind": "bulk", "size": "1000 GB"},
-                "from": "servers",
-                "to": "clients",
-                "access": {"client": line, "server": line},
-            }
+            ac.Traffic(
+                "ftp",
+                BASE,
+                arrivals=ac.At(["0 s"] * self.ftp),
+                app=ac.Upload("1000 GB"),
+                profile="ns2",
+                tcp=ac.Tcp(mss=f"{MSS_BYTES} B", initial_window=3),
+                from_node="servers",
+                to_node="clients",
+                access=ac.Access(client=line, server=line),
+            )
         ]
 
-    def _variant(self) -> Any:
+    def _variant(self) -> str | list[ac.Share] | ac.Feedback:
         if isinstance(self.variant, Feedback):
             return self.variant.as_variant()
         if isinstance(self.variant, str):
             return self.variant
-        return [{"variant": name, "weight": weight} for name, weight in self.variant.items()]
+        return [ac.Share(name, weight) for name, weight in self.variant.items()]

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
-from ackclock.studies.watanabe2013.extras import ADAPTATIONS, RESIZED_CASES, RESIZED_VARIANTS
 from ackclock.studies.watanabe2013.figures import COLOUR, MARKER
-from ackclock.studies.watanabe2013.scenarios import (
-    ALTERNATIVES,
-    BY_KEY,
-    CASES,
-    DEFAULT,
-    PUBLISHED,
-    VARIANTS,
+from ackclock.studies.watanabe2013.published import PUBLISHED
+from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, BY_KEY, CASES, DEFAULT, VARIANTS
+from ackclock.studies.watanabe2013.scenarios_beyond import (
+    ADAPTATIONS,
+    RESIZED_CASES,
+    RESIZED_VARIANTS,
 )
 
 if TYPE_CHECKING:

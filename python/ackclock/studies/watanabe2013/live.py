@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ackclock.apps import Video
-from ackclock.errors import BadInput
+import ackclock as ac
 from ackclock.film import make_film
 from ackclock.playing import why_no_vlc, write_trace
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies.framework.live import Live, SimAndLive, Trial as LiveTrial
 from ackclock.studies.framework.reduce import mean_of
-from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, PICTURE_RATE, Trial
+from ackclock.studies.watanabe2013.published import PICTURE_RATE
+from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, Trial
 from ackclock.video import read_video
 from ackclock.writing import copy_file
 
@@ -67,15 +68,15 @@ NUMBERS = {
 """The columns of the table ``videos`` that are kept. VLC does not tell all of them."""
 
 
-def _scenario(case: str, sender: str, length_s: int) -> dict[str, Any]:
+def _scenario(case: str, sender: str, length_s: int) -> ac.Scenario:
     """Return a trial of the study with a shorter film and a sender of Linux's."""
-    scenario = Trial(BY_KEY[case], "reno", DEFAULT, 1, length_s).scenario()
-    scenario["duration"] = f"{length_s + AFTER_S} s"
-    scenario["flow"][0] |= {"variant": SENDERS[sender], "profile": "linux", "start": "0 s"}
-    return scenario
+    whole = Trial(BY_KEY[case], "reno", DEFAULT, 1, length_s).scenario()
+    (flow,) = whole.flows
+    flow = replace(flow, variant=SENDERS[sender], profile="linux", start="0 s")
+    return replace(whole, duration=f"{length_s + AFTER_S} s", flows=[flow])
 
 
-def _film(out: Path, length_s: int) -> tuple[Path, Video]:
+def _film(out: Path, length_s: int) -> tuple[Path, ac.Video]:
     """Return the film that lighttpd serves, made if it is not there, and all of its bytes."""
     folder = (out / "film").resolve()
     path = folder / f"film-{length_s}s.mp4"
@@ -88,17 +89,17 @@ def _film(out: Path, length_s: int) -> tuple[Path, Video]:
     sizes = list(video.pictures or ())
     # A player that is to show the first picture has to have the index before it.
     sizes[0] += path.stat().st_size - sum(sizes)
-    return path, Video(pictures=tuple(sizes), picture_rate=video.picture_rate)
+    return path, ac.Video(pictures=tuple(sizes), picture_rate=video.picture_rate)
 
 
-def _served(out: Path, scenario: dict[str, Any], *, length_s: int, vlc: bool) -> SimAndLive:
+def _served(out: Path, scenario: ac.Scenario, *, length_s: int, vlc: bool) -> SimAndLive:
     """Return the scenario with the film from lighttpd, and the same film simulated."""
     if shutil.which("lighttpd") is None:
         msg = "no `lighttpd` to serve the film (apt install lighttpd)"
-        raise BadInput(msg)
+        raise ac.BadInput(msg)
     why = why_no_vlc() if vlc else None
     if why is not None:
-        raise BadInput(why)
+        raise ac.BadInput(why)
     path, film = _film(out, length_s)
     trace = path.with_suffix(".csv")
     write_trace(trace, film)
@@ -110,20 +111,17 @@ def _served(out: Path, scenario: dict[str, Any], *, length_s: int, vlc: bool) ->
     else:
         rate = f"{film.picture_rate:g}"
         plays = ["ackclock", "play", url, "--trace", str(trace), "--picture-rate", rate, *told]
-    program = {
-        "kind": "program",
-        "sender": ["lighttpd", "-D", "-f", "{folder}/lighttpd.conf"],
-        "receiver": plays,
-        "server": "sender",
-        "port": 8080,
-        "files": {"lighttpd.conf": CONFIGURATION.format(root=path.parent)},
-    }
-    (flow,) = scenario["flow"]
-    simulated: dict[str, Any] = {"kind": "video", "pictures": list(film.pictures or ())}
-    simulated["picture_rate"] = film.picture_rate
+    program = ac.Program(
+        sender=["lighttpd", "-D", "-f", "{folder}/lighttpd.conf"],
+        receiver=plays,
+        server="sender",
+        port=8080,
+        files={"lighttpd.conf": CONFIGURATION.format(root=path.parent)},
+    )
+    (flow,) = scenario.flows
     return SimAndLive(
-        sim={**scenario, "flow": [{**flow, "app": simulated}]},
-        live={**scenario, "flow": [{**flow, "app": program}]},
+        sim=replace(scenario, flows=[replace(flow, app=film)]),
+        live=replace(scenario, flows=[replace(flow, app=program)]),
     )
 
 
@@ -145,7 +143,7 @@ def trials(quick: bool) -> list[LiveTrial]:
                 f"{case}-{sender}-{key}",
                 {"case": BY_KEY[case].label, "sender": sender, "by": by},
                 _scenario(case, sender, length_s),
-                worlds=partial(_served, length_s=length_s, vlc=by == VLC),
+                prepare=partial(_served, length_s=length_s, vlc=by == VLC),
             )
             for case in SERVED
             for sender in SENDERS

@@ -6,7 +6,7 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
-from ackclock.studies.watanabe2013 import bursts, page_beyond
+from ackclock.studies.watanabe2013 import model, page_beyond
 from ackclock.studies.watanabe2013.analysis import Results
 from ackclock.studies.watanabe2013.page_beyond import number
 from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, BY_KEY, CASES, DEFAULT, VARIANTS
@@ -136,7 +136,7 @@ def _lumps(results: Results) -> Sheet:
         label = BY_KEY[str(case)].label
         numbers = (f"{row['discards']} / {row['underflows']}" for row in here.iter_rows(named=True))
         rows.append((Cell(f"{film}, {label}"), *(Cell(text) for text in numbers)))
-    heads = (f"{1000 * lump:g} ms" if lump else "evenly" for lump in bursts.LUMPS_S)
+    heads = (f"{1000 * lump:g} ms" if lump else "evenly" for lump in model.LUMPS_S)
     return Sheet(
         key="lumps",
         label="Why who loses more may discard less",

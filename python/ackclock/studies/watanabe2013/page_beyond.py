@@ -7,7 +7,7 @@ import polars as pl
 from ackclock.report.page import Cell, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
 from ackclock.studies.watanabe2013.analysis import Results
-from ackclock.studies.watanabe2013.extras import BUNDLED_CASES, LADDER_MBPS, RIVALS, STREAMS
+from ackclock.studies.watanabe2013.published import PUBLISHED
 from ackclock.studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     CASES,
@@ -16,7 +16,12 @@ from ackclock.studies.watanabe2013.scenarios import (
     MADE,
     MODERN_ERA,
     PACE,
-    PUBLISHED,
+)
+from ackclock.studies.watanabe2013.scenarios_beyond import (
+    BUNDLED_CASES,
+    LADDER_MBPS,
+    RIVALS,
+    STREAMS,
 )
 
 

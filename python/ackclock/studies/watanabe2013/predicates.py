@@ -20,13 +20,13 @@ import polars as pl
 
 from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
 from ackclock.studies.watanabe2013.analysis import Results
+from ackclock.studies.watanabe2013.published import PUBLISHED, STATED
 from ackclock.studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     BY_KEY,
     CASES,
     DEFAULT,
     MADE,
-    PUBLISHED,
     VARIANTS,
 )
 
@@ -411,7 +411,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
             "CCPD(1,4000)’s has the widest range, and CCPD(1,2000)’s is steady."
         ),
         predicates=_figure_5(),
-        published=lambda _results: {"figure": "5"},
+        published=lambda _results: STATED["watanabe-f5"],
         measured=lambda results: {
             row["variant"]: {
                 name: round(row[name], 2) for name in ("settle_s", "range_packets", "variation")
@@ -482,7 +482,7 @@ CLAIMS: tuple[Claim[Results], ...] = (
             "retransmits certainly less on any path."
         ),
         predicates=_goal(),
-        published=lambda _results: {"section": "VI"},
+        published=lambda _results: STATED["watanabe-goal"],
         measured=lambda results: {
             f"{case.key}, {metric}": {
                 variant: round(results.mean(case.key, variant, metric), 1) for variant in VARIANTS

@@ -9,7 +9,7 @@ import polars as pl
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.simulation import Tables, simulated
 from ackclock.studies.watanabe2013 import runs_beyond
-from ackclock.studies.watanabe2013.measures import describe, measure, measured
+from ackclock.studies.watanabe2013.runs_measures import describe, measure, measured
 from ackclock.studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     CASES,

@@ -8,22 +8,22 @@ import polars as pl
 
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.simulation import Tables, simulated
-from ackclock.studies.watanabe2013 import extras, measures
+from ackclock.studies.watanabe2013 import runs_measures, scenarios_beyond
 from ackclock.studies.watanabe2013.scenarios import Plan, Trial
 
 
 def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return what is run beyond the paper."""
-    measured = measures.measured
+    measured = runs_measures.measured
     return [
-        simulated(threads, "rates", extras.rates(plan), _swept),
-        simulated(threads, "queues", extras.queues(plan), _swept),
-        simulated(threads, "bundled", extras.bundled(plan), _bundled),
-        simulated(threads, "halves", extras.halves(plan), measured),
-        simulated(threads, "resized", extras.resized(plan), _resized),
-        simulated(threads, "streams", extras.streams(plan), measures.shared),
-        simulated(threads, "rivals", extras.rivals(plan), measures.shared),
-        simulated(threads, "segmented", extras.segmented(plan), measures.segmented),
+        simulated(threads, "rates", scenarios_beyond.rates(plan), _swept),
+        simulated(threads, "queues", scenarios_beyond.queues(plan), _swept),
+        simulated(threads, "bundled", scenarios_beyond.bundled(plan), _bundled),
+        simulated(threads, "halves", scenarios_beyond.halves(plan), measured),
+        simulated(threads, "resized", scenarios_beyond.resized(plan), _resized),
+        simulated(threads, "streams", scenarios_beyond.streams(plan), runs_measures.shared),
+        simulated(threads, "rivals", scenarios_beyond.rivals(plan), runs_measures.shared),
+        simulated(threads, "segmented", scenarios_beyond.segmented(plan), runs_measures.segmented),
     ]
 
 
@@ -38,16 +38,16 @@ def _swept(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
             for setting in settings
         ]
     )
-    return pl.concat([varied, measures.measured(tables, settings)], how="horizontal")
+    return pl.concat([varied, runs_measures.measured(tables, settings)], how="horizontal")
 
 
-def _bundled(tables: Tables, settings: Sequence[extras.Bundled]) -> pl.DataFrame:
+def _bundled(tables: Tables, settings: Sequence[scenarios_beyond.Bundled]) -> pl.DataFrame:
     bundles = pl.DataFrame({"bundle_packets": [setting.bundle for setting in settings]})
-    return pl.concat([bundles, measures.measured(tables, settings)], how="horizontal")
+    return pl.concat([bundles, runs_measures.measured(tables, settings)], how="horizontal")
 
 
 def _resized(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
     most = pl.DataFrame(
         {"most_bytes": [int(setting.resize.removesuffix(" MB")) * 10**6 for setting in settings]}
     )
-    return pl.concat([most, measures.measured(tables, settings)], how="horizontal")
+    return pl.concat([most, runs_measures.measured(tables, settings)], how="horizontal")

@@ -6,20 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Literal
 
-from ackclock.video import scale_pictures
-
-VOLUME_BYTES = 409_000_000
-LENGTH_S = 624
-PICTURE_RATE = 30
-"""Section V of the paper; together 5.24 Mbit/s."""
+import ackclock as ac
+from ackclock.studies.watanabe2013.published import (
+    LENGTH_S,
+    PICTURE_RATE,
+    PUBLISHED,
+    VOLUME_BYTES,
+)
 
 RTT_MS = 100
 PACKET_BITS = 12_000
-
-PUBLISHED = ("reno", "cubic", "compound", "ccp(1)", "ccpd(1,2000)", "ccpd(1,4000)")
-"""The paper's variants, in the order of its figures."""
 
 TODAY = ("bbr", "cubic+hystartpp")
 """What is common today, with today's recovery and first window."""
@@ -158,12 +156,12 @@ def pictures(length_s: int, *, constant: bool = False) -> tuple[int, ...]:
     sizes = [int(line) for line in text.splitlines()[1:]][: length_s * PICTURE_RATE]
     volume = VOLUME_BYTES * length_s // LENGTH_S
     if not constant:
-        return scale_pictures(sizes, volume)
+        return ac.scale_pictures(sizes, volume)
     seconds = [sizes[at : at + PICTURE_RATE] for at in range(0, len(sizes), PICTURE_RATE)]
     return tuple(
         size
         for n, second in enumerate(seconds)
-        for size in scale_pictures(second, volume * (n + 1) // length_s - volume * n // length_s)
+        for size in ac.scale_pictures(second, volume * (n + 1) // length_s - volume * n // length_s)
     )
 
 
@@ -176,7 +174,7 @@ class Trial:
     choice: Choice
     seed: int
     length_s: int
-    probe: str = ""
+    probe: Literal["", "cwnd", "playout"] = ""
     resize: str = ""
 
     def sender(self) -> tuple[str, float | None]:
@@ -186,67 +184,54 @@ class Trial:
         names = LITERAL if self.choice.literal else MODERN if self.choice.modern else SENDERS
         return names[self.variant], PACE if self.variant == MADE else None
 
-    def film(self) -> dict[str, Any]:
+    def film(self) -> ac.Video:
         """Return the application: the film, and how it is sent and played."""
-        app: dict[str, Any] = {
-            "kind": "video",
-            "pictures": list(pictures(self.length_s, constant=self.choice.constant)),
-        }
-        pace = self.sender()[1]
-        if pace is not None:
-            app["pace"] = pace
-        if self.resize:
-            app["resize"] = self.resize
-        return app
+        return ac.Video(
+            pictures=pictures(self.length_s, constant=self.choice.constant),
+            pace=self.sender()[1],
+            resize=self.resize or None,
+        )
 
-    def scenario(self) -> dict[str, Any]:
-        """Return the scenario, as the core reads it."""
+    def bottleneck(self) -> ac.Link:
+        """Return the link that the film has to cross."""
         case = self.case
         packets = max(1, int(self.choice.buffer * case.rate_bps * RTT_MS / 1e3 / PACKET_BITS))
-        bottleneck: dict[str, Any] = {
-            "rate": f"{case.rate_bps:.0f} bit/s",
-            "delay": f"{case.rtt_ms / 2 - 0.2:g} ms",
-            "queue": {"kind": "droptail", "limit": f"{packets} packet"},
-            "loss": case.loss,
-            "reverse": {"rate": "1 Gbit/s", "loss": 0.0},
-        }
-        if case.wifi:
-            bottleneck["channel"] = {"kind": "wifi"}
-            # Stations answer over the same air.
-            bottleneck["reverse"] = {"loss": 0.0}
-        scenario: dict[str, Any] = {
+        return ac.Link(
+            f"{case.rate_bps:.0f} bit/s",
+            f"{case.rtt_ms / 2 - 0.2:g} ms",
+            queue=ac.Queue(f"{packets} packet"),
+            loss=case.loss,
+            channel=ac.Wifi() if case.wifi else None,
+            # Stations of a wireless LAN answer over the same air.
+            reverse=ac.Reverse(rate=None if case.wifi else "1 Gbit/s", loss=0.0),
+        )
+
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
+        return ac.Scenario(
             # The slowest, CCP read literally, leaves up to four fifths of a link unused.
-            "duration": f"{8 * self.length_s:g} s",
-            "seed": self.seed,
-            "topology": {
-                "kind": "dumbbell",
-                "bottleneck": bottleneck,
-                "access": {"rate": "1 Gbit/s", "delay": "0.1 ms"},
-            },
-            "flow": [
-                {
-                    "name": "video",
-                    "variant": self.sender()[0],
-                    "start": {"uniform": ["0 s", "1 s"]},
-                    "tcp": {"receive_window": "256 MB"},
-                    "app": self.film(),
-                }
+            duration=f"{8 * self.length_s:g} s",
+            seed=self.seed,
+            topology=ac.dumbbell(
+                bottleneck=self.bottleneck(), access=ac.Link("1 Gbit/s", "0.1 ms")
+            ),
+            flows=[
+                ac.Flow(
+                    self.sender()[0],
+                    name="video",
+                    start=ac.Uniform("0 s", "1 s"),
+                    tcp=ac.Tcp(receive_window="256 MB"),
+                    app=self.film(),
+                )
             ],
             # What every bench has, such as ARP and NTP, so that no two trials are alike: a packet
             # of 100 bytes in a second.
-            "cross_traffic": [
-                {
-                    "link": "bottleneck",
-                    "kind": "poisson",
-                    "rate": "1 packet/s",
-                    "size": "100 B",
-                }
-            ],
-        }
-        if self.probe:
+            cross_traffic=[ac.CrossTraffic("bottleneck", "1 packet/s", "100 B")],
             # The unit of the paper's figure 5.
-            scenario["probe"] = [{"flow": "video", "what": [self.probe], "every": "100 ms"}]
-        return scenario
+            probes=[ac.Probe(flow="video", what=[self.probe], every="100 ms")]
+            if self.probe
+            else [],
+        )
 
 
 def trials(plan: Plan, case: Case) -> list[Trial]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-from ackclock.studies.watanabe2013 import bursts, figures, figures_beyond
+from ackclock.studies.watanabe2013 import figures, figures_beyond, model
 from ackclock.studies.watanabe2013.analysis import Results, analyse
 from ackclock.studies.watanabe2013.live import LIVE
 from ackclock.studies.watanabe2013.page import build
@@ -60,7 +60,7 @@ def analysed(plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
     """Return the tables, and of a whole run what is made from several of them."""
     results = analyse(plan, found)
     if "shapes" in results.tables and "details" in results.tables:
-        more = {"flips": flips(results), "lumps": bursts.table(plan)}
+        more = {"flips": flips(results), "lumps": model.table(plan)}
         return replace(results, tables={**results.tables, **more})
     return results
 
@@ -76,7 +76,8 @@ DEFINITION = Definition(
     build=build,
     live=LIVE,
     code=(
-        *("runs.py", "runs_beyond.py", "measures.py", "scenarios.py", "extras.py", "pictures.csv"),
+        *("runs.py", "runs_beyond.py", "runs_measures.py"),
+        *("scenarios.py", "scenarios_beyond.py", "published.py", "pictures.csv"),
     ),
 )
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
+import ackclock as ac
+from ackclock.studies.watanabe2013.published import PUBLISHED
 from ackclock.studies.watanabe2013.scenarios import (
     ABOVE_BPS,
     BY_KEY,
@@ -13,7 +15,6 @@ from ackclock.studies.watanabe2013.scenarios import (
     HALVES,
     MADE,
     PACKET_BITS,
-    PUBLISHED,
     SENDERS,
     VARIANTS,
     Case,
@@ -38,7 +39,7 @@ RESIZED_VARIANTS = ("reno", "cubic", MADE)
 LADDER_MBPS = (1, 2, 3, 4.2, 5.24, 8)
 """The rates of a video in segments; the second last is the film's own."""
 
-ADAPTATIONS = ("throughput", "buffer")
+ADAPTATIONS: tuple[Literal["throughput", "buffer"], ...] = ("throughput", "buffer")
 
 
 def seeds(plan: Plan) -> range:
@@ -57,20 +58,14 @@ class Bundled(Trial):
 
     bundle: int = 1
 
-    def scenario(self) -> dict[str, Any]:
-        """Return the scenario, as the core reads it."""
-        whole = super().scenario()
-        if self.bundle > 1:
-            wait_us = self.bundle * PACKET_BITS / self.case.rate_bps * AIR * 1e6
-            bottleneck = whole["topology"]["bottleneck"]
-            bottleneck["channel"] = {
-                "kind": "wifi",
-                "bundle": self.bundle,
-                "levels": [1.0],
-                "overhead": f"{wait_us:.0f} us",
-            }
-            bottleneck["reverse"] = {"loss": 0.0}
-        return whole
+    def bottleneck(self) -> ac.Link:
+        """Return the link, whose packets wait for one another."""
+        link = super().bottleneck()
+        if self.bundle == 1:
+            return link
+        wait_us = self.bundle * PACKET_BITS / self.case.rate_bps * AIR * 1e6
+        bundles = ac.Wifi(bundle=self.bundle, levels=[1.0], overhead=f"{wait_us:.0f} us")
+        return replace(link, channel=bundles, reverse=ac.Reverse(loss=0.0))
 
 
 def bundled(plan: Plan) -> list[Bundled]:
@@ -152,21 +147,20 @@ class Shared:
     seed: int
     length_s: int
 
-    def scenario(self) -> dict[str, Any]:
-        """Return the scenario, as the core reads it."""
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         case = replace(BY_KEY["above"], rate_bps=ABOVE_BPS * len(self.variants))
-        whole: dict[str, Any] = {}
-        flows: list[dict[str, Any]] = []
         film = pictures(self.length_s)
-        for n, variant in enumerate(self.variants):
-            trial = Trial(case, variant, DEFAULT, self.seed, self.length_s)
-            whole = trial.scenario()
-            flow = whole["flow"][0]
-            begin = n * len(film) // len(self.variants)
-            flow["name"] = f"video-{n}"
-            flow["app"]["pictures"] = [*film[begin:], *film[:begin]]
-            flows.append(flow)
-        return {**whole, "flow": flows}
+        trials = [
+            Trial(case, variant, DEFAULT, self.seed, self.length_s) for variant in self.variants
+        ]
+        flows: list[ac.Flow] = []
+        for n, trial in enumerate(trials):
+            begin = n * len(film) // len(trials)
+            app = replace(trial.film(), pictures=[*film[begin:], *film[:begin]])
+            (flow,) = trial.scenario().flows
+            flows.append(replace(flow, name=f"video-{n}", app=app))
+        return replace(trials[-1].scenario(), flows=flows)
 
 
 def streams(plan: Plan) -> list[Shared]:
@@ -194,23 +188,21 @@ class Segmented:
 
     case: Case
     variant: str
-    adapt: str
+    adapt: Literal["throughput", "buffer"]
     seed: int
     length_s: int
 
-    def scenario(self) -> dict[str, Any]:
-        """Return the scenario, as the core reads it."""
+    def scenario(self) -> ac.Scenario:
+        """Return the run as a scenario."""
         whole = Trial(self.case, self.variant, DEFAULT, self.seed, self.length_s).scenario()
-        flow = whole["flow"][0]
+        app = ac.Dash(
+            [f"{mbps:g} Mbit/s" for mbps in LADDER_MBPS],
+            pictures=pictures(self.length_s),
+            adapt=self.adapt,
+        )
+        (flow,) = whole.flows
         # It sends what is asked for, and has no film to pace by.
-        flow["variant"] = SENDERS[self.variant]
-        flow["app"] = {
-            "kind": "dash",
-            "rates": [f"{mbps:g} Mbit/s" for mbps in LADDER_MBPS],
-            "pictures": list(pictures(self.length_s)),
-            "adapt": self.adapt,
-        }
-        return whole
+        return replace(whole, flows=[replace(flow, variant=SENDERS[self.variant], app=app)])
 
 
 def segmented(plan: Plan) -> list[Segmented]:

@@ -11,8 +11,8 @@ import polars as pl
 
 from ackclock.studies.framework.claims import Observation, Predicate
 from ackclock.studies.scharf2008.analysis import Results
-from ackclock.studies.scharf2008.beyond import PATIENCE_S
-from ackclock.studies.scharf2008.pages import HTTPS
+from ackclock.studies.scharf2008.scenarios_beyond import PATIENCE_S
+from ackclock.studies.scharf2008.scenarios_pages import HTTPS
 
 Measure = Callable[[Results], Sequence[Observation]]
 

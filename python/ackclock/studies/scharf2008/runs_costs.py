@@ -13,6 +13,7 @@ import math
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -158,9 +159,12 @@ def endpoint_part(plan: Plan) -> Part:
     texts = {}
     for name, (jump, pacing) in ENDPOINTS.items():
         variant = scenarios.GROWTHS["newreno"] + jump
-        traffic = scenarios.download(variant, size, tcp={"pacing": pacing})
-        texts[name] = ac.Scenario.from_dict(
-            {"duration": "20 s", "topology": scenarios.path(0.1), "traffic": [traffic]}
+        tcp = replace(scenarios.TCP, pacing=pacing)
+        texts[name] = ac.Scenario(
+            duration="20 s",
+            topology=scenarios.path(0.1),
+            flows=[],
+            traffic=[scenarios.download(variant, size, tcp=tcp)],
         )
 
     plain = "plain"
