@@ -299,7 +299,7 @@ def with_studies(path: Path) -> str:
 
 def pages() -> dict[Path, str]:
     """Return the pages by the files that they belong in."""
-    schema = ackclock.schema()
+    schema: Any = ackclock.schema()
     lists = {
         ROOT / page: with_list(ROOT / page, schema["$defs"][name]["oneOf"])
         for name, page in LISTS.items()

@@ -37,7 +37,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rich.table import Table
 
@@ -71,8 +71,9 @@ __all__ = [
 DEFAULT_VARIANTS = ("newreno+sack", "cubic", "bbr")
 
 #: The queues of the bottleneck that can be measured, and that which all are held against.
+_DEFINITIONS: Mapping[str, Any] = cast("Mapping[str, Any]", schema()["$defs"])
 QUEUES: tuple[str, ...] = tuple(
-    form["properties"]["kind"]["const"] for form in schema()["$defs"]["QueueSpec"]["oneOf"]
+    form["properties"]["kind"]["const"] for form in _DEFINITIONS["QueueSpec"]["oneOf"]
 )
 DROPTAIL = QUEUES[0]
 
