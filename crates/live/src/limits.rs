@@ -4,7 +4,7 @@ use ackclock_units::Duration;
 
 /// The most by which 99 % of the packets may be late.
 pub const MOST_LATENESS: Duration = Duration::from_micros(500);
-/// The same where the path's own queues vary the delay by more than ten times as much.
+/// The most by which they may be late where the path's own queues vary the delay by more than ten times as much.
 pub const MOST_RELATIVE_LATENESS: Duration = Duration::from_millis(2);
 /// The longest time for which the path may stand still.
 pub const MOST_STALL: Duration = Duration::from_millis(20);

@@ -190,7 +190,7 @@ impl Discipline {
         self.is_fifo() == Some(true)
     }
 
-    /// The same discipline for a link that changes while packets wait, so that none of their departures is known.
+    /// The discipline for a link that changes while packets wait, so that none of their departures is known.
     #[must_use]
     pub const fn for_changes(self) -> Self {
         match self {

@@ -297,7 +297,7 @@ pub trait Events<'o> {
                     self.add_event(now, Class::Change, n);
                 }
             }
-            // Of the sessions of traffic classes alone.
+            // Only sessions of traffic classes give these.
             Note::Requested { .. } | Note::Begun | Note::Completed => {}
         }
     }

@@ -235,7 +235,7 @@ mod tests {
             _ => None,
         };
         let text = "a { b } {port}:{folder} ${HOME} {print $1} {port";
-        // What was put in is not looked at again.
+        // A value that was put in is not filled in again.
         assert_eq!(fill(text, value), "a { b } 80:/tmp/{port} ${HOME} {print $1} {port");
         assert_eq!(fill("{{port}}", value), "{80}");
     }

@@ -135,7 +135,7 @@ pub enum Adaptation {
     Throughput,
     /// By what the buffer holds: the lowest below 37.5 % of `buffer`, the highest above 90 %, and on a
     /// line between them (BBA-0).
-    // The same rate as before within a step of that.
+    // The rate stays as it was within a step of that.
     Buffer,
 }
 

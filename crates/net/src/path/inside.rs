@@ -137,7 +137,7 @@ impl<P: Payload> Path<P> {
         if !self.links[link].reorders()
             && let Some(Step::Line(line)) = self.next_step(id)
         {
-            // What comes to a private line comes in order: it passes at once, without an event in between.
+            // Packets come to a private line in order: each passes at once, without an event in between.
             self.pass_line(arrival.at, line, id);
             return;
         }

@@ -126,14 +126,14 @@ impl<'o> Engine<'o> {
         Self::new(scenario, Watcher::Nobody, Box::leak(Box::default())).unwrap()
     }
 
-    /// The same run with all events in the order of time.
+    /// Runs with all events in the order of time.
     #[cfg(test)]
     pub fn by_the_clock(mut self) -> Self {
         self.lookahead = None;
         self
     }
 
-    /// The same run in windows wherever that is possible.
+    /// Runs in windows wherever that is possible.
     #[cfg(test)]
     pub fn with_lookahead(mut self) -> Self {
         if let Some(lookahead) = &mut self.lookahead {
