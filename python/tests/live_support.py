@@ -52,6 +52,10 @@ def live(test: Callable[..., None]) -> Callable[..., None]:
     return pytest.mark.live(_possible(test))
 
 
+#: A live test that judges bytes and headers, and no times: others of its kind may run beside it.
+untimed = pytest.mark.untimed
+
+
 def path(rate: str = "20 Mbit/s", delay: str = "10 ms", **more: object) -> dict[str, object]:
     """Return a scenario of one flow over one link."""
     return {

@@ -18,7 +18,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import _core
-from live_support import live, measured, path, processes
+from live_support import live, measured, path, processes, untimed
 from support import ROOT
 
 MBIT = 1e6
@@ -50,6 +50,7 @@ def test_the_tables_have_the_simulators_columns() -> None:
     assert simulated.live is None
 
 
+@untimed
 @live
 def test_every_packet_on_a_link_is_accounted_for() -> None:
     loss = path(duration="2 s")
@@ -65,6 +66,7 @@ def test_every_packet_on_a_link_is_accounted_for() -> None:
     assert run.flows.to_pylist()[0]["segments_retransmitted"] >= row["lost_packets"] - 2
 
 
+@untimed
 @live
 def test_flipped_bits_reach_the_kernel_and_are_refused() -> None:
     table = path(duration="2 s")
@@ -76,6 +78,7 @@ def test_flipped_bits_reach_the_kernel_and_are_refused() -> None:
     assert row["segments_retransmitted"] > 0
 
 
+@untimed
 @live
 def test_a_sized_transfer_is_complete_to_the_byte() -> None:
     table = path(duration="3 s")
@@ -115,6 +118,7 @@ def test_processors_are_kept_awake_while_a_run_lasts_where_that_may_be_asked() -
     assert _left() == before
 
 
+@untimed
 @live
 def test_captures_of_both_sides(tmp_path: Path) -> None:
     run = ac.run_live(ac.Scenario.from_dict(path(duration="500 ms")), pcap=tmp_path)
@@ -302,6 +306,7 @@ INTEROP: dict[str, tuple[dict[str, object], dict[str, object], str | None]] = {
 }
 
 
+@untimed
 @live
 @pytest.mark.parametrize("ends", [("ackclock", "kernel"), ("kernel", "ackclock")])
 @pytest.mark.parametrize("case", INTEROP)
@@ -329,6 +334,7 @@ def test_our_transport_and_the_kernel_understand_each_other(
     assert (run.live["malformed"] > 0) == (case == "flipped bits")
 
 
+@untimed
 @live
 def test_any_sender_of_ours_meets_the_kernel() -> None:
     for variant in ("tahoe", "newreno+sack", "cubic+hystartpp", "bbr", "vegas"):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 import ackclock as ac
-from live_support import live, measured, path
+from live_support import live, measured, path, untimed
 from test_live_wire import fields
 
 Ends = Literal["kernel", "ackclock"]
@@ -52,6 +52,7 @@ def test_a_pair_of_ethernet_devices_does_as_well() -> None:
     assert 17.8e6 < run.flows.to_pylist()[0]["goodput_bps"] < 19.053e6
 
 
+@untimed
 @live
 @needs_tshark
 @pytest.mark.parametrize("ends", ROLES[:3])
@@ -107,6 +108,7 @@ def test_a_rate_is_asked_for_in_the_hop_by_hop_header(tmp_path: Path) -> None:
     assert all("0x26" in row[1] for row in asked + came)
 
 
+@untimed
 @live
 def test_both_networks_share_a_link_and_probes_see_both() -> None:
     table = path(duration="2 s")
@@ -129,6 +131,7 @@ def test_both_networks_share_a_link_and_probes_see_both() -> None:
     assert {row["flow"] for row in seen if row["cwnd_segments"]} == {"ipv4", "ipv6"}
 
 
+@untimed
 @live
 def test_requests_go_over_it() -> None:
     table = path(duration="2 s")

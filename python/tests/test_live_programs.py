@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from live_support import PYTHON, live, measured, path, processes, with_python
+from live_support import PYTHON, live, measured, path, processes, untimed, with_python
 from support import ROOT
 
 #: A program that asks a web server for a file, and says how much came.
@@ -69,6 +69,7 @@ def test_a_web_server_and_a_client_fill_the_tables(common: Path) -> None:
     assert run.live["hosts"][0]["congestion_control"] == "cubic"
 
 
+@untimed
 @with_python
 def test_losses_are_counted_of_whoever_sends(common: Path) -> None:
     table = with_program(web(common, 1_000_000), duration="5 s")
@@ -105,6 +106,7 @@ def test_iperf3_and_we_count_the_same() -> None:
     assert 17.5e6 < told["goodput_bps"] < 19.5e6
 
 
+@untimed
 @with_python
 @pytest.mark.parametrize("sender", ["reno", "cubic"])
 def test_a_programs_sender_is_the_variants(common: Path, sender: str) -> None:
@@ -127,6 +129,7 @@ def test_a_programs_sender_is_the_variants(common: Path, sender: str) -> None:
     assert run.live["programs"][0]["told"] == {"law": sender}
 
 
+@untimed
 @with_python
 def test_words_in_braces_and_files(common: Path) -> None:
     listen = "import socket, time; s = socket.create_server(('', {port})); time.sleep(9)"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 import ackclock as ac
-from live_support import live, measured, path
+from live_support import live, measured, path, untimed
 
 Ends = Literal["kernel", "ackclock"]
 ROLES: tuple[tuple[Ends, Ends], ...] = (("ackclock", "kernel"), ("kernel", "ackclock"))
@@ -42,6 +42,7 @@ def run(
     return done, list(done.captures)
 
 
+@untimed
 @live
 @needs_tshark
 @pytest.mark.parametrize("ends", ROLES)
@@ -55,6 +56,7 @@ def test_an_analyser_finds_no_fault(ends: tuple[Ends, Ends], tmp_path: Path) -> 
         assert fields(capture, "ip.checksum.status == 0", "frame.number") == []
 
 
+@untimed
 @live
 @needs_tshark
 @pytest.mark.parametrize("ends", ROLES)
@@ -83,6 +85,7 @@ def test_sack_blocks_are_what_has_arrived(ends: tuple[Ends, Ends], tmp_path: Pat
     assert blocks > 10
 
 
+@untimed
 @live
 @needs_tshark
 @pytest.mark.parametrize("ends", ROLES)
@@ -109,6 +112,7 @@ def test_timestamps_go_on_and_are_echoed(ends: tuple[Ends, Ends], tmp_path: Path
     assert len(rows) > 700
 
 
+@untimed
 @live
 @needs_tshark
 @pytest.mark.parametrize("ends", ROLES)
@@ -136,6 +140,7 @@ def test_marks_are_echoed_until_the_window_is_reduced(
     assert all(ecn == "0" for (ecn,) in again)
 
 
+@untimed
 @live
 @needs_tshark
 @pytest.mark.parametrize("ends", ROLES)
