@@ -144,6 +144,7 @@ laws! {
     bbr1::Bbr1 Box,
     rcp::Rcp Box,
     xcp::Xcp,
+    westwood::Westwood,
 }
 
 impl GrowthChoice {

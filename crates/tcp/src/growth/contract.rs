@@ -28,6 +28,10 @@ impl Delays {
 pub trait Growth: Debug + Send {
     /// An ACK of new data that the idle rule lets the window grow on. `slow_start` is what the
     /// slow-start law says, while [`Growth::in_slow_start`].
+    ///
+    /// The ACKs of a repair are not among them, but for one after a timeout, nor those with an echo of a mark: a law
+    /// that counts all data compares [`Ack::una`] with what it was. One that counts in an unused window, too, says so
+    /// ([`grows_unused`](Self::grows_unused)).
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>);
 
     /// A round-trip time was measured; before [`Growth::on_ack`] of the same ACK.

@@ -338,6 +338,7 @@ fn laws_of_linux_have_their_names_there() {
         ("vegas", "vegas"),
         ("dctcp", "dctcp"),
         ("bbr1", "bbr"),
+        ("westwood", "westwood"),
     ];
     assert_eq!(ours, expected);
     let published = GrowthChoice::parse("cubic(rfc9438)").unwrap();

@@ -182,8 +182,17 @@ fn careful_resume_does_not_jump_on_another_path() {
 
 #[test]
 fn every_law_that_takes_a_window_takes_a_jump() {
-    for law in ["tahoe", "reno", "cubic", "cubic(linux)", "highspeed", "vegas", "compound", "dctcp"]
-    {
+    for law in [
+        "tahoe",
+        "reno",
+        "cubic",
+        "cubic(linux)",
+        "highspeed",
+        "vegas",
+        "westwood",
+        "compound",
+        "dctcp",
+    ] {
         let mut pair = pair(&format!("{law}+iw10+resume(300,20ms)"));
         write(&mut pair, 10_000_000);
         pair.until(50);

@@ -9,6 +9,7 @@
 
 mod gzip;
 pub mod trace;
+mod westwood;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -251,9 +252,14 @@ impl Replay {
 
     /// The trace's window, which is another for want of PRR.
     fn take_over(&mut self, cwnd: u64) {
-        let cwnd = Some(packets(cwnd));
+        self.take_over_both(cwnd, None);
+    }
+
+    /// The trace's window and threshold.
+    fn take_over_both(&mut self, cwnd: u64, ssthresh: Option<u64>) {
+        let (cwnd, ssthresh) = (Some(packets(cwnd)), ssthresh.map(packets));
         let mss = Mss::new(MSS).unwrap();
-        let proposal = Proposal { cwnd, ssthresh: None, mss, why: Why::Established };
+        let proposal = Proposal { cwnd, ssthresh, mss, why: Why::Established };
         self.sender.allowance.rebase(&proposal);
     }
 
