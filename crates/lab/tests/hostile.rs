@@ -8,18 +8,25 @@
     reason = "drawn numbers need no last bit"
 )]
 
-use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use std::{env, thread};
 
 use ackclock_lab::{Meter, Ready, SweepError, from_json, schema, simulate_watched};
+use ackclock_tcp::variant::{REGISTRY, Slot};
 use ackclock_units::random::Stream;
 use serde_json::{Map, Value, json};
 
 /// A run that goes on after so long is stopped, and has to end within a second time: far more than it should take.
 const LET_RUN: Duration = Duration::from_millis(60);
 const MUST_END: Duration = Duration::from_secs(6);
+
+/// Every growth law, and two names with more parts.
+static LAWS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let laws = REGISTRY.iter().filter(|row| row.choice.slot() == Slot::Growth);
+    laws.map(|row| row.word).chain(["newreno+sack", "dctcp+ecn"]).collect()
+});
 
 struct Draw<'a> {
     random: Stream,
@@ -75,18 +82,7 @@ impl Draw<'_> {
             "Limit" => &["unlimited"],
             "Every" => &["change"],
             "Profile" => &["rfc", "linux", "ns2"],
-            "Variant" => &[
-                "cubic",
-                "reno",
-                "newreno+sack",
-                "bbr",
-                "vegas",
-                "tahoe",
-                "compound",
-                "dctcp+ecn",
-                "rcp",
-                "xcp",
-            ],
+            "Variant" => &LAWS,
             _ => &[],
         };
         if units.is_empty() || (!words.is_empty() && self.chance(0.3)) {

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
+use ackclock_tcp::variant::{REGISTRY, Slot};
 use ackclock_units::random::Stream;
 use serde_json::{Value, json};
 
@@ -12,6 +13,9 @@ use crate::{Engine, Meter, Names, Observer, Run, Scenario, Transmission};
 
 /// As many as take some seconds.
 const SCENARIOS: u64 = 60;
+
+/// The laws whose windows routers set.
+const RULED: [&str; 2] = ["rcp", "xcp"];
 
 /// Draws of a scenario.
 struct Dice(Stream);
@@ -67,7 +71,7 @@ impl Dice {
         link
     }
 
-    fn flow(&mut self, n: usize, laws: &[&str]) -> Value {
+    fn flow(&mut self, n: usize, laws: &[String]) -> Value {
         let mut flow = json!({"name": format!("f{n}"), "variant": self.one(laws)});
         if self.chance(0.5) {
             flow["tcp"] = self.one(&[
@@ -95,7 +99,7 @@ impl Dice {
         flow
     }
 
-    fn class(&mut self, n: usize, laws: &[&str]) -> Value {
+    fn class(&mut self, n: usize, laws: &[String]) -> Value {
         let mut class = json!({
             "name": format!("t{n}"), "variant": self.one(laws),
             "arrivals": {"kind": self.one(&["poisson", "periodic"]), "rate": "8 /s"},
@@ -116,28 +120,28 @@ impl Dice {
     }
 
     fn scenario(&mut self, seed: u64) -> Value {
-        const LAWS: [&str; 7] = [
-            "newreno",
-            "newreno+sack",
-            "cubic",
-            "bbr",
-            "dctcp",
-            "cubic+rack",
-            "newreno+quickstart(5.12Mbps)",
-        ];
+        // Every growth law that needs no router of its own, and parts that ask the engines for more.
+        let laws: Vec<String> = REGISTRY
+            .iter()
+            .filter(|row| row.choice.slot() == Slot::Growth && !RULED.contains(&row.word))
+            .map(|row| row.spelled())
+            .chain(
+                ["newreno+sack", "cubic+rack", "newreno+quickstart(5.12Mbps)"].map(str::to_owned),
+            )
+            .collect();
         let mut scenario = json!({"duration": "2.5 s", "seed": seed});
         let mut flows: Vec<Value> =
-            (0..self.one(&[1, 1, 2, 3])).map(|n| self.flow(n, &LAWS)).collect();
+            (0..self.one(&[1, 1, 2, 3])).map(|n| self.flow(n, &laws)).collect();
         let mut classes: Vec<Value> = Vec::new();
         if self.chance(0.3) {
-            classes = (0..self.one(&[1, 2])).map(|n| self.class(n, &LAWS)).collect();
+            classes = (0..self.one(&[1, 2])).map(|n| self.class(n, &laws)).collect();
         }
         let name = if self.chance(0.5) {
             let (mut bottleneck, access) = (self.link(), self.link());
             let mut topology = json!({"kind": "dumbbell", "access": access});
             let ruled = self.chance(0.08);
             if ruled {
-                let law = self.one(&["rcp", "xcp"]);
+                let law = self.one(&RULED);
                 bottleneck[law] = json!({});
                 topology["access"][law] = json!({});
                 flows[0]["variant"] = json!(law);
