@@ -5,9 +5,7 @@
   its verb. It does not begin with a relative clause without a noun: ``BEGINNINGS``.
 * A line of a document is at most ``MAX_COLUMNS`` wide, but for tables and links.
 
-``words_allowed.json`` beside this file says how many such doc comments each part of the tree may
-still have. The number of a part may fall and not rise. Prints one line a violation; the exit code
-is 1 if there is any. With ``--list`` it prints the doc comments that are still allowed, too.
+Prints one line a violation; the exit code is 1 if there is any.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from __future__ import annotations
 import ast
 import io
 import itertools
-import json
 import re
 import sys
 import tokenize
@@ -23,7 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ALLOWED = Path(__file__).with_name("words_allowed.json")
 MAX_COLUMNS = 120
 
 #: The first words of a sentence without a subject. "The same" may have a noun: "The same path".
@@ -74,12 +70,6 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def part(relative: str) -> str:
-    """Return the part of the tree to which a file belongs: a crate, or a folder of Python."""
-    folders = relative.split("/")
-    return "/".join(folders[:2]) if folders[0] in {"crates", "python"} else folders[0]
-
-
 def comments(root: Path) -> Iterator[tuple[str, int, str]]:
     """Yield file, line and text of each doc comment that begins without a subject."""
     files = [
@@ -104,19 +94,10 @@ def long_lines(text: str) -> Iterator[tuple[int, int]]:
             yield number, len(line)
 
 
-def violations(root: Path, allowed: dict[str, int]) -> Iterator[str]:
+def violations(root: Path) -> Iterator[str]:
     """Yield everything that is wrong with the checkout at ``root``."""
-    by_part: dict[str, list[str]] = {}
     for relative, number, line in comments(root):
-        by_part.setdefault(part(relative), []).append(f"{relative}:{number}: {line}")
-    for name, found in sorted(by_part.items()):
-        most = allowed.get(name, 0)
-        if len(found) > most:
-            yield from found
-            yield (
-                f"{name}: {len(found)} doc comments begin without a subject, {most} allowed: "
-                "begin with a noun or, of a function, with its verb (CONTRIBUTING.md)"
-            )
+        yield f"{relative}:{number}: begins without a subject (CONTRIBUTING.md): {line}"
     for pattern in _DOCUMENTS:
         for path in sorted(root.glob(pattern)):
             for number, width in long_lines(path.read_text(encoding="utf-8")):
@@ -126,19 +107,9 @@ def violations(root: Path, allowed: dict[str, int]) -> Iterator[str]:
 
 def main() -> int:
     """Print every violation; return the exit code."""
-    allowed: dict[str, int] = json.loads(ALLOWED.read_text(encoding="utf-8"))
-    if "--list" in sys.argv[1:]:
-        for relative, number, line in comments(ROOT):
-            print(f"{relative}:{number}: {line}")
-    found = list(violations(ROOT, allowed))
+    found = list(violations(ROOT))
     for line in found:
         print(line)
-    counts = dict.fromkeys(allowed, 0)
-    for relative, _, _ in comments(ROOT):
-        counts[part(relative)] = counts.get(part(relative), 0) + 1
-    for name, count in counts.items():
-        if count < allowed.get(name, 0):
-            print(f"words: {name} has {count} left of {allowed[name]}: lower it in {ALLOWED.name}")
     print(f"words: {len(found)} violations" if found else "words: kept")
     return 1 if found else 0
 

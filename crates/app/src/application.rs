@@ -8,10 +8,7 @@ mod contract;
 use std::borrow::Cow;
 
 use ackclock_units::random::Stream;
-use ackclock_units::written::kinds;
-use ackclock_units::{Bytes, Duration, Rate};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use ackclock_units::{Bytes, Duration, Rate, read_by_kind};
 
 use crate::{Moment, Transport};
 
@@ -32,13 +29,6 @@ macro_rules! applications {
         }
 
         impl Application {
-            /// The kinds, in the order of the table.
-            const KINDS: &'static [kinds::Kind] = &[$(kinds::Kind {
-                word: <$App as Described>::KIND,
-                title: stringify!($App),
-                source: <$App as Described>::SOURCE,
-            },)*];
-
             /// The words of the kinds that a simulation plays.
             fn simulated() -> Vec<&'static str> {
                 let mut words = Vec::new();
@@ -46,13 +36,6 @@ macro_rules! applications {
                     words.push(<$App as Described>::KIND);
                 })*
                 words
-            }
-
-            /// The word that names it in a scenario.
-            pub const fn kind(&self) -> &'static str {
-                match self {
-                    $(Self::$App(_) => <$App as Described>::KIND,)*
-                }
             }
 
             /// True if both of its ends need the same kind of transport in a live run.
@@ -148,27 +131,10 @@ macro_rules! applications {
                     $(Self::$App(settings) => <$App as Described>::apps(settings, stream),)*
                 }
             }
-
-            fn read<E: serde::de::Error>(table: kinds::Table) -> Result<Self, E> {
-                $(if table.kind == <$App as Described>::KIND {
-                    return table.settings().map(Self::$App);
-                })*
-                let words: Vec<&str> = Self::KINDS.iter().map(|kind| kind.word).collect();
-                Err(table.unknown(&words))
-            }
-
-            fn forms(generator: &mut SchemaGenerator) -> Vec<Schema> {
-                let settings = [$(<$App as Described>::Settings::json_schema(generator),)*];
-                Self::KINDS.iter().zip(&settings).map(|(kind, of)| kinds::form(*kind, of)).collect()
-            }
         }
 
-        impl Serialize for Application {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self {
-                    $(Self::$App(settings) => kinds::write(self.kind(), settings, serializer),)*
-                }
-            }
+        read_by_kind! {
+            Application: "AppSpec", "The application, which asks for data.", $($App)*
         }
     };
 }
@@ -196,25 +162,6 @@ fn live_alone() -> Refusal {
 impl Default for Application {
     fn default() -> Self {
         Self::Bulk(BulkConfig::default())
-    }
-}
-
-impl<'de> Deserialize<'de> for Application {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(kinds::Table::read(deserializer)?)
-    }
-}
-
-impl JsonSchema for Application {
-    fn schema_name() -> Cow<'static, str> {
-        "AppSpec".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "The application, which asks for data.",
-            "oneOf": Self::forms(generator),
-        })
     }
 }
 

@@ -4,7 +4,7 @@
 //! known: one Tahoe connection beside exogenous traffic (Altman et al., 1997); flows that losses rule (the response
 //! functions of Reno and CUBIC, and PFTK); one transfer of known size over an idle path (slow start, Quick-Start).
 
-use ackclock_net::{Behaviour, Loss, QueueUnit, QuickStartConfig};
+use ackclock_net::{Behaviour, Loss, PeriodicLoss, QueueUnit, QuickStartConfig};
 use ackclock_packet::{HEADERS, QuickStartRate};
 use ackclock_sim::paths::{FlowPath, PathLink, flow_paths};
 use ackclock_sim::scenario::{Application, CrossKind, Direction, Scenario};
@@ -322,8 +322,10 @@ impl Case<'_> {
             let next = match link.loss {
                 Loss::Random(0.0) => continue,
                 Loss::Random(share) => PathLoss::Random(share),
-                Loss::Periodic { period, .. } => PathLoss::Periodic(1.0 / period.get() as f64),
-                Loss::Bursts { .. } => {
+                Loss::Periodic(PeriodicLoss { every, .. }) => {
+                    PathLoss::Periodic(1.0 / every as f64)
+                }
+                Loss::Bursts(_) => {
                     let message =
                         format!("no closed form has the bursts of losses of link `{}`", link.name);
                     return Err(refuse("topology", &message));

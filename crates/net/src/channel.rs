@@ -1,40 +1,86 @@
-//! Channels whose rate is not one number: bundles of frames over the air, delivery opportunities
-//! read from a trace or drawn, and measured series of rates.
+//! Channels whose rate is not one number.
 //!
-//! What a channel does depends on its own random stream and on when packets come, never on what comes
-//! later. So a departure is known when its packet is placed, and such a link needs no more
-//! events than another.
+//! The behaviour of a channel depends on its own random stream and on when packets come, never on what comes
+//! later. So a departure is known when its packet is placed, and such a link needs no more events than another.
+//!
+//! A kind of channel is one file of this folder. It says there all that is known of it ([`Described`]): its settings as
+//! a scenario has them, its checks, its builder. Here it has one line, in `channels!`.
 
+mod contract;
 mod opportunities;
-mod rates;
-mod wifi;
 
-use ackclock_units::{Duration, Instant};
+use ackclock_units::random::Stream;
+use ackclock_units::{Duration, Instant, Rate, read_by_kind};
 
-pub use opportunities::{Cellular, Opportunities};
-pub use rates::RateSeries;
-pub use wifi::{Wifi, WifiConfig};
+use crate::check::Refusal;
+use contract::Described;
 
-/// A channel.
-#[derive(Clone, Debug)]
-pub enum Channel {
-    /// Bundles of frames.
-    Wifi(Box<Wifi>),
-    /// Moments at which so many bytes may leave.
-    Opportunities(Opportunities),
-    /// A rate over time.
-    Rates(RateSeries),
+/// The table of channels: each is a file of this folder, and its type there.
+macro_rules! channels {
+    ($($module:ident::$Kind:ident,)*) => {
+        $(mod $module; pub use $module::*;)*
+
+        /// A channel that takes the place of a constant rate, and its settings.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum ChannelConfig {
+            $(
+                #[doc = concat!("[`", stringify!($Kind), "`], with its settings.")]
+                $Kind(<$Kind as Described>::Settings),
+            )*
+        }
+
+        impl ChannelConfig {
+            /// The number of 8-byte entries that it draws in advance for a link of `rate`.
+            pub fn entries(&self, rate: Rate) -> f64 {
+                match self {
+                    $(Self::$Kind(settings) => <$Kind as Described>::entries(settings, rate),)*
+                }
+            }
+
+            /// The channel in place of a constant `rate`, which draws from `random`.
+            ///
+            /// # Errors
+            /// The first key that is wrong, and why.
+            pub fn channel(&self, rate: Rate, random: Stream) -> Result<Channel, Refusal> {
+                match self {
+                    $(Self::$Kind(settings) => {
+                        let made = <$Kind as Described>::make(settings, rate, random)?;
+                        Ok(Channel::$Kind(Box::new(made)))
+                    })*
+                }
+            }
+        }
+
+        read_by_kind! {
+            ChannelConfig: "ChannelSpec",
+            "The channel that takes the place of a constant rate; the link's `rate` is the mean.",
+            $($Kind)*
+        }
+
+        /// A channel in use.
+        #[derive(Clone, Debug)]
+        pub enum Channel {
+            $(
+                #[doc = concat!("[`", stringify!($Kind), "`].")]
+                $Kind(Box<$Kind>),
+            )*
+        }
+
+        impl Channel {
+            /// [`Described::time`] of the channel.
+            #[cold]
+            pub(crate) fn time(&mut self, now: Instant, starts: Instant, size: u64) -> Duration {
+                match self {
+                    $(Self::$Kind(channel) => Described::time(&mut **channel, now, starts, size),)*
+                }
+            }
+        }
+    };
 }
 
-impl Channel {
-    /// The time that a packet of `size` bytes spends on the channel: it came at `now`, behind others that leave by
-    /// `starts`.
-    #[cold]
-    pub(crate) fn time(&mut self, now: Instant, starts: Instant, size: u64) -> Duration {
-        match self {
-            Self::Wifi(wifi) => wifi.time(now, starts, size),
-            Self::Opportunities(opportunities) => opportunities.time(now, starts, size),
-            Self::Rates(series) => series.time(starts, size),
-        }
-    }
+channels! {
+    wifi::Wifi,
+    trace::Trace,
+    rates::Rates,
+    cellular::Cellular,
 }

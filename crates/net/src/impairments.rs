@@ -2,6 +2,10 @@
 
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::check::{Refusal, check_share, check_time};
 
 /// The frequencies of impairments on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,13 +25,27 @@ impl ImpairmentConfig {
     }
 }
 
-/// Packets that are held back.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Packets that others overtake: a share of a link's packets, chosen at random, is held back after
+/// it was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ReorderSpec")]
 pub struct Reorder {
-    /// The probability that a packet is.
+    /// The probability that a packet is held back.
     pub share: f64,
     /// By how much it arrives later than it would.
     pub delay: Duration,
+}
+
+impl Reorder {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// The first key that is wrong, and why.
+    pub fn check(&self) -> Result<(), Refusal> {
+        check_share("share", self.share)?;
+        if self.share > 0.0 { check_time("delay", self.delay) } else { Ok(()) }
+    }
 }
 
 /// The fate of a packet on its way, drawn when it gets its place on the wire.

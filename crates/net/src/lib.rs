@@ -5,6 +5,7 @@
 
 mod agenda;
 mod channel;
+mod check;
 mod counters;
 mod delay;
 mod feedback;
@@ -20,7 +21,8 @@ mod quick_start;
 mod serializer;
 
 pub use agenda::Agenda;
-pub use channel::{Cellular, Channel, Opportunities, RateSeries, Wifi, WifiConfig};
+pub use channel::{Channel, ChannelConfig};
+pub use check::Refusal;
 pub use counters::{Counters, SourceCounters, Volume};
 pub use delay::DelayHistogram;
 pub use feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};
@@ -28,9 +30,12 @@ pub use hazards::Hazards;
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
 pub use line::{AccessLine, AccessLineConfig, Passage};
 pub use link::{Departure, Link, LinkChange, LinkConfig, LinkParts, Verdict};
-pub use loss::Loss;
+pub use loss::{BurstLoss, Loss, PeriodicLoss};
 pub use packet::{Packet, PacketId, PacketKind};
 pub use path::Path;
 pub use queue::{Discipline, Effect, Limit, QueueLimit, QueueUnit, Serving};
-pub use quick_start::{Behaviour, Decision, Denial, QuickStartConfig, QuickStartRouter};
+pub use quick_start::{
+    Behaviour, Decision, Denial, QuickStartAdmission, QuickStartConfig, QuickStartRouter,
+    QuickStartRule, QuickStartSpec, QuickStartWord,
+};
 pub use serializer::Serializer;

@@ -11,18 +11,15 @@ mod fixtures;
 mod limit;
 mod scheduled;
 
-use std::borrow::Cow;
-
 use ackclock_units::random::Stream;
-use ackclock_units::written::kinds;
-use ackclock_units::{Duration, Rate};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use ackclock_units::{Duration, Rate, read_by_kind};
 
-pub use contract::{Admission, Described, Effect, Limits, Log, Queueing, Reason, Refusal, Room};
+pub use contract::{Admission, Described, Effect, Limits, Log, Queueing, Reason, Room};
 pub use fifo::Waiting;
 pub use limit::{Limit, QueueLimit, QueueUnit};
 pub use scheduled::{Scheduled, Serving};
+
+use crate::check::Refusal;
 
 /// The table of queueing disciplines: each is a file of this folder, and the type of its queue there.
 macro_rules! disciplines {
@@ -39,20 +36,6 @@ macro_rules! disciplines {
         }
 
         impl Discipline {
-            /// The kinds, in the order of the table.
-            const KINDS: &'static [kinds::Kind] = &[$(kinds::Kind {
-                word: <$Queue as Described>::KIND,
-                title: stringify!($Queue),
-                source: <$Queue as Described>::SOURCE,
-            },)*];
-
-            /// The word that names it in a scenario.
-            pub const fn kind(&self) -> &'static str {
-                match self {
-                    $(Self::$Queue(_) => <$Queue as Described>::KIND,)*
-                }
-            }
-
             /// [`Described::is_fifo`] of the discipline.
             fn is_fifo(&self) -> Option<bool> {
                 match self {
@@ -102,27 +85,12 @@ macro_rules! disciplines {
                     })*
                 }
             }
-
-            fn read<E: serde::de::Error>(table: kinds::Table) -> Result<Self, E> {
-                $(if table.kind == <$Queue as Described>::KIND {
-                    return table.settings().map(Self::$Queue);
-                })*
-                let words: Vec<&str> = Self::KINDS.iter().map(|kind| kind.word).collect();
-                Err(table.unknown(&words))
-            }
-
-            fn forms(generator: &mut SchemaGenerator) -> Vec<Schema> {
-                let settings = [$(<$Queue as Described>::Settings::json_schema(generator),)*];
-                Self::KINDS.iter().zip(&settings).map(|(kind, of)| kinds::form(*kind, of)).collect()
-            }
         }
 
-        impl Serialize for Discipline {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self {
-                    $(Self::$Queue(settings) => kinds::write(self.kind(), settings, serializer),)*
-                }
-            }
+        read_by_kind! {
+            Discipline: "QueueSpec",
+            "The queue in front of a link, and its discipline: which packet is dequeued next.",
+            $($Queue)*
         }
 
         /// A queue of the table, dispatched without an indirect call.
@@ -199,26 +167,6 @@ impl Discipline {
             }
             managed => managed,
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for Discipline {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(kinds::Table::read(deserializer)?)
-    }
-}
-
-impl JsonSchema for Discipline {
-    fn schema_name() -> Cow<'static, str> {
-        "QueueSpec".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description":
-                "The queue in front of a link, and its discipline: which packet is dequeued next.",
-            "oneOf": Self::forms(generator),
-        })
     }
 }
 

@@ -10,9 +10,15 @@
 //! There is no state of flows, and nothing is done for a packet without the option: the interface's
 //! own count of bytes, read once a slot, is the meter.
 
+mod settings;
+
 use ackclock_packet::{QuickStart, QuickStartNonce, QuickStartRate};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use settings::{QuickStartAdmission, QuickStartRule, QuickStartSpec, QuickStartWord};
 
 /// The treatment of a Rate Request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +37,24 @@ pub enum Behaviour {
     },
 }
 
-/// The way in which a router denies (RFC 4782 §3.3 allows either).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The form of a denial.
+// RFC 4782 §3.3 allows either.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "DenialSpec")]
 pub enum Denial {
     /// Rate, QS TTL and nonce become zero.
     #[default]
     Zero,
-    /// The option is deleted.
+    /// The option is taken out.
     Delete,
+}
+
+impl Denial {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    const fn is_zero(&self) -> bool {
+        matches!(self, Self::Zero)
+    }
 }
 
 /// An interface's admission of Quick-Start requests.

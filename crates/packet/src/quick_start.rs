@@ -32,6 +32,17 @@ impl QuickStartRate {
         }
     }
 
+    /// Checks that Quick-Start knows a rate as low as this.
+    ///
+    /// # Errors
+    /// The rates that were expected.
+    pub fn check(rate: Option<Rate>) -> Result<(), &'static str> {
+        if rate.is_some_and(|rate| Self::at_most(rate) == Self::NONE) {
+            return Err("expected at least 80 kbit/s, the least rate that Quick-Start knows");
+        }
+        Ok(())
+    }
+
     /// The code.
     pub const fn code(self) -> u8 {
         self.0

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 
-use ackclock_net::{Discipline, QueueUnit};
+use ackclock_net::{ChannelConfig, Discipline, QueueUnit};
 use ackclock_units::{Bytes, Duration, Rate};
 
 use crate::error::ScenarioError;
 use crate::scenario::{
-    Application, ArrivalsSpec, ChannelSpec, CrossTraffic, Draw, Every, Flow, LinkSpec, Probe,
-    Scenario, Topology, Traffic, TrafficApp,
+    Application, ArrivalsSpec, CrossTraffic, Draw, Every, Flow, LinkSpec, Probe, Scenario,
+    Topology, Traffic, TrafficApp,
 };
 use crate::topology::{Layout, flow_entries};
 
@@ -119,9 +119,9 @@ impl Estimate {
             }
             Topology::Graph { links } => {
                 for (n, link) in links.iter().enumerate() {
-                    let bytes = LINK_BYTES + 2.0 * link.queue.as_ref().map_or(0.0, queues);
+                    let bytes = LINK_BYTES + 2.0 * link.link.queue.as_ref().map_or(0.0, queues);
                     estimate.add(format!("topology.link[{n}]"), bytes, 0.0);
-                    let drawn = opportunities(&link.spec());
+                    let drawn = opportunities(&link.link);
                     let key = format!("topology.link[{n}].channel");
                     estimate.add(key, drawn * OPPORTUNITY_BYTES, drawn);
                 }
@@ -381,11 +381,8 @@ fn take(pools: &mut BTreeMap<usize, f64>, way: &[usize], most: &[f64], bytes: f6
 
 /// The opportunities that are drawn of a link, both ways.
 fn opportunities(link: &LinkSpec) -> f64 {
-    let of = |channel: Option<&ChannelSpec>, rate: Rate| match channel {
-        Some(ChannelSpec::Cellular { period, .. }) => {
-            rate.as_bps() as f64 / 12_000.0 * period.as_secs_f64()
-        }
-        _ => 0.0,
+    let of = |channel: Option<&ChannelConfig>, rate: Rate| {
+        channel.map_or(0.0, |channel| channel.entries(rate))
     };
     let reverse = link.reverse.as_ref();
     let back = reverse.and_then(|reverse| reverse.channel.as_ref()).or(link.channel.as_ref());

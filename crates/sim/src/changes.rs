@@ -115,7 +115,7 @@ fn wire_changes(
                 .queue
                 .as_ref()
                 .map(|queue| queue.limit.resolve(now, layout.longest_rtt(*wire, &delays))),
-            loss: set.loss.map(|loss| (loss.model(), stream(*wire))),
+            loss: set.loss.map(|loss| (loss, stream(*wire))),
         };
         (*wire, becomes)
     };

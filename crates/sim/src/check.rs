@@ -9,7 +9,7 @@ mod traffic;
 
 use std::collections::BTreeSet;
 
-use ackclock_net::Discipline;
+use ackclock_net::{ChannelConfig, Discipline, QuickStartSpec, Reorder};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate, check_line};
 
@@ -17,12 +17,11 @@ use crate::budget::{Budget, Estimate};
 use crate::cross::source_name;
 use crate::error::ScenarioError;
 use crate::scenario::{
-    ChannelSpec, CrossKind, CrossTraffic, Direction, Every, Flow, LinkSpec, Probe, QuickStartSpec,
-    ReorderSpec, Scenario, Topology, What,
+    CrossKind, CrossTraffic, Direction, Every, Flow, LinkSpec, Probe, Scenario, Topology, What,
 };
 use crate::topology::{Layout, flow_entries, flow_names};
 
-use rules::{Result, check_asks, check_loss, check_named, check_share, refuse};
+use rules::{Result, check_asks, check_given, check_named, check_part, check_share, refuse};
 use tcp::check_tcp;
 
 /// Rows that a probe may record: at 48 bytes each about 2.4 GB.
@@ -152,7 +151,7 @@ fn check_topology(topology: &Topology) -> Result {
                 for (word, name) in [("name", &link.name), ("from", &link.from), ("to", &link.to)] {
                     check_named(&format!("{key}.{word}"), name)?;
                 }
-                check_link(&key, &link.spec())?;
+                check_link(&key, &link.link)?;
                 if link.from == link.to {
                     return refuse(&format!("{key}.to"), "expected another node than `from`");
                 }
@@ -170,62 +169,40 @@ fn check_topology(topology: &Topology) -> Result {
 
 fn check_link(key: &str, link: &LinkSpec) -> Result {
     times::check_link(key, link)?;
-    check_loss(&format!("{key}.loss"), link.loss)?;
-    check_channel(&format!("{key}.channel"), link.channel.as_ref(), link.rate)?;
+    let of = |word: &str| format!("{key}.{word}");
+    check_part(&of("loss"), link.loss.check())?;
+    check_channel(&of("channel"), link.channel.as_ref(), link.rate)?;
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
-    check_loss(&format!("{key}.reverse.loss"), reverse.unwrap_or_default())?;
-    check_impairments(key, link.reorder.as_ref(), [link.duplicate, link.corrupt])?;
-    check_quick_start(&format!("{key}.quick_start"), link.quick_start.as_ref())?;
+    check_part(&of("reverse.loss"), reverse.unwrap_or_default().check())?;
+    check_impairments(key, link.reorder, [link.duplicate, link.corrupt])?;
+    check_given(&of("quick_start"), link.quick_start.as_ref(), QuickStartSpec::check)?;
     feedback::check_link(key, link.rcp.as_ref(), link.xcp.as_ref())?;
-    if let Some(queue) = &link.queue {
-        check_queue(&format!("{key}.queue"), queue)?;
-    }
+    check_given(&of("queue"), link.queue.as_ref(), Discipline::check)?;
     let Some(reverse) = &link.reverse else { return Ok(()) };
-    check_quick_start(&format!("{key}.reverse.quick_start"), reverse.quick_start.as_ref())?;
-    feedback::check_link(&format!("{key}.reverse"), reverse.rcp.as_ref(), reverse.xcp.as_ref())?;
+    check_given(&of("reverse.quick_start"), reverse.quick_start.as_ref(), QuickStartSpec::check)?;
+    feedback::check_link(&of("reverse"), reverse.rcp.as_ref(), reverse.xcp.as_ref())?;
     let back = reverse.channel.as_ref().or(link.channel.as_ref());
     let rate = reverse.rate.unwrap_or(link.rate);
-    check_channel(&format!("{key}.reverse.channel"), back, rate)?;
-    if let Some(queue) = &reverse.queue {
-        check_queue(&format!("{key}.reverse.queue"), queue)?;
-    }
+    check_channel(&of("reverse.channel"), back, rate)?;
+    check_given(&of("reverse.queue"), reverse.queue.as_ref(), Discipline::check)?;
     let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
-    check_impairments(&format!("{key}.reverse"), reverse.reorder.as_ref(), shares)
-}
-
-fn check_quick_start(key: &str, router: Option<&QuickStartSpec>) -> Result {
-    match router.and_then(QuickStartSpec::fault) {
-        Some((of, expected)) => refuse(&format!("{key}.{of}"), expected),
-        None => Ok(()),
-    }
+    check_impairments(&of("reverse"), reverse.reorder, shares)
 }
 
 /// Checks a channel, with any draws.
-fn check_channel(key: &str, channel: Option<&ChannelSpec>, rate: Rate) -> Result {
-    let Some(channel) = channel else { return Ok(()) };
-    match channel.channel(rate, Stream::new(0, "check")) {
-        Ok(_) => Ok(()),
-        Err((of, why)) => refuse(&format!("{key}.{of}"), why),
-    }
+fn check_channel(key: &str, channel: Option<&ChannelConfig>, rate: Rate) -> Result {
+    let made = channel.map_or(Ok(()), |c| c.channel(rate, Stream::new(0, "check")).map(drop));
+    check_part(key, made)
 }
 
 fn check_impairments(
     key: &str,
-    reorder: Option<&ReorderSpec>,
+    reorder: Option<Reorder>,
     [duplicate, corrupt]: [f64; 2],
 ) -> Result {
     check_share(&format!("{key}.duplicate"), duplicate)?;
     check_share(&format!("{key}.corrupt"), corrupt)?;
-    let Some(reorder) = reorder else { return Ok(()) };
-    check_share(&format!("{key}.reorder.share"), reorder.share)?;
-    if reorder.share > 0.0 && reorder.delay == Duration::ZERO {
-        return refuse(&format!("{key}.reorder.delay"), "expected more than 0 s");
-    }
-    Ok(())
-}
-
-fn check_queue(key: &str, queue: &Discipline) -> Result {
-    queue.check().or_else(|(name, why)| refuse(&format!("{key}.{name}"), &why))
+    check_part(&format!("{key}.reorder"), reorder.unwrap_or_default().check())
 }
 
 fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {

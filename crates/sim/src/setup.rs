@@ -12,7 +12,7 @@ use crate::error::ScenarioError;
 use crate::host::Host;
 use crate::plan::{FlowStart, flow_starts};
 use crate::records::Run;
-use crate::scenario::{QuickStartSpec, Scenario};
+use crate::scenario::Scenario;
 use crate::topology::{Layout, Wire};
 
 /// The parts of each link of `layout`, with random streams of its own.
@@ -60,10 +60,7 @@ fn router(scenario: &Scenario, wire: &Wire) -> Option<Router> {
         let (rcp, xcp) = &**feedback;
         FeedbackRouter::new(*rcp, *xcp, rate)
     });
-    let tells = wire
-        .quick_start
-        .as_ref()
-        .is_some_and(|spec| matches!(**spec, QuickStartSpec::Admission(_)));
+    let tells = wire.quick_start.as_ref().is_some_and(|spec| spec.admits());
     Some(Router { quick_start, tells, feedback })
 }
 

@@ -2,14 +2,14 @@
 
 mod graph;
 
-use ackclock_net::{Discipline, ImpairmentConfig, Limit, LinkConfig, Reorder};
+use ackclock_net::{
+    ChannelConfig, Discipline, ImpairmentConfig, Limit, LinkConfig, QuickStartSpec, RcpConfig,
+    Reorder, XcpConfig,
+};
 use ackclock_units::{Duration, Rate};
 
 use crate::error::ScenarioError;
-use crate::scenario::{
-    ChannelSpec, Direction, DumbbellSide, Flow, LinkSpec, QuickStartSpec, RcpConfig, ReorderSpec,
-    Scenario, Topology, XcpConfig,
-};
+use crate::scenario::{Direction, DumbbellSide, Flow, LinkSpec, Scenario, Topology};
 
 use graph::Graph;
 
@@ -35,7 +35,7 @@ pub struct Wire {
     /// Impairments on it besides loss.
     pub impairments: ImpairmentConfig,
     /// The channel in place of its rate.
-    pub channel: Option<Box<ChannelSpec>>,
+    pub channel: Option<Box<ChannelConfig>>,
     /// The Quick-Start of the router in front of it.
     pub quick_start: Option<Box<QuickStartSpec>>,
     /// The RCP and the XCP of the router in front of it.
@@ -66,7 +66,7 @@ impl Layout {
             }
             Topology::Graph { links } => {
                 for link in links {
-                    layout.add(&link.name, &link.spec(), Limit::UNLIMITED);
+                    layout.add(&link.name, &link.link, Limit::UNLIMITED);
                     layout.ends.push([link.from.clone(), link.to.clone()]);
                 }
                 layout.route(scenario, entries)?;
@@ -115,9 +115,8 @@ impl Layout {
         let at = self.wires.len();
         let reverse = spec.reverse.clone().unwrap_or_default();
         let queue = |spec: Option<Discipline>| spec.unwrap_or(Discipline::fifo(default_limit));
-        let impairments = |reorder: Option<&ReorderSpec>, duplicate, corrupt| ImpairmentConfig {
-            reorder: reorder
-                .map_or_else(Reorder::default, |r| Reorder { share: r.share, delay: r.delay }),
+        let impairments = |reorder: Option<Reorder>, duplicate, corrupt| ImpairmentConfig {
+            reorder: reorder.unwrap_or_default(),
             duplicate,
             corrupt,
         };
@@ -128,7 +127,7 @@ impl Layout {
              queue: Discipline,
              loss,
              impaired,
-             channel: Option<&ChannelSpec>,
+             channel: Option<&ChannelConfig>,
              quick_start: Option<&QuickStartSpec>,
              (rcp, xcp): (Option<&RcpConfig>, Option<&XcpConfig>)| {
                 self.wires.push(Wire {
@@ -155,8 +154,8 @@ impl Layout {
             spec.rate,
             spec.delay,
             queue(spec.queue),
-            spec.loss.model(),
-            impairments(spec.reorder.as_ref(), spec.duplicate, spec.corrupt),
+            spec.loss,
+            impairments(spec.reorder, spec.duplicate, spec.corrupt),
             spec.channel.as_ref(),
             spec.quick_start.as_ref(),
             (spec.rcp.as_ref(), spec.xcp.as_ref()),
@@ -166,9 +165,9 @@ impl Layout {
             reverse.rate.unwrap_or(spec.rate),
             reverse.delay.unwrap_or(spec.delay),
             queue(reverse.queue.or(spec.queue)),
-            reverse.loss.unwrap_or(spec.loss).model(),
+            reverse.loss.unwrap_or(spec.loss),
             impairments(
-                reverse.reorder.as_ref().or(spec.reorder.as_ref()),
+                reverse.reorder.or(spec.reorder),
                 reverse.duplicate.unwrap_or(spec.duplicate),
                 reverse.corrupt.unwrap_or(spec.corrupt),
             ),

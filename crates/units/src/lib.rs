@@ -18,5 +18,5 @@ mod text;
 pub mod written;
 
 pub use name::{LONGEST_NAME, NameError, check_line, check_name, is_printable};
-pub use quantity::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate};
+pub use quantity::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate, RateOrZero};
 pub use text::ParseError;

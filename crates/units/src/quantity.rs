@@ -334,6 +334,10 @@ impl Rate {
     }
 }
 
+/// A rate that may be zero, which is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateOrZero(pub Option<Rate>);
+
 /// A rate counted in packets per second, for sources whose packets all have one size.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct PacketRate(f64);

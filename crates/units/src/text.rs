@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate};
+use crate::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate, RateOrZero};
 
 /// Why a text is not a quantity: what stood there, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,6 +165,28 @@ impl FromStr for Rate {
         match to_whole(parse_scaled(text, RATE_UNITS, A_RATE)?) {
             0 => Err(ParseError::new(text, A_RATE).with_hint("it must be at least 1 bit/s")),
             bps => Ok(Self::from_bps(bps)),
+        }
+    }
+}
+
+impl FromStr for RateOrZero {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        // A tiny rate is no zero: whoever writes 0.1 bit/s has the unit wrong.
+        let is_zero = text
+            .strip_suffix("bit/s")
+            .map(|text| text.trim_end_matches(['k', 'M', 'G', ' ']).trim_start())
+            .and_then(|number| number.parse::<f64>().ok())
+            .is_some_and(|number| number == 0.0);
+        if is_zero { Ok(Self(None)) } else { text.parse().map(|rate| Self(Some(rate))) }
+    }
+}
+
+impl fmt::Display for RateOrZero {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(rate) => rate.fmt(f),
+            None => f.write_str("0 bit/s"),
         }
     }
 }

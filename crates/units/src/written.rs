@@ -14,7 +14,7 @@ use std::str::FromStr;
 use schemars::{Schema, json_schema};
 use serde::{Deserializer, de};
 
-use crate::{Bytes, Duration, Frequency, Mss, PacketRate, Rate};
+use crate::{Bytes, Duration, Frequency, Mss, PacketRate, Rate, RateOrZero};
 
 pub use draw::{
     Draw, DurationDraw, ExponentialDraw, Lognormal, LognormalDraw, ParetoDraw, Quantile,
@@ -102,6 +102,7 @@ written_as_text! {
     Bytes: "Bytes", "A volume: a number and B, kB, MB, GB, TB, KiB, MiB or GiB.", "1460 B";
     Mss: "Mss", "A segment size, from 1 B to 65535 B.", "1460 B";
     Rate: "Rate", "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.", "10 Mbit/s";
+    RateOrZero: "RateOrZero", "A rate, which may be zero: a number and bit/s, kbit/s, Mbit/s or Gbit/s.", "0 bit/s";
     PacketRate: "PacketRate", "A rate of packets: a number and packet/s.", "100 packet/s";
     Frequency: "Frequency", "A rate of events: a number and /s, /min or /h.", "100 /s";
 }

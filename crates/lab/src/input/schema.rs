@@ -8,9 +8,9 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use ackclock_net::Limit;
-use ackclock_sim::scenario::{Every, RateOrZero, Span};
+use ackclock_sim::scenario::{Every, Span};
 use ackclock_tcp::Profile;
-use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, Rate};
+use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, Rate, RateOrZero};
 use serde_json::{Map, Value};
 
 use super::document::{element, member};

@@ -5,13 +5,43 @@
 
 use std::sync::Arc;
 
-use ackclock_units::{Duration, Instant, Rate};
+use ackclock_units::random::Stream;
+use ackclock_units::{Duration, Instant, Rate, RateOrZero};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::contract::Described;
+use crate::check::{Refusal, refuse};
+
+/// A measured series of rates: each holds until the next, and what is left of a packet in transmission is sent at
+/// the rate that comes. `rate` is used where a limit is written as a multiple of the bandwidth-delay product, and
+/// nowhere else.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct RatesConfig {
+    /// The values, the first at 0 s. In a scenario file also the name of a file, from the folder of the scenario:
+    /// two columns, time in seconds and rate, with `unit` beside it, such as `unit = "Mbit/s"`; or one column of
+    /// rates, with `interval` beside it too, such as `interval = "1 s"`.
+    pub series: Vec<RateStep>,
+    /// The time after which the series begins again. Default: the last value holds as long as the one before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<Duration>,
+}
+
+/// A value of a series of rates.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// Its beginning, counted from that of the series.
+    pub at: Duration,
+    /// The rate until the next.
+    pub rate: RateOrZero,
+}
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
 /// A rate over time, over and over.
 #[derive(Clone, Debug)]
-pub struct RateSeries {
+pub struct Rates {
     /// The beginning of each value within a period, in nanoseconds, and the value in bit/s.
     steps: Arc<[(u64, u64)]>,
     period: u64,
@@ -24,27 +54,31 @@ pub struct RateSeries {
     last: (Instant, u128),
 }
 
-impl RateSeries {
-    /// The series of (beginning, rate), which begins again after `period`; a rate of `None` is zero.
-    ///
-    /// # Errors
-    /// A line that says what is wrong: no first value at 0, times that do not ascend, a period that ends before the last
-    /// value begins, no rate but zero.
-    pub fn new(steps: &[(Duration, Option<Rate>)], period: Duration) -> Result<Self, &'static str> {
-        if steps.first().is_none_or(|(at, _)| *at > Duration::ZERO) {
-            return Err("expected a first value at 0 s");
+impl Described for Rates {
+    type Settings = RatesConfig;
+
+    const KIND: &'static str = "rates";
+
+    fn make(config: &RatesConfig, _: Rate, _: Stream) -> Result<Self, Refusal> {
+        let steps = &config.series[..];
+        if steps.first().is_none_or(|step| step.at > Duration::ZERO) {
+            return refuse("series", "expected a first value at 0 s");
         }
-        if !steps.is_sorted_by(|a, b| a.0 < b.0) {
-            return Err("expected times that ascend");
+        if !steps.is_sorted_by(|a, b| a.at < b.at) {
+            return refuse("series", "expected times that ascend");
         }
-        if steps.last().is_some_and(|(at, _)| *at >= period) {
-            return Err("expected a period that ends after the last value begins");
+        let period = config.period.unwrap_or(match steps {
+            [.., before, last] => last.at + last.at.saturating_sub(before.at),
+            _ => Duration::from_secs(1),
+        });
+        if steps.last().is_some_and(|step| step.at >= period) {
+            return refuse("period", "expected a period that ends after the last value begins");
         }
-        if steps.iter().all(|(_, rate)| rate.is_none()) {
-            return Err("expected a rate above 0 bit/s somewhere");
+        if steps.iter().all(|step| step.rate.0.is_none()) {
+            return refuse("series", "expected a rate above 0 bit/s somewhere");
         }
-        let steps: Vec<(u64, u64)> =
-            steps.iter().map(|(at, rate)| (at.as_nanos(), rate.map_or(0, Rate::as_bps))).collect();
+        let value = |step: &RateStep| (step.at.as_nanos(), step.rate.0.map_or(0, Rate::as_bps));
+        let steps: Vec<(u64, u64)> = steps.iter().map(value).collect();
         let period = period.as_nanos();
         let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([period]);
         let of_period = steps
@@ -62,22 +96,7 @@ impl RateSeries {
         })
     }
 
-    /// The end of the value that holds, and its rate in bit/s.
-    fn value(&self) -> (u64, u64) {
-        let end = self.steps.get(self.step + 1).map_or(self.period, |(at, _)| *at);
-        (self.round.saturating_mul(self.period).saturating_add(end), self.steps[self.step].1)
-    }
-
-    fn advance(&mut self) {
-        self.step += 1;
-        if self.step == self.steps.len() {
-            self.step = 0;
-            self.round += 1;
-        }
-    }
-
-    /// The time that a packet of `size` bytes is on the channel that begins to be sent at `starts`.
-    pub(super) fn time(&mut self, starts: Instant, size: u64) -> Duration {
+    fn time(&mut self, _: Instant, starts: Instant, size: u64) -> Duration {
         let mut at = starts.as_nanos();
         let round = at / self.period;
         if round > self.round {
@@ -124,6 +143,22 @@ impl RateSeries {
     }
 }
 
+impl Rates {
+    /// The end of the value that holds, and its rate in bit/s.
+    fn value(&self) -> (u64, u64) {
+        let end = self.steps.get(self.step + 1).map_or(self.period, |(at, _)| *at);
+        (self.round.saturating_mul(self.period).saturating_add(end), self.steps[self.step].1)
+    }
+
+    fn advance(&mut self) {
+        self.step += 1;
+        if self.step == self.steps.len() {
+            self.step = 0;
+            self.round += 1;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,14 +167,26 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    fn series(steps: &[(u64, u64)], period_ms: u64) -> RateSeries {
+    fn made(steps: &[(Duration, Option<Rate>)], period: Duration) -> Result<Rates, Refusal> {
+        let step =
+            |(at, rate): &(Duration, Option<Rate>)| RateStep { at: *at, rate: RateOrZero(*rate) };
+        let config = RatesConfig { series: steps.iter().map(step).collect(), period: Some(period) };
+        Rates::make(&config, Rate::from_bps(1), Stream::new(1, "rates"))
+    }
+
+    /// The time on the channel of a packet that comes as it can be sent.
+    fn sent(channel: &mut Rates, at: Instant, size: u64) -> Duration {
+        channel.time(at, at, size)
+    }
+
+    fn series(steps: &[(u64, u64)], period_ms: u64) -> Rates {
         let steps: Vec<_> = steps
             .iter()
             .map(|(at, bps)| {
                 (Duration::from_millis(*at), (*bps > 0).then_some(Rate::from_bps(*bps)))
             })
             .collect();
-        RateSeries::new(&steps, Duration::from_millis(period_ms)).unwrap()
+        made(&steps, Duration::from_millis(period_ms)).unwrap()
     }
 
     #[test]
@@ -147,11 +194,17 @@ mod tests {
         // 1500 bytes are 12,000 bits. From 5 ms at 1 Mbit/s 5000 bits by 10 ms, nothing until 20 ms, then 7000 bits
         // at 2 Mbit/s: 3.5 ms.
         let mut wire = series(&[(0, 1_000_000), (10, 0), (20, 2_000_000)], 30);
-        assert_eq!(wire.time(ms(5), 1500), Duration::from_micros(18_500));
+        assert_eq!(sent(&mut wire, ms(5), 1500), Duration::from_micros(18_500));
         // The next: 6.5 ms of 2 Mbit/s are 13,000 bits, so 6 ms.
-        assert_eq!(wire.time(Instant::from_nanos(23_500_000), 1500), Duration::from_millis(6));
+        assert_eq!(
+            sent(&mut wire, Instant::from_nanos(23_500_000), 1500),
+            Duration::from_millis(6)
+        );
         // From 29.5 ms on: 1000 bits, then the series begins again: 10,000 bits by 40 ms, 1000 bits at 50 ms: 0.5 ms.
-        assert_eq!(wire.time(Instant::from_nanos(29_500_000), 1500), Duration::from_millis(21));
+        assert_eq!(
+            sent(&mut wire, Instant::from_nanos(29_500_000), 1500),
+            Duration::from_millis(21)
+        );
     }
 
     #[test]
@@ -160,7 +213,7 @@ mod tests {
         // the next round besides.
         for (size, takes_ms) in [(1250, 985 + 10), (1500, 985 + 1000 + 2)] {
             let mut wire = series(&[(0, 1_000_000), (10, 0)], 1000);
-            assert_eq!(wire.time(ms(15), size), Duration::from_millis(takes_ms));
+            assert_eq!(sent(&mut wire, ms(15), size), Duration::from_millis(takes_ms));
         }
     }
 
@@ -171,12 +224,12 @@ mod tests {
         let mut wire = series(&[(0, 7_000_000), (1000, 0)], 2000);
         let mut at = Instant::START;
         for _ in 0..583 {
-            at += wire.time(at, 1500);
+            at += sent(&mut wire, at, 1500);
         }
         // 583 * 12,000 / 7 us = 999,428,571.43 ns, and the last nanosecond begun counts.
         assert_eq!(at, Instant::from_nanos(999_428_572));
         // 8000 bits at 7 Mbit/s: 1,142,857.14 ns from 2 s on.
-        at += wire.time(at, 1500);
+        at += sent(&mut wire, at, 1500);
         assert_eq!(at, Instant::from_nanos(2_001_142_858));
     }
 
@@ -189,23 +242,23 @@ mod tests {
             (Duration::ZERO, Some(Rate::from_bps(1))),
             (Duration::from_nanos(1), Some(Rate::from_bps(3))),
         ];
-        let mut series = RateSeries::new(&steps, Duration::from_nanos(2)).unwrap();
-        assert_eq!(series.time(Instant::START, 1500), Duration::from_secs(6000));
+        let mut series = made(&steps, Duration::from_nanos(2)).unwrap();
+        assert_eq!(sent(&mut series, Instant::START, 1500), Duration::from_secs(6000));
         assert_eq!(
-            series.time(Instant::from_nanos(6_000_000_000_001), 1500),
+            sent(&mut series, Instant::from_nanos(6_000_000_000_001), 1500),
             Duration::from_secs(6000)
         );
         let year = Duration::from_secs(365 * 86_400);
         let steps = [(Duration::ZERO, Some(Rate::from_bps(5))), (Duration::from_millis(1), None)];
-        let mut series = RateSeries::new(&steps, year).unwrap();
-        assert_eq!(series.time(Instant::START, 1500), Instant::NEVER.since(Instant::START));
+        let mut series = made(&steps, year).unwrap();
+        assert_eq!(sent(&mut series, Instant::START, 1500), Instant::NEVER.since(Instant::START));
     }
 
     #[test]
     fn long_silence_is_passed_over_at_once() {
         let mut wire = series(&[(0, 1_000_000), (1, 2_000_000)], 2);
         // 10^9 periods of 2 ms later; 1 ms at 1 Mbit/s are 1000 bits, the rest at 2 Mbit/s.
-        assert_eq!(wire.time(ms(2_000_000_000), 250), Duration::from_micros(1500));
+        assert_eq!(sent(&mut wire, ms(2_000_000_000), 250), Duration::from_micros(1500));
     }
 
     #[test]
@@ -219,7 +272,7 @@ mod tests {
             (vec![step(0, 5), step(10, 6)], 10),
             (vec![step(0, 0), step(5, 0)], 10),
         ] {
-            assert!(RateSeries::new(&steps, Duration::from_millis(period)).is_err(), "{steps:?}");
+            assert!(made(&steps, Duration::from_millis(period)).is_err(), "{steps:?}");
         }
     }
 }

@@ -1,13 +1,11 @@
 //! Bounds of the settings of several routers.
 
-/// A key that is wrong, and what was expected there.
-pub type Fault = Option<(&'static str, &'static str)>;
+use crate::check::{Refusal, refuse};
 
-/// The first of these values that its bounds, which are exclusive below, do not hold.
-pub fn out_of_bounds(values: &[(&'static str, f64, f64, &'static str)]) -> Fault {
-    values.iter().find_map(|(key, value, most, expected)| {
-        let wrong = !(*value > 0.0 && value <= most);
-        wrong.then_some((*key, *expected))
+/// Checks these values against their bounds, which are exclusive below.
+pub fn check_bounds(values: &[(&'static str, f64, f64, &'static str)]) -> Result<(), Refusal> {
+    values.iter().try_for_each(|(key, value, most, expected)| {
+        if *value > 0.0 && value <= most { Ok(()) } else { refuse(key, expected) }
     })
 }
 

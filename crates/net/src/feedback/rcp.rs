@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Load;
-use super::bounds::{A_GAIN, A_SHARE, Fault, out_of_bounds};
+use super::bounds::{A_GAIN, A_SHARE, check_bounds};
+use crate::check::{Refusal, refuse};
 
 /// The router in front of a link offers every RCP flow one rate. It is found from the link's spare
 /// capacity and its queue; keys that are left out have the numbers of RCP's authors.
@@ -52,17 +53,23 @@ impl RcpConfig {
         initial: 0.05,
     };
 
-    /// The first key that is wrong, and what was expected there.
-    pub fn fault(&self) -> Fault {
-        let zero = |time: Duration| time < Duration::from_micros(1);
-        out_of_bounds(&[
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// The first key that is wrong, and why.
+    pub fn check(&self) -> Result<(), Refusal> {
+        check_bounds(&[
             ("alpha", self.alpha, 10.0, A_GAIN),
             ("beta", self.beta, 10.0, A_GAIN),
             ("target", self.target, 1.0, A_SHARE),
             ("initial", self.initial, 1.0, A_SHARE),
-        ])
-        .or_else(|| zero(self.interval).then_some(("interval", "expected at least 1 us")))
-        .or_else(|| zero(self.rtt).then_some(("rtt", "expected at least 1 us")))
+        ])?;
+        for (key, time) in [("interval", self.interval), ("rtt", self.rtt)] {
+            if time < Duration::from_micros(1) {
+                return refuse(key, "expected at least 1 us");
+            }
+        }
+        Ok(())
     }
 }
 

@@ -12,7 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Load;
-use super::bounds::{A_GAIN, A_SHARE, Fault, out_of_bounds};
+use super::bounds::{A_GAIN, A_SHARE, check_bounds};
+use crate::check::{Refusal, refuse};
 
 /// The router in front of a link tells every packet of an XCP flow how its sender is to change.
 /// Keys that are left out have the numbers of XCP's authors.
@@ -45,16 +46,20 @@ impl XcpConfig {
     pub const DEFAULT: Self =
         Self { alpha: 0.4, beta: 0.226, shuffle: 0.1, rtt: Duration::from_millis(50) };
 
-    /// The first key that is wrong, and what was expected there.
-    pub fn fault(&self) -> Fault {
-        let bounds = Duration::from_millis(1)..=Duration::from_secs(1);
-        let outside = !bounds.contains(&self.rtt);
-        out_of_bounds(&[
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// The first key that is wrong, and why.
+    pub fn check(&self) -> Result<(), Refusal> {
+        check_bounds(&[
             ("alpha", self.alpha, 10.0, A_GAIN),
             ("beta", self.beta, 10.0, A_GAIN),
             ("shuffle", self.shuffle, 1.0, A_SHARE),
-        ])
-        .or(outside.then_some(("rtt", "expected from 1 ms to 1 s")))
+        ])?;
+        if (Duration::from_millis(1)..=Duration::from_secs(1)).contains(&self.rtt) {
+            return Ok(());
+        }
+        refuse("rtt", "expected from 1 ms to 1 s")
     }
 }
 

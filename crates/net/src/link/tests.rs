@@ -1,10 +1,8 @@
-use core::num::NonZeroU64;
-
 use proptest::prelude::*;
 
 use super::*;
 use crate::queue::{CoDelConfig, CoDelLaw, FairConfig, FqCoDelConfig, Limit, PieConfig, RedConfig};
-use crate::{PacketId, PacketKind, QueueUnit};
+use crate::{PacketId, PacketKind, PeriodicLoss, QueueUnit};
 
 /// A link whose losses are drawn from `losses`.
 fn link_of(config: &LinkConfig, losses: Stream) -> Link {
@@ -147,8 +145,7 @@ fn a_link_marks_what_finds_two_packets() {
 /// The packets that are lost of those offered, of which the flagged carry data, on a link that loses
 /// number `first` and every third after it.
 fn lost_of(discipline: Discipline, first: u64, data: &[bool]) -> (Vec<u32>, Counters) {
-    let number = |n| NonZeroU64::new(n).unwrap();
-    let loss = Loss::Periodic { period: number(3), first: number(first) };
+    let loss = Loss::Periodic(PeriodicLoss { every: 3, first: Some(first) });
     let config = LinkConfig { loss, ..config(discipline, 1) };
     let mut link = link_of(&config, Stream::new(1, "periodic"));
     let mut lost = Vec::new();

@@ -1,17 +1,9 @@
-//! Checks that settings of several disciplines share.
+//! Checks that settings of several disciplines share, besides those of the crate.
 
-use ackclock_units::{Bytes, Duration};
+use ackclock_units::Bytes;
 
-use super::contract::Refusal;
 use super::limit::Limit;
-
-/// Refuses the value of `key`.
-///
-/// # Errors
-/// Always.
-pub fn refuse(key: &'static str, why: &str) -> Result<(), Refusal> {
-    Err((key, why.to_owned()))
-}
+use crate::check::{Refusal, refuse};
 
 /// Checks that some packet may wait.
 pub fn check_limit(limit: Limit) -> Result<(), Refusal> {
@@ -27,25 +19,6 @@ pub fn check_mark(key: &'static str, mark: Limit, limit: Limit) -> Result<(), Re
         return refuse(key, "expected less than `limit`: nothing would be marked");
     }
     Ok(())
-}
-
-/// Checks a probability or a weight.
-pub fn check_share(key: &'static str, share: f64) -> Result<(), Refusal> {
-    if (0.0..=1.0).contains(&share) {
-        return Ok(());
-    }
-    Err((key, format!("{share} is not a probability, expected a number from 0 to 1")))
-}
-
-/// Checks a probability or a weight that is not zero.
-pub fn check_positive_share(key: &'static str, share: f64) -> Result<(), Refusal> {
-    check_share(key, share)?;
-    if share <= 0.0 { refuse(key, "expected more than 0") } else { Ok(()) }
-}
-
-/// Checks a time that is not zero.
-pub fn check_time(key: &'static str, time: Duration) -> Result<(), Refusal> {
-    if time == Duration::ZERO { refuse(key, "expected more than 0 s") } else { Ok(()) }
 }
 
 /// Checks a number of bytes that is used as a size of packets.

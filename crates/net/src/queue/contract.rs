@@ -10,10 +10,8 @@ use serde::de::DeserializeOwned;
 
 use super::fifo::Waiting;
 use super::limit::{Limit, QueueLimit};
+use crate::check::Refusal;
 use crate::packet::Packet;
-
-/// A key that is wrong, and why.
-pub type Refusal = (&'static str, String);
 
 /// The limits of a queue, as a scenario writes them.
 #[derive(Clone, Copy, Debug, PartialEq)]

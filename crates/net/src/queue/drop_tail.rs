@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::check_mark;
-use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
 use super::limit::Limit;
+use crate::check::Refusal;
 use crate::packet::Packet;
 
 /// First in, first out; an arrival that finds the queue full is dropped.

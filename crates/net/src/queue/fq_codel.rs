@@ -7,11 +7,12 @@ use ackclock_units::{Bytes, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_limit, check_size, refuse, size};
+use super::check::{check_limit, check_size, size};
 use super::codel::{CoDelLaw, Control};
-use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
 use super::limit::{Limit, QueueUnit};
+use crate::check::{Refusal, refuse};
 use crate::counters::Volume;
 use crate::packet::Packet;
 

@@ -5,10 +5,11 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_limit, check_share, check_size, check_time, refuse, size};
-use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::check::{check_limit, check_size, size};
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
 use super::limit::Limit;
+use crate::check::{Refusal, check_share, check_time, refuse};
 use crate::packet::Packet;
 
 /// PIE's estimate of the delay.

@@ -5,10 +5,11 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_limit, check_positive_share, check_size, refuse, size};
-use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::check::{check_limit, check_size, size};
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
 use super::limit::{Limit, QueueUnit};
+use crate::check::{Refusal, check_positive_share, refuse};
 use crate::packet::Packet;
 
 /// Random early detection (Floyd and Jacobson 1993). An arrival is dropped or marked with a

@@ -1,22 +1,18 @@
 //! Routers that rule senders stand on all of their way.
 
+use ackclock_net::{RcpConfig, XcpConfig};
 use ackclock_tcp::Config;
 use ackclock_tcp::growth::Routers;
 
-use super::rules::{Result, refuse};
+use super::rules::{Result, check_given, refuse};
 use crate::error::ScenarioError;
-use crate::scenario::{RcpConfig, Scenario, XcpConfig};
+use crate::scenario::Scenario;
 use crate::topology::{Layout, Wire};
 
 /// A link's keys `rcp` and `xcp`.
 pub fn check_link(key: &str, rcp: Option<&RcpConfig>, xcp: Option<&XcpConfig>) -> Result {
-    if let Some((of, expected)) = rcp.and_then(RcpConfig::fault) {
-        return refuse(&format!("{key}.rcp.{of}"), expected);
-    }
-    match xcp.and_then(XcpConfig::fault) {
-        Some((of, expected)) => refuse(&format!("{key}.xcp.{of}"), expected),
-        None => Ok(()),
-    }
+    check_given(&format!("{key}.rcp"), rcp, RcpConfig::check)?;
+    check_given(&format!("{key}.xcp"), xcp, XcpConfig::check)
 }
 
 /// Checks that each flow and class that goes by routers finds one in front of every link.

@@ -2,7 +2,7 @@
 
 use ackclock_units::Duration;
 
-use super::rules::{Result, check_loss, check_named, refuse};
+use super::rules::{Result, check_named, check_part, refuse};
 use crate::error::ScenarioError;
 use ackclock_net::Limit;
 
@@ -160,7 +160,7 @@ pub fn check_event(
                     "a link has no way; name a flow, or leave this key out",
                 );
             }
-            check_loss(&key("set.loss"), set.loss.unwrap_or_default())
+            check_part(&key("set.loss"), set.loss.unwrap_or_default().check())
         }
         (None, Some(flow)) => {
             if !matches!(scenario.topology, Topology::Graph { .. }) {

@@ -1,9 +1,10 @@
 //! Rules that several checks share.
 
+use ackclock_net::Refusal;
+use ackclock_packet::QuickStartRate;
 use ackclock_units::{Rate, check_name};
 
 use crate::error::ScenarioError;
-use crate::scenario::{A_RATE, BurstLoss, LossSpec, PeriodicLoss, is_below_all};
 
 pub type Result = std::result::Result<(), ScenarioError>;
 
@@ -18,26 +19,24 @@ pub fn check_named(key: &str, name: &str) -> Result {
 
 /// A rate that an application asks the routers for.
 pub fn check_asks(key: &str, rate: Option<Rate>) -> Result {
-    if is_below_all(rate) { refuse(key, A_RATE) } else { Ok(()) }
+    QuickStartRate::check(rate).or_else(|expected| refuse(key, expected))
 }
 
-pub fn check_loss(key: &str, loss: LossSpec) -> Result {
-    match loss {
-        LossSpec::Random(share) => check_share(key, share),
-        LossSpec::Periodic(PeriodicLoss { every: 0, .. }) => {
-            refuse(&format!("{key}.every"), "expected at least 1 packet")
-        }
-        LossSpec::Periodic(PeriodicLoss { first: Some(0), .. }) => {
-            refuse(&format!("{key}.first"), "expected at least 1, the first packet")
-        }
-        LossSpec::Periodic(_) => Ok(()),
-        LossSpec::Bursts(BurstLoss { to_bad, to_good, in_bad, in_good }) => {
-            check_share(&format!("{key}.to_bad"), to_bad)?;
-            check_share(&format!("{key}.to_good"), to_good)?;
-            check_share(&format!("{key}.in_bad"), in_bad)?;
-            check_share(&format!("{key}.in_good"), in_good)
-        }
-    }
+/// The outcome of the check of a part that stands under `key`.
+pub fn check_part(key: &str, checked: std::result::Result<(), Refusal>) -> Result {
+    checked.or_else(|(of, why)| match of {
+        "" => refuse(key, &why),
+        _ => refuse(&format!("{key}.{of}"), &why),
+    })
+}
+
+/// Checks a part that may be left out.
+pub fn check_given<T>(
+    key: &str,
+    part: Option<&T>,
+    check: impl Fn(&T) -> std::result::Result<(), Refusal>,
+) -> Result {
+    part.map_or(Ok(()), |part| check_part(key, check(part)))
 }
 
 pub fn check_share(key: &str, share: f64) -> Result {

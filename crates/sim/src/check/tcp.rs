@@ -5,7 +5,7 @@ use ackclock_units::Duration;
 
 use super::rules::{Result, refuse};
 use super::times;
-use crate::scenario::{DelayedAckSpec, QuickStartTcp, TcpSpec};
+use crate::scenario::{DelayedAckSpec, TcpSpec};
 
 /// RFC 7323 §2.3: no window exceeds 2^30 bytes.
 const LARGEST_WINDOW: u64 = 1 << 30;
@@ -42,8 +42,8 @@ pub fn check_tcp(key: &str, tcp: &TcpSpec, config: &Config) -> Result {
             return refuse(&key("receive_autotune.initial"), expected);
         }
     }
-    if let Some((of, expected)) = tcp.quick_start.as_ref().and_then(QuickStartTcp::fault) {
-        return refuse(&key(&format!("quick_start.{of}")), expected);
+    if let Some(quick_start) = &tcp.quick_start {
+        quick_start.check().or_else(|(of, why)| refuse(&key(&format!("quick_start.{of}")), why))?;
     }
     if config.receive_window.get() == 0 {
         return refuse(&key("receive_window"), "expected more than 0 B");

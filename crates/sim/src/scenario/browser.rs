@@ -1,30 +1,31 @@
 //! Users who browse.
 
 use ackclock_app::{Browsing, Http, PageModel, SizeLaw, Surge};
+use ackclock_units::written::{Draw, DurationDraw};
 use ackclock_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Draw, DurationDraw};
+use super::left_out::is_default;
 
 /// Users who look at one page after another, with time to think between them: the model of SURGE. The
 /// class's arrivals are those of users; a user opens connections as it needs them.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BrowserSpec {
-    /// Whose constants supply what is not said.
+    /// The constants that supply what is not said.
     #[serde(default)]
     pub constants: SurgeConstants,
-    /// How objects share connections.
+    /// The way in which objects share connections.
     #[serde(default)]
     pub http: BrowserHttp,
     /// The most connections of a user at a time for embedded objects; default: 4 with `"1.0"`, else 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// How long a connection that persists is kept open when a page is complete, for the next page.
-    #[serde(default = "at_once", skip_serializing_if = "super::is_zero_duration")]
+    /// The time for which a connection that persists is kept open when a page is complete, for the next page.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub keep_alive: Duration,
-    /// How many pages a user looks at; default: any number.
+    /// The number of pages that a user looks at; default: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u64>,
     /// Which of SURGE's two laws of sizes objects have, if `size` does not say.
@@ -54,10 +55,6 @@ pub struct BrowserSpec {
     pub server_delay: DurationDraw,
 }
 
-const fn at_once() -> Duration {
-    Duration::ZERO
-}
-
 const fn a_request() -> Draw<Bytes> {
     Draw::Fixed(Bytes::new(300))
 }
@@ -81,14 +78,14 @@ pub enum SurgeConstants {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SurgeSizes {
-    /// Of a server's files, all equally popular.
+    /// The sizes of a server's files, all equally popular.
     #[default]
     Files,
-    /// Of what is asked for, in which small files count more often: Pareto (1 kB, 1.0), of 1998.
+    /// The sizes of what is asked for, in which small files count more often: Pareto (1 kB, 1.0), of 1998.
     Requests,
 }
 
-/// How a browser's objects share connections.
+/// The way in which a browser's objects share connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum BrowserHttp {
     /// A new connection an object, which the server closes.
@@ -104,7 +101,7 @@ pub enum BrowserHttp {
 }
 
 impl BrowserHttp {
-    /// The same for applications.
+    /// Its counterpart among applications.
     pub const fn way(self) -> Http {
         match self {
             Self::V1_0 => Http::OneEach,
@@ -115,7 +112,7 @@ impl BrowserHttp {
 }
 
 impl BrowserSpec {
-    /// How users browse, none beginning a page from `stop` on.
+    /// The habits of users, none of whom begins a page from `stop` on.
     pub fn browsing(&self, stop: Instant) -> Browsing {
         let connections = if self.http == BrowserHttp::V1_0 { 4 } else { 1 };
         Browsing {
@@ -127,7 +124,7 @@ impl BrowserSpec {
         }
     }
 
-    /// What their pages are.
+    /// The distributions of their pages.
     pub fn model(&self) -> PageModel {
         let surge = match self.constants {
             SurgeConstants::Surge1998 => Surge::Of1998,

@@ -1,15 +1,13 @@
-//! What happens on the way: changes of the path at a moment.
+//! Changes of the path at a moment of the run.
 
 use ackclock_app::Moment;
-use core::{fmt, str::FromStr};
-
-use ackclock_units::{Duration, ParseError, Rate};
+use ackclock_net::{Limit, Loss};
+use ackclock_units::{Duration, RateOrZero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use ackclock_net::Limit;
-
-use super::{Direction, LossSpec};
+use super::left_out::{is_one, one};
+use super::link::Direction;
 
 /// A change of the path. What has left a link arrives as it was to: a shorter delay lets later packets
 /// overtake it. What is left of the packet being sent is sent at the new rate, and so is what waits; what a smaller limit
@@ -25,7 +23,7 @@ pub struct PathEvent {
     /// The direction in which it does; default: both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// What the link is from then on; keys that are left out stay.
+    /// The new values; keys that are left out stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<LinkChange>,
     /// The flow that takes another way; only in a graph.
@@ -36,7 +34,7 @@ pub struct PathEvent {
     pub via: Vec<String>,
 }
 
-/// What a link is from a moment on.
+/// The keys of a link that change at a moment.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkChange {
@@ -51,36 +49,10 @@ pub struct LinkChange {
     pub queue: Option<QueueChange>,
     /// Which packets are lost after they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<LossSpec>,
+    pub loss: Option<Loss>,
 }
 
-/// A rate that may be zero, which is `None`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateOrZero(pub Option<Rate>);
-
-impl FromStr for RateOrZero {
-    type Err = ParseError;
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        // A tiny rate is no zero: whoever writes 0.1 bit/s has the unit wrong.
-        let is_zero = text
-            .strip_suffix("bit/s")
-            .map(|text| text.trim_end_matches(['k', 'M', 'G', ' ']).trim_start())
-            .and_then(|number| number.parse::<f64>().ok())
-            .is_some_and(|number| number == 0.0);
-        if is_zero { Ok(Self(None)) } else { text.parse().map(|rate| Self(Some(rate))) }
-    }
-}
-
-impl fmt::Display for RateOrZero {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(rate) => rate.fmt(f),
-            None => f.write_str("0 bit/s"),
-        }
-    }
-}
-
-/// What a queue is from a moment on.
+/// The keys of a queue that change at a moment.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueChange {
@@ -92,7 +64,7 @@ pub struct QueueChange {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a duration such as \"10 s\", or { after = \"resume\" }")]
 pub enum EventTime {
-    /// So long after the start of the run.
+    /// A time after the start of the run.
     At(Duration),
     /// At a flow's own event.
     After(After),
@@ -105,17 +77,8 @@ pub struct After {
     /// The event: `idle`, `resume`, `limited` or `restore`.
     pub after: FlowEvent,
     /// Which of a flow's events of that name, from 1.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "one::<u64>", skip_serializing_if = "is_one")]
     pub number: u64,
-}
-
-const fn one() -> u64 {
-    1
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_one(number: &u64) -> bool {
-    *number == 1
 }
 
 /// An event in the life of a flow's application.
@@ -152,10 +115,10 @@ impl FlowEvent {
 /// A span of time, in time or in round trips.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
-    /// So long.
+    /// A time.
     Time(Duration),
-    /// So many base round-trip times of the flow, the propagation delays of its way there and back at
-    /// the start of the run.
+    /// A number of the flow's base round-trip times, the propagation delays of its way there and back at the start of
+    /// the run.
     RoundTrips(f64),
 }
 

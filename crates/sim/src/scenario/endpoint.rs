@@ -1,9 +1,9 @@
-//! Whose an end point is, and what it speaks.
+//! The owner of an end point, and its network protocol.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whose the ends of a connection are in a live run.
+/// The owner of a connection's ends in a live run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndpointSpec {
@@ -22,11 +22,4 @@ pub enum NetworkSpec {
     Ipv4,
     /// IPv6: 60 bytes.
     Ipv6,
-}
-
-impl NetworkSpec {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    pub(super) const fn is_ipv4(&self) -> bool {
-        matches!(self, Self::Ipv4)
-    }
 }

@@ -2,13 +2,14 @@
 
 use ackclock_tcp::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
-    Pacing, Retries, RtoConfig,
+    Pacing, Profile, Retries, RtoConfig, Variant, WindowChoice,
 };
 use ackclock_units::{Bytes, Duration, Mss};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::QuickStartTcp;
+use super::left_out::is_default;
+use super::quick_start::QuickStartTcp;
 
 /// Settings of a connection; what is left out comes from the profile.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -107,12 +108,32 @@ pub struct TcpSpec {
 }
 
 impl TcpSpec {
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
+    /// The settings of the connections of a sender. Both ends answer if its application `asks` the routers for a rate.
+    ///
+    /// # Errors
+    /// One line saying which choices do not go together.
+    pub(super) fn of(
+        &self,
+        variant: &Variant,
+        profile: Profile,
+        asks: bool,
+    ) -> Result<Config, String> {
+        let mut parts = variant.resolve(profile).map_err(|e| e.to_string())?;
+        if let Some(segments) = self.initial_window {
+            parts.window = WindowChoice::Segments(segments);
+        }
+        let mut config = self.config(Config::new(parts, profile));
+        if asks {
+            if let Some(why) = config.parts.owns_jump() {
+                return Err(format!("{why}; expected another variant with `app.quick_start`"));
+            }
+            config.quick_start.answers = true;
+        }
+        Ok(config)
     }
 
     /// `base`, with what these settings say.
-    pub(super) fn config(&self, base: Config) -> Config {
+    fn config(&self, base: Config) -> Config {
         let text = |value: Option<Duration>, default: Duration| value.unwrap_or(default);
         Config {
             mss: self.mss.unwrap_or(base.mss),
@@ -224,13 +245,8 @@ pub struct DelayedAckOn {
     /// True to do as Linux does: the first segments are acknowledged at once, and so are those
     /// that come while the receive window grows; the wait then follows the sender's rhythm, up to
     /// 200 ms.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub quick: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 const fn two() -> u32 {
@@ -303,7 +319,7 @@ pub enum EcnSpec {
     On,
 }
 
-/// How a receiver tells of marks.
+/// The way in which a receiver tells of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EcnEchoSpec {

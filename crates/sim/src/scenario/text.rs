@@ -5,10 +5,9 @@ use std::str::FromStr;
 
 use ackclock_units::{Duration, ParseError, written_as_text};
 
-use super::{Every, RateOrZero, Span};
+use super::{Every, Span};
 
 written_as_text! {
-    RateOrZero: "RateOrZero", "A rate, which may be zero: a number and bit/s, kbit/s, Mbit/s or Gbit/s.", "0 bit/s";
     Span: "Span", "A duration, or a number of the flow's base round trips: a number and RTT.", "5 RTT";
     Every: "Every", "How often: change, or an interval.", "change";
 }

@@ -3,13 +3,15 @@
 use ackclock_app::{AnySessions, PackMimeMemory, PackMimeSessions, Requests, Side};
 use ackclock_tcp::{Config, Profile, Variant};
 use ackclock_units::random::Law;
+use ackclock_units::written::{Draw, DurationDraw};
 use ackclock_units::{Bytes, Duration, Frequency, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    BrowserSpec, Draw, DurationDraw, EndpointSpec, NetworkSpec, TcpSpec, is_zero_duration, zero,
-};
+use super::browser::BrowserSpec;
+use super::endpoint::{EndpointSpec, NetworkSpec};
+use super::left_out::is_default;
+use super::tcp::TcpSpec;
 
 /// Connections that come and go: each opens, plays its session, closes, and leaves a row in the
 /// table `connections` and one in `objects` for each exchange.
@@ -21,18 +23,18 @@ pub struct Traffic {
     /// The sender at both ends, or several with their weights: which of them a connection gets is
     /// drawn.
     pub variant: VariantChoice,
-    /// Whose habits supply what is not said.
+    /// The profile that supplies what is not said.
     #[serde(default)]
     pub profile: Profile,
     /// Settings of the connections that differ from the profile's.
-    #[serde(default, skip_serializing_if = "TcpSpec::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tcp: TcpSpec,
-    /// Whose the ends are in a live run. A simulation has our own always.
+    /// The kind of end point in a live run; default: the kernel's. A simulation has our own always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<EndpointSpec>,
-    /// What the ends speak in a live run. A simulation's packets are those of IPv4 always, 20 bytes
-    /// shorter than those of IPv6.
-    #[serde(default, skip_serializing_if = "NetworkSpec::is_ipv4")]
+    /// The network protocol in a live run. A simulation's packets are those of IPv4 always, 20 bytes shorter than
+    /// those of IPv6.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub network: NetworkSpec,
     /// When connections open.
     pub arrivals: ArrivalsSpec,
@@ -42,16 +44,16 @@ pub struct Traffic {
     /// directions the one used more counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilisation: Option<UtilisationSpec>,
-    /// How many open at most; default: any number.
+    /// The most connections that open; default: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// When the arrivals begin.
-    #[serde(default = "zero", skip_serializing_if = "is_zero_duration")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub start: Duration,
     /// When they end; default: with the run. Connections that are open then go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
-    /// What a connection does.
+    /// The application of a connection.
     pub app: TrafficApp,
     /// On which side of a dumbbell the clients are, which open the connections; only in a dumbbell.
     /// Default: where the volume crosses the bottleneck forward, the left with `bulk` and the right
@@ -64,8 +66,8 @@ pub struct Traffic {
     /// The node of the servers; only in a graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// What every connection has to itself at each end, before the links that all share.
-    #[serde(default, skip_serializing_if = "AccessSpec::is_none")]
+    /// The private lines of every connection at each end, before the links that all share.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub access: AccessSpec,
 }
 
@@ -73,7 +75,7 @@ pub struct Traffic {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a share such as 0.9, or { target, within, link }")]
 pub enum UtilisationSpec {
-    /// Of a dumbbell's bottleneck.
+    /// The share, of a dumbbell's bottleneck.
     Share(f64),
     /// In full.
     Full(UtilisationFull),
@@ -85,7 +87,7 @@ pub enum UtilisationSpec {
 pub struct UtilisationFull {
     /// The share of time in which the link is to send, over the whole run.
     pub target: f64,
-    /// How far from it the search may end.
+    /// The distance from the target at which the search may end.
     #[serde(default = "a_hundredth")]
     pub within: f64,
     /// The link.
@@ -110,7 +112,7 @@ impl UtilisationSpec {
         }
     }
 
-    /// How far from it is near enough.
+    /// The distance from the target that is near enough.
     pub const fn within(&self) -> f64 {
         match self {
             Self::Share(_) => a_hundredth(),
@@ -148,7 +150,7 @@ pub enum VariantChoice {
 pub struct VariantShare {
     /// The sender.
     pub variant: Variant,
-    /// How often, in proportion to the other weights.
+    /// The frequency, in proportion to the other weights.
     pub weight: f64,
 }
 
@@ -192,12 +194,12 @@ impl VariantChoice {
 pub enum ArrivalsSpec {
     /// As a Poisson process.
     Poisson {
-        /// How many a second.
+        /// The arrivals in a second.
         rate: Frequency,
     },
     /// At equal intervals.
     Periodic {
-        /// How many a second.
+        /// The arrivals in a second.
         rate: Frequency,
         /// The first comes this fraction of an interval after `start`; drawn when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -205,11 +207,11 @@ pub enum ArrivalsSpec {
     },
     /// As PackMime-HTTP has it: Weibull gaps with a long memory.
     Packmime {
-        /// How many a second on average.
+        /// The mean arrivals in a second.
         rate: Frequency,
-        /// How far back the gaps remember: `"long"`, all of them, so that the mean of a whole run is
-        /// still a matter of chance; `"ns2"`, a thousand.
-        #[serde(default, skip_serializing_if = "WebMemory::is_long")]
+        /// The memory of the gaps: `"long"`, all of them, so that the mean of a whole run is still a matter of
+        /// chance; `"ns2"`, a thousand.
+        #[serde(default, skip_serializing_if = "is_default")]
         memory: WebMemory,
     },
     /// At given moments.
@@ -219,7 +221,7 @@ pub enum ArrivalsSpec {
     },
 }
 
-/// What the connections of a class do.
+/// The application of a class's connections.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TrafficApp {
@@ -238,13 +240,13 @@ pub enum TrafficApp {
         /// The time from the last byte of a request, at the server, to the response.
         #[serde(default)]
         server_delay: DurationDraw,
-        /// How many requests a connection carries, rounded up; a draw above 1000000 counts as that.
+        /// The number of requests that a connection carries, rounded up; a draw above 1000000 counts as that.
         #[serde(default = "one_exchange")]
         exchanges: Draw<f64>,
         /// The time from a response to the next request.
         #[serde(default)]
         gap: DurationDraw,
-        /// Who closes first: the server with its last byte, or the client once it has all.
+        /// The end that closes first: the server with its last byte, or the client once it has all.
         #[serde(default)]
         closes: Closes,
         /// The rate that the server asks the routers for with each response (RFC 4782), whatever the
@@ -262,9 +264,9 @@ pub enum TrafficApp {
         /// The version of HTTP, `"1.0"` or `"1.1"`.
         #[serde(default)]
         http: Http,
-        /// How far back the sizes of requests and the round-trip times remember: `"long"`, all the
-        /// way; `"ns2"`, five thousand and a thousand connections.
-        #[serde(default, skip_serializing_if = "WebMemory::is_long")]
+        /// The memory of the sizes of requests and of the round-trip times: `"long"`, all the way back; `"ns2"`, five
+        /// thousand and a thousand connections.
+        #[serde(default, skip_serializing_if = "is_default")]
         memory: WebMemory,
     },
     /// Users who look at one page after another, with time to think between them: the model of SURGE.
@@ -274,7 +276,7 @@ pub enum TrafficApp {
 }
 
 impl ArrivalsSpec {
-    /// How many a second, if it is a rate that says so.
+    /// The arrivals in a second, if it is a rate that says so.
     pub const fn rate(&self) -> Option<Frequency> {
         match self {
             Self::Poisson { rate } | Self::Periodic { rate, .. } | Self::Packmime { rate, .. } => {
@@ -302,7 +304,7 @@ const fn one_exchange() -> Draw<f64> {
     Draw::Fixed(1.0)
 }
 
-/// How far back the connections are that say something of PackMime-HTTP's next.
+/// The earlier connections on which PackMime-HTTP's next one depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WebMemory {
@@ -314,12 +316,7 @@ pub enum WebMemory {
 }
 
 impl WebMemory {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-    const fn is_long(&self) -> bool {
-        matches!(self, Self::Long)
-    }
-
-    /// What the generator calls it.
+    /// Its counterpart in the generator.
     pub const fn of_model(self) -> PackMimeMemory {
         match self {
             Self::Long => PackMimeMemory::Long,
@@ -355,26 +352,26 @@ pub enum Closes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DumbbellSide {
-    /// Where flows have their senders.
+    /// The side of the flows' senders.
     Left,
-    /// Where flows have their receivers.
+    /// The side of the flows' receivers.
     Right,
 }
 
-/// What a connection has to itself at each end.
+/// The private lines of a connection, one at each end.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccessSpec {
     /// The client's line.
-    #[serde(default, skip_serializing_if = "AccessLine::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub client: AccessLine,
     /// The server's line.
-    #[serde(default, skip_serializing_if = "AccessLine::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub server: AccessLine,
 }
 
 impl AccessSpec {
-    /// Whether neither end has a line of its own.
+    /// True if neither end has a line of its own.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -386,7 +383,7 @@ impl AccessSpec {
 #[serde(deny_unknown_fields)]
 pub struct AccessLine {
     /// The propagation delay, one way.
-    #[serde(default, skip_serializing_if = "is_no_delay")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub delay: DurationDraw,
     /// The rate; default: any packet passes in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -398,16 +395,6 @@ pub struct AccessLine {
     /// an attack.
     #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
     pub syn_loss: Draw<f64>,
-}
-
-impl AccessLine {
-    fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-fn is_no_delay(delay: &DurationDraw) -> bool {
-    *delay == DurationDraw::default()
 }
 
 const fn no_loss() -> Draw<f64> {
@@ -494,14 +481,12 @@ impl Traffic {
     /// # Errors
     /// One line saying which choices do not go together.
     pub fn configs(&self) -> Result<Vec<(Config, f64)>, String> {
-        let config = |(variant, weight)| {
-            let config = super::config(&variant, self.profile, &self.tcp)?;
-            Ok((super::asking(config, self.app.asks().is_some())?, weight))
-        };
+        let asks = self.app.asks().is_some();
+        let config = |(variant, weight)| Ok((self.tcp.of(&variant, self.profile, asks)?, weight));
         self.variant.shares().into_iter().map(config).collect()
     }
 
-    /// Where the clients are in a dumbbell.
+    /// The side of a dumbbell on which the clients are.
     pub fn clients(&self) -> DumbbellSide {
         self.clients.unwrap_or_else(|| self.app.clients())
     }
@@ -521,7 +506,7 @@ pub struct LineLaws {
 }
 
 impl LineLaws {
-    /// Whether every line is the same, and nothing is drawn.
+    /// True if every line is the same, and nothing is drawn.
     pub fn is_fixed(&self) -> bool {
         let mut laws = [&self.delay, &self.loss, &self.syn_loss].into_iter().chain(&self.rate);
         laws.all(|law| matches!(law, Law::Fixed(_)))

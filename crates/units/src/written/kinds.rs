@@ -2,7 +2,7 @@
 //!
 //! serde's own form of this, an internally tagged enum, asks for the words in the enum. Here each kind brings its own.
 
-use schemars::Schema;
+use schemars::{Schema, json_schema};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -48,8 +48,9 @@ impl Table {
         serde_json::from_value(Value::Object(self.rest)).map_err(E::custom)
     }
 
-    /// The error of a `kind` that is none of `words`.
-    pub fn unknown<E: serde::de::Error>(&self, words: &[&str]) -> E {
+    /// The error of a `kind` that is none of these.
+    pub fn unknown<E: serde::de::Error>(&self, kinds: &[Kind]) -> E {
+        let words: Vec<&str> = kinds.iter().map(|kind| kind.word).collect();
         E::custom(format_args!(
             "unknown kind `{}`, expected one of {}",
             self.kind,
@@ -76,11 +77,19 @@ pub fn write<S: Serializer>(
     Tagged { kind: word, settings }.serialize(serializer).map_err(S::Error::custom)
 }
 
-/// The schema of a kind's table, from that of its settings.
+/// The schema of a family that is described so: one form a kind, from the schema of its settings.
 ///
 /// # Panics
-/// If the schema of the settings is not that of a table.
-pub fn form(kind: Kind, settings: &Schema) -> Schema {
+/// If the schema of settings is not that of a table.
+pub fn one_of<'a>(
+    description: &str,
+    kinds: impl Iterator<Item = (&'a Kind, &'a Schema)>,
+) -> Schema {
+    let forms: Vec<Schema> = kinds.map(|(kind, settings)| form(kind, settings)).collect();
+    json_schema!({ "description": description, "oneOf": forms })
+}
+
+fn form(kind: &Kind, settings: &Schema) -> Schema {
     let mut form = settings.as_object().expect("settings are a table").clone();
     let properties = form.entry("properties").or_insert_with(|| json!({}));
     properties["kind"] = json!({ "type": "string", "const": kind.word });
@@ -93,4 +102,68 @@ pub fn form(kind: Kind, settings: &Schema) -> Schema {
     form.insert("additionalProperties".to_owned(), json!(false));
     form.remove("$schema");
     Schema::from(form)
+}
+
+/// Makes a family's enum of settings a table with a `kind`: its name in the schema, its description there, its kinds.
+/// Each kind's type says the rest as `Described`, a trait of the family.
+#[macro_export]
+macro_rules! read_by_kind {
+    ($Family:ident: $name:literal, $says:literal, $($Kind:ident)*) => {
+        impl $Family {
+            /// The kinds, in the order of the table.
+            const KINDS: &'static [$crate::written::kinds::Kind] = &[
+                $($crate::written::kinds::Kind {
+                    word: <$Kind as Described>::KIND,
+                    title: stringify!($Kind),
+                    source: <$Kind as Described>::SOURCE,
+                },)*
+            ];
+
+            /// The word that names it in a scenario.
+            pub const fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$Kind(_) => <$Kind as Described>::KIND,)*
+                }
+            }
+        }
+
+        impl $crate::written::serde::Serialize for $Family {
+            fn serialize<S: $crate::written::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$Kind(settings) => {
+                        $crate::written::kinds::write(self.kind(), settings, serializer)
+                    })*
+                }
+            }
+        }
+
+        impl<'de> $crate::written::serde::Deserialize<'de> for $Family {
+            fn deserialize<D: $crate::written::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                let table = $crate::written::kinds::Table::read(deserializer)?;
+                $(if table.kind == <$Kind as Described>::KIND {
+                    return table.settings().map(Self::$Kind);
+                })*
+                Err(table.unknown(Self::KINDS))
+            }
+        }
+
+        impl $crate::written::schemars::JsonSchema for $Family {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(
+                generator: &mut $crate::written::schemars::SchemaGenerator,
+            ) -> $crate::written::schemars::Schema {
+                let settings = [$(<$Kind as Described>::Settings::json_schema(generator),)*];
+                let kinds = Self::KINDS.iter().zip(&settings);
+                $crate::written::kinds::one_of($says, kinds)
+            }
+        }
+    };
 }

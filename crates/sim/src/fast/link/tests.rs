@@ -1,9 +1,7 @@
-use core::num::NonZeroU64;
-
 use proptest::prelude::*;
 
 use ackclock_net::queue::FairConfig;
-use ackclock_net::{Discipline, LinkConfig, Loss, PacketId, PacketKind, QueueUnit};
+use ackclock_net::{Discipline, LinkConfig, Loss, PacketId, PacketKind, PeriodicLoss, QueueUnit};
 use ackclock_units::random::Stream;
 
 use super::*;
@@ -121,8 +119,7 @@ fn a_link_marks_what_finds_two_packets() {
 /// The packets that are lost of those offered, of which the flagged carry data, on a link that loses
 /// number `first` and every third after it.
 fn lost_of(discipline: Discipline, first: u64, data: &[bool]) -> (Vec<u32>, Counters) {
-    let number = |n| NonZeroU64::new(n).unwrap();
-    let loss = Loss::Periodic { period: number(3), first: number(first) };
+    let loss = Loss::Periodic(PeriodicLoss { every: 3, first: Some(first) });
     let config = LinkConfig { loss, ..config(discipline, 1) };
     let mut link = link_of(&config, Stream::new(1, "periodic"));
     let mut lost = Vec::new();
@@ -234,16 +231,18 @@ proptest! {
         forgetful.nobody_asks_before(asked);
         let mut comes = Instant::START;
         let mut clock = Instant::START;
-        let mut late = offers.iter().scan(Instant::START, |at, (gap, size, _)| {
+        let mut late = (0_u32..).zip(offers.iter().scan(Instant::START, |at, (gap, size, _)| {
             *at += Duration::from_micros(*gap);
             Some((*at, *size))
-        }).peekable();
+        })).peekable();
         for (id, (gap, size, lead)) in (0_u32..).zip(&offers) {
             comes += Duration::from_micros(*gap);
             let earliest = Instant::from_nanos(comes.as_nanos().saturating_sub(lead * 1_000));
             clock = clock.max(earliest);
             ahead.offer_ahead(comes, Packet { size: *size, ..packet(id, 0) }, clock);
-            while let Some((at, size)) = late.next_if(|(at, _)| *at <= clock) {
+            // Of packets that come at one moment, those that the others were offered, too.
+            let has_come = |(n, (at, _)): &(u32, (Instant, u32))| *n <= id && *at <= clock;
+            while let Some((_, (at, size))) = late.next_if(has_come) {
                 in_time.offer(at, Packet { size, ..packet(id, 0) });
             }
             forgetful.offer_ahead(comes, Packet { size: *size, ..packet(id, 0) }, clock);

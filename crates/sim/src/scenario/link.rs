@@ -1,0 +1,155 @@
+//! Links, and how they are joined.
+
+use ackclock_net::{
+    ChannelConfig, Discipline, Loss, QuickStartSpec, RcpConfig, Reorder, XcpConfig,
+};
+use ackclock_units::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::left_out::is_default;
+
+/// The links, and how they are joined.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "one a scenario; boxes would only blur the schema")]
+pub enum Topology {
+    /// Every flow has an access link on each side of one shared link, `bottleneck`.
+    Dumbbell {
+        /// The shared link, from the senders to the receivers.
+        bottleneck: LinkSpec,
+        /// The access links of the senders, and of the receivers unless `access_right` is given.
+        access: LinkSpec,
+        /// The access links of the receivers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        access_right: Option<LinkSpec>,
+    },
+    /// Any nodes, joined by named links; flows take the path of least delay.
+    Graph {
+        /// The links.
+        #[serde(rename = "link")]
+        links: Vec<GraphLink>,
+    },
+}
+
+/// A link: it holds packets in a queue, puts them on the wire at its rate, and delivers them a
+/// delay later.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// The rate, both ways.
+    pub rate: Rate,
+    /// The channel that takes the place of a constant rate, both ways; `rate` is its mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelConfig>,
+    /// The propagation delay, one way.
+    pub delay: Duration,
+    /// The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
+    /// bottleneck, without limit elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Discipline>,
+    /// Packets that others overtake, both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Reorder>,
+    /// The probability that a packet arrives twice, both ways.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub duplicate: f64,
+    /// The probability that a bit of a packet is flipped on the way, both ways: the host that it is
+    /// for discards it, as its checksum is wrong.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub corrupt: f64,
+    /// Packets that are lost after they were sent, both ways: a probability such as `0.01`,
+    /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub loss: Loss,
+    /// The treatment of Quick-Start requests by the router in front of this link: `"approve"`, `"deny"`, or
+    /// `{ threshold = 1.0, slot = "1 s", history = 2 }`. A path's first link has no router in front.
+    /// Default: it takes no part, and requests fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<QuickStartSpec>,
+    /// The router in front of this link, the path's first too, offers RCP flows a rate: `{}`. Every link
+    /// on the way of an RCP flow needs it. Default: it takes no part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rcp: Option<RcpConfig>,
+    /// The router in front of this link, the path's first too, rules XCP flows: `{}`. Every link on the
+    /// way of an XCP flow needs it. Default: it takes no part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xcp: Option<XcpConfig>,
+    /// The keys that differ on the way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<ReverseSpec>,
+}
+
+/// The keys of a link's way back that differ; others are as on the way there.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReverseSpec {
+    /// The rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The channel that takes the place of a constant rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelConfig>,
+    /// The propagation delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// The queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Discipline>,
+    /// Packets that are lost after they were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// Packets that others overtake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Reorder>,
+    /// The probability that a packet arrives twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<f64>,
+    /// The probability that a bit of a packet is flipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<f64>,
+    /// The treatment of Quick-Start requests by the router in front of the way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<QuickStartSpec>,
+    /// The router in front of the way back, for RCP flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rcp: Option<RcpConfig>,
+    /// The router in front of the way back, for XCP flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xcp: Option<XcpConfig>,
+}
+
+/// A link of a graph.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct GraphLink {
+    /// The name, by which cross-traffic, probes and results refer to it.
+    pub name: String,
+    /// The node it starts from.
+    pub from: String,
+    /// The node it leads to.
+    pub to: String,
+    /// The link without its place in the graph.
+    #[serde(flatten)]
+    pub link: LinkSpec,
+}
+
+/// A direction across a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the link's `from` to its `to`; on a dumbbell from the senders to the receivers.
+    #[default]
+    Forward,
+    /// The way back.
+    Reverse,
+}
+
+impl Direction {
+    /// The word used in files and tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+        }
+    }
+}
